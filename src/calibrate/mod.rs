@@ -1,0 +1,1 @@
+//! Every read mode of a dialect, proved on a live server.

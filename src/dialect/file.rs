@@ -1,0 +1,298 @@
+//! The reader of `dialects/*.toml`. Every error names file, line and column.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{
+    Capability, Dialect, ObserverKind, SnapshotPoint, Spelling, TypeClass, TypeSpec, Version,
+};
+use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role};
+
+/// A dialect file that cannot be used, with the place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct DialectError {
+    pub file: String,
+    pub line: usize,
+    pub column: usize,
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    format: u32,
+    engine: String,
+    levels: Vec<Spanned<String>>,
+    snapshot_point: Spanned<String>,
+    observer: Spanned<String>,
+    #[serde(default)]
+    mixes_after_wait: Vec<Spanned<String>>,
+    session_setup: Vec<String>,
+    capabilities: Vec<CapabilityEntry>,
+    spelling: SpellingEntry,
+    #[serde(rename = "type")]
+    types: Vec<TypeEntry>,
+    read_modes: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
+    #[serde(default)]
+    autocommit_read_modes: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
+    errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
+}
+
+/// A capability, from a version on where `since` stands, before it where `until` stands.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CapabilityEntry {
+    name: String,
+    since: Option<String>,
+    until: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct SpellingEntry {
+    identifier_quote: char,
+    begin: BTreeMap<String, String>,
+    commit: String,
+    rollback: String,
+    set_isolation: String,
+    lock_clauses: BTreeMap<String, String>,
+    fix_snapshot: String,
+    table_options: String,
+    backslash_escapes: bool,
+    hidden_row_key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TypeEntry {
+    sql: String,
+    class: Spanned<String>,
+    weight: u32,
+    #[serde(default)]
+    indexable: bool,
+    literals: Vec<String>,
+    since: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CodeEntry {
+    Number(i64),
+    Text(String),
+}
+
+/// Where errors point: the file's name and its text.
+struct Source<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn error(&self, at: usize, message: impl Into<String>) -> DialectError {
+        let before = &self.text[..at.min(self.text.len())];
+        DialectError {
+            file: self.name.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1,
+            message: message.into(),
+        }
+    }
+
+    /// Looks a word up among the allowed ones.
+    fn word<T: Copy>(&self, word: &Spanned<String>, of: &[(&str, T)]) -> Result<T, DialectError> {
+        of.iter()
+            .find(|(name, _)| name == word.get_ref())
+            .map(|(_, value)| *value)
+            .ok_or_else(|| {
+                let names: Vec<&str> = of.iter().map(|(name, _)| *name).collect();
+                self.error(
+                    word.span().start,
+                    format!(
+                        "unknown word {:?}: one of {}",
+                        word.get_ref(),
+                        names.join(", ")
+                    ),
+                )
+            })
+    }
+}
+
+/// Reads a dialect for a server of this version.
+///
+/// # Errors
+/// What does not parse, names an unknown key, level, role, mode or error class, or leaves a
+/// combination of level and role without a read mode.
+pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, DialectError> {
+    let source = Source { name, text };
+    let file: File = toml::from_str(text).map_err(|error| {
+        source.error(
+            error.span().map_or(0, |span| span.start),
+            error.message().to_owned(),
+        )
+    })?;
+    if file.format != 1 {
+        return Err(source.error(
+            0,
+            format!("format {} is not known: expected 1", file.format),
+        ));
+    }
+    let levels = file
+        .levels
+        .iter()
+        .map(|level| source.word(level, &level_words()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let read_modes = read_modes(&source, &file.read_modes)?;
+    for level in &levels {
+        for role in Role::ALL {
+            if !read_modes.contains_key(&(*level, role)) {
+                let message = format!("no read mode for {role} at {}", level.slug());
+                return Err(source.error(text.find("[read-modes").unwrap_or(0), message));
+            }
+        }
+    }
+    Ok(Dialect {
+        engine: file.engine,
+        capabilities: capabilities(&file.capabilities, version),
+        types: types(&source, &file.types, version)?,
+        levels,
+        session_setup: file.session_setup,
+        snapshot_point: source.word(
+            &file.snapshot_point,
+            &[
+                ("first-consistent-read", SnapshotPoint::FirstConsistentRead),
+                ("first-statement", SnapshotPoint::FirstStatement),
+            ],
+        )?,
+        observer: source.word(
+            &file.observer,
+            &[
+                ("uncommitted", ObserverKind::Uncommitted),
+                ("writer", ObserverKind::Writer),
+            ],
+        )?,
+        mixes_after_wait: file
+            .mixes_after_wait
+            .iter()
+            .map(|level| source.word(level, &level_words()))
+            .collect::<Result<BTreeSet<_>, _>>()?,
+        autocommit_read_modes: self::read_modes(&source, &file.autocommit_read_modes)?,
+        read_modes,
+        errors: errors(&source, &file.errors)?,
+        spelling: spelling(file.spelling),
+    })
+}
+
+fn level_words() -> Vec<(&'static str, IsolationLevel)> {
+    IsolationLevel::ALL
+        .iter()
+        .map(|level| (level.slug(), *level))
+        .collect()
+}
+
+fn capabilities(entries: &[CapabilityEntry], version: &Version) -> BTreeSet<Capability> {
+    entries
+        .iter()
+        .filter(|entry| holds(entry.since.as_deref(), entry.until.as_deref(), version))
+        .map(|entry| Capability(entry.name.clone()))
+        .collect()
+}
+
+/// Whether a version lies in `since..until`.
+fn holds(since: Option<&str>, until: Option<&str>, version: &Version) -> bool {
+    let parse = |text: &str| text.parse::<Version>().unwrap_or_default();
+    since.is_none_or(|since| *version >= parse(since))
+        && until.is_none_or(|until| *version < parse(until))
+}
+
+fn types(
+    source: &Source<'_>,
+    entries: &[TypeEntry],
+    version: &Version,
+) -> Result<Vec<TypeSpec>, DialectError> {
+    let classes = [
+        ("integer", TypeClass::Integer),
+        ("decimal", TypeClass::Decimal),
+        ("real", TypeClass::Real),
+        ("text", TypeClass::Text),
+        ("bytes", TypeClass::Bytes),
+        ("temporal", TypeClass::Temporal),
+    ];
+    entries
+        .iter()
+        .filter(|entry| holds(entry.since.as_deref(), None, version))
+        .map(|entry| {
+            Ok(TypeSpec {
+                sql: entry.sql.clone(),
+                class: source.word(&entry.class, &classes)?,
+                weight: entry.weight,
+                indexable: entry.indexable,
+                literals: entry.literals.clone(),
+            })
+        })
+        .collect()
+}
+
+fn read_modes(
+    source: &Source<'_>,
+    table: &BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
+) -> Result<BTreeMap<(IsolationLevel, Role), ReadMode>, DialectError> {
+    let roles: Vec<(&str, Role)> = Role::ALL.iter().map(|role| (role.slug(), *role)).collect();
+    let modes = [
+        ReadMode::TransactionSnapshot,
+        ReadMode::StatementSnapshot,
+        ReadMode::Current,
+        ReadMode::Anything,
+    ]
+    .map(|mode| (mode.slug(), mode));
+    let mut all = BTreeMap::new();
+    for (level, entries) in table {
+        let level = source.word(level, &level_words())?;
+        for (role, mode) in entries {
+            all.insert(
+                (level, source.word(role, &roles)?),
+                source.word(mode, &modes)?,
+            );
+        }
+    }
+    Ok(all)
+}
+
+fn errors(
+    source: &Source<'_>,
+    table: &BTreeMap<Spanned<String>, Vec<CodeEntry>>,
+) -> Result<BTreeMap<String, ErrorClass>, DialectError> {
+    let classes: Vec<(&str, ErrorClass)> = ErrorClass::ALL
+        .iter()
+        .map(|class| (class.slug(), *class))
+        .collect();
+    let mut all = BTreeMap::new();
+    for (class, codes) in table {
+        let class = source.word(class, &classes)?;
+        for code in codes {
+            let code = match code {
+                CodeEntry::Number(number) => number.to_string(),
+                CodeEntry::Text(text) => text.clone(),
+            };
+            all.insert(code, class);
+        }
+    }
+    Ok(all)
+}
+
+fn spelling(entry: SpellingEntry) -> Spelling {
+    Spelling {
+        identifier_quote: entry.identifier_quote,
+        begin: entry.begin,
+        commit: entry.commit,
+        rollback: entry.rollback,
+        set_isolation: entry.set_isolation,
+        lock_clauses: entry.lock_clauses,
+        fix_snapshot: entry.fix_snapshot,
+        table_options: entry.table_options,
+        backslash_escapes: entry.backslash_escapes,
+        hidden_row_key: entry.hidden_row_key,
+    }
+}

@@ -1,0 +1,161 @@
+//! How an engine spells SQL, which features it claims, and what its levels mean: data.
+//!
+//! `dialects/<engine>.toml` ([`file`]) becomes a [`Dialect`] for one server: its version and
+//! variables decide which conditional entries hold. Nothing above this layer asks which engine it
+//! talks to; it asks for a [`Capability`] or a read mode. `docs/dialect-format.md` describes the
+//! files.
+
+mod file;
+mod literal;
+mod version;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role};
+
+pub use file::{DialectError, parse};
+pub use version::Version;
+
+/// The dialect files that come with the program: name and text.
+pub const BUILTIN: &[(&str, &str)] = &[
+    ("mariadb", include_str!("../../dialects/mariadb.toml")),
+    ("mysql", include_str!("../../dialects/mysql.toml")),
+    ("sqlite", include_str!("../../dialects/sqlite.toml")),
+];
+
+/// A feature that some engines have: grammars, generator, oracles and minimizer ask for these.
+/// A dialect file lists the ones its engine has; an unknown name there is an error.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Capability(pub String);
+
+/// Where a transaction's snapshot is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotPoint {
+    /// InnoDB: at the first consistent read; not by BEGIN, a write or a locking read.
+    FirstConsistentRead,
+    /// SQLite in deferred mode, PostgreSQL: at the first statement that touches a table.
+    FirstStatement,
+}
+
+/// How row versions are learned without adding probes to the sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObserverKind {
+    /// Another connection may read uncommitted rows.
+    Uncommitted,
+    /// There is one writer at a time, and it reads its own table after each write.
+    Writer,
+}
+
+/// A column type the generator may draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeSpec {
+    /// As CREATE TABLE spells it: `VARCHAR(16)`.
+    pub sql: String,
+    /// The family the grammar's typed expressions speak of.
+    pub class: TypeClass,
+    pub weight: u32,
+    /// Can carry an index as it is (`TEXT` cannot without a prefix length).
+    pub indexable: bool,
+    /// Literals a row or expression may use, as SQL text. A small domain makes conflicts.
+    pub literals: Vec<String>,
+}
+
+/// Families of types whose values compare and combine with each other exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TypeClass {
+    Integer,
+    Decimal,
+    Real,
+    Text,
+    Bytes,
+    Temporal,
+}
+
+/// The spellings that differ between engines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spelling {
+    pub identifier_quote: char,
+    /// The text forms that open a transaction, by name: `plain`, `consistent-snapshot`,
+    /// `immediate`, `read-only`.
+    pub begin: BTreeMap<String, String>,
+    pub commit: String,
+    pub rollback: String,
+    /// `SET SESSION TRANSACTION ISOLATION LEVEL {level}`; empty where there is one level only.
+    pub set_isolation: String,
+    /// Lock clauses of SELECT by name: `update`, `share`, `update-nowait`, `update-skip-locked`, ...
+    pub lock_clauses: BTreeMap<String, String>,
+    /// A read that fixes the snapshot point, `{table}` to be replaced.
+    pub fix_snapshot: String,
+    /// Added after the column list of CREATE TABLE: ` ENGINE=InnoDB`.
+    pub table_options: String,
+    /// Backslash is an escape in string literals.
+    pub backslash_escapes: bool,
+    /// Definition of a hidden row-identity column that a hand-written table is given,
+    /// `{column}` to be replaced; empty where there is none.
+    pub hidden_row_key: String,
+}
+
+/// A dialect as one server speaks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dialect {
+    /// The engine it was made for, as URLs name it.
+    pub engine: String,
+    pub capabilities: BTreeSet<Capability>,
+    pub types: Vec<TypeSpec>,
+    pub spelling: Spelling,
+    /// Levels the engine distinguishes, weakest first.
+    pub levels: Vec<IsolationLevel>,
+    /// Sent on every session before anything else.
+    pub session_setup: Vec<String>,
+    pub snapshot_point: SnapshotPoint,
+    pub observer: ObserverKind,
+    /// Levels at which the rows of a statement that waited mix two moments.
+    pub mixes_after_wait: BTreeSet<IsolationLevel>,
+    read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
+    /// Where a statement outside a transaction reads otherwise than the same one inside.
+    autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
+    errors: BTreeMap<String, ErrorClass>,
+}
+
+impl Dialect {
+    /// Whether the engine has a feature, by the name the grammars use.
+    pub fn supports(&self, capability: &str) -> bool {
+        self.capabilities
+            .contains(&Capability(capability.to_owned()))
+    }
+
+    /// Which versions a table in this role is read in, at this level.
+    ///
+    /// Every combination of a level the dialect lists and a role is in the file: the reader of the
+    /// file refuses one that is incomplete.
+    pub fn read_mode(&self, level: IsolationLevel, role: Role, explicit: bool) -> ReadMode {
+        let key = (level, role);
+        let outside = (!explicit)
+            .then(|| self.autocommit_read_modes.get(&key))
+            .flatten();
+        outside
+            .or_else(|| self.read_modes.get(&key))
+            .copied()
+            .unwrap_or(ReadMode::Current)
+    }
+
+    /// The class of an error code.
+    pub fn error_class(&self, code: &str) -> ErrorClass {
+        self.errors.get(code).copied().unwrap_or(ErrorClass::Other)
+    }
+
+    /// An identifier, quoted.
+    pub fn quote(&self, identifier: &str) -> String {
+        let quote = self.spelling.identifier_quote;
+        format!(
+            "{quote}{}{quote}",
+            identifier.replace(quote, &format!("{quote}{quote}"))
+        )
+    }
+
+    /// Sets the level of a session; none where the engine has one level only.
+    pub fn set_isolation(&self, level: IsolationLevel) -> Option<String> {
+        let template = &self.spelling.set_isolation;
+        (!template.is_empty()).then(|| template.replace("{level}", level.sql()))
+    }
+}

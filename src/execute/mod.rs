@@ -1,0 +1,74 @@
+//! Running a case: sessions interleaved, or statements one after another.
+//!
+//! `scheduler` is the pure state machine, `driver` the threads around it, `room` the place of
+//! serial runs, `transcript` the text of an execution.
+
+use std::collections::BTreeMap;
+
+use crate::engine::EngineError;
+use crate::model::{CaseStatement, Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
+
+/// A read that instrumentation adds. Never part of the case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    pub tag: ProbeTag,
+    pub sql: String,
+}
+
+/// What to add to a run, and where. A pure function of the case makes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instrumentation {
+    /// In the session, before the statement, in order.
+    pub before: BTreeMap<StatementId, Vec<Probe>>,
+    /// In the session, after the statement, when it was not rejected.
+    pub after: BTreeMap<StatementId, Vec<Probe>>,
+    /// Tables the observer reads, once things are at rest, when this statement was active.
+    pub observe: BTreeMap<StatementId, Vec<String>>,
+}
+
+/// Runs cases on one engine: what an oracle asks for evidence.
+pub trait Executor {
+    /// Runs the case interleaved, in its submitted order, from a fresh state.
+    ///
+    /// # Errors
+    /// When there is no answer: the connection was lost, the server hangs.
+    fn execute(
+        &mut self,
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+    ) -> Result<Execution, EngineError>;
+
+    /// Starts a serial run of the case's set-up, in a database of its own.
+    ///
+    /// # Errors
+    /// As above, and when the set-up is rejected.
+    fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError>;
+
+    /// The dialect of the server.
+    fn dialect(&self) -> &crate::dialect::Dialect;
+}
+
+/// One connection, no concurrency, its own copy of the tables.
+pub trait SerialRun {
+    /// The tables as the set-up leaves them, again.
+    fn reset(&mut self) -> Result<(), EngineError>;
+
+    /// Runs a statement of the case, or anything else, in autocommit unless it says otherwise.
+    fn run(&mut self, sql: &str) -> Result<Outcome, EngineError>;
+
+    /// The whole content of a table, sorted.
+    fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError>;
+
+    /// Makes the table hold exactly these rows. Used for placeholders of dropped statements.
+    fn replace_rows(
+        &mut self,
+        table: &str,
+        remove: &[Row],
+        insert: &[Row],
+    ) -> Result<(), EngineError>;
+}
+
+/// Convenience for callers that send a statement of the case.
+pub fn sql_of(statement: &CaseStatement) -> &str {
+    &statement.sql
+}

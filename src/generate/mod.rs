@@ -1,0 +1,1 @@
+//! From entropy, grammar and dialect to a test case.

@@ -1,0 +1,1 @@
+//! Grammar files as weighted productions.

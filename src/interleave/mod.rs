@@ -1,0 +1,1 @@
+//! Merges of sessions into a submitted order.

@@ -1,0 +1,28 @@
+//! Rashomon: a differential-testing fuzzer for transactional SQL engines.
+//!
+//! The modules stand in layer order: each uses the ones above it only. `ARCHITECTURE.md` is the
+//! map; `tests/tidy.rs` holds the code to it.
+
+pub mod model;
+
+pub mod dialect;
+pub mod grammar;
+pub mod statement;
+
+pub mod engine;
+pub mod generate;
+pub mod interleave;
+
+pub mod execute;
+
+pub mod observe;
+pub mod oracle;
+
+pub mod minimize;
+pub mod reproducer;
+
+pub mod calibrate;
+pub mod campaign;
+pub mod replay;
+
+pub mod cli;

@@ -1,0 +1,205 @@
+//! A test case: set-up, sessions with their transactions, and the submitted order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Effect, IsolationLevel, SessionId, StatementId, StatementKind, TransactionId};
+
+/// Whether a set-up statement shapes the schema or fills it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SetupKind {
+    /// CREATE, ALTER, ...: run again only when the schema changes.
+    Schema,
+    /// INSERT and other data: run again at every reset.
+    Rows,
+}
+
+/// One statement of the set-up. Run alone, in order, before any session starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetupStatement {
+    pub sql: String,
+    pub kind: SetupKind,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    /// The type as the CREATE statement spells it.
+    pub sql_type: String,
+}
+
+/// A table as the set-up creates it: what oracles and the minimizer need of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableShape {
+    pub name: String,
+    pub columns: Vec<Column>,
+    /// The column whose integer identifies a row for good: `pkey`.
+    pub row_key: Option<String>,
+    /// The column that every write sets to a value never used before: `vkey`.
+    pub version_key: Option<String>,
+    /// Columns of each PRIMARY KEY and UNIQUE constraint or index.
+    pub unique_keys: Vec<Vec<String>>,
+}
+
+impl TableShape {
+    /// The position of a column, by name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns
+            .iter()
+            .position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// One statement of a session, with its place in the case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseStatement {
+    pub session: SessionId,
+    pub id: StatementId,
+    pub sql: String,
+    pub effect: Effect,
+}
+
+/// A whole case. The lines stand in submitted order; everything else is derived from them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestCase {
+    pub setup: Vec<SetupStatement>,
+    pub tables: Vec<TableShape>,
+    pub statements: Vec<CaseStatement>,
+    /// The level of every session that has a statement. Set before its first statement.
+    pub isolation: BTreeMap<SessionId, IsolationLevel>,
+    /// The stronger level by which the run is judged, where one was claimed.
+    pub claim: Option<IsolationLevel>,
+}
+
+impl TestCase {
+    /// Builds a case and numbers its transactions and statements.
+    ///
+    /// A transaction runs from a BEGIN to the COMMIT or ROLLBACK of its session; a statement
+    /// outside one is a transaction of its own. Transactions count in order of first submission.
+    pub fn new(
+        setup: Vec<SetupStatement>,
+        tables: Vec<TableShape>,
+        lines: Vec<(SessionId, String, Effect)>,
+        isolation: BTreeMap<SessionId, IsolationLevel>,
+        claim: Option<IsolationLevel>,
+    ) -> Self {
+        let mut open: BTreeMap<SessionId, StatementId> = BTreeMap::new();
+        let mut transactions = 0;
+        let mut statements = Vec::with_capacity(lines.len());
+        for (session, sql, effect) in lines {
+            let kind = effect.kind;
+            let id = match open.get(&session) {
+                Some(last) if !kind.is_begin() => StatementId {
+                    position: last.position + 1,
+                    ..*last
+                },
+                _ => {
+                    transactions += 1;
+                    StatementId {
+                        transaction: TransactionId(transactions),
+                        position: 1,
+                    }
+                }
+            };
+            if kind.is_begin() || (open.contains_key(&session) && !kind.is_end()) {
+                open.insert(session, id);
+            } else {
+                open.remove(&session);
+            }
+            statements.push(CaseStatement {
+                session,
+                id,
+                sql,
+                effect,
+            });
+        }
+        Self {
+            setup,
+            tables,
+            statements,
+            isolation,
+            claim,
+        }
+    }
+
+    /// The same case with other lines, numbered anew.
+    pub fn with_statements(&self, statements: Vec<CaseStatement>) -> Self {
+        let lines = statements
+            .into_iter()
+            .map(|s| (s.session, s.sql, s.effect))
+            .collect();
+        let mut case = Self::new(
+            self.setup.clone(),
+            self.tables.clone(),
+            lines,
+            self.isolation.clone(),
+            self.claim,
+        );
+        let sessions = case.sessions();
+        case.isolation
+            .retain(|session, _| sessions.contains(session));
+        case
+    }
+
+    /// The sessions that have a statement, in order.
+    pub fn sessions(&self) -> BTreeSet<SessionId> {
+        self.statements.iter().map(|s| s.session).collect()
+    }
+
+    /// The statement with this identifier.
+    pub fn statement(&self, id: StatementId) -> Option<&CaseStatement> {
+        self.statements.iter().find(|s| s.id == id)
+    }
+
+    /// The level a session runs at.
+    pub fn level(&self, session: SessionId) -> IsolationLevel {
+        self.isolation
+            .get(&session)
+            .copied()
+            .unwrap_or(IsolationLevel::Serializable)
+    }
+
+    /// The level a session is judged by: the claim where there is one, what it runs at otherwise.
+    pub fn judged_level(&self, session: SessionId) -> IsolationLevel {
+        self.claim
+            .map_or(self.level(session), |claim| claim.max(self.level(session)))
+    }
+
+    /// The shape of a table, by name.
+    pub fn table(&self, name: &str) -> Option<&TableShape> {
+        self.tables
+            .iter()
+            .find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The statements that read or write tables: what a run is about.
+    pub fn user_statements(&self) -> impl Iterator<Item = &CaseStatement> {
+        self.statements
+            .iter()
+            .filter(|s| !s.effect.kind.is_control())
+    }
+
+    /// The session of a transaction.
+    pub fn session_of(&self, transaction: TransactionId) -> Option<SessionId> {
+        self.statements
+            .iter()
+            .find(|s| s.id.transaction == transaction)
+            .map(|s| s.session)
+    }
+
+    /// Whether the transaction was opened by a BEGIN; otherwise it is one autocommit statement.
+    pub fn is_explicit(&self, transaction: TransactionId) -> bool {
+        self.statements
+            .iter()
+            .find(|s| s.id.transaction == transaction)
+            .is_some_and(|s| s.effect.kind.is_begin())
+    }
+
+    /// How many statements of this kind the case has.
+    pub fn count(&self, kind: StatementKind) -> usize {
+        self.statements
+            .iter()
+            .filter(|s| s.effect.kind == kind)
+            .count()
+    }
+}

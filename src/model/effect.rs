@@ -1,0 +1,252 @@
+//! What a statement does to tables, as far as an oracle needs to know.
+
+use std::fmt;
+
+/// The kind of a statement, as signatures and statistics name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StatementKind {
+    Begin,
+    /// A start that fixes the snapshot at once: `START TRANSACTION WITH CONSISTENT SNAPSHOT`.
+    BeginSnapshot,
+    /// SQLite's `BEGIN IMMEDIATE` and `EXCLUSIVE`: the write lock is taken at once.
+    BeginImmediate,
+    Commit,
+    Rollback,
+    Savepoint,
+    RollbackTo,
+    ReleaseSavepoint,
+    Select,
+    LockingSelect,
+    /// `INSERT .. VALUES`, any variant without a query as its source.
+    Insert,
+    InsertSelect,
+    /// `REPLACE .. VALUES` or `.. SELECT`, and SQLite's `INSERT OR REPLACE`.
+    Replace,
+    Update,
+    Delete,
+    /// Session settings in a hand-written case.
+    Set,
+    /// Understood by the engine only: it can be run, replayed and dropped whole.
+    Opaque,
+}
+
+impl StatementKind {
+    /// Neither reads nor writes a table: transaction control and settings.
+    pub fn is_control(self) -> bool {
+        matches!(
+            self,
+            Self::Begin
+                | Self::BeginSnapshot
+                | Self::BeginImmediate
+                | Self::Commit
+                | Self::Rollback
+                | Self::Savepoint
+                | Self::RollbackTo
+                | Self::ReleaseSavepoint
+                | Self::Set
+        )
+    }
+
+    /// Opens a transaction.
+    pub fn is_begin(self) -> bool {
+        matches!(
+            self,
+            Self::Begin | Self::BeginSnapshot | Self::BeginImmediate
+        )
+    }
+
+    /// Ends a transaction.
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::Commit | Self::Rollback)
+    }
+
+    /// May change rows.
+    pub fn is_write(self) -> bool {
+        matches!(
+            self,
+            Self::Insert | Self::InsertSelect | Self::Replace | Self::Update | Self::Delete
+        )
+    }
+
+    /// As signatures spell it: `insert-select`.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::BeginSnapshot => "begin-snapshot",
+            Self::BeginImmediate => "begin-immediate",
+            Self::Commit => "commit",
+            Self::Rollback => "rollback",
+            Self::Savepoint => "savepoint",
+            Self::RollbackTo => "rollback-to",
+            Self::ReleaseSavepoint => "release-savepoint",
+            Self::Select => "select",
+            Self::LockingSelect => "locking-select",
+            Self::Insert => "insert",
+            Self::InsertSelect => "insert-select",
+            Self::Replace => "replace",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Set => "set",
+            Self::Opaque => "opaque",
+        }
+    }
+}
+
+impl fmt::Display for StatementKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+/// In which part of a statement a table stands. Read modes are stated per role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Anywhere in a plain SELECT, its subqueries included.
+    PlainSelect,
+    /// A table that a locking SELECT locks: in its outermost FROM.
+    LockingSelect,
+    /// A subquery or derived table of a locking SELECT that carries no lock clause of its own.
+    LockingSelectSource,
+    UpdateTarget,
+    /// A table that an UPDATE reads and does not write: subqueries in SET and WHERE, joined tables.
+    UpdateSource,
+    DeleteTarget,
+    DeleteSource,
+    /// The table an INSERT or REPLACE writes: read for its unique keys and duplicate rows.
+    InsertTarget,
+    /// The source of INSERT .. SELECT or REPLACE .. SELECT.
+    InsertSelectSource,
+    /// A scalar subquery in the VALUES of an INSERT or REPLACE.
+    InsertValuesSource,
+}
+
+impl Role {
+    /// Every role, in the order of the dialect files.
+    pub const ALL: [Self; 10] = [
+        Self::PlainSelect,
+        Self::LockingSelect,
+        Self::LockingSelectSource,
+        Self::UpdateTarget,
+        Self::UpdateSource,
+        Self::DeleteTarget,
+        Self::DeleteSource,
+        Self::InsertTarget,
+        Self::InsertSelectSource,
+        Self::InsertValuesSource,
+    ];
+
+    /// As dialect files spell it: `update-source`.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::PlainSelect => "plain-select",
+            Self::LockingSelect => "locking-select",
+            Self::LockingSelectSource => "locking-select-source",
+            Self::UpdateTarget => "update-target",
+            Self::UpdateSource => "update-source",
+            Self::DeleteTarget => "delete-target",
+            Self::DeleteSource => "delete-source",
+            Self::InsertTarget => "insert-target",
+            Self::InsertSelectSource => "insert-select-source",
+            Self::InsertValuesSource => "insert-values-source",
+        }
+    }
+
+    /// The statement writes the table in this role.
+    pub fn is_target(self) -> bool {
+        matches!(
+            self,
+            Self::UpdateTarget | Self::DeleteTarget | Self::InsertTarget
+        )
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+/// Which versions of a table a statement reads in a role, at a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReadMode {
+    /// What was committed when the transaction's snapshot was taken, plus its own writes.
+    TransactionSnapshot,
+    /// What was committed when the statement began, plus its own transaction's writes.
+    StatementSnapshot,
+    /// The newest committed version of each row, plus its own transaction's writes.
+    Current,
+    /// Whatever is in the table, committed or not.
+    Anything,
+}
+
+impl ReadMode {
+    /// As dialect files and signatures spell it.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::TransactionSnapshot => "transaction-snapshot",
+            Self::StatementSnapshot => "statement-snapshot",
+            Self::Current => "current",
+            Self::Anything => "anything",
+        }
+    }
+}
+
+impl fmt::Display for ReadMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+/// One table in one role.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableUse {
+    pub table: String,
+    pub role: Role,
+}
+
+/// Whether the order of a result's rows means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// Compared as a multiset.
+    Unordered,
+    /// A total ORDER BY fixes it: compared row by row.
+    Total,
+}
+
+/// What a statement does, worked out from its text by `statement::analyze`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    pub kind: StatementKind,
+    /// Every table it names and how; sorted, without duplicates.
+    pub uses: Vec<TableUse>,
+    pub row_order: RowOrder,
+    /// The savepoint it names, when it is about one.
+    pub savepoint: Option<String>,
+    /// The engine is sure to read a table through a snapshot when it runs this: a plain SELECT
+    /// that no optimizer can answer without looking (no WHERE, HAVING or LIMIT that folds away).
+    pub surely_takes_snapshot: bool,
+    /// `NOWAIT` or `SKIP LOCKED`: its answer depends on locks, not on versions alone.
+    pub depends_on_locks: bool,
+}
+
+impl Effect {
+    /// An effect of this kind that touches no table.
+    pub fn of_kind(kind: StatementKind) -> Self {
+        Self {
+            kind,
+            uses: Vec::new(),
+            row_order: RowOrder::Unordered,
+            savepoint: None,
+            surely_takes_snapshot: false,
+            depends_on_locks: false,
+        }
+    }
+
+    /// The tables it may write, sorted.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        self.uses
+            .iter()
+            .filter(|u| u.role.is_target())
+            .map(|u| u.table.as_str())
+    }
+}

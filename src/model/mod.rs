@@ -1,0 +1,23 @@
+//! The words of the domain as types: cases, executions, verdicts.
+//!
+//! No I/O, no clock, no randomness, and no SQL: a statement's text is carried, never read.
+//! What a text *does* is an [`Effect`], worked out one layer up, in `statement/`.
+
+mod case;
+mod effect;
+mod execution;
+mod id;
+mod level;
+mod value;
+mod verdict;
+
+pub use case::{CaseStatement, Column, SetupKind, SetupStatement, TableShape, TestCase};
+pub use effect::{Effect, ReadMode, Role, RowOrder, StatementKind, TableUse};
+pub use execution::{
+    ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag, SqlError,
+    StatementRecord, Tick, TransactionStatus,
+};
+pub use id::{SessionId, StatementId, TransactionId};
+pub use level::IsolationLevel;
+pub use value::{Row, Value};
+pub use verdict::{Difference, Finding, Signature, Verdict};

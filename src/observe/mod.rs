@@ -1,0 +1,1 @@
+//! How row versions are learned, and what each statement sees of them.

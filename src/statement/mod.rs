@@ -1,0 +1,1 @@
+//! SQL text and its meaning: what each statement does to tables.
