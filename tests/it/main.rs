@@ -1,0 +1,6 @@
+//! Tests that run the whole program or need a server. One binary, a module per topic.
+//!
+//! A test that needs a server asks [`servers`] for it; without one it says loudly that it did not
+//! run, and `RASHOMON_REQUIRE_SERVERS=1` turns that into a failure. `scripts/test` starts them.
+
+mod servers;

@@ -1,0 +1,58 @@
+//! Where the servers are: URLs in the environment, set by `scripts/test`.
+
+use std::io::Write;
+
+/// A kind of server that tests ask for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Needs {
+    MariaDb,
+    MySql,
+}
+
+impl Needs {
+    fn variable(self) -> &'static str {
+        match self {
+            Self::MariaDb => "RASHOMON_TEST_MARIADB",
+            Self::MySql => "RASHOMON_TEST_MYSQL",
+        }
+    }
+}
+
+/// The URL of a server of this kind, or nothing after having said that the test did not run.
+///
+/// # Panics
+/// When there is none and `RASHOMON_REQUIRE_SERVERS` names the kind (`mariadb`, `mysql`, with
+/// commas) or is `1`.
+#[must_use]
+pub(crate) fn url(test: &str, needs: Needs) -> Option<String> {
+    let variable = needs.variable();
+    if let Ok(url) = std::env::var(variable)
+        && !url.is_empty()
+    {
+        return Some(url);
+    }
+    let required = std::env::var("RASHOMON_REQUIRE_SERVERS").unwrap_or_default();
+    let kind = variable.trim_start_matches("RASHOMON_TEST_").to_lowercase();
+    let is_required = required == "1" || required.split(',').any(|word| word.trim() == kind);
+    assert!(
+        !is_required,
+        "{test}: {variable} is not set, and RASHOMON_REQUIRE_SERVERS={required}"
+    );
+    // Straight to the file descriptor: the test harness swallows what `eprintln!` prints.
+    let _ = writeln!(
+        std::io::stderr(),
+        "NOT RUN: {test}: {variable} is not set (see scripts/test)"
+    );
+    None
+}
+
+#[test]
+fn the_servers_that_are_required_are_there() {
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let test = "the_servers_that_are_required_are_there";
+        assert!(
+            url(test, needs).is_none_or(|url| url.contains("://")),
+            "{needs:?}: not a URL"
+        );
+    }
+}
