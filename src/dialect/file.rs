@@ -63,6 +63,12 @@ struct SpellingEntry {
     table_options: String,
     backslash_escapes: bool,
     hidden_row_key: String,
+    list_tables: String,
+    empty_table: String,
+    #[serde(default)]
+    before_drop: Vec<String>,
+    #[serde(default)]
+    after_drop: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -294,5 +300,9 @@ fn spelling(entry: SpellingEntry) -> Spelling {
         table_options: entry.table_options,
         backslash_escapes: entry.backslash_escapes,
         hidden_row_key: entry.hidden_row_key,
+        list_tables: entry.list_tables,
+        empty_table: entry.empty_table,
+        before_drop: entry.before_drop,
+        after_drop: entry.after_drop,
     }
 }

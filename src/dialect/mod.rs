@@ -93,6 +93,15 @@ pub struct Spelling {
     /// Definition of a hidden row-identity column that a hand-written table is given,
     /// `{column}` to be replaced; empty where there is none.
     pub hidden_row_key: String,
+    /// Lists the tables and views of the connection's database: name, then a kind that contains
+    /// `view` for a view.
+    pub list_tables: String,
+    /// Empties a table as if it had just been created, `{table}` to be replaced.
+    pub empty_table: String,
+    /// Sent before tables are dropped in any order, so that none protects another.
+    pub before_drop: Vec<String>,
+    /// Takes `before_drop` back.
+    pub after_drop: Vec<String>,
 }
 
 /// A dialect as one server speaks it.

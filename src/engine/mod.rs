@@ -79,6 +79,12 @@ pub trait Server: Send + Sync {
 
     fn dialect(&self) -> &Dialect;
 
+    /// Whether a statement may wait for another session's lock. Where none ever does (SQLite
+    /// answers BUSY), cases need no threads and no lock view.
+    fn waits(&self) -> bool {
+        true
+    }
+
     /// Creates a database of ours, with its marker; `name` begins with `rashomon_`.
     fn create_database(&self, name: &str) -> Result<(), EngineError>;
 

@@ -46,6 +46,21 @@ pub trait Executor {
 
     /// The dialect of the server.
     fn dialect(&self) -> &crate::dialect::Dialect;
+
+    /// What was running when the last `execute` ended without an answer; none after one that
+    /// returned an execution.
+    fn interrupted(&self) -> Option<&Interrupted> {
+        None
+    }
+}
+
+/// A run that the engine did not let us finish: evidence of a crash or a hang.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The statement of the case that got no answer; none when it was a statement of ours.
+    pub statement: Option<StatementId>,
+    /// What had been recorded until then.
+    pub execution: Execution,
 }
 
 /// One connection, no concurrency, its own copy of the tables.

@@ -26,6 +26,8 @@ pub struct Column {
     pub name: String,
     /// The type as the CREATE statement spells it.
     pub sql_type: String,
+    /// Computed by the engine from other columns: no INSERT may name it.
+    pub generated: bool,
 }
 
 /// A table as the set-up creates it: what oracles and the minimizer need of it.
