@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    Capability, Dialect, ObserverKind, SnapshotPoint, Spelling, TypeClass, TypeSpec, Version,
+    Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling, TypeClass, TypeSpec, Version,
 };
 use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role};
 
@@ -54,6 +54,7 @@ struct CapabilityEntry {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct SpellingEntry {
     identifier_quote: char,
+    parser: Spanned<String>,
     begin: BTreeMap<String, String>,
     commit: String,
     rollback: String,
@@ -187,7 +188,7 @@ pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, Diale
         autocommit_read_modes: self::read_modes(&source, &file.autocommit_read_modes)?,
         read_modes,
         errors: errors(&source, &file.errors)?,
-        spelling: spelling(file.spelling),
+        spelling: spelling(&source, file.spelling)?,
     })
 }
 
@@ -288,8 +289,14 @@ fn errors(
     Ok(all)
 }
 
-fn spelling(entry: SpellingEntry) -> Spelling {
-    Spelling {
+fn spelling(source: &Source<'_>, entry: SpellingEntry) -> Result<Spelling, DialectError> {
+    let parsers = [
+        ("mysql", ParserKind::MySql),
+        ("postgresql", ParserKind::PostgreSql),
+        ("sqlite", ParserKind::Sqlite),
+    ];
+    Ok(Spelling {
+        parser: source.word(&entry.parser, &parsers)?,
         identifier_quote: entry.identifier_quote,
         begin: entry.begin,
         commit: entry.commit,

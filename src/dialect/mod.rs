@@ -71,10 +71,20 @@ pub enum TypeClass {
     Temporal,
 }
 
+/// Which grammar of the SQL parser fits the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParserKind {
+    MySql,
+    PostgreSql,
+    Sqlite,
+}
+
 /// The spellings that differ between engines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelling {
     pub identifier_quote: char,
+    /// The parser that reads the engine's statements.
+    pub parser: ParserKind,
     /// The text forms that open a transaction, by name: `plain`, `consistent-snapshot`,
     /// `immediate`, `read-only`.
     pub begin: BTreeMap<String, String>,
