@@ -6,7 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling, TypeClass, TypeSpec, Version,
+    Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    Version,
 };
 use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role};
 
@@ -311,5 +312,5 @@ fn spelling(source: &Source<'_>, entry: SpellingEntry) -> Result<Spelling, Diale
         empty_table: entry.empty_table,
         before_drop: entry.before_drop,
         after_drop: entry.after_drop,
-    }
+    })
 }

@@ -1,1 +1,17 @@
 //! SQL text and its meaning: what each statement does to tables.
+//!
+//! [`analyze`] says what a statement is, which tables it names and in which role; [`shapes`] reads
+//! the tables out of a set-up. The original text is always kept; nothing here rewrites a statement
+//! that nobody asked to change.
+
+mod control;
+mod effect;
+mod parse;
+mod query;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod token;
+
+pub use effect::analyze;
+pub use shape::{setup_kind, shapes};

@@ -1,0 +1,89 @@
+//! Transaction control and settings: recognised by their words.
+
+use super::token::{Token, stands};
+use crate::model::{Effect, StatementKind};
+
+/// The effect of a control statement; nothing when the statement is none.
+pub(super) fn analyze(tokens: &[Token<'_>]) -> Option<Effect> {
+    let first = tokens.first()?;
+    let rest = tokens.get(1..)?;
+    if first.is("BEGIN") {
+        return begin(rest).map(Effect::of_kind);
+    }
+    if first.is("START") && stands(tokens, 1, &["TRANSACTION"]) {
+        let mode = &tokens[2..];
+        let snapshot = stands(mode, 0, &["WITH", "CONSISTENT", "SNAPSHOT"]);
+        return Some(Effect::of_kind(if snapshot {
+            StatementKind::BeginSnapshot
+        } else {
+            StatementKind::Begin
+        }));
+    }
+    if first.is("COMMIT") || (first.is("END") && ends_here(rest)) {
+        return ends_here(rest).then(|| Effect::of_kind(StatementKind::Commit));
+    }
+    if first.is("ROLLBACK") {
+        return rollback(rest);
+    }
+    if first.is("SAVEPOINT") && rest.len() == 1 {
+        return named(StatementKind::Savepoint, rest);
+    }
+    if first.is("RELEASE") {
+        let rest = skip(rest, "SAVEPOINT");
+        return (rest.len() == 1)
+            .then(|| named(StatementKind::ReleaseSavepoint, rest))
+            .flatten();
+    }
+    if first.is("SET") || first.is("PRAGMA") {
+        return Some(Effect::of_kind(StatementKind::Set));
+    }
+    None
+}
+
+/// `BEGIN`, with WORK or TRANSACTION, with SQLite's modes. A stored program's BEGIN is none.
+fn begin(rest: &[Token<'_>]) -> Option<StatementKind> {
+    let (kind, rest) = match rest.first() {
+        Some(word) if word.is("IMMEDIATE") || word.is("EXCLUSIVE") => {
+            (StatementKind::BeginImmediate, &rest[1..])
+        }
+        Some(word) if word.is("DEFERRED") => (StatementKind::Begin, &rest[1..]),
+        _ => (StatementKind::Begin, rest),
+    };
+    let rest = skip(skip(rest, "WORK"), "TRANSACTION");
+    rest.is_empty().then_some(kind)
+}
+
+/// `ROLLBACK [WORK|TRANSACTION] [TO [SAVEPOINT] name]`.
+fn rollback(rest: &[Token<'_>]) -> Option<Effect> {
+    let rest = skip(skip(rest, "WORK"), "TRANSACTION");
+    if rest.is_empty() {
+        return Some(Effect::of_kind(StatementKind::Rollback));
+    }
+    if !rest[0].is("TO") {
+        return None;
+    }
+    let rest = skip(&rest[1..], "SAVEPOINT");
+    (rest.len() == 1)
+        .then(|| named(StatementKind::RollbackTo, rest))
+        .flatten()
+}
+
+fn ends_here(rest: &[Token<'_>]) -> bool {
+    skip(skip(rest, "WORK"), "TRANSACTION").is_empty()
+}
+
+/// The rest after an optional word.
+fn skip<'t, 'a>(tokens: &'t [Token<'a>], word: &str) -> &'t [Token<'a>] {
+    match tokens.first() {
+        Some(token) if token.is(word) => &tokens[1..],
+        _ => tokens,
+    }
+}
+
+/// An effect about the savepoint that the token names.
+fn named(kind: StatementKind, tokens: &[Token<'_>]) -> Option<Effect> {
+    Some(Effect {
+        savepoint: Some(tokens.first()?.name()?),
+        ..Effect::of_kind(kind)
+    })
+}

@@ -1,0 +1,243 @@
+//! What one statement does: its kind, its tables and their roles.
+
+use std::collections::BTreeSet;
+
+use sqlparser::ast::{
+    Assignment, AssignmentTarget, Delete, FromTable, Insert, ObjectName, Query, SetExpr,
+    SqliteOnConflict, Statement, TableObject, TableWithJoins, Update, UpdateTableFromKind,
+};
+
+use super::control;
+use super::parse::Parsed;
+use super::query::{Roles, by_call, last_name, locks, relations, row_order, surely_reads, uses_in};
+use super::token::{Token, stands, tokens};
+use crate::dialect::Dialect;
+use crate::model::{Effect, Role, StatementKind, TableUse};
+
+/// What a statement does. Never fails: what is not understood is [`StatementKind::Opaque`] and
+/// names no table.
+pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
+    let opaque = || Effect::of_kind(StatementKind::Opaque);
+    let Some(words) = tokens(sql, dialect) else {
+        return opaque();
+    };
+    let words = without_end(&words);
+    if let Some(effect) = control::analyze(words) {
+        return effect;
+    }
+    let Some(parsed) = Parsed::new(sql, words, dialect) else {
+        return opaque();
+    };
+    let mut effect = of_tree(&parsed.tree).unwrap_or_else(opaque);
+    effect.depends_on_locks = effect.kind != StatementKind::Opaque && depends_on_locks(words);
+    effect
+}
+
+/// The tokens without the semicolons at the end.
+pub(super) fn without_end<'t, 'a>(mut words: &'t [Token<'a>]) -> &'t [Token<'a>] {
+    while let Some((last, rest)) = words.split_last()
+        && last.is_mark(';')
+    {
+        words = rest;
+    }
+    words
+}
+
+/// NOWAIT, SKIP LOCKED or a wait limit after a lock clause.
+fn depends_on_locks(words: &[Token<'_>]) -> bool {
+    let after_lock =
+        |at: usize| {
+            words[..at].iter().rev().take(4).any(|word| {
+                word.is("UPDATE") || word.is("SHARE") || word.is("MODE") || word.is("OF")
+            })
+        };
+    (0..words.len()).any(|at| {
+        (stands(words, at, &["SKIP", "LOCKED"])
+            || stands(words, at, &["NOWAIT"])
+            || stands(words, at, &["WAIT"]))
+            && after_lock(at)
+    })
+}
+
+/// The effect of a parsed statement; nothing when it is none of the kinds known here.
+fn of_tree(tree: &Statement) -> Option<Effect> {
+    match tree {
+        Statement::Query(query) => select(query),
+        Statement::Insert(insert) => self::insert(insert),
+        Statement::Update(update) => self::update(update),
+        Statement::Delete(delete) => self::delete(delete),
+        _ => None,
+    }
+}
+
+fn with_uses(kind: StatementKind, uses: BTreeSet<TableUse>) -> Effect {
+    Effect {
+        uses: uses.into_iter().collect(),
+        ..Effect::of_kind(kind)
+    }
+}
+
+fn select(query: &Query) -> Option<Effect> {
+    if writes(&query.body) {
+        return None;
+    }
+    let locking = locks(query);
+    let roles = if locking {
+        Roles {
+            plain: Role::LockingSelectSource,
+            outermost: Role::LockingSelect,
+        }
+    } else {
+        Roles {
+            plain: Role::PlainSelect,
+            outermost: Role::PlainSelect,
+        }
+    };
+    let uses = uses_in(query, roles)?;
+    let any_lock = uses.iter().any(|u| u.role == Role::LockingSelect);
+    Some(Effect {
+        row_order: row_order(query),
+        surely_takes_snapshot: !any_lock && surely_reads(query),
+        ..with_uses(
+            if locking {
+                StatementKind::LockingSelect
+            } else {
+                StatementKind::Select
+            },
+            uses,
+        )
+    })
+}
+
+/// Whether a query's body is a write (`WITH .. UPDATE`) or something else that is no SELECT.
+fn writes(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => select.into.is_some(),
+        SetExpr::Values(_) => false,
+        SetExpr::Query(query) => writes(&query.body),
+        SetExpr::SetOperation { left, right, .. } => writes(left) || writes(right),
+        _ => true,
+    }
+}
+
+/// The role of every table that queries inside a write read, where they have no lock clause.
+fn sources(role: Role) -> Roles {
+    Roles {
+        plain: role,
+        outermost: role,
+    }
+}
+
+fn target(table: &str, role: Role) -> TableUse {
+    TableUse {
+        table: table.to_owned(),
+        role,
+    }
+}
+
+fn insert(insert: &Insert) -> Option<Effect> {
+    let TableObject::TableName(name) = &insert.table else {
+        return None;
+    };
+    let values = insert
+        .source
+        .as_ref()
+        .is_none_or(|query| matches!(query.body.as_ref(), SetExpr::Values(_)));
+    let role = if values {
+        Role::InsertValuesSource
+    } else {
+        Role::InsertSelectSource
+    };
+    let mut uses = uses_in(insert, sources(role))?;
+    uses.insert(target(last_name(name)?, Role::InsertTarget));
+    let replaces = insert.replace_into || insert.or == Some(SqliteOnConflict::Replace);
+    let kind = match (replaces, values) {
+        (true, _) => StatementKind::Replace,
+        (false, true) => StatementKind::Insert,
+        (false, false) => StatementKind::InsertSelect,
+    };
+    Some(with_uses(kind, uses))
+}
+
+fn update(update: &Update) -> Option<Effect> {
+    let (tables, _) = relations(std::slice::from_ref(&update.table));
+    let calls = by_call(&tables);
+    let mut uses = uses_in(update, sources(Role::UpdateSource))?;
+    let mut targets = BTreeSet::new();
+    for assignment in &update.assignments {
+        match assigned_owner(assignment)? {
+            Some(owner) => {
+                let table = calls.get(&owner.to_ascii_lowercase()).copied();
+                targets.insert(table.unwrap_or(owner).to_owned());
+            }
+            // Which of the joined tables has the column is not known here: all may be written.
+            None => targets.extend(tables.iter().map(|table| table.table.clone())),
+        }
+    }
+    if targets.is_empty() {
+        return None;
+    }
+    let from: &[TableWithJoins] = match &update.from {
+        Some(UpdateTableFromKind::AfterSet(from) | UpdateTableFromKind::BeforeSet(from)) => from,
+        None => &[],
+    };
+    let mut seen = targets.clone();
+    for table in tables.iter().chain(&relations(from).0) {
+        // A table that is written and joined to itself stands in both roles.
+        if !seen.remove(&table.table) {
+            uses.insert(target(&table.table, Role::UpdateSource));
+        }
+    }
+    uses.extend(targets.iter().map(|name| target(name, Role::UpdateTarget)));
+    Some(with_uses(StatementKind::Update, uses))
+}
+
+/// The table name before an assigned column; an error (nothing) for tuples.
+fn assigned_owner(assignment: &Assignment) -> Option<Option<&str>> {
+    let AssignmentTarget::ColumnName(ObjectName(parts)) = &assignment.target else {
+        return None;
+    };
+    match parts.as_slice() {
+        [_] => Some(None),
+        [.., owner, _] => Some(Some(owner.as_ident()?.value.as_str())),
+        [] => None,
+    }
+}
+
+fn delete(delete: &Delete) -> Option<Effect> {
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    let (tables, _) = relations(from);
+    let mut joined = tables.clone();
+    if let Some(using) = &delete.using {
+        joined.extend(relations(using).0);
+    }
+    let calls = by_call(&joined);
+    let named: Vec<&str> = if delete.tables.is_empty() {
+        tables.iter().map(|table| table.table.as_str()).collect()
+    } else {
+        delete
+            .tables
+            .iter()
+            .map(|name| {
+                let name = last_name(name)?;
+                Some(
+                    calls
+                        .get(&name.to_ascii_lowercase())
+                        .copied()
+                        .unwrap_or(name),
+                )
+            })
+            .collect::<Option<_>>()?
+    };
+    if named.is_empty() {
+        return None;
+    }
+    let mut uses = uses_in(delete, sources(Role::DeleteSource))?;
+    for table in joined.iter().map(|table| table.table.as_str()) {
+        if !named.contains(&table) {
+            uses.insert(target(table, Role::DeleteSource));
+        }
+    }
+    uses.extend(named.iter().map(|name| target(name, Role::DeleteTarget)));
+    Some(with_uses(StatementKind::Delete, uses))
+}

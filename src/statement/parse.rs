@@ -1,0 +1,84 @@
+//! The SQL parser, trusted only after a round trip.
+//!
+//! What is parsed, printed and parsed again must be the same tree; else the statement is opaque.
+//! `LOCK IN SHARE MODE`, which the parser does not read, goes in as `FOR SHARE` and comes out as
+//! it was written.
+
+use sqlparser::ast::Statement;
+use sqlparser::dialect::{
+    Dialect as ParserDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect,
+};
+use sqlparser::parser::{Parser, ParserOptions};
+
+use super::token::{Token, stands, tokens};
+use crate::dialect::{Dialect, ParserKind};
+
+/// A statement that survived the round trip.
+#[derive(Clone, Debug)]
+pub(super) struct Parsed {
+    pub tree: Statement,
+    /// Its shared locks were written `LOCK IN SHARE MODE`.
+    old_share: bool,
+}
+
+impl Parsed {
+    /// Parses one statement; nothing when it does not parse or does not round-trip.
+    pub(super) fn new(sql: &str, words: &[Token<'_>], dialect: &Dialect) -> Option<Self> {
+        let (text, old_share) = modern_share(sql, words);
+        let tree = read(&text, dialect)?;
+        let again = read(&tree.to_string(), dialect)?;
+        (again == tree).then_some(Self { tree, old_share })
+    }
+
+    /// The text of another tree in the spelling of this one.
+    pub(super) fn print(&self, tree: &Statement, dialect: &Dialect) -> Option<String> {
+        let text = tree.to_string();
+        if !self.old_share {
+            return Some(text);
+        }
+        let mut printed = String::new();
+        let mut at = 0;
+        let words = tokens(&text, dialect)?;
+        for index in 0..words.len() {
+            if stands(&words, index, &["FOR", "SHARE"]) {
+                printed.push_str(&text[at..words[index].span.start]);
+                printed.push_str("LOCK IN SHARE MODE");
+                at = words[index + 1].span.end;
+            }
+        }
+        printed.push_str(&text[at..]);
+        Some(printed)
+    }
+}
+
+/// The text with `LOCK IN SHARE MODE` written `FOR SHARE`, and whether there was one.
+fn modern_share(sql: &str, words: &[Token<'_>]) -> (String, bool) {
+    let mut text = String::new();
+    let mut at = 0;
+    for index in 0..words.len() {
+        if stands(words, index, &["LOCK", "IN", "SHARE", "MODE"]) {
+            text.push_str(&sql[at..words[index].span.start]);
+            text.push_str("FOR SHARE");
+            at = words[index + 3].span.end;
+        }
+    }
+    text.push_str(&sql[at..]);
+    (text, at > 0)
+}
+
+fn read(sql: &str, dialect: &Dialect) -> Option<Statement> {
+    let parser: &dyn ParserDialect = match dialect.spelling.parser {
+        ParserKind::MySql => &MySqlDialect {},
+        ParserKind::PostgreSql => &PostgreSqlDialect {},
+        ParserKind::Sqlite => &SQLiteDialect {},
+    };
+    // Literals stay as they are written: whether a backslash escapes is the session's affair.
+    let options = ParserOptions::new().with_unescape(false);
+    let mut statements = Parser::new(parser)
+        .with_options(options)
+        .try_with_sql(sql)
+        .ok()?
+        .parse_statements()
+        .ok()?;
+    (statements.len() == 1).then(|| statements.pop()).flatten()
+}

@@ -1,0 +1,276 @@
+//! Tables of a query and the roles they stand in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, GroupByExpr, Ident, JoinOperator, ObjectName, OrderByKind, Query, Select, SelectItem,
+    SetExpr, TableFactor, TableWithJoins, Visit, Visitor,
+};
+
+use crate::model::{Role, RowOrder, TableUse};
+
+/// The last part of a name, as written, without quotes.
+pub(super) fn last_name(name: &ObjectName) -> Option<&str> {
+    name.0
+        .last()
+        .and_then(|part| part.as_ident())
+        .map(|ident| ident.value.as_str())
+}
+
+/// A table that a FROM clause names, and what the statement calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Relation {
+    pub table: String,
+    /// Its alias, or its own name.
+    pub called: String,
+}
+
+/// The base tables and CTEs that stand directly in FROM clauses, joins included; the second value
+/// says whether something else (a derived table, a function) stands there too.
+pub(super) fn relations(from: &[TableWithJoins]) -> (Vec<Relation>, bool) {
+    let mut found = Vec::new();
+    let mut other = false;
+    for item in from {
+        relation(&item.relation, &mut found, &mut other);
+        for join in &item.joins {
+            relation(&join.relation, &mut found, &mut other);
+        }
+    }
+    (found, other)
+}
+
+fn relation(factor: &TableFactor, found: &mut Vec<Relation>, other: &mut bool) {
+    match factor {
+        TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } => {
+            if let Some(table) = last_name(name) {
+                found.push(Relation {
+                    table: table.to_owned(),
+                    called: alias
+                        .as_ref()
+                        .map_or(table, |alias| alias.name.value.as_str())
+                        .to_owned(),
+                });
+            }
+        }
+        TableFactor::NestedJoin {
+            table_with_joins, ..
+        } => {
+            relation(&table_with_joins.relation, found, other);
+            for join in &table_with_joins.joins {
+                relation(&join.relation, found, other);
+            }
+        }
+        _ => *other = true,
+    }
+}
+
+/// How the tables of nested queries count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Roles {
+    /// In a query without a lock clause.
+    pub plain: Role,
+    /// In the query at the outermost level, where that differs.
+    pub outermost: Role,
+}
+
+/// Every table that queries inside a syntax tree read, with its role.
+///
+/// Nothing when a CTE has the name of a table that its own definition reads: which is meant cannot
+/// be told here.
+pub(super) fn uses_in<V: Visit>(tree: &V, roles: Roles) -> Option<BTreeSet<TableUse>> {
+    let mut collector = Collector {
+        roles,
+        queries: Vec::new(),
+        uses: BTreeSet::new(),
+        ambiguous: false,
+    };
+    let _ = tree.visit(&mut collector);
+    (!collector.ambiguous).then_some(collector.uses)
+}
+
+/// The queries around the current node, outermost first: the CTE names of each, and its role.
+struct Collector {
+    roles: Roles,
+    queries: Vec<(BTreeSet<String>, Role)>,
+    uses: BTreeSet<TableUse>,
+    ambiguous: bool,
+}
+
+impl Visitor for Collector {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let ctes = cte_names(query);
+        self.ambiguous |= shadows_itself(query, &ctes);
+        let role = if !query.locks.is_empty() {
+            Role::LockingSelect
+        } else if self.queries.is_empty() {
+            self.roles.outermost
+        } else {
+            self.roles.plain
+        };
+        self.queries.push((ctes, role));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.queries.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if let (TableFactor::Table { name, .. }, Some((_, role))) = (factor, self.queries.last())
+            && let Some(table) = last_name(name)
+        {
+            let is_cte = name.0.len() == 1
+                && self
+                    .queries
+                    .iter()
+                    .any(|(ctes, _)| ctes.contains(&table.to_ascii_lowercase()));
+            if !is_cte {
+                self.uses.insert(TableUse {
+                    table: table.to_owned(),
+                    role: *role,
+                });
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn cte_names(query: &Query) -> BTreeSet<String> {
+    query
+        .with
+        .iter()
+        .flat_map(|with| &with.cte_tables)
+        .fold(BTreeSet::new(), |mut names, cte| {
+            names.insert(cte.alias.name.value.to_ascii_lowercase());
+            names
+        })
+}
+
+/// Whether the definition of a CTE reads a relation of its own or a later CTE's name outside
+/// WITH RECURSIVE: there the name means a table.
+fn shadows_itself(query: &Query, ctes: &BTreeSet<String>) -> bool {
+    let Some(with) = query.with.as_ref().filter(|with| !with.recursive) else {
+        return false;
+    };
+    let mut pending = ctes.clone();
+    with.cte_tables.iter().any(|cte| {
+        let roles = Roles {
+            plain: Role::PlainSelect,
+            outermost: Role::PlainSelect,
+        };
+        let reads = uses_in(&*cte.query, roles);
+        let clash = reads.is_none_or(|reads| {
+            reads
+                .iter()
+                .any(|read| pending.contains(&read.table.to_ascii_lowercase()))
+        });
+        pending.remove(&cte.alias.name.value.to_ascii_lowercase());
+        clash
+    })
+}
+
+/// Whether ORDER BY fixes a total order: it names the row key of every table in FROM.
+pub(super) fn row_order(query: &Query) -> RowOrder {
+    let total = || {
+        let select = query.body.as_select()?;
+        if grouped(select) || query.with.is_some() {
+            return None;
+        }
+        let (tables, other) = relations(&select.from);
+        if tables.is_empty() || other {
+            return None;
+        }
+        let OrderByKind::Expressions(keys) = &query.order_by.as_ref()?.kind else {
+            return None;
+        };
+        let named = |table: &Relation| {
+            keys.iter().any(|key| match &key.expr {
+                Expr::Identifier(column) => tables.len() == 1 && is_row_key(column),
+                Expr::CompoundIdentifier(parts) => {
+                    matches!(parts.as_slice(), [.., owner, column] if is_row_key(column)
+                        && owner.value.eq_ignore_ascii_case(&table.called))
+                }
+                _ => false,
+            })
+        };
+        // A select list may give the name `pkey` to something else, and ORDER BY would mean that.
+        let renamed = select.projection.iter().any(
+            |item| matches!(item, SelectItem::ExprWithAlias { alias, .. } if is_row_key(alias)),
+        );
+        (!renamed && tables.iter().all(named)).then_some(())
+    };
+    if total().is_some() {
+        RowOrder::Total
+    } else {
+        RowOrder::Unordered
+    }
+}
+
+fn is_row_key(column: &Ident) -> bool {
+    column.value.eq_ignore_ascii_case("pkey")
+}
+
+fn grouped(select: &Select) -> bool {
+    match &select.group_by {
+        GroupByExpr::All(_) => true,
+        GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
+    }
+}
+
+/// Whether a plain query is sure to read a base table through the snapshot: nothing in it can be
+/// answered without looking.
+pub(super) fn surely_reads(query: &Query) -> bool {
+    let Some(select) = query.body.as_select() else {
+        return false;
+    };
+    let (tables, other) = relations(&select.from);
+    query.with.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && query.locks.is_empty()
+        && !tables.is_empty()
+        && !other
+        && select.selection.is_none()
+        && select.having.is_none()
+        && select.qualify.is_none()
+        && select.top.is_none()
+        && !has_subquery(&select.projection)
+        && select
+            .from
+            .iter()
+            .flat_map(|item| &item.joins)
+            .all(|join| matches!(join.join_operator, JoinOperator::CrossJoin(_)))
+}
+
+fn has_subquery<V: Visit>(tree: &V) -> bool {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    tree.visit(&mut Finder).is_break()
+}
+
+/// Whether a query locks what stands in its own FROM.
+pub(super) fn locks(query: &Query) -> bool {
+    !query.locks.is_empty() || matches!(query.body.as_ref(), SetExpr::Query(inner) if locks(inner))
+}
+
+/// The tables that a statement calls by a name.
+pub(super) fn by_call(tables: &[Relation]) -> BTreeMap<String, &str> {
+    tables
+        .iter()
+        .map(|table| (table.called.to_ascii_lowercase(), table.table.as_str()))
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! Tables as a set-up creates them.
+//!
+//! Read by words, not by the SQL parser: hand-written cases use whatever an engine accepts
+//! (ZEROFILL, partitions, descending key parts, table options), and a table that is not seen is a
+//! table that is not compared.
+
+use std::ops::Range;
+
+use super::effect::without_end;
+use super::token::{Token, closing, items, stands, tokens};
+use crate::dialect::Dialect;
+use crate::model::{Column, SetupKind, SetupStatement, TableShape};
+
+/// Whether a set-up statement shapes the schema or fills it.
+pub fn setup_kind(sql: &str, dialect: &Dialect) -> SetupKind {
+    let words = tokens(sql, dialect).unwrap_or_default();
+    let rows = [
+        "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "LOAD", "SELECT",
+    ];
+    match words.first() {
+        Some(first) if rows.iter().any(|word| first.is(word)) => SetupKind::Rows,
+        _ => SetupKind::Schema,
+    }
+}
+
+/// The tables that a set-up leaves behind, in the order of their creation.
+///
+/// The row key is the column `pkey`, the version key the column `vkey`; a table without them is
+/// listed all the same.
+pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
+    let mut tables: Vec<TableShape> = Vec::new();
+    for statement in setup {
+        let Some(words) = tokens(&statement.sql, dialect) else {
+            continue;
+        };
+        apply(without_end(&words), &statement.sql, &mut tables);
+    }
+    tables
+}
+
+/// What one statement of the set-up does to the tables; nothing for what is none of ours.
+fn apply(words: &[Token<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Option<()> {
+    let first = words.first()?;
+    if first.is("CREATE") {
+        let unique = words.get(1)?.is("UNIQUE");
+        if let Some(at) = words.iter().take(4).position(|word| word.is("TABLE")) {
+            let table = create(words, at + 1, sql)?;
+            tables.push(table);
+        } else if unique && words.get(2)?.is("INDEX") {
+            unique_index(words, tables)?;
+        }
+    } else if first.is("DROP") && words.get(1)?.is("TABLE") {
+        let at = if stands(words, 2, &["IF", "EXISTS"]) {
+            4
+        } else {
+            2
+        };
+        let (name, _) = object_name(words, at)?;
+        tables.retain(|table| !table.name.eq_ignore_ascii_case(&name));
+    } else if first.is("ALTER") && words.get(1)?.is("TABLE") {
+        let (name, at) = object_name(words, 2)?;
+        let index = tables
+            .iter()
+            .position(|table| table.name.eq_ignore_ascii_case(&name))?;
+        for item in items(words, at..words.len()) {
+            alter(words, item, sql, &mut tables[index]);
+        }
+    }
+    Some(())
+}
+
+/// `CREATE TABLE`, from the token after TABLE on.
+fn create(words: &[Token<'_>], at: usize, sql: &str) -> Option<TableShape> {
+    let at = if stands(words, at, &["IF", "NOT", "EXISTS"]) {
+        at + 3
+    } else {
+        at
+    };
+    let (name, at) = object_name(words, at)?;
+    let mut table = TableShape {
+        name,
+        columns: Vec::new(),
+        row_key: None,
+        version_key: None,
+        unique_keys: Vec::new(),
+    };
+    if words.get(at)?.is_mark('(') {
+        let end = closing(words, at)?;
+        for item in items(words, at + 1..end) {
+            element(words, item, sql, &mut table);
+        }
+    }
+    Some(table)
+}
+
+/// One element of CREATE TABLE's list, or what follows ADD in ALTER TABLE: a column or a key.
+fn element(
+    words: &[Token<'_>],
+    item: Range<usize>,
+    sql: &str,
+    table: &mut TableShape,
+) -> Option<()> {
+    let mut at = item.start;
+    if words[at].is("CONSTRAINT") {
+        at += 1;
+        let names_next = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"];
+        if !names_next
+            .iter()
+            .any(|word| words.get(at).is_some_and(|w| w.is(word)))
+        {
+            at += 1;
+        }
+    }
+    let first = words.get(at).filter(|_| at < item.end)?;
+    let is_key = first.is("UNIQUE") || stands(words, at, &["PRIMARY", "KEY"]);
+    if is_key {
+        let open = (at..item.end).find(|index| words[*index].is_mark('('))?;
+        let columns = key_columns(words, open)?;
+        table.unique_keys.push(columns);
+        return Some(());
+    }
+    let others = [
+        "KEY", "INDEX", "FULLTEXT", "SPATIAL", "CHECK", "FOREIGN", "PERIOD", "LIKE",
+    ];
+    // A column may be called `key` where names are quoted: only bare words are keywords.
+    if others.iter().any(|word| first.is(word)) {
+        return Some(());
+    }
+    column(words, at..item.end, sql, table)
+}
+
+/// The columns of a key's list: names only, without lengths and directions. Nothing when a part
+/// is an expression: what is unique then is no set of columns.
+fn key_columns(words: &[Token<'_>], open: usize) -> Option<Vec<String>> {
+    let end = closing(words, open)?;
+    items(words, open + 1..end)
+        .into_iter()
+        .map(|item| words.get(item.start)?.name())
+        .collect()
+}
+
+/// Where the type of a column ends: at the first word of its options.
+const COLUMN_OPTIONS: &[&str] = &[
+    "NOT",
+    "NULL",
+    "DEFAULT",
+    "PRIMARY",
+    "UNIQUE",
+    "KEY",
+    "AUTO_INCREMENT",
+    "AUTOINCREMENT",
+    "COMMENT",
+    "COLLATE",
+    "REFERENCES",
+    "CHECK",
+    "CONSTRAINT",
+    "GENERATED",
+    "AS",
+    "VIRTUAL",
+    "STORED",
+    "PERSISTENT",
+    "INVISIBLE",
+    "VISIBLE",
+    "ON",
+    "FIRST",
+    "AFTER",
+    "STORAGE",
+];
+
+fn column(
+    words: &[Token<'_>],
+    item: Range<usize>,
+    sql: &str,
+    table: &mut TableShape,
+) -> Option<()> {
+    let name = words[item.start].name()?;
+    let options = (item.start + 1..item.end)
+        .find(|at| COLUMN_OPTIONS.iter().any(|word| words[*at].is(word)))
+        .unwrap_or(item.end);
+    let sql_type = if options > item.start + 1 {
+        sql[words[item.start + 1].span.start..words[options - 1].span.end].to_owned()
+    } else {
+        String::new()
+    };
+    let mut generated = false;
+    let mut depth = 0;
+    for at in options..item.end {
+        depth += i32::from(words[at].is_mark('(')) - i32::from(words[at].is_mark(')'));
+        if depth > 0 {
+            continue;
+        }
+        let key = (words[at].is("KEY") && (at == 0 || !words[at - 1].is("UNIQUE")))
+            || words[at].is("UNIQUE");
+        // A bare KEY makes a column the primary key.
+        if key {
+            table.unique_keys.push(vec![name.clone()]);
+        }
+        generated |= words[at].is("AS");
+    }
+    if name.eq_ignore_ascii_case("pkey") {
+        table.row_key = Some(name.clone());
+    }
+    if name.eq_ignore_ascii_case("vkey") {
+        table.version_key = Some(name.clone());
+    }
+    table.columns.push(Column {
+        name,
+        sql_type,
+        generated,
+    });
+    Some(())
+}
+
+/// One clause of ALTER TABLE: additions and dropped columns.
+fn alter(words: &[Token<'_>], item: Range<usize>, sql: &str, table: &mut TableShape) -> Option<()> {
+    let first = words.get(item.start)?;
+    let skip = usize::from(
+        words
+            .get(item.start + 1)
+            .is_some_and(|word| word.is("COLUMN")),
+    );
+    let rest = item.start + 1 + skip..item.end;
+    if rest.is_empty() {
+        return None;
+    }
+    if first.is("ADD") {
+        element(words, rest, sql, table)?;
+    } else if first.is("DROP") {
+        let name = words[rest.start].name()?;
+        table
+            .columns
+            .retain(|column| !column.name.eq_ignore_ascii_case(&name));
+    }
+    Some(())
+}
+
+/// `CREATE UNIQUE INDEX name ON table (..)`. A partial index is unique for some rows only, and an
+/// index over an expression for no set of columns: neither counts.
+fn unique_index(words: &[Token<'_>], tables: &mut [TableShape]) -> Option<()> {
+    let on = words.iter().position(|word| word.is("ON"))?;
+    let (name, at) = object_name(words, on + 1)?;
+    let open = (at..words.len()).find(|index| words[*index].is_mark('('))?;
+    let columns = key_columns(words, open)?;
+    let end = closing(words, open)?;
+    let table = tables
+        .iter_mut()
+        .find(|table| table.name.eq_ignore_ascii_case(&name))?;
+    let partial = words[end..].iter().any(|word| word.is("WHERE"));
+    let known = columns.iter().all(|column| table.column(column).is_some());
+    if !partial && known {
+        table.unique_keys.push(columns);
+    }
+    Some(())
+}
+
+/// A name, its schema left out, and the index after it.
+fn object_name(words: &[Token<'_>], at: usize) -> Option<(String, usize)> {
+    let mut name = words.get(at)?.name()?;
+    let mut at = at + 1;
+    while words.get(at).is_some_and(|word| word.is_mark('.')) {
+        name = words.get(at + 1)?.name()?;
+        at += 2;
+    }
+    Some((name, at))
+}

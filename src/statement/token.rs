@@ -1,0 +1,183 @@
+//! The words of a statement with their places in the text.
+//!
+//! Small on purpose: it serves what the SQL parser does not read (transaction control, lock
+//! clauses, CREATE TABLE with everything an engine allows) and cuts by place, so that the rest of
+//! a text stays as it was written.
+
+use std::ops::Range;
+
+use crate::dialect::Dialect;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// A bare word: keyword, name or function.
+    Word,
+    /// A name in quotes.
+    Quoted,
+    Text,
+    Number,
+    /// One character of punctuation.
+    Mark,
+}
+
+/// One token; comments and white space are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub kind: TokenKind,
+    pub text: &'a str,
+    /// Where it stands in the statement, in bytes.
+    pub span: Range<usize>,
+}
+
+impl Token<'_> {
+    /// Whether it is this bare word, in any case.
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
+    }
+
+    /// Whether it is this punctuation mark.
+    pub(super) fn is_mark(&self, mark: char) -> bool {
+        self.kind == TokenKind::Mark && self.text.starts_with(mark)
+    }
+
+    /// The name it stands for, quotes removed; nothing for literals and marks.
+    pub(super) fn name(&self) -> Option<String> {
+        match self.kind {
+            TokenKind::Word => Some(self.text.to_owned()),
+            TokenKind::Quoted => {
+                let inner = self.text.get(1..self.text.len() - 1)?;
+                let quote = &self.text[..1];
+                Some(inner.replace(&quote.repeat(2), quote))
+            }
+            TokenKind::Text | TokenKind::Number | TokenKind::Mark => None,
+        }
+    }
+}
+
+/// Cuts a statement into tokens. Nothing when a quote or a comment does not end.
+pub(super) fn tokens<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<Token<'a>>> {
+    let bytes = sql.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let rest = &sql[at..];
+        if byte.is_ascii_whitespace() {
+            at += 1;
+            continue;
+        }
+        if rest.starts_with("--") || byte == b'#' {
+            at += rest.find('\n').unwrap_or(rest.len());
+            continue;
+        }
+        if rest.starts_with("/*") {
+            at += rest.find("*/")? + 2;
+            continue;
+        }
+        let (kind, length) = token_at(rest, dialect)?;
+        found.push(Token {
+            kind,
+            text: &sql[at..at + length],
+            span: at..at + length,
+        });
+        at += length;
+    }
+    Some(found)
+}
+
+/// Kind and length in bytes of the token at the start of a non-empty text.
+fn token_at(rest: &str, dialect: &Dialect) -> Option<(TokenKind, usize)> {
+    let first = rest.chars().next()?;
+    let word = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || c == '@';
+    Some(match first {
+        '\'' => (TokenKind::Text, quoted_length(rest, '\'', dialect)?),
+        '`' => (TokenKind::Quoted, quoted_length(rest, '`', dialect)?),
+        '"' => {
+            let kind = if dialect.spelling.identifier_quote == '"' {
+                TokenKind::Quoted
+            } else {
+                TokenKind::Text
+            };
+            (kind, quoted_length(rest, '"', dialect)?)
+        }
+        'x' | 'X' | 'b' | 'B' | 'n' | 'N' if rest[1..].starts_with('\'') => (
+            TokenKind::Text,
+            1 + quoted_length(&rest[1..], '\'', dialect)?,
+        ),
+        c if c.is_ascii_digit() => {
+            let length = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+                .unwrap_or(rest.len());
+            (TokenKind::Number, length)
+        }
+        c if word(c) => (
+            TokenKind::Word,
+            rest.find(|c: char| !word(c)).unwrap_or(rest.len()),
+        ),
+        c => (TokenKind::Mark, c.len_utf8()),
+    })
+}
+
+/// The length of a quoted text, quotes included; a doubled quote stands for itself.
+fn quoted_length(rest: &str, quote: char, dialect: &Dialect) -> Option<usize> {
+    let escapes = dialect.spelling.backslash_escapes && quote == '\'';
+    let mut characters = rest.char_indices().skip(1).peekable();
+    while let Some((at, c)) = characters.next() {
+        if escapes && c == '\\' {
+            characters.next()?;
+        } else if c == quote {
+            if characters.peek().is_some_and(|(_, next)| *next == quote) {
+                characters.next();
+            } else {
+                return Some(at + c.len_utf8());
+            }
+        }
+    }
+    None
+}
+
+/// The index of the mark that closes the parenthesis at `open`.
+pub(super) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (index, token) in tokens.iter().enumerate().skip(open) {
+        if token.is_mark('(') {
+            depth += 1;
+        } else if token.is_mark(')') {
+            depth = depth.checked_sub(1)?;
+            if depth == 0 {
+                return Some(index);
+            }
+        }
+    }
+    None
+}
+
+/// The ranges of tokens between commas that stand outside parentheses.
+pub(super) fn items(tokens: &[Token<'_>], within: Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut depth = 0i32;
+    let mut start = within.start;
+    for index in within.clone() {
+        let token = &tokens[index];
+        if token.is_mark('(') {
+            depth += 1;
+        } else if token.is_mark(')') {
+            depth -= 1;
+        } else if depth == 0 && token.is_mark(',') {
+            found.push(start..index);
+            start = index + 1;
+        }
+    }
+    if start < within.end {
+        found.push(start..within.end);
+    }
+    found
+}
+
+/// Whether the words stand at this place, one after another.
+pub(super) fn stands(tokens: &[Token<'_>], at: usize, words: &[&str]) -> bool {
+    words
+        .iter()
+        .enumerate()
+        .all(|(offset, word)| tokens.get(at + offset).is_some_and(|token| token.is(word)))
+}
