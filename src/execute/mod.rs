@@ -3,6 +3,9 @@
 //! `scheduler` is the pure state machine, `driver` the threads around it, `room` the place of
 //! serial runs, `transcript` the text of an execution.
 
+mod fate;
+mod scheduler;
+
 use std::collections::BTreeMap;
 
 use crate::engine::EngineError;

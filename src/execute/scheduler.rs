@@ -1,0 +1,567 @@
+//! Which statement is sent next, and what has become certain: a pure state machine.
+//!
+//! It knows sessions, lines and answers; no clock, no thread, no text. The driver asks
+//! [`Scheduler::next`] what to do, does it, and tells what came of it ([`Scheduler::answered`],
+//! [`Scheduler::polled`], ...); each telling returns what is certain now, in the order in which it
+//! has to be recorded.
+//!
+//! The rules. The next statement is the first unsent one, in submitted order, whose session is
+//! free. Nothing is sent before things are *at rest*: every sent statement has answered, or was
+//! seen waiting in a poll taken after the last answer. Two sessions or more that wait may be a
+//! deadlock that the engine has not resolved yet, so a second poll has to agree. An answer that
+//! another statement caused is recorded after the answer of its cause.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{SessionId, StatementId, StatementKind, TestCase, TransactionId};
+
+use super::Instrumentation;
+use super::fate::{Answer, Fate, fate};
+
+/// What the scheduler knows of one statement of the case.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) id: StatementId,
+    pub(super) session: SessionId,
+    pub(super) kind: StatementKind,
+    /// Stands between the BEGIN and the end of a transaction, both included.
+    pub(super) explicit: bool,
+    /// How many probes come before it and after it.
+    pub(super) before: usize,
+    pub(super) after: usize,
+    /// Somebody wants to see what it wrote.
+    pub(super) observed: bool,
+}
+
+impl Line {
+    /// The lines of a case with its instrumentation, in submitted order.
+    pub(super) fn of_case(case: &TestCase, instrumentation: &Instrumentation) -> Vec<Self> {
+        let explicit: BTreeSet<TransactionId> = case
+            .statements
+            .iter()
+            .filter(|s| s.effect.kind.is_begin())
+            .map(|s| s.id.transaction)
+            .collect();
+        let count = |map: &BTreeMap<StatementId, Vec<super::Probe>>, id| {
+            map.get(id).map_or(0, |probes| probes.len())
+        };
+        case.statements
+            .iter()
+            .map(|s| Self {
+                id: s.id,
+                session: s.session,
+                kind: s.effect.kind,
+                explicit: explicit.contains(&s.id.transaction),
+                before: count(&instrumentation.before, &s.id),
+                after: count(&instrumentation.after, &s.id),
+                observed: instrumentation.observe.contains_key(&s.id),
+            })
+            .collect()
+    }
+}
+
+/// What is sent in a step. Lines are named by their place in submitted order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    Before {
+        line: usize,
+        probe: usize,
+    },
+    Statement {
+        line: usize,
+    },
+    After {
+        line: usize,
+        probe: usize,
+    },
+    /// A ROLLBACK of ours: ends what the case, or a refused COMMIT, left open.
+    Rollback,
+}
+
+/// One thing to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) session: SessionId,
+    pub(super) work: Work,
+}
+
+/// What the driver does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Send(Step),
+    /// Bring an answer or a poll: something is on its way.
+    Settle,
+    /// Everything that is left waits for a lock: bring an answer, a victim's or a timeout's.
+    AwaitAnswer,
+    /// Read the tables; these statements may have written since the last time.
+    Observe(Vec<StatementId>),
+    Finish,
+}
+
+/// Something that has become certain and has to be recorded now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Noted {
+    /// Seen waiting, for these sessions where the engine says. Comes again when those change.
+    Waiting { step: Step, on: BTreeSet<SessionId> },
+    Answered {
+        step: Step,
+        fate: Fate,
+        /// Waited before it answered.
+        resumed: bool,
+    },
+}
+
+/// A step that was sent and is not recorded as answered.
+#[derive(Clone, Debug)]
+struct Flight {
+    step: Step,
+    /// Was seen waiting at any time.
+    waited: bool,
+    /// Was seen waiting in a poll taken after the last answer and the last send.
+    at_rest: bool,
+    /// Taken for waiting because nothing was heard of it for too long.
+    by_timer: bool,
+    on: BTreeSet<SessionId>,
+    /// Its answer, while it has to be recorded after another's.
+    answer: Option<Answer>,
+}
+
+impl Flight {
+    /// Nothing more will be heard of it until another session does something.
+    fn rests(&self) -> bool {
+        self.answer.is_none() && (self.at_rest || self.by_timer)
+    }
+}
+
+/// One session's way through its lines.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    /// Its lines, by place in submitted order.
+    lines: Vec<usize>,
+    /// How many of them are done or dropped.
+    done: usize,
+    /// How many steps of the first line that is not done were answered.
+    steps: usize,
+    flight: Option<Flight>,
+    open: bool,
+    rollback_due: bool,
+}
+
+impl Lane {
+    fn head(&self) -> Option<usize> {
+        self.lines.get(self.done).copied()
+    }
+}
+
+/// The state.
+#[derive(Clone, Debug)]
+pub(super) struct Scheduler {
+    lines: Vec<Line>,
+    lanes: BTreeMap<SessionId, Lane>,
+    /// The session of the last send, while its step has neither answered nor been seen waiting.
+    current: Option<SessionId>,
+    /// The session whose line is under way.
+    turn: Option<SessionId>,
+    /// Sessions whose answers are held back, in order of arrival.
+    arrivals: Vec<SessionId>,
+    /// Polls in a row, since the last answer and the last send, that showed everything at rest.
+    agreeing_polls: u32,
+    /// Statements that may have written since the last observation.
+    active: Vec<StatementId>,
+    /// One of `active` is to be observed.
+    observation_due: bool,
+}
+
+impl Scheduler {
+    pub(super) fn new(lines: Vec<Line>) -> Self {
+        let mut lanes: BTreeMap<SessionId, Lane> = BTreeMap::new();
+        for (index, line) in lines.iter().enumerate() {
+            lanes.entry(line.session).or_default().lines.push(index);
+        }
+        Self {
+            lines,
+            lanes,
+            current: None,
+            turn: None,
+            arrivals: Vec::new(),
+            agreeing_polls: 0,
+            active: Vec::new(),
+            observation_due: false,
+        }
+    }
+
+    /// What to do now. A `Send` and an `Observe` count as done once they are returned.
+    pub(super) fn next(&mut self) -> Action {
+        if !self.settled() {
+            return Action::Settle;
+        }
+        if std::mem::take(&mut self.observation_due) {
+            return Action::Observe(std::mem::take(&mut self.active));
+        }
+        if let Some(step) = self.choose() {
+            self.send(step);
+            return Action::Send(step);
+        }
+        if self.in_flight().next().is_some() {
+            Action::AwaitAnswer
+        } else {
+            Action::Finish
+        }
+    }
+
+    /// The sessions that were sent something and have not answered.
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = SessionId> {
+        self.lanes
+            .iter()
+            .filter(|(_, lane)| lane.flight.as_ref().is_some_and(|f| f.answer.is_none()))
+            .map(|(session, _)| *session)
+    }
+
+    /// Whether a session other than this one is in a transaction or has a step under way, and so
+    /// may hold locks.
+    pub(super) fn others_busy(&self, session: SessionId) -> bool {
+        self.lanes
+            .iter()
+            .any(|(other, lane)| *other != session && (lane.open || lane.flight.is_some()))
+    }
+
+    /// An answer came.
+    pub(super) fn answered(&mut self, session: SessionId, answer: Answer) -> Vec<Noted> {
+        self.disturb();
+        let Some(flight) = self.flight_mut(session) else {
+            return Vec::new();
+        };
+        flight.answer = Some(answer);
+        self.arrivals.push(session);
+        self.release()
+    }
+
+    /// One poll of the lock view, taken after everything told so far: who waits, and for whom.
+    pub(super) fn polled(
+        &mut self,
+        waiting: &BTreeMap<SessionId, BTreeSet<SessionId>>,
+    ) -> Vec<Noted> {
+        let mut noted = Vec::new();
+        for (session, lane) in &mut self.lanes {
+            let Some(flight) = lane.flight.as_mut().filter(|f| f.answer.is_none()) else {
+                continue;
+            };
+            let Some(on) = waiting.get(session) else {
+                flight.at_rest = false;
+                continue;
+            };
+            flight.at_rest = true;
+            if !flight.waited || flight.on != *on {
+                noted.push(Noted::Waiting {
+                    step: flight.step,
+                    on: on.clone(),
+                });
+            }
+            flight.waited = true;
+            flight.on.clone_from(on);
+        }
+        let all_rest = self.flights().all(Flight::rests);
+        self.agreeing_polls = if all_rest { self.agreeing_polls + 1 } else { 0 };
+        self.waiting_noted(&noted);
+        noted.extend(self.release());
+        noted
+    }
+
+    /// Nothing was heard of some steps for too long: they are taken for waiting, and the run is no
+    /// evidence any more.
+    pub(super) fn gave_up(&mut self) -> Vec<Noted> {
+        let mut noted = Vec::new();
+        for lane in self.lanes.values_mut() {
+            let Some(flight) = lane.flight.as_mut().filter(|f| f.answer.is_none()) else {
+                continue;
+            };
+            flight.by_timer = true;
+            if !flight.waited {
+                noted.push(Noted::Waiting {
+                    step: flight.step,
+                    on: BTreeSet::new(),
+                });
+            }
+            flight.waited = true;
+        }
+        self.waiting_noted(&noted);
+        noted.extend(self.release());
+        noted
+    }
+
+    /// Whether everything that was sent has answered or rests.
+    fn settled(&self) -> bool {
+        let mut resting = 0;
+        for flight in self.flights() {
+            if !flight.rests() {
+                return false;
+            }
+            resting += usize::from(!flight.by_timer);
+        }
+        resting < 2
+            || self.flights().any(|f| f.by_timer)
+            || (self.agreeing_polls >= 2 && !self.waits_in_circle())
+    }
+
+    /// Whether sessions wait for each other in a circle: the engine is about to choose a victim.
+    fn waits_in_circle(&self) -> bool {
+        self.lanes.keys().any(|start| {
+            let mut reached = BTreeSet::new();
+            let mut open = vec![*start];
+            while let Some(session) = open.pop() {
+                let flight = self.lanes.get(&session).and_then(|l| l.flight.as_ref());
+                for on in flight.iter().flat_map(|f| &f.on) {
+                    if reached.insert(*on) {
+                        open.push(*on);
+                    }
+                }
+            }
+            reached.contains(start)
+        })
+    }
+
+    /// The next step, by the rules at the top of this page.
+    fn choose(&self) -> Option<Step> {
+        let due = self.lanes.iter().find(|(_, lane)| lane.rollback_due);
+        if let Some((session, _)) = due {
+            return Some(Step {
+                session: *session,
+                work: Work::Rollback,
+            });
+        }
+        let begun = self
+            .turn
+            .filter(|session| self.lanes.get(session).is_some_and(|lane| lane.steps > 0));
+        begun
+            .and_then(|session| self.step_of(session))
+            .or_else(|| {
+                (0..self.lines.len())
+                    .filter(|index| {
+                        let lane = self.lanes.get(&self.lines[*index].session);
+                        lane.is_some_and(|lane| lane.head() == Some(*index))
+                    })
+                    .find_map(|index| self.step_of(self.lines[index].session))
+            })
+            .or_else(|| self.leftover())
+    }
+
+    /// A session whose lines are done and whose transaction is open: it may be what others wait
+    /// for, and it ends by ROLLBACK.
+    fn leftover(&self) -> Option<Step> {
+        self.lanes
+            .iter()
+            .find(|(_, lane)| lane.open && lane.flight.is_none() && lane.head().is_none())
+            .map(|(session, _)| Step {
+                session: *session,
+                work: Work::Rollback,
+            })
+    }
+
+    /// The next step of a session; none when it is busy or done.
+    fn step_of(&self, session: SessionId) -> Option<Step> {
+        let lane = self.lanes.get(&session)?;
+        if lane.flight.is_some() {
+            return None;
+        }
+        let line = lane.head()?;
+        let before = self.lines[line].before;
+        let work = match lane.steps.cmp(&before) {
+            std::cmp::Ordering::Less => Work::Before {
+                line,
+                probe: lane.steps,
+            },
+            std::cmp::Ordering::Equal => Work::Statement { line },
+            std::cmp::Ordering::Greater => Work::After {
+                line,
+                probe: lane.steps - before - 1,
+            },
+        };
+        Some(Step { session, work })
+    }
+
+    fn send(&mut self, step: Step) {
+        self.disturb();
+        self.current = Some(step.session);
+        self.turn = Some(step.session);
+        if let Some(lane) = self.lanes.get_mut(&step.session) {
+            lane.rollback_due = false;
+            lane.flight = Some(Flight {
+                step,
+                waited: false,
+                at_rest: false,
+                by_timer: false,
+                on: BTreeSet::new(),
+                answer: None,
+            });
+        }
+    }
+
+    fn flights(&self) -> impl Iterator<Item = &Flight> {
+        self.lanes.values().filter_map(|lane| lane.flight.as_ref())
+    }
+
+    fn flight_mut(&mut self, session: SessionId) -> Option<&mut Flight> {
+        self.lanes.get_mut(&session)?.flight.as_mut()
+    }
+
+    /// Something happened: what rested may have been released by it.
+    fn disturb(&mut self) {
+        self.agreeing_polls = 0;
+        for lane in self.lanes.values_mut() {
+            if let Some(flight) = lane.flight.as_mut() {
+                flight.at_rest = false;
+            }
+        }
+    }
+
+    fn waiting_noted(&mut self, noted: &[Noted]) {
+        for note in noted {
+            if let Noted::Waiting { step, .. } = note {
+                self.touch(step.work);
+            }
+        }
+        let current = self.current.and_then(|session| self.lanes.get(&session));
+        if current.is_some_and(|lane| lane.flight.as_ref().is_some_and(Flight::rests)) {
+            self.current = None;
+        }
+    }
+
+    /// Remembers that a statement may have written.
+    fn touch(&mut self, work: Work) {
+        let Work::Statement { line } = work else {
+            return;
+        };
+        let line = &self.lines[line];
+        let may_write = line.observed || line.kind.is_write() || line.kind == StatementKind::Opaque;
+        if may_write && !self.active.contains(&line.id) {
+            self.active.push(line.id);
+        }
+        self.observation_due |= line.observed;
+    }
+
+    /// Records the answers that nothing holds back any more.
+    fn release(&mut self) -> Vec<Noted> {
+        let mut noted = Vec::new();
+        while let Some(place) = self.recordable() {
+            let session = self.arrivals.remove(place);
+            noted.extend(self.record(session));
+        }
+        noted
+    }
+
+    /// The first arrival whose causes are recorded, or rest and so are none.
+    fn recordable(&self) -> Option<usize> {
+        let free = |session: &SessionId| {
+            let Some(flight) = self.lanes.get(session).and_then(|l| l.flight.as_ref()) else {
+                return true;
+            };
+            // A victim's answer is a cause, never an effect.
+            let victim = flight.answer.is_some_and(|a| a.rejected && !a.open);
+            victim
+                || !flight
+                    .on
+                    .iter()
+                    .chain(flight.waited.then_some(&self.current).into_iter().flatten())
+                    .filter(|cause| *cause != session)
+                    .filter_map(|cause| self.lanes.get(cause)?.flight.as_ref())
+                    .any(|cause| !cause.rests())
+        };
+        self.arrivals.iter().position(free).or_else(|| {
+            // Answers that hold each other back came out of one knot: they stand as they came.
+            let all_answered = self.flights().all(|f| f.answer.is_some() || f.rests());
+            (all_answered && !self.arrivals.is_empty()).then_some(0)
+        })
+    }
+
+    /// Records one answer: what it means for the transaction, and what of it is left to send.
+    fn record(&mut self, session: SessionId) -> Option<Noted> {
+        let lane = self.lanes.get_mut(&session)?;
+        let flight = lane.flight.take()?;
+        let answer = flight.answer?;
+        let was_open = std::mem::replace(&mut lane.open, answer.open);
+        if self.current == Some(session) {
+            self.current = None;
+        }
+        let fate = match flight.step.work {
+            Work::Rollback => {
+                // Tried once: what a ROLLBACK leaves open, another would leave open too.
+                lane.open = false;
+                if answer.open {
+                    Fate::Strange("rollback_refused")
+                } else {
+                    Fate::Aborted
+                }
+            }
+            Work::Statement { line } => self.statement_answered(line, answer, was_open),
+            Work::Before { line, .. } | Work::After { line, .. } => {
+                self.probe_answered(line, answer)
+            }
+        };
+        self.touch(flight.step.work);
+        Some(Noted::Answered {
+            step: flight.step,
+            fate,
+            resumed: flight.waited,
+        })
+    }
+
+    fn statement_answered(&mut self, index: usize, answer: Answer, was_open: bool) -> Fate {
+        let line = self.lines[index].clone();
+        let fate = fate(&line, answer, was_open);
+        let refused_end = line.explicit && line.kind.is_end() && answer.rejected && answer.open;
+        let Some(lane) = self.lanes.get_mut(&line.session) else {
+            return fate;
+        };
+        lane.rollback_due = refused_end;
+        if answer.rejected || line.after == 0 {
+            lane.done += 1;
+            lane.steps = 0;
+        } else {
+            lane.steps += 1;
+        }
+        if line.explicit && !line.kind.is_end() && !answer.open {
+            self.drop_transaction(line.id.transaction, line.session);
+        }
+        fate
+    }
+
+    fn probe_answered(&mut self, index: usize, answer: Answer) -> Fate {
+        let line = self.lines[index].clone();
+        let Some(lane) = self.lanes.get_mut(&line.session) else {
+            return Fate::Continues;
+        };
+        lane.steps += 1;
+        if lane.steps > line.before + line.after {
+            lane.done += 1;
+            lane.steps = 0;
+        }
+        let inside = line.explicit && !line.kind.is_begin() && !line.kind.is_end();
+        if !inside || answer.open {
+            return Fate::Continues;
+        }
+        self.drop_transaction(line.id.transaction, line.session);
+        if answer.rejected {
+            Fate::Aborted
+        } else {
+            Fate::Strange("transaction_ended_unasked")
+        }
+    }
+
+    /// The transaction is gone: what is left of it would run outside of any, so it is not sent.
+    fn drop_transaction(&mut self, transaction: TransactionId, session: SessionId) {
+        let Some(lane) = self.lanes.get_mut(&session) else {
+            return;
+        };
+        let lines = &self.lines;
+        while lane
+            .head()
+            .is_some_and(|line| lines[line].id.transaction == transaction)
+        {
+            lane.done += 1;
+            lane.steps = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
