@@ -1,1 +1,111 @@
-//! One file per subcommand.
+//! The command line: one file per subcommand, exit codes, streams.
+//!
+//! Data goes to standard output, progress and logs to standard error. `README.md` lists the exit
+//! codes; [`exit::Exit`] is the table.
+
+pub mod exit;
+mod log;
+mod panic;
+mod terminal;
+mod value;
+
+mod completions;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use exit::{Exit, Failure};
+
+/// A differential-testing fuzzer for transactional SQL engines.
+///
+/// Runs the same transactions interleaved and serially; where the two accounts differ and nothing
+/// documented explains it, a minimized script is left that shows it.
+#[derive(Parser, Debug)]
+#[command(name = "rashomon", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Arguments {
+    /// What to log to standard error: error, warn, info, debug, trace, or a filter of `tracing`
+    #[arg(
+        long,
+        global = true,
+        value_name = "LEVEL",
+        env = "RASHOMON_LOG",
+        default_value = "warn"
+    )]
+    log: String,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 clean, 1 new finding or reproduced, 2 usage or configuration, 3 inconclusive,
+4 nothing to run, 5 environment, 6 refused for safety, 70 internal error, 130/143 interrupted.";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Completions(completions::Arguments),
+}
+
+/// Runs the program with the process's own arguments.
+pub fn main() -> ExitCode {
+    panic::install();
+    let exit = run(std::env::args_os());
+    // A reader that went away (`| head`) is no failure of ours; there is nobody left to tell.
+    let _ = std::io::stdout().flush();
+    exit.into()
+}
+
+/// Parses the arguments and runs the command.
+fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are answers: exit 0, on standard output. The rest is exit 2.
+            let _ = error.print();
+            return if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Clean
+            };
+        }
+    };
+    let result = log::start(&arguments.log).and_then(|()| match arguments.command {
+        Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),
+    });
+    result.unwrap_or_else(|failure| say(&failure))
+}
+
+/// Says why the command gave up, on one line unless the reason has several.
+fn say(failure: &Failure) -> Exit {
+    let style = terminal::Style::of_stderr();
+    let text = terminal::printable(&failure.message);
+    // Nothing can be said of a closed standard error.
+    let _ = writeln!(std::io::stderr(), "{} {text}", style.red("error:"));
+    failure.exit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_has_an_example() {
+        for command in Arguments::command().get_subcommands() {
+            let help = command.clone().render_long_help().to_string();
+            assert!(
+                help.contains("Example"),
+                "{}: no example in its --help",
+                command.get_name()
+            );
+            assert!(help.contains("rashomon "), "{}: {help}", command.get_name());
+        }
+    }
+}

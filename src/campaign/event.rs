@@ -1,0 +1,41 @@
+//! What a run tells while it goes on.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A finding that is on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    pub path: PathBuf,
+    pub oracle: String,
+    pub kind: String,
+    pub headline: String,
+    /// Violations in runs of the published case.
+    pub hits: u32,
+    pub runs: u32,
+    /// The case it was found in.
+    pub index: u64,
+    /// Statements of the published case beside begin and end, and its transactions.
+    pub statements: usize,
+    pub transactions: usize,
+    /// An entry of the registry explains it, and this server claims the fix: its id.
+    pub regression: Option<String>,
+}
+
+/// What a run tells while it goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Published under a new signature.
+    Finding(Announcement),
+    /// Published in place of a bigger case of the same signature.
+    Smaller(Announcement),
+    /// Did not come every time; kept under `flaky/`.
+    Flaky(Announcement),
+    /// The server gave no answer; the case is kept aside and the worker waits for the server.
+    ServerLost { index: Option<u64>, error: String },
+    ServerBack { after: Duration },
+    /// With `--doublecheck`: two runs of the same case differ.
+    Unstable { index: u64, difference: String },
+    /// Something of ours or of the environment that people should know.
+    Trouble(String),
+}

@@ -1,0 +1,217 @@
+//! The numbers of a run, as they are counted, merged, saved and shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::judge::CaseJudgement;
+use crate::model::{Execution, StatementId, TestCase, TransactionStatus, Verdict};
+
+/// How many cases came to each verdict. A case counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdicts {
+    pub agree: u64,
+    pub known: u64,
+    pub undecided: u64,
+    pub flaky: u64,
+    pub violation: u64,
+}
+
+impl Verdicts {
+    /// Counts one.
+    pub fn count(&mut self, verdict: &Verdict) {
+        let counter = match verdict {
+            Verdict::Agree => &mut self.agree,
+            Verdict::Known(_) => &mut self.known,
+            Verdict::Undecided(_) => &mut self.undecided,
+            Verdict::Flaky { .. } => &mut self.flaky,
+            Verdict::Violation(_) => &mut self.violation,
+        };
+        *counter += 1;
+    }
+
+    /// All cases together.
+    pub fn total(&self) -> u64 {
+        self.agree + self.known + self.undecided + self.flaky + self.violation
+    }
+}
+
+/// A part of a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    pub part: u64,
+    pub whole: u64,
+}
+
+impl Share {
+    /// Between 0 and 1; none of nothing.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a share is shown with three digits"
+    )]
+    pub fn ratio(self) -> Option<f64> {
+        (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
+    }
+
+    fn add(&mut self, is_part: bool) {
+        self.whole += 1;
+        self.part += u64::from(is_part);
+    }
+}
+
+/// The case with the most waits and deadlocks, as text: what a newcomer is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contended {
+    pub index: u64,
+    pub waits: u64,
+    pub deadlocks: u64,
+    pub transcript: String,
+}
+
+/// The numbers of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    pub verdicts: Verdicts,
+    /// Why cases were undecided.
+    pub undecided: BTreeMap<String, u64>,
+    /// Known behaviour by its id.
+    pub known: BTreeMap<String, u64>,
+    /// What each oracle said by itself; a case that it does not apply to is not in its counts.
+    pub oracles: BTreeMap<String, Verdicts>,
+    /// Why an oracle had nothing to say: `oracle: reason`.
+    pub inapplicable: BTreeMap<String, u64>,
+    /// Everything sent to the engine.
+    pub statements_sent: u64,
+    /// Statements that waited for a lock.
+    pub blocked: u64,
+    pub deadlocks: u64,
+    /// Statements that the engine rejected, by error class.
+    pub rejected: BTreeMap<String, u64>,
+    /// Generated user statements that some oracle compared with a prediction.
+    pub tested: Share,
+    /// The same over statements of committed transactions, by the session's level.
+    pub tested_committed: BTreeMap<String, Share>,
+    /// Statements that the engine accepted, by the grammar's production.
+    pub productions: BTreeMap<String, Share>,
+    /// Violations that are one more sighting of a published finding.
+    pub duplicates: u64,
+    /// How often the server was lost and came back.
+    pub server_losses: u64,
+    pub contended: Option<Contended>,
+}
+
+/// What one case adds.
+pub struct CaseCount<'a> {
+    pub index: u64,
+    pub case: &'a TestCase,
+    pub judgement: &'a CaseJudgement,
+    /// Of the case, after confirmation.
+    pub verdict: &'a Verdict,
+    /// The productions behind each statement.
+    pub productions: &'a BTreeMap<StatementId, Vec<String>>,
+}
+
+impl Statistics {
+    /// Counts one case.
+    pub fn count(&mut self, counted: &CaseCount<'_>) {
+        self.count_verdict(counted.verdict);
+        let judgement = counted.judgement;
+        for (oracle, verdict) in &judgement.verdicts {
+            self.oracles
+                .entry(oracle.clone())
+                .or_default()
+                .count(verdict);
+        }
+        for (oracle, reason) in &judgement.inapplicable {
+            *self
+                .inapplicable
+                .entry(format!("{oracle}: {reason}"))
+                .or_default() += 1;
+        }
+        for run in &judgement.runs {
+            self.statements_sent += run.execution.statements_sent;
+        }
+        self.count_tested(counted.case, judgement);
+        if let Some(execution) = judgement.execution() {
+            self.count_execution(execution, counted.productions);
+            self.keep_contended(counted, execution);
+        }
+    }
+
+    /// Counts the verdict of a case of which nothing else is known.
+    pub fn count_verdict(&mut self, verdict: &Verdict) {
+        self.verdicts.count(verdict);
+        match verdict {
+            Verdict::Undecided(reason) => *self.undecided.entry(reason.clone()).or_default() += 1,
+            Verdict::Known(id) => *self.known.entry(id.clone()).or_default() += 1,
+            Verdict::Agree | Verdict::Flaky { .. } | Verdict::Violation(_) => {}
+        }
+    }
+
+    fn count_tested(&mut self, case: &TestCase, judgement: &CaseJudgement) {
+        for statement in case.user_statements() {
+            let tested = judgement
+                .runs
+                .iter()
+                .any(|run| run.tested.contains(&statement.id));
+            self.tested.add(tested);
+            let committed = |execution: &Execution| {
+                let status = execution.transactions.get(&statement.id.transaction);
+                matches!(status, Some(TransactionStatus::Committed(_)))
+            };
+            if judgement.runs.iter().any(|run| committed(&run.execution)) {
+                let tested = judgement
+                    .runs
+                    .iter()
+                    .any(|run| committed(&run.execution) && run.tested.contains(&statement.id));
+                let level = case.level(statement.session).slug().to_owned();
+                self.tested_committed.entry(level).or_default().add(tested);
+            }
+        }
+    }
+
+    fn count_execution(
+        &mut self,
+        execution: &Execution,
+        productions: &BTreeMap<StatementId, Vec<String>>,
+    ) {
+        self.blocked += execution.waits() as u64;
+        self.deadlocks += execution.deadlocks() as u64;
+        for (id, record) in &execution.records {
+            let class = record.outcome.error_class();
+            if let Some(class) = class {
+                *self.rejected.entry(class.slug().to_owned()).or_default() += 1;
+            }
+            // Concurrency may reject anything: it says nothing about the grammar.
+            if class.is_some_and(|class| class.is_concurrency()) {
+                continue;
+            }
+            let used: BTreeSet<&String> = productions.get(id).into_iter().flatten().collect();
+            for production in used {
+                self.productions
+                    .entry(production.clone())
+                    .or_default()
+                    .add(class.is_none());
+            }
+        }
+    }
+
+    /// Keeps the transcript when this case is more contended than the one kept: more waits and
+    /// deadlocks, then fewer statements to read, then the lower index.
+    fn keep_contended(&mut self, counted: &CaseCount<'_>, execution: &Execution) {
+        let (waits, deadlocks) = (execution.waits() as u64, execution.deadlocks() as u64);
+        let best = self.contended.as_ref().map_or((0, u64::MAX), |best| {
+            (best.waits + best.deadlocks, best.index)
+        });
+        let is_better =
+            waits + deadlocks > best.0 || (waits + deadlocks == best.0 && counted.index < best.1);
+        if is_better {
+            self.contended = Some(Contended {
+                index: counted.index,
+                waits,
+                deadlocks,
+                transcript: super::transcript_of(counted.case, execution),
+            });
+        }
+    }
+}

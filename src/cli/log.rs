@@ -1,0 +1,52 @@
+//! Logs: to standard error, as `--log` asks.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+use super::exit::Failure;
+use super::terminal::Style;
+
+/// Starts logging.
+pub(super) fn start(filter: &str) -> Result<(), Failure> {
+    let filter = parse(filter)?;
+    let is_terminal = std::io::stderr().is_terminal();
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(is_terminal && Style::of_stderr().is_coloured())
+        .with_target(false);
+    // A second start happens in tests only, and the first one's filter stands.
+    let _ = builder.try_init();
+    Ok(())
+}
+
+/// Levels by name, and `module=level` pairs with commas between. `EnvFilter` alone takes any word
+/// for the name of a module, and a misspelt level would log nothing.
+fn parse(text: &str) -> Result<EnvFilter, Failure> {
+    let levels = ["off", "error", "warn", "info", "debug", "trace"];
+    let wrong = text
+        .split(',')
+        .find(|part| !part.contains('=') && !levels.contains(part));
+    let built = match wrong {
+        Some(part) => Err(format!("{part:?} is no level")),
+        None => EnvFilter::try_new(text).map_err(|error| error.to_string()),
+    };
+    built.map_err(|reason| {
+        let levels = levels.join(", ");
+        Failure::usage(format!("--log: {reason}: one of {levels}, or module=level"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_level_is_an_error() {
+        assert!(parse("warning").is_err());
+        assert!(parse("rashomon=loud").is_err());
+        assert!(parse("debug").is_ok());
+        assert!(parse("warn,rashomon::engine=trace").is_ok());
+    }
+}

@@ -1,0 +1,155 @@
+//! What may be printed, and in which colours.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+
+/// Text of a server or a file, made safe to print: control characters (C0, C1, ESC) and the
+/// characters that turn the direction of writing are shown as escapes. Line feeds stay.
+pub fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns_direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}')
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c);
+        if c == '\n' {
+            safe.push(c);
+        } else if c == '\t' {
+            safe.push_str("    ");
+        } else if c.is_control() || turns_direction {
+            // Writing to a String cannot fail.
+            let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// A whole number with a comma between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Whether and how to colour one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    coloured: bool,
+}
+
+impl Style {
+    /// Decides for standard output.
+    pub fn of_stdout() -> Self {
+        Self::decide(
+            &|name| std::env::var(name).ok(),
+            std::io::stdout().is_terminal(),
+        )
+    }
+
+    /// Decides for standard error.
+    pub fn of_stderr() -> Self {
+        Self::decide(
+            &|name| std::env::var(name).ok(),
+            std::io::stderr().is_terminal(),
+        )
+    }
+
+    /// `NO_COLOR` (set and not empty) wins, then `CLICOLOR_FORCE` (set and not `0`), then whether
+    /// the stream is a terminal that is not `dumb`.
+    fn decide(variable: &dyn Fn(&str) -> Option<String>, is_terminal: bool) -> Self {
+        let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+        let coloured = if is_set("NO_COLOR") {
+            false
+        } else if variable("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0")
+        {
+            true
+        } else {
+            is_terminal && variable("TERM").is_none_or(|term| term != "dumb")
+        };
+        Self { coloured }
+    }
+
+    /// Whether colours are written.
+    pub fn is_coloured(self) -> bool {
+        self.coloured
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.coloured {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub fn faint(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// For what is wrong.
+    pub fn red(self, text: &str) -> String {
+        self.paint("1;31", text)
+    }
+
+    /// For what is right.
+    pub fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// For what wants a look.
+    pub fn yellow(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_direction_marks_do_not_reach_the_terminal() {
+        assert_eq!(
+            printable("a\u{1b}[2Jb\u{9b}c\u{202e}d\ne"),
+            "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\ne"
+        );
+    }
+
+    #[test]
+    fn thousands_are_parted() {
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn no_color_beats_force_and_force_beats_a_pipe() {
+        let decide = |pairs: &[(&str, &str)], is_terminal| {
+            let variable = |name: &str| {
+                pairs
+                    .iter()
+                    .find(|(n, _)| *n == name)
+                    .map(|(_, value)| (*value).to_owned())
+            };
+            Style::decide(&variable, is_terminal).is_coloured()
+        };
+        assert!(decide(&[], true));
+        assert!(!decide(&[], false));
+        assert!(!decide(&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], true));
+        assert!(decide(&[("NO_COLOR", "")], true));
+        assert!(decide(&[("CLICOLOR_FORCE", "1")], false));
+        assert!(!decide(&[("CLICOLOR_FORCE", "0")], false));
+        assert!(!decide(&[("TERM", "dumb")], true));
+    }
+}
