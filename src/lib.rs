@@ -3,6 +3,7 @@
 //! The modules stand in layer order: each uses the ones above it only. `ARCHITECTURE.md` is the
 //! map; `tests/tidy.rs` holds the code to it.
 
+pub mod graph;
 pub mod model;
 
 pub mod dialect;

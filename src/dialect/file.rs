@@ -9,7 +9,7 @@ use super::{
     Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling, TypeClass, TypeSpec,
     Version,
 };
-use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role};
+use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
 /// A dialect file that cannot be used, with the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +31,8 @@ struct File {
     observer: Spanned<String>,
     #[serde(default)]
     mixes_after_wait: Vec<Spanned<String>>,
+    #[serde(default)]
+    known: KnownEntry,
     session_setup: Vec<String>,
     capabilities: Vec<CapabilityEntry>,
     spelling: SpellingEntry,
@@ -40,6 +42,15 @@ struct File {
     #[serde(default)]
     autocommit_read_modes: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
+}
+
+/// Ids of registered behaviours that an oracle recognizes by itself.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct KnownEntry {
+    no_op_update: Option<String>,
+    #[serde(default)]
+    after_wait: BTreeMap<Spanned<String>, String>,
 }
 
 /// A capability, from a version on where `since` stands, before it where `until` stands.
@@ -187,6 +198,13 @@ pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, Diale
             .map(|level| source.word(level, &level_words()))
             .collect::<Result<BTreeSet<_>, _>>()?,
         autocommit_read_modes: self::read_modes(&source, &file.autocommit_read_modes)?,
+        known_after_wait: file
+            .known
+            .after_wait
+            .iter()
+            .map(|(kind, id)| Ok((source.word(kind, &kind_words())?, id.clone())))
+            .collect::<Result<_, _>>()?,
+        known_no_op_update: file.known.no_op_update,
         read_modes,
         errors: errors(&source, &file.errors)?,
         spelling: spelling(&source, file.spelling)?,
@@ -197,6 +215,13 @@ fn level_words() -> Vec<(&'static str, IsolationLevel)> {
     IsolationLevel::ALL
         .iter()
         .map(|level| (level.slug(), *level))
+        .collect()
+}
+
+fn kind_words() -> Vec<(&'static str, StatementKind)> {
+    StatementKind::ALL
+        .iter()
+        .map(|kind| (kind.slug(), *kind))
         .collect()
 }
 

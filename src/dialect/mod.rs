@@ -11,7 +11,7 @@ mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role};
+use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
 pub use file::{DialectError, parse};
 pub use version::Version;
@@ -130,6 +130,10 @@ pub struct Dialect {
     pub observer: ObserverKind,
     /// Levels at which the rows of a statement that waited mix two moments.
     pub mixes_after_wait: BTreeSet<IsolationLevel>,
+    /// Registered behaviour that explains a statement which waited, by statement kind: its id.
+    pub known_after_wait: BTreeMap<StatementKind, String>,
+    /// Registered behaviour of updates that change nothing: its id.
+    pub known_no_op_update: Option<String>,
     read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,

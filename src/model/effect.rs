@@ -31,6 +31,27 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
+    /// Every kind.
+    pub const ALL: [Self; 17] = [
+        Self::Begin,
+        Self::BeginSnapshot,
+        Self::BeginImmediate,
+        Self::Commit,
+        Self::Rollback,
+        Self::Savepoint,
+        Self::RollbackTo,
+        Self::ReleaseSavepoint,
+        Self::Select,
+        Self::LockingSelect,
+        Self::Insert,
+        Self::InsertSelect,
+        Self::Replace,
+        Self::Update,
+        Self::Delete,
+        Self::Set,
+        Self::Opaque,
+    ];
+
     /// Neither reads nor writes a table: transaction control and settings.
     pub fn is_control(self) -> bool {
         matches!(

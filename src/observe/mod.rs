@@ -1,1 +1,62 @@
 //! How row versions are learned, and what each statement sees of them.
+//!
+//! [`instrument`] says what to add to a run, [`learn`] turns the record of that run into version
+//! chains, a view per statement and the changes each write made. Two learners give the same
+//! account on a correct engine: the **observer** reads the touched tables from outside the
+//! sessions and computes every view from the read mode that the judged level promises; the
+//! **probes** read inside the session, right before the statement, in the statement's own mode.
+//! Probes are blind to the level: whatever the engine shows is taken for what the statement saw.
+
+mod chain;
+mod identity;
+mod instrument;
+mod learn;
+mod visibility;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{StatementId, Value};
+
+pub use chain::{Chains, Version, VersionId};
+pub use identity::{is_hidden_row_key, with_row_identity};
+pub use instrument::instrument;
+pub use learn::learn;
+pub use visibility::Timeline;
+
+/// By which of the two ways row versions are learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Learner {
+    Observer,
+    Probes,
+}
+
+/// Which version of each row of a table a statement sees; none where it comes before the first.
+/// A version may be the mark of a deletion: the row is not there, and will not come back by itself.
+pub type TableView = BTreeMap<Value, Option<VersionId>>;
+
+/// What a statement sees of every table it names.
+pub type View = BTreeMap<String, TableView>;
+
+/// One row changed by one statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub table: String,
+    pub key: Value,
+    /// The version it replaced; none for a row that was never there.
+    pub before: Option<VersionId>,
+    pub after: VersionId,
+}
+
+/// Everything learned from one run.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    pub chains: Chains,
+    pub views: BTreeMap<StatementId, View>,
+    pub changes: BTreeMap<StatementId, Vec<Change>>,
+    /// Statements of which nothing certain is known, and why: a slug.
+    pub unsure: BTreeMap<StatementId, &'static str>,
+    /// Statements whose view depends on whether an update that changed nothing made a version.
+    pub doubtful_no_op: BTreeSet<StatementId>,
+    /// Rows that changed though no statement could have changed them, for people.
+    pub unexplained: Vec<String>,
+}

@@ -1,0 +1,57 @@
+//! Row identity for tables that were typed without one.
+//!
+//! Generated tables carry a row key. A hand-written table is given a hidden one, so that the same
+//! SQL text means the same: an invisible column where the engine has them, SQLite's `rowid`.
+
+use crate::dialect::Dialect;
+use crate::model::{Column, SetupKind, SetupStatement, TableShape, TestCase};
+
+/// The hidden column, where we add one.
+const HIDDEN_COLUMN: &str = "rashomon_row";
+
+/// SQLite's own name of a row's identity.
+const ROWID: &str = "rowid";
+
+/// Whether the row key of this table is one that statements of the case cannot name.
+pub fn is_hidden_row_key(table: &TableShape) -> bool {
+    table
+        .row_key
+        .as_deref()
+        .is_some_and(|key| key == HIDDEN_COLUMN || key == ROWID)
+}
+
+/// The same case with a row key in every table; none where the engine has no hidden one to give.
+pub fn with_row_identity(case: &TestCase, dialect: &Dialect) -> Option<TestCase> {
+    let mut case = case.clone();
+    for table in case
+        .tables
+        .iter_mut()
+        .filter(|table| table.row_key.is_none())
+    {
+        let column = if dialect.supports("rowid") {
+            ROWID
+        } else if dialect.supports("invisible-column") {
+            let definition = dialect
+                .spelling
+                .hidden_row_key
+                .replace("{column}", &dialect.quote(HIDDEN_COLUMN));
+            let sql = format!(
+                "ALTER TABLE {} ADD COLUMN {definition}",
+                dialect.quote(&table.name)
+            );
+            case.setup.push(SetupStatement {
+                sql,
+                kind: SetupKind::Schema,
+            });
+            HIDDEN_COLUMN
+        } else {
+            return None;
+        };
+        table.columns.push(Column {
+            name: column.to_owned(),
+            sql_type: "BIGINT".to_owned(),
+        });
+        table.row_key = Some(column.to_owned());
+    }
+    Some(case)
+}

@@ -1,0 +1,506 @@
+//! From the record of a run to version chains, views and changes.
+//!
+//! One pass over events, observations and probe answers in the order of their ticks. A view is
+//! worked out at the moment the statement reads: when it is sent, or at the resume when it waited.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::chain::{Chains, Version, VersionId};
+use super::instrument::promised_mode;
+use super::visibility::{Reader, Timeline};
+use super::{Account, Change, Learner, TableView, View};
+use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
+use crate::model::{
+    CaseStatement, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag,
+    ReadMode, Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId, Value,
+};
+
+/// Learns from a run that was instrumented for this learner.
+///
+/// `initial` holds every table as the set-up left it, columns in the order of its shape.
+pub fn learn(
+    case: &TestCase,
+    execution: &Execution,
+    initial: &BTreeMap<String, Vec<Row>>,
+    dialect: &Dialect,
+    learner: Learner,
+) -> Account {
+    let mut learning = Learning {
+        case,
+        execution,
+        dialect,
+        learner,
+        timeline: Timeline::new(case, execution),
+        account: Account::default(),
+        snapshots: BTreeMap::new(),
+        waiting: BTreeSet::new(),
+        version_key_owner: BTreeMap::new(),
+        probed: BTreeMap::new(),
+    };
+    learning.plant(initial);
+    for item in in_order(execution) {
+        match item {
+            Item::Event(event) => learning.event(event),
+            Item::Observation(observation) => learning.observation(observation),
+            Item::Probe(probe) => learning.probe(probe),
+        }
+    }
+    learning.account
+}
+
+enum Item<'a> {
+    Event(&'a Event),
+    Observation(&'a Observation),
+    Probe(&'a ProbeAnswer),
+}
+
+fn in_order(execution: &Execution) -> Vec<Item<'_>> {
+    let mut items: Vec<(Tick, Item<'_>)> = Vec::new();
+    items.extend(execution.events.iter().map(|e| (e.tick, Item::Event(e))));
+    items.extend(
+        execution
+            .observations
+            .iter()
+            .map(|o| (o.tick, Item::Observation(o))),
+    );
+    items.extend(execution.probes.iter().map(|p| (p.tick, Item::Probe(p))));
+    items.sort_by_key(|(tick, _)| *tick);
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
+struct Learning<'a> {
+    case: &'a TestCase,
+    execution: &'a Execution,
+    dialect: &'a Dialect,
+    learner: Learner,
+    timeline: Timeline,
+    account: Account,
+    /// Snapshot points of explicit transactions, once passed.
+    snapshots: BTreeMap<TransactionId, Tick>,
+    waiting: BTreeSet<StatementId>,
+    /// Which statement first gave a version key out.
+    version_key_owner: BTreeMap<(String, Value), StatementId>,
+    /// Tables as probes showed them, for statements still to run.
+    probed: BTreeMap<StatementId, BTreeMap<String, Vec<Row>>>,
+}
+
+impl Learning<'_> {
+    fn plant(&mut self, initial: &BTreeMap<String, Vec<Row>>) {
+        for shape in &self.case.tables {
+            for row in initial.get(&shape.name).into_iter().flatten() {
+                let Some(key) = cell(shape, shape.row_key.as_deref(), row) else {
+                    continue;
+                };
+                self.own_version_key(shape, row, StatementId::SETUP);
+                self.account.chains.push(Version {
+                    table: shape.name.clone(),
+                    key,
+                    row: Some(row.clone()),
+                    writer: StatementId::SETUP,
+                    undone: None,
+                });
+            }
+        }
+    }
+
+    fn own_version_key(&mut self, shape: &TableShape, row: &Row, writer: StatementId) {
+        if let Some(version_key) = cell(shape, shape.version_key.as_deref(), row) {
+            let key = (shape.name.clone(), version_key);
+            self.version_key_owner.entry(key).or_insert(writer);
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Some(statement) = self.case.statement(event.statement) else {
+            return;
+        };
+        let Some(record) = self.execution.records.get(&event.statement) else {
+            return;
+        };
+        match event.kind {
+            EventKind::Sent => {
+                if !record.resumed() {
+                    self.see(statement, event.tick);
+                }
+            }
+            EventKind::Waiting => {
+                self.waiting.insert(event.statement);
+            }
+            EventKind::Answered => {
+                self.waiting.remove(&event.statement);
+                if record.resumed() {
+                    self.see(statement, event.tick);
+                }
+                self.pass_snapshot_point(statement, record.sent, event.tick);
+            }
+        }
+    }
+
+    /// Notes the snapshot point of the statement's transaction, if this statement was it.
+    fn pass_snapshot_point(&mut self, statement: &CaseStatement, sent: Tick, answered: Tick) {
+        let transaction = statement.id.transaction;
+        let rejected = self
+            .execution
+            .records
+            .get(&statement.id)
+            .and_then(|record| record.outcome.error_class())
+            .is_some_and(|class| class.is_concurrency());
+        if rejected || !self.case.is_explicit(transaction) {
+            return;
+        }
+        let kind = statement.effect.kind;
+        if matches!(
+            kind,
+            StatementKind::BeginSnapshot | StatementKind::BeginImmediate
+        ) {
+            self.snapshots.entry(transaction).or_insert(answered);
+            return;
+        }
+        let takes = match self.dialect.snapshot_point {
+            SnapshotPoint::FirstStatement => !kind.is_control(),
+            SnapshotPoint::FirstConsistentRead => {
+                statement.effect.surely_takes_snapshot
+                    && self
+                        .modes(statement)
+                        .any(|(_, mode)| mode == ReadMode::TransactionSnapshot)
+            }
+        };
+        if takes {
+            self.snapshots.entry(transaction).or_insert(sent);
+        }
+    }
+
+    fn modes<'s>(
+        &'s self,
+        statement: &'s CaseStatement,
+    ) -> impl Iterator<Item = (&'s str, ReadMode)> {
+        statement.effect.uses.iter().map(|table_use| {
+            let mode = promised_mode(self.case, self.dialect, statement, table_use.role);
+            (table_use.table.as_str(), mode)
+        })
+    }
+
+    /// Works out what the statement sees, now.
+    fn see(&mut self, statement: &CaseStatement, at: Tick) {
+        let id = statement.id;
+        let snapshot = self.snapshots.get(&id.transaction).copied();
+        let mut view = View::new();
+        let mut unsure = None;
+        for (table, mode) in self.modes(statement) {
+            let snapshot = snapshot.filter(|_| self.case.is_explicit(id.transaction));
+            let reader = Reader {
+                statement: id,
+                mode,
+                at,
+                snapshot: snapshot.unwrap_or(at),
+            };
+            let seen = self.timeline.view(&self.account.chains, table, reader);
+            if mode == ReadMode::Anything && self.someone_is_writing(table, id) {
+                unsure = Some("uncommitted-rows-of-a-waiting-write");
+            }
+            if view.get(table).is_some_and(|other| *other != seen) {
+                unsure = Some("one-table-in-two-read-modes");
+            }
+            view.insert(table.to_owned(), seen);
+        }
+        if self.learner == Learner::Probes {
+            unsure = unsure.or(self.overlay_probes(id, &mut view));
+        } else if self.depends_on_a_no_op(statement, &view, at) {
+            self.account.doubtful_no_op.insert(id);
+        }
+        if let Some(reason) = unsure {
+            self.account.unsure.insert(id, reason);
+        }
+        self.account.views.insert(id, view);
+    }
+
+    fn someone_is_writing(&self, table: &str, reader: StatementId) -> bool {
+        self.waiting.iter().any(|&id| {
+            id != reader
+                && self
+                    .case
+                    .statement(id)
+                    .is_some_and(|s| s.effect.targets().any(|t| t == table))
+        })
+    }
+
+    /// Replaces the promised view by what the probes of this statement showed.
+    fn overlay_probes(&self, id: StatementId, view: &mut View) -> Option<&'static str> {
+        let probed = self.probed.get(&id);
+        for (table, seen) in view.iter_mut() {
+            let Some(shape) = self.case.table(table) else {
+                continue;
+            };
+            let Some(rows) = probed.and_then(|tables| tables.get(table)) else {
+                return Some("no-probe");
+            };
+            let mut left: BTreeMap<Value, &Row> = BTreeMap::new();
+            for row in rows {
+                left.insert(cell(shape, shape.row_key.as_deref(), row)?, row);
+            }
+            for (key, position) in seen.iter_mut() {
+                let chain = self.account.chains.chain(table, key);
+                *position = match left.remove(key) {
+                    Some(row) => Some(newest_equal(&self.account.chains, chain, row)?),
+                    None => position
+                        .filter(|&id| self.account.chains.row(id).is_none())
+                        .or_else(|| newest_deletion(&self.account.chains, chain)),
+                };
+            }
+            if !left.is_empty() {
+                return Some("a-version-without-a-known-writer");
+            }
+        }
+        None
+    }
+
+    /// Whether the view hangs on an UPDATE of this transaction that may have matched a row without
+    /// changing it. Some engines make a version then and some do not (MDEV-26642, MySQL#100328).
+    fn depends_on_a_no_op(&self, statement: &CaseStatement, view: &View, at: Tick) -> bool {
+        let transaction = statement.id.transaction;
+        let through_snapshot: BTreeSet<&str> = self
+            .modes(statement)
+            .filter(|(_, mode)| *mode == ReadMode::TransactionSnapshot)
+            .map(|(table, _)| table)
+            .collect();
+        view.iter()
+            .filter(|(table, _)| through_snapshot.contains(table.as_str()))
+            .any(|(table, seen)| {
+                let disciplined = self
+                    .case
+                    .table(table)
+                    .is_some_and(|t| t.version_key.is_some());
+                let updated = self.case.statements.iter().any(|s| {
+                    s.id.transaction == transaction
+                        && s.id.position < statement.id.position
+                        && s.effect.targets().any(|target| target == table)
+                        && matches!(s.effect.kind, StatementKind::Update | StatementKind::Insert)
+                });
+                let current = Reader {
+                    statement: statement.id,
+                    mode: ReadMode::Current,
+                    at,
+                    snapshot: at,
+                };
+                !disciplined
+                    && updated
+                    && self.timeline.view(&self.account.chains, table, current) != *seen
+            })
+    }
+
+    fn probe(&mut self, probe: &ProbeAnswer) {
+        let id = probe.statement;
+        match (&probe.tag, &probe.outcome) {
+            (ProbeTag::FixSnapshot, Outcome::Rows(_)) => {
+                self.snapshots.entry(id.transaction).or_insert(probe.tick);
+            }
+            (ProbeTag::FixSnapshot | ProbeTag::Lock { .. }, _) => {}
+            _ if probe.parted => {
+                self.account.unsure.insert(id, "parted-probe");
+            }
+            (
+                ProbeTag::BeforeWrite { table } | ProbeTag::VersionSet { table },
+                Outcome::Rows(rows),
+            ) => {
+                let tables = self.probed.entry(id).or_default();
+                tables.insert(table.clone(), rows.clone());
+            }
+            (ProbeTag::AfterWrite { table }, Outcome::Rows(rows)) => {
+                let before = self.standing_for(table, id, probe.tick);
+                self.adopt(table, rows, &before, &[id], probe.tick);
+            }
+            _ => {
+                self.account.unsure.insert(id, "rejected-probe");
+            }
+        }
+    }
+
+    fn observation(&mut self, observation: &Observation) {
+        for (table, rows) in &observation.tables {
+            let before = match (self.dialect.observer, observation.active.as_slice()) {
+                (ObserverKind::Writer, &[writer]) => {
+                    self.standing_for(table, writer, observation.tick)
+                }
+                _ => self.standing(table, observation.tick),
+            };
+            self.adopt(table, rows, &before, &observation.active, observation.tick);
+        }
+    }
+
+    /// What physically stands in a table.
+    fn standing(&self, table: &str, at: Tick) -> TableView {
+        let chains = &self.account.chains;
+        chains
+            .table(table)
+            .map(|(key, chain)| (key.clone(), self.timeline.top(chains, chain, at)))
+            .collect()
+    }
+
+    /// What stands in a table for the transaction of this statement, its own work included.
+    fn standing_for(&self, table: &str, statement: StatementId, at: Tick) -> TableView {
+        let after_all = StatementId {
+            position: u32::MAX,
+            ..statement
+        };
+        let reader = Reader {
+            statement: after_all,
+            mode: ReadMode::Current,
+            at,
+            snapshot: at,
+        };
+        self.timeline.view(&self.account.chains, table, reader)
+    }
+
+    /// Makes versions of the differences between what stood in a table and what stands now.
+    fn adopt(
+        &mut self,
+        table: &str,
+        rows: &[Row],
+        before: &TableView,
+        active: &[StatementId],
+        at: Tick,
+    ) {
+        let Some(shape) = self.case.table(table) else {
+            return;
+        };
+        let mut now: BTreeMap<Value, &Row> = BTreeMap::new();
+        for row in rows {
+            if let Some(key) = cell(shape, shape.row_key.as_deref(), row) {
+                now.insert(key, row);
+            }
+        }
+        let keys: BTreeSet<Value> = before.keys().chain(now.keys()).cloned().collect();
+        for key in keys {
+            let old = before.get(&key).copied().flatten();
+            let old_row = old.and_then(|id| self.account.chains.row(id));
+            let new_row = now.get(&key).copied();
+            if old_row == new_row {
+                continue;
+            }
+            match self.writer(shape, old_row, new_row, active, at) {
+                Ok(writer) => self.change(shape, key, old, new_row, writer),
+                Err(Unattributed::Several(candidates)) => {
+                    for id in candidates {
+                        self.account.unsure.insert(id, "change-of-several-writers");
+                    }
+                }
+                Err(Unattributed::Nobody) => {
+                    let show = |row: Option<&Row>| row.map_or("no row".to_owned(), row_text);
+                    self.account.unexplained.push(format!(
+                        "{table}: {} became {} though nobody wrote it",
+                        show(old_row),
+                        show(new_row)
+                    ));
+                }
+            }
+        }
+    }
+
+    fn change(
+        &mut self,
+        shape: &TableShape,
+        key: Value,
+        before: Option<VersionId>,
+        row: Option<&Row>,
+        writer: StatementId,
+    ) {
+        if let Some(row) = row {
+            self.own_version_key(shape, row, writer);
+        }
+        let after = self.account.chains.push(Version {
+            table: shape.name.clone(),
+            key: key.clone(),
+            row: row.cloned(),
+            writer,
+            undone: self.timeline.undone(writer),
+        });
+        let change = Change {
+            table: shape.name.clone(),
+            key,
+            before,
+            after,
+        };
+        self.account.changes.entry(writer).or_default().push(change);
+    }
+
+    /// Whose change this is: the one active statement that can have made it.
+    fn writer(
+        &self,
+        shape: &TableShape,
+        old: Option<&Row>,
+        new: Option<&Row>,
+        active: &[StatementId],
+        at: Tick,
+    ) -> Result<StatementId, Unattributed> {
+        let mut candidates: Vec<&CaseStatement> = active
+            .iter()
+            .filter_map(|&id| self.case.statement(id))
+            .filter(|s| s.effect.targets().any(|target| target == shape.name))
+            .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
+            .collect();
+        let key_of = |row: Option<&Row>| cell(shape, shape.version_key.as_deref(), row?);
+        match (key_of(old), key_of(new)) {
+            (old_key, Some(key)) if old_key.as_ref() != Some(&key) => {
+                let owner = self
+                    .version_key_owner
+                    .get(&(shape.name.clone(), key.clone()));
+                if let Some(owner) = owner {
+                    candidates.retain(|s| s.id == *owner);
+                } else if candidates.len() > 1 {
+                    candidates.retain(|s| names_number(&s.sql, &key.to_string()));
+                }
+            }
+            _ if new.is_none() => candidates.retain(|s| {
+                matches!(
+                    s.effect.kind,
+                    StatementKind::Delete | StatementKind::Replace
+                )
+            }),
+            _ => {}
+        }
+        match candidates.as_slice() {
+            [one] => Ok(one.id),
+            [] => Err(Unattributed::Nobody),
+            several => Err(Unattributed::Several(
+                several.iter().map(|s| s.id).collect(),
+            )),
+        }
+    }
+}
+
+enum Unattributed {
+    Nobody,
+    Several(Vec<StatementId>),
+}
+
+/// The cell of a column, by name.
+fn cell(shape: &TableShape, column: Option<&str>, row: &Row) -> Option<Value> {
+    row.get(shape.column(column?)?).cloned()
+}
+
+fn newest_equal(chains: &Chains, chain: &[VersionId], row: &Row) -> Option<VersionId> {
+    chain
+        .iter()
+        .rev()
+        .copied()
+        .find(|&id| chains.row(id) == Some(row))
+}
+
+fn newest_deletion(chains: &Chains, chain: &[VersionId]) -> Option<VersionId> {
+    chain
+        .iter()
+        .rev()
+        .copied()
+        .find(|&id| chains.row(id).is_none())
+}
+
+/// Whether this number stands in the text as a word of its own.
+fn names_number(sql: &str, number: &str) -> bool {
+    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .any(|word| word == number)
+}
+
+fn row_text(row: &Row) -> String {
+    let cells: Vec<String> = row.iter().map(Value::to_string).collect();
+    format!("({})", cells.join(", "))
+}

@@ -1,0 +1,164 @@
+//! Which version of a row a reader sees: commit order, undone work and read modes put together.
+
+use std::collections::BTreeMap;
+
+use super::chain::{Chains, VersionId};
+use super::{TableView, Version};
+use crate::model::{
+    Execution, ReadMode, StatementId, StatementKind, TestCase, Tick, TransactionId,
+    TransactionStatus,
+};
+
+/// When each transaction committed and when each statement's work was undone, from the record.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    committed: BTreeMap<TransactionId, Tick>,
+    undone: BTreeMap<StatementId, Tick>,
+}
+
+/// Who reads, when, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    pub statement: StatementId,
+    pub mode: ReadMode,
+    /// The moment of the read.
+    pub at: Tick,
+    /// The snapshot point of its transaction; `at` where it has none yet.
+    pub snapshot: Tick,
+}
+
+impl Timeline {
+    /// Reads commits, aborts, rejections and returns to savepoints off a record.
+    pub fn new(case: &TestCase, execution: &Execution) -> Self {
+        let mut timeline = Self::default();
+        for (&transaction, status) in &execution.transactions {
+            match *status {
+                TransactionStatus::Committed(tick) => {
+                    timeline.committed.insert(transaction, tick);
+                }
+                TransactionStatus::Aborted(tick) => {
+                    for statement in statements_of(case, transaction) {
+                        timeline.undo(statement, tick);
+                    }
+                }
+                TransactionStatus::Indeterminate => {}
+            }
+        }
+        for record in execution.records.values() {
+            if record.outcome.error_class().is_some() {
+                timeline.undo(record.id, record.answered);
+            }
+        }
+        for statement in &case.statements {
+            if statement.effect.kind == StatementKind::RollbackTo {
+                timeline.undo_to_savepoint(case, execution, statement.id);
+            }
+        }
+        timeline
+    }
+
+    fn undo(&mut self, statement: StatementId, at: Tick) {
+        let known = self.undone.entry(statement).or_insert(at);
+        *known = (*known).min(at);
+    }
+
+    /// Undoes what lies between a ROLLBACK TO and the newest savepoint of that name before it.
+    fn undo_to_savepoint(&mut self, case: &TestCase, execution: &Execution, id: StatementId) {
+        let answered = |id: StatementId| {
+            execution
+                .records
+                .get(&id)
+                .filter(|r| r.outcome.error_class().is_none())
+        };
+        let Some(record) = answered(id) else { return };
+        let name = case.statement(id).and_then(|s| s.effect.savepoint.clone());
+        let set = case.statements.iter().rev().find(|s| {
+            s.id.transaction == id.transaction
+                && s.id.position < id.position
+                && s.effect.kind == StatementKind::Savepoint
+                && s.effect.savepoint == name
+                && answered(s.id).is_some()
+        });
+        let Some(set) = set.map(|s| s.id.position) else {
+            return;
+        };
+        for position in set + 1..id.position {
+            self.undo(StatementId { position, ..id }, record.answered);
+        }
+    }
+
+    /// When the statement's work was undone, if it was.
+    pub fn undone(&self, statement: StatementId) -> Option<Tick> {
+        self.undone.get(&statement).copied()
+    }
+
+    /// Whether the statement's work is in the final state.
+    pub fn lasts(&self, statement: StatementId) -> bool {
+        statement == StatementId::SETUP
+            || (self.committed.contains_key(&statement.transaction)
+                && self.undone(statement).is_none())
+    }
+
+    /// Whether the transaction had committed before this moment.
+    pub fn committed_before(&self, transaction: TransactionId, at: Tick) -> bool {
+        transaction == TransactionId::SETUP
+            || self
+                .committed
+                .get(&transaction)
+                .is_some_and(|&commit| commit < at)
+    }
+
+    /// When the transaction committed, if it did.
+    pub fn commit(&self, transaction: TransactionId) -> Option<Tick> {
+        self.committed.get(&transaction).copied()
+    }
+
+    /// What the reader sees of a table.
+    pub fn view(&self, chains: &Chains, table: &str, reader: Reader) -> TableView {
+        chains
+            .table(table)
+            .map(|(key, chain)| (key.clone(), self.seen(chains, chain, reader)))
+            .collect()
+    }
+
+    fn seen(&self, chains: &Chains, chain: &[VersionId], reader: Reader) -> Option<VersionId> {
+        chain
+            .iter()
+            .rev()
+            .copied()
+            .find(|&id| self.sees(chains.version(id), reader))
+    }
+
+    fn sees(&self, version: &Version, reader: Reader) -> bool {
+        let writer = version.writer;
+        if writer == reader.statement || version.undone.is_some_and(|undone| undone <= reader.at) {
+            return false;
+        }
+        let own = writer.transaction == reader.statement.transaction;
+        match reader.mode {
+            ReadMode::Anything => true,
+            ReadMode::Current | ReadMode::StatementSnapshot => {
+                own || self.committed_before(writer.transaction, reader.at)
+            }
+            ReadMode::TransactionSnapshot => {
+                own || self.committed_before(writer.transaction, reader.snapshot)
+            }
+        }
+    }
+
+    /// The version physically on top of a chain at this moment: committed or not, not undone.
+    pub fn top(&self, chains: &Chains, chain: &[VersionId], at: Tick) -> Option<VersionId> {
+        let stands = |id: &VersionId| chains.version(*id).undone.is_none_or(|undone| undone > at);
+        chain.iter().rev().copied().find(stands)
+    }
+}
+
+fn statements_of(
+    case: &TestCase,
+    transaction: TransactionId,
+) -> impl Iterator<Item = StatementId> + '_ {
+    case.statements
+        .iter()
+        .map(|s| s.id)
+        .filter(move |id| id.transaction == transaction)
+}
