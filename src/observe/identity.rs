@@ -50,6 +50,7 @@ pub fn with_row_identity(case: &TestCase, dialect: &Dialect) -> Option<TestCase>
         table.columns.push(Column {
             name: column.to_owned(),
             sql_type: "BIGINT".to_owned(),
+            generated: false,
         });
         table.row_key = Some(column.to_owned());
     }
