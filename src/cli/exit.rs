@@ -66,7 +66,7 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         let exit = match &error {
             EngineError::Unsafe(_) => Exit::Refused,
-            EngineError::Target(_) => Exit::Usage,
+            EngineError::Target(_) | EngineError::Dialect(_) => Exit::Usage,
             EngineError::Connect { .. }
             | EngineError::Login { .. }
             | EngineError::Privilege { .. }

@@ -11,7 +11,7 @@ mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
+use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape};
 
 pub use file::{DialectError, parse};
 pub use version::Version;
@@ -173,6 +173,20 @@ impl Dialect {
         format!(
             "{quote}{}{quote}",
             identifier.replace(quote, &format!("{quote}{quote}"))
+        )
+    }
+
+    /// Reads a whole table, columns in the order of the shape.
+    pub fn select_all(&self, table: &TableShape) -> String {
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .map(|column| self.quote(&column.name))
+            .collect();
+        format!(
+            "SELECT {} FROM {}",
+            columns.join(", "),
+            self.quote(&table.name)
         )
     }
 

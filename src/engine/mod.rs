@@ -3,11 +3,30 @@
 //! A [`Server`] is one running engine that was opened, identified and found safe to use. An error
 //! that the engine answers is an [`Outcome::Rejected`]; [`EngineError`] means *we have no answer*.
 
+mod clean;
+mod doctor;
+mod marker;
+mod mysql_protocol;
+mod sqlite;
+mod target;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::dialect::{Dialect, Version};
+use crate::dialect::{BUILTIN, Dialect, DialectError, Version};
 use crate::model::{Outcome, TableShape};
+
+pub use clean::{Cleaned, clean};
+pub use doctor::{Diagnosis, DiagnosisLine, doctor};
+pub use marker::{Leftover, MARKER_TABLE, Marker, check_database_name};
+pub use target::{Password, Target};
+
+/// Every engine, in the order of the documentation.
+pub const ENGINES: &[&dyn Engine] = &[
+    &sqlite::Sqlite,
+    &mysql_protocol::MYSQL,
+    &mysql_protocol::MARIADB,
+];
 
 /// How long an unanswered statement may run before it is given up.
 pub const STATEMENT_DEADLINE: Duration = Duration::from_secs(20);
@@ -40,8 +59,11 @@ pub enum EngineError {
     Hang { sql: String, seconds: u64 },
     #[error("refused for safety: {0}")]
     Unsafe(String),
+    /// The URL, or what it names, is not understood.
     #[error("{0}")]
     Target(String),
+    #[error(transparent)]
+    Dialect(#[from] DialectError),
     /// A statement of ours (reset, watcher, guard) was rejected: a defect or the environment.
     #[error("{engine} rejected {sql:?}: {message}")]
     Rejected {
@@ -73,6 +95,79 @@ pub enum TransactionState {
     None,
 }
 
+/// How a server is to be opened.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// Go on although the server holds databases of somebody else.
+    pub allow_shared_server: bool,
+    /// Used when the URL has none; without either, the environment's `RASHOMON_PASSWORD`.
+    pub password: Option<Password>,
+    /// How long a statement may stay unanswered.
+    pub deadline: Duration,
+    /// A dialect file instead of the built-in one: its name, for messages, and its text.
+    pub dialect: Option<(String, String)>,
+    /// Written into the marker of every database that is created.
+    pub run_id: String,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            allow_shared_server: false,
+            password: None,
+            deadline: STATEMENT_DEADLINE,
+            dialect: None,
+            run_id: format!("pid{}", std::process::id()),
+        }
+    }
+}
+
+impl OpenOptions {
+    /// The dialect for a server of this engine and version: the given file or the built-in one.
+    fn dialect_for(&self, engine: &str, version: &Version) -> Result<Dialect, EngineError> {
+        if let Some((name, text)) = &self.dialect {
+            return Ok(crate::dialect::parse(name, text, version)?);
+        }
+        let text = BUILTIN
+            .iter()
+            .find(|(name, _)| *name == engine)
+            .map(|(_, text)| *text)
+            .ok_or_else(|| EngineError::Target(format!("no dialect for {engine}")))?;
+        let file = format!("dialects/{engine}.toml");
+        Ok(crate::dialect::parse(&file, text, version)?)
+    }
+}
+
+/// One engine: how its servers are reached.
+pub trait Engine: Sync {
+    /// As URLs and dialect files name it.
+    fn name(&self) -> &'static str;
+
+    /// Connects, identifies and checks the server.
+    ///
+    /// # Errors
+    /// When it is not reachable, refuses the login, lacks a privilege, or is not safe to use.
+    fn open(&self, target: &Target, options: &OpenOptions) -> Result<Box<dyn Server>, EngineError>;
+}
+
+/// Opens the server that a TARGET URL names.
+///
+/// # Errors
+/// As [`Engine::open`], and when the URL cannot be understood.
+pub fn open(target: &str, options: &OpenOptions) -> Result<Box<dyn Server>, EngineError> {
+    let target: Target = target.parse()?;
+    engine_of(&target)?.open(&target, options)
+}
+
+/// The engine of a target.
+fn engine_of(target: &Target) -> Result<&'static dyn Engine, EngineError> {
+    ENGINES
+        .iter()
+        .find(|engine| engine.name() == target.scheme())
+        .copied()
+        .ok_or_else(|| EngineError::Target(target::unknown_scheme(target.scheme())))
+}
+
 /// An opened server.
 pub trait Server: Send + Sync {
     fn identity(&self) -> &Identity;
@@ -86,6 +181,9 @@ pub trait Server: Send + Sync {
     }
 
     /// Creates a database of ours, with its marker; `name` begins with `rashomon_`.
+    ///
+    /// What a dead run, or this one, left under the same name is dropped first; anything else of
+    /// that name is an error.
     fn create_database(&self, name: &str) -> Result<(), EngineError>;
 
     /// Drops a database if, and only if, it carries our marker.
@@ -96,6 +194,12 @@ pub trait Server: Send + Sync {
 
     /// An extra connection that reads the lock view.
     fn watcher(&self) -> Result<Box<dyn Watcher>, EngineError>;
+
+    /// Every database whose name is one of ours, with its marker where it has one.
+    fn leftovers(&self) -> Result<Vec<Leftover>, EngineError>;
+
+    /// What the login may do and whether the server is safe to use, for `doctor`.
+    fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError>;
 
     /// Statement counters of the whole server (`Com_*`), where the engine keeps them.
     fn statement_counters(&self) -> Result<Option<BTreeMap<String, u64>>, EngineError>;
@@ -109,9 +213,12 @@ pub trait Connection: Send {
     /// Sends one statement and waits for its answer, within the deadline.
     fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError>;
 
-    /// Whether a transaction is open, as the server's own answer to the last statement said
-    /// (protocol status flags, `sqlite3_get_autocommit`): costs nothing.
-    fn transaction_state(&self) -> TransactionState;
+    /// Whether a transaction is open, as the server itself says.
+    ///
+    /// Costs a statement on engines of the MySQL protocol, whose answer to a rejected statement
+    /// does not carry it: ask after a rejection, not after every statement. It is counted by the
+    /// server as `Com_select` (MariaDB) or `Com_set_option` (MySQL).
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
 
     /// Whole content of a table, columns in the order of the shape, sorted.
     fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError>;

@@ -1,0 +1,210 @@
+//! A connection, bare and as a session of a case.
+
+use std::sync::Arc;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+
+use super::failure::{self, Failure};
+use super::{Access, Flavour, rows_of, text_of, value};
+use crate::dialect::Dialect;
+use crate::engine::target::Password;
+use crate::engine::{Connection, EngineError, TransactionState};
+use crate::model::{ErrorClass, Outcome, Row, SqlError, TableShape};
+
+/// The largest packet we send or take, in bytes. Stated, so that the driver need not ask.
+const PACKET_BYTES_MAX: usize = 64 << 20;
+
+/// Access denied to a database, to a command, to a table; a privilege is needed.
+const PRIVILEGE: [&str; 4] = ["1044", "1045", "1142", "1227"];
+
+/// `ER_NO_SUCH_THREAD`.
+const NO_SUCH_THREAD: &str = "1094";
+
+/// A connection whose answers are not classified: what the guard and the watchers use.
+pub(super) struct Session {
+    raw: Conn,
+    access: Access,
+    /// The connection failed: nothing more is sent.
+    is_over: bool,
+}
+
+impl Session {
+    /// Connects. The URL's socket, where it names one, is preferred to its host.
+    pub(super) fn open(access: &Access, database: Option<&str>) -> Result<Self, EngineError> {
+        let target = &access.target;
+        let port = target.port().unwrap_or(3306);
+        let address = match target.parameter("socket") {
+            Some(socket) => socket.to_owned(),
+            None => format!("{}:{port}", target.host()),
+        };
+        let options = OptsBuilder::new()
+            .ip_or_hostname(Some(target.host()))
+            .tcp_port(port)
+            .socket(target.parameter("socket"))
+            .prefer_socket(false)
+            .user(target.user())
+            .pass(access.password.as_ref().map(Password::reveal))
+            .db_name(database)
+            .tcp_connect_timeout(Some(access.deadline))
+            .read_timeout(Some(access.deadline))
+            .write_timeout(Some(access.deadline))
+            .tcp_nodelay(true)
+            .max_allowed_packet(Some(PACKET_BYTES_MAX))
+            .stmt_cache_size(Some(0));
+        let raw =
+            Conn::new(options).map_err(|error| failure::of_connect(access, address, error))?;
+        Ok(Self {
+            raw,
+            access: access.clone(),
+            is_over: false,
+        })
+    }
+
+    pub(super) fn engine(&self) -> &'static str {
+        self.access.engine
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        u64::from(self.raw.connection_id())
+    }
+
+    /// Sends one statement. A rejection carries no class.
+    pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        if self.is_over {
+            return Err(EngineError::ConnectionLost {
+                engine: self.access.engine,
+                sql: sql.to_owned(),
+                cause: "the connection failed before".to_owned(),
+            });
+        }
+        let result = read_answer(&mut self.raw, sql);
+        result.or_else(
+            |error| match failure::of_statement(&self.access, sql, error) {
+                Failure::Answered(error) => Ok(Outcome::Rejected(SqlError {
+                    code: error.code.to_string(),
+                    class: ErrorClass::Other,
+                    message: error.message,
+                })),
+                Failure::NoAnswer(error) => {
+                    self.is_over = true;
+                    Err(error)
+                }
+            },
+        )
+    }
+
+    /// Sends a statement of ours, which must not be rejected.
+    pub(super) fn run(&mut self, sql: &str) -> Result<(), EngineError> {
+        self.rows(sql).map(drop)
+    }
+
+    /// The account the server logged us in as, quoted for a GRANT.
+    pub(super) fn account(&mut self) -> Result<String, EngineError> {
+        let rows = self.rows("SELECT CURRENT_USER()")?;
+        let account = rows.first().and_then(|row| row.first()).and_then(text_of);
+        let account = account.unwrap_or_default();
+        let (user, host) = account.rsplit_once('@').unwrap_or((account.as_str(), "%"));
+        Ok(format!(
+            "'{}'@'{}'",
+            user.replace('\'', "''"),
+            host.replace('\'', "''")
+        ))
+    }
+
+    /// Sends a statement of ours that needs a privilege; its absence names the GRANT.
+    pub(super) fn privileged(&mut self, sql: &str, grant: &str) -> Result<Vec<Row>, EngineError> {
+        match self.send(sql)? {
+            Outcome::Rejected(error) if PRIVILEGE.contains(&error.code.as_str()) => {
+                Err(EngineError::Privilege {
+                    cause: format!("{} {}", error.code, error.message),
+                    grant: grant.to_owned(),
+                })
+            }
+            outcome => rows_of(self.access.engine, sql, outcome),
+        }
+    }
+
+    /// Ends another connection. One that is gone already needs no ending.
+    pub(super) fn kill(&mut self, connection: u64) -> Result<(), EngineError> {
+        let sql = format!("KILL {connection}");
+        match self.send(&sql)? {
+            Outcome::Rejected(error) if error.code == NO_SUCH_THREAD => Ok(()),
+            outcome => rows_of(self.access.engine, &sql, outcome).map(drop),
+        }
+    }
+
+    /// As [`Session::run`], with the rows.
+    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
+        let outcome = self.send(sql)?;
+        rows_of(self.access.engine, sql, outcome)
+    }
+}
+
+/// Reads the whole answer. Of several result sets, which only a procedure gives, the first counts.
+fn read_answer(raw: &mut Conn, sql: &str) -> Result<Outcome, mysql::Error> {
+    let mut answer = raw.query_iter(sql)?;
+    let affected = answer.affected_rows();
+    let mut outcome = None;
+    while let Some(set) = answer.iter() {
+        let columns: Vec<mysql::Column> = set.columns().as_ref().to_vec();
+        let mut rows = Vec::new();
+        for row in set {
+            rows.push(value::typed_row(&columns, row?));
+        }
+        outcome.get_or_insert(if columns.is_empty() {
+            Outcome::Affected(affected)
+        } else {
+            Outcome::Rows(rows)
+        });
+    }
+    Ok(outcome.unwrap_or(Outcome::Affected(affected)))
+}
+
+/// A session of a case.
+pub(super) struct MySqlConnection {
+    session: Session,
+    dialect: Arc<Dialect>,
+    flavour: &'static Flavour,
+}
+
+impl MySqlConnection {
+    pub(super) fn new(session: Session, dialect: Arc<Dialect>, flavour: &'static Flavour) -> Self {
+        Self {
+            session,
+            dialect,
+            flavour,
+        }
+    }
+}
+
+impl Connection for MySqlConnection {
+    fn id(&self) -> u64 {
+        self.session.id()
+    }
+
+    fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        let mut outcome = self.session.send(sql)?;
+        if let Outcome::Rejected(error) = &mut outcome {
+            error.class = self.dialect.error_class(&error.code);
+            if error.class == ErrorClass::Resource {
+                let message = format!("{} {}", error.code, error.message);
+                return Err(EngineError::Resource(message));
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        (self.flavour.ask_state)(&mut self.session)
+    }
+
+    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
+        let sql = self.dialect.select_all(table);
+        let mut outcome = self.execute(&sql)?;
+        if let Outcome::Rows(rows) = &mut outcome {
+            rows.sort_unstable();
+        }
+        Ok(outcome)
+    }
+}

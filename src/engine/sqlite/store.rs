@@ -1,0 +1,208 @@
+//! The files: one per database, in a folder of our own or beside the file that the target names.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::OpenFlags;
+use tempfile::TempDir;
+
+use super::{Journal, NAME};
+use crate::engine::EngineError;
+use crate::engine::marker::{Leftover, MARKER_TABLE, Marker, is_ours};
+use crate::model::Value;
+
+const SUFFIX: &str = ".sqlite3";
+
+/// Where databases are.
+pub(super) struct Store {
+    folder: PathBuf,
+    /// Removed with the server, when the target named no place.
+    _temporary: Option<TempDir>,
+}
+
+impl Store {
+    /// The folder a target asks for: a temporary one, the folder it names, or the folder of the
+    /// file it names. That file itself is never touched, and must not be somebody's database.
+    pub(super) fn open(path: Option<&Path>) -> Result<Self, EngineError> {
+        let Some(path) = path else {
+            let temporary = tempfile::Builder::new()
+                .prefix("rashomon-")
+                .tempdir()
+                .map_err(|error| unusable(&std::env::temp_dir(), &error))?;
+            return Ok(Self {
+                folder: temporary.path().to_owned(),
+                _temporary: Some(temporary),
+            });
+        };
+        let folder = if path.is_dir() {
+            path.to_owned()
+        } else {
+            if path.exists() && read_marker(path)?.is_none() {
+                return Err(EngineError::Unsafe(format!(
+                    "{} exists and carries no marker of ours",
+                    path.display()
+                )));
+            }
+            match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+                _ => PathBuf::from("."),
+            }
+        };
+        if !folder.is_dir() {
+            return Err(EngineError::Target(format!(
+                "{} is no folder",
+                folder.display()
+            )));
+        }
+        Ok(Self {
+            folder,
+            _temporary: None,
+        })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file of a database whose name was checked.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}{SUFFIX}"))
+    }
+
+    /// A database of this name, when there is one.
+    pub(super) fn leftover(&self, name: &str) -> Result<Option<Leftover>, EngineError> {
+        let path = self.path(name);
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(Some(Leftover {
+            database: name.to_owned(),
+            marker: read_marker(&path)?,
+        }))
+    }
+
+    /// Every database with a name of ours.
+    pub(super) fn leftovers(&self) -> Result<Vec<Leftover>, EngineError> {
+        let entries =
+            std::fs::read_dir(&self.folder).map_err(|error| unusable(&self.folder, &error))?;
+        let mut names: Vec<String> = entries
+            .filter_map(Result::ok)
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter_map(|name| name.strip_suffix(SUFFIX).map(str::to_owned))
+            .filter(|name| is_ours(name))
+            .collect();
+        names.sort_unstable();
+        names
+            .into_iter()
+            .filter_map(|name| self.leftover(&name).transpose())
+            .collect()
+    }
+
+    /// Makes the file with its marker. The file must not exist.
+    pub(super) fn create(
+        &self,
+        name: &str,
+        journal: Journal,
+        marker: &Marker,
+    ) -> Result<(), EngineError> {
+        let path = self.path(name);
+        // Opened for creation only: a file that appeared meanwhile is not ours.
+        std::fs::File::create_new(&path).map_err(|error| unusable(&path, &error))?;
+        let raw = self.connect(name)?;
+        let sql = format!("PRAGMA journal_mode = {}", journal.word());
+        raw.query_row(&sql, [], |_| Ok(()))
+            .map_err(|error| rejected(&sql, &error))?;
+        let sql = format!(
+            "CREATE TABLE {MARKER_TABLE} (run_id TEXT, host TEXT, pid INTEGER, created TEXT)"
+        );
+        raw.execute(&sql, [])
+            .map_err(|error| rejected(&sql, &error))?;
+        let sql = format!("INSERT INTO {MARKER_TABLE} VALUES (?1, ?2, ?3, datetime('now'))");
+        raw.execute(&sql, (&marker.run_id, &marker.host, marker.pid))
+            .map_err(|error| rejected(&sql, &error))?;
+        Ok(())
+    }
+
+    /// Removes the file of a database, and what SQLite keeps beside it.
+    pub(super) fn remove(&self, name: &str) -> Result<(), EngineError> {
+        let path = self.path(name);
+        for suffix in ["-wal", "-shm", "-journal", ""] {
+            let file = PathBuf::from(format!("{}{suffix}", path.display()));
+            match std::fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(unusable(&file, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a connection that never waits and never syncs.
+    pub(super) fn connect(&self, name: &str) -> Result<rusqlite::Connection, EngineError> {
+        let path = self.path(name);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let raw = rusqlite::Connection::open_with_flags(&path, flags)
+            .map_err(|error| connect_error(&path, &error))?;
+        let setup = || {
+            raw.busy_timeout(std::time::Duration::ZERO)?;
+            raw.pragma_update(None, "synchronous", "OFF")?;
+            raw.pragma_update(None, "foreign_keys", true)
+        };
+        setup().map_err(|error| connect_error(&path, &error))?;
+        Ok(raw)
+    }
+}
+
+/// The marker in a file, read without writing to it. None when it is a database without one, or
+/// no database at all.
+fn read_marker(path: &Path) -> Result<Option<Marker>, EngineError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let raw = rusqlite::Connection::open_with_flags(path, flags)
+        .map_err(|error| connect_error(path, &error))?;
+    let sql = format!("SELECT run_id, host, pid, created FROM {MARKER_TABLE}");
+    let Ok(rows) = super::connection::plain_rows(&raw, &sql) else {
+        return Ok(None);
+    };
+    Ok(rows.first().and_then(|row| match row.as_slice() {
+        [
+            Value::Text(run_id),
+            Value::Text(host),
+            Value::Integer(pid),
+            Value::Text(created),
+        ] => Some(Marker {
+            run_id: run_id.clone(),
+            host: host.clone(),
+            pid: u32::try_from(*pid).unwrap_or(0),
+            created: created.clone(),
+        }),
+        _ => None,
+    }))
+}
+
+fn connect_error(path: &Path, error: &rusqlite::Error) -> EngineError {
+    EngineError::Connect {
+        engine: NAME,
+        address: path.display().to_string(),
+        cause: error.to_string(),
+    }
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> EngineError {
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        return EngineError::Resource(format!("{}: {error}", path.display()));
+    }
+    EngineError::Connect {
+        engine: NAME,
+        address: path.display().to_string(),
+        cause: error.to_string(),
+    }
+}
+
+/// A statement of ours that was refused.
+pub(super) fn rejected(sql: &str, error: &rusqlite::Error) -> EngineError {
+    EngineError::Rejected {
+        engine: NAME,
+        sql: sql.to_owned(),
+        message: error.to_string(),
+    }
+}

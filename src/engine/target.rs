@@ -1,0 +1,330 @@
+//! TARGET URLs: which server, how to reach it, and a password that is printed nowhere.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use url::Url;
+
+use super::{ENGINES, EngineError};
+
+/// Schemes that the command line's contract names and that are not there yet.
+const PLANNED_SCHEMES: [&str; 4] = ["simulated", "postgres", "postgresql", "tidb"];
+
+/// A password. Neither `Debug` nor `Display` shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    /// Wraps a password.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The first line of a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn from_file(path: &Path) -> Result<Self, EngineError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            EngineError::Target(format!(
+                "cannot read the password file {}: {error}",
+                path.display()
+            ))
+        })?;
+        Ok(Self(text.lines().next().unwrap_or_default().to_owned()))
+    }
+
+    /// `RASHOMON_PASSWORD`, where it is set.
+    pub fn from_environment() -> Option<Self> {
+        std::env::var("RASHOMON_PASSWORD").ok().map(Self)
+    }
+
+    /// For the login, and for nothing else.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// A parsed TARGET. Its `Display` is the URL without the password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    scheme: String,
+    place: Place,
+    password: Option<Password>,
+    /// The query part, decoded.
+    parameters: BTreeMap<String, String>,
+}
+
+/// Where the server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// A file, for engines that live in the process; none is a temporary folder.
+    Path(Option<PathBuf>),
+    Host {
+        user: Option<String>,
+        host: String,
+        port: Option<u16>,
+    },
+}
+
+impl Target {
+    /// The engine that the URL asks for.
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Path(path) => path.as_deref(),
+            Place::Host { .. } => None,
+        }
+    }
+
+    pub(super) fn user(&self) -> Option<&str> {
+        match &self.place {
+            Place::Host { user, .. } => user.as_deref(),
+            Place::Path(_) => None,
+        }
+    }
+
+    pub(super) fn host(&self) -> &str {
+        match &self.place {
+            Place::Host { host, .. } => host,
+            Place::Path(_) => "",
+        }
+    }
+
+    pub(super) fn port(&self) -> Option<u16> {
+        match &self.place {
+            Place::Host { port, .. } => *port,
+            Place::Path(_) => None,
+        }
+    }
+
+    pub(super) fn password(&self) -> Option<&Password> {
+        self.password.as_ref()
+    }
+
+    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.get(name).map(String::as_str)
+    }
+
+    /// Refuses parameters that the engine does not know: a misspelled one must not be silent.
+    pub(super) fn only_parameters(&self, known: &[&str]) -> Result<(), EngineError> {
+        match self
+            .parameters
+            .keys()
+            .find(|name| !known.contains(&name.as_str()))
+        {
+            None => Ok(()),
+            Some(name) => Err(EngineError::Target(format!(
+                "{} takes no parameter {name:?}: one of {}",
+                self.scheme,
+                known.join(", ")
+            ))),
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = EngineError;
+
+    fn from_str(text: &str) -> Result<Self, EngineError> {
+        // The text may hold a password, so no message repeats it.
+        let url = Url::parse(text).map_err(|error| {
+            EngineError::Target(format!(
+                "the target is no URL ({error}): expected one of {}",
+                spellings()
+            ))
+        })?;
+        let scheme = url.scheme().to_owned();
+        if !ENGINES.iter().any(|engine| engine.name() == scheme) {
+            return Err(EngineError::Target(unknown_scheme(&scheme)));
+        }
+        if url.fragment().is_some() {
+            return Err(EngineError::Target(
+                "a target has no part after #: write %23 where it belongs to a name".to_owned(),
+            ));
+        }
+        let place = if scheme == "sqlite" {
+            Place::Path(file_path(&url)?)
+        } else {
+            host_place(&url)?
+        };
+        Ok(Self {
+            scheme,
+            place,
+            password: url.password().map(|text| Password(decoded(text))),
+            parameters: url.query_pairs().into_owned().collect(),
+        })
+    }
+}
+
+fn file_path(url: &Url) -> Result<Option<PathBuf>, EngineError> {
+    if url.host_str().is_some_and(|host| !host.is_empty()) {
+        return Err(EngineError::Target(
+            "a file target has no host: sqlite:PATH, with one slash before an absolute path"
+                .to_owned(),
+        ));
+    }
+    let path = decoded(url.path());
+    Ok((!path.is_empty()).then(|| PathBuf::from(path)))
+}
+
+fn host_place(url: &Url) -> Result<Place, EngineError> {
+    let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
+        return Err(EngineError::Target(format!(
+            "the target names no host: {0}://USER:PW@HOST:PORT?socket=PATH",
+            url.scheme()
+        )));
+    };
+    if !matches!(url.path(), "" | "/") {
+        return Err(EngineError::Target(
+            "the target names a database: leave it out, databases of our own are created"
+                .to_owned(),
+        ));
+    }
+    let user = decoded(url.username());
+    Ok(Place::Host {
+        user: (!user.is_empty()).then_some(user),
+        host: host.trim_matches(['[', ']']).to_owned(),
+        port: url.port(),
+    })
+}
+
+/// Undoes percent-encoding. A plus sign stands for itself, as everywhere but in a query.
+fn decoded(text: &str) -> String {
+    let text = text.replace('+', "%2B").replace('&', "%26");
+    url::form_urlencoded::parse(format!("={text}").as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
+}
+
+fn spellings() -> String {
+    let names: Vec<String> = ENGINES
+        .iter()
+        .map(|engine| format!("{}:", engine.name()))
+        .collect();
+    names.join(" ")
+}
+
+/// The message for a scheme that no engine has.
+pub(super) fn unknown_scheme(scheme: &str) -> String {
+    if PLANNED_SCHEMES.contains(&scheme) {
+        format!(
+            "the engine {scheme} is not built yet: one of {}",
+            spellings()
+        )
+    } else {
+        format!("unknown engine {scheme:?}: one of {}", spellings())
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.scheme)?;
+        match &self.place {
+            Place::Path(path) => {
+                if let Some(path) = path {
+                    write!(f, "{}", path.display())?;
+                }
+            }
+            Place::Host { user, host, port } => {
+                f.write_str("//")?;
+                if let Some(user) = user {
+                    write!(f, "{user}@")?;
+                }
+                if host.contains(':') {
+                    write!(f, "[{host}]")?;
+                } else {
+                    f.write_str(host)?;
+                }
+                if let Some(port) = port {
+                    write!(f, ":{port}")?;
+                }
+            }
+        }
+        for (index, (name, value)) in self.parameters.iter().enumerate() {
+            write!(f, "{}{name}={value}", if index == 0 { '?' } else { '&' })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(text: &str) -> Target {
+        text.parse().expect(text)
+    }
+
+    fn message(text: &str) -> String {
+        text.parse::<Target>().expect_err(text).to_string()
+    }
+
+    #[test]
+    fn a_password_is_kept_and_never_shown() {
+        let target = target("mysql://bob:s%40cr%2Bt+%26x@db.example:3307?socket=/run/a%20b.sock");
+        assert_eq!(target.password().map(Password::reveal), Some("s@cr+t+&x"));
+        assert_eq!(
+            target.to_string(),
+            "mysql://bob@db.example:3307?socket=/run/a b.sock"
+        );
+        for shown in [format!("{target}"), format!("{target:?}")] {
+            assert!(!shown.contains("s@cr"), "{shown}");
+        }
+        assert_eq!(target.parameter("socket"), Some("/run/a b.sock"));
+    }
+
+    #[test]
+    fn sqlite_targets_name_a_file_or_nothing() {
+        assert_eq!(target("sqlite:").path(), None);
+        assert_eq!(target("sqlite:?journal=delete").path(), None);
+        assert_eq!(
+            target("sqlite:?journal=delete").parameter("journal"),
+            Some("delete")
+        );
+        assert_eq!(
+            target("sqlite:/tmp/a%20b.db").path(),
+            Some(Path::new("/tmp/a b.db"))
+        );
+        assert_eq!(
+            target("sqlite:rel/x+y.db").path(),
+            Some(Path::new("rel/x+y.db"))
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_says_what_is_expected() {
+        assert!(message("postgres://u@h").contains("not built yet"));
+        assert!(message("oracle://u@h").contains("unknown engine"));
+        assert!(message("mysql://u@h/prod").contains("names a database"));
+        assert!(message("mysql:socket").contains("names no host"));
+        assert!(message("nonsense").contains("sqlite:"));
+        let secret = message("no url at all:hunter2@");
+        assert!(!secret.contains("hunter2"), "{secret}");
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_refused() {
+        let target = target("sqlite:?jurnal=delete");
+        let error = target.only_parameters(&["journal"]).expect_err("misspelt");
+        assert!(error.to_string().contains("jurnal"));
+    }
+}

@@ -1,0 +1,201 @@
+//! Every engine keeps the promises of the traits in `src/engine/mod.rs`, on a live server.
+
+use rashomon::dialect::Version;
+use rashomon::engine::{self, EngineError, OpenOptions, Server, TransactionState};
+use rashomon::model::{Column, ErrorClass, Outcome, TableShape, Value};
+
+use crate::servers::{Needs, url};
+
+fn options(run_id: &str) -> OpenOptions {
+    OpenOptions {
+        run_id: run_id.to_owned(),
+        ..OpenOptions::default()
+    }
+}
+
+/// Runs a check on SQLite in both journal modes, and on every server there is.
+fn on_every_engine(test: &str, check: impl Fn(&dyn Server)) {
+    let servers = [Needs::MariaDb, Needs::MySql];
+    let urls = ["sqlite:", "sqlite:?journal=delete"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(servers.into_iter().filter_map(|needs| url(test, needs)));
+    for url in urls {
+        let server = engine::open(&url, &options(test)).unwrap_or_else(|error| panic!("{error}"));
+        check(&*server);
+    }
+}
+
+fn shape() -> TableShape {
+    let column = |name: &str, sql_type: &str| Column {
+        name: name.to_owned(),
+        sql_type: sql_type.to_owned(),
+        generated: false,
+    };
+    TableShape {
+        name: "t".to_owned(),
+        columns: vec![column("pkey", "INTEGER"), column("c", "VARCHAR(16)")],
+        row_key: Some("pkey".to_owned()),
+        version_key: None,
+        unique_keys: vec![vec!["pkey".to_owned()]],
+    }
+}
+
+const CREATE: &str = "CREATE TABLE t (pkey INTEGER PRIMARY KEY, c VARCHAR(16))";
+
+#[test]
+fn statements_are_answered_with_typed_rows_counts_and_classes() {
+    on_every_engine("engines_statements", |server| {
+        let name = "rashomon_engines_statements";
+        server.create_database(name).expect("create");
+        let mut connection = server.connect(name).expect("connect");
+        let mut run = |sql: &str| {
+            connection
+                .execute(sql)
+                .unwrap_or_else(|e| panic!("{sql}: {e}"))
+        };
+        assert_eq!(run(CREATE), Outcome::Affected(0));
+        assert_eq!(
+            run("INSERT INTO t VALUES (2, 'b'), (1, NULL)"),
+            Outcome::Affected(2)
+        );
+        assert_eq!(run("BEGIN"), Outcome::Affected(0));
+        assert_eq!(
+            run("UPDATE t SET c = 'x' WHERE pkey = 2"),
+            Outcome::Affected(1)
+        );
+        assert_eq!(run("ROLLBACK"), Outcome::Affected(0));
+        assert_eq!(
+            run("SELECT pkey, c, 1.5e0 FROM t ORDER BY pkey"),
+            Outcome::Rows(vec![
+                vec![Value::Integer(1), Value::Null, Value::Real(1.5)],
+                vec![
+                    Value::Integer(2),
+                    Value::Text("b".to_owned()),
+                    Value::Real(1.5)
+                ],
+            ])
+        );
+        assert_eq!(
+            run("INSERT INTO t VALUES (1, 'dup')").error_class(),
+            Some(ErrorClass::Duplicate)
+        );
+        assert_eq!(
+            connection.contents(&shape()).expect("contents"),
+            Outcome::Rows(vec![
+                vec![Value::Integer(1), Value::Null],
+                vec![Value::Integer(2), Value::Text("b".to_owned())],
+            ])
+        );
+        drop(connection);
+        server.drop_database(name).expect("drop");
+    });
+}
+
+#[test]
+fn the_transaction_state_is_the_servers_own() {
+    on_every_engine("engines_state", |server| {
+        let name = "rashomon_engines_state";
+        server.create_database(name).expect("create");
+        let mut connection = server.connect(name).expect("connect");
+        let mut expect = |sql: &str, state: TransactionState| {
+            connection
+                .execute(sql)
+                .unwrap_or_else(|e| panic!("{sql}: {e}"));
+            assert_eq!(
+                connection.transaction_state().expect("state"),
+                state,
+                "{sql}"
+            );
+        };
+        use TransactionState::{None, Open};
+        expect(CREATE, None);
+        expect("BEGIN", Open);
+        expect("INSERT INTO t VALUES (1, 'a')", Open);
+        expect("INSERT INTO t VALUES (1, 'a')", Open);
+        expect("SELECT nonsense", Open);
+        expect("COMMIT", None);
+        expect("INSERT INTO t VALUES (1, 'a')", None);
+        expect("BEGIN", Open);
+        expect("SELECT * FROM t", Open);
+        expect("ROLLBACK", None);
+        drop(connection);
+        server.drop_database(name).expect("drop");
+    });
+}
+
+#[test]
+fn only_databases_with_our_name_and_marker_are_dropped() {
+    on_every_engine("engines_guard", |server| {
+        for name in [
+            "prod",
+            "rashomon_",
+            "rashomon_a`; DROP DATABASE x",
+            "mysql",
+            "../x",
+        ] {
+            for answer in [server.create_database(name), server.drop_database(name)] {
+                assert!(
+                    matches!(answer, Err(EngineError::Unsafe(_))),
+                    "{name}: {answer:?}"
+                );
+            }
+            assert!(server.connect(name).is_err(), "{name}");
+        }
+        let name = "rashomon_engines_guard";
+        server.create_database(name).expect("create");
+        let mut connection = server.connect(name).expect("connect");
+        connection
+            .execute("DROP TABLE rashomon_marker")
+            .expect("drop the marker");
+        let answer = server.drop_database(name);
+        assert!(matches!(answer, Err(EngineError::Unsafe(_))), "{answer:?}");
+        let answer = server.create_database(name);
+        assert!(matches!(answer, Err(EngineError::Unsafe(_))), "{answer:?}");
+        connection
+            .execute("CREATE TABLE rashomon_marker (run_id VARCHAR(9), host VARCHAR(9), pid INTEGER, created VARCHAR(9))")
+            .expect("marker");
+        let forged = "INSERT INTO rashomon_marker VALUES ('r', 'far', 1, '')";
+        connection.execute(forged).expect("marker");
+        drop(connection);
+        let kept = engine::clean(server).expect("clean");
+        let ours = kept.iter().find(|c| c.database == name).expect("listed");
+        assert!(
+            ours.kept.as_deref().is_some_and(|why| why.contains("far")),
+            "{ours:?}"
+        );
+        server.drop_database(name).expect("drop");
+    });
+}
+
+#[test]
+fn a_database_of_this_run_gives_way_and_a_dead_runs_is_cleaned() {
+    on_every_engine("engines_clean", |server| {
+        let name = "rashomon_engines_clean";
+        server.create_database(name).expect("create");
+        server.create_database(name).expect("create again");
+        let mut child = std::process::Command::new("true").spawn().expect("spawn");
+        let pid = child.id();
+        child.wait().expect("wait");
+        let mut connection = server.connect(name).expect("connect");
+        connection
+            .execute(&format!("UPDATE rashomon_marker SET pid = {pid}"))
+            .expect("update");
+        drop(connection);
+        let cleaned = engine::clean(server).expect("clean");
+        let ours = cleaned.iter().find(|c| c.database == name).expect("listed");
+        assert_eq!(ours.kept, None);
+        let left = server.leftovers().expect("leftovers");
+        assert!(left.iter().all(|l| l.database != name), "{left:?}");
+    });
+}
+
+#[test]
+fn servers_say_who_they_are() {
+    on_every_engine("engines_identity", |server| {
+        let identity = server.identity();
+        assert!(identity.version > Version(vec![3]), "{identity:?}");
+        assert!(!identity.variables.is_empty());
+        assert_eq!(identity.engine, server.dialect().engine);
+    });
+}
