@@ -1,10 +1,27 @@
 //! Oracles: each judges a case by an account of its own.
 
+mod compare;
+pub mod crash;
+mod serial;
+mod txcheck;
+
 use std::collections::BTreeSet;
 
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::model::{Execution, StatementId, TestCase, Verdict};
+use crate::observe::Learner;
+
+pub use serial::Serial;
+pub use txcheck::TxCheck;
+
+/// Every oracle, in the order of `--help`.
+pub const ORACLES: &[&dyn Oracle] = &[
+    &TxCheck {
+        learner: Learner::Observer,
+    },
+    &Serial,
+];
 
 /// What an oracle says, and what it looked at.
 #[derive(Clone, Debug)]
@@ -12,8 +29,22 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The statements whose outcome was compared with a prediction.
     pub tested: BTreeSet<StatementId>,
+    /// For graph oracles: statements kept in the acyclic part, of those that last.
+    pub acyclic: Option<(usize, usize)>,
     /// The interleaved run that was judged.
     pub execution: Execution,
+}
+
+impl Judgement {
+    /// Nothing can be said of this run, and why.
+    pub fn undecided(reason: &str, execution: Execution) -> Self {
+        Self {
+            verdict: Verdict::Undecided(reason.to_owned()),
+            tested: BTreeSet::new(),
+            acyclic: None,
+            execution,
+        }
+    }
 }
 
 /// One oracle.
@@ -33,4 +64,21 @@ pub trait Oracle: Sync {
     /// When there is no answer from the engine; the caller decides what that means.
     fn check(&self, case: &TestCase, executor: &mut dyn Executor)
     -> Result<Judgement, EngineError>;
+}
+
+/// The levels of a case as signatures name them: run, and claimed where that is stronger.
+fn finding_levels(case: &TestCase) -> Vec<String> {
+    let levels: BTreeSet<String> = case
+        .sessions()
+        .into_iter()
+        .map(|session| {
+            let (run, judged) = (case.level(session), case.judged_level(session));
+            if run == judged {
+                run.to_string()
+            } else {
+                format!("{run} claimed {judged}")
+            }
+        })
+        .collect();
+    levels.into_iter().collect()
 }

@@ -1,0 +1,162 @@
+//! Comparing what a run gave with what an account predicts. Exact: nothing is rounded or folded.
+
+use crate::model::{Outcome, Row, RowOrder, Value};
+
+/// What differs between a prediction and an outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// `rows`, `affected`, `error`, `effect`, `final-state`: the word in signatures.
+    pub aspect: &'static str,
+    pub expected: String,
+    pub got: String,
+}
+
+/// Compares typed rows as multisets (in order where a total ORDER BY fixes it), affected rows, and
+/// errors by class.
+pub fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> Option<Mismatch> {
+    let mismatch = |aspect| {
+        Some(Mismatch {
+            aspect,
+            expected: outcome_text(predicted),
+            got: outcome_text(got),
+        })
+    };
+    match (predicted, got) {
+        (Outcome::Rows(a), Outcome::Rows(b)) => {
+            let same = match order {
+                RowOrder::Total => a == b,
+                RowOrder::Unordered => same_rows(a, b),
+            };
+            if same { None } else { mismatch("rows") }
+        }
+        (Outcome::Affected(a), Outcome::Affected(b)) => {
+            if a == b {
+                None
+            } else {
+                mismatch("affected")
+            }
+        }
+        (Outcome::Rejected(a), Outcome::Rejected(b)) if a.class == b.class && a.code == b.code => {
+            None
+        }
+        _ => mismatch("error"),
+    }
+}
+
+/// Whether two results hold the same rows, each as often.
+pub fn same_rows(a: &[Row], b: &[Row]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let sorted = |rows: &[Row]| {
+        let mut sorted: Vec<Row> = rows.to_vec();
+        sorted.sort();
+        sorted
+    };
+    sorted(a) == sorted(b)
+}
+
+/// An outcome in one line for people.
+pub fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Rows(rows) => rows_text(rows),
+        Outcome::Affected(1) => "1 row affected".to_owned(),
+        Outcome::Affected(count) => format!("{count} rows affected"),
+        Outcome::Rejected(error) => format!("error {} ({})", error.code, error.class),
+    }
+}
+
+/// Rows in one line, sorted, at most a dozen of them in full.
+pub fn rows_text(rows: &[Row]) -> String {
+    const SHOWN: usize = 12;
+    if rows.is_empty() {
+        return "no rows".to_owned();
+    }
+    let mut sorted = rows.to_vec();
+    sorted.sort();
+    let shown: Vec<String> = sorted.iter().take(SHOWN).map(|row| row_text(row)).collect();
+    let rest = sorted.len().saturating_sub(SHOWN);
+    let tail = if rest > 0 {
+        format!(" and {rest} more")
+    } else {
+        String::new()
+    };
+    format!("{}{tail}", shown.join(" "))
+}
+
+/// One row in brackets.
+pub fn row_text(row: &[Value]) -> String {
+    let cells: Vec<String> = row.iter().map(Value::to_string).collect();
+    format!("({})", cells.join(", "))
+}
+
+/// Two tables, rows that only one of them has: `missing (1, 2); extra (1, 3)`.
+pub fn table_difference(expected: &[Row], got: &[Row]) -> Option<(Vec<Row>, Vec<Row>)> {
+    let only = |a: &[Row], b: &[Row]| {
+        let mut left = b.to_vec();
+        let mut rest = Vec::new();
+        for row in a {
+            match left.iter().position(|other| other == row) {
+                Some(index) => {
+                    left.swap_remove(index);
+                }
+                None => rest.push(row.clone()),
+            }
+        }
+        rest
+    };
+    let (missing, extra) = (only(expected, got), only(got, expected));
+    (!missing.is_empty() || !extra.is_empty()).then_some((missing, extra))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[&[i64]]) -> Vec<Row> {
+        rows.iter()
+            .map(|row| row.iter().copied().map(Value::Integer).collect())
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_a_multiset_unless_a_total_order_fixes_them() {
+        let a = Outcome::Rows(rows(&[&[1, 2], &[3, 4]]));
+        let b = Outcome::Rows(rows(&[&[3, 4], &[1, 2]]));
+        assert_eq!(outcomes(&a, &b, RowOrder::Unordered), None);
+        assert_eq!(
+            outcomes(&a, &b, RowOrder::Total).map(|m| m.aspect),
+            Some("rows")
+        );
+    }
+
+    #[test]
+    fn cells_do_not_wander_between_rows() {
+        let a = Outcome::Rows(rows(&[&[1, 2], &[3, 4]]));
+        let b = Outcome::Rows(rows(&[&[1, 4], &[3, 2]]));
+        assert_eq!(
+            outcomes(&a, &b, RowOrder::Unordered).map(|m| m.aspect),
+            Some("rows")
+        );
+        let twice = Outcome::Rows(rows(&[&[1, 2], &[1, 2], &[3, 4]]));
+        let other = Outcome::Rows(rows(&[&[1, 2], &[3, 4], &[3, 4]]));
+        assert!(outcomes(&twice, &other, RowOrder::Unordered).is_some());
+    }
+
+    #[test]
+    fn a_number_is_not_its_text() {
+        let a = Outcome::Rows(vec![vec![Value::Integer(1)]]);
+        let b = Outcome::Rows(vec![vec![Value::Text("1".to_owned())]]);
+        assert!(outcomes(&a, &b, RowOrder::Unordered).is_some());
+    }
+
+    #[test]
+    fn a_table_difference_names_both_sides() {
+        let difference = table_difference(&rows(&[&[1], &[2]]), &rows(&[&[2], &[3]]));
+        assert_eq!(difference, Some((rows(&[&[1]]), rows(&[&[3]]))));
+        assert_eq!(
+            table_difference(&rows(&[&[1], &[2]]), &rows(&[&[2], &[1]])),
+            None
+        );
+    }
+}

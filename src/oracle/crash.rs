@@ -1,0 +1,65 @@
+//! Crash and hang: the server gone, a statement that never answers, an error that says of itself
+//! that something is broken.
+
+use super::finding_levels;
+use crate::engine::EngineError;
+use crate::model::{
+    Difference, ErrorClass, Execution, Finding, Signature, StatementId, StatementKind, TestCase,
+};
+
+/// An internal error among the answers of a run: corruption, a failed assertion.
+pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding> {
+    let (id, error) = execution
+        .records
+        .values()
+        .find_map(|record| match &record.outcome {
+            crate::model::Outcome::Rejected(error) if error.class == ErrorClass::Internal => {
+                Some((record.id, error))
+            }
+            _ => None,
+        })?;
+    let told = format!("error {}: {}", error.code, error.message);
+    Some(finding(case, "internal-error", Some(id), told))
+}
+
+/// What an engine that gave no answer did: crashed or hung. None for errors that speak of the
+/// environment or of us.
+///
+/// A single lost connection is no finding: the caller runs the case again, and only what recurs
+/// on a server that came back is one.
+pub fn outage(
+    case: &TestCase,
+    error: &EngineError,
+    statement: Option<StatementId>,
+) -> Option<Finding> {
+    let kind = match error {
+        EngineError::ConnectionLost { .. } => "crash",
+        EngineError::Hang { .. } => "hang",
+        _ => return None,
+    };
+    Some(finding(case, kind, statement, error.to_string()))
+}
+
+fn finding(case: &TestCase, kind: &str, statement: Option<StatementId>, told: String) -> Finding {
+    let of = |id: StatementId| case.statement(id).map(|s| s.effect.kind);
+    let statement_kind = statement.and_then(of).map_or("none", StatementKind::slug);
+    Finding {
+        signature: Signature {
+            oracle: "crash".to_owned(),
+            kind: kind.to_owned(),
+            levels: finding_levels(case),
+            features: vec![statement_kind.to_owned()],
+        },
+        headline: match statement {
+            Some(id) => format!("{kind} at {id} ({statement_kind}): {told}"),
+            None => format!("{kind}: {told}"),
+        },
+        differences: vec![Difference {
+            statement,
+            aspect: "error",
+            expected: "an answer".to_owned(),
+            got: told,
+        }],
+        explanation: Vec::new(),
+    }
+}

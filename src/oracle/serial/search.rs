@@ -1,0 +1,226 @@
+//! The search for a serial order: depth first, commit order first, prefixes refuted as a whole.
+
+use std::collections::BTreeSet;
+
+use super::super::compare;
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::{
+    Difference, Execution, SessionId, StatementId, StatementKind, TestCase, TransactionId,
+};
+
+/// What is searched.
+pub(super) struct Search<'a> {
+    pub(super) case: &'a TestCase,
+    pub(super) execution: &'a Execution,
+    /// In commit order.
+    pub(super) transactions: &'a [TransactionId],
+    /// Transactions that may be run.
+    pub(super) budget: u32,
+}
+
+/// How the search ended.
+pub(super) enum SearchEnd {
+    Found,
+    /// Every order was refuted; the first difference in commit order is the evidence.
+    None {
+        tried: u32,
+        first: Box<Difference>,
+    },
+    OutOfBudget,
+}
+
+/// The search under way.
+struct Walk<'a, 'r> {
+    search: &'a Search<'a>,
+    serial: &'r mut dyn SerialRun,
+    /// Transactions that the serial run now holds, in order.
+    placed: Vec<usize>,
+    tried: u32,
+    first: Option<Difference>,
+}
+
+enum Step {
+    Found,
+    Refuted,
+    OutOfBudget,
+}
+
+impl Search<'_> {
+    pub(super) fn run(&self, serial: &mut dyn SerialRun) -> Result<SearchEnd, EngineError> {
+        let mut walk = Walk {
+            search: self,
+            serial,
+            placed: Vec::new(),
+            tried: 0,
+            first: None,
+        };
+        let step = walk.extend(&mut Vec::new())?;
+        let tried = walk.tried;
+        Ok(match (step, walk.first) {
+            (Step::Found, _) => SearchEnd::Found,
+            (Step::Refuted, Some(first)) => SearchEnd::None {
+                tried,
+                first: Box::new(first),
+            },
+            (Step::Refuted | Step::OutOfBudget, _) => SearchEnd::OutOfBudget,
+        })
+    }
+
+    fn session(&self, index: usize) -> Option<SessionId> {
+        self.case.session_of(self.transactions[index])
+    }
+
+    /// Whether the transaction may come next: those before it in its session are placed.
+    fn may_follow(&self, prefix: &[usize], index: usize) -> bool {
+        let session = self.session(index);
+        !prefix.contains(&index)
+            && (0..self.transactions.len()).all(|other| {
+                prefix.contains(&other)
+                    || self.session(other) != session
+                    || self.transactions[other] >= self.transactions[index]
+            })
+    }
+
+    /// Tables that the transaction names, and those it may write.
+    fn tables(&self, index: usize) -> (BTreeSet<&str>, BTreeSet<&str>) {
+        let statements = || {
+            self.case
+                .statements
+                .iter()
+                .filter(|s| s.id.transaction == self.transactions[index])
+        };
+        let named = statements().flat_map(|s| s.effect.uses.iter().map(|u| u.table.as_str()));
+        let written = statements().flat_map(|s| s.effect.targets());
+        (named.collect(), written.collect())
+    }
+
+    /// Neither can see the other's work, so their order says nothing.
+    fn commute(&self, a: usize, b: usize) -> bool {
+        let opaque = |index: usize| {
+            self.case.statements.iter().any(|s| {
+                s.id.transaction == self.transactions[index]
+                    && s.effect.kind == StatementKind::Opaque
+            })
+        };
+        let ((named_a, written_a), (named_b, written_b)) = (self.tables(a), self.tables(b));
+        !opaque(a)
+            && !opaque(b)
+            && written_a.is_disjoint(&named_b)
+            && written_b.is_disjoint(&named_a)
+    }
+}
+
+impl Walk<'_, '_> {
+    fn extend(&mut self, prefix: &mut Vec<usize>) -> Result<Step, EngineError> {
+        let search = self.search;
+        if prefix.len() == search.transactions.len() {
+            return self.final_state(prefix);
+        }
+        for next in 0..search.transactions.len() {
+            if !search.may_follow(prefix, next) {
+                continue;
+            }
+            // Of two neighbours that commute, only the order by commit is tried.
+            let canonical = prefix
+                .last()
+                .is_none_or(|&last| last < next || !search.commute(last, next));
+            if !canonical {
+                continue;
+            }
+            if self.tried >= search.budget {
+                return Ok(Step::OutOfBudget);
+            }
+            self.bring_to(prefix)?;
+            if let Some(difference) = self.place(next)? {
+                self.first.get_or_insert(difference);
+                continue;
+            }
+            prefix.push(next);
+            let step = self.extend(prefix)?;
+            prefix.pop();
+            if !matches!(step, Step::Refuted) {
+                return Ok(step);
+            }
+        }
+        Ok(Step::Refuted)
+    }
+
+    /// Makes the serial run hold exactly the prefix.
+    fn bring_to(&mut self, prefix: &[usize]) -> Result<(), EngineError> {
+        if self.placed == prefix {
+            return Ok(());
+        }
+        self.serial.reset()?;
+        self.placed.clear();
+        for &index in prefix {
+            self.place(index)?;
+        }
+        Ok(())
+    }
+
+    /// Runs one transaction; the first statement that differs, if one does.
+    fn place(&mut self, index: usize) -> Result<Option<Difference>, EngineError> {
+        self.tried += 1;
+        self.placed.push(index);
+        let search = self.search;
+        let transaction = search.transactions[index];
+        let mut difference = None;
+        for statement in search
+            .case
+            .statements
+            .iter()
+            .filter(|s| s.id.transaction == transaction)
+        {
+            let Some(record) = search.execution.records.get(&statement.id) else {
+                continue;
+            };
+            let undone = record
+                .outcome
+                .error_class()
+                .is_some_and(|class| class.is_concurrency());
+            if undone {
+                continue;
+            }
+            let predicted = self.serial.run(&statement.sql)?;
+            let compared =
+                !statement.effect.kind.is_control() && !statement.effect.depends_on_locks;
+            if difference.is_some() || !compared {
+                continue;
+            }
+            difference = compare::outcomes(&predicted, &record.outcome, statement.effect.row_order)
+                .map(|mismatch| told(Some(statement.id), mismatch));
+        }
+        Ok(difference)
+    }
+
+    fn final_state(&mut self, prefix: &[usize]) -> Result<Step, EngineError> {
+        self.bring_to(prefix)?;
+        let search = self.search;
+        for table in &search.case.tables {
+            let Some(got) = search.execution.final_state.get(&table.name) else {
+                continue;
+            };
+            let predicted = self.serial.contents(&table.name)?;
+            if let Some((missing, extra)) = compare::table_difference(&predicted, got) {
+                let mismatch = compare::Mismatch {
+                    aspect: "final-state",
+                    expected: format!("{}: {}", table.name, compare::rows_text(&missing)),
+                    got: format!("{}: {}", table.name, compare::rows_text(&extra)),
+                };
+                self.first.get_or_insert(told(None, mismatch));
+                return Ok(Step::Refuted);
+            }
+        }
+        Ok(Step::Found)
+    }
+}
+
+fn told(statement: Option<StatementId>, mismatch: compare::Mismatch) -> Difference {
+    Difference {
+        statement,
+        aspect: mismatch.aspect,
+        expected: mismatch.expected,
+        got: mismatch.got,
+    }
+}

@@ -1,0 +1,116 @@
+//! Which statements a run lets us judge, and how strictly.
+
+use std::collections::BTreeMap;
+
+use crate::dialect::Dialect;
+use crate::model::{
+    CaseStatement, Execution, IsolationLevel, Outcome, StatementId, StatementKind, StatementRecord,
+    TestCase,
+};
+use crate::observe::Account;
+
+/// How a statement's outcome may be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It must give what it gives on its view.
+    Judged,
+    /// It waited at a level where the rows of such a statement mix two moments: a difference is
+    /// a registered behaviour, not a finding.
+    MixedAfterWait,
+    /// Its view hangs on an update that changed nothing: likewise.
+    DoubtfulNoOp,
+    /// Nothing can be said of it, and why.
+    Skipped(&'static str),
+}
+
+/// The standing of every statement that was answered and reads or writes tables.
+pub(super) fn standings(
+    case: &TestCase,
+    execution: &Execution,
+    account: &Account,
+    dialect: &Dialect,
+) -> BTreeMap<StatementId, Standing> {
+    case.user_statements()
+        .filter_map(|statement| {
+            let record = execution.records.get(&statement.id)?;
+            Some((
+                statement.id,
+                standing(case, statement, record, account, dialect),
+            ))
+        })
+        .collect()
+}
+
+fn standing(
+    case: &TestCase,
+    statement: &CaseStatement,
+    record: &StatementRecord,
+    account: &Account,
+    dialect: &Dialect,
+) -> Standing {
+    let effect = &statement.effect;
+    let level = case.judged_level(statement.session);
+    if effect.kind == StatementKind::Opaque {
+        return Standing::Skipped("opaque-statement");
+    }
+    if record
+        .outcome
+        .error_class()
+        .is_some_and(|class| class.is_concurrency())
+    {
+        return Standing::Skipped("concurrency-abort");
+    }
+    if effect.depends_on_locks {
+        return Standing::Skipped("depends-on-locks");
+    }
+    if effect
+        .uses
+        .iter()
+        .any(|table_use| case.table(&table_use.table).is_none())
+    {
+        return Standing::Skipped("unknown-table");
+    }
+    if let Some(reason) = account.unsure.get(&statement.id) {
+        return Standing::Skipped(reason);
+    }
+    if !account.views.contains_key(&statement.id) {
+        return Standing::Skipped("no-view");
+    }
+    if !changes_agree_with_count(statement, record, account) {
+        return Standing::Skipped("self-check");
+    }
+    if record.resumed() && mixes(dialect, level) {
+        return Standing::MixedAfterWait;
+    }
+    if account.doubtful_no_op.contains(&statement.id) {
+        return Standing::DoubtfulNoOp;
+    }
+    Standing::Judged
+}
+
+fn mixes(dialect: &Dialect, level: IsolationLevel) -> bool {
+    dialect.mixes_after_wait.contains(&level)
+}
+
+/// The self-check |BWR| = affected = |AWR|: as many rows changed as the engine counted.
+///
+/// Engines count a row that ON DUPLICATE KEY UPDATE or REPLACE changed once or twice, and a
+/// REPLACE may delete several rows for one; for those only the bounds are known.
+fn changes_agree_with_count(
+    statement: &CaseStatement,
+    record: &StatementRecord,
+    account: &Account,
+) -> bool {
+    let changed = account.changes.get(&statement.id).map_or(0, Vec::len) as u64;
+    let Outcome::Affected(counted) = record.outcome else {
+        return true;
+    };
+    match statement.effect.kind {
+        StatementKind::Update | StatementKind::Delete => counted == changed,
+        StatementKind::Insert | StatementKind::InsertSelect => {
+            (changed..=changed * 2).contains(&counted)
+        }
+        StatementKind::Replace => changed > 0 || counted == 0,
+        _ => true,
+    }
+}

@@ -1,0 +1,496 @@
+//! TxCheck: the statement-dependency oracle (OSDI 2023), made read-mode correct.
+//!
+//! Run the case interleaved, learn what every statement saw, infer the statement dependency graph,
+//! keep an acyclic part as large as possible, run its statements one after another without
+//! transactions in several topological orders, and compare every outcome and the final content of
+//! every table. `docs/oracle-txcheck.md` says what this claims and what it may miss.
+
+mod dependency;
+mod finding;
+mod judged;
+mod replay;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::dependency::{Evidence, Sdg};
+use self::finding::Disagreement;
+use self::judged::{Standing, standings};
+use self::replay::Replay;
+use super::{Judgement, Oracle};
+use crate::dialect::Dialect;
+use crate::engine::EngineError;
+use crate::execute::{Executor, SerialRun};
+use crate::graph::acyclic_part;
+use crate::model::{Execution, Outcome, Row, StatementId, TestCase, Verdict};
+use crate::observe::{Account, Learner, Timeline, instrument, learn, with_row_identity};
+
+/// How often a case is run again in its observed order, so that no probe is parted from its
+/// statement (TxCheck, section 4, "Blocking Scheduling").
+const BLOCKING_ROUNDS: u32 = 3;
+
+/// The oracle, with the learner it trusts.
+#[derive(Clone, Copy, Debug)]
+pub struct TxCheck {
+    pub learner: Learner,
+}
+
+impl Oracle for TxCheck {
+    fn name(&self) -> &'static str {
+        "txcheck"
+    }
+
+    fn about(&self) -> &'static str {
+        "each statement against a serial run on the rows it saw (statement dependency graphs)"
+    }
+
+    fn inapplicable(&self, case: &TestCase, executor: &dyn Executor) -> Option<String> {
+        with_row_identity(case, executor.dialect())
+            .is_none()
+            .then(|| "no-row-identity".to_owned())
+    }
+
+    fn check(
+        &self,
+        case: &TestCase,
+        executor: &mut dyn Executor,
+    ) -> Result<Judgement, EngineError> {
+        let Some(case) = with_row_identity(case, executor.dialect()) else {
+            return Ok(Judgement::undecided(
+                "no-row-identity",
+                Execution::default(),
+            ));
+        };
+        let (case, execution) = self.run(case, executor)?;
+        if let Some(reason) = &execution.unreliable {
+            return Ok(Judgement::undecided(&reason.clone(), execution));
+        }
+        let dialect = executor.dialect().clone();
+        let mut serial = executor.serial(&case)?;
+        let initial = initial_state(&case, &mut *serial)?;
+        let account = learn(&case, &execution, &initial, &dialect, self.learner);
+        let check = Check {
+            timeline: Timeline::new(&case, &execution),
+            standings: standings(&case, &execution, &account, &dialect),
+            case: &case,
+            account: &account,
+            execution: &execution,
+            dialect: &dialect,
+            initial: &initial,
+        };
+        if let Some(reason) = check.blind() {
+            drop(serial);
+            return Ok(Judgement::undecided(reason, execution));
+        }
+        let result = check.judge(&mut *serial)?;
+        let tested = result.tested.iter().copied().collect();
+        let verdict = check.verdict(&result);
+        Ok(Judgement {
+            verdict,
+            tested,
+            acyclic: Some(result.acyclic),
+            execution,
+        })
+    }
+}
+
+impl TxCheck {
+    /// Runs the case; by probes, again in the observed order while probes are parted.
+    fn run(
+        &self,
+        mut case: TestCase,
+        executor: &mut dyn Executor,
+    ) -> Result<(TestCase, Execution), EngineError> {
+        let rounds = if self.learner == Learner::Probes {
+            BLOCKING_ROUNDS
+        } else {
+            1
+        };
+        for round in 1.. {
+            let plan = instrument(&case, executor.dialect(), self.learner);
+            let execution = executor.execute(&case, &plan)?;
+            let parted = execution.probes.iter().any(|probe| probe.parted);
+            if round == rounds || !parted {
+                return Ok((case, execution));
+            }
+            case = in_observed_order(&case, &execution);
+        }
+        unreachable!("the loop ends by its last round")
+    }
+}
+
+/// The same statements, submitted in the order in which they finished; what never ran stays last.
+fn in_observed_order(case: &TestCase, execution: &Execution) -> TestCase {
+    let order: BTreeMap<StatementId, usize> = execution
+        .execution_order()
+        .into_iter()
+        .enumerate()
+        .map(|(i, id)| (id, i))
+        .collect();
+    let mut statements = case.statements.clone();
+    statements.sort_by_key(|s| order.get(&s.id).copied().unwrap_or(usize::MAX));
+    case.with_statements(statements)
+}
+
+/// Every table as the set-up leaves it.
+fn initial_state(
+    case: &TestCase,
+    serial: &mut dyn SerialRun,
+) -> Result<BTreeMap<String, Vec<Row>>, EngineError> {
+    case.tables
+        .iter()
+        .map(|table| Ok((table.name.clone(), serial.contents(&table.name)?)))
+        .collect()
+}
+
+/// One run with all that was learned from it.
+struct Check<'a> {
+    case: &'a TestCase,
+    execution: &'a Execution,
+    account: &'a Account,
+    timeline: Timeline,
+    standings: BTreeMap<StatementId, Standing>,
+    dialect: &'a Dialect,
+    initial: &'a BTreeMap<String, Vec<Row>>,
+}
+
+/// The statements of a case, by how the serial run treats them.
+struct Plan {
+    /// One topological order each, over the same statements.
+    orders: Vec<Vec<StatementId>>,
+    /// Of an order: put in place, not run.
+    placeholders: BTreeSet<StatementId>,
+    /// Judged at the end, each on its own view.
+    on_own_view: Vec<StatementId>,
+    graph: Sdg,
+    cycle: Option<String>,
+}
+
+/// What the serial runs came to.
+struct Judged {
+    disagreements: Vec<Disagreement>,
+    tested: BTreeSet<StatementId>,
+    /// Statements in the acyclic part, of those that could have been.
+    acyclic: (usize, usize),
+    explanation: Vec<String>,
+}
+
+impl Check<'_> {
+    /// Why nothing can be said about this run at all.
+    fn blind(&self) -> Option<&'static str> {
+        const SEVERAL: &str = "change-of-several-writers";
+        if self
+            .account
+            .unsure
+            .values()
+            .any(|reason| *reason == SEVERAL)
+        {
+            return Some(SEVERAL);
+        }
+        let opaque_ran = |(id, standing): (&StatementId, &Standing)| {
+            *standing == Standing::Skipped("opaque-statement")
+                && self
+                    .execution
+                    .records
+                    .get(id)
+                    .is_some_and(|r| r.outcome.error_class().is_none())
+        };
+        self.standings
+            .iter()
+            .any(opaque_ran)
+            .then_some("opaque-statement")
+    }
+
+    fn plan(&self) -> Plan {
+        let lasting: BTreeSet<StatementId> = self
+            .standings
+            .keys()
+            .copied()
+            .filter(|&id| self.timeline.lasts(id) && self.relevant(id))
+            .collect();
+        let strict = |id: &StatementId| self.standings.get(id) == Some(&Standing::Judged);
+        let fits = |id: &StatementId| strict(id) && self.sees_lasting_rows(*id);
+        let mut placeholders: BTreeSet<StatementId> =
+            lasting.iter().copied().filter(|id| !fits(id)).collect();
+        let outcomes: BTreeMap<StatementId, &Outcome> = self
+            .execution
+            .records
+            .iter()
+            .map(|(id, record)| (*id, &record.outcome))
+            .collect();
+        let evidence = Evidence {
+            case: self.case,
+            account: self.account,
+            timeline: &self.timeline,
+            outcomes: &outcomes,
+        };
+        let mut cycle = None;
+        let graph = loop {
+            let graph = evidence.infer(&lasting, &placeholders);
+            let all: BTreeSet<usize> = (0..graph.statements.len()).collect();
+            let candidates: BTreeSet<usize> = all
+                .iter()
+                .copied()
+                .filter(|&v| !placeholders.contains(&graph.statements[v]))
+                .collect();
+            if let Some(path) = graph.graph.shortest_cycle(&all) {
+                cycle.get_or_insert_with(|| cycle_text(&graph, &path));
+            }
+            let cost = |v: usize| {
+                if self.writes(graph.statements[v]) {
+                    3
+                } else {
+                    1
+                }
+            };
+            match acyclic_part(&graph.graph, &candidates, cost) {
+                Some(removed) if removed.is_empty() => break graph,
+                Some(removed) => {
+                    placeholders.extend(removed.iter().map(|&v| graph.statements[v]));
+                }
+                // Writes alone are in a cycle: no order holds even their effects.
+                None => placeholders.extend(lasting.iter().copied()),
+            }
+            if placeholders.len() == lasting.len() {
+                break evidence.infer(&lasting, &placeholders);
+            }
+        };
+        let orders = self.orders(&graph);
+        let in_order: BTreeSet<StatementId> = orders.iter().flatten().copied().collect();
+        let on_own_view = self
+            .execution
+            .execution_order()
+            .into_iter()
+            .filter(|id| !in_order.contains(id) || placeholders.contains(id))
+            .filter(|id| !matches!(self.standings.get(id), None | Some(Standing::Skipped(_))))
+            .collect();
+        Plan {
+            orders,
+            placeholders,
+            on_own_view,
+            graph,
+            cycle,
+        }
+    }
+
+    /// A lasting statement matters to the serial run when it is judged or wrote something.
+    fn relevant(&self, id: StatementId) -> bool {
+        self.writes(id) || !matches!(self.standings.get(&id), Some(Standing::Skipped(_)))
+    }
+
+    fn writes(&self, id: StatementId) -> bool {
+        self.account
+            .changes
+            .get(&id)
+            .is_some_and(|changes| !changes.is_empty())
+    }
+
+    /// Whether all the rows a statement saw come from work that lasts: what an order of lasting
+    /// statements can bring about.
+    fn sees_lasting_rows(&self, id: StatementId) -> bool {
+        let lasts = |version| {
+            self.timeline
+                .lasts(self.account.chains.version(version).writer)
+        };
+        self.account.views.get(&id).is_some_and(|view| {
+            view.values()
+                .flat_map(BTreeMap::values)
+                .flatten()
+                .all(|&version| lasts(version))
+        })
+    }
+
+    /// Two topological orders: as near to the execution as the graph allows, and as far from it.
+    fn orders(&self, graph: &Sdg) -> Vec<Vec<StatementId>> {
+        let executed: BTreeMap<StatementId, usize> = self
+            .execution
+            .execution_order()
+            .into_iter()
+            .enumerate()
+            .map(|(i, s)| (s, i))
+            .collect();
+        let rank = |v: usize| {
+            executed
+                .get(&graph.statements[v])
+                .copied()
+                .unwrap_or(usize::MAX)
+        };
+        let all: BTreeSet<usize> = (0..graph.statements.len()).collect();
+        let near = graph.graph.topological_order(&all, rank);
+        let far = graph.graph.topological_order(&all, |v| Reverse(rank(v)));
+        let mut orders: Vec<Vec<StatementId>> = [near, far]
+            .into_iter()
+            .flatten()
+            .map(|order| order.into_iter().map(|v| graph.statements[v]).collect())
+            .collect();
+        orders.dedup();
+        orders
+    }
+
+    fn judge(&self, serial: &mut dyn SerialRun) -> Result<Judged, EngineError> {
+        let plan = self.plan();
+        let mut replay = Replay::new(self.case, self.execution, self.account, serial);
+        let mut disagreements = Vec::new();
+        for (index, order) in plan.orders.iter().enumerate() {
+            if index > 0 {
+                replay.reset(self.initial)?;
+            } else {
+                replay.start(self.initial);
+            }
+            let found = self.serial_run(&mut replay, order, &plan.placeholders)?;
+            if !found.is_empty() {
+                // Again, looking at every effect, so that the first difference is told, not its
+                // consequences.
+                replay.careful = true;
+                replay.reset(self.initial)?;
+                disagreements = self.serial_run(&mut replay, order, &plan.placeholders)?;
+                if disagreements.is_empty() {
+                    disagreements = found;
+                }
+                break;
+            }
+        }
+        if plan.orders.is_empty() {
+            replay.start(self.initial);
+        }
+        let kept = plan
+            .orders
+            .first()
+            .map_or(0, |o| o.len() - plan.placeholders.len());
+        let mut tested: BTreeSet<StatementId> = plan
+            .orders
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|id| !plan.placeholders.contains(id))
+            .collect();
+        for &id in &plan.on_own_view {
+            let mismatches = replay.judge(id, true)?;
+            disagreements.extend(mismatches.into_iter().map(|m| Disagreement::at(id, m)));
+            tested.insert(id);
+        }
+        let explanation = self.explain(&plan, &replay, &disagreements);
+        Ok(Judged {
+            disagreements,
+            tested,
+            acyclic: (kept, plan.graph.statements.len()),
+            explanation,
+        })
+    }
+
+    fn serial_run(
+        &self,
+        replay: &mut Replay<'_>,
+        order: &[StatementId],
+        placeholders: &BTreeSet<StatementId>,
+    ) -> Result<Vec<Disagreement>, EngineError> {
+        let mut found = Vec::new();
+        for &id in order {
+            if placeholders.contains(&id) {
+                replay.place(id)?;
+            } else {
+                let mismatches = replay.judge(id, false)?;
+                found.extend(mismatches.into_iter().map(|m| Disagreement::at(id, m)));
+            }
+        }
+        let final_state = replay.compare_final_state()?;
+        found.extend(
+            final_state
+                .into_iter()
+                .map(|(t, m)| Disagreement::finally(t, m)),
+        );
+        Ok(found)
+    }
+
+    fn explain(
+        &self,
+        plan: &Plan,
+        replay: &Replay<'_>,
+        disagreements: &[Disagreement],
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        let Some(first) = disagreements.first() else {
+            return lines;
+        };
+        if let Some(order) = plan.orders.first() {
+            let names: Vec<String> = order.iter().map(StatementId::to_string).collect();
+            lines.push(format!("serial order: {}", names.join(" ")));
+        }
+        if let Some(cycle) = &plan.cycle {
+            lines.push(format!("a cycle was broken: {cycle}"));
+        }
+        if let Some(id) = first.statement {
+            lines.extend(self.read_modes_text(id));
+            lines.extend(replay.view_text(id));
+        }
+        lines.extend(self.account.unexplained.iter().cloned());
+        lines
+    }
+
+    fn read_modes_text(&self, id: StatementId) -> Option<String> {
+        let statement = self.case.statement(id)?;
+        let level = self.case.judged_level(statement.session);
+        let explicit = self.case.is_explicit(id.transaction);
+        let modes: Vec<String> = statement
+            .effect
+            .uses
+            .iter()
+            .map(|u| {
+                let mode = self.dialect.read_mode(level, u.role, explicit);
+                format!("{} as {} reads {mode}", u.table, u.role)
+            })
+            .collect();
+        Some(format!("at {level}, {id}: {}", modes.join("; ")))
+    }
+
+    fn verdict(&self, judged: &Judged) -> Verdict {
+        let standing = |d: &&Disagreement| d.statement.and_then(|id| self.standings.get(&id));
+        let explained = |d: &&Disagreement| {
+            matches!(
+                standing(d),
+                Some(Standing::MixedAfterWait | Standing::DoubtfulNoOp)
+            )
+        };
+        if let Some(first) = judged.disagreements.iter().find(|d| !explained(d)) {
+            let finding = finding::finding(
+                self.case,
+                self.execution,
+                self.dialect,
+                first,
+                &judged.disagreements,
+                judged.explanation.clone(),
+            );
+            return Verdict::Violation(Box::new(finding));
+        }
+        if let Some(first) = judged.disagreements.first() {
+            let known = match standing(&first) {
+                Some(Standing::DoubtfulNoOp) => self.dialect.known_no_op_update.as_ref(),
+                _ => first
+                    .statement
+                    .and_then(|id| self.case.statement(id))
+                    .and_then(|s| self.dialect.known_after_wait.get(&s.effect.kind)),
+            };
+            return known.map_or_else(
+                || Verdict::Undecided("mixed-rows-after-wait".to_owned()),
+                |id| Verdict::Known(id.clone()),
+            );
+        }
+        if judged.tested.is_empty() && self.case.user_statements().next().is_some() {
+            let reasons = self.standings.values().find_map(|standing| match standing {
+                Standing::Skipped(reason) => Some(*reason),
+                _ => None,
+            });
+            return Verdict::Undecided(reasons.unwrap_or("nothing-ran").to_owned());
+        }
+        Verdict::Agree
+    }
+}
+
+fn cycle_text(graph: &Sdg, path: &[usize]) -> String {
+    let edges: Vec<String> = path
+        .iter()
+        .zip(path.iter().cycle().skip(1))
+        .map(|(&from, &to)| graph.edge_text(from, to))
+        .collect();
+    edges.join(", ")
+}

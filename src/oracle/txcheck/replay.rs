@@ -1,0 +1,256 @@
+//! The serial run: statements one after another, each on the rows it saw.
+//!
+//! In a topological order of an acyclic graph every statement finds its view in place by itself.
+//! A statement that was dropped from the graph leaves its effect as a placeholder. Statements that
+//! no order can hold (dropped ones, those of aborted transactions) are judged at the end, each on
+//! its own view, put in place row by row.
+
+use std::collections::BTreeMap;
+
+use super::super::compare::{self, Mismatch};
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::{Execution, Row, StatementId, TableShape, TestCase, Value};
+use crate::observe::{Account, TableView, is_hidden_row_key};
+
+/// A table as the serial run holds it.
+type Contents = BTreeMap<Value, Row>;
+
+/// A serial run under way.
+pub(super) struct Replay<'a> {
+    case: &'a TestCase,
+    execution: &'a Execution,
+    account: &'a Account,
+    run: &'a mut dyn SerialRun,
+    state: BTreeMap<String, Contents>,
+    /// Look at the target after every write, not only at the end.
+    pub(super) careful: bool,
+    /// Statements sent.
+    pub(super) sent: u64,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(
+        case: &'a TestCase,
+        execution: &'a Execution,
+        account: &'a Account,
+        run: &'a mut dyn SerialRun,
+    ) -> Self {
+        Self {
+            case,
+            execution,
+            account,
+            run,
+            state: BTreeMap::new(),
+            careful: false,
+            sent: 0,
+        }
+    }
+
+    /// The tables as the set-up leaves them, again.
+    pub(super) fn reset(
+        &mut self,
+        initial: &BTreeMap<String, Vec<Row>>,
+    ) -> Result<(), EngineError> {
+        self.run.reset()?;
+        self.start(initial);
+        Ok(())
+    }
+
+    /// Notes what the tables hold at the start.
+    pub(super) fn start(&mut self, initial: &BTreeMap<String, Vec<Row>>) {
+        self.state = initial
+            .iter()
+            .filter_map(|(table, rows)| {
+                let shape = self.case.table(table)?;
+                Some((table.clone(), keyed(shape, rows)))
+            })
+            .collect();
+    }
+
+    /// Runs one statement on its view and compares what it gives with what the interleaved run
+    /// gave. With `look`, its effect on each target is compared too.
+    pub(super) fn judge(
+        &mut self,
+        id: StatementId,
+        look: bool,
+    ) -> Result<Vec<Mismatch>, EngineError> {
+        let Some(statement) = self.case.statement(id) else {
+            return Ok(Vec::new());
+        };
+        let Some(record) = self.execution.records.get(&id) else {
+            return Ok(Vec::new());
+        };
+        if let Some(view) = self.account.views.get(&id) {
+            for (table, seen) in view {
+                let rows = self.rows_of(seen);
+                self.put(table, rows)?;
+            }
+        }
+        self.sent += 1;
+        let predicted = self.run.run(&statement.sql)?;
+        let row_order = statement.effect.row_order;
+        let mismatch = compare::outcomes(&predicted, &record.outcome, row_order);
+        let mut mismatches: Vec<Mismatch> = mismatch.into_iter().collect();
+        if !statement.effect.kind.is_write() {
+            return Ok(mismatches);
+        }
+        let targets: Vec<String> = statement.effect.targets().map(str::to_owned).collect();
+        for table in targets {
+            let hidden = self.case.table(&table).is_some_and(is_hidden_row_key);
+            let expected = self.after(&table, id);
+            if look || hidden || self.careful || !mismatches.is_empty() {
+                mismatches.extend(self.settle(&table, expected)?);
+            } else {
+                self.state.insert(table, expected);
+            }
+        }
+        Ok(mismatches)
+    }
+
+    /// Puts the effect of a statement in place without running it.
+    pub(super) fn place(&mut self, id: StatementId) -> Result<(), EngineError> {
+        let mut tables: BTreeMap<String, Contents> = BTreeMap::new();
+        for change in self.account.changes.get(&id).into_iter().flatten() {
+            let now = self.state.get(&change.table).cloned().unwrap_or_default();
+            let contents = tables.entry(change.table.clone()).or_insert(now);
+            match self.account.chains.row(change.after) {
+                Some(row) => contents.insert(change.key.clone(), row.clone()),
+                None => contents.remove(&change.key),
+            };
+        }
+        tables
+            .into_iter()
+            .try_for_each(|(table, contents)| self.put(&table, contents))
+    }
+
+    /// Compares every table with the final state of the interleaved run.
+    pub(super) fn compare_final_state(&mut self) -> Result<Vec<(String, Mismatch)>, EngineError> {
+        let mut mismatches = Vec::new();
+        for shape in &self.case.tables {
+            let Some(got) = self.execution.final_state.get(&shape.name) else {
+                continue;
+            };
+            self.sent += 1;
+            let predicted = self.run.contents(&shape.name)?;
+            self.state
+                .insert(shape.name.clone(), keyed(shape, &predicted));
+            let (a, b) = (visible(shape, &predicted), visible(shape, got));
+            if let Some((missing, extra)) = compare::table_difference(&a, &b) {
+                let mismatch = Mismatch {
+                    aspect: "final-state",
+                    expected: compare::rows_text(&missing),
+                    got: compare::rows_text(&extra),
+                };
+                mismatches.push((shape.name.clone(), mismatch));
+            }
+        }
+        Ok(mismatches)
+    }
+
+    fn rows_of(&self, seen: &TableView) -> Contents {
+        seen.iter()
+            .filter_map(|(key, version)| {
+                let row = self.account.chains.row((*version)?)?;
+                Some((key.clone(), row.clone()))
+            })
+            .collect()
+    }
+
+    /// What a target holds when the statement has done to its view what it did in the run.
+    fn after(&self, table: &str, id: StatementId) -> Contents {
+        let mut contents = self.state.get(table).cloned().unwrap_or_default();
+        for change in self.account.changes.get(&id).into_iter().flatten() {
+            if change.table != table {
+                continue;
+            }
+            match self.account.chains.row(change.after) {
+                Some(row) => contents.insert(change.key.clone(), row.clone()),
+                None => contents.remove(&change.key),
+            };
+        }
+        contents
+    }
+
+    /// Makes a table hold these rows.
+    fn put(&mut self, table: &str, rows: Contents) -> Result<(), EngineError> {
+        let now = self.state.entry(table.to_owned()).or_default();
+        if *now == rows {
+            return Ok(());
+        }
+        let gone = |a: &Contents, b: &Contents| -> Vec<Row> {
+            a.iter()
+                .filter(|(key, row)| b.get(key) != Some(row))
+                .map(|(_, r)| r.clone())
+                .collect()
+        };
+        let (remove, insert) = (gone(now, &rows), gone(&rows, now));
+        self.sent += (remove.len() + insert.len()) as u64;
+        self.run.replace_rows(table, &remove, &insert)?;
+        self.state.insert(table.to_owned(), rows);
+        Ok(())
+    }
+
+    /// Looks at a target after a write, says how it differs from what was observed, and puts the
+    /// observed rows in place, so that one difference is not told again by every later statement.
+    fn settle(&mut self, table: &str, expected: Contents) -> Result<Option<Mismatch>, EngineError> {
+        let Some(shape) = self.case.table(table) else {
+            return Ok(None);
+        };
+        self.sent += 1;
+        let rows = self.run.contents(table)?;
+        self.state.insert(table.to_owned(), keyed(shape, &rows));
+        let observed: Vec<Row> = expected.values().cloned().collect();
+        let difference =
+            compare::table_difference(&visible(shape, &rows), &visible(shape, &observed));
+        self.put(table, expected)?;
+        Ok(difference.map(|(missing, extra)| Mismatch {
+            aspect: "effect",
+            expected: format!("{table}: {}", compare::rows_text(&missing)),
+            got: format!("{table}: {}", compare::rows_text(&extra)),
+        }))
+    }
+
+    /// What a statement gives on its view, as `judge` ran it; for explanations.
+    pub(super) fn view_text(&self, id: StatementId) -> Vec<String> {
+        let Some(view) = self.account.views.get(&id) else {
+            return Vec::new();
+        };
+        view.iter()
+            .map(|(table, seen)| {
+                let rows: Vec<Row> = self.rows_of(seen).into_values().collect();
+                let rows = self
+                    .case
+                    .table(table)
+                    .map_or(rows.clone(), |s| visible(s, &rows));
+                format!("{id} must see of {table}: {}", compare::rows_text(&rows))
+            })
+            .collect()
+    }
+}
+
+/// Rows by their row key.
+fn keyed(shape: &TableShape, rows: &[Row]) -> Contents {
+    let at = shape.row_key.as_deref().and_then(|key| shape.column(key));
+    rows.iter()
+        .filter_map(|row| Some((row.get(at?)?.clone(), row.clone())))
+        .collect()
+}
+
+/// Rows without a row key that statements of the case cannot name: two runs number rows apart.
+fn visible(shape: &TableShape, rows: &[Row]) -> Vec<Row> {
+    let hidden = is_hidden_row_key(shape);
+    let at = shape
+        .row_key
+        .as_deref()
+        .filter(|_| hidden)
+        .and_then(|key| shape.column(key));
+    let strip = |row: &Row| -> Row {
+        row.iter()
+            .enumerate()
+            .filter(|(i, _)| Some(*i) != at)
+            .map(|(_, v)| v.clone())
+            .collect()
+    };
+    rows.iter().map(strip).collect()
+}
