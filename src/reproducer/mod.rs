@@ -1,1 +1,143 @@
-//! The only reader and writer of case files.
+//! Case files: the only reader and writer, publication on disk, the safety check of a file that
+//! came from elsewhere, and the registry of known behaviour.
+//!
+//! `docs/reproducer-format.md` describes the files. A [`CaseFile`] holds what a person may edit; a
+//! `TestCase` is made of it for one dialect by [`CaseFile::test_case`].
+
+mod case;
+mod cell;
+mod header;
+mod known;
+mod note;
+mod publish;
+mod reader;
+pub mod safety;
+mod scanner;
+mod sidecar;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use crate::model::{IsolationLevel, SessionId};
+
+pub use case::NotForThisEngine;
+pub use cell::Cell;
+pub use header::{Header, HeaderComments, Isolation, Reproduced};
+pub use known::{Known, Match, Registry, Status};
+pub use note::{Expectation, Note};
+pub use publish::{PublishError, file_stem, publish, sweep};
+pub use reader::{load, read};
+pub use sidecar::{Sidecar, sidecar};
+pub use writer::write;
+
+/// Raise it when an older reader would misread a newer file.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Files above this size are refused unread: no case a person can read is that long.
+pub const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// A file that cannot be used, with the place. Lines and columns count from 1, columns in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct FormatError {
+    pub file: String,
+    pub line: usize,
+    pub column: usize,
+    pub message: String,
+}
+
+/// Who runs a line of a case file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tag {
+    /// Set-up: first, alone.
+    Init,
+    Session(SessionId),
+    /// After all sessions ended, alone.
+    End,
+}
+
+impl std::fmt::Display for Tag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Init => f.write_str("init"),
+            Self::Session(session) => session.fmt(f),
+            Self::End => f.write_str("end"),
+        }
+    }
+}
+
+/// One statement of a case file with what stands around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseLine {
+    pub tag: Tag,
+    /// Without the semicolon; may span lines.
+    pub sql: String,
+    /// Comment lines before it, without their dashes.
+    pub comments: Vec<String>,
+    /// Free text behind it, before the notes.
+    pub remark: String,
+    pub notes: Vec<Note>,
+    /// Where the statement begins in the file it was read from, from 1; 0 when it was not read.
+    pub line: usize,
+}
+
+impl CaseLine {
+    /// A line without notes.
+    pub fn new(tag: Tag, sql: impl Into<String>) -> Self {
+        Self {
+            tag,
+            sql: sql.into(),
+            comments: Vec::new(),
+            remark: String::new(),
+            notes: Vec::new(),
+            line: 0,
+        }
+    }
+
+    /// What the line is expected to come to: any one of these. None when nothing is expected.
+    pub fn expectations(&self) -> Vec<Expectation> {
+        self.notes
+            .iter()
+            .filter(|note| note.name == note::EXPECT)
+            .filter_map(|note| note::expectation(&note.text).ok())
+            .collect()
+    }
+}
+
+/// A case file as people read and edit it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseFile {
+    pub header: Header,
+    /// In the order of the file: the submitted order.
+    pub lines: Vec<CaseLine>,
+    /// Comment lines behind the last statement.
+    pub last_comments: Vec<String>,
+}
+
+impl CaseFile {
+    /// The level of a session, when the header gives one.
+    pub fn level(&self, session: SessionId) -> Option<IsolationLevel> {
+        match &self.header.isolation {
+            Isolation::All(level) => Some(*level),
+            Isolation::Each(levels) => levels.get(&session).copied(),
+        }
+    }
+
+    /// The sessions of the file with their levels.
+    pub fn levels(&self) -> BTreeMap<SessionId, Option<IsolationLevel>> {
+        self.lines
+            .iter()
+            .filter_map(|line| match line.tag {
+                Tag::Session(session) => Some((session, self.level(session))),
+                Tag::Init | Tag::End => None,
+            })
+            .collect()
+    }
+
+    /// The statements that carry a tag, in order.
+    pub fn tagged(&self, tag: Tag) -> impl Iterator<Item = &CaseLine> {
+        self.lines.iter().filter(move |line| line.tag == tag)
+    }
+}

@@ -1,0 +1,639 @@
+//! A case file that came from elsewhere is untrusted: only statements that stay inside the case's
+//! own database are run. What is not on the list is refused, with its line.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{ObjectName, visit_relations};
+use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
+use sqlparser::parser::Parser;
+
+use super::{CaseFile, scanner};
+
+/// A statement that a file from elsewhere may not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: refused: {reason}; --trust runs the file as it is")]
+pub struct Refusal {
+    pub line: usize,
+    pub reason: String,
+}
+
+/// What a statement may begin with.
+const FIRST_WORDS: &[&str] = &[
+    "ALTER",
+    "ANALYZE",
+    "BEGIN",
+    "CHECK",
+    "COMMIT",
+    "CREATE",
+    "DELETE",
+    "DESC",
+    "DESCRIBE",
+    "DO",
+    "DROP",
+    "END",
+    "EXPLAIN",
+    "INSERT",
+    "LOCK",
+    "OPTIMIZE",
+    "PRAGMA",
+    "REINDEX",
+    "RELEASE",
+    "RENAME",
+    "REPLACE",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SELECT",
+    "SET",
+    "SHOW",
+    "START",
+    "TABLE",
+    "TRUNCATE",
+    "UNLOCK",
+    "UPDATE",
+    "VALUES",
+    "WITH",
+    "(",
+];
+
+/// What may be created, altered, dropped or renamed.
+const OBJECTS: &[&str] = &["TABLE", "INDEX", "VIEW"];
+
+/// Words that may stand between CREATE, ALTER, DROP and the object.
+const OBJECT_ADJECTIVES: &[&str] = &[
+    "OR",
+    "REPLACE",
+    "TEMPORARY",
+    "TEMP",
+    "UNIQUE",
+    "FULLTEXT",
+    "SPATIAL",
+    "ONLINE",
+    "OFFLINE",
+    "IGNORE",
+    "ALGORITHM",
+    "=",
+    "MERGE",
+    "TEMPTABLE",
+    "UNDEFINED",
+];
+
+/// Session variables that a case may set.
+const VARIABLES: &[&str] = &[
+    "AUTOCOMMIT",
+    "BIG_TABLES",
+    "CHARACTER_SET_CLIENT",
+    "CHARACTER_SET_CONNECTION",
+    "CHARACTER_SET_RESULTS",
+    "COLLATION_CONNECTION",
+    "COMPLETION_TYPE",
+    "DEFAULT_STORAGE_ENGINE",
+    "DIV_PRECISION_INCREMENT",
+    "FOREIGN_KEY_CHECKS",
+    "GROUP_CONCAT_MAX_LEN",
+    "INNODB_LOCK_WAIT_TIMEOUT",
+    "INNODB_SNAPSHOT_ISOLATION",
+    "JOIN_BUFFER_SIZE",
+    "LOCK_WAIT_TIMEOUT",
+    "MAX_RECURSIVE_ITERATIONS",
+    "NAMES",
+    "OPTIMIZER_SWITCH",
+    "SORT_BUFFER_SIZE",
+    "SQL_MODE",
+    "SQL_SAFE_UPDATES",
+    "TIDB_PESSIMISTIC_TXN_FAIR_LOCKING",
+    "TIDB_TXN_MODE",
+    "TIME_ZONE",
+    "TRANSACTION_ISOLATION",
+    "TX_ISOLATION",
+    "UNIQUE_CHECKS",
+    "INNODB_STRICT_MODE",
+    "EQ_RANGE_INDEX_DIVE_LIMIT",
+    "OPTIMIZER_PRUNE_LEVEL",
+    "OPTIMIZER_SEARCH_DEPTH",
+    "WINDOWING_USE_HIGH_PRECISION",
+    "TIDB_DISABLE_TXN_AUTO_RETRY",
+];
+
+/// What SHOW may show.
+const SHOWN: &[&str] = &[
+    "COUNT",
+    "CREATE",
+    "ERRORS",
+    "STATUS",
+    "VARIABLES",
+    "WARNINGS",
+];
+
+/// Statements that name tables and no columns with a table before them: no dot has a place there.
+const WITHOUT_DOTS: &[&str] = &[
+    "ALTER", "ANALYZE", "CHECK", "DROP", "LOCK", "OPTIMIZE", "REINDEX", "RENAME", "SHOW",
+    "TRUNCATE",
+];
+
+/// PRAGMAs that only read.
+const PRAGMAS: &[&str] = &[
+    "FOREIGN_KEY_CHECK",
+    "FOREIGN_KEY_LIST",
+    "INDEX_INFO",
+    "INDEX_LIST",
+    "INTEGRITY_CHECK",
+    "QUICK_CHECK",
+    "TABLE_INFO",
+    "TABLE_LIST",
+    "TABLE_XINFO",
+];
+
+/// Functions that reach outside of the database.
+const FUNCTIONS: &[&str] = &[
+    "LOAD_FILE",
+    "LOAD_EXTENSION",
+    "READFILE",
+    "WRITEFILE",
+    "EDIT",
+    "SYS_EXEC",
+    "SYS_EVAL",
+    "PG_READ_FILE",
+    "PG_READ_BINARY_FILE",
+    "PG_LS_DIR",
+    "LO_IMPORT",
+    "LO_EXPORT",
+    "DBLINK",
+    "PG_TERMINATE_BACKEND",
+    "PG_RELOAD_CONF",
+    "SET_CONFIG",
+    "FTS3_TOKENIZER",
+];
+
+/// Words behind which a table's name stands, so that a dot there names another database.
+const BEFORE_TABLE: &[&str] = &[
+    "FROM",
+    "JOIN",
+    "STRAIGHT_JOIN",
+    "INTO",
+    "UPDATE",
+    "TABLE",
+    "TABLES",
+    "REFERENCES",
+    "EXISTS",
+    "LIKE",
+    "RENAME",
+    "TO",
+    "VIEW",
+    "INDEX",
+];
+
+/// Databases of the engines themselves: never named before a dot, as an alias neither.
+const SYSTEM: &[&str] = &[
+    "MYSQL",
+    "INFORMATION_SCHEMA",
+    "PERFORMANCE_SCHEMA",
+    "SYS",
+    "PG_CATALOG",
+    "METRICS_SCHEMA",
+    "SQLITE_MASTER",
+    "SQLITE_SCHEMA",
+];
+
+/// Checks every statement of a file.
+///
+/// # Errors
+/// The first statement that is not on the list, with the reason.
+pub fn check(file: &CaseFile) -> Result<(), Refusal> {
+    for line in &file.lines {
+        statement(&line.sql).map_err(|reason| Refusal {
+            line: line.line,
+            reason,
+        })?;
+    }
+    Ok(())
+}
+
+/// A word, a quoted name or a character, words in capitals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    /// A name in back-ticks or double quotes, in capitals.
+    Name(String),
+    Text,
+    Sign(char),
+}
+
+impl Token {
+    /// A keyword or a sign, as text.
+    fn is(&self, text: &str) -> bool {
+        match self {
+            Self::Word(word) => word == text,
+            Self::Sign(sign) => text.len() == 1 && text.starts_with(*sign),
+            Self::Name(_) | Self::Text => false,
+        }
+    }
+
+    fn identifier(&self) -> Option<&str> {
+        match self {
+            Self::Word(word) | Self::Name(word) => Some(word),
+            Self::Text | Self::Sign(_) => None,
+        }
+    }
+}
+
+fn one_of(token: &Token, words: &[&str]) -> bool {
+    words.iter().any(|word| token.is(word))
+}
+
+/// Cuts a statement into tokens, comments left out.
+fn tokens(sql: &str) -> Result<Vec<Token>, String> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while at < sql.len() {
+        let rest = &sql[at..];
+        if rest.starts_with("/*!") || rest.starts_with("/*M!") {
+            return Err("an executable comment hides what it runs".to_owned());
+        }
+        // What one engine or mode reads as a comment or an escape, another reads as text.
+        let minus = rest
+            .strip_prefix("--")
+            .is_some_and(|rest| !rest.starts_with(char::is_whitespace) && !rest.is_empty());
+        if rest.starts_with('#') || minus {
+            return Err("a comment for some engines only".to_owned());
+        }
+        let length = scanner::token_length(sql, at).ok_or("a quote or comment has no end")?;
+        let whole = &rest[..length];
+        let first = rest.chars().next().unwrap_or(' ');
+        let word_length = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
+            .unwrap_or(rest.len());
+        if word_length > 0 {
+            tokens.push(Token::Word(rest[..word_length].to_uppercase()));
+            at += word_length;
+            continue;
+        }
+        match first {
+            '\'' | '`' | '"' if whole.contains("\\'") || whole.contains("\\\"") => {
+                return Err("a backslash before a quote".to_owned());
+            }
+            '\'' => tokens.push(Token::Text),
+            '`' | '"' => tokens.push(Token::Name(whole[1..length - 1].to_uppercase())),
+            _ if length > first.len_utf8() || first.is_whitespace() => {}
+            _ => tokens.push(Token::Sign(first)),
+        }
+        at += length;
+    }
+    Ok(tokens)
+}
+
+/// Whether one statement is on the list; why not otherwise.
+fn statement(sql: &str) -> Result<(), String> {
+    if sql.contains('\0') {
+        return Err("a zero byte in a statement".to_owned());
+    }
+    let tokens = tokens(sql)?;
+    let Some(first) = tokens.first() else {
+        return Err("an empty statement".to_owned());
+    };
+    if !one_of(first, FIRST_WORDS) {
+        let word = first.identifier().unwrap_or("this");
+        return Err(format!(
+            "{word} is not on the list of statements that stay inside a case"
+        ));
+    }
+    let rest = &tokens[1..];
+    match first.identifier().unwrap_or_default() {
+        "SET" => set(rest)?,
+        "PRAGMA" => pragma(rest)?,
+        "CREATE" | "ALTER" | "DROP" | "RENAME" => object(rest)?,
+        "SHOW" if !rest.first().is_some_and(|token| one_of(token, SHOWN)) => {
+            return Err("this SHOW is not on the list of those about the case".to_owned());
+        }
+        "START" if !rest.first().is_some_and(|token| token.is("TRANSACTION")) => {
+            return Err("START of anything but a transaction".to_owned());
+        }
+        _ => {}
+    }
+    anywhere(&tokens)?;
+    dotted(&tokens)?;
+    relations(sql)
+}
+
+/// What no statement may hold at any place.
+fn anywhere(tokens: &[Token]) -> Result<(), String> {
+    for (index, token) in tokens.iter().enumerate() {
+        let next = tokens.get(index + 1);
+        if one_of(
+            token,
+            &[
+                "OUTFILE", "DUMPFILE", "SONAME", "INFILE", "ATTACH", "PROGRAM",
+            ],
+        ) && tokens[..index].last().is_none_or(|t| !t.is("."))
+        {
+            let word = token.identifier().unwrap_or_default();
+            return Err(format!("{word} reaches outside of the database"));
+        }
+        let called = next.is_some_and(|next| next.is("("));
+        if token.is(";") {
+            return Err("two statements behind one tag".to_owned());
+        }
+        let name = token.identifier().unwrap_or_default();
+        if called && FUNCTIONS.contains(&name) {
+            return Err(format!(
+                "the function {name} reaches outside of the database"
+            ));
+        }
+        let directory = token.is("DIRECTORY") && index > 0;
+        if directory && one_of(&tokens[index - 1], &["DATA", "INDEX"]) {
+            return Err("a table's folder is not the case's to choose".to_owned());
+        }
+        if one_of(token, &["CONNECTION", "TABLESPACE"]) && tokens[0].is("CREATE") {
+            return Err("a table outside of the case's database".to_owned());
+        }
+        let engine = token.is("ENGINE") || token.is("USING");
+        let value = tokens[index + 1..].iter().find(|token| !token.is("="));
+        let foreign = [
+            "FEDERATED",
+            "CONNECT",
+            "CSV",
+            "SPIDER",
+            "S3",
+            "MERGE",
+            "MRG_MYISAM",
+        ];
+        if engine
+            && value
+                .and_then(Token::identifier)
+                .is_some_and(|v| foreign.contains(&v))
+        {
+            return Err("a storage engine that reaches outside of the database".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// SET: the isolation level, names, and listed variables of the session.
+fn set(rest: &[Token]) -> Result<(), String> {
+    let global = [
+        "GLOBAL",
+        "PERSIST",
+        "PERSIST_ONLY",
+        "PASSWORD",
+        "ROLE",
+        "DEFAULT",
+        "RESOURCE",
+    ];
+    if let Some(token) = rest.iter().find(|token| one_of(token, &global[..3])) {
+        let word = token.identifier().unwrap_or_default();
+        return Err(format!("SET {word} changes the whole server"));
+    }
+    let scoped = |token: &Token| one_of(token, &["SESSION", "LOCAL"]);
+    let skip = usize::from(rest.first().is_some_and(scoped));
+    let rest = &rest[skip..];
+    if rest
+        .first()
+        .is_some_and(|token| one_of(token, &["TRANSACTION", "NAMES"]))
+    {
+        return Ok(());
+    }
+    for assignment in split_at_commas(rest) {
+        let name = assignment
+            .iter()
+            .skip_while(|t| scoped(t) || t.is("@") || t.is("."))
+            .find_map(Token::identifier)
+            .unwrap_or_default();
+        let user_variable = assignment.first().is_some_and(|t| t.is("@"))
+            && assignment.get(1).is_some_and(|t| !t.is("@"));
+        let assigned = assignment.iter().any(|t| one_of(t, &["=", "TO"]));
+        if user_variable || (assigned && VARIABLES.contains(&name)) {
+            continue;
+        }
+        return Err(format!("SET {name} is not on the list of session settings"));
+    }
+    Ok(())
+}
+
+/// The parts between commas outside of parentheses.
+fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
+    let mut depth = 0_i32;
+    tokens
+        .split(|token| {
+            depth += i32::from(token.is("(")) - i32::from(token.is(")"));
+            depth == 0 && token.is(",")
+        })
+        .collect()
+}
+
+fn pragma(rest: &[Token]) -> Result<(), String> {
+    let name = rest.first().and_then(Token::identifier).unwrap_or_default();
+    if !PRAGMAS.contains(&name) || rest.iter().any(|token| token.is("=") || token.is(".")) {
+        return Err(format!(
+            "PRAGMA {name} is not on the list of those that only read"
+        ));
+    }
+    Ok(())
+}
+
+fn object(rest: &[Token]) -> Result<(), String> {
+    let what = rest
+        .iter()
+        .find(|token| !one_of(token, OBJECT_ADJECTIVES))
+        .cloned()
+        .unwrap_or(Token::Text);
+    if one_of(&what, OBJECTS) {
+        return Ok(());
+    }
+    let word = what.identifier().unwrap_or("this").to_owned();
+    Err(format!("{word} is no table, index or view"))
+}
+
+/// A name with a dot where a table stands, and every name with two dots.
+fn dotted(tokens: &[Token]) -> Result<(), String> {
+    let dot = |index: usize| tokens.get(index).is_some_and(|token| token.is("."));
+    let creates_index =
+        tokens[0].is("CREATE") && tokens.iter().take(4).any(|token| token.is("INDEX"));
+    let without_dots = one_of(&tokens[0], WITHOUT_DOTS) || creates_index;
+    for (index, token) in tokens.iter().enumerate() {
+        let Some(name) = token.identifier() else {
+            continue;
+        };
+        if !dot(index + 1) || name.starts_with(|c: char| c.is_ascii_digit()) {
+            continue;
+        }
+        let before = index.checked_sub(1).and_then(|index| tokens.get(index));
+        let other = SYSTEM.contains(&name)
+            || dot(index + 3)
+            || without_dots
+            || before.is_some_and(|token| one_of(token, BEFORE_TABLE));
+        if other {
+            return Err(format!(
+                "{}.{} names another database",
+                name.to_lowercase(),
+                tokens
+                    .get(index + 2)
+                    .and_then(Token::identifier)
+                    .unwrap_or("*")
+                    .to_lowercase()
+            ));
+        }
+    }
+    let hidden = tokens
+        .iter()
+        .filter_map(Token::identifier)
+        .any(|name| name.starts_with("__RASHOMON"));
+    if hidden {
+        return Err("a table of Rashomon's own".to_owned());
+    }
+    Ok(())
+}
+
+/// Every table that a parser finds has a plain name. A statement that no parser reads has passed
+/// the checks of its words; then no name with a dot may follow a comma either, where a list of
+/// tables would hide it.
+fn relations(sql: &str) -> Result<(), String> {
+    let dialects: [&dyn Dialect; 4] = [
+        &MySqlDialect {},
+        &SQLiteDialect {},
+        &PostgreSqlDialect {},
+        &GenericDialect {},
+    ];
+    let mut parsed = false;
+    let plain = without_lock_clause(sql);
+    for dialect in dialects {
+        let Ok(statements) = Parser::parse_sql(dialect, plain) else {
+            continue;
+        };
+        parsed = true;
+        if statements.len() > 1 {
+            return Err("two statements behind one tag".to_owned());
+        }
+        let mut names = BTreeSet::new();
+        let _ = visit_relations(&statements, |name: &ObjectName| {
+            if name.0.len() > 1 {
+                names.insert(name.to_string());
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        if let Some(name) = names.first() {
+            return Err(format!("{name} names another database"));
+        }
+    }
+    if parsed {
+        return Ok(());
+    }
+    let tokens = tokens(sql)?;
+    for window in tokens.windows(3) {
+        if window[0].is(",") && window[1].identifier().is_some() && window[2].is(".") {
+            return Err("a name with a dot in a statement that cannot be read".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// The statement without the one lock clause that no parser reads.
+fn without_lock_clause(sql: &str) -> &str {
+    const CLAUSE: &str = "LOCK IN SHARE MODE";
+    let sql = sql.trim_end();
+    let at = sql.len().saturating_sub(CLAUSE.len());
+    match sql.get(at..) {
+        Some(tail) if tail.eq_ignore_ascii_case(CLAUSE) => &sql[..at],
+        _ => sql,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_case_needs_is_let_through() {
+        for sql in [
+            "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10) DEFAULT 'x.y') ENGINE=InnoDB",
+            "CREATE UNIQUE INDEX i ON t (a DESC)",
+            "create view v as select a, b from t",
+            "INSERT INTO t VALUES (1, 1.5), (-1, .5)",
+            "INSERT INTO t (a) SELECT t.a FROM t, u WHERE t.a = u.b",
+            "UPDATE t, u SET t.a = u.b WHERE t.a = 1.5",
+            "DELETE t FROM t JOIN u ON t.a = u.b",
+            "SELECT t.a, u.* FROM t JOIN u ON t.a = u.b, w LOCK IN SHARE MODE",
+            "WITH c AS (SELECT 1) SELECT c.a FROM c",
+            "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+            "SET innodb_snapshot_isolation=ON",
+            "SET @@session.sql_mode = '', @@autocommit = 0",
+            "SET @a = (SELECT 1), @b = 2",
+            "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+            "BEGIN IMMEDIATE",
+            "ROLLBACK TO SAVEPOINT a",
+            "PRAGMA integrity_check",
+            "SELECT outfile FROM t WHERE a = 'INTO OUTFILE'",
+        ] {
+            if sql.contains("SELECT outfile") {
+                assert!(
+                    statement(sql).is_err(),
+                    "refused rather than understood: {sql}"
+                );
+            } else {
+                assert_eq!(statement(sql), Ok(()), "{sql}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_case_is_refused() {
+        for sql in [
+            "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t",
+            "SELECT * INTO OUTFILE '/tmp/x' FROM t",
+            "SELECT * FROM t INTO DUMPFILE '/tmp/x'",
+            "SELECT LOAD_FILE('/etc/passwd')",
+            "SET GLOBAL innodb_lock_wait_timeout = 1",
+            "SET @@GLOBAL.read_only = 1",
+            "set persist max_connections = 1",
+            "SET SESSION sql_mode = '', GLOBAL read_only = 1",
+            "SET PASSWORD = 'x'",
+            "SET ROLE admin",
+            "SET sql_log_bin = 0",
+            "CREATE USER x",
+            "DROP DATABASE d",
+            "CREATE SCHEMA d",
+            "ALTER USER x",
+            "GRANT ALL ON *.* TO x",
+            "INSTALL PLUGIN x SONAME 'x.so'",
+            "CREATE FUNCTION f RETURNS INT SONAME 'x.so'",
+            "SHUTDOWN",
+            "KILL 1",
+            "USE mysql",
+            "CALL p()",
+            "PREPARE s FROM 'DROP DATABASE d'",
+            "SELECT * FROM mysql.user",
+            "SELECT * FROM `mysql` . `user`",
+            "SELECT * FROM t, other.u",
+            "SELECT * FROM t AS mysql, mysql.user",
+            "INSERT INTO other.t VALUES (1)",
+            "UPDATE t, other.u SET t.a = 1",
+            "DELETE FROM other.t",
+            "DROP TABLE IF EXISTS other.t",
+            "DROP TABLE t, other.t",
+            "LOCK TABLES t READ, other.t WRITE",
+            "CREATE INDEX i ON other.t (a)",
+            "SHOW GRANTS",
+            "SHOW TABLES FROM mysql",
+            "SELECT other.t.a FROM t",
+            "SELECT * FROM t LOCK IN SHARE MODE; DROP TABLE t",
+            "SELECT * FROM t, other.u LOCK IN SHARE MODE",
+            "CREATE TABLE t (a INT REFERENCES other.t (a))",
+            "CREATE TABLE t LIKE other.t",
+            "CREATE TABLE t (a INT) DATA DIRECTORY = '/tmp'",
+            "CREATE TABLE t (a INT) ENGINE=FEDERATED CONNECTION='mysql://x'",
+            "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
+            "ATTACH 'x.db' AS x",
+            "VACUUM INTO 'x.db'",
+            "PRAGMA journal_mode = DELETE",
+            "PRAGMA writable_schema(1)",
+            "SELECT 1 /*!50000 INTO OUTFILE '/tmp/x' */",
+            "SELECT load_extension('x')",
+            "DELETE FROM __rashomon_marker",
+            "COPY t TO PROGRAM 'sh'",
+            "SELECT 1 # '\n INTO OUTFILE '/tmp/x' # '",
+            "SELECT 1--'\n INTO OUTFILE '/tmp/x' --'",
+            "SELECT '\\' INTO OUTFILE '/tmp/x'",
+        ] {
+            assert!(statement(sql).is_err(), "let through: {sql}");
+        }
+    }
+}
