@@ -1,7 +1,7 @@
 //! The wrong-database guard: what is created, dropped, and which servers are refused.
 
 use super::connection::Session;
-use super::{number_of, rows_of, text_of};
+use super::{LOCK_WAIT_S, number_of, rows_of, text_of};
 use crate::engine::EngineError;
 use crate::engine::doctor::DiagnosisLine;
 use crate::engine::marker::{Leftover, MARKER_TABLE, Marker, is_ours};
@@ -124,6 +124,9 @@ impl Guard {
                 "the database {name} carries no marker of ours: not dropped"
             )));
         }
+        // A connection that still has a transaction open there must not hold us up for a day.
+        self.session
+            .run(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_S}"))?;
         self.session.run(&format!("DROP DATABASE `{name}`"))
     }
 
