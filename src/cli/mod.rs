@@ -5,11 +5,15 @@
 
 pub mod exit;
 mod log;
+mod output;
 mod panic;
+mod server;
 mod terminal;
 mod value;
 
+mod clean;
 mod completions;
+mod doctor;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -46,6 +50,8 @@ Exit codes: 0 clean, 1 new finding or reproduced, 2 usage or configuration, 3 in
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Doctor(doctor::Arguments),
+    Clean(clean::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -72,7 +78,10 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
             };
         }
     };
+    let mut output = output::Output::new();
     let result = log::start(&arguments.log).and_then(|()| match arguments.command {
+        Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
+        Command::Clean(arguments) => clean::run(&arguments, &mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),
     });
     result.unwrap_or_else(|failure| say(&failure))
@@ -80,6 +89,9 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
 
 /// Says why the command gave up, on one line unless the reason has several.
 fn say(failure: &Failure) -> Exit {
+    if failure.message.is_empty() {
+        return failure.exit;
+    }
     let style = terminal::Style::of_stderr();
     let text = terminal::printable(&failure.message);
     // Nothing can be said of a closed standard error.

@@ -1,0 +1,72 @@
+//! The options by which a command reaches its server.
+
+use std::path::{Path, PathBuf};
+
+use super::exit::Failure;
+use crate::engine::{OpenOptions, Password};
+
+/// Options of every command that opens a server.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Server")]
+pub(super) struct ServerArguments {
+    /// Work on a server that holds databases of somebody else (ours are still the only ones touched)
+    #[arg(long)]
+    allow_shared_server: bool,
+
+    /// Read the password from the first line of this file (better than in the URL;
+    /// RASHOMON_PASSWORD works too)
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+
+    /// Use this dialect file instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    dialect: Option<PathBuf>,
+}
+
+impl ServerArguments {
+    /// The dialect file, as it was given.
+    pub(super) fn dialect(&self) -> Option<&Path> {
+        self.dialect.as_deref()
+    }
+
+    /// Takes the dialect file of an earlier run where none is given now.
+    pub(super) fn or_dialect(&mut self, dialect: Option<&str>) {
+        if self.dialect.is_none() {
+            self.dialect = dialect.map(PathBuf::from);
+        }
+    }
+
+    /// What the engine needs to know.
+    pub(super) fn open_options(&self, run_id: &str) -> Result<OpenOptions, Failure> {
+        let password = match &self.password_file {
+            Some(path) => Some(Password::from_file(path)?),
+            None => None,
+        };
+        let dialect = match &self.dialect {
+            Some(path) => Some((path.display().to_string(), read_text(path)?)),
+            None => None,
+        };
+        Ok(OpenOptions {
+            allow_shared_server: self.allow_shared_server,
+            password,
+            dialect,
+            run_id: run_id.to_owned(),
+            ..OpenOptions::default()
+        })
+    }
+}
+
+/// The text of a file that the command line names.
+pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Draws a number from the operating system.
+pub(super) fn random_u64() -> Result<u64, Failure> {
+    let mut bytes = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes))
+        .map_err(|error| Failure::environment(format!("cannot draw a random number: {error}")))?;
+    Ok(u64::from_le_bytes(bytes))
+}
