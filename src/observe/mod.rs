@@ -11,6 +11,8 @@ mod chain;
 mod identity;
 mod instrument;
 mod learn;
+#[cfg(test)]
+mod tests;
 mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet};

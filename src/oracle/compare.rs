@@ -4,16 +4,16 @@ use crate::model::{Outcome, Row, RowOrder, Value};
 
 /// What differs between a prediction and an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
+pub(super) struct Mismatch {
     /// `rows`, `affected`, `error`, `effect`, `final-state`: the word in signatures.
-    pub aspect: &'static str,
-    pub expected: String,
-    pub got: String,
+    pub(super) aspect: &'static str,
+    pub(super) expected: String,
+    pub(super) got: String,
 }
 
 /// Compares typed rows as multisets (in order where a total ORDER BY fixes it), affected rows, and
 /// errors by class.
-pub fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> Option<Mismatch> {
+pub(super) fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> Option<Mismatch> {
     let mismatch = |aspect| {
         Some(Mismatch {
             aspect,
@@ -44,7 +44,7 @@ pub fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> Option<M
 }
 
 /// Whether two results hold the same rows, each as often.
-pub fn same_rows(a: &[Row], b: &[Row]) -> bool {
+pub(super) fn same_rows(a: &[Row], b: &[Row]) -> bool {
     if a.len() != b.len() {
         return false;
     }
@@ -57,7 +57,7 @@ pub fn same_rows(a: &[Row], b: &[Row]) -> bool {
 }
 
 /// An outcome in one line for people.
-pub fn outcome_text(outcome: &Outcome) -> String {
+pub(super) fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Rows(rows) => rows_text(rows),
         Outcome::Affected(1) => "1 row affected".to_owned(),
@@ -67,7 +67,7 @@ pub fn outcome_text(outcome: &Outcome) -> String {
 }
 
 /// Rows in one line, sorted, at most a dozen of them in full.
-pub fn rows_text(rows: &[Row]) -> String {
+pub(super) fn rows_text(rows: &[Row]) -> String {
     const SHOWN: usize = 12;
     if rows.is_empty() {
         return "no rows".to_owned();
@@ -85,13 +85,13 @@ pub fn rows_text(rows: &[Row]) -> String {
 }
 
 /// One row in brackets.
-pub fn row_text(row: &[Value]) -> String {
+pub(super) fn row_text(row: &[Value]) -> String {
     let cells: Vec<String> = row.iter().map(Value::to_string).collect();
     format!("({})", cells.join(", "))
 }
 
 /// Two tables, rows that only one of them has: `missing (1, 2); extra (1, 3)`.
-pub fn table_difference(expected: &[Row], got: &[Row]) -> Option<(Vec<Row>, Vec<Row>)> {
+pub(super) fn table_difference(expected: &[Row], got: &[Row]) -> Option<(Vec<Row>, Vec<Row>)> {
     let only = |a: &[Row], b: &[Row]| {
         let mut left = b.to_vec();
         let mut rest = Vec::new();
