@@ -1,0 +1,279 @@
+//! The account of scripted runs, against what InnoDB documents.
+
+use std::collections::BTreeMap;
+
+use super::{Account, Learner, learn};
+use crate::dialect::{self, Dialect, Version};
+use crate::model::{
+    Event, EventKind, Execution, IsolationLevel, Observation, Outcome, Row, SessionId, SetupKind,
+    SetupStatement, StatementId, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
+    Value,
+};
+use crate::statement;
+
+/// A run written line by line: session, SQL, and what the observer then saw of `t`.
+struct Script {
+    case: TestCase,
+    execution: Execution,
+    dialect: Dialect,
+}
+
+/// One line of a script.
+type Line<'a> = (u32, &'a str, Option<&'a [(i64, i64)]>);
+
+fn dialect() -> Dialect {
+    let (name, text) = dialect::BUILTIN
+        .iter()
+        .find(|(name, _)| *name == "mysql")
+        .expect("listed");
+    dialect::parse(
+        name,
+        text,
+        &"9.7.0".parse::<Version>().expect("never fails"),
+    )
+    .expect("valid")
+}
+
+fn rows(keys: &[(i64, i64)]) -> Vec<Row> {
+    keys.iter()
+        .map(|&(p, v)| vec![Value::Integer(p), Value::Integer(v)])
+        .collect()
+}
+
+fn script(level: IsolationLevel, claim: Option<IsolationLevel>, lines: &[Line<'_>]) -> Script {
+    let dialect = dialect();
+    let setup = vec![SetupStatement {
+        sql: "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT)".to_owned(),
+        kind: SetupKind::Schema,
+    }];
+    let tables = statement::shapes(&setup, &dialect);
+    let session = |s: &u32| SessionId(*s);
+    let texts = lines
+        .iter()
+        .map(|(s, sql, _)| {
+            (
+                session(s),
+                (*sql).to_owned(),
+                statement::analyze(sql, &dialect),
+            )
+        })
+        .collect();
+    let isolation = lines.iter().map(|(s, ..)| (session(s), level)).collect();
+    let case = TestCase::new(setup, tables, texts, isolation, claim);
+    let execution = play(&case, lines);
+    Script {
+        case,
+        execution,
+        dialect,
+    }
+}
+
+/// Every statement is answered at once; an observation follows where the line has one.
+fn play(case: &TestCase, lines: &[Line<'_>]) -> Execution {
+    let mut execution = Execution::default();
+    let mut tick = 0;
+    let mut next = || {
+        tick += 1;
+        Tick(tick)
+    };
+    for (statement, (_, _, seen)) in case.statements.iter().zip(lines) {
+        let (sent, answered) = (next(), next());
+        let id = statement.id;
+        execution.events.push(Event {
+            tick: sent,
+            statement: id,
+            kind: EventKind::Sent,
+        });
+        execution.events.push(Event {
+            tick: answered,
+            statement: id,
+            kind: EventKind::Answered,
+        });
+        execution.records.insert(id, record(id, sent, answered));
+        if statement.sql == "COMMIT" {
+            let status = TransactionStatus::Committed(answered);
+            execution.transactions.insert(id.transaction, status);
+        } else if statement.sql == "ROLLBACK" {
+            let status = TransactionStatus::Aborted(answered);
+            execution.transactions.insert(id.transaction, status);
+        }
+        if let Some(seen) = seen {
+            let tables = BTreeMap::from([("t".to_owned(), rows(seen))]);
+            execution.observations.push(Observation {
+                tick: next(),
+                active: vec![id],
+                tables,
+            });
+        }
+    }
+    execution
+}
+
+fn record(id: StatementId, sent: Tick, answered: Tick) -> StatementRecord {
+    StatementRecord {
+        id,
+        sent,
+        waiting: None,
+        waited_for: Vec::new(),
+        answered,
+        outcome: Outcome::Affected(0),
+        transaction_survives: true,
+    }
+}
+
+fn id(transaction: u32, position: u32) -> StatementId {
+    StatementId {
+        transaction: TransactionId(transaction),
+        position,
+    }
+}
+
+impl Script {
+    fn learn(&self) -> Account {
+        let initial = BTreeMap::from([("t".to_owned(), rows(&[(1, 10), (2, 20)]))]);
+        learn(
+            &self.case,
+            &self.execution,
+            &initial,
+            &self.dialect,
+            Learner::Observer,
+        )
+    }
+
+    /// The version keys that a statement sees in `t`, in row order.
+    fn seen(&self, by: StatementId) -> Vec<i64> {
+        let account = self.learn();
+        assert_eq!(account.unexplained, Vec::<String>::new());
+        account.views[&by]["t"]
+            .values()
+            .flatten()
+            .filter_map(|&version| account.chains.row(version)?[1].as_integer())
+            .collect()
+    }
+}
+
+const UPDATE: &str = "UPDATE t SET vkey = 1000 WHERE pkey = 1";
+const READ: &str = "SELECT * FROM t";
+const AFTER: Option<&[(i64, i64)]> = Some(&[(1, 1000), (2, 20)]);
+
+/// s1 reads, s2 changes row 1 and commits, s1 reads again (T1.3) and updates row 2 (T1.4).
+fn read_twice(level: IsolationLevel, claim: Option<IsolationLevel>) -> Script {
+    let lines: &[Line<'_>] = &[
+        (1, "BEGIN", None),
+        (1, READ, None),
+        (2, "BEGIN", None),
+        (2, UPDATE, AFTER),
+        (2, "COMMIT", None),
+        (1, READ, None),
+        (
+            1,
+            "UPDATE t SET vkey = 1001 WHERE pkey = 2",
+            Some(&[(1, 1000), (2, 1001)]),
+        ),
+        (1, READ, None),
+        (1, "COMMIT", None),
+    ];
+    script(level, claim, lines)
+}
+
+#[test]
+fn at_repeatable_read_a_select_keeps_its_snapshot_and_an_update_reads_current_rows() {
+    let script = read_twice(IsolationLevel::RepeatableRead, None);
+    assert_eq!(script.seen(id(1, 3)), [10, 20]);
+    assert_eq!(script.seen(id(1, 4)), [1000, 20]);
+    assert_eq!(script.seen(id(1, 5)), [10, 1001]);
+}
+
+#[test]
+fn at_read_committed_every_select_sees_what_is_committed() {
+    let script = read_twice(IsolationLevel::ReadCommitted, None);
+    assert_eq!(script.seen(id(1, 3)), [1000, 20]);
+}
+
+#[test]
+fn a_claim_is_what_views_are_computed_by() {
+    let claim = Some(IsolationLevel::RepeatableRead);
+    let script = read_twice(IsolationLevel::ReadCommitted, claim);
+    assert_eq!(script.seen(id(1, 3)), [10, 20]);
+}
+
+#[test]
+fn uncommitted_rows_are_seen_by_their_writer_and_at_read_uncommitted_only() {
+    let lines: &[Line<'_>] = &[
+        (1, "BEGIN", None),
+        (2, "BEGIN", None),
+        (2, UPDATE, AFTER),
+        (1, READ, None),
+        (2, READ, None),
+        (2, "ROLLBACK", None),
+        (1, READ, None),
+        (1, "COMMIT", None),
+    ];
+    let uncommitted = script(IsolationLevel::ReadUncommitted, None, lines);
+    assert_eq!(uncommitted.seen(id(1, 2)), [1000, 20]);
+    assert_eq!(uncommitted.seen(id(1, 3)), [10, 20]);
+    let committed = script(IsolationLevel::ReadCommitted, None, lines);
+    assert_eq!(committed.seen(id(1, 2)), [10, 20]);
+    assert_eq!(committed.seen(id(2, 3)), [1000, 20]);
+}
+
+#[test]
+fn a_return_to_a_savepoint_undoes_what_came_after_it() {
+    let lines: &[Line<'_>] = &[
+        (1, "BEGIN", None),
+        (
+            1,
+            "UPDATE t SET vkey = 1001 WHERE pkey = 2",
+            Some(&[(1, 10), (2, 1001)]),
+        ),
+        (1, "SAVEPOINT a", None),
+        (1, UPDATE, Some(&[(1, 1000), (2, 1001)])),
+        (1, "ROLLBACK TO SAVEPOINT a", None),
+        (1, READ, None),
+        (1, "COMMIT", None),
+    ];
+    let script = script(IsolationLevel::ReadCommitted, None, lines);
+    assert_eq!(script.seen(id(1, 6)), [10, 1001]);
+}
+
+#[test]
+fn deletes_and_inserts_have_their_own_place_in_the_chain() {
+    let lines: &[Line<'_>] = &[
+        (1, "BEGIN", None),
+        (1, READ, None),
+        (2, "DELETE FROM t WHERE pkey = 1", Some(&[(2, 20)])),
+        (
+            2,
+            "INSERT INTO t (pkey, vkey) VALUES (3, 1002)",
+            Some(&[(2, 20), (3, 1002)]),
+        ),
+        (1, READ, None),
+        (1, "COMMIT", None),
+    ];
+    let mut script = script(IsolationLevel::RepeatableRead, None, lines);
+    for transaction in [2, 3] {
+        let tick = script.execution.records[&id(transaction, 1)].answered;
+        script.execution.transactions.insert(
+            TransactionId(transaction),
+            TransactionStatus::Committed(tick),
+        );
+    }
+    assert_eq!(script.seen(id(1, 3)), [10, 20]);
+    let changes = script.learn().changes;
+    assert_eq!(changes.len(), 2);
+    assert_eq!(changes[&id(3, 1)][0].before, None);
+}
+
+#[test]
+fn a_row_that_changes_though_nobody_wrote_it_is_told() {
+    let lines: &[Line<'_>] = &[
+        (1, "BEGIN", None),
+        (1, UPDATE, Some(&[(1, 1000)])),
+        (1, "COMMIT", None),
+    ];
+    let account = script(IsolationLevel::ReadCommitted, None, lines).learn();
+    assert_eq!(
+        account.unexplained,
+        ["t: (2, 20) became no row though nobody wrote it"]
+    );
+}
