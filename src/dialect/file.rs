@@ -6,8 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling, TypeClass, TypeSpec,
-    Version,
+    CAPABILITIES, Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling,
+    TypeClass, TypeSpec, Version,
 };
 use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
@@ -57,7 +57,7 @@ struct KnownEntry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CapabilityEntry {
-    name: String,
+    name: Spanned<String>,
     since: Option<String>,
     until: Option<String>,
 }
@@ -174,7 +174,7 @@ pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, Diale
     }
     Ok(Dialect {
         engine: file.engine,
-        capabilities: capabilities(&file.capabilities, version),
+        capabilities: capabilities(&source, &file.capabilities, version)?,
         types: types(&source, &file.types, version)?,
         levels,
         session_setup: file.session_setup,
@@ -225,12 +225,20 @@ fn kind_words() -> Vec<(&'static str, StatementKind)> {
         .collect()
 }
 
-fn capabilities(entries: &[CapabilityEntry], version: &Version) -> BTreeSet<Capability> {
-    entries
-        .iter()
-        .filter(|entry| holds(entry.since.as_deref(), entry.until.as_deref(), version))
-        .map(|entry| Capability(entry.name.clone()))
-        .collect()
+fn capabilities(
+    source: &Source<'_>,
+    entries: &[CapabilityEntry],
+    version: &Version,
+) -> Result<BTreeSet<Capability>, DialectError> {
+    let known: Vec<(&str, &str)> = CAPABILITIES.iter().map(|name| (*name, *name)).collect();
+    let mut found = BTreeSet::new();
+    for entry in entries {
+        let name = source.word(&entry.name, &known)?;
+        if holds(entry.since.as_deref(), entry.until.as_deref(), version) {
+            found.insert(Capability(name.to_owned()));
+        }
+    }
+    Ok(found)
 }
 
 /// Whether a version lies in `since..until`.

@@ -23,6 +23,40 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("sqlite", include_str!("../../dialects/sqlite.toml")),
 ];
 
+/// Every capability there is: what grammars may ask for and dialect files may list.
+/// `docs/dialect-format.md` says what each means.
+pub const CAPABILITIES: &[&str] = &[
+    "assign-default",
+    "autocommit-statement",
+    "begin-immediate",
+    "consistent-snapshot",
+    "cte",
+    "descending-index",
+    "except-intersect",
+    "expression-index",
+    "for-share",
+    "generated-column",
+    "insert-ignore",
+    "insert-or-ignore",
+    "locking-read",
+    "multi-table-delete",
+    "multi-table-update",
+    "nowait",
+    "on-conflict",
+    "on-duplicate-key",
+    "ordered-group-concat",
+    "partial-index",
+    "partition",
+    "read-only-transaction",
+    "replace",
+    "savepoint",
+    "skip-locked",
+    "update-from",
+    "window",
+    "without-rowid",
+    "write-limit",
+];
+
 /// A feature that some engines have: grammars, generator, oracles and minimizer ask for these.
 /// A dialect file lists the ones its engine has; an unknown name there is an error.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

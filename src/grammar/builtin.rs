@@ -1,0 +1,295 @@
+//! The nonterminals that the generator itself knows: scopes, names, keys, typed columns.
+
+use crate::dialect::TypeClass;
+
+/// A name that a production gives to a table or a column, local to that production.
+pub type Local = String;
+
+/// Which tables a `bind` may draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    /// Written by the statement; called by its own name.
+    Target,
+    /// Its columns are not in scope (the target of an INSERT).
+    Hidden,
+    /// None that the statement writes.
+    Other,
+    /// Its `pkey` is a primary or unique key.
+    Keyed,
+    /// It has no unique key beside `pkey`.
+    Lonely,
+}
+
+/// How many rows a SET list applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// At most one: columns of unique keys may be assigned.
+    One,
+    Many,
+}
+
+/// What the row of an `insert-values` is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewRow {
+    /// A key never used before.
+    Fresh,
+    /// A key that is or may be in the table.
+    Existing,
+    /// A fresh key, and NULL where the table forbids it.
+    NotNullViolation,
+}
+
+/// Each is described in `docs/grammar-format.md`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Builtin {
+    Open {
+        closed: bool,
+    },
+    Close,
+    Bind(Local, Vec<Wanted>),
+    Derive(Local),
+    Base(Local, Local),
+    Pick(Local, Local, Option<TypeClass>),
+    Table(Local),
+    Name(Local),
+    Alias(Local),
+    Key(Local),
+    Version(Local),
+    Col(Local),
+    Like(Local),
+    DerivedColumns(Local, Local),
+    AnyColumn,
+    AnyKey,
+    Column(TypeClass),
+    Literal(TypeClass),
+    HotKey(Local),
+    Small,
+    TotalOrder,
+    InsertColumns(Local),
+    InsertValues(Local, NewRow),
+    InsertQuery(Local, Local),
+    Assignments {
+        of: Local,
+        rows: Rows,
+        qualified: bool,
+    },
+    Lock(String),
+    OpenTransaction(String),
+    Commit,
+    Rollback,
+    NewSavepoint,
+    OpenSavepoint,
+}
+
+/// The classes as the grammar spells them.
+pub(super) const CLASSES: &[(&str, TypeClass)] = &[
+    ("integer", TypeClass::Integer),
+    ("decimal", TypeClass::Decimal),
+    ("real", TypeClass::Real),
+    ("text", TypeClass::Text),
+    ("bytes", TypeClass::Bytes),
+    ("temporal", TypeClass::Temporal),
+];
+
+/// The word for a class, as rule names end in it: `set-integer`.
+pub fn class_word(class: TypeClass) -> &'static str {
+    CLASSES
+        .iter()
+        .find(|(_, known)| *known == class)
+        .map_or("integer", |(word, _)| word)
+}
+
+const WANTED: &[(&str, Wanted)] = &[
+    ("target", Wanted::Target),
+    ("hidden", Wanted::Hidden),
+    ("other", Wanted::Other),
+    ("keyed", Wanted::Keyed),
+    ("lonely", Wanted::Lonely),
+];
+
+const NEW_ROWS: &[(&str, NewRow)] = &[
+    ("fresh", NewRow::Fresh),
+    ("existing", NewRow::Existing),
+    ("not-null-violation", NewRow::NotNullViolation),
+];
+
+fn word<T: Copy>(text: &str, of: &[(&str, T)]) -> Result<T, String> {
+    of.iter()
+        .find(|(name, _)| *name == text)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let names: Vec<&str> = of.iter().map(|(name, _)| *name).collect();
+            format!(
+                "unknown word {text:?}: expected one of {}",
+                names.join(", ")
+            )
+        })
+}
+
+impl Builtin {
+    /// Reads what stands between the angle brackets; nothing when the name is no built-in one.
+    ///
+    /// # Errors
+    /// The name is built in, and its arguments are not what it takes.
+    pub(super) fn read(text: &str) -> Option<Result<Self, String>> {
+        let mut words = text.split_ascii_whitespace();
+        let name = words.next()?;
+        let arguments: Vec<&str> = words.collect();
+        let read = Self::read_words(name, &arguments);
+        match read {
+            Ok(None) => None,
+            Ok(Some(builtin)) => Some(Ok(builtin)),
+            Err(message) => Some(Err(message)),
+        }
+    }
+
+    fn read_words(name: &str, arguments: &[&str]) -> Result<Option<Self>, String> {
+        let local = |index: usize| {
+            arguments
+                .get(index)
+                .map(|text| (*text).to_owned())
+                .ok_or_else(|| format!("<{name}> takes a name as argument {}", index + 1))
+        };
+        let class = |index: usize| {
+            word(
+                arguments
+                    .get(index)
+                    .ok_or_else(|| format!("<{name}> takes a class as argument {}", index + 1))?,
+                CLASSES,
+            )
+        };
+        let (most, builtin) = match name {
+            "open" => {
+                let closed = arguments.first() == Some(&"closed");
+                (usize::from(closed), Self::Open { closed })
+            }
+            "close" => (0, Self::Close),
+            "bind" => {
+                let wanted = arguments.iter().skip(1).map(|text| word(text, WANTED));
+                let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
+                (usize::MAX, Self::Bind(local(0)?, wanted))
+            }
+            "derive" => (1, Self::Derive(local(0)?)),
+            "base" => (2, Self::Base(local(0)?, local(1)?)),
+            "pick" => {
+                let class = arguments
+                    .get(2)
+                    .map(|text| word(text, CLASSES))
+                    .transpose()?;
+                (3, Self::Pick(local(0)?, local(1)?, class))
+            }
+            "table" => (1, Self::Table(local(0)?)),
+            "name" => (1, Self::Name(local(0)?)),
+            "alias" => (1, Self::Alias(local(0)?)),
+            "key" => (1, Self::Key(local(0)?)),
+            "version" => (1, Self::Version(local(0)?)),
+            "col" => (1, Self::Col(local(0)?)),
+            "like" => (1, Self::Like(local(0)?)),
+            "derived-columns" => (2, Self::DerivedColumns(local(0)?, local(1)?)),
+            "any-column" => (0, Self::AnyColumn),
+            "any-key" => (0, Self::AnyKey),
+            "column" => (1, Self::Column(class(0)?)),
+            "literal" => (1, Self::Literal(class(0)?)),
+            "hot-key" => (1, Self::HotKey(local(0)?)),
+            "small" => (0, Self::Small),
+            "total-order" => (0, Self::TotalOrder),
+            _ => return Self::read_write(name, arguments),
+        };
+        enough(name, arguments, most)?;
+        Ok(Some(builtin))
+    }
+
+    /// The built-in ones of writes and of transaction control.
+    fn read_write(name: &str, arguments: &[&str]) -> Result<Option<Self>, String> {
+        let argument = |index: usize| {
+            arguments
+                .get(index)
+                .copied()
+                .ok_or_else(|| format!("<{name}> takes {} arguments or more", index + 1))
+        };
+        let local = |index: usize| argument(index).map(str::to_owned);
+        let (most, builtin) = match name {
+            "insert-columns" => (1, Self::InsertColumns(local(0)?)),
+            "insert-values" => (
+                2,
+                Self::InsertValues(local(0)?, word(argument(1)?, NEW_ROWS)?),
+            ),
+            "insert-query" => (2, Self::InsertQuery(local(0)?, local(1)?)),
+            "assignments" => {
+                let rows = word(argument(1)?, &[("one", Rows::One), ("many", Rows::Many)])?;
+                let qualified = match arguments.get(2) {
+                    Some(text) => word(text, &[("qualified", true)])?,
+                    None => false,
+                };
+                let of = local(0)?;
+                (
+                    3,
+                    Self::Assignments {
+                        of,
+                        rows,
+                        qualified,
+                    },
+                )
+            }
+            "lock" => (1, Self::Lock(local(0)?)),
+            "open-transaction" => (1, Self::OpenTransaction(local(0)?)),
+            "commit" => (0, Self::Commit),
+            "rollback" => (0, Self::Rollback),
+            "new-savepoint" => (0, Self::NewSavepoint),
+            "open-savepoint" => (0, Self::OpenSavepoint),
+            _ => return Ok(None),
+        };
+        enough(name, arguments, most)?;
+        Ok(Some(builtin))
+    }
+
+    /// The local names it introduces.
+    pub(super) fn binds(&self) -> Option<&Local> {
+        match self {
+            Self::Bind(name, _)
+            | Self::Derive(name)
+            | Self::Base(name, _)
+            | Self::Pick(name, _, _) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The local names it needs.
+    pub(super) fn needs(&self) -> Vec<&Local> {
+        match self {
+            Self::Base(_, name)
+            | Self::Pick(_, name, _)
+            | Self::Table(name)
+            | Self::Name(name)
+            | Self::Alias(name)
+            | Self::Key(name)
+            | Self::Version(name)
+            | Self::Col(name)
+            | Self::Like(name)
+            | Self::HotKey(name)
+            | Self::InsertColumns(name)
+            | Self::InsertValues(name, _)
+            | Self::Assignments { of: name, .. } => vec![name],
+            Self::DerivedColumns(first, second) | Self::InsertQuery(first, second) => {
+                vec![first, second]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The prefix of the rules it calls, one for each class of types.
+    pub(super) fn calls(&self) -> Option<&'static str> {
+        match self {
+            Self::Assignments { .. } => Some("set-"),
+            Self::InsertValues(..) | Self::InsertQuery(..) => Some("value-"),
+            _ => None,
+        }
+    }
+}
+
+fn enough(name: &str, arguments: &[&str], most: usize) -> Result<(), String> {
+    match arguments.get(most) {
+        Some(extra) => Err(format!("<{name}> takes no argument {extra:?}")),
+        None => Ok(()),
+    }
+}
