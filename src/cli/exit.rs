@@ -73,6 +73,7 @@ impl From<EngineError> for Failure {
             | EngineError::ConnectionLost { .. }
             | EngineError::Hang { .. }
             | EngineError::Rejected { .. }
+            | EngineError::Setup { .. }
             | EngineError::Resource(_) => Exit::Environment,
         };
         Self {

@@ -71,6 +71,9 @@ pub enum EngineError {
         sql: String,
         message: String,
     },
+    /// A statement of a case's set-up was rejected: the case cannot run.
+    #[error("the set-up is rejected at {sql:?}: {message}")]
+    Setup { sql: String, message: String },
     /// The server is out of disk, memory or connections.
     #[error("the server's resources are exhausted: {0}")]
     Resource(String),

@@ -3,13 +3,23 @@
 //! `scheduler` is the pure state machine, `driver` the threads around it, `room` the place of
 //! serial runs, `transcript` the text of an execution.
 
+mod driver;
 mod fate;
+mod record;
+mod recording;
+mod room;
+mod run;
 mod scheduler;
+mod serial;
+mod sessions;
 
 use std::collections::BTreeMap;
 
 use crate::engine::EngineError;
 use crate::model::{CaseStatement, Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
+
+pub use driver::Driver;
+pub use recording::{Place, Recording, Sent};
 
 /// A read that instrumentation adds. Never part of the case.
 #[derive(Clone, Debug, PartialEq, Eq)]

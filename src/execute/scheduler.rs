@@ -289,6 +289,11 @@ impl Scheduler {
         noted
     }
 
+    /// Whether everything rests by one poll, and another has to agree.
+    pub(super) fn awaits_confirmation(&self) -> bool {
+        self.agreeing_polls > 0
+    }
+
     /// Whether everything that was sent has answered or rests.
     fn settled(&self) -> bool {
         let mut resting = 0;

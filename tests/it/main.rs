@@ -5,4 +5,5 @@
 
 mod engine_waits;
 mod engines;
+mod execute;
 mod servers;

@@ -1,0 +1,269 @@
+//! The driver: connections that live as long as the campaign, and cases run on them.
+
+use std::collections::BTreeMap;
+
+use crate::dialect::{Dialect, ObserverKind};
+use crate::engine::{Connection, EngineError, Server, Watcher};
+use crate::model::{Execution, IsolationLevel, StatementKind, TestCase};
+
+use super::recording::{Log, Place, Recording};
+use super::room::{Emptying, Hand, Room};
+use super::run::{Run, Stage};
+use super::scheduler::Line;
+use super::serial::Serial;
+use super::sessions::Sessions;
+use super::{Executor, Instrumentation, Interrupted, SerialRun};
+
+/// Runs cases on one server, in two databases of its own.
+///
+/// Connections are opened when first needed and kept. After an error nothing is: the next case, or
+/// [`Driver::reconnect`], opens everything anew.
+pub struct Driver<'s> {
+    server: &'s dyn Server,
+    /// Where cases run.
+    room: Room,
+    /// Where serial runs do.
+    serial_room: Room,
+    line: Option<Connections>,
+    interrupted: Option<Interrupted>,
+    log: Log,
+}
+
+/// What is open.
+struct Connections {
+    sessions: Sessions,
+    keeper: Box<dyn Connection>,
+    watcher: Option<Box<dyn Watcher>>,
+    observer: Option<Box<dyn Connection>>,
+    serial: Option<Box<dyn Connection>>,
+    /// A case changed the settings of the serial connection.
+    serial_soiled: bool,
+}
+
+impl<'s> Driver<'s> {
+    /// Creates the databases `NAME` and `NAME_serial` and connects.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn open(server: &'s dyn Server, database: &str) -> Result<Self, EngineError> {
+        let mut driver = Self {
+            server,
+            room: Room::new(database.to_owned()),
+            serial_room: Room::new(format!("{database}_serial")),
+            line: None,
+            interrupted: None,
+            log: Log::default(),
+        };
+        driver.reconnect()?;
+        Ok(driver)
+    }
+
+    /// Drops every connection and database of this driver and makes them anew. Nothing is retried
+    /// here: how often and how long is the caller's to say.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn reconnect(&mut self) -> Result<(), EngineError> {
+        self.abandon();
+        self.server.create_database(&self.room.database)?;
+        self.server.create_database(&self.serial_room.database)?;
+        let watcher = if self.server.waits() {
+            Some(self.server.watcher()?)
+        } else {
+            None
+        };
+        self.line = Some(Connections {
+            sessions: Sessions::new(),
+            keeper: self.server.connect(&self.room.database)?,
+            watcher,
+            observer: None,
+            serial: None,
+            serial_soiled: false,
+        });
+        Ok(())
+    }
+
+    /// Drops the databases.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn close(mut self) -> Result<(), EngineError> {
+        self.abandon();
+        self.server.drop_database(&self.room.database)?;
+        self.server.drop_database(&self.serial_room.database)
+    }
+
+    /// Keeps everything that is sent from now on, on connections and tables made anew, so that a
+    /// [`super::bare_loop`] can send the same.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn start_recording(&mut self) -> Result<(), EngineError> {
+        self.reconnect()?;
+        self.log.start_recording();
+        Ok(())
+    }
+
+    /// What was kept.
+    pub fn take_recording(&mut self) -> Recording {
+        self.log.take_recording().unwrap_or_default()
+    }
+
+    /// Gives every connection up. What is under way is killed, as far as the server listens.
+    fn abandon(&mut self) {
+        self.room.forget();
+        self.serial_room.forget();
+        self.log.failed = false;
+        let Some(mut line) = self.line.take() else {
+            return;
+        };
+        if let Some(watcher) = &mut line.watcher {
+            for id in line.sessions.away() {
+                if watcher.kill(id).is_err() {
+                    // It does not listen: the rest would wait for nothing.
+                    return;
+                }
+            }
+        }
+    }
+
+    fn connected(&mut self) -> Result<(), EngineError> {
+        if self.line.is_none() || self.log.failed {
+            self.reconnect()?;
+        }
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+    ) -> Result<Execution, EngineError> {
+        self.connected()?;
+        let Some(line) = self.line.as_mut() else {
+            return Err(no_connection());
+        };
+        let dialect = self.server.dialect();
+        let database = &self.room.database;
+        line.sessions
+            .open(case.sessions().len(), self.server, database)?;
+        let observes = !instrumentation.observe.is_empty();
+        if observes && line.observer.is_none() && dialect.observer == ObserverKind::Uncommitted {
+            line.observer = Some(observer(self.server, database)?);
+        }
+        let mut keeper = Hand {
+            connection: line.keeper.as_mut(),
+            place: Place::Keeper,
+            log: &mut self.log,
+            dialect,
+        };
+        self.room.reset(&mut keeper, case, Emptying::Clean)?;
+        let lines = Line::of_case(case, instrumentation);
+        let stage = Stage {
+            dialect,
+            sessions: &mut line.sessions,
+            watcher: line.watcher.as_deref_mut(),
+            observer: line.observer.as_deref_mut().filter(|_| observes),
+            log: &mut self.log,
+        };
+        let mut run = Run::new(stage, case, instrumentation, &lines);
+        if let Err(error) = run.play() {
+            let (statement, record) = (run.interrupted, run.record);
+            self.interrupted = Some(Interrupted {
+                statement,
+                execution: record.abandon(),
+            });
+            return Err(error);
+        }
+        let record = run.record;
+        let mut final_state = BTreeMap::new();
+        let mut keeper = Hand {
+            connection: line.keeper.as_mut(),
+            place: Place::Keeper,
+            log: &mut self.log,
+            dialect,
+        };
+        for table in &case.tables {
+            final_state.insert(table.name.clone(), keeper.contents(table)?);
+        }
+        if soils(case) {
+            line.sessions.close_from(0);
+            self.room.forget();
+        }
+        Ok(record.finish(final_state, self.log.take_count()))
+    }
+}
+
+fn no_connection() -> EngineError {
+    EngineError::Resource("no connection".to_owned())
+}
+
+/// Whether nobody knows what a case's statements change in the sessions and in the schema.
+fn soils(case: &TestCase) -> bool {
+    case.count(StatementKind::Opaque) + case.count(StatementKind::Set) > 0
+}
+
+/// The connection that reads uncommitted rows.
+fn observer(server: &dyn Server, database: &str) -> Result<Box<dyn Connection>, EngineError> {
+    let mut observer = server.connect(database)?;
+    let level = IsolationLevel::ReadUncommitted;
+    if let Some(sql) = server.dialect().set_isolation(level) {
+        observer.execute(&sql)?;
+    }
+    Ok(observer)
+}
+
+impl Executor for Driver<'_> {
+    fn execute(
+        &mut self,
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+    ) -> Result<Execution, EngineError> {
+        self.interrupted = None;
+        self.log.take_count();
+        let result = self.run(case, instrumentation);
+        let stuck = |execution: &Execution| {
+            execution.unreliable.as_deref() == Some(super::run::NOTHING_CAN_ANSWER)
+        };
+        match &result {
+            // The set-up was refused: the connections are as good as before.
+            Err(EngineError::Setup { .. }) => {}
+            Ok(execution) if !stuck(execution) => {}
+            _ => self.abandon(),
+        }
+        result
+    }
+
+    fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
+        self.connected()?;
+        let Some(line) = self.line.as_mut() else {
+            return Err(no_connection());
+        };
+        if std::mem::replace(&mut line.serial_soiled, soils(case)) {
+            line.serial = None;
+            self.serial_room.forget();
+        }
+        if line.serial.is_none() {
+            line.serial = Some(self.server.connect(&self.serial_room.database)?);
+        }
+        let Some(connection) = line.serial.as_mut() else {
+            return Err(no_connection());
+        };
+        let hand = Hand {
+            connection: connection.as_mut(),
+            place: Place::Serial,
+            log: &mut self.log,
+            dialect: self.server.dialect(),
+        };
+        let run = Serial::start(hand, &mut self.serial_room, case.clone())?;
+        Ok(Box::new(run))
+    }
+
+    fn dialect(&self) -> &Dialect {
+        self.server.dialect()
+    }
+
+    fn interrupted(&self) -> Option<&Interrupted> {
+        self.interrupted.as_ref()
+    }
+}

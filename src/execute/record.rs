@@ -1,0 +1,290 @@
+//! The record of one run, written as things become certain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{
+    ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, Row, SessionId,
+    StatementId, StatementKind, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
+};
+
+use super::Instrumentation;
+use super::fate::Fate;
+use super::scheduler::{Line, Step, Work};
+
+/// A probe's answer, and when the probe was sent.
+struct Probed {
+    answer: ProbeAnswer,
+    session: SessionId,
+}
+
+/// An execution under way.
+pub(super) struct Record<'a> {
+    case: &'a TestCase,
+    instrumentation: &'a Instrumentation,
+    lines: &'a [Line],
+    sessions: BTreeMap<TransactionId, SessionId>,
+    execution: Execution,
+    ticks: u32,
+    /// When the step under way in a session was sent.
+    sent: BTreeMap<SessionId, Tick>,
+    /// When it was first seen waiting, and for which transactions.
+    waits: BTreeMap<SessionId, (Tick, BTreeSet<TransactionId>)>,
+    /// The transaction of the statement last sent in a session.
+    last: BTreeMap<SessionId, TransactionId>,
+    probes: Vec<Probed>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn new(
+        case: &'a TestCase,
+        instrumentation: &'a Instrumentation,
+        lines: &'a [Line],
+    ) -> Self {
+        Self {
+            case,
+            instrumentation,
+            lines,
+            sessions: lines
+                .iter()
+                .map(|line| (line.id.transaction, line.session))
+                .collect(),
+            execution: Execution::default(),
+            ticks: 0,
+            sent: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            last: BTreeMap::new(),
+            probes: Vec::new(),
+        }
+    }
+
+    /// The text to send in a step; none for one that the driver spells itself.
+    pub(super) fn text(&self, work: Work) -> Option<&'a str> {
+        let instrumentation = self.instrumentation;
+        match work {
+            Work::Statement { line } => Some(&self.case.statements[line].sql),
+            Work::Before { line, probe } => {
+                let probes = instrumentation.before.get(&self.lines[line].id)?;
+                Some(&probes.get(probe)?.sql)
+            }
+            Work::After { line, probe } => {
+                let probes = instrumentation.after.get(&self.lines[line].id)?;
+                Some(&probes.get(probe)?.sql)
+            }
+            Work::Rollback => None,
+        }
+    }
+
+    /// The statement of the case that is sent in a step.
+    pub(super) fn statement(&self, step: Step) -> Option<StatementId> {
+        match step.work {
+            Work::Statement { line } => Some(self.lines[line].id),
+            _ => None,
+        }
+    }
+
+    /// The class of a statement's rejection, when it was rejected.
+    pub(super) fn error_class(&self, id: StatementId) -> Option<ErrorClass> {
+        self.execution.records.get(&id)?.outcome.error_class()
+    }
+
+    pub(super) fn sent(&mut self, step: Step) {
+        let tick = self.tick();
+        self.sent.insert(step.session, tick);
+        self.waits.remove(&step.session);
+        if let Some(statement) = self.statement(step) {
+            self.last.insert(step.session, statement.transaction);
+            self.event(tick, statement, EventKind::Sent);
+        }
+    }
+
+    pub(super) fn waiting(&mut self, step: Step, on: &BTreeSet<SessionId>) {
+        let holders: BTreeSet<TransactionId> = on
+            .iter()
+            .filter_map(|session| self.last.get(session).copied())
+            .collect();
+        if let Some((_, known)) = self.waits.get_mut(&step.session) {
+            known.extend(holders);
+            return;
+        }
+        let tick = self.tick();
+        self.waits.insert(step.session, (tick, holders));
+        if let Some(statement) = self.statement(step) {
+            self.event(tick, statement, EventKind::Waiting);
+        }
+    }
+
+    pub(super) fn answered(&mut self, step: Step, fate: Fate, outcome: Outcome, open: bool) {
+        let tick = self.tick();
+        let sent = self.sent.remove(&step.session).unwrap_or(tick);
+        let wait = self.waits.remove(&step.session);
+        let line = match step.work {
+            Work::Statement { line } => {
+                let id = self.lines[line].id;
+                self.event(tick, id, EventKind::Answered);
+                let record = StatementRecord {
+                    id,
+                    sent,
+                    waiting: wait.as_ref().map(|(tick, _)| *tick),
+                    waited_for: wait.into_iter().flat_map(|(_, on)| on).collect(),
+                    answered: tick,
+                    transaction_survives: self.lines[line].explicit && open,
+                    outcome,
+                };
+                self.execution.records.insert(id, record);
+                Some(line)
+            }
+            Work::Before { line, probe } | Work::After { line, probe } => {
+                let after = matches!(step.work, Work::After { .. });
+                self.probe_answered(line, probe, after, tick, wait.is_some(), outcome);
+                Some(line)
+            }
+            Work::Rollback => None,
+        };
+        let transaction = line.map_or_else(
+            || self.last.get(&step.session).copied(),
+            |line| Some(self.lines[line].id.transaction),
+        );
+        if let Some(transaction) = transaction {
+            self.ended(transaction, fate, tick);
+        }
+    }
+
+    /// Takes what was read at rest.
+    pub(super) fn observed(
+        &mut self,
+        active: Vec<StatementId>,
+        tables: BTreeMap<String, Vec<Row>>,
+    ) {
+        let tick = self.tick();
+        self.execution.observations.push(Observation {
+            tick,
+            active,
+            tables,
+        });
+    }
+
+    /// Says why the run is no evidence; the first reason stays.
+    pub(super) fn unreliable(&mut self, reason: &str) {
+        self.execution
+            .unreliable
+            .get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// The finished record.
+    pub(super) fn finish(
+        mut self,
+        final_state: BTreeMap<String, Vec<Row>>,
+        statements_sent: u64,
+    ) -> Execution {
+        self.execution.final_state = final_state;
+        self.execution.statements_sent = statements_sent;
+        self.closed()
+    }
+
+    /// The record of a run that did not come to its end.
+    ///
+    /// A transaction whose COMMIT got no answer is indeterminate; any other that was open died
+    /// with its connection.
+    pub(super) fn abandon(mut self) -> Execution {
+        let now = self.tick();
+        for line in self.lines {
+            let sent = |event: &Event| event.statement == line.id;
+            if !self.execution.events.iter().any(sent) {
+                continue;
+            }
+            let in_doubt = !self.execution.records.contains_key(&line.id)
+                && (line.kind == StatementKind::Commit || !line.explicit);
+            let status = if in_doubt {
+                TransactionStatus::Indeterminate
+            } else {
+                TransactionStatus::Aborted(now)
+            };
+            let transactions = &mut self.execution.transactions;
+            let known = transactions.entry(line.id.transaction).or_insert(status);
+            if in_doubt {
+                *known = status;
+            }
+        }
+        self.closed()
+    }
+
+    fn closed(mut self) -> Execution {
+        let probes = std::mem::take(&mut self.probes);
+        self.execution.probes = probes
+            .into_iter()
+            .map(|probed| self.judge_parting(probed))
+            .collect();
+        self.execution
+    }
+
+    fn tick(&mut self) -> Tick {
+        self.ticks += 1;
+        Tick(self.ticks)
+    }
+
+    fn event(&mut self, tick: Tick, statement: StatementId, kind: EventKind) {
+        self.execution.events.push(Event {
+            tick,
+            statement,
+            kind,
+        });
+    }
+
+    fn probe_answered(
+        &mut self,
+        line: usize,
+        probe: usize,
+        after: bool,
+        tick: Tick,
+        waited: bool,
+        outcome: Outcome,
+    ) {
+        let id = self.lines[line].id;
+        let probes = if after {
+            &self.instrumentation.after
+        } else {
+            &self.instrumentation.before
+        };
+        let Some(probe) = probes.get(&id).and_then(|probes| probes.get(probe)) else {
+            return;
+        };
+        self.probes.push(Probed {
+            answer: ProbeAnswer {
+                statement: id,
+                tag: probe.tag.clone(),
+                tick,
+                parted: waited,
+                outcome,
+            },
+            session: self.lines[line].session,
+        });
+    }
+
+    /// Sets `parted` where another session's event lies between a probe and its statement.
+    fn judge_parting(&self, probed: Probed) -> ProbeAnswer {
+        let mut answer = probed.answer;
+        // A statement that never answered is as far from its probe as can be.
+        let statement = self
+            .execution
+            .records
+            .get(&answer.statement)
+            .map_or(Tick(u32::MAX), |record| record.answered);
+        let (first, last) = (answer.tick.min(statement), answer.tick.max(statement));
+        answer.parted |= self.execution.events.iter().any(|event| {
+            event.tick > first
+                && event.tick < last
+                && self.sessions.get(&event.statement.transaction) != Some(&probed.session)
+        });
+        answer
+    }
+
+    fn ended(&mut self, transaction: TransactionId, fate: Fate, tick: Tick) {
+        let status = match fate {
+            Fate::Continues => return,
+            Fate::Committed => TransactionStatus::Committed(tick),
+            Fate::Aborted => TransactionStatus::Aborted(tick),
+            Fate::Strange(reason) => return self.unreliable(reason),
+        };
+        self.execution.transactions.insert(transaction, status);
+    }
+}

@@ -1,0 +1,104 @@
+//! What was sent: counts for every run, the whole stream on demand.
+
+use std::collections::BTreeMap;
+
+/// Which connection something was sent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A session of cases, counted from 0.
+    Session(usize),
+    /// The connection that resets the tables and reads the final state.
+    Keeper,
+    Observer,
+    /// The connection of serial runs, with a database of its own.
+    Serial,
+}
+
+/// One statement of the stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    pub place: Place,
+    pub sql: String,
+    /// It was seen waiting for a lock.
+    pub waited: bool,
+}
+
+/// Everything that was sent on the connections of one driver, in the order of sending. What only
+/// serves to see (polls of the lock view, questions for a transaction's state) is not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    pub stream: Vec<Sent>,
+}
+
+impl Recording {
+    /// How many statements begin with each word, in upper case: `SELECT`, `UPDATE`, ...
+    pub fn first_words(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for sent in &self.stream {
+            let word: String = sent
+                .sql
+                .trim_start_matches(|c: char| c == '(' || c.is_whitespace())
+                .chars()
+                .take_while(char::is_ascii_alphabetic)
+                .collect();
+            *counts.entry(word.to_ascii_uppercase()).or_insert(0) += 1;
+        }
+        counts
+    }
+}
+
+/// The count of what was sent, and the recording where one is wanted.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    sent: u64,
+    recording: Option<Recording>,
+    /// Where the last statement of each connection stands in the stream.
+    last: BTreeMap<Place, usize>,
+    /// A connection of ours gave no answer: none is to be used any more.
+    pub(super) failed: bool,
+}
+
+impl Log {
+    pub(super) fn start_recording(&mut self) {
+        self.recording = Some(Recording::default());
+        self.last.clear();
+    }
+
+    pub(super) fn take_recording(&mut self) -> Option<Recording> {
+        self.recording.take()
+    }
+
+    pub(super) fn sent(&mut self, place: Place, sql: &str) {
+        self.sent += 1;
+        if let Some(recording) = &mut self.recording {
+            self.last.insert(place, recording.stream.len());
+            recording.stream.push(Sent {
+                place,
+                sql: sql.to_owned(),
+                waited: false,
+            });
+        }
+    }
+
+    /// Counts what serves to see only.
+    pub(super) fn looked(&mut self) {
+        self.sent += 1;
+    }
+
+    /// The last statement of this connection waits.
+    pub(super) fn waited(&mut self, place: Place) {
+        let entry = self
+            .recording
+            .as_mut()
+            .zip(self.last.get(&place))
+            .and_then(|(recording, index)| recording.stream.get_mut(*index));
+        if let Some(sent) = entry {
+            sent.waited = true;
+        }
+    }
+
+    /// How many statements were sent since the last call.
+    pub(super) fn take_count(&mut self) -> u64 {
+        std::mem::take(&mut self.sent)
+    }
+}

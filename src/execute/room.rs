@@ -1,0 +1,266 @@
+//! A database that is brought back to the state a case begins with, as cheaply as is clean.
+//!
+//! DDL runs when the schema's text changes. Otherwise the tables are emptied and filled again:
+//! where sessions will run, by what the dialect calls empty (TRUNCATE: rows that InnoDB merely
+//! marked as deleted change locking until they are purged); where one connection runs alone, by
+//! DELETE in one transaction, which is cheaper and shows no difference without concurrency.
+
+use crate::dialect::Dialect;
+use crate::engine::{Connection, EngineError, MARKER_TABLE};
+use crate::model::{Outcome, Row, SetupKind, TableShape, TestCase, Value};
+
+use super::recording::{Log, Place};
+
+/// How tables are emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Emptying {
+    /// As if they had just been created.
+    Clean,
+    /// By DELETE, in one transaction with the rows that follow.
+    Fast,
+}
+
+/// A connection of ours and its place in the log.
+pub(super) struct Hand<'a> {
+    pub(super) connection: &'a mut dyn Connection,
+    pub(super) place: Place,
+    pub(super) log: &'a mut Log,
+    pub(super) dialect: &'a Dialect,
+}
+
+impl Hand<'_> {
+    /// Sends a statement, whatever it comes to.
+    pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        self.log.sent(self.place, sql);
+        let outcome = self.connection.execute(sql);
+        self.log.failed |= outcome.is_err();
+        outcome
+    }
+
+    /// Sends a statement that has to be accepted.
+    pub(super) fn run(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
+        let outcome = self.send(sql)?;
+        accepted(sql, outcome)
+    }
+
+    /// The whole content of a table, sorted.
+    pub(super) fn contents(&mut self, table: &TableShape) -> Result<Vec<Row>, EngineError> {
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .map(|column| self.dialect.quote(&column.name))
+            .collect();
+        let name = self.dialect.quote(&table.name);
+        let sql = format!("SELECT {} FROM {name}", columns.join(", "));
+        self.log.sent(self.place, &sql);
+        let outcome = self.connection.contents(table);
+        self.log.failed |= outcome.is_err();
+        accepted(&sql, outcome?)
+    }
+}
+
+fn accepted(sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
+    match outcome {
+        Outcome::Rows(rows) => Ok(rows),
+        Outcome::Affected(_) => Ok(Vec::new()),
+        Outcome::Rejected(error) => Err(EngineError::Setup {
+            sql: sql.to_owned(),
+            message: format!("{} ({})", error.message, error.code),
+        }),
+    }
+}
+
+/// A schema that the database has now.
+struct Loaded {
+    schema: Vec<String>,
+    tables: Vec<String>,
+    habit: Habit,
+}
+
+/// How a schema may be brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Habit {
+    /// By emptying its tables either way.
+    AnyEmptying,
+    /// By emptying them cleanly: DELETE would leave something behind.
+    CleanOnly,
+    /// By building it anew.
+    Rebuild,
+}
+
+/// What the text of a schema allows. A word in the wrong place costs time, never cleanness.
+fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
+    let mut kinds = case.setup.iter().map(|statement| statement.kind);
+    let rows_first =
+        kinds.any(|kind| kind == SetupKind::Rows) && kinds.any(|kind| kind == SetupKind::Schema);
+    let mentions = |words: &[&str]| {
+        schema_of(case).any(|sql| {
+            let sql = sql.to_ascii_uppercase();
+            words.iter().any(|word| sql.contains(word))
+        })
+    };
+    let counts = mentions(&["AUTO_INCREMENT", "AUTOINCREMENT", "SERIAL"]);
+    let clean_is_delete = dialect.spelling.empty_table.starts_with("DELETE");
+    if rows_first
+        || mentions(&["REFERENCES", "TRIGGER", "SEQUENCE", "SYSTEM VERSIONING"])
+        || (counts && clean_is_delete)
+    {
+        Habit::Rebuild
+    } else if counts {
+        Habit::CleanOnly
+    } else {
+        Habit::AnyEmptying
+    }
+}
+
+fn schema_of(case: &TestCase) -> impl Iterator<Item = &str> {
+    case.setup
+        .iter()
+        .filter(|statement| statement.kind == SetupKind::Schema)
+        .map(|statement| statement.sql.as_str())
+}
+
+/// One database of ours and what is in it.
+pub(super) struct Room {
+    pub(super) database: String,
+    loaded: Option<Loaded>,
+}
+
+impl Room {
+    pub(super) fn new(database: String) -> Self {
+        Self {
+            database,
+            loaded: None,
+        }
+    }
+
+    /// Somebody may have changed the schema: build it anew next time.
+    pub(super) fn forget(&mut self) {
+        self.loaded = None;
+    }
+
+    /// Brings the database to the state that the case's set-up describes.
+    pub(super) fn reset(
+        &mut self,
+        hand: &mut Hand<'_>,
+        case: &TestCase,
+        emptying: Emptying,
+    ) -> Result<(), EngineError> {
+        // Whatever goes wrong from here on leaves the database in a state nobody knows.
+        let loaded = self
+            .loaded
+            .take()
+            .filter(|loaded| loaded.schema.iter().map(String::as_str).eq(schema_of(case)));
+        let loaded = match loaded {
+            Some(loaded) if loaded.habit != Habit::Rebuild => {
+                refill(hand, case, &loaded, emptying)?;
+                loaded
+            }
+            _ => rebuild(hand, case)?,
+        };
+        self.loaded = Some(loaded);
+        Ok(())
+    }
+}
+
+/// Empties the tables and fills them again.
+fn refill(
+    hand: &mut Hand<'_>,
+    case: &TestCase,
+    loaded: &Loaded,
+    emptying: Emptying,
+) -> Result<(), EngineError> {
+    let dialect = hand.dialect;
+    let fast = emptying == Emptying::Fast && loaded.habit == Habit::AnyEmptying;
+    let template = if fast {
+        "DELETE FROM {table}"
+    } else {
+        dialect.spelling.empty_table.as_str()
+    };
+    let empty = loaded
+        .tables
+        .iter()
+        .map(|table| template.replace("{table}", &dialect.quote(table)));
+    let rows = case
+        .setup
+        .iter()
+        .filter(|statement| statement.kind == SetupKind::Rows)
+        .map(|statement| statement.sql.clone());
+    // Where emptying is a DELETE anyway, one transaction saves a commit for each statement.
+    let begin = dialect.spelling.begin.get("plain");
+    let Some(begin) = begin.filter(|_| template.starts_with("DELETE")) else {
+        return run_all(hand, empty.chain(rows));
+    };
+    hand.run(begin)?;
+    let done = run_all(hand, empty.chain(rows));
+    let end = if done.is_ok() {
+        &dialect.spelling.commit
+    } else {
+        &dialect.spelling.rollback
+    };
+    // The first error tells more than what comes of the ROLLBACK.
+    done.and(hand.run(end).map(drop))
+}
+
+fn run_all(
+    hand: &mut Hand<'_>,
+    mut statements: impl Iterator<Item = String>,
+) -> Result<(), EngineError> {
+    statements.try_for_each(|sql| hand.run(&sql).map(drop))
+}
+
+fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<Loaded, EngineError> {
+    let dialect = hand.dialect;
+    let old = list(hand)?;
+    if !old.is_empty() {
+        for sql in &dialect.spelling.before_drop {
+            hand.run(sql)?;
+        }
+        // Views first: they hang on tables.
+        for (kind, is_view) in [("VIEW", true), ("TABLE", false)] {
+            for (name, _) in old.iter().filter(|(_, view)| *view == is_view) {
+                hand.run(&format!("DROP {kind} IF EXISTS {}", dialect.quote(name)))?;
+            }
+        }
+        for sql in &dialect.spelling.after_drop {
+            hand.run(sql)?;
+        }
+    }
+    for statement in &case.setup {
+        hand.run(&statement.sql)?;
+    }
+    let tables = list(hand)?;
+    Ok(Loaded {
+        schema: schema_of(case).map(str::to_owned).collect(),
+        tables: tables
+            .into_iter()
+            .filter(|(_, is_view)| !is_view)
+            .map(|(name, _)| name)
+            .collect(),
+        habit: habit(case, dialect),
+    })
+}
+
+/// Tables and views of the database but our marker: name, and whether it is a view.
+fn list(hand: &mut Hand<'_>) -> Result<Vec<(String, bool)>, EngineError> {
+    let sql = hand.dialect.spelling.list_tables.clone();
+    let rows = hand.run(&sql)?;
+    Ok(rows
+        .iter()
+        .filter_map(|row| match row.as_slice() {
+            [name, kind, ..] => Some((text(name)?, text(kind)?)),
+            _ => None,
+        })
+        .filter(|(name, _)| !name.eq_ignore_ascii_case(MARKER_TABLE))
+        .map(|(name, kind)| (name, kind.to_ascii_lowercase().contains("view")))
+        .collect())
+}
+
+/// A name in an answer: some servers send names as binary strings.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text.clone()),
+        Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok(),
+        _ => None,
+    }
+}

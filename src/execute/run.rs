@@ -1,0 +1,414 @@
+//! One interleaved run: the scheduler's wishes carried out on real connections.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use crate::dialect::{Dialect, ObserverKind};
+use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
+use crate::model::{Outcome, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase};
+
+use super::Instrumentation;
+use super::fate::Answer;
+use super::record::Record;
+use super::recording::{Log, Place};
+use super::room::Hand;
+use super::scheduler::{Action, Line, Noted, Scheduler, Step, Work};
+use super::sessions::{Ask, Reply, Sessions};
+
+/// How long an answer is awaited before the lock view is asked.
+///
+/// Most statements answer within this time; a wait shows in the view 0.3 to 2.4 ms after it began.
+const ANSWER_FIRST: Duration = Duration::from_micros(300);
+
+/// The longest pause between two polls.
+const POLL_INTERVAL_MAX: Duration = Duration::from_millis(1);
+
+/// The pause before the poll that confirms two waits: deadlocks are found asynchronously.
+const CONFIRM_AFTER: Duration = Duration::from_micros(1_500);
+
+/// How long a statement may neither answer nor be seen waiting. The safety net: a run that needed
+/// it is no evidence.
+const UNSEEN_MAX: Duration = Duration::from_secs(2);
+
+/// Why a run is no evidence whose sessions all wait, and nothing will wake them.
+pub(super) const NOTHING_CAN_ANSWER: &str = "nothing_can_answer";
+
+/// The connections a run uses.
+pub(super) struct Stage<'a> {
+    pub(super) dialect: &'a Dialect,
+    pub(super) sessions: &'a mut Sessions,
+    /// None where nothing ever waits.
+    pub(super) watcher: Option<&'a mut (dyn Watcher + 'static)>,
+    /// Reads at rest: the observer, or the session that wrote where there is one writer only.
+    pub(super) observer: Option<&'a mut (dyn crate::engine::Connection + 'static)>,
+    pub(super) log: &'a mut Log,
+}
+
+/// A run under way.
+pub(super) struct Run<'a, 'c> {
+    stage: Stage<'a>,
+    case: &'c TestCase,
+    instrumentation: &'c Instrumentation,
+    lines: &'c [Line],
+    scheduler: Scheduler,
+    pub(super) record: Record<'c>,
+    /// Slot of each session of the case.
+    slots: BTreeMap<SessionId, usize>,
+    /// Answers that came and are not recorded yet.
+    replies: BTreeMap<SessionId, (Outcome, bool)>,
+    /// Sessions whose open transaction may hold locks.
+    holding: BTreeSet<SessionId>,
+    /// Sessions in a transaction, by the last answer that said so.
+    open: BTreeSet<SessionId>,
+    /// The steps under way.
+    under_way: BTreeMap<SessionId, Step>,
+    /// What was under way in the session whose connection failed.
+    pub(super) interrupted: Option<StatementId>,
+    pause: Pause,
+}
+
+/// How long to wait for an answer before the next poll.
+struct Pause {
+    since: Instant,
+    polls: u32,
+    /// The last thing sent went to a thread and may answer soon.
+    hopeful: bool,
+}
+
+impl Pause {
+    fn new(hopeful: bool) -> Self {
+        Self {
+            since: Instant::now(),
+            polls: 0,
+            hopeful,
+        }
+    }
+
+    fn length(&self) -> Duration {
+        match (self.polls, self.hopeful) {
+            (0, false) => Duration::ZERO,
+            (0, true) => ANSWER_FIRST,
+            (polls, _) => (ANSWER_FIRST * polls).min(POLL_INTERVAL_MAX),
+        }
+    }
+}
+
+impl<'a, 'c> Run<'a, 'c> {
+    pub(super) fn new(
+        stage: Stage<'a>,
+        case: &'c TestCase,
+        instrumentation: &'c Instrumentation,
+        lines: &'c [Line],
+    ) -> Self {
+        Self {
+            stage,
+            case,
+            instrumentation,
+            lines,
+            scheduler: Scheduler::new(lines.to_vec()),
+            record: Record::new(case, instrumentation, lines),
+            slots: case.sessions().into_iter().zip(0..).collect(),
+            replies: BTreeMap::new(),
+            holding: BTreeSet::new(),
+            open: BTreeSet::new(),
+            under_way: BTreeMap::new(),
+            interrupted: None,
+            pause: Pause::new(false),
+        }
+    }
+
+    /// Carries the case to its end.
+    pub(super) fn play(&mut self) -> Result<(), EngineError> {
+        self.set_levels()?;
+        loop {
+            match self.scheduler.next() {
+                Action::Send(step) => self.send(step)?,
+                Action::Settle => self.settle()?,
+                Action::AwaitAnswer => {
+                    if !self.receive(STATEMENT_DEADLINE)? {
+                        self.record.unreliable(NOTHING_CAN_ANSWER);
+                        return Ok(());
+                    }
+                }
+                Action::Observe(active) => self.observe(active)?,
+                Action::Finish => return Ok(()),
+            }
+        }
+    }
+
+    /// Gives every session its level, where it does not have it from the case before.
+    fn set_levels(&mut self) -> Result<(), EngineError> {
+        for (session, slot) in self.slots.clone() {
+            let level = self.case.level(session);
+            if self.stage.sessions.level(slot) == Some(level) {
+                continue;
+            }
+            if let Some(sql) = self.stage.dialect.set_isolation(level) {
+                self.stage.log.sent(Place::Session(slot), &sql);
+                let reply = self.stage.sessions.run(slot, &sql, Ask::AfterRejection)?;
+                if let Outcome::Rejected(error) = reply.outcome {
+                    return Err(EngineError::Setup {
+                        sql,
+                        message: error.message,
+                    });
+                }
+            }
+            self.stage.sessions.set_level(slot, level);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, step: Step) -> Result<(), EngineError> {
+        let slot = self.slot(step.session);
+        let sql = self
+            .record
+            .text(step.work)
+            .unwrap_or(&self.stage.dialect.spelling.rollback)
+            .to_owned();
+        let ask = self.ask(step.work);
+        self.record.sent(step);
+        self.stage.log.sent(Place::Session(slot), &sql);
+        self.under_way.insert(step.session, step);
+        let may_wait = self.stage.watcher.is_some() && self.may_wait(step);
+        self.pause = Pause::new(may_wait);
+        if self.takes_locks(step) {
+            self.holding.insert(step.session);
+        }
+        if may_wait {
+            self.stage.sessions.start(slot, &sql, ask)
+        } else {
+            let reply = self.stage.sessions.run(slot, &sql, ask);
+            self.take(step.session, reply)
+        }
+    }
+
+    /// Whether the server's word on the transaction is needed although the statement is accepted.
+    fn ask(&self, work: Work) -> Ask {
+        let strange = self
+            .lines
+            .iter()
+            .any(|line| matches!(line.kind, StatementKind::Opaque | StatementKind::Set));
+        match work {
+            Work::Statement { .. } if strange => Ask::Always,
+            _ => Ask::AfterRejection,
+        }
+    }
+
+    /// Whether a step may find a lock of another session in its way.
+    fn may_wait(&self, step: Step) -> bool {
+        let others_hold = self.holding.iter().any(|session| *session != step.session);
+        match step.work {
+            Work::Rollback => false,
+            Work::Statement { line } if self.lines[line].kind == StatementKind::Opaque => {
+                self.scheduler.others_busy(step.session)
+            }
+            _ => others_hold && self.takes_locks(step),
+        }
+    }
+
+    /// Whether a step may take locks on rows, and so hold or meet some.
+    fn takes_locks(&self, step: Step) -> bool {
+        let line = match step.work {
+            Work::Rollback => return false,
+            // A probe locks what its statement locks.
+            Work::Before { .. } | Work::After { .. } => return true,
+            Work::Statement { line } => &self.lines[line],
+        };
+        match line.kind {
+            StatementKind::Select => {
+                let level = self.case.level(line.session);
+                let dialect = self.stage.dialect;
+                dialect.read_mode(level, Role::PlainSelect, line.explicit) == ReadMode::Current
+            }
+            kind => !kind.is_control() || kind == StatementKind::BeginImmediate,
+        }
+    }
+
+    /// Waits a moment for an answer, then looks at who waits.
+    fn settle(&mut self) -> Result<(), EngineError> {
+        let pause = if self.scheduler.awaits_confirmation() {
+            CONFIRM_AFTER
+        } else {
+            self.pause.length()
+        };
+        if self.receive(pause)? {
+            return Ok(());
+        }
+        if self.pause.since.elapsed() > UNSEEN_MAX {
+            self.record.unreliable("blocked_by_timer");
+            let noted = self.scheduler.gave_up();
+            return self.note(noted);
+        }
+        self.poll()
+    }
+
+    fn poll(&mut self) -> Result<(), EngineError> {
+        let Some(watcher) = self.stage.watcher.as_deref_mut() else {
+            return Ok(());
+        };
+        let in_flight: Vec<SessionId> = self.scheduler.in_flight().collect();
+        let ids: BTreeMap<u64, SessionId> = in_flight
+            .iter()
+            .filter_map(|session| {
+                let id = self.stage.sessions.id(*self.slots.get(session)?)?;
+                Some((id, *session))
+            })
+            .collect();
+        let all: BTreeMap<u64, SessionId> = self
+            .slots
+            .iter()
+            .filter_map(|(session, slot)| Some((self.stage.sessions.id(*slot)?, *session)))
+            .collect();
+        self.stage.log.looked();
+        self.pause.polls += 1;
+        let waiting = watcher.waiting(&ids.keys().copied().collect::<Vec<_>>())?;
+        let waiting = waiting
+            .into_iter()
+            .filter_map(|(id, on)| {
+                let on = on.iter().filter_map(|id| all.get(id).copied()).collect();
+                Some((*ids.get(&id)?, on))
+            })
+            .collect();
+        let noted = self.scheduler.polled(&waiting);
+        self.note(noted)
+    }
+
+    /// Takes every answer that is there, waiting for the first. Says whether one came.
+    fn receive(&mut self, timeout: Duration) -> Result<bool, EngineError> {
+        let Some((slot, reply)) = self.stage.sessions.receive(timeout) else {
+            return Ok(false);
+        };
+        let session = self
+            .slots
+            .iter()
+            .find(|(_, s)| **s == slot)
+            .map(|(s, _)| *s);
+        if let Some(session) = session {
+            self.pause = Pause::new(false);
+            self.take(session, reply)?;
+        }
+        Ok(true)
+    }
+
+    /// Takes an answer in.
+    fn take(
+        &mut self,
+        session: SessionId,
+        reply: Result<Reply, EngineError>,
+    ) -> Result<(), EngineError> {
+        let step = self.under_way.remove(&session);
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) => {
+                self.interrupted = step.and_then(|step| self.record.statement(step));
+                return Err(error);
+            }
+        };
+        let rejected = matches!(reply.outcome, Outcome::Rejected(_));
+        let open = match reply.state {
+            Some(state) => {
+                self.stage.log.looked();
+                state == TransactionState::Open
+            }
+            None => step.map_or(false, |step| self.open_by_rule(step)),
+        };
+        if open {
+            self.open.insert(session);
+        } else {
+            self.open.remove(&session);
+            self.holding.remove(&session);
+        }
+        self.replies.insert(session, (reply.outcome, open));
+        let noted = self.scheduler.answered(session, Answer { rejected, open });
+        self.note(noted)
+    }
+
+    /// What an accepted statement leaves: no server is asked what its own answer says.
+    fn open_by_rule(&self, step: Step) -> bool {
+        let before = self.open.contains(&step.session);
+        match step.work {
+            Work::Rollback => false,
+            Work::Before { .. } | Work::After { .. } => before,
+            Work::Statement { line } => {
+                let kind = self.lines[line].kind;
+                kind.is_begin() || (before && !kind.is_end())
+            }
+        }
+    }
+
+    fn note(&mut self, noted: Vec<Noted>) -> Result<(), EngineError> {
+        for note in noted {
+            match note {
+                Noted::Waiting { step, on } => {
+                    self.record.waiting(step, &on);
+                    self.stage
+                        .log
+                        .waited(Place::Session(self.slot(step.session)));
+                }
+                Noted::Answered { step, fate, .. } => {
+                    if let Some((outcome, open)) = self.replies.remove(&step.session) {
+                        self.record.answered(step, fate, outcome, open);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn observe(&mut self, active: Vec<StatementId>) -> Result<(), EngineError> {
+        let writer = active
+            .last()
+            .and_then(|id| self.case.session_of(id.transaction))
+            .map_or(0, |session| self.slot(session));
+        if self.stage.dialect.observer == ObserverKind::Writer {
+            // A writer that was refused the lock sees an old snapshot: nothing was written.
+            let refused = active
+                .last()
+                .and_then(|id| self.record.error_class(*id))
+                .is_some_and(|class| class.is_concurrency());
+            if refused {
+                return Ok(());
+            }
+        }
+        let tables = self.read(&active, writer)?;
+        self.record.observed(active, tables);
+        Ok(())
+    }
+
+    /// Reads the tables that these statements want observed.
+    fn read(
+        &mut self,
+        active: &[StatementId],
+        writer: usize,
+    ) -> Result<BTreeMap<String, Vec<Row>>, EngineError> {
+        let names: BTreeSet<&String> = active
+            .iter()
+            .filter_map(|id| self.instrumentation.observe.get(id))
+            .flatten()
+            .collect();
+        let (connection, place) = match self.stage.observer.as_deref_mut() {
+            Some(observer) => (observer, Place::Observer),
+            None => match self.stage.sessions.connection(writer) {
+                Some(connection) => (connection.as_mut(), Place::Session(writer)),
+                None => return Ok(BTreeMap::new()),
+            },
+        };
+        let mut hand = Hand {
+            connection,
+            place,
+            log: self.stage.log,
+            dialect: self.stage.dialect,
+        };
+        let mut tables = BTreeMap::new();
+        for name in names {
+            if let Some(shape) = self.case.table(name) {
+                tables.insert(shape.name.clone(), hand.contents(shape)?);
+            }
+        }
+        Ok(tables)
+    }
+
+    fn slot(&self, session: SessionId) -> usize {
+        self.slots.get(&session).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,205 @@
+//! The connections of the sessions: one each, kept open across cases, each with a thread of its
+//! own for statements that may wait.
+//!
+//! A connection belongs to one thread at a time: it travels to the thread with the statement and
+//! comes back with the answer. A statement that cannot wait runs where the driver runs, which
+//! saves two thread switches.
+
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+
+use crate::engine::{Connection, EngineError, Server, TransactionState};
+use crate::model::{IsolationLevel, Outcome};
+
+/// An answer, and the server's word on the session's transaction where it was asked for.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) outcome: Outcome,
+    pub(super) state: Option<TransactionState>,
+}
+
+/// Whether the server is to be asked for the state of the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// When the statement was rejected.
+    AfterRejection,
+    /// In any case: the statement may end or open a transaction unasked.
+    Always,
+}
+
+/// A statement on its way to a thread.
+struct Job {
+    connection: Box<dyn Connection>,
+    sql: String,
+    ask: Ask,
+}
+
+/// A connection on its way back.
+struct Done {
+    slot: usize,
+    connection: Box<dyn Connection>,
+    reply: Result<Reply, EngineError>,
+}
+
+/// One session's connection and thread.
+struct Slot {
+    /// Away while the thread has it.
+    connection: Option<Box<dyn Connection>>,
+    /// The engine's number of the connection.
+    id: u64,
+    jobs: Sender<Job>,
+    /// The level that was set last.
+    level: Option<IsolationLevel>,
+}
+
+/// The sessions' connections, counted from 0.
+pub(super) struct Sessions {
+    slots: Vec<Slot>,
+    done: Receiver<Done>,
+    done_sender: Sender<Done>,
+}
+
+impl Sessions {
+    pub(super) fn new() -> Self {
+        let (done_sender, done) = unbounded();
+        Self {
+            slots: Vec::new(),
+            done,
+            done_sender,
+        }
+    }
+
+    /// Sees to it that there are so many connections. Returns how many had to be opened.
+    pub(super) fn open(
+        &mut self,
+        count: usize,
+        server: &dyn Server,
+        database: &str,
+    ) -> Result<(), EngineError> {
+        while self.slots.len() < count {
+            let connection = server.connect(database)?;
+            let jobs = self.start_thread(self.slots.len())?;
+            self.slots.push(Slot {
+                id: connection.id(),
+                connection: Some(connection),
+                jobs,
+                level: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Closes the connections from this one on: a case changed their settings.
+    pub(super) fn close_from(&mut self, slot: usize) {
+        self.slots.truncate(slot);
+    }
+
+    /// The engine's number of a session's connection.
+    pub(super) fn id(&self, slot: usize) -> Option<u64> {
+        self.slots.get(slot).map(|slot| slot.id)
+    }
+
+    /// The connections whose statements have not come back.
+    pub(super) fn away(&self) -> Vec<u64> {
+        self.slots
+            .iter()
+            .filter(|slot| slot.connection.is_none())
+            .map(|slot| slot.id)
+            .collect()
+    }
+
+    pub(super) fn level(&self, slot: usize) -> Option<IsolationLevel> {
+        self.slots.get(slot).and_then(|slot| slot.level)
+    }
+
+    pub(super) fn set_level(&mut self, slot: usize, level: IsolationLevel) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            slot.level = Some(level);
+        }
+    }
+
+    /// The connection of a session that has nothing under way.
+    pub(super) fn connection(&mut self, slot: usize) -> Option<&mut Box<dyn Connection>> {
+        self.slots.get_mut(slot)?.connection.as_mut()
+    }
+
+    /// Runs a statement that cannot wait, here and now.
+    pub(super) fn run(&mut self, slot: usize, sql: &str, ask: Ask) -> Result<Reply, EngineError> {
+        let connection = self.connection(slot).ok_or_else(|| busy(slot, sql))?;
+        answer(connection.as_mut(), sql, ask)
+    }
+
+    /// Sends a statement on the session's thread.
+    pub(super) fn start(&mut self, slot: usize, sql: &str, ask: Ask) -> Result<(), EngineError> {
+        let slot_number = slot;
+        let slot = self.slots.get_mut(slot).ok_or_else(|| busy(slot, sql))?;
+        let connection = slot
+            .connection
+            .take()
+            .ok_or_else(|| busy(slot_number, sql))?;
+        let job = Job {
+            connection,
+            sql: sql.to_owned(),
+            ask,
+        };
+        slot.jobs
+            .send(job)
+            .map_err(|_| EngineError::Resource("a session's thread is gone".to_owned()))
+    }
+
+    /// The next answer, if one comes in this time.
+    pub(super) fn receive(
+        &mut self,
+        timeout: Duration,
+    ) -> Option<(usize, Result<Reply, EngineError>)> {
+        let done = self.done.recv_timeout(timeout).ok()?;
+        self.slots.get_mut(done.slot)?.connection = Some(done.connection);
+        Some((done.slot, done.reply))
+    }
+
+    fn start_thread(&self, slot: usize) -> Result<Sender<Job>, EngineError> {
+        let (jobs, inbox) = bounded::<Job>(1);
+        let done = self.done_sender.clone();
+        thread::Builder::new()
+            .name(format!("session-{}", slot + 1))
+            .spawn(move || {
+                // Ends when the slot is closed; a statement under way then is bounded by its
+                // deadline, and its answer goes nowhere.
+                for mut job in inbox {
+                    let reply = answer(job.connection.as_mut(), &job.sql, job.ask);
+                    let connection = job.connection;
+                    let sent = done.send(Done {
+                        slot,
+                        connection,
+                        reply,
+                    });
+                    if sent.is_err() {
+                        return;
+                    }
+                }
+            })
+            .map(|_| jobs)
+            .map_err(|error| EngineError::Resource(format!("no thread for a session: {error}")))
+    }
+}
+
+fn answer(connection: &mut dyn Connection, sql: &str, ask: Ask) -> Result<Reply, EngineError> {
+    let outcome = connection.execute(sql)?;
+    let asked = ask == Ask::Always || matches!(outcome, Outcome::Rejected(_));
+    let state = if asked {
+        Some(connection.transaction_state()?)
+    } else {
+        None
+    };
+    Ok(Reply { outcome, state })
+}
+
+/// The scheduler never sends to a busy session; if it ever did, the run ends with this.
+fn busy(slot: usize, sql: &str) -> EngineError {
+    EngineError::Target(format!(
+        "session {} has a statement under way and cannot take {sql:?}",
+        slot + 1
+    ))
+}
