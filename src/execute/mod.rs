@@ -3,6 +3,7 @@
 //! `scheduler` is the pure state machine, `driver` the threads around it, `room` the place of
 //! serial runs, `transcript` the text of an execution.
 
+pub mod bare_loop;
 mod driver;
 mod fate;
 mod record;

@@ -23,6 +23,7 @@ pub(super) struct Reply {
 /// Whether the server is to be asked for the state of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
+    Never,
     /// When the statement was rejected.
     AfterRejection,
     /// In any case: the statement may end or open a transaction unasked.
@@ -187,7 +188,11 @@ impl Sessions {
 
 fn answer(connection: &mut dyn Connection, sql: &str, ask: Ask) -> Result<Reply, EngineError> {
     let outcome = connection.execute(sql)?;
-    let asked = ask == Ask::Always || matches!(outcome, Outcome::Rejected(_));
+    let asked = match ask {
+        Ask::Never => false,
+        Ask::AfterRejection => matches!(outcome, Outcome::Rejected(_)),
+        Ask::Always => true,
+    };
     let state = if asked {
         Some(connection.transaction_state()?)
     } else {
