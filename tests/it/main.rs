@@ -6,4 +6,5 @@
 mod engine_waits;
 mod engines;
 mod execute;
+mod oracles;
 mod servers;

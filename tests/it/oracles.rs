@@ -1,0 +1,225 @@
+//! The oracles on real engines: honest runs agree, claims that do not hold are found.
+
+use rashomon::dialect::Dialect;
+use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::execute::{Driver, Executor};
+use rashomon::model::{IsolationLevel, SessionId, SetupStatement, TestCase, Verdict};
+use rashomon::observe::Learner;
+use rashomon::oracle::{Oracle, Serial, TxCheck};
+use rashomon::statement;
+
+use crate::servers::{self, Needs};
+
+const OBSERVER: TxCheck = TxCheck {
+    learner: Learner::Observer,
+};
+const PROBES: TxCheck = TxCheck {
+    learner: Learner::Probes,
+};
+
+const SETUP: &[&str] = &[
+    "CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT)",
+    "INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20)",
+];
+
+/// A case from lines like `s1 BEGIN`.
+fn case(
+    dialect: &Dialect,
+    level: IsolationLevel,
+    claim: Option<IsolationLevel>,
+    lines: &[&str],
+) -> TestCase {
+    let setup: Vec<SetupStatement> = SETUP
+        .iter()
+        .map(|sql| SetupStatement {
+            sql: (*sql).to_owned(),
+            kind: statement::setup_kind(sql, dialect),
+        })
+        .collect();
+    let tables = statement::shapes(&setup, dialect);
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            let (session, sql) = line.split_once(' ').expect("a session and a statement");
+            let session = SessionId(session[1..].parse().expect("a session number"));
+            (session, sql.to_owned(), statement::analyze(sql, dialect))
+        })
+        .collect();
+    let isolation = lines
+        .iter()
+        .map(|(session, ..)| (*session, level))
+        .collect();
+    TestCase::new(setup, tables, lines, isolation, claim)
+}
+
+fn server(test: &str, needs: Needs) -> Option<Box<dyn Server>> {
+    let url = servers::url(test, needs)?;
+    let options = OpenOptions {
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    Some(engine::open(&url, &options).expect("the test server answers"))
+}
+
+/// Judges a case by an oracle on a database of its own.
+fn judge(
+    server: &dyn Server,
+    name: &str,
+    oracle: &dyn Oracle,
+    level: IsolationLevel,
+    claim: Option<IsolationLevel>,
+    lines: &[&str],
+) -> Verdict {
+    let database = format!("rashomon_it_oracles_{name}_{}", std::process::id());
+    let mut driver = Driver::open(server, &database).expect("a database of our own");
+    let case = case(server.dialect(), level, claim, lines);
+    assert_eq!(oracle.inapplicable(&case, &driver as &dyn Executor), None);
+    let judgement = oracle.check(&case, &mut driver).expect("an answer");
+    driver.close().expect("the database goes");
+    judgement.verdict
+}
+
+fn kind(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Violation(finding) => finding.signature.kind.clone(),
+        other => other.to_string(),
+    }
+}
+
+const LOST_UPDATE: &[&str] = &[
+    "s1 BEGIN",
+    "s1 SELECT c0 FROM t0 WHERE pkey = 1",
+    "s2 BEGIN",
+    "s2 SELECT c0 FROM t0 WHERE pkey = 1",
+    "s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1",
+    "s1 COMMIT",
+    "s2 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1",
+    "s2 COMMIT",
+];
+
+const NON_REPEATABLE_READ: &[&str] = &[
+    "s1 BEGIN",
+    "s1 SELECT * FROM t0",
+    "s2 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1",
+    "s1 SELECT * FROM t0",
+    "s1 COMMIT",
+];
+
+const WRITE_SKEW: &[&str] = &[
+    "s1 BEGIN",
+    "s2 BEGIN",
+    "s1 SELECT SUM(c0) FROM t0",
+    "s2 SELECT SUM(c0) FROM t0",
+    "s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1",
+    "s2 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 2",
+    "s1 COMMIT",
+    "s2 SELECT SUM(c0) FROM t0",
+    "s2 COMMIT",
+];
+
+const BLOCKED_WRITE: &[&str] = &[
+    "s1 BEGIN",
+    "s1 UPDATE t0 SET c0 = c0 + 1, vkey = 1000 WHERE pkey = 1",
+    "s2 BEGIN",
+    "s2 UPDATE t0 SET c0 = c0 + 100, vkey = 1001 WHERE pkey = 1",
+    "s1 COMMIT",
+    "s2 SELECT * FROM t0",
+    "s2 COMMIT",
+];
+
+#[test]
+fn honest_runs_agree_at_every_level_by_both_learners() {
+    let test = "honest_runs_agree_at_every_level_by_both_learners";
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(server) = server(test, needs) else {
+            continue;
+        };
+        for level in IsolationLevel::ALL {
+            for script in [LOST_UPDATE, NON_REPEATABLE_READ, WRITE_SKEW, BLOCKED_WRITE] {
+                for oracle in [OBSERVER, PROBES] {
+                    let verdict = judge(&*server, "honest", &oracle, level, None, script);
+                    let fine = matches!(verdict, Verdict::Agree | Verdict::Undecided(_));
+                    assert!(
+                        fine,
+                        "{needs:?} {level} {oracle:?} {script:?}: {verdict:#?}"
+                    );
+                }
+                if level == IsolationLevel::Serializable {
+                    let verdict = judge(&*server, "honest", &Serial, level, None, script);
+                    let fine = matches!(verdict, Verdict::Agree | Verdict::Undecided(_));
+                    assert!(fine, "{needs:?} serial {script:?}: {verdict:#?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn honest_runs_agree_on_sqlite_in_both_journal_modes() {
+    for url in ["sqlite:", "sqlite:?journal=delete"] {
+        let server = engine::open(url, &OpenOptions::default()).expect("SQLite is built in");
+        let level = IsolationLevel::Serializable;
+        for script in [LOST_UPDATE, NON_REPEATABLE_READ, WRITE_SKEW, BLOCKED_WRITE] {
+            let oracles: [&dyn Oracle; 3] = [&OBSERVER, &PROBES, &Serial];
+            for oracle in oracles {
+                let verdict = judge(&*server, "sqlite", oracle, level, None, script);
+                assert_eq!(
+                    kind(&verdict),
+                    "agree",
+                    "{url} {} {script:?}",
+                    oracle.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_does_not_hold_is_found_by_the_observer_and_not_by_probes() {
+    let test = "a_claim_that_does_not_hold_is_found_by_the_observer_and_not_by_probes";
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(server) = server(test, needs) else {
+            continue;
+        };
+        let (run, claim) = (
+            IsolationLevel::ReadCommitted,
+            Some(IsolationLevel::RepeatableRead),
+        );
+        let seen = judge(
+            &*server,
+            "claim",
+            &OBSERVER,
+            run,
+            claim,
+            NON_REPEATABLE_READ,
+        );
+        assert_eq!(kind(&seen), "wrong-rows", "{needs:?}");
+        let blind = judge(&*server, "claim", &PROBES, run, claim, NON_REPEATABLE_READ);
+        assert_eq!(kind(&blind), "agree", "{needs:?}");
+    }
+}
+
+#[test]
+fn anomalies_below_serializable_have_no_serial_order() {
+    let test = "anomalies_below_serializable_have_no_serial_order";
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(server) = server(test, needs) else {
+            continue;
+        };
+        let claim = Some(IsolationLevel::Serializable);
+        let anomalies = [
+            (IsolationLevel::ReadCommitted, LOST_UPDATE),
+            (IsolationLevel::ReadCommitted, NON_REPEATABLE_READ),
+            (IsolationLevel::ReadCommitted, WRITE_SKEW),
+            (IsolationLevel::RepeatableRead, WRITE_SKEW),
+        ];
+        for (run, script) in anomalies {
+            let verdict = judge(&*server, "anomaly", &Serial, run, claim, script);
+            assert_eq!(
+                kind(&verdict),
+                "not-serializable",
+                "{needs:?} {run} {script:?}"
+            );
+        }
+    }
+}
