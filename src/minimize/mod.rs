@@ -1,1 +1,111 @@
-//! From a finding to a small one with the same signature.
+//! Smaller cases that still show the finding.
+//!
+//! Passes from the coarse to the fine cut a case down; each asks the caller's predicate whether a
+//! candidate still shows *the same* finding, and keeps it if so. The passes are run again until
+//! none of them finds anything. No candidate is asked for twice. What the finding is, how often a
+//! candidate is run, and on which engine, is the caller's business.
+
+mod draft;
+mod pass;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crate::dialect::Dialect;
+use crate::model::TestCase;
+
+pub use pass::{PASSES, Pass};
+pub use search::{Search, Stop};
+
+/// Bounds of a minimization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Candidates that are run at most.
+    pub candidates: u32,
+    /// No candidate is begun when this much time has passed.
+    pub time: Duration,
+}
+
+impl Default for Budget {
+    /// A candidate costs about 10 ms on a local server; a minute is what a finding may cost.
+    fn default() -> Self {
+        Self {
+            candidates: 800,
+            time: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Why a minimization ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End<E> {
+    /// No pass finds a smaller case.
+    Fixpoint,
+    /// The budget ran out: the case may be larger than it needs to be.
+    Budget,
+    /// The predicate had no answer: the server was lost. What was found until then holds.
+    Failed(E),
+}
+
+/// The smallest case found, which satisfied the predicate.
+#[derive(Debug)]
+pub struct Minimized<E> {
+    pub case: TestCase,
+    /// Candidates that were run.
+    pub tried: u32,
+    /// Candidates that showed the finding.
+    pub kept: u32,
+    pub end: End<E>,
+}
+
+/// Makes a case smaller, as long as the predicate holds. The case itself is taken to satisfy it.
+pub fn minimize<E>(
+    case: &TestCase,
+    dialect: &Dialect,
+    predicate: &mut dyn FnMut(&TestCase) -> Result<bool, E>,
+    budget: Budget,
+) -> Minimized<E> {
+    let mut failure = None;
+    let mut ask = |candidate: &TestCase| match predicate(candidate) {
+        Ok(shows) => Some(shows),
+        Err(error) => {
+            failure = Some(error);
+            None
+        }
+    };
+    let mut search = Search::new(case, dialect, &mut ask, budget);
+    let stopped = to_fixpoint(&mut search).is_err();
+    let (case, tried, kept) = search.into_result();
+    let end = match failure {
+        Some(error) => End::Failed(error),
+        None if stopped => End::Budget,
+        None => End::Fixpoint,
+    };
+    Minimized {
+        case,
+        tried,
+        kept,
+        end,
+    }
+}
+
+/// Runs all passes until a whole round keeps nothing.
+fn to_fixpoint(search: &mut Search<'_>) -> Result<(), Stop> {
+    loop {
+        let before = search.kept();
+        for pass in PASSES {
+            pass.run(search)?;
+            tracing::debug!(
+                pass = pass.name(),
+                tried = search.tried(),
+                kept = search.kept(),
+                "minimizer"
+            );
+        }
+        if search.kept() == before {
+            return Ok(());
+        }
+    }
+}

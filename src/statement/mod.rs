@@ -12,6 +12,8 @@ mod shape;
 #[cfg(test)]
 mod tests;
 mod token;
+mod words;
 
 pub use effect::analyze;
 pub use shape::{setup_kind, shapes};
+pub use words::{ValueRows, mentions, renamed};

@@ -1,6 +1,8 @@
 //! A case file that came from elsewhere is untrusted: only statements that stay inside the case's
 //! own database are run. What is not on the list is refused, with its line.
 
+mod words;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -9,6 +11,10 @@ use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialec
 use sqlparser::parser::Parser;
 
 use super::{CaseFile, scanner};
+use words::{
+    BEFORE_TABLE, FIRST_WORDS, FUNCTIONS, OBJECT_ADJECTIVES, OBJECTS, PRAGMAS, SHOWN, SYSTEM,
+    VARIABLES, WITHOUT_DOTS,
+};
 
 /// A statement that a file from elsewhere may not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,183 +23,6 @@ pub struct Refusal {
     pub line: usize,
     pub reason: String,
 }
-
-/// What a statement may begin with.
-const FIRST_WORDS: &[&str] = &[
-    "ALTER",
-    "ANALYZE",
-    "BEGIN",
-    "CHECK",
-    "COMMIT",
-    "CREATE",
-    "DELETE",
-    "DESC",
-    "DESCRIBE",
-    "DO",
-    "DROP",
-    "END",
-    "EXPLAIN",
-    "INSERT",
-    "LOCK",
-    "OPTIMIZE",
-    "PRAGMA",
-    "REINDEX",
-    "RELEASE",
-    "RENAME",
-    "REPLACE",
-    "ROLLBACK",
-    "SAVEPOINT",
-    "SELECT",
-    "SET",
-    "SHOW",
-    "START",
-    "TABLE",
-    "TRUNCATE",
-    "UNLOCK",
-    "UPDATE",
-    "VALUES",
-    "WITH",
-    "(",
-];
-
-/// What may be created, altered, dropped or renamed.
-const OBJECTS: &[&str] = &["TABLE", "INDEX", "VIEW"];
-
-/// Words that may stand between CREATE, ALTER, DROP and the object.
-const OBJECT_ADJECTIVES: &[&str] = &[
-    "OR",
-    "REPLACE",
-    "TEMPORARY",
-    "TEMP",
-    "UNIQUE",
-    "FULLTEXT",
-    "SPATIAL",
-    "ONLINE",
-    "OFFLINE",
-    "IGNORE",
-    "ALGORITHM",
-    "=",
-    "MERGE",
-    "TEMPTABLE",
-    "UNDEFINED",
-];
-
-/// Session variables that a case may set.
-const VARIABLES: &[&str] = &[
-    "AUTOCOMMIT",
-    "BIG_TABLES",
-    "CHARACTER_SET_CLIENT",
-    "CHARACTER_SET_CONNECTION",
-    "CHARACTER_SET_RESULTS",
-    "COLLATION_CONNECTION",
-    "COMPLETION_TYPE",
-    "DEFAULT_STORAGE_ENGINE",
-    "DIV_PRECISION_INCREMENT",
-    "FOREIGN_KEY_CHECKS",
-    "GROUP_CONCAT_MAX_LEN",
-    "INNODB_LOCK_WAIT_TIMEOUT",
-    "INNODB_SNAPSHOT_ISOLATION",
-    "JOIN_BUFFER_SIZE",
-    "LOCK_WAIT_TIMEOUT",
-    "MAX_RECURSIVE_ITERATIONS",
-    "NAMES",
-    "OPTIMIZER_SWITCH",
-    "SORT_BUFFER_SIZE",
-    "SQL_MODE",
-    "SQL_SAFE_UPDATES",
-    "TIDB_PESSIMISTIC_TXN_FAIR_LOCKING",
-    "TIDB_TXN_MODE",
-    "TIME_ZONE",
-    "TRANSACTION_ISOLATION",
-    "TX_ISOLATION",
-    "UNIQUE_CHECKS",
-    "INNODB_STRICT_MODE",
-    "EQ_RANGE_INDEX_DIVE_LIMIT",
-    "OPTIMIZER_PRUNE_LEVEL",
-    "OPTIMIZER_SEARCH_DEPTH",
-    "WINDOWING_USE_HIGH_PRECISION",
-    "TIDB_DISABLE_TXN_AUTO_RETRY",
-];
-
-/// What SHOW may show.
-const SHOWN: &[&str] = &[
-    "COUNT",
-    "CREATE",
-    "ERRORS",
-    "STATUS",
-    "VARIABLES",
-    "WARNINGS",
-];
-
-/// Statements that name tables and no columns with a table before them: no dot has a place there.
-const WITHOUT_DOTS: &[&str] = &[
-    "ALTER", "ANALYZE", "CHECK", "DROP", "LOCK", "OPTIMIZE", "REINDEX", "RENAME", "SHOW",
-    "TRUNCATE",
-];
-
-/// PRAGMAs that only read.
-const PRAGMAS: &[&str] = &[
-    "FOREIGN_KEY_CHECK",
-    "FOREIGN_KEY_LIST",
-    "INDEX_INFO",
-    "INDEX_LIST",
-    "INTEGRITY_CHECK",
-    "QUICK_CHECK",
-    "TABLE_INFO",
-    "TABLE_LIST",
-    "TABLE_XINFO",
-];
-
-/// Functions that reach outside of the database.
-const FUNCTIONS: &[&str] = &[
-    "LOAD_FILE",
-    "LOAD_EXTENSION",
-    "READFILE",
-    "WRITEFILE",
-    "EDIT",
-    "SYS_EXEC",
-    "SYS_EVAL",
-    "PG_READ_FILE",
-    "PG_READ_BINARY_FILE",
-    "PG_LS_DIR",
-    "LO_IMPORT",
-    "LO_EXPORT",
-    "DBLINK",
-    "PG_TERMINATE_BACKEND",
-    "PG_RELOAD_CONF",
-    "SET_CONFIG",
-    "FTS3_TOKENIZER",
-];
-
-/// Words behind which a table's name stands, so that a dot there names another database.
-const BEFORE_TABLE: &[&str] = &[
-    "FROM",
-    "JOIN",
-    "STRAIGHT_JOIN",
-    "INTO",
-    "UPDATE",
-    "TABLE",
-    "TABLES",
-    "REFERENCES",
-    "EXISTS",
-    "LIKE",
-    "RENAME",
-    "TO",
-    "VIEW",
-    "INDEX",
-];
-
-/// Databases of the engines themselves: never named before a dot, as an alias neither.
-const SYSTEM: &[&str] = &[
-    "MYSQL",
-    "INFORMATION_SCHEMA",
-    "PERFORMANCE_SCHEMA",
-    "SYS",
-    "PG_CATALOG",
-    "METRICS_SCHEMA",
-    "SQLITE_MASTER",
-    "SQLITE_SCHEMA",
-];
 
 /// Checks every statement of a file.
 ///

@@ -1,0 +1,160 @@
+//! A case taken apart, so that passes can cut at it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dialect::Dialect;
+use crate::model::{
+    Effect, IsolationLevel, SessionId, SetupKind, SetupStatement, TestCase, TransactionId,
+};
+use crate::statement;
+
+/// One statement of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) session: SessionId,
+    pub(super) sql: String,
+    pub(super) effect: Effect,
+    /// The transaction it belongs to, by the numbers of the case the draft was made of. Stable
+    /// while lines are dropped or moved.
+    pub(super) transaction: TransactionId,
+}
+
+/// Set-up, lines in submitted order, and levels. Everything else of a case follows from these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Draft {
+    pub(super) setup: Vec<SetupStatement>,
+    pub(super) lines: Vec<Line>,
+    isolation: BTreeMap<SessionId, IsolationLevel>,
+    claim: Option<IsolationLevel>,
+}
+
+impl Draft {
+    pub(super) fn of(case: &TestCase) -> Self {
+        Self {
+            setup: case.setup.clone(),
+            lines: case
+                .statements
+                .iter()
+                .map(|s| Line {
+                    session: s.session,
+                    sql: s.sql.clone(),
+                    effect: s.effect.clone(),
+                    transaction: s.id.transaction,
+                })
+                .collect(),
+            isolation: case.isolation.clone(),
+            claim: case.claim,
+        }
+    }
+
+    /// The case of this draft.
+    pub(super) fn case(&self, dialect: &Dialect) -> TestCase {
+        let lines = self
+            .lines
+            .iter()
+            .map(|line| (line.session, line.sql.clone(), line.effect.clone()))
+            .collect();
+        let sessions: BTreeSet<SessionId> = self.lines.iter().map(|line| line.session).collect();
+        let mut isolation = self.isolation.clone();
+        isolation.retain(|session, _| sessions.contains(session));
+        TestCase::new(
+            self.setup.clone(),
+            statement::shapes(&self.setup, dialect),
+            lines,
+            isolation,
+            self.claim,
+        )
+    }
+
+    /// A hash of everything that decides what the case does: equal drafts are one candidate.
+    pub(super) fn hash(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        for setup in &self.setup {
+            add(&setup.sql);
+        }
+        add("");
+        for line in &self.lines {
+            let level = self.isolation.get(&line.session);
+            add(level.map_or("", |level| level.slug()));
+            add(&line.session.to_string());
+            add(&line.sql);
+        }
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The transactions, in order of first submission.
+    pub(super) fn transactions(&self) -> Vec<TransactionId> {
+        let mut transactions = Vec::new();
+        for line in &self.lines {
+            if !transactions.contains(&line.transaction) {
+                transactions.push(line.transaction);
+            }
+        }
+        transactions
+    }
+
+    /// The same case with only the lines that `keep` holds for, by their number.
+    pub(super) fn with_lines(&self, keep: impl Fn(usize, &Line) -> bool) -> Self {
+        let mut draft = self.clone();
+        let mut number = 0;
+        draft.lines.retain(|line| {
+            number += 1;
+            keep(number - 1, line)
+        });
+        draft
+    }
+
+    /// The same case with another text for one line.
+    pub(super) fn with_text(&self, line: usize, sql: &str, dialect: &Dialect) -> Self {
+        let mut draft = self.clone();
+        draft.lines[line].effect = statement::analyze(sql, dialect);
+        sql.clone_into(&mut draft.lines[line].sql);
+        draft
+    }
+
+    /// The same case with another set-up.
+    pub(super) fn with_setup(&self, setup: Vec<SetupStatement>) -> Self {
+        Self {
+            setup,
+            ..self.clone()
+        }
+    }
+
+    /// The same case with sessions of other names.
+    pub(super) fn with_sessions(&self, names: &BTreeMap<SessionId, SessionId>) -> Self {
+        let name = |session: &SessionId| names.get(session).copied().unwrap_or(*session);
+        let mut draft = self.clone();
+        for line in &mut draft.lines {
+            line.session = name(&line.session);
+        }
+        draft.isolation = self
+            .isolation
+            .iter()
+            .filter(|(session, _)| names.contains_key(session))
+            .map(|(session, level)| (name(session), *level))
+            .collect();
+        draft
+    }
+
+    /// Positions of the set-up statements of a kind.
+    pub(super) fn setup_of(&self, kind: SetupKind) -> Vec<usize> {
+        self.setup
+            .iter()
+            .enumerate()
+            .filter(|(_, setup)| setup.kind == kind)
+            .map(|(position, _)| position)
+            .collect()
+    }
+
+    /// How often the schedule goes from one session to another.
+    pub(super) fn switches(&self) -> usize {
+        self.lines
+            .windows(2)
+            .filter(|pair| pair[0].session != pair[1].session)
+            .count()
+    }
+}

@@ -1,0 +1,268 @@
+//! Minimization with pure predicates: no engine, every candidate is judged by its text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::{
+    CaseStatement, IsolationLevel, SessionId, SetupKind, SetupStatement, StatementKind,
+};
+use crate::statement;
+
+fn mysql() -> Dialect {
+    let (name, text) = crate::dialect::BUILTIN[1];
+    crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
+}
+
+/// A case of this text: lines of `s1 BEGIN`, behind three tables with six rows each.
+fn case(lines: &[(u32, String)]) -> TestCase {
+    let dialect = mysql();
+    let mut setup = Vec::new();
+    for table in 0..3 {
+        let sql = format!(
+            "CREATE TABLE t{table} (pkey BIGINT PRIMARY KEY, vkey BIGINT, c0 INT, c1 VARCHAR(9))"
+        );
+        setup.push((SetupKind::Schema, sql));
+        setup.push((
+            SetupKind::Schema,
+            format!("CREATE INDEX i{table} ON t{table} (c0)"),
+        ));
+    }
+    for table in 0..3 {
+        let rows: Vec<String> = (0..6).map(|n| format!("({n}, {n}, {n}, 'a')")).collect();
+        let sql = format!(
+            "INSERT INTO t{table} (pkey, vkey, c0, c1) VALUES {}",
+            rows.join(", ")
+        );
+        setup.push((SetupKind::Rows, sql));
+    }
+    let setup: Vec<SetupStatement> = setup
+        .into_iter()
+        .map(|(kind, sql)| SetupStatement { sql, kind })
+        .collect();
+    let isolation: BTreeMap<SessionId, IsolationLevel> = lines
+        .iter()
+        .map(|(session, _)| (SessionId(*session), IsolationLevel::RepeatableRead))
+        .collect();
+    TestCase::new(
+        setup.clone(),
+        statement::shapes(&setup, &dialect),
+        lines
+            .iter()
+            .map(|(session, sql)| {
+                let effect = statement::analyze(sql, &dialect);
+                (SessionId(*session), sql.clone(), effect)
+            })
+            .collect(),
+        isolation,
+        None,
+    )
+}
+
+fn run(
+    case: &TestCase,
+    mut predicate: impl FnMut(&TestCase) -> bool,
+    budget: Budget,
+) -> Minimized<Infallible> {
+    minimize(case, &mysql(), &mut |case| Ok(predicate(case)), budget)
+}
+
+/// Sessions with their transactions, merged by the choices.
+fn random_case() -> impl Strategy<Value = TestCase> {
+    let statement = (0..3_u32, 0..6_u32, 0..4_u32).prop_map(|(table, row, kind)| match kind {
+        0 => format!("UPDATE t{table} SET vkey = 1000, c0 = 5 WHERE pkey = {row}"),
+        1 => format!("DELETE FROM t{table} WHERE pkey = {row}"),
+        2 => format!("SELECT pkey, c0 FROM t{table} WHERE c0 > {row} FOR UPDATE"),
+        _ => format!("SELECT * FROM t{table} WHERE pkey >= {row}"),
+    });
+    let transaction = (proptest::collection::vec(statement, 1..5), any::<bool>());
+    let session = proptest::collection::vec(transaction, 1..3);
+    (
+        proptest::collection::vec(session, 2..5),
+        proptest::collection::vec(any::<proptest::sample::Index>(), 60),
+    )
+        .prop_map(|(sessions, choices)| {
+            let mut queues: Vec<Vec<String>> = sessions
+                .into_iter()
+                .map(|transactions| {
+                    let texts = transactions.into_iter().flat_map(|(statements, commits)| {
+                        let end = if commits { "COMMIT" } else { "ROLLBACK" };
+                        let begin = std::iter::once("BEGIN".to_owned());
+                        begin.chain(statements).chain([end.to_owned()])
+                    });
+                    let mut texts: Vec<String> = texts.collect();
+                    texts.reverse();
+                    texts
+                })
+                .collect();
+            let mut lines = Vec::new();
+            for choice in choices.iter().cycle() {
+                let open: Vec<usize> = (0..queues.len())
+                    .filter(|queue| !queues[*queue].is_empty())
+                    .collect();
+                if open.is_empty() {
+                    break;
+                }
+                let queue = open[choice.index(open.len())];
+                lines.extend(queues[queue].pop().map(|sql| (queue as u32 + 1, sql)));
+            }
+            case(&lines)
+        })
+}
+
+fn targets(statement: &CaseStatement, table: &str) -> bool {
+    statement.effect.targets().any(|target| target == table)
+}
+
+/// A transaction updates a table and another one reads it later, before the first ends.
+fn dirty_read_shape(case: &TestCase) -> bool {
+    let lines = &case.statements;
+    lines.iter().enumerate().any(|(at, write)| {
+        let kind = write.effect.kind;
+        kind == StatementKind::Update
+            && lines[at..]
+                .iter()
+                .take_while(|s| s.id.transaction != write.id.transaction || !s.effect.kind.is_end())
+                .any(|read| {
+                    let reads = read.effect.kind == StatementKind::Select;
+                    let table = read.effect.uses.first().map(|u| u.table.as_str());
+                    reads
+                        && read.session != write.session
+                        && case.is_explicit(write.id.transaction)
+                        && table
+                            .is_some_and(|table| targets(write, table) && holds_rows(case, table))
+                })
+    })
+}
+
+fn holds_rows(case: &TestCase, table: &str) -> bool {
+    let name = format!("INSERT INTO {table} ");
+    case.setup.iter().any(|setup| setup.sql.starts_with(&name)) && case.table(table).is_some()
+}
+
+#[test]
+fn a_dirty_read_comes_down_to_its_two_transactions() {
+    let lines: Vec<(u32, String)> = [
+        (3, "BEGIN"),
+        (1, "BEGIN"),
+        (1, "SELECT * FROM t2"),
+        (2, "BEGIN"),
+        (3, "DELETE FROM t2 WHERE pkey = 3"),
+        (2, "SELECT * FROM t0"),
+        (1, "UPDATE t1 SET vkey = 1000, c0 = 1 WHERE pkey = 1"),
+        (3, "ROLLBACK"),
+        (1, "DELETE FROM t0 WHERE pkey = 1"),
+        (2, "SELECT * FROM t1 WHERE c0 = 1"),
+        (1, "UPDATE t2 SET vkey = 1001, c0 = 1 WHERE pkey = 1"),
+        (2, "UPDATE t2 SET vkey = 1002, c0 = 1 WHERE pkey = 2"),
+        (1, "ROLLBACK"),
+        (2, "COMMIT"),
+    ]
+    .map(|(session, sql)| (session, sql.to_owned()))
+    .to_vec();
+    let result = run(&case(&lines), dirty_read_shape, Budget::default());
+    assert_eq!(result.end, End::Fixpoint);
+    let text: Vec<String> = result
+        .case
+        .statements
+        .iter()
+        .map(|s| format!("{} {}", s.session, s.sql))
+        .collect();
+    assert_eq!(
+        text.iter()
+            .map(|line| line.as_str().split(" WHERE").next().unwrap())
+            .collect::<Vec<_>>(),
+        [
+            "s1 BEGIN",
+            "s1 UPDATE t0 SET vkey = 1000, c0 = 1",
+            "s2 SELECT * FROM t0",
+            "s1 ROLLBACK",
+        ]
+    );
+    assert_eq!(result.case.setup.len(), 2, "{:?}", result.case.setup);
+    assert!(
+        !result.case.setup[1].sql.contains("), ("),
+        "one row is left"
+    );
+}
+
+#[test]
+fn the_budget_and_a_failing_predicate_end_the_search_with_what_was_found() {
+    let lines: Vec<(u32, String)> = (1..5)
+        .flat_map(|session| {
+            ["BEGIN", "SELECT * FROM t0", "COMMIT"].map(|sql| (session, sql.to_owned()))
+        })
+        .collect();
+    let case = case(&lines);
+    let budget = Budget {
+        candidates: 3,
+        time: Duration::from_secs(60),
+    };
+    let mut asked = 0;
+    let result = run(
+        &case,
+        |_| {
+            asked += 1;
+            asked == 2
+        },
+        budget,
+    );
+    assert_eq!((result.end, result.tried, result.kept), (End::Budget, 3, 1));
+    assert_eq!(asked, 3);
+    assert!(result.case.statements.len() < case.statements.len());
+
+    let mut fails = |_: &TestCase| Err("gone");
+    let result = minimize(&case, &mysql(), &mut fails, budget);
+    assert_eq!((result.end, result.case), (End::Failed("gone"), case));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn the_result_satisfies_the_predicate_and_is_small(case in random_case()) {
+        prop_assume!(dirty_read_shape(&case));
+        let mut seen = BTreeSet::new();
+        let mut twice = 0;
+        let result = run(
+            &case,
+            |candidate| {
+                twice += u32::from(!seen.insert(format!("{candidate:?}")));
+                dirty_read_shape(candidate)
+            },
+            Budget::default(),
+        );
+        prop_assert!(dirty_read_shape(&result.case));
+        prop_assert_eq!(twice, 0, "a candidate was asked for twice");
+        prop_assert_eq!(&result.end, &End::Fixpoint);
+        prop_assert!(result.tried <= 800);
+        prop_assert!(result.case.statements.len() <= 4, "{:?}", result.case.statements);
+        prop_assert!(result.case.user_statements().count() == 2);
+    }
+
+    #[test]
+    fn a_begin_and_its_end_go_together_or_stay_together(
+        case in random_case(), seed in any::<u64>(),
+    ) {
+        // A predicate without sense: each candidate is kept or not by its hash.
+        let mut count = seed;
+        let result = run(
+            &case,
+            |candidate| {
+                count = count.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                for statement in &candidate.statements {
+                    let kind = statement.effect.kind;
+                    assert_eq!(kind.is_begin(), candidate.is_explicit(statement.id.transaction)
+                        && statement.id.position == 1);
+                    assert!(!kind.is_end() || candidate.is_explicit(statement.id.transaction));
+                }
+                count >> 33 & 1 == 1
+            },
+            Budget::default(),
+        );
+        prop_assert!(result.tried <= 800);
+    }
+}

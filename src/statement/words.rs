@@ -1,0 +1,155 @@
+//! Cuts by words, for the minimizer: names found and replaced, rows of a VALUES list taken apart.
+//! Everything that is not cut stays as it was written.
+
+use super::token::{Token, TokenKind, stands, tokens};
+use crate::dialect::Dialect;
+
+/// Whether a name stands in a statement, quoted or not, in any case. A keyword counts as a name;
+/// so does everything in a text that has no end.
+pub fn mentions(sql: &str, name: &str, dialect: &Dialect) -> bool {
+    tokens(sql, dialect).is_none_or(|tokens| tokens.iter().any(|token| names(token, name)))
+}
+
+/// The statement with one name for another, wherever it stands.
+pub fn renamed(sql: &str, old: &str, new: &str, dialect: &Dialect) -> String {
+    let Some(tokens) = tokens(sql, dialect) else {
+        return sql.to_owned();
+    };
+    let mut text = String::new();
+    let mut at = 0;
+    for token in tokens.iter().filter(|token| names(token, old)) {
+        text.push_str(&sql[at..token.span.start]);
+        if token.kind == TokenKind::Quoted {
+            text.push_str(&dialect.quote(new));
+        } else {
+            text.push_str(new);
+        }
+        at = token.span.end;
+    }
+    text.push_str(&sql[at..]);
+    text
+}
+
+fn names(token: &Token<'_>, name: &str) -> bool {
+    match token.kind {
+        TokenKind::Word => token.text.eq_ignore_ascii_case(name),
+        TokenKind::Quoted => token
+            .name()
+            .is_some_and(|text| text.eq_ignore_ascii_case(name)),
+        TokenKind::Text | TokenKind::Number | TokenKind::Mark => false,
+    }
+}
+
+/// An `INSERT .. VALUES` taken apart at its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueRows {
+    /// The text up to the first row.
+    before: String,
+    /// Each row with its parentheses.
+    rows: Vec<String>,
+    /// The text behind the last row.
+    behind: String,
+}
+
+impl ValueRows {
+    /// Takes a statement apart; nothing when it has no VALUES list.
+    pub fn of(sql: &str, dialect: &Dialect) -> Option<Self> {
+        let tokens = tokens(sql, dialect)?;
+        let values = (0..tokens.len()).find(|index| {
+            stands(&tokens, *index, &["VALUES"]) || stands(&tokens, *index, &["VALUE"])
+        })?;
+        let mut rows = Vec::new();
+        let mut at = values + 1;
+        let start = tokens.get(at)?.span.start;
+        let mut end = start;
+        while tokens.get(at).is_some_and(|token| token.is_mark('(')) {
+            let close = closing(&tokens, at)?;
+            end = tokens[close].span.end;
+            rows.push(sql[tokens[at].span.start..end].to_owned());
+            at = close + 1;
+            if !tokens.get(at).is_some_and(|token| token.is_mark(',')) {
+                break;
+            }
+            at += 1;
+        }
+        (!rows.is_empty()).then(|| Self {
+            before: sql[..start].to_owned(),
+            rows,
+            behind: sql[end..].to_owned(),
+        })
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// It never has none: a statement without rows is not taken apart.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The statement with only the rows that `keep` holds for, by their number; nothing when none
+    /// is left.
+    pub fn with(&self, keep: impl Fn(usize) -> bool) -> Option<String> {
+        let rows: Vec<&str> = self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| keep(*number))
+            .map(|(_, row)| row.as_str())
+            .collect();
+        (!rows.is_empty()).then(|| format!("{}{}{}", self.before, rows.join(", "), self.behind))
+    }
+}
+
+/// The parenthesis that closes the one at a token.
+fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (index, token) in tokens.iter().enumerate().skip(open) {
+        if token.is_mark('(') {
+            depth += 1;
+        } else if token.is_mark(')') {
+            depth -= 1;
+            if depth == 0 {
+                return Some(index);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mysql() -> Dialect {
+        let (name, text) = crate::dialect::BUILTIN[1];
+        crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_name_is_replaced_as_a_name_and_nowhere_else() {
+        let dialect = mysql();
+        let sql = "UPDATE t1 SET `T1`.c = 't1', t10 = 1 /* t1 */ WHERE t1.c > 0";
+        assert!(mentions(sql, "t1", &dialect));
+        assert!(!mentions("SELECT 't1' FROM t10", "t1", &dialect));
+        assert_eq!(
+            renamed(sql, "t1", "t0", &dialect),
+            "UPDATE t0 SET `t0`.c = 't1', t10 = 1 /* t1 */ WHERE t0.c > 0"
+        );
+    }
+
+    #[test]
+    fn rows_are_cut_at_their_parentheses() {
+        let sql = "INSERT INTO t (a, b) VALUES (1, ')'), (f(2), '('),(3, NULL) AS n";
+        let rows = ValueRows::of(sql, &mysql()).unwrap();
+        assert_eq!(rows.len(), 3);
+        assert_eq!(
+            rows.with(|number| number != 0).unwrap(),
+            "INSERT INTO t (a, b) VALUES (f(2), '('), (3, NULL) AS n"
+        );
+        assert_eq!(rows.with(|_| false), None);
+        assert_eq!(ValueRows::of("INSERT INTO t SELECT 1", &mysql()), None);
+    }
+}
