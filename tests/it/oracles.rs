@@ -1,10 +1,14 @@
 //! The oracles on real engines: honest runs agree, claims that do not hold are found.
 
+use std::collections::BTreeMap;
+
 use rashomon::dialect::Dialect;
 use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::execute::{Driver, Executor};
-use rashomon::model::{IsolationLevel, SessionId, SetupStatement, TestCase, Verdict};
-use rashomon::observe::Learner;
+use rashomon::execute::{Driver, Executor, Instrumentation};
+use rashomon::model::{
+    IsolationLevel, ProbeTag, Row, SessionId, SetupStatement, StatementId, TestCase, Value, Verdict,
+};
+use rashomon::observe::{Account, Learner, instrument, learn};
 use rashomon::oracle::{Oracle, Serial, TxCheck};
 use rashomon::statement;
 
@@ -221,5 +225,114 @@ fn anomalies_below_serializable_have_no_serial_order() {
                 "{needs:?} {run} {script:?}"
             );
         }
+    }
+}
+
+/// What a statement sees and changes, in rows: comparable between learners.
+type Seen = BTreeMap<StatementId, BTreeMap<String, BTreeMap<Value, Option<Row>>>>;
+
+fn rows_seen(account: &Account) -> Seen {
+    let row = |version: &Option<_>| version.and_then(|id| account.chains.row(id).cloned());
+    account
+        .views
+        .iter()
+        .map(|(id, view)| {
+            let tables = view.iter().map(|(table, seen)| {
+                let rows = seen
+                    .iter()
+                    .map(|(key, version)| (key.clone(), row(version)));
+                (
+                    table.clone(),
+                    rows.filter(|(_, row)| row.is_some()).collect(),
+                )
+            });
+            (*id, tables.collect())
+        })
+        .collect()
+}
+
+/// Both instrumentations at once, so that both learners look at one run.
+fn both(case: &TestCase, dialect: &Dialect) -> Instrumentation {
+    let observer = instrument(case, dialect, Learner::Observer);
+    let probes = instrument(case, dialect, Learner::Probes);
+    Instrumentation {
+        observe: observer.observe,
+        ..probes
+    }
+}
+
+/// Runs a case under both learners and compares what they learned of each statement that both are
+/// sure of. Returns how many that were.
+fn compare_learners(driver: &mut Driver<'_>, case: &TestCase) -> usize {
+    let dialect = driver.dialect().clone();
+    let execution = driver
+        .execute(case, &both(case, &dialect))
+        .expect("an answer");
+    if execution.unreliable.is_some() {
+        return 0;
+    }
+    let mut serial = driver.serial(case).expect("a serial run");
+    let initial: BTreeMap<String, Vec<Row>> = case
+        .tables
+        .iter()
+        .map(|table| {
+            (
+                table.name.clone(),
+                serial.contents(&table.name).expect("rows"),
+            )
+        })
+        .collect();
+    drop(serial);
+    // Each learner reads its own part of the record.
+    let mut by_observer = execution.clone();
+    by_observer
+        .probes
+        .retain(|probe| probe.tag == ProbeTag::FixSnapshot);
+    let mut by_probes = execution.clone();
+    by_probes.observations.clear();
+    let observer = learn(case, &by_observer, &initial, &dialect, Learner::Observer);
+    let probes = learn(case, &by_probes, &initial, &dialect, Learner::Probes);
+    let (seen_by_observer, seen_by_probes) = (rows_seen(&observer), rows_seen(&probes));
+    let mut compared = 0;
+    for (id, seen) in &seen_by_probes {
+        let sure = !observer.unsure.contains_key(id) && !probes.unsure.contains_key(id);
+        let waited = execution
+            .records
+            .get(id)
+            .is_none_or(|record| record.resumed());
+        if sure && !waited {
+            compared += 1;
+            assert_eq!(
+                seen_by_observer.get(id),
+                Some(seen),
+                "{id} at {:?} of {case:#?}\n{execution:#?}",
+                case.isolation
+            );
+        }
+    }
+    compared
+}
+
+#[test]
+fn observer_and_probes_learn_the_same_from_one_run() {
+    let test = "observer_and_probes_learn_the_same_from_one_run";
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(server) = server(test, needs) else {
+            continue;
+        };
+        let database = format!("rashomon_it_learners_{}", std::process::id());
+        let mut driver = Driver::open(&*server, &database).expect("a database of our own");
+        let mut compared = 0;
+        for level in IsolationLevel::ALL {
+            for script in [LOST_UPDATE, NON_REPEATABLE_READ, WRITE_SKEW, BLOCKED_WRITE] {
+                let case = case(server.dialect(), level, None, script);
+                compared += compare_learners(&mut driver, &case);
+            }
+        }
+        driver.close().expect("the database goes");
+        assert!(
+            compared > 40,
+            "{needs:?}: only {compared} statements were compared"
+        );
     }
 }
