@@ -129,8 +129,10 @@ pub enum Role {
     /// A subquery or derived table of a locking SELECT that carries no lock clause of its own.
     LockingSelectSource,
     UpdateTarget,
-    /// A table that an UPDATE reads and does not write: subqueries in SET and WHERE, joined tables.
+    /// A table that an UPDATE reads and does not write: subqueries in SET and WHERE, FROM.
     UpdateSource,
+    /// The same where the UPDATE is over a join: joined tables, and its subqueries too.
+    UpdateJoinSource,
     DeleteTarget,
     DeleteSource,
     /// The table an INSERT or REPLACE writes: read for its unique keys and duplicate rows.
@@ -143,12 +145,13 @@ pub enum Role {
 
 impl Role {
     /// Every role, in the order of the dialect files.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::PlainSelect,
         Self::LockingSelect,
         Self::LockingSelectSource,
         Self::UpdateTarget,
         Self::UpdateSource,
+        Self::UpdateJoinSource,
         Self::DeleteTarget,
         Self::DeleteSource,
         Self::InsertTarget,
@@ -164,6 +167,7 @@ impl Role {
             Self::LockingSelectSource => "locking-select-source",
             Self::UpdateTarget => "update-target",
             Self::UpdateSource => "update-source",
+            Self::UpdateJoinSource => "update-join-source",
             Self::DeleteTarget => "delete-target",
             Self::DeleteSource => "delete-source",
             Self::InsertTarget => "insert-target",

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, FromTable, Insert, ObjectName, Query, SetExpr,
-    SqliteOnConflict, Statement, TableObject, TableWithJoins, Update, UpdateTableFromKind,
+    SqliteOnConflict, Statement, TableFactor, TableObject, TableWithJoins, Update,
+    UpdateTableFromKind,
 };
 
 use super::control;
@@ -162,7 +163,15 @@ fn insert(insert: &Insert) -> Option<Effect> {
 fn update(update: &Update) -> Option<Effect> {
     let (tables, _) = relations(std::slice::from_ref(&update.table));
     let calls = by_call(&tables);
-    let mut uses = uses_in(update, sources(Role::UpdateSource))?;
+    // Engines treat an UPDATE over a join as a statement of its own, with locks of its own.
+    let is_join = !update.table.joins.is_empty()
+        || matches!(update.table.relation, TableFactor::NestedJoin { .. });
+    let source = if is_join {
+        Role::UpdateJoinSource
+    } else {
+        Role::UpdateSource
+    };
+    let mut uses = uses_in(update, sources(source))?;
     let mut targets = BTreeSet::new();
     for assignment in &update.assignments {
         match assigned_owner(assignment)? {
@@ -185,7 +194,7 @@ fn update(update: &Update) -> Option<Effect> {
     for table in tables.iter().chain(&relations(from).0) {
         // A table that is written and joined to itself stands in both roles.
         if !seen.remove(&table.table) {
-            uses.insert(target(&table.table, Role::UpdateSource));
+            uses.insert(target(&table.table, source));
         }
     }
     uses.extend(targets.iter().map(|name| target(name, Role::UpdateTarget)));

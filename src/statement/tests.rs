@@ -118,7 +118,7 @@ fn mysql_statements_mean_what_they_say() {
         ),
         (
             "UPDATE t AS a JOIN u AS b ON a.pkey = b.pkey SET a.c = b.c",
-            "update: t=update-target u=update-source",
+            "update: t=update-target u=update-join-source",
         ),
         (
             "UPDATE t JOIN u ON t.pkey = u.pkey SET t.c = 1, u.c = 2",
@@ -126,7 +126,7 @@ fn mysql_statements_mean_what_they_say() {
         ),
         (
             "UPDATE t AS a JOIN t AS b ON a.pkey = b.c SET a.c = b.c",
-            "update: t=update-target t=update-source",
+            "update: t=update-target t=update-join-source",
         ),
         (
             "UPDATE t SET c = 1 ORDER BY pkey LIMIT 1",

@@ -180,6 +180,7 @@ fn kinds(role: Role, item: bool) -> (DependencyKind, DependencyKind) {
             DependencyKind::PredicateWrite,
         ),
         Role::UpdateSource
+        | Role::UpdateJoinSource
         | Role::DeleteSource
         | Role::InsertSelectSource
         | Role::InsertValuesSource => (DependencyKind::ValueWrite, DependencyKind::ValueWrite),

@@ -13,9 +13,11 @@ use crate::engine::{EngineError, Watcher};
 
 const WAITS: &str = "SELECT REQUESTING_ENGINE_TRANSACTION_ID, BLOCKING_ENGINE_TRANSACTION_ID \
                      FROM performance_schema.data_lock_waits";
+/// A lock is PENDING for a moment even when it is granted at once; the thread's state tells.
 const METADATA_WAITS: &str = "SELECT t.PROCESSLIST_ID FROM performance_schema.metadata_locks l \
                               JOIN performance_schema.threads t ON t.THREAD_ID = l.OWNER_THREAD_ID \
-                              WHERE l.LOCK_STATUS = 'PENDING'";
+                              WHERE l.LOCK_STATUS = 'PENDING' \
+                              AND t.PROCESSLIST_STATE LIKE 'Waiting for %'";
 
 /// Transaction numbers from here on are made up from an address, for transactions that have not
 /// written yet. Another transaction may get the same one later.
@@ -56,11 +58,23 @@ impl LockTablesWatcher {
         }
         let numbers: BTreeSet<u64> = waits.iter().flat_map(|(a, b)| [*a, *b]).collect();
         let owners = self.owners_of(&numbers)?;
+        // Between the two questions a made-up number may have passed to another transaction: it
+        // counts only if it still waits after its owner was told.
+        let is_made_up = waits.iter().any(|(number, _)| *number >= MADE_UP_FROM);
+        let still: BTreeSet<u64> = if is_made_up {
+            let rows = self.session.rows(WAITS)?;
+            pairs(&rows).map(|(requesting, _)| requesting).collect()
+        } else {
+            BTreeSet::new()
+        };
         let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for (requesting, blocking) in waits {
             let Some(waiter) = owners.get(&requesting) else {
                 continue;
             };
+            if requesting >= MADE_UP_FROM && !still.contains(&requesting) {
+                continue;
+            }
             let waited_for = waiting.entry(*waiter).or_default();
             if let Some(holder) = owners.get(&blocking)
                 && !waited_for.contains(holder)

@@ -1,0 +1,148 @@
+//! The dialect files are right about the servers we have, and a wrong one is found out.
+
+use std::collections::BTreeSet;
+
+use rashomon::calibrate::{self, CalibrationReport};
+use rashomon::dialect::BUILTIN;
+use rashomon::engine::{self, OpenOptions};
+
+use crate::servers::{Needs, url};
+
+fn calibrated(url: &str, options: &OpenOptions) -> CalibrationReport {
+    let server = engine::open(url, options).unwrap_or_else(|error| panic!("{error}"));
+    let report = calibrate::run(&*server, &mut std::io::sink()).expect("an answer");
+    let left = server.leftovers().expect("leftovers");
+    let run = left.iter().find(|left| {
+        left.database.starts_with("rashomon_calibrate_")
+            && left
+                .marker
+                .as_ref()
+                .is_some_and(|m| m.run_id == options.run_id)
+    });
+    assert_eq!(run, None, "its database is still there");
+    report
+}
+
+fn options(run_id: &str) -> OpenOptions {
+    OpenOptions {
+        run_id: run_id.to_owned(),
+        ..OpenOptions::default()
+    }
+}
+
+fn targets(test: &str) -> Vec<String> {
+    let servers = [Needs::MariaDb, Needs::MySql];
+    ["sqlite:", "sqlite:?journal=delete"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(servers.into_iter().filter_map(|needs| url(test, needs)))
+        .collect()
+}
+
+#[test]
+fn the_dialect_files_are_right_about_every_server() {
+    for url in targets("calibrate_right") {
+        let report = calibrated(&url, &options("calibrate_right"));
+        let wrong: Vec<String> = report.wrong().map(ToString::to_string).collect();
+        assert!(wrong.is_empty(), "{url}:\n{}", wrong.join("\n"));
+        let (right, _, _) = report.counts();
+        assert!(right >= 50, "{url}: only {right} entries were proved");
+    }
+}
+
+/// Entries of the MariaDB file and what they are changed to; each is a lie at every version.
+const LIES: [(&str, &str, &str, &str); 8] = [
+    (
+        "read-uncommitted",
+        "plain-select",
+        "anything",
+        "statement-snapshot",
+    ),
+    (
+        "read-committed",
+        "plain-select",
+        "statement-snapshot",
+        "transaction-snapshot",
+    ),
+    (
+        "read-committed",
+        "update-source",
+        "statement-snapshot",
+        "current",
+    ),
+    (
+        "read-committed",
+        "delete-source",
+        "current",
+        "statement-snapshot",
+    ),
+    (
+        "repeatable-read",
+        "plain-select",
+        "transaction-snapshot",
+        "statement-snapshot",
+    ),
+    (
+        "repeatable-read",
+        "update-source",
+        "current",
+        "transaction-snapshot",
+    ),
+    (
+        "repeatable-read",
+        "locking-select-source",
+        "transaction-snapshot",
+        "current",
+    ),
+    (
+        "serializable",
+        "plain-select",
+        "current",
+        "transaction-snapshot",
+    ),
+];
+
+#[test]
+fn a_wrong_entry_is_found_out_and_no_other() {
+    let Some(url) = url("calibrate_lies", Needs::MariaDb) else {
+        return;
+    };
+    let (_, text) = BUILTIN
+        .iter()
+        .find(|(name, _)| *name == "mariadb")
+        .expect("a file");
+    let mut lying = (*text).to_owned();
+    for (level, role, truth, lie) in LIES {
+        let header = format!("[read-modes.{level}]\n");
+        let start = lying.find(&header).expect("the level") + header.len();
+        let line = format!("{role} = \"{truth}\"");
+        let at = start + lying[start..].find(&line).expect("the entry");
+        lying.replace_range(at..at + line.len(), &format!("{role} = \"{lie}\""));
+    }
+    let lying = lying.replace(
+        "mixes-after-wait = [\"read-uncommitted\", \"read-committed\"]",
+        "mixes-after-wait = [\"read-uncommitted\", \"repeatable-read\"]",
+    );
+    let options = OpenOptions {
+        dialect: Some(("lying.toml".to_owned(), lying)),
+        ..options("calibrate_lies")
+    };
+    let report = calibrated(&url, &options);
+    let found: BTreeSet<String> = report
+        .wrong()
+        .map(|entry| entry.subject.clone())
+        .filter(|subject| !subject.starts_with("autocommit"))
+        .collect();
+    let mut expected: BTreeSet<String> = LIES
+        .iter()
+        .map(|(level, role, _, _)| format!("read-modes.{level}.{role}"))
+        .collect();
+    expected.insert("mixes-after-wait at read-committed".to_owned());
+    expected.insert("mixes-after-wait at repeatable-read".to_owned());
+    // Where plain reads are claimed to have a transaction snapshot, its moment is probed too.
+    let found: BTreeSet<String> = found
+        .into_iter()
+        .filter(|subject| !subject.starts_with("snapshot-point at"))
+        .collect();
+    assert_eq!(found, expected);
+}
