@@ -39,6 +39,7 @@ pub const CAPABILITIES: &[&str] = &[
     "insert-ignore",
     "insert-or-ignore",
     "invisible-column",
+    "invisible-column",
     "locking-read",
     "multi-table-delete",
     "multi-table-update",
