@@ -9,20 +9,20 @@ use crate::model::Role;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// Row 1 of the source.
-    SourceRow,
+    Source,
     /// Row 1 of the target.
-    TargetRow,
+    Target,
     /// A new row of the target, with the key `{key}`.
-    NewTargetRow,
+    Inserted,
 }
 
 impl Subject {
     /// Gives the subject this value.
     pub(super) fn write(self, value: i64, key: i64) -> String {
         match self {
-            Self::SourceRow => format!("UPDATE u SET c = {value} WHERE pkey = 1"),
-            Self::TargetRow => format!("UPDATE t SET c = {value} WHERE pkey = 1"),
-            Self::NewTargetRow => format!("INSERT INTO t VALUES ({key}, {value})"),
+            Self::Source => format!("UPDATE u SET c = {value} WHERE pkey = 1"),
+            Self::Target => format!("UPDATE t SET c = {value} WHERE pkey = 1"),
+            Self::Inserted => format!("INSERT INTO t VALUES ({key}, {value})"),
         }
     }
 }
@@ -80,7 +80,7 @@ impl Variant {
 }
 
 use Sign::{Affected, Duplicate, Nothing, Rows, Then};
-use Subject::{NewTargetRow, SourceRow, TargetRow};
+use Subject::{Inserted, Source, Target};
 
 /// Row 1 of the target took its value from the source.
 const TAKEN: Sign = Then("SELECT pkey FROM t WHERE pkey = 1 AND c = {seen}");
@@ -106,28 +106,28 @@ const READS: &[Variant] = &[
         Role::PlainSelect,
         "by key",
         "SELECT pkey FROM u WHERE pkey = 1 AND c = {seen}",
-        SourceRow,
+        Source,
         Rows,
     ),
     variant(
         Role::PlainSelect,
         "scan",
         "SELECT pkey FROM u WHERE c = {seen}",
-        SourceRow,
+        Source,
         Rows,
     ),
     variant(
         Role::PlainSelect,
         "subquery",
         "SELECT pkey FROM t WHERE pkey = 1 AND (SELECT c FROM u WHERE pkey = 1) = {seen}",
-        SourceRow,
+        Source,
         Rows,
     ),
     variant(
         Role::PlainSelect,
         "derived table",
         "SELECT d.pkey FROM (SELECT DISTINCT pkey, c FROM u) d WHERE d.pkey = 1 AND d.c = {seen}",
-        SourceRow,
+        Source,
         Rows,
     ),
 ];
@@ -137,7 +137,7 @@ const COMBINED_READS: &[Variant] = &[
         Role::PlainSelect,
         "WITH",
         "WITH x AS (SELECT pkey, c FROM u) SELECT pkey FROM x WHERE pkey = 1 AND c = {seen}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["cte"]),
@@ -145,14 +145,14 @@ const COMBINED_READS: &[Variant] = &[
         Role::PlainSelect,
         "UNION",
         "SELECT pkey FROM w WHERE c = 77 UNION ALL SELECT pkey FROM u WHERE pkey = 1 AND c = {seen}",
-        SourceRow,
+        Source,
         Rows,
     ),
     variant(
         Role::PlainSelect,
         "aggregate",
         "SELECT MAX(c) FROM u HAVING MAX(c) = GREATEST({seen}, 3)",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -161,7 +161,7 @@ const COMBINED_READS: &[Variant] = &[
         "WITH",
         "WITH x AS (SELECT pkey, c FROM u) SELECT t.pkey FROM t JOIN x ON x.pkey = t.pkey \
          WHERE t.pkey = 1 AND x.c = {seen} {update}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["cte", "locking-read"]),
@@ -169,7 +169,7 @@ const COMBINED_READS: &[Variant] = &[
         Role::InsertSelectSource,
         "WITH",
         "INSERT INTO t WITH x AS (SELECT pkey, c FROM u) SELECT {key}, x.c FROM x WHERE x.pkey = 1",
-        SourceRow,
+        Source,
         INSERTED,
     )
     .needing(&["cte"]),
@@ -178,14 +178,14 @@ const COMBINED_READS: &[Variant] = &[
         "UNION",
         "INSERT INTO t SELECT pkey, c FROM w WHERE c = 77 \
          UNION ALL SELECT {key}, c FROM u WHERE u.pkey = 1",
-        SourceRow,
+        Source,
         INSERTED,
     ),
     variant(
         Role::InsertSelectSource,
         "derived table",
         "INSERT INTO t SELECT {key}, d.c FROM (SELECT DISTINCT pkey, c FROM u) d WHERE d.pkey = 1",
-        SourceRow,
+        Source,
         INSERTED,
     ),
 ];
@@ -195,7 +195,7 @@ const LOCKING_READS: &[Variant] = &[
         Role::LockingSelect,
         "for update",
         "SELECT pkey FROM u WHERE pkey = 1 AND c = {seen} {update}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -203,7 +203,7 @@ const LOCKING_READS: &[Variant] = &[
         Role::LockingSelect,
         "for share",
         "SELECT pkey FROM u WHERE pkey = 1 AND c = {seen} {share}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -211,7 +211,7 @@ const LOCKING_READS: &[Variant] = &[
         Role::LockingSelect,
         "joined",
         "SELECT t.pkey FROM t JOIN u ON u.pkey = t.pkey WHERE t.pkey = 1 AND u.c = {seen} {update}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -220,7 +220,7 @@ const LOCKING_READS: &[Variant] = &[
         "subquery in the select list",
         "SELECT x.pkey, (SELECT u.c FROM u WHERE u.pkey = 1) FROM t x WHERE x.pkey = 1 \
          AND (SELECT u.c FROM u WHERE u.pkey = 1) = {seen} {update}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -229,7 +229,7 @@ const LOCKING_READS: &[Variant] = &[
         "subquery in EXISTS",
         "SELECT pkey FROM t WHERE pkey = 1 \
          AND EXISTS (SELECT 1 FROM u WHERE u.pkey = t.pkey AND u.c = {seen}) {update}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -238,7 +238,7 @@ const LOCKING_READS: &[Variant] = &[
         "derived table",
         "SELECT t.pkey FROM t JOIN (SELECT pkey, c FROM u) d ON d.pkey = t.pkey \
          WHERE t.pkey = 1 AND d.c = {seen} {update}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -247,7 +247,7 @@ const LOCKING_READS: &[Variant] = &[
         "derived table that must be stored",
         "SELECT t.pkey FROM t JOIN (SELECT DISTINCT pkey, c FROM u) d ON d.pkey = t.pkey \
          WHERE t.pkey = 1 AND d.c = {seen} {share}",
-        SourceRow,
+        Source,
         Rows,
     )
     .needing(&["locking-read"]),
@@ -258,21 +258,21 @@ const UPDATES: &[Variant] = &[
         Role::UpdateTarget,
         "by key",
         "UPDATE t SET c = c + 1000 WHERE pkey = 1",
-        TargetRow,
+        Target,
         COUNTED,
     ),
     variant(
         Role::UpdateTarget,
         "scan",
         "UPDATE t SET c = c + 1000 WHERE c < 1000",
-        TargetRow,
+        Target,
         COUNTED,
     ),
     variant(
         Role::UpdateTarget,
         "joined",
         "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = t.c + 1000 WHERE t.pkey = 1",
-        TargetRow,
+        Target,
         COUNTED,
     )
     .needing(&["multi-table-update"]),
@@ -280,7 +280,7 @@ const UPDATES: &[Variant] = &[
         Role::UpdateSource,
         "subquery in SET",
         "UPDATE t SET c = (SELECT u.c FROM u WHERE u.pkey = 1) WHERE pkey = 1",
-        SourceRow,
+        Source,
         TAKEN,
     ),
     variant(
@@ -288,28 +288,28 @@ const UPDATES: &[Variant] = &[
         "subquery in EXISTS",
         "UPDATE t SET c = 7 WHERE pkey = 1 \
          AND EXISTS (SELECT 1 FROM u WHERE u.pkey = t.pkey AND u.c = {seen})",
-        SourceRow,
+        Source,
         Affected(1),
     ),
     variant(
         Role::UpdateSource,
         "subquery in IN",
         "UPDATE t SET c = 7 WHERE pkey = 1 AND pkey IN (SELECT u.pkey FROM u WHERE u.c = {seen})",
-        SourceRow,
+        Source,
         Affected(1),
     ),
     variant(
         Role::UpdateSource,
         "scalar subquery in WHERE",
         "UPDATE t SET c = 7 WHERE pkey = 1 AND (SELECT MAX(u.c) FROM u WHERE u.pkey = 1) = {seen}",
-        SourceRow,
+        Source,
         Affected(1),
     ),
     variant(
         Role::UpdateSource,
         "FROM",
         "UPDATE t SET c = u.c FROM u WHERE t.pkey = 1 AND u.pkey = 1",
-        SourceRow,
+        Source,
         TAKEN,
     )
     .needing(&["update-from"]),
@@ -317,7 +317,7 @@ const UPDATES: &[Variant] = &[
         Role::UpdateJoinSource,
         "joined",
         "UPDATE t JOIN u ON u.pkey = t.pkey SET t.c = u.c WHERE t.pkey = 1",
-        SourceRow,
+        Source,
         TAKEN,
     )
     .needing(&["multi-table-update"]),
@@ -326,7 +326,7 @@ const UPDATES: &[Variant] = &[
         "joined derived table",
         "UPDATE t JOIN (SELECT DISTINCT pkey, c FROM u) d ON d.pkey = t.pkey SET t.c = d.c \
          WHERE t.pkey = 1",
-        SourceRow,
+        Source,
         TAKEN,
     )
     .needing(&["multi-table-update"]),
@@ -335,7 +335,7 @@ const UPDATES: &[Variant] = &[
         "subquery of an update over a join",
         "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = (SELECT u.c FROM u WHERE u.pkey = 1) \
          WHERE t.pkey = 1",
-        SourceRow,
+        Source,
         TAKEN,
     )
     .needing(&["multi-table-update"]),
@@ -346,21 +346,21 @@ const DELETES: &[Variant] = &[
         Role::DeleteTarget,
         "by key",
         "DELETE FROM t WHERE pkey = 1 AND c = {seen}",
-        TargetRow,
+        Target,
         Affected(1),
     ),
     variant(
         Role::DeleteTarget,
         "scan",
         "DELETE FROM t WHERE c = {seen}",
-        TargetRow,
+        Target,
         Affected(1),
     ),
     variant(
         Role::DeleteSource,
         "scalar subquery",
         "DELETE FROM t WHERE pkey = 1 AND (SELECT u.c FROM u WHERE u.pkey = 1) = {seen}",
-        SourceRow,
+        Source,
         Affected(1),
     ),
     variant(
@@ -368,21 +368,21 @@ const DELETES: &[Variant] = &[
         "subquery in EXISTS",
         "DELETE FROM t WHERE pkey = 1 \
          AND EXISTS (SELECT 1 FROM u WHERE u.pkey = t.pkey AND u.c = {seen})",
-        SourceRow,
+        Source,
         Affected(1),
     ),
     variant(
         Role::DeleteSource,
         "subquery in IN",
         "DELETE FROM t WHERE pkey = 1 AND pkey IN (SELECT u.pkey FROM u WHERE u.c = {seen})",
-        SourceRow,
+        Source,
         Affected(1),
     ),
     variant(
         Role::DeleteSource,
         "joined",
         "DELETE t FROM t JOIN u ON u.pkey = t.pkey WHERE t.pkey = 1 AND u.c = {seen}",
-        SourceRow,
+        Source,
         Affected(1),
     )
     .needing(&["multi-table-delete"]),
@@ -393,14 +393,14 @@ const INSERTS: &[Variant] = &[
         Role::InsertTarget,
         "values",
         "INSERT INTO t VALUES ({key}, 7)",
-        NewTargetRow,
+        Inserted,
         Duplicate,
     ),
     variant(
         Role::InsertTarget,
         "ignore",
         "INSERT IGNORE INTO t VALUES ({key}, 7)",
-        NewTargetRow,
+        Inserted,
         Nothing,
     )
     .needing(&["insert-ignore"]),
@@ -408,7 +408,7 @@ const INSERTS: &[Variant] = &[
         Role::InsertTarget,
         "on duplicate key",
         "INSERT INTO t VALUES ({key}, 7) ON DUPLICATE KEY UPDATE c = 8",
-        NewTargetRow,
+        Inserted,
         Then("SELECT pkey FROM t WHERE pkey = {key} AND c = 8"),
     )
     .needing(&["on-duplicate-key"]),
@@ -416,7 +416,7 @@ const INSERTS: &[Variant] = &[
         Role::InsertTarget,
         "replace",
         "REPLACE INTO t VALUES ({key}, 7)",
-        NewTargetRow,
+        Inserted,
         Affected(2),
     )
     .needing(&["replace", "insert-ignore"]),
@@ -424,7 +424,7 @@ const INSERTS: &[Variant] = &[
         Role::InsertSelectSource,
         "insert",
         "INSERT INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1",
-        SourceRow,
+        Source,
         INSERTED,
     ),
     variant(
@@ -432,14 +432,14 @@ const INSERTS: &[Variant] = &[
         "subquery of the query",
         "INSERT INTO t SELECT {key}, x.c FROM w x WHERE x.pkey = 1 \
          AND (SELECT u.c FROM u WHERE u.pkey = 1) = {seen}",
-        SourceRow,
+        Source,
         Affected(1),
     ),
     variant(
         Role::InsertSelectSource,
         "ignore",
         "INSERT IGNORE INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1",
-        SourceRow,
+        Source,
         INSERTED,
     )
     .needing(&["insert-ignore"]),
@@ -447,7 +447,7 @@ const INSERTS: &[Variant] = &[
         Role::InsertSelectSource,
         "replace",
         "REPLACE INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1",
-        SourceRow,
+        Source,
         INSERTED,
     )
     .needing(&["replace"]),
@@ -455,7 +455,7 @@ const INSERTS: &[Variant] = &[
         Role::InsertSelectSource,
         "on duplicate key",
         "INSERT INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1 ON DUPLICATE KEY UPDATE c = 8",
-        SourceRow,
+        Source,
         INSERTED,
     )
     .needing(&["on-duplicate-key"]),
@@ -463,14 +463,14 @@ const INSERTS: &[Variant] = &[
         Role::InsertValuesSource,
         "insert",
         "INSERT INTO t VALUES ({key}, (SELECT u.c FROM u WHERE u.pkey = 1))",
-        SourceRow,
+        Source,
         INSERTED,
     ),
     variant(
         Role::InsertValuesSource,
         "replace",
         "REPLACE INTO t VALUES ({key}, (SELECT u.c FROM u WHERE u.pkey = 1))",
-        SourceRow,
+        Source,
         INSERTED,
     )
     .needing(&["replace"]),
@@ -479,7 +479,7 @@ const INSERTS: &[Variant] = &[
         "on duplicate key",
         "INSERT INTO t VALUES (1, 7) ON DUPLICATE KEY UPDATE \
          c = (SELECT u.c FROM u WHERE u.pkey = 1)",
-        SourceRow,
+        Source,
         TAKEN,
     )
     .needing(&["on-duplicate-key"]),
@@ -508,7 +508,7 @@ mod tests {
                     .replace("{key}", "900")
                     .replace("{update}", &clause("update").unwrap_or_default())
                     .replace("{share}", &clause("share").unwrap_or_default());
-                let table = if form.subject == SourceRow { "u" } else { "t" };
+                let table = if form.subject == Source { "u" } else { "t" };
                 let effect = analyze(&sql, &dialect);
                 let roles: Vec<Role> = effect
                     .uses
