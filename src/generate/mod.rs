@@ -1,1 +1,167 @@
 //! From entropy, grammar and dialect to a test case.
+//!
+//! A run seed and an index decide a case, whatever machine or worker makes it. The schema belongs
+//! to an epoch of [`EPOCH`] consecutive cases, because DDL is what a reset costs most; rows,
+//! transactions and schedule belong to the case.
+
+mod entropy;
+mod expand;
+mod rows;
+mod schema;
+mod scope;
+mod session;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::dialect::Dialect;
+use crate::grammar::Grammar;
+use crate::model::{IsolationLevel, SessionId, SetupKind, SetupStatement, StatementId, TestCase};
+use crate::statement::shapes;
+use entropy::Entropy;
+use session::Sessions;
+
+/// How many consecutive cases share a schema.
+pub const EPOCH: u64 = 25;
+
+/// Which levels the sessions of a case run at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelChoice {
+    One(IsolationLevel),
+    /// Each case draws one of the dialect's levels.
+    AnyOne,
+    /// Each session draws one.
+    Mixed,
+}
+
+/// What a run wants of its cases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerateOptions {
+    pub levels: LevelChoice,
+    /// The stronger level by which cases are judged.
+    pub claim: Option<IsolationLevel>,
+    /// Every write gives the rows it touches a version key never used before, as the txcheck
+    /// oracle needs it. Without, updates that change nothing are drawn too.
+    pub version_keys: bool,
+    pub tables: RangeInclusive<usize>,
+    /// Rows of each table.
+    pub rows: RangeInclusive<usize>,
+    pub sessions: RangeInclusive<usize>,
+    /// Transactions of each session.
+    pub transactions: RangeInclusive<usize>,
+    /// Statements of each transaction, beside its begin and end.
+    pub statements: RangeInclusive<usize>,
+    /// How often, in a hundred, a statement outside a transaction stands before one.
+    pub lone_percent: usize,
+}
+
+impl Default for GenerateOptions {
+    fn default() -> Self {
+        Self {
+            levels: LevelChoice::AnyOne,
+            claim: None,
+            version_keys: true,
+            tables: 1..=4,
+            rows: 3..=8,
+            sessions: 2..=4,
+            transactions: 1..=2,
+            statements: 1..=5,
+            lone_percent: 15,
+        }
+    }
+}
+
+impl GenerateOptions {
+    /// The fixed shape by which speed is measured: 2 tables of 15 rows, 2 sessions with one
+    /// transaction of 5 statements each.
+    pub fn benchmark() -> Self {
+        Self {
+            tables: 2..=2,
+            rows: 15..=15,
+            sessions: 2..=2,
+            transactions: 1..=1,
+            statements: 5..=5,
+            lone_percent: 0,
+            ..Self::default()
+        }
+    }
+}
+
+/// A case, and which productions of the grammar each of its statements came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    pub case: TestCase,
+    /// Labels as [`crate::grammar::Production::label`] has them, sorted, without duplicates.
+    pub productions: BTreeMap<StatementId, Vec<Arc<str>>>,
+}
+
+/// The case of this seed and index.
+pub fn generate(
+    run_seed: u64,
+    index: u64,
+    options: &GenerateOptions,
+    grammar: &Grammar,
+    dialect: &Dialect,
+) -> Generated {
+    let schema_bytes = entropy::bytes("schema", run_seed, index / EPOCH);
+    let tables = schema::tables(&mut Entropy::new(&schema_bytes), &options.tables, dialect);
+    let case_bytes = entropy::bytes("case", run_seed, index);
+    let mut entropy = Entropy::new(&case_bytes);
+    let (inserts, stock) = rows::rows(&mut entropy, &tables, &options.rows);
+    let schema = tables.iter().flat_map(|table| table.statements.clone());
+    let setup: Vec<SetupStatement> = schema
+        .map(|sql| (sql, SetupKind::Schema))
+        .chain(inserts.into_iter().map(|sql| (sql, SetupKind::Rows)))
+        .map(|(sql, kind)| SetupStatement { sql, kind })
+        .collect();
+    let sessions = entropy.range(&options.sessions);
+    let isolation = levels(&mut entropy, options, dialect, sessions);
+    let mut lines = Sessions {
+        grammar,
+        dialect,
+        tables: &tables,
+        options,
+        entropy: &mut entropy,
+        stock,
+    };
+    let lines = lines.lines(sessions);
+    let shapes = shapes(&setup, dialect);
+    let mut productions = Vec::with_capacity(lines.len());
+    let mut statements = Vec::with_capacity(lines.len());
+    for line in lines {
+        productions.push(line.productions);
+        statements.push((line.session, line.sql, line.effect));
+    }
+    let case = TestCase::new(setup, shapes, statements, isolation, options.claim);
+    let productions = case
+        .statements
+        .iter()
+        .map(|s| s.id)
+        .zip(productions)
+        .collect();
+    Generated { case, productions }
+}
+
+/// The level of every session.
+fn levels(
+    entropy: &mut Entropy<'_>,
+    options: &GenerateOptions,
+    dialect: &Dialect,
+    sessions: usize,
+) -> BTreeMap<SessionId, IsolationLevel> {
+    let strongest = IsolationLevel::Serializable;
+    let mut draw = || entropy.pick(&dialect.levels).copied().unwrap_or(strongest);
+    let common = match options.levels {
+        LevelChoice::One(level) => Some(level),
+        LevelChoice::AnyOne => Some(draw()),
+        LevelChoice::Mixed => None,
+    };
+    (1..=sessions)
+        .filter_map(|number| u32::try_from(number).ok())
+        .map(|number| (SessionId(number), common.unwrap_or_else(&mut draw)))
+        .collect()
+}

@@ -1,0 +1,478 @@
+//! From a rule of the grammar to the text of a statement.
+//!
+//! A production that cannot be finished (no column of the class, no second table) is taken back
+//! and another one is drawn, so that a grammar need not know which tables a case has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::entropy::Entropy;
+use super::rows::Stock;
+use super::schema::TablePlan;
+use super::scope::{ColumnRef, Frame, Relation, Shown, visible};
+use crate::dialect::{Dialect, TypeClass};
+use crate::grammar::{Builtin, Grammar, Item, Wanted};
+
+/// Beyond this depth only the shortest productions are drawn.
+const DEPTH: u32 = 9;
+
+/// Rule calls after which a statement is given up: a bound, not a wish.
+const CALLS: u32 = 2_000;
+
+/// What a local name of a production stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Bound {
+    Relation(Relation),
+    Column(ColumnRef),
+}
+
+pub(super) type Locals<'g> = BTreeMap<&'g str, Bound>;
+
+/// One statement in the making.
+pub(super) struct Expander<'g, 'a, 'e> {
+    pub grammar: &'g Grammar,
+    pub dialect: &'g Dialect,
+    pub tables: &'g [TablePlan],
+    pub entropy: &'a mut Entropy<'e>,
+    pub stock: &'a mut Stock,
+    /// Every write gives its rows a new version key.
+    pub version_keys: bool,
+    /// Savepoints open in the session, oldest first.
+    pub savepoints: &'a mut Vec<String>,
+    pub text: String,
+    pub frames: Vec<Frame>,
+    /// Tables the statement writes.
+    pub targets: Vec<usize>,
+    /// Columns of an INSERT, as chosen by its column list.
+    pub insert_columns: Vec<usize>,
+    /// Columns that may not be read now: other columns that the same SET assigns.
+    pub forbidden: Vec<ColumnRef>,
+    /// The version key of the statement, once it has one.
+    pub version: Option<i64>,
+    pub used: Vec<Arc<str>>,
+    aliases: u32,
+    calls: u32,
+}
+
+impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
+    pub(super) fn new(
+        grammar: &'g Grammar,
+        dialect: &'g Dialect,
+        tables: &'g [TablePlan],
+        version_keys: bool,
+        entropy: &'a mut Entropy<'e>,
+        stock: &'a mut Stock,
+        savepoints: &'a mut Vec<String>,
+    ) -> Self {
+        Self {
+            grammar,
+            dialect,
+            tables,
+            entropy,
+            stock,
+            version_keys,
+            savepoints,
+            text: String::new(),
+            frames: vec![Frame::default()],
+            targets: Vec::new(),
+            insert_columns: Vec::new(),
+            forbidden: Vec::new(),
+            version: None,
+            used: Vec::new(),
+            aliases: 0,
+            calls: 0,
+        }
+    }
+
+    /// Writes a statement from a rule; nothing when no production of it can be finished.
+    pub(super) fn statement(mut self, rule: &str) -> Option<(String, Vec<Arc<str>>)> {
+        let rule = self.grammar.rule(rule)?;
+        self.rule(rule, 0)?;
+        self.used.sort();
+        self.used.dedup();
+        Some((self.text.trim_end().to_owned(), self.used))
+    }
+
+    /// Writes a rule: draws productions until one can be finished.
+    pub(super) fn rule(&mut self, rule: usize, depth: u32) -> Option<()> {
+        self.calls += 1;
+        if self.calls > CALLS {
+            return None;
+        }
+        let grammar = self.grammar;
+        let productions = grammar.productions(rule);
+        let mut weights: Vec<u32> = productions
+            .iter()
+            .map(|production| {
+                if production.fits(self.dialect) {
+                    production.weight
+                } else {
+                    0
+                }
+            })
+            .collect();
+        if depth > DEPTH {
+            let open = productions
+                .iter()
+                .zip(&weights)
+                .filter(|(_, weight)| **weight > 0);
+            let lowest = open.map(|(production, _)| production.height).min()?;
+            for (weight, production) in weights.iter_mut().zip(productions) {
+                if production.height > lowest {
+                    *weight = 0;
+                }
+            }
+        }
+        while let Some(index) = self.entropy.weighted(&weights) {
+            let mark = self.mark();
+            if self.items(&productions[index].items, depth).is_some() {
+                self.used.push(Arc::clone(&productions[index].label));
+                return Some(());
+            }
+            self.take_back(&mark);
+            weights[index] = 0;
+        }
+        None
+    }
+
+    fn items(&mut self, items: &'g [Item], depth: u32) -> Option<()> {
+        let mut locals = Locals::new();
+        for item in items {
+            match item {
+                Item::Text(text) => self.write(text),
+                Item::Rule(rule) => self.rule(*rule, depth + 1)?,
+                Item::Builtin(builtin) => self.builtin(builtin, &mut locals, depth)?,
+            }
+        }
+        Some(())
+    }
+
+    /// Appends text; blanks are not doubled and do not stand after an opening parenthesis or
+    /// before a closing one or a comma.
+    pub(super) fn write(&mut self, text: &str) {
+        for c in text.chars() {
+            match c {
+                ' ' if self.text.is_empty() || self.text.ends_with([' ', '(']) => {}
+                ')' | ',' if self.text.ends_with(' ') => {
+                    self.text.pop();
+                    self.text.push(c);
+                }
+                c => self.text.push(c),
+            }
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            text: self.text.len(),
+            used: self.used.len(),
+            frames: self.frames.len(),
+            relations: self.frames.last().map_or(0, |frame| frame.relations.len()),
+            targets: self.targets.len(),
+            forbidden: self.forbidden.len(),
+            savepoints: self.savepoints.clone(),
+        }
+    }
+
+    fn take_back(&mut self, mark: &Mark) {
+        self.text.truncate(mark.text);
+        self.used.truncate(mark.used);
+        self.frames.truncate(mark.frames);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.relations.truncate(mark.relations);
+        }
+        self.targets.truncate(mark.targets);
+        self.forbidden.truncate(mark.forbidden);
+        self.savepoints.clone_from(&mark.savepoints);
+    }
+
+    fn builtin(&mut self, builtin: &'g Builtin, locals: &mut Locals<'g>, depth: u32) -> Option<()> {
+        match builtin {
+            Builtin::Open { closed } => self.frames.push(Frame {
+                closed: *closed,
+                relations: Vec::new(),
+            }),
+            Builtin::Close => drop(self.frames.pop()),
+            Builtin::Bind(name, wanted) => self.bind(name, wanted, locals)?,
+            Builtin::Derive(name) => self.derive(name, locals)?,
+            Builtin::Base(name, derived) => {
+                let table = relation(locals, derived)?.table;
+                let bound = self.relate(table, Shown::All, false)?;
+                locals.insert(name, Bound::Relation(bound));
+            }
+            Builtin::Pick(name, of, class) => {
+                let columns = relation(locals, of)?.columns(self.tables, *class);
+                let column = self.entropy.pick(&columns)?.clone();
+                locals.insert(name, Bound::Column(column));
+            }
+            Builtin::Assignments {
+                of,
+                rows,
+                qualified,
+            } => {
+                let of = relation(locals, of)?.clone();
+                self.assignments(&of, *rows, *qualified, depth)?;
+            }
+            Builtin::InsertColumns(of) => self.insert_columns(relation(locals, of)?.table),
+            Builtin::InsertValues(of, new_row) => {
+                let of = relation(locals, of)?.table;
+                self.insert_values(of, *new_row, depth)?;
+            }
+            Builtin::InsertQuery(of, source) => {
+                let of = relation(locals, of)?.table;
+                let source = relation(locals, source)?.clone();
+                self.insert_query(of, &source, depth)?;
+            }
+            _ => self.printed(builtin, locals)?,
+        }
+        Some(())
+    }
+
+    /// The built-in nonterminals that print one piece of text.
+    fn printed(&mut self, builtin: &'g Builtin, locals: &Locals<'g>) -> Option<()> {
+        let text = match builtin {
+            Builtin::Table(of) => self.as_from(relation(locals, of)?),
+            Builtin::Name(of) => self.tables[relation(locals, of)?.table].name.clone(),
+            Builtin::Alias(of) => relation(locals, of)?.alias.clone(),
+            Builtin::Key(of) => format!("{}.pkey", relation(locals, of)?.alias),
+            Builtin::Version(of) => format!("{}.vkey", relation(locals, of)?.alias),
+            Builtin::Col(of) => self.named(column(locals, of)?),
+            Builtin::Like(of) => {
+                let of = column(locals, of)?;
+                let literals = &self.tables[of.table].column(of.column).literals;
+                self.entropy.pick(literals)?.clone()
+            }
+            Builtin::DerivedColumns(derived, base) => {
+                let (derived, base) = (relation(locals, derived)?, relation(locals, base)?);
+                self.derived_columns(derived, base)
+            }
+            Builtin::AnyColumn => self.any_column()?,
+            Builtin::AnyKey => format!("{}.pkey", self.any_relation()?.alias),
+            Builtin::Column(class) => self.column_of(*class)?,
+            Builtin::Literal(class) => self.stock.literal(self.entropy, *class)?,
+            Builtin::HotKey(of) => {
+                let table = relation(locals, of)?.table;
+                self.stock.hot_key(self.entropy, table).to_string()
+            }
+            Builtin::Small => (1 + self.entropy.below(6)).to_string(),
+            Builtin::TotalOrder => self.total_order()?,
+            Builtin::Lock(name) => self.dialect.spelling.lock_clauses.get(name)?.clone(),
+            Builtin::OpenTransaction(name) => self.dialect.spelling.begin.get(name)?.clone(),
+            Builtin::Commit => self.dialect.spelling.commit.clone(),
+            Builtin::Rollback => self.dialect.spelling.rollback.clone(),
+            Builtin::NewSavepoint => {
+                let name = self.stock.savepoint();
+                self.savepoints.push(name.clone());
+                name
+            }
+            Builtin::OpenSavepoint => self.open_savepoint()?,
+            _ => return None,
+        };
+        self.text.push_str(&text);
+        Some(())
+    }
+
+    fn bind(&mut self, name: &'g str, wanted: &[Wanted], locals: &mut Locals<'g>) -> Option<()> {
+        let wants = |what: Wanted| wanted.contains(&what);
+        let fitting: Vec<usize> = (0..self.tables.len())
+            .filter(|at| !wants(Wanted::Other) || !self.targets.contains(at))
+            .filter(|at| !wants(Wanted::Keyed) || self.tables[*at].keyed)
+            .filter(|at| !wants(Wanted::Lonely) || self.tables[*at].lonely)
+            .collect();
+        let hot = self.stock.hot_table;
+        let table = if fitting.contains(&hot) && self.entropy.percent(45) {
+            hot
+        } else {
+            *self.entropy.pick(&fitting)?
+        };
+        let bound = if wants(Wanted::Target) {
+            self.targets.push(table);
+            let relation = Relation {
+                table,
+                alias: self.tables[table].name.clone(),
+                shown: Shown::All,
+                hidden: wants(Wanted::Hidden),
+            };
+            self.frames.last_mut()?.relations.push(relation.clone());
+            relation
+        } else {
+            self.relate(table, Shown::All, wants(Wanted::Hidden))?
+        };
+        locals.insert(name, Bound::Relation(bound));
+        Some(())
+    }
+
+    /// A derived table or CTE over a table: shows its keys and one or two of its columns.
+    fn derive(&mut self, name: &'g str, locals: &mut Locals<'g>) -> Option<()> {
+        let table = self.entropy.below(self.tables.len());
+        let count = self.tables[table].columns.len();
+        let mut shown = vec![self.entropy.below(count), self.entropy.below(count)];
+        shown.sort_unstable();
+        shown.dedup();
+        self.aliases += 1;
+        let relation = Relation {
+            table,
+            alias: format!("q{}", self.aliases),
+            shown: Shown::Only(shown),
+            hidden: false,
+        };
+        self.frames.last_mut()?.relations.push(relation.clone());
+        locals.insert(name, Bound::Relation(relation));
+        Some(())
+    }
+
+    /// Adds a table to the innermost level, under a name that no open level uses.
+    fn relate(&mut self, table: usize, shown: Shown, hidden: bool) -> Option<Relation> {
+        let name = &self.tables[table].name;
+        let taken = self
+            .frames
+            .iter()
+            .flat_map(|frame| &frame.relations)
+            .any(|relation| relation.alias == *name);
+        let alias = if taken || self.entropy.percent(25) {
+            self.aliases += 1;
+            format!("r{}", self.aliases)
+        } else {
+            name.clone()
+        };
+        let relation = Relation {
+            table,
+            alias,
+            shown,
+            hidden,
+        };
+        self.frames.last_mut()?.relations.push(relation.clone());
+        Some(relation)
+    }
+
+    fn as_from(&self, relation: &Relation) -> String {
+        let name = &self.tables[relation.table].name;
+        if relation.alias == *name {
+            name.clone()
+        } else {
+            format!("{name} AS {}", relation.alias)
+        }
+    }
+
+    pub(super) fn named(&self, column: &ColumnRef) -> String {
+        let name = &self.tables[column.table].column(column.column).name;
+        format!("{}.{name}", column.alias)
+    }
+
+    fn derived_columns(&self, derived: &Relation, base: &Relation) -> String {
+        let mut names = vec![
+            format!("{}.pkey", base.alias),
+            format!("{}.vkey", base.alias),
+        ];
+        names.extend(derived.columns(self.tables, None).iter().map(|column| {
+            self.named(&ColumnRef {
+                alias: base.alias.clone(),
+                ..column.clone()
+            })
+        }));
+        names.join(", ")
+    }
+
+    /// A relation whose columns can be named: most often one of the innermost level.
+    fn any_relation(&mut self) -> Option<Relation> {
+        let levels: Vec<Vec<Relation>> = visible(&self.frames)
+            .map(|level| level.iter().filter(|r| !r.hidden).cloned().collect())
+            .collect();
+        let innermost = levels.first()?;
+        if !innermost.is_empty() && self.entropy.percent(85) {
+            return self.entropy.pick(innermost).cloned();
+        }
+        self.entropy.pick(&levels.concat()).cloned()
+    }
+
+    fn any_column(&mut self) -> Option<String> {
+        let relation = self.any_relation()?;
+        let columns = relation.columns(self.tables, None);
+        let allowed: Vec<&ColumnRef> = columns
+            .iter()
+            .filter(|column| !self.forbidden.contains(column))
+            .collect();
+        match self.entropy.below(allowed.len() * 2 + 3) {
+            // The version key of a target may have changed already in a SET list.
+            0 if self.forbidden.is_empty() => Some(format!("{}.vkey", relation.alias)),
+            0..=2 => Some(format!("{}.pkey", relation.alias)),
+            at => Some(self.named(allowed[(at - 3) / 2])),
+        }
+    }
+
+    fn column_of(&mut self, class: TypeClass) -> Option<String> {
+        let levels: Vec<Vec<ColumnRef>> = visible(&self.frames)
+            .map(|level| {
+                level
+                    .iter()
+                    .filter(|relation| !relation.hidden)
+                    .flat_map(|relation| relation.columns(self.tables, Some(class)))
+                    .filter(|column| !self.forbidden.contains(column))
+                    .collect()
+            })
+            .collect();
+        let innermost = levels.first()?;
+        let column = if !innermost.is_empty() && self.entropy.percent(85) {
+            self.entropy.pick(innermost)?.clone()
+        } else {
+            self.entropy.pick(&levels.concat())?.clone()
+        };
+        Some(self.named(&column))
+    }
+
+    /// ORDER BY the row keys of every relation here, perhaps another column first.
+    fn total_order(&mut self) -> Option<String> {
+        let relations = self.frames.last()?.relations.clone();
+        let mut keys = Vec::new();
+        if self.entropy.percent(25) {
+            let columns: Vec<ColumnRef> = relations
+                .iter()
+                .flat_map(|relation| relation.columns(self.tables, None))
+                .collect();
+            keys.extend(self.entropy.pick(&columns).map(|column| self.named(column)));
+        }
+        for relation in &relations {
+            let descending = if self.entropy.percent(25) {
+                " DESC"
+            } else {
+                ""
+            };
+            keys.push(format!("{}.pkey{descending}", relation.alias));
+        }
+        (!relations.is_empty()).then(|| format!("ORDER BY {}", keys.join(", ")))
+    }
+
+    /// An open savepoint; those set after it are gone once it is used.
+    fn open_savepoint(&mut self) -> Option<String> {
+        let at = self.entropy.below(self.savepoints.len());
+        let name = self.savepoints.get(at)?.clone();
+        let released = self.text.starts_with("RELEASE");
+        self.savepoints.truncate(if released { at } else { at + 1 });
+        Some(name)
+    }
+}
+
+/// What a production that fails must give back.
+struct Mark {
+    text: usize,
+    used: usize,
+    frames: usize,
+    relations: usize,
+    targets: usize,
+    forbidden: usize,
+    savepoints: Vec<String>,
+}
+
+fn relation<'l>(locals: &'l Locals<'_>, name: &str) -> Option<&'l Relation> {
+    match locals.get(name) {
+        Some(Bound::Relation(relation)) => Some(relation),
+        _ => None,
+    }
+}
+
+fn column<'l>(locals: &'l Locals<'_>, name: &str) -> Option<&'l ColumnRef> {
+    match locals.get(name) {
+        Some(Bound::Column(column)) => Some(column),
+        _ => None,
+    }
+}

@@ -1,0 +1,205 @@
+//! The data of one case: its rows, the keys and values that its sessions quarrel over.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use super::entropy::Entropy;
+use super::schema::{ColumnPlan, TablePlan};
+use crate::dialect::TypeClass;
+
+/// The first version key that a statement may give; the initial rows have smaller ones.
+const FIRST_VERSION: i64 = 1000;
+
+/// Keys drawn for rows stay below this; INSERT .. SELECT shifts by multiples of it.
+const KEY_LIMIT: i64 = 4096;
+
+/// What is handed out once in a case, and what is hot in it.
+#[derive(Debug)]
+pub(super) struct Stock {
+    /// For each table: keys most statements use, keys its rows have or will have, the next new one.
+    keys: Vec<KeyStock>,
+    next_version: i64,
+    next_shift: u32,
+    next_unique: u32,
+    next_savepoint: u32,
+    /// Literals of each class, the hot ones first.
+    literals: BTreeMap<TypeClass, Vec<String>>,
+    /// The table that statements prefer.
+    pub hot_table: usize,
+}
+
+#[derive(Debug)]
+struct KeyStock {
+    hot: Vec<i64>,
+    known: Vec<i64>,
+    next: i64,
+}
+
+/// How many literals of a class are hot.
+const HOT_LITERALS: usize = 3;
+
+/// Draws the rows of every table, as one INSERT each, and the stock that goes with them.
+pub(super) fn rows(
+    entropy: &mut Entropy<'_>,
+    tables: &[TablePlan],
+    counts: &RangeInclusive<usize>,
+) -> (Vec<String>, Stock) {
+    let mut inserts = Vec::new();
+    let mut keys = Vec::new();
+    let mut version = 0;
+    for table in tables {
+        let count = entropy.range(counts);
+        let mut known = Vec::new();
+        let mut key = 0;
+        let mut texts = Vec::new();
+        for number in 0..count {
+            key += if entropy.percent(15) { 2 } else { 1 };
+            version += 1;
+            known.push(key);
+            let mut cells = vec![key.to_string(), version.to_string()];
+            for column in table.columns.iter().filter(|c| c.generated.is_none()) {
+                cells.push(initial(entropy, column, number));
+            }
+            texts.push(format!("({})", cells.join(", ")));
+        }
+        let names: Vec<&str> = ["pkey", "vkey"]
+            .into_iter()
+            .chain(
+                table
+                    .columns
+                    .iter()
+                    .filter(|c| c.generated.is_none())
+                    .map(|c| c.name.as_str()),
+            )
+            .collect();
+        if !texts.is_empty() {
+            inserts.push(format!(
+                "INSERT INTO {} ({}) VALUES {}",
+                table.name,
+                names.join(", "),
+                texts.join(", ")
+            ));
+        }
+        let hot = (0..2)
+            .filter_map(|_| entropy.pick(&known).copied())
+            .collect();
+        keys.push(KeyStock {
+            hot,
+            known,
+            next: key + 1,
+        });
+    }
+    let stock = Stock {
+        keys,
+        next_version: FIRST_VERSION,
+        next_shift: 0,
+        next_unique: 0,
+        next_savepoint: 0,
+        literals: literals(entropy, tables),
+        hot_table: entropy.below(tables.len()),
+    };
+    (inserts, stock)
+}
+
+/// The literals of each class that the tables have, in an order drawn for the case.
+fn literals(entropy: &mut Entropy<'_>, tables: &[TablePlan]) -> BTreeMap<TypeClass, Vec<String>> {
+    let mut all: BTreeMap<TypeClass, Vec<String>> = BTreeMap::new();
+    for column in tables.iter().flat_map(|table| &table.columns) {
+        let known = all.entry(column.class).or_default();
+        for literal in &column.literals {
+            if !known.contains(literal) {
+                known.push(literal.clone());
+            }
+        }
+    }
+    for known in all.values_mut() {
+        for at in 0..known.len().min(HOT_LITERALS) {
+            let other = at + entropy.below(known.len() - at);
+            known.swap(at, other);
+        }
+    }
+    all
+}
+
+/// A cell of an initial row.
+fn initial(entropy: &mut Entropy<'_>, column: &ColumnPlan, number: usize) -> String {
+    if column.nullable && entropy.percent(10) {
+        return "NULL".to_owned();
+    }
+    if column.unique {
+        return unique_value(column.class, number + 20);
+    }
+    let literal = entropy.pick(&column.literals);
+    literal.cloned().unwrap_or_else(|| "NULL".to_owned())
+}
+
+/// A value for a unique column. Small, because the narrowest integer types are cut at 127, where
+/// values would collide.
+fn unique_value(class: TypeClass, number: usize) -> String {
+    if class == TypeClass::Text {
+        format!("'u{number}'")
+    } else {
+        number.to_string()
+    }
+}
+
+impl Stock {
+    /// A version key never used before.
+    pub(super) fn version(&mut self) -> i64 {
+        self.next_version += 1;
+        self.next_version - 1
+    }
+
+    /// What INSERT .. SELECT adds to row keys: each statement its own power of two, so that no two
+    /// sums are ever equal.
+    pub(super) fn shift(&mut self) -> i64 {
+        self.next_shift += 1;
+        KEY_LIMIT << (self.next_shift - 1).min(40)
+    }
+
+    /// A row key never used before.
+    pub(super) fn fresh_key(&mut self, table: usize) -> i64 {
+        let stock = &mut self.keys[table];
+        stock.next += 1;
+        stock.known.push(stock.next - 1);
+        stock.next - 1
+    }
+
+    /// A row key that is worth a quarrel: most are hot, some belong to rows that another session
+    /// inserts, a few to none.
+    pub(super) fn hot_key(&self, entropy: &mut Entropy<'_>, table: usize) -> i64 {
+        let stock = &self.keys[table];
+        let from = if entropy.percent(65) {
+            &stock.hot
+        } else {
+            &stock.known
+        };
+        match entropy.pick(from) {
+            Some(key) if !entropy.percent(3) => *key,
+            _ => stock.next + 7,
+        }
+    }
+
+    /// A value that a unique column does not have yet.
+    pub(super) fn unique(&mut self, class: TypeClass) -> String {
+        self.next_unique += 1;
+        unique_value(class, 40 + self.next_unique as usize)
+    }
+
+    pub(super) fn savepoint(&mut self) -> String {
+        self.next_savepoint += 1;
+        format!("sp{}", self.next_savepoint)
+    }
+
+    /// A literal of a class; nothing when no column has that class.
+    pub(super) fn literal(&self, entropy: &mut Entropy<'_>, class: TypeClass) -> Option<String> {
+        let all = self.literals.get(&class)?;
+        let hot = &all[..all.len().min(HOT_LITERALS)];
+        let from = if entropy.percent(70) {
+            hot
+        } else {
+            all.as_slice()
+        };
+        entropy.pick(from).cloned()
+    }
+}

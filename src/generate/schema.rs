@@ -1,0 +1,267 @@
+//! Tables: columns, keys and indexes, drawn once for a run of consecutive cases.
+
+use std::ops::RangeInclusive;
+
+use super::entropy::Entropy;
+use crate::dialect::{Dialect, TypeClass, TypeSpec};
+
+/// A column as the generator knows it.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnPlan {
+    pub name: String,
+    pub class: TypeClass,
+    pub sql_type: String,
+    pub literals: Vec<String>,
+    pub nullable: bool,
+    pub default: Option<String>,
+    /// The expression it is computed by.
+    pub generated: Option<String>,
+    /// Part of a unique key: values must not repeat.
+    pub unique: bool,
+    pub indexable: bool,
+}
+
+/// How the row key is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RowKey {
+    Primary,
+    Unique,
+    Indexed,
+    Bare,
+}
+
+/// A table as the generator knows it. `pkey` and `vkey` stand beside the columns.
+#[derive(Clone, Debug)]
+pub(super) struct TablePlan {
+    pub name: String,
+    pub columns: Vec<ColumnPlan>,
+    /// `pkey` is a primary or unique key.
+    pub keyed: bool,
+    /// No unique key beside `pkey`.
+    pub lonely: bool,
+    /// The statements that create it.
+    pub statements: Vec<String>,
+}
+
+impl TablePlan {
+    /// The column of this name; `pkey` and `vkey` are none.
+    pub(super) fn column(&self, index: usize) -> &ColumnPlan {
+        &self.columns[index]
+    }
+}
+
+/// Draws the tables of an epoch.
+pub(super) fn tables(
+    entropy: &mut Entropy<'_>,
+    count: &RangeInclusive<usize>,
+    dialect: &Dialect,
+) -> Vec<TablePlan> {
+    (1..=entropy.range(count))
+        .map(|number| table(entropy, format!("t{number}"), dialect))
+        .collect()
+}
+
+fn table(entropy: &mut Entropy<'_>, name: String, dialect: &Dialect) -> TablePlan {
+    let mut columns: Vec<ColumnPlan> = (0..=entropy.below(4))
+        .filter_map(|number| column(entropy, number, dialect))
+        .collect();
+    let row_key = match entropy.below(100) {
+        0..60 => RowKey::Primary,
+        60..72 => RowKey::Unique,
+        72..84 => RowKey::Indexed,
+        _ => RowKey::Bare,
+    };
+    // Where the row key is not the primary key, another column may be.
+    let other_primary = (row_key != RowKey::Primary && entropy.percent(40))
+        .then(|| columns.iter().position(|c| c.class == TypeClass::Integer))
+        .flatten();
+    if let Some(column) = other_primary.map(|at| &mut columns[at]) {
+        column.sql_type = "BIGINT".to_owned();
+        column.nullable = false;
+        column.default = None;
+        column.unique = true;
+    }
+    if dialect.supports("generated-column") && entropy.percent(15) {
+        columns.extend(generated(entropy, &columns));
+    }
+    let mut statements = vec![create(
+        entropy,
+        &name,
+        &columns,
+        row_key,
+        other_primary,
+        dialect,
+    )];
+    if row_key == RowKey::Indexed {
+        statements.push(format!("CREATE INDEX i_{name}_pkey ON {name} (pkey)"));
+    }
+    for number in 0..entropy.below(3) {
+        statements.extend(index(entropy, &name, &mut columns, number, dialect));
+    }
+    let lonely = columns.iter().all(|column| !column.unique);
+    if lonely && row_key == RowKey::Primary && dialect.supports("partition") && entropy.percent(8) {
+        statements[0].push_str(" PARTITION BY HASH (pkey) PARTITIONS 3");
+    }
+    TablePlan {
+        name,
+        keyed: matches!(row_key, RowKey::Primary | RowKey::Unique),
+        lonely,
+        columns,
+        statements,
+    }
+}
+
+fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option<ColumnPlan> {
+    let weights: Vec<u32> = dialect.types.iter().map(|spec| spec.weight).collect();
+    let spec: &TypeSpec = &dialect.types[entropy.weighted(&weights)?];
+    let nullable = !entropy.percent(25);
+    // Types that carry no index carry no default either (TEXT, in MySQL).
+    let default = (spec.indexable && entropy.percent(if nullable { 12 } else { 50 }))
+        .then(|| entropy.pick(&spec.literals).cloned())
+        .flatten();
+    Some(ColumnPlan {
+        name: format!("c{number}"),
+        class: spec.class,
+        sql_type: spec.sql.clone(),
+        literals: spec.literals.clone(),
+        nullable,
+        default,
+        generated: None,
+        unique: false,
+        indexable: spec.indexable,
+    })
+}
+
+/// A column computed from an integer one.
+fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<ColumnPlan> {
+    let base = columns.iter().find(|c| c.class == TypeClass::Integer)?;
+    let storage = if entropy.percent(50) {
+        "STORED"
+    } else {
+        "VIRTUAL"
+    };
+    Some(ColumnPlan {
+        name: "g0".to_owned(),
+        class: TypeClass::Integer,
+        sql_type: "BIGINT".to_owned(),
+        literals: base.literals.clone(),
+        nullable: true,
+        default: None,
+        generated: Some(format!("({} + 1) {storage}", base.name)),
+        unique: false,
+        indexable: true,
+    })
+}
+
+fn create(
+    entropy: &mut Entropy<'_>,
+    name: &str,
+    columns: &[ColumnPlan],
+    row_key: RowKey,
+    other_primary: Option<usize>,
+    dialect: &Dialect,
+) -> String {
+    // An engine that has tables without row ids has row ids, and there INTEGER PRIMARY KEY is
+    // another thing than BIGINT PRIMARY KEY.
+    let has_row_ids = dialect.supports("without-rowid");
+    let integer = if has_row_ids && entropy.percent(60) {
+        "INTEGER"
+    } else {
+        "BIGINT"
+    };
+    let key = match row_key {
+        RowKey::Primary => " NOT NULL PRIMARY KEY",
+        RowKey::Unique => " NOT NULL UNIQUE",
+        RowKey::Indexed | RowKey::Bare => " NOT NULL",
+    };
+    let mut elements = vec![format!("pkey {integer}{key}"), "vkey INT".to_owned()];
+    for (at, column) in columns.iter().enumerate() {
+        let mut element = format!("{} {}", column.name, column.sql_type);
+        if let Some(expression) = &column.generated {
+            element.push_str(&format!(" GENERATED ALWAYS AS {expression}"));
+        }
+        if !column.nullable {
+            element.push_str(" NOT NULL");
+        }
+        if let Some(default) = &column.default {
+            element.push_str(&format!(" DEFAULT {default}"));
+        }
+        if other_primary == Some(at) {
+            element.push_str(" PRIMARY KEY");
+        }
+        elements.push(element);
+    }
+    let has_primary = row_key == RowKey::Primary || other_primary.is_some();
+    let suffix = if has_row_ids && has_primary && entropy.percent(25) {
+        " WITHOUT ROWID"
+    } else {
+        ""
+    };
+    let options = &dialect.spelling.table_options;
+    format!(
+        "CREATE TABLE {name} ({}){options}{suffix}",
+        elements.join(", ")
+    )
+}
+
+/// One index, perhaps unique; nothing when the columns drawn carry none.
+fn index(
+    entropy: &mut Entropy<'_>,
+    table: &str,
+    columns: &mut [ColumnPlan],
+    number: usize,
+    dialect: &Dialect,
+) -> Option<String> {
+    let first = entropy.below(columns.len());
+    let second = entropy.below(columns.len());
+    let mut chosen = vec![first];
+    if second != first && entropy.percent(40) {
+        chosen.push(second);
+    }
+    // Fresh values are known for integers and texts only; NULL may repeat, so unique columns of
+    // INSERT .. SELECT can be left NULL.
+    let may_be_unique = chosen.iter().all(|at| {
+        let column = &columns[*at];
+        matches!(column.class, TypeClass::Integer | TypeClass::Text)
+            && column.indexable
+            && column.nullable
+            && column.default.is_none()
+            && column.generated.is_none()
+    });
+    let unique = may_be_unique && entropy.percent(30);
+    let parts: Vec<String> = chosen
+        .iter()
+        .map(|at| {
+            let column = &columns[*at];
+            let length = if column.indexable { "" } else { "(4)" };
+            let descending = dialect.supports("descending-index") && entropy.percent(20);
+            format!(
+                "{}{length}{}",
+                column.name,
+                if descending { " DESC" } else { "" }
+            )
+        })
+        .collect();
+    let first_plan = &columns[first];
+    let (parts, tail) = if !unique && dialect.supports("partial-index") && entropy.percent(15) {
+        let condition = format!(" WHERE {} IS NOT NULL", first_plan.name);
+        (parts.join(", "), condition)
+    } else if !unique
+        && dialect.supports("expression-index")
+        && first_plan.class == TypeClass::Integer
+        && entropy.percent(15)
+    {
+        (format!("{} + 1", first_plan.name), String::new())
+    } else {
+        (parts.join(", "), String::new())
+    };
+    if unique {
+        for at in &chosen {
+            columns[*at].unique = true;
+        }
+    }
+    let kind = if unique { "UNIQUE INDEX" } else { "INDEX" };
+    Some(format!(
+        "CREATE {kind} i_{table}_{number} ON {table} ({parts}){tail}"
+    ))
+}

@@ -1,0 +1,66 @@
+//! Which tables and columns a place in a statement may name.
+
+use super::schema::TablePlan;
+use crate::dialect::TypeClass;
+
+/// The columns that a relation shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    All,
+    /// A derived table: `pkey`, `vkey` and these.
+    Only(Vec<usize>),
+}
+
+/// A table in a FROM clause, or what stands for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Relation {
+    pub table: usize,
+    pub alias: String,
+    pub shown: Shown,
+    /// Its columns cannot be named (the target of an INSERT).
+    pub hidden: bool,
+}
+
+/// One level of queries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    /// Nothing outside it can be named: a derived table or CTE.
+    pub closed: bool,
+    pub relations: Vec<Relation>,
+}
+
+/// A column of a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ColumnRef {
+    pub alias: String,
+    pub table: usize,
+    pub column: usize,
+}
+
+impl Relation {
+    /// The columns it shows, `pkey` and `vkey` left out, of a class if one is asked for.
+    pub(super) fn columns(&self, tables: &[TablePlan], class: Option<TypeClass>) -> Vec<ColumnRef> {
+        let plan = &tables[self.table];
+        (0..plan.columns.len())
+            .filter(|at| match &self.shown {
+                Shown::All => true,
+                Shown::Only(only) => only.contains(at),
+            })
+            .filter(|at| class.is_none_or(|class| plan.column(*at).class == class))
+            .map(|column| ColumnRef {
+                alias: self.alias.clone(),
+                table: self.table,
+                column,
+            })
+            .collect()
+    }
+}
+
+/// The relations that can be named at the innermost level, innermost level first.
+pub(super) fn visible(frames: &[Frame]) -> impl Iterator<Item = &[Relation]> {
+    let first_closed = frames.iter().rposition(|frame| frame.closed).unwrap_or(0);
+    frames[first_closed..]
+        .iter()
+        .rev()
+        .map(|frame| frame.relations.as_slice())
+}

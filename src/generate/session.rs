@@ -1,0 +1,139 @@
+//! Sessions: transactions, the statements between them, and their merge into one order.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::GenerateOptions;
+use super::entropy::Entropy;
+use super::expand::Expander;
+use super::rows::Stock;
+use super::schema::TablePlan;
+use crate::dialect::Dialect;
+use crate::grammar::Grammar;
+use crate::interleave::{Step, merge};
+use crate::model::{Effect, SessionId};
+use crate::statement::analyze;
+
+/// How often a rule is tried for a statement before the statement is left out.
+const ATTEMPTS: usize = 4;
+
+/// One statement of a session, with the productions it came from.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub session: SessionId,
+    pub sql: String,
+    pub effect: Effect,
+    pub productions: Vec<Arc<str>>,
+    inside: bool,
+}
+
+/// What all sessions of a case share.
+pub(super) struct Sessions<'g, 'a, 'e> {
+    pub grammar: &'g Grammar,
+    pub dialect: &'g Dialect,
+    pub tables: &'g [TablePlan],
+    pub options: &'g GenerateOptions,
+    pub entropy: &'a mut Entropy<'e>,
+    pub stock: Stock,
+}
+
+impl Sessions<'_, '_, '_> {
+    /// Every session's lines, merged into the submitted order.
+    pub(super) fn lines(&mut self, sessions: usize) -> Vec<Line> {
+        let own: Vec<Vec<Line>> = (1..=sessions)
+            .map(|number| self.session(SessionId(u32::try_from(number).unwrap_or(u32::MAX))))
+            .collect();
+        let steps: Vec<Vec<Step>> = own
+            .iter()
+            .map(|lines| lines.iter().map(step).collect())
+            .collect();
+        let entropy = &mut *self.entropy;
+        let order = merge(&steps, &mut |limit| entropy.below(limit));
+        let mut remaining: Vec<_> = own.into_iter().map(Vec::into_iter).collect();
+        order
+            .into_iter()
+            .filter_map(|session| remaining[session].next())
+            .collect()
+    }
+
+    fn session(&mut self, session: SessionId) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let lone = self.dialect.supports("autocommit-statement");
+        for _ in 0..self.entropy.range(&self.options.transactions) {
+            if lone && self.entropy.percent(self.options.lone_percent) {
+                self.add(
+                    session,
+                    "lone-statement",
+                    &mut Vec::new(),
+                    false,
+                    &mut lines,
+                );
+            }
+            self.transaction(session, &mut lines);
+        }
+        lines
+    }
+
+    fn transaction(&mut self, session: SessionId, lines: &mut Vec<Line>) {
+        let mut savepoints = Vec::new();
+        if !self.add(session, "begin", &mut savepoints, true, lines) {
+            return;
+        }
+        let read_only = self.dialect.spelling.begin.get("read-only");
+        let reads = lines.last().map(|line| &line.sql) == read_only;
+        let rule = if reads { "read-statement" } else { "statement" };
+        for _ in 0..self.entropy.range(&self.options.statements) {
+            self.add(session, rule, &mut savepoints, true, lines);
+        }
+        self.add(session, "end", &mut savepoints, false, lines);
+    }
+
+    /// Adds a statement; false when the grammar could not finish one.
+    fn add(
+        &mut self,
+        session: SessionId,
+        rule: &str,
+        savepoints: &mut Vec<String>,
+        inside: bool,
+        lines: &mut Vec<Line>,
+    ) -> bool {
+        for _ in 0..ATTEMPTS {
+            let expander = Expander::new(
+                self.grammar,
+                self.dialect,
+                self.tables,
+                self.options.version_keys,
+                self.entropy,
+                &mut self.stock,
+                savepoints,
+            );
+            if let Some((sql, productions)) = expander.statement(rule) {
+                lines.push(Line {
+                    session,
+                    effect: analyze(&sql, self.dialect),
+                    sql,
+                    productions,
+                    inside,
+                });
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn step(line: &Line) -> Step {
+    let tables = |targets: bool| -> BTreeSet<String> {
+        line.effect
+            .uses
+            .iter()
+            .filter(|u| u.role.is_target() == targets)
+            .map(|u| u.table.clone())
+            .collect()
+    };
+    Step {
+        reads: tables(false),
+        writes: tables(true),
+        inside: line.inside,
+    }
+}

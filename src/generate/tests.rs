@@ -1,0 +1,178 @@
+//! Cases are decided by their seed and keep the discipline that oracles rely on.
+
+use std::collections::BTreeSet;
+
+use super::{EPOCH, GenerateOptions, Generated, LevelChoice, generate};
+use crate::dialect::{BUILTIN, Dialect, Version, parse};
+use crate::grammar::Grammar;
+use crate::model::{SetupKind, StatementKind};
+
+fn parts(engine: &str) -> (Grammar, Dialect) {
+    let (name, text) = BUILTIN
+        .iter()
+        .find(|(name, _)| *name == engine)
+        .expect("a built-in dialect");
+    let dialect = parse(name, text, &Version(vec![99])).expect("built-in dialects parse");
+    (
+        Grammar::builtin(engine).expect("built-in grammars are whole"),
+        dialect,
+    )
+}
+
+fn case(engine: &str, seed: u64, index: u64, options: &GenerateOptions) -> Generated {
+    let (grammar, dialect) = parts(engine);
+    generate(seed, index, options, &grammar, &dialect)
+}
+
+#[test]
+fn same_seed_same_case_and_each_alone() {
+    let options = GenerateOptions::default();
+    for engine in ["mariadb", "mysql", "sqlite"] {
+        let (grammar, dialect) = parts(engine);
+        let forward: Vec<Generated> = (0..60)
+            .map(|index| generate(7, index, &options, &grammar, &dialect))
+            .collect();
+        for index in (0..60).rev() {
+            let alone = case(engine, 7, index, &options);
+            assert_eq!(
+                alone,
+                forward[usize::try_from(index).expect("small")],
+                "{engine} {index}"
+            );
+        }
+        assert_ne!(forward[0].case, case(engine, 8, 0, &options).case);
+        let distinct: BTreeSet<String> = forward
+            .iter()
+            .map(|g| format!("{:?}", g.case.statements))
+            .collect();
+        assert_eq!(distinct.len(), forward.len());
+    }
+}
+
+#[test]
+fn an_epoch_shares_its_schema_and_nothing_else() {
+    let options = GenerateOptions::default();
+    let schema = |index: u64, kind: SetupKind| -> Vec<String> {
+        let generated = case("mysql", 3, index, &options);
+        let setup = generated.case.setup.into_iter();
+        setup.filter(|s| s.kind == kind).map(|s| s.sql).collect()
+    };
+    assert_eq!(
+        schema(0, SetupKind::Schema),
+        schema(EPOCH - 1, SetupKind::Schema)
+    );
+    assert_ne!(
+        schema(0, SetupKind::Rows),
+        schema(EPOCH - 1, SetupKind::Rows)
+    );
+    assert_ne!(
+        schema(0, SetupKind::Schema),
+        schema(EPOCH, SetupKind::Schema)
+    );
+}
+
+/// The integers that a text assigns to `vkey` or inserts as the second value of a row.
+fn versions(sql: &str) -> Vec<i64> {
+    let mut found = Vec::new();
+    for (at, _) in sql.match_indices("vkey = ") {
+        let digits: String = sql[at + 7..]
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        found.extend(digits.parse::<i64>());
+    }
+    found
+}
+
+#[test]
+fn version_keys_are_never_used_twice() {
+    let options = GenerateOptions::default();
+    for engine in ["mariadb", "sqlite"] {
+        for index in 0..300 {
+            let generated = case(engine, 11, index, &options);
+            let mut seen = BTreeSet::new();
+            for statement in &generated.case.statements {
+                if statement.effect.kind != StatementKind::Update {
+                    continue;
+                }
+                let own: BTreeSet<i64> = versions(&statement.sql)
+                    .into_iter()
+                    .filter(|v| *v >= 1000)
+                    .collect();
+                assert_eq!(own.len(), 1, "{}", statement.sql);
+                assert!(own.is_disjoint(&seen), "{}", statement.sql);
+                seen.extend(own);
+                assert!(
+                    !statement.sql.contains("pkey = pkey") && !statement.sql.contains("SET pkey")
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_shape_is_the_one_asked_for() {
+    let options = GenerateOptions::benchmark();
+    for index in 0..50 {
+        let generated = case("mariadb", 5, index, &options);
+        let case = generated.case;
+        assert_eq!(case.sessions().len(), 2);
+        assert_eq!(case.tables.len(), 2);
+        assert_eq!(case.statements.len(), 2 * 7);
+        assert!(
+            case.tables
+                .iter()
+                .all(|t| t.row_key.is_some() && t.version_key.is_some())
+        );
+        assert_eq!(generated.productions.len(), case.statements.len());
+    }
+    let mixed = GenerateOptions {
+        levels: LevelChoice::Mixed,
+        sessions: 4..=4,
+        ..GenerateOptions::default()
+    };
+    let several = (0..20).any(|index| {
+        let levels: BTreeSet<_> = case("mysql", 1, index, &mixed)
+            .case
+            .isolation
+            .into_values()
+            .collect();
+        levels.len() > 1
+    });
+    assert!(several);
+}
+
+/// How many statements the round-trip test looks at, for each dialect.
+fn sample() -> usize {
+    std::env::var("RASHOMON_ROUND_TRIPS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(3_000)
+}
+
+#[test]
+fn generated_statements_are_understood() {
+    let options = GenerateOptions::default();
+    for engine in ["mariadb", "mysql", "sqlite"] {
+        let (grammar, dialect) = parts(engine);
+        let (mut total, mut opaque) = (0usize, 0usize);
+        let mut example = String::new();
+        for index in 0.. {
+            if total >= sample() {
+                break;
+            }
+            let generated = generate(99, index, &options, &grammar, &dialect);
+            for statement in generated.case.user_statements() {
+                total += 1;
+                if statement.effect.kind == StatementKind::Opaque {
+                    opaque += 1;
+                    example.clone_from(&statement.sql);
+                }
+            }
+        }
+        assert!(
+            opaque * 50 < total,
+            "{engine}: {opaque} of {total} opaque, such as {example}"
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! What writes give to columns: SET lists, rows of INSERT, the projection of INSERT .. SELECT.
+
+use super::expand::Expander;
+use super::schema::ColumnPlan;
+use super::scope::{ColumnRef, Frame, Relation};
+use crate::grammar::{NewRow, Rows, class_word};
+
+impl Expander<'_, '_, '_> {
+    /// The version key of this statement: one, however many rows it touches.
+    fn version(&mut self) -> i64 {
+        let version = self.version.unwrap_or_else(|| self.stock.version());
+        self.version = Some(version);
+        version
+    }
+
+    /// The list after SET.
+    pub(super) fn assignments(
+        &mut self,
+        of: &Relation,
+        rows: Rows,
+        qualified: bool,
+        depth: u32,
+    ) -> Option<()> {
+        let plan = &self.tables[of.table];
+        let eligible: Vec<usize> = (0..plan.columns.len())
+            .filter(|at| plan.column(*at).generated.is_none())
+            .filter(|at| rows == Rows::One || !plan.column(*at).unique)
+            .collect();
+        let mut chosen: Vec<usize> = (0..=self.entropy.below(3))
+            .filter_map(|_| self.entropy.pick(&eligible).copied())
+            .collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        let keyed = self.version_keys || chosen.is_empty() || self.entropy.percent(75);
+        let prefix = if qualified {
+            format!("{}.", of.alias)
+        } else {
+            String::new()
+        };
+        let version = format!("{prefix}vkey = {}", if keyed { self.version() } else { 0 });
+        let first = keyed && self.entropy.percent(50);
+        if first {
+            self.write(&version);
+        }
+        // A SET expression sees its own table and tables that nobody writes: the order in which an
+        // engine assigns the columns of several targets is its own affair.
+        let mut relations = vec![Relation {
+            hidden: false,
+            ..of.clone()
+        }];
+        if let Some(frame) = self.frames.last() {
+            relations.extend(
+                frame
+                    .relations
+                    .iter()
+                    .filter(|relation| !self.targets.contains(&relation.table))
+                    .cloned(),
+            );
+        }
+        self.frames.push(Frame {
+            closed: true,
+            relations,
+        });
+        for (number, at) in chosen.iter().enumerate() {
+            if number > 0 || first {
+                self.write(", ");
+            }
+            self.write(&format!("{prefix}{} = ", plan.column(*at).name));
+            self.forbid(of, *at, &chosen);
+            self.assigned(of, *at, depth)?;
+            self.forbidden.clear();
+        }
+        self.frames.pop();
+        if keyed && !first {
+            if !chosen.is_empty() {
+                self.write(", ");
+            }
+            self.write(&version);
+        }
+        Some(())
+    }
+
+    /// Keeps out of reach what another assignment of the same SET may have changed: the other
+    /// assigned columns and everything computed from columns.
+    fn forbid(&mut self, of: &Relation, own: usize, chosen: &[usize]) {
+        let plan = &self.tables[of.table];
+        self.forbidden = (0..plan.columns.len())
+            .filter(|at| *at != own)
+            .filter(|at| chosen.contains(at) || plan.column(*at).generated.is_some())
+            .map(|column| ColumnRef {
+                alias: of.alias.clone(),
+                table: of.table,
+                column,
+            })
+            .collect();
+        // Marks that a SET list is being written, even when it assigns one column only.
+        self.forbidden.push(ColumnRef {
+            alias: of.alias.clone(),
+            table: of.table,
+            column: usize::MAX,
+        });
+    }
+
+    /// The value of one assigned column.
+    fn assigned(&mut self, of: &Relation, at: usize, depth: u32) -> Option<()> {
+        let tables = self.tables;
+        let column = tables[of.table].column(at);
+        if column.unique {
+            let value = if self.entropy.percent(85) {
+                self.stock.unique(column.class)
+            } else {
+                self.entropy.pick(&column.literals)?.clone()
+            };
+            self.write(&value);
+            return Some(());
+        }
+        if column.nullable && self.entropy.percent(6) {
+            self.write("NULL");
+            return Some(());
+        }
+        let has_default = column.nullable || column.default.is_some();
+        if has_default && self.dialect.supports("assign-default") && self.entropy.percent(3) {
+            self.write("DEFAULT");
+            return Some(());
+        }
+        if !self.version_keys && self.entropy.percent(12) {
+            let own = format!("{}.{}", of.alias, column.name);
+            self.write(&own);
+            return Some(());
+        }
+        self.value("set-", column, depth)
+    }
+
+    /// An expression of a column's class; never NULL for a column that forbids it.
+    fn value(&mut self, prefix: &str, column: &ColumnPlan, depth: u32) -> Option<()> {
+        let rule = self
+            .grammar
+            .rule(&format!("{prefix}{}", class_word(column.class)))?;
+        let start = self.text.len();
+        self.rule(rule, depth + 1)?;
+        let written = self.text[start..].to_owned();
+        if !column.nullable && !column.literals.contains(&written) {
+            let fallback = self.entropy.pick(&column.literals)?.clone();
+            self.text.truncate(start);
+            self.text
+                .push_str(&format!("COALESCE({written}, {fallback})"));
+        }
+        Some(())
+    }
+
+    /// The column list of an INSERT: what may stay away stays away sometimes.
+    pub(super) fn insert_columns(&mut self, table: usize) {
+        let plan = &self.tables[table];
+        self.insert_columns = (0..plan.columns.len())
+            .filter(|at| {
+                let column = plan.column(*at);
+                let required = !column.nullable && column.default.is_none();
+                column.generated.is_none() && (required || !self.entropy.percent(12))
+            })
+            .collect();
+        let names: Vec<&str> = ["pkey", "vkey"]
+            .into_iter()
+            .chain(
+                self.insert_columns
+                    .iter()
+                    .map(|at| plan.column(*at).name.as_str()),
+            )
+            .collect();
+        self.text.push_str(&names.join(", "));
+    }
+
+    /// One row, for the columns of the list.
+    pub(super) fn insert_values(&mut self, table: usize, row: NewRow, depth: u32) -> Option<()> {
+        let tables = self.tables;
+        let chosen = self.insert_columns.clone();
+        let violated = if row == NewRow::NotNullViolation {
+            let strict: Vec<usize> = chosen
+                .iter()
+                .copied()
+                .filter(|at| !tables[table].column(*at).nullable)
+                .collect();
+            Some(*self.entropy.pick(&strict)?)
+        } else {
+            None
+        };
+        let key = if row == NewRow::Existing {
+            self.stock.hot_key(self.entropy, table)
+        } else {
+            self.stock.fresh_key(table)
+        };
+        let version = self.version();
+        self.write(&format!("{key}, {version}"));
+        for at in chosen {
+            let column = tables[table].column(at);
+            self.write(", ");
+            if violated == Some(at) {
+                self.write("NULL");
+            } else if column.unique && self.entropy.percent(94) {
+                let value = self.stock.unique(column.class);
+                self.write(&value);
+            } else if column.unique {
+                let value = self.entropy.pick(&column.literals)?.clone();
+                self.write(&value);
+            } else if column.nullable && self.entropy.percent(8) {
+                self.write("NULL");
+            } else {
+                self.value("value-", column, depth)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The projection of INSERT .. SELECT, for the columns of the list.
+    pub(super) fn insert_query(
+        &mut self,
+        table: usize,
+        source: &Relation,
+        depth: u32,
+    ) -> Option<()> {
+        let tables = self.tables;
+        let key = format!("{}.pkey + {}", source.alias, self.stock.shift());
+        let version = self.version();
+        self.write(&format!("{key}, {version}"));
+        for at in self.insert_columns.clone() {
+            let column = tables[table].column(at);
+            self.write(", ");
+            if column.unique {
+                // Many rows: the key is the one value that differs in each.
+                self.write(if column.nullable { "NULL" } else { &key });
+                continue;
+            }
+            let alike = source.columns(tables, Some(column.class));
+            match self.entropy.pick(&alike) {
+                Some(from) if self.entropy.percent(60) => {
+                    let mut text = self.named(from);
+                    if !column.nullable {
+                        let fallback = self.entropy.pick(&column.literals)?;
+                        text = format!("COALESCE({text}, {fallback})");
+                    }
+                    self.write(&text);
+                }
+                _ => self.value("value-", column, depth)?,
+            }
+        }
+        Some(())
+    }
+}
