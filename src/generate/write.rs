@@ -67,7 +67,7 @@ impl Expander<'_, '_, '_> {
             }
             self.write(&format!("{prefix}{} = ", plan.column(*at).name));
             self.forbid(of, *at, &chosen);
-            self.assigned(of, *at, depth)?;
+            self.assigned(of, *at, rows, depth)?;
             self.forbidden.clear();
         }
         self.frames.pop();
@@ -102,11 +102,11 @@ impl Expander<'_, '_, '_> {
     }
 
     /// The value of one assigned column.
-    fn assigned(&mut self, of: &Relation, at: usize, depth: u32) -> Option<()> {
+    fn assigned(&mut self, of: &Relation, at: usize, rows: Rows, depth: u32) -> Option<()> {
         let tables = self.tables;
         let column = tables[of.table].column(at);
         if column.unique {
-            let value = if self.entropy.percent(85) {
+            let value = if self.entropy.percent(75) {
                 self.stock.unique(column.class)
             } else {
                 self.entropy.pick(&column.literals)?.clone()
@@ -114,7 +114,13 @@ impl Expander<'_, '_, '_> {
             self.write(&value);
             return Some(());
         }
-        if column.nullable && self.entropy.percent(6) {
+        // Where NULL is forbidden, one row at a time only: of many, the first to fail is chance.
+        let null_percent = match (column.nullable, rows) {
+            (true, _) => 6,
+            (false, Rows::One) => 3,
+            (false, Rows::Many) => 0,
+        };
+        if self.entropy.percent(null_percent) {
             self.write("NULL");
             return Some(());
         }
@@ -173,17 +179,15 @@ impl Expander<'_, '_, '_> {
     pub(super) fn insert_values(&mut self, table: usize, row: NewRow, depth: u32) -> Option<()> {
         let tables = self.tables;
         let chosen = self.insert_columns.clone();
-        let violated = if row == NewRow::NotNullViolation {
-            let strict: Vec<usize> = chosen
-                .iter()
-                .copied()
-                .filter(|at| !tables[table].column(*at).nullable)
-                .collect();
-            Some(*self.entropy.pick(&strict)?)
-        } else {
-            None
-        };
-        let key = if row == NewRow::Existing {
+        let risk = row == NewRow::Risky && self.entropy.percent(12);
+        let strict: Vec<usize> = chosen
+            .iter()
+            .copied()
+            .filter(|at| risk && !tables[table].column(*at).nullable)
+            .collect();
+        let violated = self.entropy.pick(&strict).copied();
+        let repeats = risk && violated.is_none() && tables[table].keyed;
+        let key = if row == NewRow::Existing || repeats {
             self.stock.hot_key(self.entropy, table)
         } else {
             self.stock.fresh_key(table)

@@ -3,6 +3,7 @@
 //! A test that needs a server asks [`servers`] for it; without one it says loudly that it did not
 //! run, and `RASHOMON_REQUIRE_SERVERS=1` turns that into a failure. `scripts/test` starts them.
 
+mod acceptance;
 mod calibrate;
 mod engine_waits;
 mod engines;
