@@ -179,7 +179,7 @@ impl Expander<'_, '_, '_> {
     pub(super) fn insert_values(&mut self, table: usize, row: NewRow, depth: u32) -> Option<()> {
         let tables = self.tables;
         let chosen = self.insert_columns.clone();
-        let risk = row == NewRow::Risky && self.entropy.percent(12);
+        let risk = row == NewRow::Risky && self.entropy.percent(6);
         let strict: Vec<usize> = chosen
             .iter()
             .copied()
