@@ -1,1 +1,144 @@
-//! Running case files again.
+//! Running a case file again: does it still show what it showed, and is what it shows right?
+//!
+//! Every oracle that applies judges each run, and so do the file's own expectations. *Could not
+//! run* (the server rejects the set-up, or has no such level) is another answer than *not
+//! reproduced*.
+
+mod confirm;
+mod expectation;
+mod json;
+mod run;
+mod text;
+
+use std::time::Duration;
+
+use crate::engine::{EngineError, Identity};
+use crate::execute::Executor;
+use crate::model::{Execution, Finding, TestCase, Verdict};
+use crate::oracle::Oracle;
+use crate::reproducer::{CaseFile, NotForThisEngine, Registry};
+
+pub use confirm::{Confirmation, DEFAULT_CLEAN_RUNS, clean_runs, confirm_fixed};
+pub use expectation::EXPECTATION;
+pub use json::{replayed, summary};
+pub use text::print;
+
+/// How long a server that went away is waited for between two runs, before the replay is given up.
+const SERVER_BACK_WITHIN: Duration = Duration::from_secs(30);
+
+/// What a replay needs beside the file and the server.
+#[derive(Clone, Copy)]
+pub struct ReplayOptions<'a> {
+    /// The oracles to ask; those that do not apply to the case say nothing.
+    pub oracles: &'a [&'a dyn Oracle],
+    pub registry: &'a Registry,
+    /// How often the case is run; at least once.
+    pub times: u32,
+    /// Stop at the first run that shows a violation or something known.
+    pub stop_at_first_hit: bool,
+}
+
+/// What one oracle, or the file's expectations, said over all runs.
+#[derive(Clone, Debug)]
+pub struct VoiceReport {
+    /// The oracle's name; [`EXPECTATION`] for the file's own.
+    pub name: String,
+    /// Runs in which it saw a violation.
+    pub violations: u32,
+    /// Runs in which what it saw is known.
+    pub known: u32,
+    /// Runs in which it agreed.
+    pub agreed: u32,
+    /// Runs in which it could say nothing.
+    pub undecided: u32,
+    /// Why it said nothing at all, when it does not apply.
+    pub inapplicable: Option<String>,
+    /// The worst it said; none when it does not apply.
+    pub worst: Option<Verdict>,
+}
+
+/// What a replay came to.
+#[derive(Clone, Debug)]
+pub struct ReplayReport {
+    /// The file, as it was named.
+    pub file: String,
+    pub verdict: Verdict,
+    /// The oracle behind the verdict, and the kind of the finding, when there is one.
+    pub oracle: Option<String>,
+    pub kind: Option<String>,
+    /// Runs that showed the verdict's violation or known behaviour; for the other verdicts, none.
+    pub hits: u32,
+    pub runs: u32,
+    /// Runs in which nothing could be decided.
+    pub undecided_runs: u32,
+    /// Why the case could not be run at all on this server: not the same as not reproduced.
+    pub could_not_run: Option<String>,
+    /// An entry of the registry explains the finding, and this server claims the fix.
+    pub regression_of: Option<String>,
+    pub voices: Vec<VoiceReport>,
+    /// The finding of the first run that showed one, known or not.
+    pub finding: Option<Finding>,
+    /// The case and the run to show: the first that hit, else the first.
+    pub shown: Option<(TestCase, Execution)>,
+}
+
+impl ReplayReport {
+    /// The identifier of what explains the verdict, when it is known.
+    pub fn known_id(&self) -> Option<&str> {
+        match &self.verdict {
+            Verdict::Known(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn could_not_run(file: &str, reason: String) -> Self {
+        Self {
+            file: file.to_owned(),
+            verdict: Verdict::Undecided("could-not-run".to_owned()),
+            oracle: None,
+            kind: None,
+            hits: 0,
+            runs: 0,
+            undecided_runs: 0,
+            could_not_run: Some(reason),
+            regression_of: None,
+            voices: Vec::new(),
+            finding: None,
+            shown: None,
+        }
+    }
+}
+
+/// Runs a case file and judges it. `name` is how the report calls the file.
+///
+/// # Errors
+/// When the server gives no answer and does not come back: the environment, never a verdict. A
+/// server that goes away *because of the case* and comes back is a finding of the crash oracle.
+pub fn replay(
+    file: &CaseFile,
+    name: &str,
+    executor: &mut dyn Executor,
+    server: &Identity,
+    options: &ReplayOptions<'_>,
+) -> Result<ReplayReport, EngineError> {
+    let case = match file.test_case(executor.dialect()) {
+        Ok(case) => case,
+        Err(reason @ (NotForThisEngine::Level { .. } | NotForThisEngine::NoLevel { .. })) => {
+            return Ok(ReplayReport::could_not_run(name, reason.to_string()));
+        }
+    };
+    let mut tally = run::Tally::new(file, server, options.registry);
+    for _ in 0..options.times.max(1) {
+        match tally.run(&case, executor, options.oracles) {
+            Ok(()) => {}
+            Err(run::RunError::CouldNotRun(reason)) => {
+                return Ok(ReplayReport::could_not_run(name, reason));
+            }
+            Err(run::RunError::NoAnswer(error)) => return Err(error),
+        }
+        if options.stop_at_first_hit && tally.hit() {
+            break;
+        }
+    }
+    Ok(tally.report(name))
+}

@@ -1,0 +1,210 @@
+//! What the file itself expects: `-- @expect`, and the `/* end */` statements.
+
+use std::collections::BTreeMap;
+
+use crate::engine::EngineError;
+use crate::execute::{Executor, Instrumentation};
+use crate::model::{
+    CaseStatement, Difference, Execution, Finding, Outcome, SessionId, Signature, StatementRecord,
+    TestCase, Verdict,
+};
+use crate::reproducer::{CaseFile, CaseLine, Expectation, Note, Tag};
+use crate::statement;
+
+/// The name under which the file's own expectations are reported, and the oracle of the findings
+/// they make.
+pub const EXPECTATION: &str = "expectation";
+
+/// Runs the case with its `/* end */` statements behind everything, in a session of their own, and
+/// compares what came with what is expected. No verdict when nothing is expected.
+pub(super) fn check(
+    file: &CaseFile,
+    case: &TestCase,
+    executor: &mut dyn Executor,
+) -> Result<(Option<Verdict>, TestCase, Execution), EngineError> {
+    let whole = with_end(file, case, executor);
+    let execution = executor.execute(&whole, &Instrumentation::default())?;
+    let verdict = judge(file, case, &whole, &execution);
+    Ok((verdict, whole, execution))
+}
+
+/// The case, what is still open rolled back, and the `/* end */` statements.
+fn with_end(file: &CaseFile, case: &TestCase, executor: &dyn Executor) -> TestCase {
+    let end: Vec<&CaseLine> = file.tagged(Tag::End).collect();
+    if end.is_empty() {
+        return case.clone();
+    }
+    let dialect = executor.dialect();
+    let mut lines: Vec<_> = case
+        .statements
+        .iter()
+        .map(|s| (s.session, s.sql.clone(), s.effect.clone()))
+        .collect();
+    let mut last: BTreeMap<SessionId, &CaseStatement> = BTreeMap::new();
+    for statement in &case.statements {
+        last.insert(statement.session, statement);
+    }
+    let rollback = &dialect.spelling.rollback;
+    for (session, statement) in last {
+        let open = case.is_explicit(statement.id.transaction) && !statement.effect.kind.is_end();
+        if open {
+            lines.push((
+                session,
+                rollback.clone(),
+                statement::analyze(rollback, dialect),
+            ));
+        }
+    }
+    let own = case.sessions().last().map_or(1, |session| session.0 + 1);
+    let own = SessionId(own);
+    for line in end {
+        lines.push((
+            own,
+            line.sql.clone(),
+            statement::analyze(&line.sql, dialect),
+        ));
+    }
+    let mut isolation = case.isolation.clone();
+    if let Some(level) = case.isolation.values().min().copied() {
+        isolation.insert(own, level);
+    }
+    TestCase::new(
+        case.setup.clone(),
+        case.tables.clone(),
+        lines,
+        isolation,
+        case.claim,
+    )
+}
+
+/// The statements of the case that stand for lines of the file, with those lines.
+fn judged_lines<'a>(
+    file: &'a CaseFile,
+    case: &TestCase,
+    whole: &'a TestCase,
+) -> Vec<(&'a CaseLine, &'a CaseStatement)> {
+    let end_count = file.tagged(Tag::End).count();
+    let sessions = file
+        .lines
+        .iter()
+        .filter(|line| matches!(line.tag, Tag::Session(_)));
+    let own = whole.statements.iter().take(case.statements.len());
+    let at_end = whole
+        .statements
+        .iter()
+        .skip(whole.statements.len() - end_count);
+    sessions
+        .zip(own)
+        .chain(file.tagged(Tag::End).zip(at_end))
+        .collect()
+}
+
+fn judge(
+    file: &CaseFile,
+    case: &TestCase,
+    whole: &TestCase,
+    execution: &Execution,
+) -> Option<Verdict> {
+    let lines = judged_lines(file, case, whole);
+    if lines.iter().all(|(line, _)| line.expectations().is_empty()) {
+        return None;
+    }
+    if let Some(reason) = &execution.unreliable {
+        return Some(Verdict::Undecided(reason.clone()));
+    }
+    let mut differences = Vec::new();
+    let mut first = None;
+    let mut not_sent = false;
+    for (line, statement) in lines {
+        let expectations = line.expectations();
+        if expectations.is_empty() {
+            continue;
+        }
+        let Some(record) = execution.records.get(&statement.id) else {
+            // Its transaction was gone when its turn came: what ended the transaction decides.
+            not_sent = true;
+            continue;
+        };
+        if let Some(difference) = unmet(&expectations, statement, record) {
+            first.get_or_insert((line, statement));
+            differences.push(difference);
+        }
+    }
+    match (first, not_sent) {
+        (None, false) => Some(Verdict::Agree),
+        (None, true) => Some(Verdict::Undecided("statement-not-sent".to_owned())),
+        (Some((line, statement)), _) => Some(Verdict::Violation(Box::new(finding(
+            whole,
+            line,
+            statement,
+            differences,
+        )))),
+    }
+}
+
+/// What is not as expected: expectations of the answer are alternatives, those of waiting are not.
+fn unmet(
+    expectations: &[Expectation],
+    statement: &CaseStatement,
+    record: &StatementRecord,
+) -> Option<Difference> {
+    let waited = record.resumed();
+    let meets = |expectation: &&Expectation| expectation.meets(&record.outcome, waited);
+    let (waits, answers): (Vec<&Expectation>, Vec<&Expectation>) = expectations
+        .iter()
+        .partition(|expectation| expectation.is_about_waiting());
+    let texts = |all: &[&Expectation]| {
+        let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
+        texts.join(" or ")
+    };
+    let (aspect, expected, got) = if !answers.is_empty() && !answers.iter().any(|e| meets(&e)) {
+        let aspect = match &record.outcome {
+            Outcome::Rows(_) => "rows",
+            Outcome::Affected(_) => "affected",
+            Outcome::Rejected(_) => "error",
+        };
+        let got = Note::outcome(&record.outcome).text;
+        let error = record.outcome.error_class().map_or("", |_| "error ");
+        (aspect, texts(&answers), format!("{error}{got}"))
+    } else if !waits.iter().all(|e| meets(&e)) {
+        let got = if waited { "waits" } else { "no wait" };
+        ("waiting", texts(&waits), got.to_owned())
+    } else {
+        return None;
+    };
+    Some(Difference {
+        statement: Some(statement.id),
+        aspect,
+        expected,
+        got,
+    })
+}
+
+fn finding(
+    case: &TestCase,
+    line: &CaseLine,
+    statement: &CaseStatement,
+    differences: Vec<Difference>,
+) -> Finding {
+    let levels: std::collections::BTreeSet<String> =
+        case.isolation.values().map(ToString::to_string).collect();
+    let told = differences.first().map_or(String::new(), |difference| {
+        format!("expected {}, got {}", difference.expected, difference.got)
+    });
+    Finding {
+        signature: Signature {
+            oracle: EXPECTATION.to_owned(),
+            kind: "unexpected-outcome".to_owned(),
+            levels: levels.into_iter().collect(),
+            features: vec![
+                statement.effect.kind.slug().to_owned(),
+                differences
+                    .first()
+                    .map_or(String::new(), |difference| difference.aspect.to_owned()),
+            ],
+        },
+        headline: format!("line {}, {}: {told}", line.line, line.sql),
+        differences,
+        explanation: vec!["the file itself expects it, in its @expect notes".to_owned()],
+    }
+}

@@ -1,0 +1,277 @@
+//! One run of a case before all voices, and the count of what they said.
+
+use std::time::{Duration, Instant};
+
+use super::expectation::{self, EXPECTATION};
+use super::{ReplayReport, SERVER_BACK_WITHIN, VoiceReport};
+use crate::engine::{EngineError, Identity};
+use crate::execute::Executor;
+use crate::model::{Execution, Finding, TestCase, Verdict};
+use crate::oracle::{Oracle, crash};
+use crate::reproducer::{CaseFile, Match, Registry};
+
+/// Why a run has no result.
+pub(super) enum RunError {
+    /// The server takes the case not at all: set-up, level.
+    CouldNotRun(String),
+    NoAnswer(EngineError),
+}
+
+/// What a voice said in one run.
+struct Word {
+    name: String,
+    verdict: Verdict,
+    /// The finding behind a violation or a known one.
+    finding: Option<Finding>,
+    regression: Option<String>,
+}
+
+/// Everything said so far.
+pub(super) struct Tally<'a> {
+    file: &'a CaseFile,
+    server: &'a Identity,
+    registry: &'a Registry,
+    runs: u32,
+    /// Runs in which some voice saw a violation, and those in which the worst was known.
+    violating_runs: u32,
+    known_runs: u32,
+    undecided_runs: u32,
+    voices: Vec<VoiceReport>,
+    /// What the verdict is about: the first violation, else the first known one.
+    told: Option<Word>,
+    shown: Option<(TestCase, Execution, bool)>,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(file: &'a CaseFile, server: &'a Identity, registry: &'a Registry) -> Self {
+        Self {
+            file,
+            server,
+            registry,
+            runs: 0,
+            violating_runs: 0,
+            known_runs: 0,
+            undecided_runs: 0,
+            voices: Vec::new(),
+            told: None,
+            shown: None,
+        }
+    }
+
+    /// Whether any run showed a violation or something known.
+    pub(super) fn hit(&self) -> bool {
+        self.violating_runs + self.known_runs > 0
+    }
+
+    /// Runs the case once before the expectations and every oracle.
+    pub(super) fn run(
+        &mut self,
+        case: &TestCase,
+        executor: &mut dyn Executor,
+        oracles: &[&dyn Oracle],
+    ) -> Result<(), RunError> {
+        self.runs += 1;
+        let mut words = Vec::new();
+        let mut shown: Option<(TestCase, Execution)> = None;
+        match expectation::check(self.file, case, executor) {
+            Ok((verdict, case, execution)) => {
+                if let Some(found) = crash::internal_error(&case, &execution) {
+                    words.push(self.word("crash", Verdict::Violation(Box::new(found))));
+                }
+                match verdict {
+                    Some(verdict) => words.push(self.word(EXPECTATION, verdict)),
+                    None => self.inapplicable(EXPECTATION, "the file expects nothing"),
+                }
+                shown = Some((case, execution));
+            }
+            Err(error) => words.push(self.outage(case, executor, error)?),
+        }
+        for oracle in oracles {
+            if let Some(reason) = oracle.inapplicable(case, executor) {
+                self.inapplicable(oracle.name(), &reason);
+                continue;
+            }
+            match oracle.check(case, executor) {
+                Ok(judgement) => {
+                    let hits =
+                        matches!(judgement.verdict, Verdict::Violation(_) | Verdict::Known(_));
+                    if hits || shown.is_none() {
+                        shown = Some((case.clone(), judgement.execution));
+                    }
+                    words.push(self.word(oracle.name(), judgement.verdict));
+                }
+                Err(error) => words.push(self.outage(case, executor, error)?),
+            }
+        }
+        self.count(words, shown);
+        Ok(())
+    }
+
+    /// A run that ended without an answer: a finding if the case is to blame, which its recurrence
+    /// shows. Waits until the server is back.
+    fn outage(
+        &self,
+        case: &TestCase,
+        executor: &mut dyn Executor,
+        error: EngineError,
+    ) -> Result<Word, RunError> {
+        if let EngineError::Setup { .. } = error {
+            return Err(RunError::CouldNotRun(error.to_string()));
+        }
+        let statement = executor.interrupted().and_then(|run| run.statement);
+        let Some(found) = crash::outage(case, &error, statement) else {
+            return Err(RunError::NoAnswer(error));
+        };
+        let started = Instant::now();
+        let mut pause = Duration::from_millis(100);
+        // A serial run asks for a connection and the case's own tables, and for nothing else.
+        while let Err(error) = executor.serial(case).map(|_| ()) {
+            if started.elapsed() > SERVER_BACK_WITHIN {
+                return Err(RunError::NoAnswer(error));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_secs(2));
+        }
+        Ok(self.word("crash", Verdict::Violation(Box::new(found))))
+    }
+
+    /// What a voice's verdict is after the registry and the file's header had their say.
+    fn word(&self, name: &str, verdict: Verdict) -> Word {
+        let mut word = Word {
+            name: name.to_owned(),
+            verdict,
+            finding: None,
+            regression: None,
+        };
+        let Verdict::Violation(found) = &word.verdict else {
+            return word;
+        };
+        let found = Finding::clone(found);
+        match self.registry.judge(&found.signature, self.server) {
+            Match::Known(known) => word.verdict = Verdict::Known(known.id.clone()),
+            Match::Regression(known) => word.regression = Some(known.id.clone()),
+            Match::None => {
+                if let Some(id) = self.explained_by_header(&found) {
+                    word.verdict = Verdict::Known(id);
+                }
+            }
+        }
+        word.finding = Some(found);
+        word
+    }
+
+    /// The header's `known` explains what the file expects otherwise, and a finding of the oracle
+    /// and kind that the header names.
+    fn explained_by_header(&self, found: &Finding) -> Option<String> {
+        let header = &self.file.header;
+        let known = header.known.clone()?;
+        let same = header.oracle.as_ref() == Some(&found.signature.oracle)
+            && header.kind.as_ref() == Some(&found.signature.kind);
+        (same || found.signature.oracle == EXPECTATION).then_some(known)
+    }
+
+    fn voice(&mut self, name: &str) -> &mut VoiceReport {
+        let at = self.voices.iter().position(|voice| voice.name == name);
+        let at = at.unwrap_or_else(|| {
+            self.voices.push(VoiceReport {
+                name: name.to_owned(),
+                violations: 0,
+                known: 0,
+                agreed: 0,
+                undecided: 0,
+                inapplicable: None,
+                worst: None,
+            });
+            self.voices.len() - 1
+        });
+        &mut self.voices[at]
+    }
+
+    fn inapplicable(&mut self, name: &str, reason: &str) {
+        self.voice(name).inapplicable = Some(reason.to_owned());
+    }
+
+    fn count(&mut self, words: Vec<Word>, shown: Option<(TestCase, Execution)>) {
+        let mut violates = false;
+        let mut known = false;
+        let mut agrees = false;
+        for word in words {
+            let voice = self.voice(&word.name);
+            match &word.verdict {
+                Verdict::Violation(_) | Verdict::Flaky { .. } => {
+                    voice.violations += 1;
+                    violates = true;
+                }
+                Verdict::Known(_) => {
+                    voice.known += 1;
+                    known = true;
+                }
+                Verdict::Agree => {
+                    voice.agreed += 1;
+                    agrees = true;
+                }
+                Verdict::Undecided(_) => voice.undecided += 1,
+            }
+            let worse = voice.worst.as_ref().map_or(0, rank) < rank(&word.verdict);
+            if worse {
+                voice.worst = Some(word.verdict.clone());
+            }
+            let told = self.told.as_ref().map_or(0, |told| rank(&told.verdict));
+            if rank(&word.verdict) > told {
+                self.told = Some(word);
+            }
+        }
+        self.violating_runs += u32::from(violates);
+        self.known_runs += u32::from(known && !violates);
+        self.undecided_runs += u32::from(!violates && !known && !agrees);
+        let hits = violates || known;
+        let better = self.shown.as_ref().is_none_or(|(_, _, hit)| hits && !hit);
+        if let Some((case, execution)) = shown.filter(|_| better) {
+            self.shown = Some((case, execution, hits));
+        }
+    }
+
+    /// The one verdict of all runs, with what stands behind it.
+    pub(super) fn report(self, name: &str) -> ReplayReport {
+        let told = self.told;
+        let worst = told.as_ref().map(|word| word.verdict.clone());
+        let (verdict, hits) = match worst {
+            Some(Verdict::Violation(found)) if self.violating_runs == self.runs => {
+                (Verdict::Violation(found), self.violating_runs)
+            }
+            Some(Verdict::Violation(_) | Verdict::Flaky { .. }) => {
+                let (hits, runs) = (self.violating_runs, self.runs);
+                (Verdict::Flaky { hits, runs }, hits)
+            }
+            Some(Verdict::Known(id)) => (Verdict::Known(id), self.known_runs),
+            Some(verdict) => (verdict, 0),
+            None => (Verdict::Undecided("no-oracle-applies".to_owned()), 0),
+        };
+        let finding = told.as_ref().and_then(|word| word.finding.clone());
+        ReplayReport {
+            file: name.to_owned(),
+            verdict,
+            oracle: told.as_ref().filter(|_| hits > 0).map(|w| w.name.clone()),
+            kind: finding.as_ref().map(|f| f.signature.kind.clone()),
+            hits,
+            runs: self.runs,
+            undecided_runs: self.undecided_runs,
+            could_not_run: None,
+            regression_of: told.and_then(|word| word.regression),
+            voices: self.voices,
+            finding,
+            shown: self.shown.map(|(case, execution, _)| (case, execution)),
+        }
+    }
+}
+
+/// How much a verdict weighs against the others.
+fn rank(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::Undecided(_) => 1,
+        Verdict::Agree => 2,
+        Verdict::Known(_) => 3,
+        Verdict::Flaky { .. } => 4,
+        Verdict::Violation(_) => 5,
+    }
+}

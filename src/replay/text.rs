@@ -1,0 +1,98 @@
+//! A replay for people.
+
+use std::io::{self, Write};
+
+use super::{ReplayReport, VoiceReport};
+use crate::model::Verdict;
+
+/// Prints what a replay came to: the verdict, what is wrong, and what each oracle said.
+///
+/// # Errors
+/// When the text cannot be written.
+pub fn print(report: &ReplayReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}: {}", printable(&report.file), verdict(report))?;
+    if let Some(reason) = &report.could_not_run {
+        return writeln!(out, "  could not run: {}", printable(reason));
+    }
+    if let Some(finding) = &report.finding {
+        writeln!(out, "  {}", printable(&finding.headline))?;
+        for difference in &finding.differences {
+            let place = difference
+                .statement
+                .map_or("the end".to_owned(), |id| id.to_string());
+            writeln!(out, "  {place}, {}:", difference.aspect)?;
+            writeln!(out, "    expected {}", printable(&difference.expected))?;
+            writeln!(out, "    got      {}", printable(&difference.got))?;
+        }
+        for line in &finding.explanation {
+            writeln!(out, "  {}", printable(line))?;
+        }
+    }
+    if let Some(id) = &report.regression_of {
+        writeln!(
+            out,
+            "  REGRESSION: {} explains it, and this server claims the fix",
+            printable(id)
+        )?;
+    }
+    for voice in &report.voices {
+        writeln!(out, "  {:12} {}", voice.name, said(voice))?;
+    }
+    Ok(())
+}
+
+fn verdict(report: &ReplayReport) -> String {
+    let (hits, runs) = (report.hits, report.runs);
+    match &report.verdict {
+        Verdict::Agree => format!("agree, not reproduced in {runs} of {runs} runs"),
+        Verdict::Known(id) => format!("known ({}), {hits} of {runs} runs", printable(id)),
+        Verdict::Undecided(reason) => format!("undecided ({})", printable(reason)),
+        Verdict::Flaky { .. } => format!("flaky, {hits} of {runs} runs"),
+        Verdict::Violation(found) => {
+            format!(
+                "violation ({}), {hits} of {runs} runs",
+                found.signature.kind
+            )
+        }
+    }
+}
+
+fn said(voice: &VoiceReport) -> String {
+    if let Some(reason) = &voice.inapplicable {
+        return format!("does not apply: {}", printable(reason));
+    }
+    let counts = [
+        (voice.violations, "violation"),
+        (voice.known, "known"),
+        (voice.agreed, "agree"),
+        (voice.undecided, "undecided"),
+    ];
+    let counts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    match &voice.worst {
+        Some(Verdict::Undecided(reason)) => {
+            format!("{} ({})", counts.join(", "), printable(reason))
+        }
+        _ => counts.join(", "),
+    }
+}
+
+/// Text of a server or a file, with nothing in it that a terminal obeys: control characters and
+/// those that turn the direction of writing are shown by their number.
+fn printable(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .map(|c| {
+            if c == '\n' {
+                "\n    ".to_owned()
+            } else if c.is_control() || turns(c) {
+                format!("\\u{{{:x}}}", u32::from(c))
+            } else {
+                c.to_string()
+            }
+        })
+        .collect()
+}
