@@ -55,17 +55,9 @@ impl Guard {
     /// Databases that are neither the server's nor ours. An empty `test`, which installations
     /// bring along, counts for nothing.
     fn foreign_databases(&mut self) -> Result<Vec<String>, EngineError> {
-        let mut foreign = Vec::new();
-        for name in self.databases()? {
-            let is_empty_test = name == "test" && self.is_empty("test")?;
-            if !SYSTEM.contains(&name.to_ascii_lowercase().as_str())
-                && !is_ours(&name)
-                && !is_empty_test
-            {
-                foreign.push(name);
-            }
-        }
-        Ok(foreign)
+        let names = self.databases()?;
+        let has_tables = names.iter().any(|name| name == "test") && !self.is_empty("test")?;
+        Ok(foreign_among(names, has_tables))
     }
 
     fn databases(&mut self) -> Result<Vec<String>, EngineError> {
@@ -206,8 +198,45 @@ impl Guard {
     }
 }
 
+/// The names that are neither the server's nor ours. `test` counts if it has tables.
+fn foreign_among(names: Vec<String>, test_has_tables: bool) -> Vec<String> {
+    names
+        .into_iter()
+        .filter(|name| !SYSTEM.contains(&name.to_ascii_lowercase().as_str()))
+        .filter(|name| !is_ours(name))
+        .filter(|name| name != "test" || test_has_tables)
+        .collect()
+}
+
 /// Text as a literal that needs no escaping, whatever the session's mode.
 fn hex(text: &str) -> String {
     let digits: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
     format!("X'{digits}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_of_somebody_else_are_found() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+        let clean = ["information_schema", "mysql", "sys", "test", "rashomon_a_1"];
+        assert!(foreign_among(names(&clean), false).is_empty());
+        assert_eq!(foreign_among(names(&clean), true), ["test"]);
+        let shared = [
+            "MYSQL",
+            "prod",
+            "rashomon",
+            "rashomon_x-y",
+            "performance_schema",
+        ];
+        let foreign = foreign_among(names(&shared), false);
+        assert_eq!(foreign, ["prod", "rashomon", "rashomon_x-y"]);
+    }
+
+    #[test]
+    fn a_literal_of_ours_needs_no_escaping() {
+        assert_eq!(hex("a'\\"), "X'61275C'");
+    }
 }

@@ -1,0 +1,357 @@
+//! What is not an answer: cut and silent connections, refused logins, missing privileges. Each is
+//! the right error within the deadline, and nothing is sent twice.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rashomon::engine::{self, EngineError, OpenOptions, Password, Server};
+use rashomon::model::Outcome;
+
+use crate::servers::{Needs, url};
+
+/// The statement deadline in these tests.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// What the proxy does with what passes through it.
+const FORWARD: u8 = 0;
+const SILENT: u8 = 1;
+const CUT: u8 = 2;
+
+/// A proxy before a real server that can fall silent or cut its connections.
+struct Proxy {
+    port: u16,
+    mode: Arc<AtomicU8>,
+    /// Bytes that the clients sent.
+    sent: Arc<AtomicU64>,
+}
+
+impl Proxy {
+    fn before(host: &str, port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+        let proxy = Self {
+            port: listener.local_addr().expect("address").port(),
+            mode: Arc::new(AtomicU8::new(FORWARD)),
+            sent: Arc::new(AtomicU64::new(0)),
+        };
+        let (mode, sent, server) = (
+            Arc::clone(&proxy.mode),
+            Arc::clone(&proxy.sent),
+            format!("{host}:{port}"),
+        );
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if mode.load(Ordering::SeqCst) == CUT {
+                    continue;
+                }
+                let Ok(upstream) = TcpStream::connect(&server) else {
+                    continue;
+                };
+                let pair = |a: &TcpStream, b: &TcpStream| {
+                    (a.try_clone().expect("clone"), b.try_clone().expect("clone"))
+                };
+                let (there, back) = (pair(&client, &upstream), pair(&upstream, &client));
+                let (m, s) = (Arc::clone(&mode), Arc::clone(&sent));
+                std::thread::spawn(move || pump(there.0, there.1, &m, Some(&s)));
+                let m = Arc::clone(&mode);
+                std::thread::spawn(move || pump(back.0, back.1, &m, None));
+            }
+        });
+        proxy
+    }
+
+    fn set(&self, mode: u8) {
+        self.mode.store(mode, Ordering::SeqCst);
+    }
+}
+
+/// Forwards from one side to the other until either closes or the proxy cuts.
+fn pump(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, sent: Option<&AtomicU64>) {
+    let _ = from.set_read_timeout(Some(Duration::from_millis(20)));
+    let mut buffer = [0; 16384];
+    loop {
+        if mode.load(Ordering::SeqCst) == CUT {
+            break;
+        }
+        match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                if let Some(sent) = sent {
+                    sent.fetch_add(length as u64, Ordering::SeqCst);
+                }
+                let silent = mode.load(Ordering::SeqCst) == SILENT;
+                if !silent && to.write_all(&buffer[..length]).is_err() {
+                    break;
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => break,
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// Host and port of a server's URL.
+fn address(url: &str) -> (String, u16) {
+    let parsed = url::Url::parse(url).expect("a URL");
+    (
+        parsed.host_str().expect("a host").to_owned(),
+        parsed.port().expect("a port"),
+    )
+}
+
+/// Every server, by its scheme, behind a proxy.
+fn behind_a_proxy(test: &str, check: impl Fn(&str, &Proxy, &str)) {
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url(test, needs) else {
+            continue;
+        };
+        let (host, port) = address(&url);
+        let proxy = Proxy::before(&host, port);
+        let scheme = url.split(':').next().expect("a scheme");
+        check(
+            &format!("{scheme}://root@127.0.0.1:{}", proxy.port),
+            &proxy,
+            scheme,
+        );
+    }
+}
+
+fn options() -> OpenOptions {
+    OpenOptions {
+        deadline: DEADLINE,
+        ..OpenOptions::default()
+    }
+}
+
+fn error_of<T>(answer: Result<T, EngineError>) -> EngineError {
+    answer.err().expect("an error")
+}
+
+#[test]
+fn a_silent_server_is_a_hang_within_the_deadline_and_nothing_is_sent_again() {
+    behind_a_proxy("fault_silent", |url, proxy, scheme| {
+        let server = engine::open(url, &options()).expect("open");
+        let name = format!("rashomon_fault_silent_{scheme}");
+        server.create_database(&name).expect("create");
+        let mut connection = server.connect(&name).expect("connect");
+        proxy.set(SILENT);
+        let before = proxy.sent.load(Ordering::SeqCst);
+        let began = Instant::now();
+        let sql = "SELECT 'silence'";
+        let error = error_of(connection.execute(sql));
+        let took = began.elapsed();
+        assert!(
+            matches!(&error, EngineError::Hang { sql: s, seconds: 2 } if s == sql),
+            "{error}"
+        );
+        assert!(
+            took >= DEADLINE && took < DEADLINE + Duration::from_secs(1),
+            "{took:?}"
+        );
+        // The header of a packet, the command, and the text: once.
+        let sent = proxy.sent.load(Ordering::SeqCst) - before;
+        assert_eq!(sent, 4 + 1 + sql.len() as u64);
+        let error = error_of(connection.execute("SELECT 1"));
+        assert!(
+            matches!(error, EngineError::ConnectionLost { .. }),
+            "{error}"
+        );
+        assert_eq!(proxy.sent.load(Ordering::SeqCst) - before, sent);
+        let began = Instant::now();
+        let error = error_of(server.connect(&name));
+        assert!(matches!(error, EngineError::Connect { .. }), "{error}");
+        assert!(began.elapsed() < DEADLINE + Duration::from_secs(1));
+        // The server is back: what was open is lost, what is new works.
+        proxy.set(FORWARD);
+        let mut fresh = server.connect(&name).expect("connect");
+        assert!(matches!(fresh.execute("SELECT 1"), Ok(Outcome::Rows(_))));
+        drop(fresh);
+        server.drop_database(&name).expect("drop");
+    });
+}
+
+#[test]
+fn a_cut_connection_is_lost_wherever_it_was_cut() {
+    behind_a_proxy("fault_cut", |url, proxy, scheme| {
+        let server = engine::open(url, &options()).expect("open");
+        let name = format!("rashomon_fault_cut_{scheme}");
+        server.create_database(&name).expect("create");
+        let mut idle = server.connect(&name).expect("connect");
+        let mut busy = server.connect(&name).expect("connect");
+        let mut watcher = server.watcher().expect("watcher");
+        let thread = std::thread::spawn(move || busy.execute("SELECT SLEEP(1)"));
+        std::thread::sleep(Duration::from_millis(200));
+        proxy.set(CUT);
+        let error = error_of(thread.join().expect("the session"));
+        assert!(
+            matches!(&error, EngineError::ConnectionLost { sql, .. } if sql == "SELECT SLEEP(1)"),
+            "{error}"
+        );
+        let error = error_of(idle.execute("BEGIN"));
+        assert!(
+            matches!(error, EngineError::ConnectionLost { .. }),
+            "{error}"
+        );
+        let error = error_of(idle.transaction_state());
+        assert!(
+            matches!(error, EngineError::ConnectionLost { .. }),
+            "{error}"
+        );
+        let error = error_of(watcher.waiting(&[1]));
+        assert!(
+            matches!(error, EngineError::ConnectionLost { .. }),
+            "{error}"
+        );
+        let error = error_of(server.connect(&name));
+        assert!(matches!(error, EngineError::Connect { .. }), "{error}");
+        proxy.set(FORWARD);
+        server.drop_database(&name).expect("drop");
+    });
+}
+
+#[test]
+fn an_unreachable_server_and_a_missing_socket_are_connection_errors() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let port = free.local_addr().expect("address").port();
+    drop(free);
+    for url in [
+        format!("mariadb://root@127.0.0.1:{port}"),
+        "mysql://root@localhost?socket=/nonexistent/s.sock".to_owned(),
+    ] {
+        let error = error_of(engine::open(&url, &options()));
+        assert!(matches!(error, EngineError::Connect { .. }), "{error}");
+        assert!(error.to_string().contains("cannot connect"), "{error}");
+    }
+}
+
+#[test]
+fn a_wrong_password_is_a_login_error_that_does_not_repeat_it() {
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url("fault_password", needs) else {
+            continue;
+        };
+        let wrong = OpenOptions {
+            password: Some(Password::new("hunter2-hunter2")),
+            ..options()
+        };
+        let error = error_of(engine::open(&url, &wrong));
+        assert!(matches!(error, EngineError::Login { .. }), "{error}");
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn the_url_of_the_other_product_is_refused_with_the_right_one() {
+    for (needs, from, to) in [
+        (Needs::MariaDb, "mariadb:", "mysql:"),
+        (Needs::MySql, "mysql:", "mariadb:"),
+    ] {
+        let Some(url) = url("fault_product", needs) else {
+            continue;
+        };
+        let error = error_of(engine::open(&url.replacen(from, to, 1), &options()));
+        assert!(matches!(error, EngineError::Target(_)), "{error}");
+        assert!(
+            error.to_string().contains(&format!("write {from}//")),
+            "{error}"
+        );
+    }
+}
+
+/// An account of this test's own, with a password, and no privilege at all.
+struct Account<'a> {
+    server: &'a dyn Server,
+    database: String,
+    name: String,
+}
+
+impl<'a> Account<'a> {
+    fn new(server: &'a dyn Server, name: &str) -> Self {
+        let account = Self {
+            server,
+            database: format!("rashomon_{name}"),
+            name: name.to_owned(),
+        };
+        server.create_database(&account.database).expect("create");
+        account.run(&format!("DROP USER IF EXISTS '{name}'@'%'"));
+        account.run(&format!(
+            "CREATE USER '{name}'@'%' IDENTIFIED BY 'pw of {name}'"
+        ));
+        account
+    }
+
+    /// Runs a statement as the administrator.
+    fn run(&self, sql: &str) {
+        let mut root = self.server.connect(&self.database).expect("connect");
+        let outcome = root.execute(sql).expect("an answer");
+        assert!(
+            !matches!(outcome, Outcome::Rejected(_)),
+            "{sql}: {outcome:?}"
+        );
+    }
+
+    fn open(&self, url: &str) -> Result<Box<dyn Server>, EngineError> {
+        let url = url.replacen("root@", &format!("{}@", self.name), 1);
+        let password = Password::new(format!("pw of {}", self.name));
+        let options = OpenOptions {
+            password: Some(password),
+            ..options()
+        };
+        engine::open(&url, &options)
+    }
+}
+
+impl Drop for Account<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut root) = self.server.connect(&self.database) {
+            let _ = root.execute(&format!("DROP USER '{}'@'%'", self.name));
+        }
+        let _ = self.server.drop_database(&self.database);
+    }
+}
+
+#[test]
+fn a_missing_privilege_names_the_grant_and_the_grant_helps() {
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url("fault_privilege", needs) else {
+            continue;
+        };
+        let root = engine::open(&url, &options()).expect("open");
+        let account = Account::new(&*root, "rashomon_modest");
+        let modest = account.open(&url).expect("login");
+        let name = "rashomon_modest_db";
+        let error = error_of(modest.create_database(name));
+        let EngineError::Privilege { grant, .. } = &error else {
+            panic!("{error}")
+        };
+        assert!(grant.contains("`rashomon\\_%`"), "{grant}");
+        let sick = modest.examine().expect("lines");
+        assert!(
+            sick.iter()
+                .any(|line| !line.ok && line.text.contains(grant)),
+            "{sick:?}"
+        );
+        account.run(grant);
+        modest.create_database(name).expect("granted");
+        let error = error_of(modest.watcher());
+        let EngineError::Privilege { grant, .. } = &error else {
+            panic!("{error}")
+        };
+        assert!(error.to_string().contains("GRANT "), "{error}");
+        account.run(grant);
+        modest.watcher().expect("granted");
+        let well = modest.examine().expect("lines");
+        assert!(well.iter().all(|line| line.ok), "{well:?}");
+        let mut connection = modest.connect(name).expect("connect");
+        assert_eq!(
+            connection.execute("CREATE TABLE t (a INT)").expect("t"),
+            Outcome::Affected(0)
+        );
+        drop(connection);
+        modest.drop_database(name).expect("drop");
+    }
+}
