@@ -77,14 +77,14 @@ pub enum CheckpointError {
 
 /// Writes checkpoints into one folder.
 #[derive(Debug)]
-pub struct Writer {
+pub(super) struct Writer {
     folder: PathBuf,
     sequence: u64,
 }
 
 impl Writer {
     /// Goes on after the newest checkpoint of the folder.
-    pub fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path) -> Self {
         let newest = envelopes(folder)
             .into_iter()
             .map(|envelope| envelope.sequence)
@@ -99,7 +99,7 @@ impl Writer {
     ///
     /// # Errors
     /// When the disk does not take it; the newer file is untouched then.
-    pub fn write(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+    pub(super) fn write(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let sequence = self.sequence + 1;
         let name = NAMES[usize::from(sequence.is_multiple_of(2))];
         let path = self.folder.join(name);

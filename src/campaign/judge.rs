@@ -2,8 +2,8 @@
 
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
-use crate::model::{Difference, ErrorClass, Execution, Finding, Signature, TestCase, Verdict};
-use crate::oracle::{Judgement, Oracle};
+use crate::model::{Execution, Outcome, Row, TestCase, Verdict};
+use crate::oracle::{Judgement, Oracle, crash};
 
 /// What the oracles said of a case.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ impl CaseJudgement {
 ///
 /// # Errors
 /// When the engine gives no answer.
-pub fn judge(
+pub(super) fn judge(
     case: &TestCase,
     executor: &mut dyn Executor,
     oracles: &[&dyn Oracle],
@@ -71,10 +71,7 @@ pub fn judge(
                 .push((oracle.name().to_owned(), reason));
             continue;
         }
-        let mut run = oracle.check(case, executor)?;
-        if let Some(finding) = internal_error(case, &run.execution) {
-            run.verdict = Verdict::Violation(Box::new(finding));
-        }
+        let run = check(*oracle, case, executor)?;
         judgement
             .verdicts
             .push((oracle.name().to_owned(), run.verdict.clone()));
@@ -83,38 +80,21 @@ pub fn judge(
     Ok(judgement)
 }
 
-/// A finding when the engine says of itself that something is broken.
-fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding> {
-    let record = execution
-        .records
-        .values()
-        .find(|record| record.outcome.error_class() == Some(ErrorClass::Internal))?;
-    let crate::model::Outcome::Rejected(error) = &record.outcome else {
-        return None;
-    };
-    let statement = case.statement(record.id)?;
-    Some(Finding {
-        signature: Signature {
-            oracle: "crash".to_owned(),
-            kind: "internal-error".to_owned(),
-            levels: vec![case.level(statement.session).slug().to_owned()],
-            features: vec![
-                statement.effect.kind.slug().to_owned(),
-                format!("error-{}", error.code),
-            ],
-        },
-        headline: format!(
-            "{} answers with an internal error: {}",
-            record.id, error.message
-        ),
-        differences: vec![Difference {
-            statement: Some(record.id),
-            aspect: "error",
-            expected: "any answer but an internal error".to_owned(),
-            got: format!("{} {}", error.code, error.message),
-        }],
-        explanation: vec!["The engine reports a broken state of its own.".to_owned()],
-    })
+/// Puts the case before one oracle. An internal error of the engine is a violation whatever the
+/// oracle says.
+///
+/// # Errors
+/// When the engine gives no answer.
+pub(super) fn check(
+    oracle: &dyn Oracle,
+    case: &TestCase,
+    executor: &mut dyn Executor,
+) -> Result<Judgement, EngineError> {
+    let mut run = oracle.check(case, executor)?;
+    if let Some(finding) = crash::internal_error(case, &run.execution) {
+        run.verdict = Verdict::Violation(Box::new(finding));
+    }
+    Ok(run)
 }
 
 /// Runs a case twice as it is and says where the two runs differ; the outcome of a statement or
@@ -122,7 +102,7 @@ fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding> {
 ///
 /// # Errors
 /// When the engine gives no answer.
-pub fn doublecheck(
+pub(super) fn doublecheck(
     case: &TestCase,
     executor: &mut dyn Executor,
 ) -> Result<Option<String>, EngineError> {
@@ -152,11 +132,10 @@ fn difference(first: &Execution, second: &Execution) -> Option<String> {
 }
 
 /// Messages are for people and name ids of connections and transactions: classes are compared.
-fn same_outcome(a: &crate::model::Outcome, b: &crate::model::Outcome) -> bool {
-    use crate::model::Outcome;
+fn same_outcome(a: &Outcome, b: &Outcome) -> bool {
     match (a, b) {
         (Outcome::Rows(a), Outcome::Rows(b)) => {
-            let sorted = |rows: &Vec<crate::model::Row>| {
+            let sorted = |rows: &Vec<Row>| {
                 let mut rows = rows.clone();
                 rows.sort();
                 rows

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Cases that share a schema: they go to one worker, which then need not change it.
-pub const BLOCK: u64 = 25;
+pub(super) const BLOCK: u64 = 25;
 
 /// Sorted, disjoint, half-open ranges of case indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl Done {
 
 /// Hands out blocks of case indexes, each index once.
 #[derive(Debug)]
-pub struct Allotment {
+pub(super) struct Allotment {
     next_block: u64,
     /// No index from here on.
     limit: Option<u64>,
@@ -54,7 +54,7 @@ pub struct Allotment {
 
 impl Allotment {
     /// Begins with the block of the first case that is not done.
-    pub fn new(done: &Done, limit: Option<u64>) -> Self {
+    pub(super) fn new(done: &Done, limit: Option<u64>) -> Self {
         Self {
             next_block: done.first_missing() / BLOCK,
             limit,
@@ -62,7 +62,7 @@ impl Allotment {
     }
 
     /// The indexes of the next block that are not done yet; none when there is no more.
-    pub fn next(&mut self, done: &Done) -> Option<Vec<u64>> {
+    pub(super) fn next(&mut self, done: &Done) -> Option<Vec<u64>> {
         loop {
             let start = self.next_block * BLOCK;
             let end = self

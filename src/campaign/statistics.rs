@@ -1,6 +1,7 @@
 //! The numbers of a run, as they are counted, merged, saved and shown.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +92,8 @@ pub struct Statistics {
     pub tested: Share,
     /// The same over statements of committed transactions, by the session's level.
     pub tested_committed: BTreeMap<String, Share>,
+    /// Statements that graph oracles kept in the acyclic part, of those that last.
+    pub acyclic: Share,
     /// Statements that the engine accepted, by the grammar's production.
     pub productions: BTreeMap<String, Share>,
     /// Violations that are one more sighting of a published finding.
@@ -108,7 +111,7 @@ pub struct CaseCount<'a> {
     /// Of the case, after confirmation.
     pub verdict: &'a Verdict,
     /// The productions behind each statement.
-    pub productions: &'a BTreeMap<StatementId, Vec<String>>,
+    pub productions: &'a BTreeMap<StatementId, Vec<Arc<str>>>,
 }
 
 impl Statistics {
@@ -130,6 +133,10 @@ impl Statistics {
         }
         for run in &judgement.runs {
             self.statements_sent += run.execution.statements_sent;
+            if let Some((kept, lasting)) = run.acyclic {
+                self.acyclic.part += kept as u64;
+                self.acyclic.whole += lasting as u64;
+            }
         }
         self.count_tested(counted.case, judgement);
         if let Some(execution) = judgement.execution() {
@@ -173,7 +180,7 @@ impl Statistics {
     fn count_execution(
         &mut self,
         execution: &Execution,
-        productions: &BTreeMap<StatementId, Vec<String>>,
+        productions: &BTreeMap<StatementId, Vec<Arc<str>>>,
     ) {
         self.blocked += execution.waits() as u64;
         self.deadlocks += execution.deadlocks() as u64;
@@ -186,10 +193,9 @@ impl Statistics {
             if class.is_some_and(|class| class.is_concurrency()) {
                 continue;
             }
-            let used: BTreeSet<&String> = productions.get(id).into_iter().flatten().collect();
-            for production in used {
+            for production in productions.get(id).into_iter().flatten() {
                 self.productions
-                    .entry(production.clone())
+                    .entry(production.to_string())
                     .or_default()
                     .add(class.is_none());
             }

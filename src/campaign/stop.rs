@@ -33,7 +33,9 @@ impl Stop {
 
     fn set(&self, reason: usize) {
         // The first reason stands.
-        let _ = self.reason.compare_exchange(0, reason, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = self
+            .reason
+            .compare_exchange(0, reason, Ordering::SeqCst, Ordering::SeqCst);
     }
 
     /// Whether to stop.

@@ -11,9 +11,11 @@ mod server;
 mod terminal;
 mod value;
 
+mod calibrate;
 mod clean;
 mod completions;
 mod doctor;
+mod fuzz;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -50,6 +52,8 @@ Exit codes: 0 clean, 1 new finding or reproduced, 2 usage or configuration, 3 in
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Fuzz(fuzz::Arguments),
+    Calibrate(calibrate::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
     Completions(completions::Arguments),
@@ -80,6 +84,8 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     };
     let mut output = output::Output::new();
     let result = log::start(&arguments.log).and_then(|()| match arguments.command {
+        Command::Fuzz(arguments) => fuzz::run(arguments, &mut output),
+        Command::Calibrate(arguments) => calibrate::run(&arguments, &mut output),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
         Command::Clean(arguments) => clean::run(&arguments, &mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 /// Text of a server or a file, made safe to print: control characters (C0, C1, ESC) and the
 /// characters that turn the direction of writing are shown as escapes. Line feeds stay.
-pub fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         let turns_direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}')
@@ -26,7 +26,7 @@ pub fn printable(text: &str) -> String {
 }
 
 /// A whole number with a comma between thousands.
-pub fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -40,13 +40,13 @@ pub fn grouped(number: u64) -> String {
 
 /// Whether and how to colour one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
+pub(super) struct Style {
     coloured: bool,
 }
 
 impl Style {
     /// Decides for standard output.
-    pub fn of_stdout() -> Self {
+    pub(super) fn of_stdout() -> Self {
         Self::decide(
             &|name| std::env::var(name).ok(),
             std::io::stdout().is_terminal(),
@@ -54,7 +54,7 @@ impl Style {
     }
 
     /// Decides for standard error.
-    pub fn of_stderr() -> Self {
+    pub(super) fn of_stderr() -> Self {
         Self::decide(
             &|name| std::env::var(name).ok(),
             std::io::stderr().is_terminal(),
@@ -77,7 +77,7 @@ impl Style {
     }
 
     /// Whether colours are written.
-    pub fn is_coloured(self) -> bool {
+    pub(super) fn is_coloured(self) -> bool {
         self.coloured
     }
 
@@ -89,26 +89,26 @@ impl Style {
         }
     }
 
-    pub fn bold(self, text: &str) -> String {
+    pub(super) fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    pub fn faint(self, text: &str) -> String {
+    pub(super) fn faint(self, text: &str) -> String {
         self.paint("2", text)
     }
 
     /// For what is wrong.
-    pub fn red(self, text: &str) -> String {
+    pub(super) fn red(self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
     /// For what is right.
-    pub fn green(self, text: &str) -> String {
+    pub(super) fn green(self, text: &str) -> String {
         self.paint("32", text)
     }
 
     /// For what wants a look.
-    pub fn yellow(self, text: &str) -> String {
+    pub(super) fn yellow(self, text: &str) -> String {
         self.paint("33", text)
     }
 }

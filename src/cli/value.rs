@@ -14,6 +14,38 @@ pub(super) enum Format {
     Json,
 }
 
+/// `--observe`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Observe {
+    /// Reads added to the sessions themselves
+    Probes,
+    /// An extra connection that reads beside the sessions
+    Observer,
+}
+
+impl Observe {
+    /// As the command line spells it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Probes => "probes",
+            Self::Observer => "observer",
+        }
+    }
+
+    /// From the command line's spelling.
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        [Self::Probes, Self::Observer]
+            .into_iter()
+            .find(|observe| observe.word() == word)
+    }
+}
+
+/// Reads an isolation level.
+pub(super) fn level(text: &str) -> Result<IsolationLevel, String> {
+    text.parse()
+        .map_err(|error: <IsolationLevel as FromStr>::Err| error.to_string())
+}
+
 /// `--isolation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LevelArgument {

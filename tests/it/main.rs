@@ -5,6 +5,7 @@
 
 mod acceptance;
 mod calibrate;
+mod campaign;
 mod engine_faults;
 mod engine_waits;
 mod engines;

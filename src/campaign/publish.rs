@@ -1,0 +1,175 @@
+//! Where findings go: the folders of the output and what is written into them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json, json};
+
+use super::ledger::Ledger;
+use super::shared::Shared;
+use crate::model::{Execution, Finding, TestCase};
+use crate::reproducer::{self, CaseFile, PublishError, Reproduced, Sidecar};
+
+/// What a reproducer is made of.
+pub(super) struct Reproducer<'a> {
+    pub case: &'a TestCase,
+    pub finding: &'a Finding,
+    pub execution: &'a Execution,
+    pub reproduced: Reproduced,
+    pub index: u64,
+}
+
+/// Publishes a finding as `<out>/<engine>/<slug>.sql`.
+pub(super) fn publish(
+    shared: &Shared,
+    reproducer: &Reproducer<'_>,
+) -> Result<PathBuf, PublishError> {
+    let stem = reproducer::file_stem(&reproducer.finding.signature);
+    write(
+        shared,
+        &shared.options.out.join(&shared.identity.engine),
+        &stem,
+        reproducer,
+    )
+}
+
+/// Keeps a confirmed finding as it was found, until its minimized case is published.
+pub(super) fn keep_raw(
+    shared: &Shared,
+    reproducer: &Reproducer<'_>,
+) -> Result<PathBuf, PublishError> {
+    let folder = shared.options.run_folder().join("unminimized");
+    write(
+        shared,
+        &folder,
+        &format!("case-{}", reproducer.index),
+        reproducer,
+    )
+}
+
+/// Keeps a finding that does not come every time.
+pub(super) fn keep_flaky(
+    shared: &Shared,
+    reproducer: &Reproducer<'_>,
+) -> Result<PathBuf, PublishError> {
+    let signature = &reproducer.finding.signature;
+    let seed = shared.options.seed;
+    let stem = format!(
+        "{}-{}-{seed:x}-{}",
+        signature.oracle, signature.kind, reproducer.index
+    );
+    write(shared, &shared.options.out.join("flaky"), &stem, reproducer)
+}
+
+/// Keeps a case during which the server was lost.
+pub(super) fn keep_suspect(
+    shared: &Shared,
+    case: &TestCase,
+    index: u64,
+    error: &str,
+) -> Result<PathBuf, PublishError> {
+    let mut file = CaseFile::of_case(case);
+    file.header.engine = Some(shared.identity.engine.clone());
+    file.header.seen_on = vec![shared.identity.version_text.clone()];
+    file.header.seed = Some(seed_of(shared, index));
+    file.last_comments.push(format!(
+        "the server was lost: {}",
+        error.replace(['\n', '\r'], " ")
+    ));
+    let sidecar = reproducer::sidecar(&Sidecar {
+        server: &shared.identity,
+        case,
+        finding: None,
+        execution: None,
+        run: run_data(shared, index),
+    });
+    let folder = shared.options.run_folder().join("suspects");
+    reproducer::publish(
+        &folder,
+        &format!("case-{index}"),
+        &reproducer::write(&file),
+        &sidecar,
+    )
+}
+
+/// Removes a kept file that its published successor makes needless. A file that stays is no harm.
+pub(super) fn discard(path: &Path) {
+    for path in [path.to_owned(), path.with_extension("json")] {
+        if let Err(error) = std::fs::remove_file(&path) {
+            tracing::debug!("{} stays: {error}", path.display());
+        }
+    }
+}
+
+fn write(
+    shared: &Shared,
+    folder: &Path,
+    stem: &str,
+    reproducer: &Reproducer<'_>,
+) -> Result<PathBuf, PublishError> {
+    let file = CaseFile::of_finding(
+        reproducer.case,
+        reproducer.finding,
+        reproducer.execution,
+        &shared.identity,
+        &seed_of(shared, reproducer.index),
+        reproducer.reproduced,
+    );
+    let sidecar = reproducer::sidecar(&Sidecar {
+        server: &shared.identity,
+        case: reproducer.case,
+        finding: Some(reproducer.finding),
+        execution: Some(reproducer.execution),
+        run: run_data(shared, reproducer.index),
+    });
+    reproducer::publish(folder, stem, &reproducer::write(&file), &sidecar)
+}
+
+/// As headers spell it: run seed in hexadecimal, case index in decimal.
+fn seed_of(shared: &Shared, index: u64) -> String {
+    format!("{:x}:{index}", shared.options.seed)
+}
+
+fn run_data(shared: &Shared, index: u64) -> Map<String, Json> {
+    let settings = &shared.options.settings;
+    let mut data = Map::new();
+    data.insert("seed".to_owned(), json!(shared.options.seed));
+    data.insert("index".to_owned(), json!(index));
+    data.insert(
+        "settings".to_owned(),
+        serde_json::to_value(settings).unwrap_or(Json::Null),
+    );
+    data
+}
+
+/// Takes over what earlier runs left: sweeps torn files and notes the published signatures.
+pub(super) fn adopt(folder: &Path, ledger: &mut Ledger) -> Result<(), PublishError> {
+    reproducer::sweep(folder)?;
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Ok(());
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    paths.sort();
+    for path in paths
+        .iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "sql"))
+    {
+        match reproducer::load(path) {
+            Ok(file) => {
+                if let Some(signature) = &file.header.signature {
+                    let size = file.lines.len() as u64;
+                    ledger.adopt(signature, &path.display().to_string(), size);
+                }
+            }
+            // Somebody may be editing it; it is only not recognized as a duplicate.
+            Err(error) => tracing::warn!("{error}"),
+        }
+    }
+    Ok(())
+}
+
+/// What makes one reproducer of a signature better than another: fewer statements, set-up included.
+pub(super) fn size_of(case: &TestCase) -> u64 {
+    (case.setup.len() + case.statements.len()) as u64
+}

@@ -1,0 +1,95 @@
+//! What the workers of a run share.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crossbeam_channel::Sender;
+
+use super::checkpoint::Settings;
+use super::event::Event;
+use super::ledger::Ledger;
+use super::progress::{Allotment, Done};
+use super::statistics::Statistics;
+use super::stop::Stop;
+use super::{CaseSource, Workplace};
+use crate::engine::Identity;
+use crate::oracle::Oracle;
+use crate::reproducer::Registry;
+
+/// How a run goes.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub seed: u64,
+    /// Cases of the whole run, over all its sittings.
+    pub cases: Option<u64>,
+    /// Of this sitting.
+    pub time: Option<Duration>,
+    pub workers: usize,
+    /// Runs that must show a violation before it counts, and as many of its minimized case.
+    pub confirmations: u32,
+    pub doublecheck: bool,
+    /// Folder of the reproducers.
+    pub out: PathBuf,
+    /// How long a lost server is waited for.
+    pub patience: Duration,
+    /// Saved with every checkpoint and reproducer.
+    pub settings: Settings,
+}
+
+impl Options {
+    /// The run's own records: checkpoints, suspects, findings that are not minimized yet.
+    pub fn run_folder(&self) -> PathBuf {
+        self.out.join("runs").join(&self.settings.run_id)
+    }
+}
+
+/// What changes while a run goes on.
+pub(super) struct State {
+    pub allotment: Allotment,
+    pub done: Done,
+    pub statistics: Statistics,
+    pub ledger: Ledger,
+}
+
+/// From a worker to the run.
+pub(super) enum Message {
+    Event(Event),
+    /// A worker is through: there is nothing left to do, or it cannot go on.
+    Ended(Result<(), String>),
+}
+
+/// What the workers of a run share.
+pub(super) struct Shared {
+    pub workplace: Arc<dyn Workplace>,
+    pub cases: Arc<dyn CaseSource>,
+    pub oracles: Vec<&'static dyn Oracle>,
+    pub registry: Registry,
+    pub identity: Identity,
+    pub options: Options,
+    pub stop: Stop,
+    pub state: Mutex<State>,
+    /// Held from the question whether a finding is new until it is on disk and in the ledger: two
+    /// workers that find the same at once publish it once.
+    pub publishing: Mutex<()>,
+    pub messages: Sender<Message>,
+}
+
+impl Shared {
+    /// The state. A worker that panics ends the process, so no lock is ever left poisoned.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to publish.
+    pub(super) fn publishing(&self) -> MutexGuard<'_, ()> {
+        self.publishing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells an event. Nobody listens any more when the run was given up: nothing is lost then.
+    pub(super) fn tell(&self, event: Event) {
+        let _ = self.messages.send(Message::Event(event));
+    }
+}

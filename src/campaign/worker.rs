@@ -1,0 +1,285 @@
+//! One worker: draws its cases, has them judged, and sits out the absence of the server.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Drawn;
+use super::event::Event;
+use super::judge::{self, CaseJudgement};
+use super::pursue::{Pursuit, PursuitError};
+use super::shared::{Message, Shared};
+use super::statistics::CaseCount;
+use super::suspect::{Next, Suspect};
+use crate::engine::EngineError;
+use crate::execute::Executor;
+use crate::model::Verdict;
+
+/// The pauses between attempts to reach a lost server: from the first, doubled, to the last.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(3);
+
+/// How often a pause looks whether the run is over.
+const NAP: Duration = Duration::from_millis(50);
+
+/// One worker of a run.
+pub(super) struct Worker {
+    shared: Arc<Shared>,
+    number: usize,
+    /// Cases of the block in hand, the current one first.
+    block: VecDeque<u64>,
+    /// The case during which the server was lost: it comes first when the server is back.
+    suspect: Option<Suspect>,
+    /// Why the worker cannot go on, when the engine is not to blame.
+    obstacle: Option<String>,
+}
+
+impl Worker {
+    pub(super) fn new(shared: Arc<Shared>, number: usize) -> Self {
+        Self {
+            shared,
+            number,
+            block: VecDeque::new(),
+            suspect: None,
+            obstacle: None,
+        }
+    }
+
+    /// Works until there is nothing left, the run is stopped, or it cannot go on.
+    pub(super) fn run(mut self) {
+        let result = self.sittings();
+        // Nobody listens when the run was given up.
+        let _ = self.shared.messages.send(Message::Ended(result));
+    }
+
+    /// Opens the workplace again whenever the server was lost.
+    fn sittings(&mut self) -> Result<(), String> {
+        let mut lost: Option<Instant> = None;
+        let mut pause = PAUSE_MIN;
+        loop {
+            let workplace = Arc::clone(&self.shared.workplace);
+            let result = workplace.work(self.number, &mut |executor| {
+                if let Some(since) = lost.take() {
+                    self.shared.tell(Event::ServerBack {
+                        after: since.elapsed(),
+                    });
+                    pause = PAUSE_MIN;
+                }
+                self.cases(executor)
+            });
+            if let Some(obstacle) = self.obstacle.take() {
+                return Err(obstacle);
+            }
+            match result {
+                Ok(()) => return Ok(()),
+                Err(error) if is_loss(&error) => {
+                    let since = *lost.get_or_insert_with(|| {
+                        self.shared.state().statistics.server_losses += 1;
+                        let index = self.suspect.as_ref().map(|suspect| suspect.index);
+                        let error = error.to_string();
+                        self.shared.tell(Event::ServerLost { index, error });
+                        Instant::now()
+                    });
+                    let patience = self.shared.options.patience;
+                    if since.elapsed() > patience {
+                        let seconds = patience.as_secs();
+                        return Err(format!(
+                            "the server did not come back in {seconds} s: {error}"
+                        ));
+                    }
+                    if self.rest(pause) {
+                        return Ok(());
+                    }
+                    pause = (pause * 2).min(PAUSE_MAX);
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+
+    /// Waits, and says whether the run is over.
+    fn rest(&self, pause: Duration) -> bool {
+        let start = Instant::now();
+        while start.elapsed() < pause && !self.shared.stop.is_set() {
+            std::thread::sleep(NAP.min(pause));
+        }
+        self.shared.stop.is_set()
+    }
+
+    /// Case after case.
+    fn cases(&mut self, executor: &mut dyn Executor) -> Result<(), EngineError> {
+        while !self.shared.stop.is_set() && self.obstacle.is_none() {
+            let Some(index) = self.next() else {
+                return Ok(());
+            };
+            let drawn = self.shared.cases.case(index);
+            match judge::judge(&drawn.case, executor, &self.shared.oracles) {
+                Ok(judgement) => self.judged(executor, index, &drawn, &judgement)?,
+                Err(EngineError::Rejected { sql, message, .. }) => {
+                    tracing::warn!("case {index}: the engine rejects {sql:?}: {message}");
+                    self.undecided(index, "set-up-rejected");
+                }
+                Err(error) if is_loss(&error) => {
+                    self.lost(executor, index, &drawn, &error);
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next case: the suspect one, then the rest of the block, then a new block.
+    fn next(&mut self) -> Option<u64> {
+        if let Some(suspect) = &self.suspect {
+            return Some(suspect.index);
+        }
+        if self.block.is_empty() {
+            let mut state = self.shared.state();
+            let state = &mut *state;
+            self.block.extend(state.allotment.next(&state.done)?);
+        }
+        self.block.front().copied()
+    }
+
+    /// Follows up the verdict of a case and counts it.
+    fn judged(
+        &mut self,
+        executor: &mut dyn Executor,
+        index: u64,
+        drawn: &Drawn,
+        judgement: &CaseJudgement,
+    ) -> Result<(), EngineError> {
+        let mut verdict = judgement.verdict();
+        if let Verdict::Violation(_) = &verdict {
+            verdict = match self.pursue(executor, index, drawn, judgement) {
+                Ok(verdict) => verdict,
+                Err(PursuitError::Engine(error)) => {
+                    if is_loss(&error) {
+                        self.lost(executor, index, drawn, &error);
+                    }
+                    return Err(error);
+                }
+                Err(PursuitError::Publish(error)) => {
+                    self.obstacle = Some(error.to_string());
+                    return Ok(());
+                }
+            };
+        } else if self.shared.options.doublecheck {
+            let difference = judge::doublecheck(&drawn.case, executor);
+            match difference {
+                Ok(None) => {}
+                Ok(Some(difference)) => {
+                    self.shared.tell(Event::Unstable { index, difference });
+                    verdict = Verdict::Undecided("not-deterministic".to_owned());
+                }
+                Err(error) => {
+                    self.lost(executor, index, drawn, &error);
+                    return Err(error);
+                }
+            }
+        }
+        self.finish(index, |state| {
+            state.statistics.count(&CaseCount {
+                index,
+                case: &drawn.case,
+                judgement,
+                verdict: &verdict,
+                productions: &drawn.productions,
+            });
+        });
+        Ok(())
+    }
+
+    fn pursue(
+        &mut self,
+        executor: &mut dyn Executor,
+        index: u64,
+        drawn: &Drawn,
+        judgement: &CaseJudgement,
+    ) -> Result<Verdict, PursuitError> {
+        let shared = Arc::clone(&self.shared);
+        let violating =
+            judgement
+                .verdicts
+                .iter()
+                .zip(&judgement.runs)
+                .find_map(|((oracle, verdict), run)| match verdict {
+                    Verdict::Violation(finding) => {
+                        let oracle = shared.oracles.iter().find(|o| o.name() == oracle)?;
+                        Some((*oracle, finding, run))
+                    }
+                    _ => None,
+                });
+        let Some((oracle, finding, run)) = violating else {
+            return Ok(judgement.verdict());
+        };
+        Pursuit {
+            shared: &shared,
+            executor,
+            oracle,
+            index,
+        }
+        .run(&drawn.case, finding, run)
+    }
+
+    /// Counts a case, and only then calls it done: both under one lock, so that a checkpoint has
+    /// both or neither.
+    fn finish(&mut self, index: u64, count: impl FnOnce(&mut super::shared::State)) {
+        let mut state = self.shared.state();
+        count(&mut state);
+        state.done.insert(index);
+        drop(state);
+        if self.block.front() == Some(&index) {
+            self.block.pop_front();
+        }
+        if let Some(suspect) = self.suspect.take_if(|suspect| suspect.index == index) {
+            suspect.forget();
+        }
+    }
+
+    fn undecided(&mut self, index: u64, reason: &str) {
+        let verdict = Verdict::Undecided(reason.to_owned());
+        self.finish(index, |state| state.statistics.count_verdict(&verdict));
+    }
+
+    /// Keeps the case aside before anything else is done, and decides what its loss comes to.
+    fn lost(&mut self, executor: &dyn Executor, index: u64, drawn: &Drawn, error: &EngineError) {
+        let suspect = self.suspect.take_if(|suspect| suspect.index == index);
+        let mut suspect = suspect.unwrap_or_else(|| Suspect::new(index));
+        let interrupted = executor.interrupted();
+        match suspect.sighted(&self.shared, &drawn.case, interrupted, error) {
+            Ok(Next::RunAgain) => self.suspect = Some(suspect),
+            Ok(Next::GiveUp) => {
+                self.suspect = Some(suspect);
+                self.undecided(index, "server-lost");
+            }
+            Ok(Next::Finding(verdict)) => {
+                self.suspect = Some(suspect);
+                self.finish(index, |state| state.statistics.count_verdict(&verdict));
+            }
+            Err(error) => self.obstacle = Some(error.to_string()),
+        }
+    }
+}
+
+/// The server or its connection is gone: it may come back.
+fn is_loss(error: &EngineError) -> bool {
+    matches!(
+        error,
+        EngineError::Connect { .. }
+            | EngineError::ConnectionLost { .. }
+            | EngineError::Hang { .. }
+            | EngineError::Resource(_)
+    )
+}
+
+/// A case without productions, for callers that made it otherwise.
+impl From<crate::model::TestCase> for Drawn {
+    fn from(case: crate::model::TestCase) -> Self {
+        Self {
+            case,
+            productions: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The real thing: workplaces on a server, cases from the generator.
+
+use super::{CaseSource, Drawn, Workplace};
+use crate::dialect::Dialect;
+use crate::engine::{self, EngineError, Identity, OpenOptions};
+use crate::execute::{Driver, Executor};
+use crate::generate::{self, GenerateOptions};
+use crate::grammar::Grammar;
+
+/// Workplaces on one server: a driver with databases of its own for each worker.
+pub struct ServerWorkplace {
+    target: String,
+    options: OpenOptions,
+    /// The server must be this one, whenever it is opened again.
+    identity: Identity,
+}
+
+impl ServerWorkplace {
+    /// Workplaces on the server of this target, which was identified before.
+    pub fn new(target: &str, options: OpenOptions, identity: Identity) -> Self {
+        Self {
+            target: target.to_owned(),
+            options,
+            identity,
+        }
+    }
+}
+
+impl Workplace for ServerWorkplace {
+    fn work(
+        &self,
+        worker: usize,
+        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let server = engine::open(&self.target, &self.options)?;
+        check_same(&self.identity, server.identity())?;
+        let database = format!("rashomon_{}_{worker}", self.options.run_id);
+        let mut driver = Driver::open(&*server, &database)?;
+        // After an error nothing is cleaned up: the server may be gone, and the next workplace of
+        // this worker drops what is left under its name.
+        job(&mut driver)?;
+        if let Err(error) = driver.close() {
+            tracing::warn!("cannot drop {database}: {error}; `rashomon clean` will");
+        }
+        Ok(())
+    }
+}
+
+/// Another server behind the same address would make nonsense of everything judged so far.
+fn check_same(before: &Identity, now: &Identity) -> Result<(), EngineError> {
+    if before == now {
+        return Ok(());
+    }
+    let mut changes = Vec::new();
+    if (&before.engine, &before.version_text) != (&now.engine, &now.version_text) {
+        changes.push(format!(
+            "it was {} {} and is {} {}",
+            before.engine, before.version_text, now.engine, now.version_text
+        ));
+    }
+    for (name, value) in &now.variables {
+        let old = before.variables.get(name).map_or("unset", String::as_str);
+        if old != value {
+            changes.push(format!("{name} was {old} and is {value}"));
+        }
+    }
+    Err(EngineError::Unsafe(format!(
+        "the server is another one than at the start of the run: {}",
+        changes.join("; ")
+    )))
+}
+
+/// Cases of a run, drawn by the generator.
+pub struct Generator {
+    pub seed: u64,
+    pub options: GenerateOptions,
+    pub grammar: Grammar,
+    pub dialect: Dialect,
+}
+
+impl CaseSource for Generator {
+    fn case(&self, index: u64) -> Drawn {
+        let generated = generate::generate(
+            self.seed,
+            index,
+            &self.options,
+            &self.grammar,
+            &self.dialect,
+        );
+        Drawn {
+            case: generated.case,
+            productions: generated.productions,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_server_is_refused_and_the_change_is_named() {
+        let before = Identity {
+            engine: "mariadb".to_owned(),
+            version_text: "10.11.18".to_owned(),
+            version: "10.11.18".parse().unwrap_or_default(),
+            variables: [("log_bin".to_owned(), "OFF".to_owned())].into(),
+        };
+        assert!(check_same(&before, &before).is_ok());
+        let mut now = before.clone();
+        now.variables.insert("log_bin".to_owned(), "ON".to_owned());
+        let error = check_same(&before, &now)
+            .expect_err("it changed")
+            .to_string();
+        assert!(error.contains("log_bin was OFF and is ON"), "{error}");
+    }
+}

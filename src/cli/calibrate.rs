@@ -1,0 +1,93 @@
+//! `rashomon calibrate`: every read mode of the dialect, proved on the live server.
+
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::server::{ServerArguments, random_u64};
+use super::terminal::{Style, printable};
+use super::value::Format;
+use crate::calibrate::{self, Entry, Judgement};
+use crate::engine;
+
+/// Proves every entry of the dialect file on the live server
+///
+/// Read modes per level and role, the snapshot point, and what waits: scripted sessions decide each
+/// from data. Exit 0 when the file is right about this server, 1 when an entry is wrong.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example:\n  rashomon calibrate 'mysql://root@127.0.0.1:3306'")]
+pub(super) struct Arguments {
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://...
+    target: String,
+
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+
+    #[command(flatten)]
+    server: ServerArguments,
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let run_id = format!("calibrate{:08x}", random_u64()? >> 32);
+    let options = arguments.server.open_options(&run_id)?;
+    let server = engine::open(&arguments.target, &options)?;
+    let report = calibrate::run(&*server, &mut std::io::sink())?;
+    let identity = server.identity();
+    let (right, wrong, idle) = report.counts();
+    match arguments.format {
+        Format::Json => {
+            for entry in &report.entries {
+                output.json(&entry_json(entry))?;
+            }
+            output.json(&json!({
+                "v": 1,
+                "event": "summary",
+                "target": format!("{} {}", identity.engine, identity.version),
+                "server": identity.version_text,
+                "right": right,
+                "wrong": wrong,
+                "does_not_apply": idle,
+            }))?;
+        }
+        Format::Human => {
+            let style = Style::of_stdout();
+            for entry in &report.entries {
+                let line = printable(&entry.to_string());
+                output.line(&match entry.judgement {
+                    Judgement::Right => line,
+                    Judgement::Wrong => style.red(&line),
+                    Judgement::DoesNotApply(_) => style.faint(&line),
+                })?;
+            }
+            output.line(&format!(
+                "{} {}: {right} entries hold, {wrong} are wrong, {idle} do not apply",
+                identity.engine,
+                printable(&identity.version_text)
+            ))?;
+        }
+    }
+    Ok(if wrong == 0 {
+        Exit::Clean
+    } else {
+        Exit::Finding
+    })
+}
+
+fn entry_json(entry: &Entry) -> serde_json::Value {
+    let (word, reason) = match &entry.judgement {
+        Judgement::Right => ("right", None),
+        Judgement::Wrong => ("wrong", None),
+        Judgement::DoesNotApply(reason) => ("does-not-apply", Some(reason)),
+    };
+    json!({
+        "v": 1,
+        "event": "entry",
+        "subject": entry.subject,
+        "form": entry.form,
+        "file": entry.claimed,
+        "server": entry.measured,
+        "judgement": word,
+        "reason": reason,
+    })
+}

@@ -1,0 +1,83 @@
+//! `--explain-grammar`: how often the engine accepts each production.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::super::exit::Failure;
+use super::super::output::Output;
+use super::super::terminal::{Style, grouped};
+use super::super::value::Format;
+use crate::campaign::{Share, Statistics};
+
+/// Below this share of accepted statements a production is a defect of the grammar.
+const ACCEPTED_MIN: f64 = 0.9;
+
+/// Prints the acceptance rate of every production that was used, the worst first.
+pub(super) fn print(
+    statistics: &Statistics,
+    format: Format,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if format == Format::Json {
+        let productions: Map<String, Json> = statistics
+            .productions
+            .iter()
+            .map(|(name, share)| {
+                (
+                    name.clone(),
+                    json!({ "accepted": share.part, "sent": share.whole }),
+                )
+            })
+            .collect();
+        return output.json(&json!({ "v": 1, "event": "grammar", "productions": productions }));
+    }
+    let style = Style::of_stdout();
+    output
+        .line(&style.bold("\nacceptance by production (rejections by concurrency not counted)"))?;
+    for (name, share) in ranked(statistics) {
+        let ratio = share.ratio().unwrap_or_default();
+        let shown = format!("{:>6.1} %", ratio * 100.0);
+        let shown = if ratio < ACCEPTED_MIN {
+            style.red(&shown)
+        } else {
+            shown
+        };
+        output.line(&format!("{shown}  {:>9}  {name}", grouped(share.whole)))?;
+    }
+    Ok(())
+}
+
+/// The productions, the least accepted first, then by name.
+fn ranked(statistics: &Statistics) -> Vec<(&String, Share)> {
+    let mut ranked: Vec<(&String, Share)> = statistics
+        .productions
+        .iter()
+        .map(|(name, share)| (name, *share))
+        .collect();
+    ranked.sort_by(|a, b| {
+        let ratio = |share: Share| share.ratio().unwrap_or_default();
+        ratio(a.1).total_cmp(&ratio(b.1)).then_with(|| a.0.cmp(b.0))
+    });
+    ranked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_production_comes_first() {
+        let mut statistics = Statistics::default();
+        let mut add = |name: &str, part, whole| {
+            statistics
+                .productions
+                .insert(name.to_owned(), Share { part, whole });
+        };
+        add("good", 99, 100);
+        add("bad", 1, 100);
+        let names: Vec<&str> = ranked(&statistics)
+            .into_iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, ["bad", "good"]);
+    }
+}

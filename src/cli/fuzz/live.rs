@@ -1,0 +1,284 @@
+//! What is told while a run goes on: one live line on a terminal, a line now and then elsewhere.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+use super::super::exit::Failure;
+use super::super::output::Output;
+use super::super::terminal::{Style, grouped, printable};
+use super::super::value::Format;
+use crate::campaign::{Announcement, Event, Listener, Settings, Statistics};
+use crate::engine::Identity;
+
+/// How often a line is written where there is no terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The teller of a run.
+pub(super) struct Live<'a> {
+    format: Format,
+    output: &'a mut Output,
+    errors: Style,
+    /// The live line; none where standard error is no terminal.
+    bar: Option<ProgressBar>,
+    /// When the last line was written, where there is no live line.
+    last_line: Instant,
+    replay_target: String,
+    lost_reported: bool,
+}
+
+impl<'a> Live<'a> {
+    pub(super) fn new(format: Format, output: &'a mut Output) -> Result<Self, Failure> {
+        let bar = if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}")
+                .map_err(|error| Failure::environment(error.to_string()))?;
+            bar.set_style(style.tick_chars("|/-\\ "));
+            Some(bar)
+        } else {
+            None
+        };
+        Ok(Self {
+            format,
+            output,
+            errors: Style::of_stderr(),
+            bar,
+            last_line: Instant::now(),
+            replay_target: String::new(),
+            lost_reported: false,
+        })
+    }
+
+    /// The first line of a run: its seed, before anything can go wrong.
+    pub(super) fn started(
+        &mut self,
+        settings: &Settings,
+        identity: &Identity,
+    ) -> Result<(), Failure> {
+        self.replay_target.clone_from(&settings.target);
+        if self.format == Format::Json {
+            return self.output.json(&json!({
+                "v": 1,
+                "event": "started",
+                "seed": settings.seed,
+                "run": settings.run_id,
+                "target": format!("{} {}", identity.engine, identity.version),
+                "server": settings.server,
+                "isolation": settings.isolation,
+                "claim": settings.claim,
+                "oracles": settings.oracles,
+            }));
+        }
+        let claim = settings
+            .claim
+            .as_ref()
+            .map_or(String::new(), |c| format!(", claimed {c}"));
+        self.output.line(&format!(
+            "seed {}   run {}   {}   isolation {}{claim}   oracles {}",
+            settings.seed,
+            settings.run_id,
+            printable(&settings.server),
+            settings.isolation,
+            settings.oracles.join(", ")
+        ))
+    }
+
+    /// Takes the live line away.
+    pub(super) fn finish(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// A line of its own on standard error, above the live line.
+    fn say(&self, line: &str) {
+        let write = || {
+            // Nothing can be said of a closed standard error.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn announce(&self, word: &str, announcement: &Announcement) {
+        let found = announcement;
+        let headline = printable(&found.headline);
+        let path = printable(&found.path.display().to_string());
+        let regression = found.regression.as_ref().map_or(String::new(), |id| {
+            format!(
+                "\n  REGRESSION: {} is said to be fixed on this server",
+                printable(id)
+            )
+        });
+        self.say(&format!(
+            "{word} {} {}: {headline}{regression}\n  {path}   {}/{} runs, {} transactions, {} \
+             statements, from case {}\n  Reproduce with: rashomon replay {path} '{}'",
+            found.oracle,
+            found.kind,
+            found.hits,
+            found.runs,
+            found.transactions,
+            found.statements,
+            found.index,
+            self.replay_target,
+        ));
+    }
+}
+
+impl Listener for Live<'_> {
+    fn event(&mut self, event: &Event) {
+        if self.format == Format::Json {
+            // When the reader went away the findings are on disk all the same.
+            if let Err(error) = self.output.json(&event_json(event)) {
+                tracing::debug!("an event was not read: {error}");
+            }
+        }
+        let style = self.errors;
+        match event {
+            Event::Finding(found) => self.announce(&style.red("FINDING"), found),
+            Event::Smaller(found) => self.announce(&style.yellow("SMALLER"), found),
+            Event::Flaky(found) => self.announce(&style.yellow("FLAKY"), found),
+            Event::ServerLost { index, error } => {
+                let case = index.map_or(String::new(), |index| format!(" during case {index}"));
+                self.lost_reported = true;
+                self.say(&format!(
+                    "{} the server is lost{case}: {}; waiting for it",
+                    style.yellow("note:"),
+                    printable(error)
+                ));
+            }
+            Event::ServerBack { after } => {
+                let seconds = after.as_secs_f64();
+                self.say(&format!(
+                    "{} the server is back after {seconds:.1} s",
+                    style.faint("note:")
+                ));
+            }
+            Event::Unstable { index, difference } => self.say(&format!(
+                "{} case {index} is not deterministic: {}",
+                style.yellow("note:"),
+                printable(difference)
+            )),
+            Event::Trouble(text) => {
+                self.say(&format!("{} {}", style.yellow("note:"), printable(text)));
+            }
+        }
+    }
+
+    fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration) {
+        let line = progress(statistics, findings, elapsed);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(line);
+                bar.tick();
+            }
+            None if self.last_line.elapsed() >= LINE_INTERVAL => {
+                self.last_line = Instant::now();
+                self.say(&line);
+            }
+            None => {}
+        }
+    }
+}
+
+/// One line of numbers.
+fn progress(statistics: &Statistics, findings: usize, elapsed: Duration) -> String {
+    let verdicts = &statistics.verdicts;
+    let cases = verdicts.total();
+    format!(
+        "{}  {} cases  {:.1}/s  agree {}  known {}  undecided {}  flaky {}  violation {}  \
+         findings {findings}  blocked {}  deadlocks {}",
+        clock(elapsed),
+        grouped(cases),
+        rate(cases, elapsed),
+        grouped(verdicts.agree),
+        grouped(verdicts.known),
+        grouped(verdicts.undecided),
+        grouped(verdicts.flaky),
+        grouped(verdicts.violation),
+        grouped(statistics.blocked),
+        grouped(statistics.deadlocks),
+    )
+}
+
+/// Things per second.
+#[expect(clippy::cast_precision_loss, reason = "a rate is shown with one digit")]
+pub(super) fn rate(count: u64, elapsed: Duration) -> f64 {
+    let seconds = elapsed.as_secs_f64();
+    if seconds > 0.0 {
+        count as f64 / seconds
+    } else {
+        0.0
+    }
+}
+
+/// `1:02:03` or `2:03`.
+pub(super) fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+fn event_json(event: &Event) -> serde_json::Value {
+    let announced = |word: &str, found: &Announcement| {
+        json!({
+            "v": 1,
+            "event": word,
+            "path": found.path.display().to_string(),
+            "oracle": found.oracle,
+            "kind": found.kind,
+            "headline": found.headline,
+            "hits": found.hits,
+            "runs": found.runs,
+            "index": found.index,
+            "transactions": found.transactions,
+            "statements": found.statements,
+            "regression": found.regression,
+        })
+    };
+    match event {
+        Event::Finding(found) => announced("finding", found),
+        Event::Smaller(found) => announced("smaller", found),
+        Event::Flaky(found) => announced("flaky", found),
+        Event::ServerLost { index, error } => {
+            json!({ "v": 1, "event": "server-lost", "index": index, "error": error })
+        }
+        Event::ServerBack { after } => {
+            json!({ "v": 1, "event": "server-back", "after_s": after.as_secs_f64() })
+        }
+        Event::Unstable { index, difference } => {
+            json!({ "v": 1, "event": "unstable", "index": index, "difference": difference })
+        }
+        Event::Trouble(text) => json!({ "v": 1, "event": "trouble", "text": text }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_line_fits_a_terminal_early_on_and_names_every_verdict() {
+        let line = progress(&Statistics::default(), 0, Duration::from_secs(3723));
+        for word in [
+            "1:02:03",
+            "agree",
+            "known",
+            "undecided",
+            "flaky",
+            "violation",
+            "findings",
+        ] {
+            assert!(line.contains(word), "{line}");
+        }
+        assert!(line.len() <= 120, "{} characters", line.len());
+    }
+}

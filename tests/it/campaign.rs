@@ -1,0 +1,448 @@
+//! The loop around the oracles, on scripted engines: nothing is lost, counted twice or made up.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use rashomon::campaign::{
+    self, Announcement, CaseSource, Checkpoint, Drawn, Event, Listener, Options, Parts, Settings,
+    Statistics, Stop, Summary, Workplace,
+};
+use rashomon::dialect::{self, Dialect};
+use rashomon::engine::{EngineError, Identity};
+use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
+use rashomon::model::{
+    Effect, Execution, Finding, IsolationLevel, SessionId, Signature, StatementId, StatementKind,
+    TestCase, TransactionId, Verdict,
+};
+use rashomon::oracle::{Judgement, Oracle};
+use rashomon::reproducer::Registry;
+
+/// One session that selects the number of its case: all that scripted engines and oracles need.
+struct Numbered;
+
+impl CaseSource for Numbered {
+    fn case(&self, index: u64) -> Drawn {
+        let line = (
+            SessionId(1),
+            format!("SELECT {index}"),
+            Effect::of_kind(StatementKind::Select),
+        );
+        let levels = [(SessionId(1), IsolationLevel::Serializable)].into();
+        Drawn {
+            case: TestCase::new(Vec::new(), Vec::new(), vec![line], levels, None),
+            productions: BTreeMap::new(),
+        }
+    }
+}
+
+fn number_of(case: &TestCase) -> u64 {
+    case.statements[0]
+        .sql
+        .trim_start_matches("SELECT ")
+        .parse()
+        .expect("a number")
+}
+
+fn sqlite_dialect() -> Dialect {
+    let text = dialect::BUILTIN
+        .iter()
+        .find(|(name, _)| *name == "sqlite")
+        .expect("sqlite")
+        .1;
+    dialect::parse("sqlite", text, &"3.50".parse().expect("a version")).expect("it parses")
+}
+
+/// An engine that answers everything, but is lost in some cases.
+struct ScriptedEngine {
+    dialect: Dialect,
+    /// How often the server is still lost, by case.
+    losses: BTreeMap<u64, AtomicU32>,
+}
+
+struct ScriptedExecutor<'a> {
+    engine: &'a ScriptedEngine,
+    interrupted: Option<Interrupted>,
+}
+
+impl Executor for ScriptedExecutor<'_> {
+    fn execute(&mut self, case: &TestCase, _: &Instrumentation) -> Result<Execution, EngineError> {
+        let index = number_of(case);
+        let is_lost = self.engine.losses.get(&index).is_some_and(|left| {
+            left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                left.checked_sub(1)
+            })
+            .is_ok()
+        });
+        if !is_lost {
+            return Ok(Execution {
+                statements_sent: 1,
+                ..Execution::default()
+            });
+        }
+        let statement = Some(StatementId {
+            transaction: TransactionId(1),
+            position: 1,
+        });
+        self.interrupted = Some(Interrupted {
+            statement,
+            execution: Execution::default(),
+        });
+        Err(EngineError::ConnectionLost {
+            engine: "scripted",
+            sql: case.statements[0].sql.clone(),
+            cause: "reset by peer".to_owned(),
+        })
+    }
+
+    fn serial(&mut self, _: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
+        Err(EngineError::Target(
+            "the scripted engine runs nothing serially".to_owned(),
+        ))
+    }
+
+    fn dialect(&self) -> &Dialect {
+        &self.engine.dialect
+    }
+
+    fn interrupted(&self) -> Option<&Interrupted> {
+        self.interrupted.as_ref()
+    }
+}
+
+impl Workplace for ScriptedEngine {
+    fn work(
+        &self,
+        _: usize,
+        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        job(&mut ScriptedExecutor {
+            engine: self,
+            interrupted: None,
+        })
+    }
+}
+
+/// Judges by the number of the case: see [`Scripted::check`].
+struct Scripted;
+
+static FLAKY_CALLS: AtomicU64 = AtomicU64::new(0);
+
+impl Oracle for Scripted {
+    fn name(&self) -> &'static str {
+        "serial"
+    }
+
+    fn about(&self) -> &'static str {
+        "by the number of the case"
+    }
+
+    fn inapplicable(&self, _: &TestCase, _: &dyn Executor) -> Option<String> {
+        None
+    }
+
+    fn check(
+        &self,
+        case: &TestCase,
+        executor: &mut dyn Executor,
+    ) -> Result<Judgement, EngineError> {
+        let execution = executor.execute(case, &Instrumentation::default())?;
+        let number = number_of(case);
+        let verdict = match number % 100 {
+            97 => violation("always"),
+            // Every second look: never three times in a row.
+            98 if FLAKY_CALLS.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) => {
+                violation("flaky")
+            }
+            99 => Verdict::Known("SCRIPT-1".to_owned()),
+            n if n % 10 == 5 => Verdict::Undecided("scripted".to_owned()),
+            _ => Verdict::Agree,
+        };
+        let tested = case
+            .statements
+            .iter()
+            .map(|statement| statement.id)
+            .collect();
+        Ok(Judgement {
+            verdict,
+            tested,
+            acyclic: None,
+            execution,
+        })
+    }
+}
+
+fn violation(feature: &str) -> Verdict {
+    Verdict::Violation(Box::new(Finding {
+        signature: Signature {
+            oracle: "serial".to_owned(),
+            kind: "not-serializable".to_owned(),
+            levels: vec!["serializable".to_owned()],
+            features: vec![feature.to_owned()],
+        },
+        headline: "the script says so".to_owned(),
+        differences: Vec::new(),
+        explanation: Vec::new(),
+    }))
+}
+
+/// Keeps what it is told, and looks at once whether what is announced is on disk.
+#[derive(Default)]
+struct Witness {
+    findings: Vec<Announcement>,
+    flaky: Vec<Announcement>,
+    losses: usize,
+    /// The run is stopped when this many cases are done.
+    stop_at: Option<(u64, Stop)>,
+}
+
+impl Listener for Witness {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Finding(found) => {
+                assert!(
+                    found.path.exists(),
+                    "{:?} was announced before it was there",
+                    found.path
+                );
+                assert!(found.path.with_extension("json").exists());
+                self.findings.push(found.clone());
+            }
+            Event::Flaky(found) => {
+                assert!(found.path.exists());
+                self.flaky.push(found.clone());
+            }
+            Event::ServerLost { .. } => self.losses += 1,
+            _ => {}
+        }
+    }
+
+    fn tick(&mut self, statistics: &Statistics, _: usize, _: Duration) {
+        if let Some((cases, stop)) = &self.stop_at
+            && statistics.verdicts.total() >= *cases
+        {
+            stop.time_over();
+        }
+    }
+}
+
+fn options(out: &Path, cases: u64, workers: usize) -> Options {
+    let settings = Settings {
+        program: "test".to_owned(),
+        run_id: "feedface".to_owned(),
+        target: "sqlite:".to_owned(),
+        server: "scripted 1".to_owned(),
+        seed: 1,
+        isolation: "all".to_owned(),
+        claim: None,
+        oracles: vec!["serial".to_owned()],
+        observe: None,
+        cases: Some(cases),
+        grammar: None,
+        dialect: None,
+        known: None,
+        doublecheck: false,
+    };
+    let options = Options {
+        seed: 1,
+        cases: Some(cases),
+        time: None,
+        workers,
+        confirmations: 3,
+        doublecheck: false,
+        out: out.to_owned(),
+        patience: Duration::from_secs(5),
+        settings,
+    };
+    std::fs::create_dir_all(options.run_folder()).expect("the folder is made");
+    options
+}
+
+fn run(
+    options: Options,
+    losses: &[(u64, u32)],
+    resumed: Option<Checkpoint>,
+    witness: &mut Witness,
+) -> Summary {
+    let losses = losses
+        .iter()
+        .map(|(index, times)| (*index, AtomicU32::new(*times)))
+        .collect();
+    let parts = Parts {
+        workplace: Arc::new(ScriptedEngine {
+            dialect: sqlite_dialect(),
+            losses,
+        }),
+        cases: Arc::new(Numbered),
+        oracles: vec![&Scripted],
+        registry: Registry::default(),
+        identity: Identity {
+            engine: "scripted".to_owned(),
+            version_text: "1".to_owned(),
+            version: "1".parse().expect("a version"),
+            variables: BTreeMap::new(),
+        },
+    };
+    let stop = witness
+        .stop_at
+        .as_ref()
+        .map_or_else(Stop::default, |(_, stop)| stop.clone());
+    campaign::run(parts, options, resumed, &stop, witness).expect("the run starts")
+}
+
+#[test]
+fn every_case_is_judged_once_whatever_the_number_of_workers() {
+    for workers in [1, 2, 4] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut witness = Witness::default();
+        let summary = run(options(folder.path(), 90, workers), &[], None, &mut witness);
+        let verdicts = summary.statistics.verdicts;
+        assert_eq!(
+            (verdicts.agree, verdicts.undecided),
+            (81, 9),
+            "{workers} workers"
+        );
+        assert_eq!(verdicts.total(), 90);
+        assert_eq!(summary.next_index, 90);
+        assert_eq!(
+            summary.statistics.undecided,
+            [("scripted".to_owned(), 9)].into()
+        );
+        assert_eq!(summary.failure, None);
+    }
+}
+
+#[test]
+fn a_violation_is_published_once_and_its_likes_are_counted() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut witness = Witness::default();
+    let mut options = options(folder.path(), 400, 2);
+    // Without the flaky ones, which the other test is about.
+    options.cases = Some(398);
+    let summary = run(options, &[], None, &mut witness);
+    assert_eq!(summary.statistics.verdicts.violation, 4);
+    assert_eq!(witness.findings.len(), 1);
+    assert_eq!(summary.findings.len(), 1);
+    assert_eq!(summary.statistics.duplicates, 3);
+    let unminimized = folder.path().join("runs/feedface/unminimized");
+    let kept = std::fs::read_dir(unminimized).map_or(0, Iterator::count);
+    assert_eq!(
+        kept, 0,
+        "what was kept until its publication is removed after it"
+    );
+    assert_eq!(
+        summary.statistics.known,
+        [("SCRIPT-1".to_owned(), 3)].into()
+    );
+}
+
+#[test]
+fn what_does_not_come_every_time_is_flaky_and_kept_apart() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut witness = Witness::default();
+    let mut options = options(folder.path(), 99, 1);
+    options.cases = Some(99);
+    let summary = run(options, &[], None, &mut witness);
+    assert_eq!(summary.statistics.verdicts.flaky, 1);
+    assert_eq!(witness.flaky.len(), 1);
+    let flaky = &witness.flaky[0];
+    assert!(flaky.hits < flaky.runs, "{} of {}", flaky.hits, flaky.runs);
+    assert!(
+        flaky.path.starts_with(folder.path().join("flaky")),
+        "{:?}",
+        flaky.path
+    );
+}
+
+#[test]
+fn a_server_lost_from_outside_is_waited_for_and_is_no_finding() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut witness = Witness::default();
+    let losses = [(3, 1), (17, 2), (60, 3)];
+    let summary = run(options(folder.path(), 90, 1), &losses, None, &mut witness);
+    assert_eq!(summary.statistics.verdicts.violation, 0);
+    assert_eq!(summary.statistics.verdicts.total(), 90);
+    assert_eq!(summary.statistics.server_losses, 6);
+    assert_eq!(witness.losses, 6);
+    assert_eq!(witness.findings.len(), 0);
+    let suspects = folder.path().join("runs/feedface/suspects");
+    assert_eq!(std::fs::read_dir(suspects).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn a_server_lost_at_the_same_statement_every_time_is_a_crash() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut witness = Witness::default();
+    let summary = run(
+        options(folder.path(), 30, 1),
+        &[(7, u32::MAX)],
+        None,
+        &mut witness,
+    );
+    assert_eq!(summary.statistics.verdicts.violation, 1);
+    assert_eq!(summary.statistics.verdicts.total(), 30, "the run went on");
+    assert_eq!(witness.findings.len(), 1);
+    assert_eq!(witness.findings[0].kind, "crash");
+}
+
+#[test]
+fn an_interrupted_run_resumes_to_the_same_numbers() {
+    let whole = tempfile::tempdir().expect("a temporary folder");
+    let expected = run(
+        options(whole.path(), 397, 2),
+        &[],
+        None,
+        &mut Witness::default(),
+    );
+    for stop_at in [1, 40, 120, 300] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = options(folder.path(), 397, 2);
+        let mut first = Witness {
+            stop_at: Some((stop_at, Stop::default())),
+            ..Witness::default()
+        };
+        run(options.clone(), &[], None, &mut first);
+        let checkpoint =
+            campaign::read_checkpoint(&options.run_folder()).expect("there is a checkpoint");
+        let mut second = Witness::default();
+        let summary = run(options, &[], Some(checkpoint), &mut second);
+        let verdicts = |summary: &Summary| {
+            let v = summary.statistics.verdicts;
+            // The flaky cases flip with the number of looks at them.
+            (v.agree + v.flaky, v.known, v.undecided, v.violation)
+        };
+        assert_eq!(
+            verdicts(&summary),
+            verdicts(&expected),
+            "stopped at {stop_at}"
+        );
+        let found = summary
+            .findings
+            .iter()
+            .map(|found| found.sightings)
+            .collect::<Vec<_>>();
+        let expected = expected
+            .findings
+            .iter()
+            .map(|found| found.sightings)
+            .collect::<Vec<_>>();
+        assert_eq!(found, expected);
+        assert!(
+            first.findings.len() + second.findings.len() == 1,
+            "announced once"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_takes_no_file_ends_the_run_with_a_reason() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = options(folder.path(), 200, 1);
+    // A file where the folder of the engine's findings should be.
+    std::fs::write(folder.path().join("scripted"), "in the way").expect("it is writable");
+    let summary = run(options, &[], None, &mut Witness::default());
+    assert!(summary.failure.is_some(), "{summary:?}");
+    assert!(summary.statistics.verdicts.total() < 200);
+}
