@@ -199,3 +199,35 @@ fn servers_say_who_they_are() {
         assert_eq!(identity.engine, server.dialect().engine);
     });
 }
+
+#[test]
+fn a_table_made_anew_by_another_connection_is_read_with_its_new_columns() {
+    on_every_engine("a_table_made_anew", |server| {
+        let name = "rashomon_test_made_anew";
+        server.create_database(name).expect("it is made");
+        let mut writer = server.connect(name).expect("connected");
+        let mut reader = server.connect(name).expect("connected");
+        for (columns, row) in [
+            ("pkey INTEGER", "1"),
+            ("pkey INTEGER, c INTEGER", "1, 2"),
+            ("a INTEGER", "3"),
+        ] {
+            for sql in [
+                "DROP TABLE IF EXISTS t".to_owned(),
+                format!("CREATE TABLE t ({columns})"),
+                format!("INSERT INTO t VALUES ({row})"),
+            ] {
+                writer.execute(&sql).expect("it is answered");
+            }
+            let expected = row
+                .split(", ")
+                .map(|n| Value::Integer(n.parse().expect("a number")));
+            assert_eq!(
+                reader.execute("SELECT * FROM t").expect("it is answered"),
+                Outcome::Rows(vec![expected.collect()])
+            );
+        }
+        drop((reader, writer));
+        server.drop_database(name).expect("it is dropped");
+    });
+}

@@ -89,8 +89,7 @@ impl SqliteConnection {
 
     fn run(&self, sql: &str) -> Result<Outcome, rusqlite::Error> {
         let mut statement = self.raw.prepare(sql)?;
-        let columns = statement.column_count();
-        if columns == 0 {
+        if statement.column_count() == 0 {
             let before = self.raw.total_changes();
             statement.execute([])?;
             // The count of changes is that of the last writing statement: BEGIN leaves it alone.
@@ -104,6 +103,9 @@ impl SqliteConnection {
         let mut rows = Vec::new();
         let mut cursor = statement.query([])?;
         while let Some(row) = cursor.next()? {
+            // Counted after the step: when another connection changed the schema, the statement was
+            // prepared for the old one, and the first step prepares it again.
+            let columns = row.as_ref().column_count();
             let mut cells = Vec::with_capacity(columns);
             for index in 0..columns {
                 cells.push(typed(row.get_ref(index)?));
