@@ -3,13 +3,14 @@
 //! It schedules nothing, looks at no lock view and keeps no record: one thread, plain connections,
 //! and for the statements that waited when they were recorded a thread that waits with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::{Connection, EngineError, STATEMENT_DEADLINE, Server};
+use crate::model::Outcome;
 
 use super::recording::{Place, Recording};
-use super::sessions::{Ask, Sessions};
+use super::sessions::{Ask, Reply, Sessions};
 
 /// What a loop took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,48 +78,77 @@ impl<'s> BareLoop<'s> {
     }
 }
 
+/// How long a statement that is known to wait is given to reach its lock.
+const REACH: Duration = Duration::from_micros(200);
+
 fn send_all(
     recording: &Recording,
     sessions: &mut Sessions,
     others: &mut BTreeMap<Place, Box<dyn Connection>>,
 ) -> Result<(), EngineError> {
-    for sent in &recording.stream {
-        match sent.place {
-            Place::Session(slot) => {
-                come_home(sessions, |sessions| sessions.connection(slot).is_some())?;
-                if sent.waited {
-                    sessions.start(slot, &sent.sql, Ask::Never)?;
-                } else {
-                    sessions.run(slot, &sent.sql, Ask::Never)?;
-                }
+    // Statements that wait, by the place in the stream before which they have to answer.
+    let mut due: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    // Sessions whose transaction the engine ended when it was recorded.
+    let mut victims: BTreeSet<usize> = BTreeSet::new();
+    for (index, sent) in recording.stream.iter().enumerate() {
+        for slot in due.remove(&index).into_iter().flatten() {
+            come_home(sessions, slot, &mut victims)?;
+        }
+        let Place::Session(slot) = sent.place else {
+            if let Some(connection) = others.get_mut(&sent.place) {
+                connection.execute(&sent.sql)?;
             }
-            place => {
-                // Between cases, and wherever the tables are read, everything is at rest.
-                if place == Place::Keeper {
-                    come_home(sessions, |sessions| sessions.away().is_empty())?;
-                }
-                if let Some(connection) = others.get_mut(&place) {
-                    connection.execute(&sent.sql)?;
-                }
-            }
+            continue;
+        };
+        come_home(sessions, slot, &mut victims)?;
+        if !sent.waited {
+            sessions.run(slot, &sent.sql, Ask::Never)?;
+            continue;
+        }
+        sessions.start(slot, &sent.sql, Ask::Never)?;
+        if sent.aborted {
+            victims.insert(slot);
+        }
+        if let Some(answered) = sent.answered {
+            due.entry(answered).or_default().push(slot);
+        }
+        if let Some((slot, reply)) = sessions.receive(REACH) {
+            reply.and_then(|reply| settle_victim(sessions, slot, &reply, &mut victims))?;
         }
     }
-    come_home(sessions, |sessions| sessions.away().is_empty())
+    sessions
+        .all()
+        .try_for_each(|slot| come_home(sessions, slot, &mut victims))
 }
 
-/// Takes answers until this holds.
+/// Takes answers until this session's is there.
 fn come_home(
     sessions: &mut Sessions,
-    holds: impl Fn(&mut Sessions) -> bool,
+    slot: usize,
+    victims: &mut BTreeSet<usize>,
 ) -> Result<(), EngineError> {
-    while !holds(sessions) {
-        let Some((_, reply)) = sessions.receive(STATEMENT_DEADLINE) else {
+    while sessions.connection(slot).is_none() {
+        let Some((slot, reply)) = sessions.receive(STATEMENT_DEADLINE) else {
             return Err(EngineError::Hang {
                 sql: "a statement of the recorded stream".to_owned(),
                 seconds: STATEMENT_DEADLINE.as_secs(),
             });
         };
-        reply?;
+        settle_victim(sessions, slot, &reply?, victims)?;
+    }
+    Ok(())
+}
+
+/// Where the engine chose another victim this time, ends what it ended when it was recorded: the
+/// stream holds no COMMIT for it, and its locks would stop the others.
+fn settle_victim(
+    sessions: &mut Sessions,
+    slot: usize,
+    reply: &Reply,
+    victims: &mut BTreeSet<usize>,
+) -> Result<(), EngineError> {
+    if victims.remove(&slot) && !matches!(reply.outcome, Outcome::Rejected(_)) {
+        sessions.run(slot, "ROLLBACK", Ask::Never)?;
     }
     Ok(())
 }

@@ -263,6 +263,10 @@ impl Executor for Driver<'_> {
         self.server.dialect()
     }
 
+    fn statements_sent(&self) -> u64 {
+        self.log.sent_in_all()
+    }
+
     fn interrupted(&self) -> Option<&Interrupted> {
         self.interrupted.as_ref()
     }

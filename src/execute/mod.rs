@@ -13,6 +13,7 @@ mod run;
 mod scheduler;
 mod serial;
 mod sessions;
+mod transcript;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ use crate::model::{CaseStatement, Execution, Outcome, ProbeTag, Row, StatementId
 
 pub use driver::Driver;
 pub use recording::{Place, Recording, Sent};
+pub use transcript::transcript;
 
 /// A read that instrumentation adds. Never part of the case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,11 @@ pub trait Executor {
 
     /// The dialect of the server.
     fn dialect(&self) -> &crate::dialect::Dialect;
+
+    /// How many statements were sent in all, of every kind.
+    fn statements_sent(&self) -> u64 {
+        0
+    }
 
     /// What was running when the last `execute` ended without an answer; none after one that
     /// returned an execution.

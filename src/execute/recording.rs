@@ -21,6 +21,10 @@ pub struct Sent {
     pub sql: String,
     /// It was seen waiting for a lock.
     pub waited: bool,
+    /// How much of the stream had been sent when its answer came; none for one that never came.
+    pub answered: Option<usize>,
+    /// The engine ended its transaction by rejecting it.
+    pub aborted: bool,
 }
 
 /// Everything that was sent on the connections of one driver, in the order of sending. What only
@@ -51,6 +55,7 @@ impl Recording {
 #[derive(Debug, Default)]
 pub(super) struct Log {
     sent: u64,
+    sent_in_all: u64,
     recording: Option<Recording>,
     /// Where the last statement of each connection stands in the stream.
     last: BTreeMap<Place, usize>,
@@ -70,12 +75,15 @@ impl Log {
 
     pub(super) fn sent(&mut self, place: Place, sql: &str) {
         self.sent += 1;
+        self.sent_in_all += 1;
         if let Some(recording) = &mut self.recording {
             self.last.insert(place, recording.stream.len());
             recording.stream.push(Sent {
                 place,
                 sql: sql.to_owned(),
                 waited: false,
+                answered: None,
+                aborted: false,
             });
         }
     }
@@ -83,18 +91,32 @@ impl Log {
     /// Counts what serves to see only.
     pub(super) fn looked(&mut self) {
         self.sent += 1;
+        self.sent_in_all += 1;
     }
 
     /// The last statement of this connection waits.
     pub(super) fn waited(&mut self, place: Place) {
-        let entry = self
-            .recording
-            .as_mut()
-            .zip(self.last.get(&place))
-            .and_then(|(recording, index)| recording.stream.get_mut(*index));
-        if let Some(sent) = entry {
+        if let Some(sent) = self.last_of(place) {
             sent.waited = true;
         }
+    }
+
+    /// The last statement of this connection answered.
+    pub(super) fn answered(&mut self, place: Place, aborted: bool) {
+        let length = self.recording.as_ref().map(|r| r.stream.len());
+        if let Some(sent) = self.last_of(place) {
+            sent.answered = length;
+            sent.aborted = aborted;
+        }
+    }
+
+    fn last_of(&mut self, place: Place) -> Option<&mut Sent> {
+        let index = *self.last.get(&place)?;
+        self.recording.as_mut()?.stream.get_mut(index)
+    }
+
+    pub(super) fn sent_in_all(&self) -> u64 {
+        self.sent_in_all
     }
 
     /// How many statements were sent since the last call.

@@ -318,6 +318,8 @@ impl<'a, 'c> Run<'a, 'c> {
             self.open.remove(&session);
             self.holding.remove(&session);
         }
+        let place = Place::Session(self.slot(session));
+        self.stage.log.answered(place, rejected && !open);
         self.replies.insert(session, (reply.outcome, open));
         let noted = self.scheduler.answered(session, Answer { rejected, open });
         self.note(noted)

@@ -111,6 +111,11 @@ impl Sessions {
             .collect()
     }
 
+    /// Every slot.
+    pub(super) fn all(&self) -> std::ops::Range<usize> {
+        0..self.slots.len()
+    }
+
     pub(super) fn level(&self, slot: usize) -> Option<IsolationLevel> {
         self.slots.get(slot).and_then(|slot| slot.level)
     }
