@@ -115,8 +115,8 @@ impl Pursuit<'_> {
         }
         let run = match judge::check(self.oracle, case, self.executor) {
             Ok(run) => run,
-            // A candidate whose set-up the engine refuses is no candidate.
-            Err(EngineError::Rejected { .. }) => return Ok(None),
+            // A candidate whose set-up, or what we add to it, the engine refuses is no candidate.
+            Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         let finding = match &run.verdict {

@@ -115,9 +115,14 @@ impl Worker {
             let drawn = self.shared.cases.case(index);
             match judge::judge(&drawn.case, executor, &self.shared.oracles) {
                 Ok(judgement) => self.judged(executor, index, &drawn, &judgement)?,
-                Err(EngineError::Rejected { sql, message, .. }) => {
-                    tracing::warn!("case {index}: the engine rejects {sql:?}: {message}");
+                Err(error @ EngineError::Setup { .. }) => {
+                    tracing::warn!("case {index}: {error}");
                     self.undecided(index, "set-up-rejected");
+                }
+                // A defect of ours, and no reason to end a run of days: it shows in the numbers.
+                Err(error @ EngineError::Rejected { .. }) => {
+                    tracing::warn!("case {index}: {error}");
+                    self.undecided(index, "own-statement-rejected");
                 }
                 Err(error) if is_loss(&error) => {
                     self.lost(executor, index, &drawn, &error);
