@@ -211,7 +211,7 @@ fn run(drawn: &[Drawn], choices: &[u8]) -> (Vec<Line>, Vec<Step>, Vec<Noted>) {
                 }
             }
             Action::Settle | Action::AwaitAnswer => {
-                let choice = usize::from(*choices.next().unwrap_or(&0)) + looks;
+                let choice = usize::from(*choices.next().unwrap_or(&0));
                 looks += 1;
                 let ready: Vec<SessionId> = world
                     .clients
@@ -219,7 +219,8 @@ fn run(drawn: &[Drawn], choices: &[u8]) -> (Vec<Line>, Vec<Step>, Vec<Noted>) {
                     .filter(|(_, client)| client.answer.is_some())
                     .map(|(session, _)| *session)
                     .collect();
-                if choice % 3 == 0 || ready.is_empty() {
+                // However the dice fall, an answer does come.
+                if (choice % 3 == 0 && looks % 4 != 3) || ready.is_empty() {
                     noted.extend(scheduler.polled(&world.waiting()));
                 } else {
                     let session = ready[choice % ready.len()];
@@ -246,7 +247,11 @@ fn answered(noted: &[Noted]) -> Vec<(Step, Fate)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig {
+        cases: 2_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_case_ends_and_each_statement_is_sent_once_in_its_sessions_order(
