@@ -355,3 +355,79 @@ fn a_missing_privilege_names_the_grant_and_the_grant_helps() {
         modest.drop_database(name).expect("drop");
     }
 }
+
+/// A server of this test's own, started by `scripts/engine`, to be stopped and killed.
+struct OwnServer {
+    instance: &'static str,
+}
+
+impl OwnServer {
+    fn script(&self, action: &str) -> String {
+        let output =
+            std::process::Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/engine"))
+                .args(["mariadb", action])
+                .env("RASHOMON_ENGINE_INSTANCE", self.instance)
+                .env("RASHOMON_CONTAINER", "none")
+                .env_remove("RASHOMON_ENGINE_PORT")
+                .output()
+                .expect("the script runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        let pid: i32 = self.script("pid").parse().expect("a number");
+        let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+        rustix::process::kill_process(pid, signal).expect("a signal");
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.script("kill");
+        }
+    }
+}
+
+#[test]
+fn a_stopped_server_is_a_hang_and_a_killed_one_is_lost_and_it_comes_back() {
+    // The URL is not used: it tells that tests with servers are wanted on this machine.
+    if url("fault_process", Needs::MariaDb).is_none() {
+        return;
+    }
+    let own = OwnServer {
+        instance: "-faults",
+    };
+    let url = own.script("up");
+    let server = engine::open(&url, &options()).expect("open");
+    let name = "rashomon_fault_process";
+    server.create_database(name).expect("create");
+    let mut connection = server.connect(name).expect("connect");
+    own.signal(rustix::process::Signal::STOP);
+    let began = Instant::now();
+    let error = error_of(connection.execute("SELECT 1"));
+    assert!(matches!(error, EngineError::Hang { .. }), "{error}");
+    assert!(began.elapsed() < DEADLINE + Duration::from_secs(1));
+    let error = error_of(server.connect(name));
+    assert!(matches!(error, EngineError::Connect { .. }), "{error}");
+    own.signal(rustix::process::Signal::CONT);
+    let mut connection = server.connect(name).expect("connect");
+    let thread = std::thread::spawn(move || connection.execute("SELECT SLEEP(1)"));
+    std::thread::sleep(Duration::from_millis(200));
+    own.signal(rustix::process::Signal::KILL);
+    let error = error_of(thread.join().expect("the session"));
+    assert!(
+        matches!(error, EngineError::ConnectionLost { .. }),
+        "{error}"
+    );
+    let error = error_of(server.connect(name));
+    assert!(matches!(error, EngineError::Connect { .. }), "{error}");
+    let again = own.script("up");
+    let server = engine::open(&again, &options()).expect("open");
+    server.create_database(name).expect("create");
+}
