@@ -4,16 +4,20 @@
 //! the tables out of a set-up. The original text is always kept; nothing here rewrites a statement
 //! that nobody asked to change.
 
+mod column;
 mod control;
 mod effect;
 mod parse;
 mod query;
 mod shape;
+mod simplify;
 #[cfg(test)]
 mod tests;
 mod token;
 mod words;
 
+pub use column::without_column;
 pub use effect::analyze;
 pub use shape::{setup_kind, shapes};
+pub use simplify::simplify;
 pub use words::{ValueRows, mentions, renamed};

@@ -93,6 +93,21 @@ fn create(words: &[Token<'_>], at: usize, sql: &str) -> Option<TableShape> {
     Some(table)
 }
 
+/// The table that a CREATE TABLE makes, and the ranges of the elements of its list, in tokens.
+pub(super) fn element_ranges(words: &[Token<'_>]) -> Option<(String, Vec<Range<usize>>)> {
+    words.first().filter(|word| word.is("CREATE"))?;
+    let at = words.iter().take(4).position(|word| word.is("TABLE"))? + 1;
+    let at = if stands(words, at, &["IF", "NOT", "EXISTS"]) {
+        at + 3
+    } else {
+        at
+    };
+    let (name, at) = object_name(words, at)?;
+    words.get(at).filter(|word| word.is_mark('('))?;
+    let end = closing(words, at)?;
+    Some((name, items(words, at + 1..end)))
+}
+
 /// One element of CREATE TABLE's list, or what follows ADD in ALTER TABLE: a column or a key.
 fn element(
     words: &[Token<'_>],

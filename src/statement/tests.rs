@@ -1,6 +1,6 @@
 //! Statement texts and what they mean, row by row.
 
-use super::{analyze, setup_kind, shapes};
+use super::{analyze, setup_kind, shapes, simplify, without_column};
 use crate::dialect::{BUILTIN, Dialect, Version, parse};
 use crate::model::{RowOrder, SetupKind, SetupStatement, StatementKind};
 
@@ -279,5 +279,182 @@ fn kinds_that_control_name_no_table() {
         let effect = analyze(sql, &dialect("mariadb"));
         assert!(effect.kind.is_control() && effect.uses.is_empty(), "{sql}");
         assert_ne!(effect.kind, StatementKind::Opaque);
+    }
+}
+
+#[test]
+fn simplified_statements_are_smaller_and_keep_their_keys() {
+    let mysql = dialect("mysql");
+    let has = |sql: &str, wanted: &[&str]| {
+        let found = simplify(sql, &mysql);
+        for text in wanted {
+            assert!(
+                found.iter().any(|one| one == text),
+                "{sql}: {text} not in {found:#?}"
+            );
+        }
+        found
+    };
+    has(
+        "SELECT t1.c0, t2.c1 FROM t1 JOIN t2 ON t1.pkey = t2.pkey WHERE t1.c0 = 1 AND t2.c1 > 2 ORDER BY t1.pkey",
+        &[
+            "SELECT t1.c0 FROM t1 WHERE t1.c0 = 1 ORDER BY t1.pkey",
+            "SELECT t2.c1 FROM t2 WHERE t2.c1 > 2",
+            "SELECT t1.c0, t2.c1 FROM t1 JOIN t2 ON t1.pkey = t2.pkey ORDER BY t1.pkey",
+        ],
+    );
+    has(
+        "SELECT * FROM (SELECT pkey FROM t1 WHERE c0 = 1) AS q",
+        &["SELECT * FROM t1 AS q"],
+    );
+    has(
+        "SELECT c0 FROM t1 UNION SELECT c0 FROM t2",
+        &["SELECT c0 FROM t1", "SELECT c0 FROM t2"],
+    );
+    has(
+        "WITH q AS (SELECT pkey FROM t1) SELECT * FROM t2, q",
+        &["SELECT pkey FROM t1", "SELECT * FROM t2, q"],
+    );
+    has(
+        "SELECT * FROM t1 WHERE c0 IN (1, 2) LOCK IN SHARE MODE",
+        &[
+            "SELECT * FROM t1 LOCK IN SHARE MODE",
+            "SELECT * FROM t1 WHERE c0 IN (1) LOCK IN SHARE MODE",
+        ],
+    );
+    let updates = has(
+        "UPDATE t1 SET vkey = 1000, c0 = (c0 + 2) WHERE t1.pkey = 3 AND (c1 = 1 OR c2 = 2)",
+        &[
+            "UPDATE t1 SET vkey = 1000, c0 = (2) WHERE t1.pkey = 3 AND (c1 = 1 OR c2 = 2)",
+            "UPDATE t1 SET vkey = 1000 WHERE t1.pkey = 3 AND (c1 = 1 OR c2 = 2)",
+            "UPDATE t1 SET vkey = 1000, c0 = (c0 + 2) WHERE t1.pkey = 3",
+        ],
+    );
+    assert!(
+        updates.iter().all(|text| text.contains("vkey = 1000")),
+        "{updates:#?}"
+    );
+    let inserts = has(
+        "INSERT INTO t1 (pkey, vkey, c0, c1) VALUES (9, 1000, 1, 'a'), (10, 1000, 2, 'b')",
+        &[
+            "INSERT INTO t1 (pkey, vkey, c0, c1) VALUES (9, 1000, 1, 'a')",
+            "INSERT INTO t1 (pkey, vkey, c1) VALUES (9, 1000, 'a'), (10, 1000, 'b')",
+        ],
+    );
+    assert!(
+        inserts
+            .iter()
+            .all(|text| text.contains("(pkey, vkey") && text.contains(", 1000"))
+    );
+    has(
+        "INSERT INTO t1 (pkey, vkey) VALUES (3, 1000) ON DUPLICATE KEY UPDATE vkey = 1000, c0 = 1",
+        &["INSERT INTO t1 (pkey, vkey) VALUES (3, 1000)"],
+    );
+    assert_eq!(simplify("BEGIN", &mysql), Vec::<String>::new());
+    assert_eq!(simplify("DELETE FROM t1", &mysql), Vec::<String>::new());
+}
+
+#[test]
+fn what_the_order_of_rows_would_decide_is_no_candidate() {
+    let mysql = dialect("mysql");
+    let never = [
+        (
+            "SELECT c0, COUNT(*) FROM t1 GROUP BY c0",
+            "SELECT c0, COUNT(*) FROM t1",
+        ),
+        (
+            "SELECT c0 FROM t1 ORDER BY pkey LIMIT 2",
+            "SELECT c0 FROM t1 LIMIT 2",
+        ),
+        (
+            "DELETE FROM t1 ORDER BY pkey LIMIT 2",
+            "DELETE FROM t1 LIMIT 2",
+        ),
+        (
+            "SELECT * FROM t1 WHERE c0 = (SELECT c0 FROM t2 WHERE pkey = 1)",
+            "SELECT * FROM t1 WHERE c0 = (SELECT c0 FROM t2)",
+        ),
+        (
+            "UPDATE t1 SET vkey = 1000, c0 = c0 + 1 WHERE pkey = 1",
+            "UPDATE t1 SET vkey = 1000, c0 = c0 + 1",
+        ),
+        (
+            "UPDATE t1 JOIN t2 ON t1.pkey = t2.pkey SET t1.c0 = 1, t1.vkey = 1000, t2.vkey = 1000",
+            "UPDATE t1 JOIN t2 ON t1.pkey = t2.pkey SET t1.c0 = 1, t2.vkey = 1000",
+        ),
+    ];
+    for (sql, bad) in never {
+        assert!(!simplify(sql, &mysql).contains(&bad.to_owned()), "{sql}");
+    }
+    let from =
+        "UPDATE t1 SET vkey = 1000, c0 = t2.c0 FROM t2 WHERE t1.pkey = t2.pkey AND t2.c0 > 1";
+    let found = simplify(from, &dialect("sqlite"));
+    assert!(!found.is_empty());
+    for text in &found {
+        assert!(
+            !text.contains("FROM t2") || text.contains("t1.pkey = t2.pkey"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_column_goes_from_definitions_and_rows() {
+    let mysql = dialect("mysql");
+    let create = "CREATE TABLE t1 (pkey BIGINT PRIMARY KEY, c0 DECIMAL(10,2) DEFAULT 1.5, c1 INT) ENGINE=InnoDB";
+    let setup = [SetupStatement {
+        sql: create.to_owned(),
+        kind: SetupKind::Schema,
+    }];
+    let table = &shapes(&setup, &mysql)[0];
+    let cases = [
+        (
+            create,
+            "c0",
+            Some("CREATE TABLE t1 (pkey BIGINT PRIMARY KEY, c1 INT) ENGINE=InnoDB"),
+        ),
+        (
+            create,
+            "c1",
+            Some(
+                "CREATE TABLE t1 (pkey BIGINT PRIMARY KEY, c0 DECIMAL(10,2) DEFAULT 1.5) ENGINE=InnoDB",
+            ),
+        ),
+        ("CREATE TABLE t1 (c0 INT, KEY (c0))", "c0", None),
+        ("CREATE INDEX i ON t1 (c0)", "c0", None),
+        (
+            "CREATE INDEX i ON t1 (c0)",
+            "c1",
+            Some("CREATE INDEX i ON t1 (c0)"),
+        ),
+        (
+            "INSERT INTO t1 (pkey, c0) VALUES (1, 2), (3, 4)",
+            "c0",
+            Some("INSERT INTO t1 (pkey) VALUES (1), (3)"),
+        ),
+        (
+            "INSERT INTO t1 VALUES (1, 2, 3)",
+            "c0",
+            Some("INSERT INTO t1 VALUES (1, 3)"),
+        ),
+        (
+            "INSERT INTO t1 (pkey, c0) SELECT a, b FROM t2",
+            "c0",
+            Some("INSERT INTO t1 (pkey) SELECT a FROM t2"),
+        ),
+        ("INSERT INTO t1 SELECT * FROM t2", "c0", None),
+        ("UPDATE t1 SET c0 = 1", "c0", None),
+        ("UPDATE t1 SET c0 = 1", "c1", Some("UPDATE t1 SET c0 = 1")),
+        (
+            "SELECT t2.c0 FROM t1, t2",
+            "c0",
+            Some("SELECT t2.c0 FROM t1, t2"),
+        ),
+        ("SELECT c0 FROM t2", "c0", Some("SELECT c0 FROM t2")),
+        ("SELECT r.c0 FROM t1 AS r", "c0", None),
+    ];
+    for (sql, column, expected) in cases {
+        let found = without_column(sql, table, column, &mysql);
+        assert_eq!(found.as_deref(), expected, "{sql} without {column}");
     }
 }

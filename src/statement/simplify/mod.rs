@@ -1,0 +1,58 @@
+//! Smaller variants of one statement, for the minimizer.
+//!
+//! Candidates are made from the syntax tree, printed, and read again. None of them may lose what
+//! judging a case rests on ([`sound`]): version keys, row keys, and every guard that makes the
+//! statement's answer depend on the data alone. A candidate that only *looks* like the finding,
+//! because the order of rows now decides what it answers, would be a false alarm.
+
+mod expression;
+mod sound;
+mod structure;
+
+use std::collections::BTreeSet;
+
+use sqlparser::ast::Statement;
+
+use super::analyze;
+use super::effect::without_end;
+use super::parse::Parsed;
+use super::token::tokens;
+use crate::dialect::Dialect;
+use sound::Guards;
+pub(super) use structure::without_position;
+
+/// Smaller variants of a statement, the smallest text first; none of a statement that is opaque or
+/// controls the transaction. Each is of the same kind as the original.
+pub fn simplify(sql: &str, dialect: &Dialect) -> Vec<String> {
+    let Some(words) = tokens(sql, dialect) else {
+        return Vec::new();
+    };
+    let effect = analyze(sql, dialect);
+    let words = without_end(&words);
+    if effect.kind.is_control() {
+        return Vec::new();
+    }
+    let Some(parsed) = Parsed::new(sql, words, dialect) else {
+        return Vec::new();
+    };
+    let guards = Guards::of(&parsed.tree);
+    let mut trees: Vec<Statement> = structure::candidates(&parsed.tree);
+    trees.extend(expression::candidates(&parsed.tree));
+    let original = parsed.print(&parsed.tree, dialect).unwrap_or_default();
+    let mut seen = BTreeSet::from([original.clone()]);
+    let mut found: Vec<String> = trees
+        .iter()
+        .filter(|tree| guards.hold(tree))
+        .filter_map(|tree| parsed.print(tree, dialect))
+        .filter(|text| text.len() <= original.len() && seen.insert(text.clone()))
+        .filter(|text| {
+            let smaller = analyze(text, dialect);
+            let targets: Vec<&str> = effect.targets().collect();
+            smaller.kind == effect.kind
+                && (smaller.targets().count() > 0) != targets.is_empty()
+                && smaller.targets().all(|target| targets.contains(&target))
+        })
+        .collect();
+    found.sort_by_key(String::len);
+    found
+}

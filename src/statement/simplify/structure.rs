@@ -1,0 +1,473 @@
+//! Clauses cut off: conditions, orders, joins, CTEs, arms of set operations, columns, rows.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Distinct, Expr, Function, GroupByExpr, Insert, LimitClause, OrderByKind, Query, Select,
+    SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
+    Visit, VisitMut, Visitor, VisitorMut,
+};
+
+use crate::statement::query::relations;
+
+/// Every statement that lacks one clause, or one element of one.
+pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
+    let mut found = match tree {
+        Statement::Update(update) => updates(update),
+        Statement::Delete(delete) => deletes(delete),
+        Statement::Insert(insert) => inserts(insert),
+        _ => Vec::new(),
+    };
+    for (at, query) in queries(tree).iter().enumerate() {
+        for smaller in smaller_queries(query) {
+            let mut candidate = tree.clone();
+            let mut replacer = Replacer {
+                left: at,
+                by: Some(smaller),
+            };
+            let _ = VisitMut::visit(&mut candidate, &mut replacer);
+            found.push(candidate);
+        }
+    }
+    found
+}
+
+/// The queries of a statement, in the order in which a visitor meets them.
+fn queries(tree: &Statement) -> Vec<Query> {
+    struct Collector(Vec<Query>);
+    impl Visitor for Collector {
+        type Break = ();
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            self.0.push(query.clone());
+            ControlFlow::Continue(())
+        }
+    }
+    let mut collector = Collector(Vec::new());
+    let _ = Visit::visit(tree, &mut collector);
+    collector.0
+}
+
+struct Replacer {
+    left: usize,
+    by: Option<Query>,
+}
+
+impl VisitorMut for Replacer {
+    type Break = ();
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if self.left > 0 {
+            self.left -= 1;
+            return ControlFlow::Continue(());
+        }
+        if let Some(by) = self.by.take() {
+            *query = by;
+        }
+        ControlFlow::Break(())
+    }
+}
+
+/// A copy with one thing changed.
+fn with<T: Clone>(of: &T, change: impl FnOnce(&mut T)) -> T {
+    let mut copy = of.clone();
+    change(&mut copy);
+    copy
+}
+
+fn smaller_queries(query: &Query) -> Vec<Query> {
+    let mut found = Vec::new();
+    if query.limit_clause.is_some() {
+        found.push(with(query, |q| {
+            q.limit_clause = None;
+            q.order_by = None;
+        }));
+        found.push(with(query, |q| q.limit_clause = None));
+        if let Some(LimitClause::LimitOffset {
+            offset: Some(_), ..
+        }) = &query.limit_clause
+        {
+            found.push(with(query, |q| {
+                if let Some(LimitClause::LimitOffset { offset, .. }) = &mut q.limit_clause {
+                    *offset = None;
+                }
+            }));
+        }
+    } else if query.order_by.is_some() {
+        found.push(with(query, |q| q.order_by = None));
+    }
+    if let Some(with_clause) = &query.with {
+        found.push(with(query, |q| q.with = None));
+        for cte in &with_clause.cte_tables {
+            found.push(with(query, |q| {
+                q.with = None;
+                q.order_by = None;
+                q.limit_clause = None;
+                q.body.clone_from(&cte.query.body);
+            }));
+        }
+    }
+    match query.body.as_ref() {
+        SetExpr::SetOperation { left, right, .. } => {
+            for arm in [left, right] {
+                found.push(with(query, |q| {
+                    q.order_by = None;
+                    q.limit_clause = None;
+                    q.body.clone_from(arm);
+                }));
+            }
+        }
+        SetExpr::Query(inner) if query.locks.is_empty() => found.push((**inner).clone()),
+        SetExpr::Select(select) => {
+            found.extend(
+                smaller_selects(select)
+                    .into_iter()
+                    .map(|smaller| with(query, |q| *q.body = SetExpr::Select(Box::new(smaller)))),
+            );
+            found.extend(without_relations(query, select));
+        }
+        _ => {}
+    }
+    found
+}
+
+fn smaller_selects(select: &Select) -> Vec<Select> {
+    let mut found = Vec::new();
+    if select.selection.is_some() {
+        found.push(with(select, |s| s.selection = None));
+    }
+    if select.having.is_some() {
+        found.push(with(select, |s| s.having = None));
+    }
+    if matches!(select.distinct, Some(Distinct::Distinct)) {
+        found.push(with(select, |s| s.distinct = None));
+    }
+    if let GroupByExpr::Expressions(keys, _) = &select.group_by
+        && !keys.is_empty()
+    {
+        // Without groups only the aggregates have one value.
+        let aggregates: Vec<SelectItem> = select
+            .projection
+            .iter()
+            .filter(|item| super::sound::is_aggregate(item))
+            .cloned()
+            .collect();
+        if !aggregates.is_empty() {
+            found.push(with(select, |s| {
+                s.group_by = GroupByExpr::Expressions(Vec::new(), Vec::new());
+                s.having = None;
+                s.projection = aggregates;
+            }));
+        }
+    }
+    if select.projection.len() > 1 {
+        for gone in 0..select.projection.len() {
+            found.push(with(select, |s| drop(s.projection.remove(gone))));
+        }
+    }
+    for (at, item) in select.from.iter().enumerate() {
+        if let Some(plain) = plain_factor(&item.relation) {
+            found.push(with(select, |s| s.from[at].relation = plain));
+        }
+        for (joined, join) in item.joins.iter().enumerate() {
+            if let Some(plain) = plain_factor(&join.relation) {
+                found.push(with(select, |s| s.from[at].joins[joined].relation = plain));
+            }
+        }
+    }
+    found
+}
+
+/// The base table that a derived table selects from, under the derived table's name.
+fn plain_factor(factor: &TableFactor) -> Option<TableFactor> {
+    let TableFactor::Derived {
+        subquery, alias, ..
+    } = factor
+    else {
+        return None;
+    };
+    let from = &subquery.body.as_select()?.from;
+    let [TableWithJoins { relation, joins }] = from.as_slice() else {
+        return None;
+    };
+    let mut plain = relation.clone();
+    if let TableFactor::Table { alias: own, .. } = &mut plain
+        && joins.is_empty()
+    {
+        own.clone_from(alias);
+        return Some(plain);
+    }
+    None
+}
+
+/// The query without one of its tables, and without what names that table.
+fn without_relations(query: &Query, select: &Select) -> Vec<Query> {
+    let (tables, other) = relations(&select.from);
+    if other || tables.len() < 2 {
+        return Vec::new();
+    }
+    tables
+        .iter()
+        .filter_map(|table| {
+            let called = table.called.as_str();
+            let from = without_relation(&select.from, called)?;
+            let mut projection: Vec<SelectItem> = select
+                .projection
+                .iter()
+                .filter(|item| !mentions(*item, called))
+                .cloned()
+                .collect();
+            if projection.is_empty() {
+                projection = vec![SelectItem::Wildcard(
+                    sqlparser::ast::WildcardAdditionalOptions::default(),
+                )];
+            }
+            let smaller = with(select, |s| {
+                s.from = from;
+                s.projection = projection;
+                s.selection = s.selection.take().and_then(|c| without_mentions(c, called));
+            });
+            Some(with(query, |q| {
+                *q.body = SetExpr::Select(Box::new(smaller));
+                let mut emptied = false;
+                if let Some(order) = &mut q.order_by
+                    && let OrderByKind::Expressions(keys) = &mut order.kind
+                {
+                    keys.retain(|key| !mentions(&key.expr, called));
+                    emptied = keys.is_empty();
+                }
+                if emptied {
+                    q.order_by = None;
+                }
+            }))
+        })
+        .collect()
+}
+
+/// FROM without the table of this name; nothing when it cannot be taken out.
+fn without_relation(from: &[TableWithJoins], called: &str) -> Option<Vec<TableWithJoins>> {
+    let is = |factor: &TableFactor| {
+        let alone = TableWithJoins {
+            relation: factor.clone(),
+            joins: Vec::new(),
+        };
+        let (tables, _) = relations(&[alone]);
+        tables.len() == 1 && tables[0].called.eq_ignore_ascii_case(called)
+    };
+    let mut found = Vec::new();
+    for item in from {
+        let mut item = item.clone();
+        if is(&item.relation) {
+            if item.joins.is_empty() {
+                continue;
+            }
+            item.relation = item.joins.remove(0).relation;
+        } else {
+            item.joins.retain(|join| !is(&join.relation));
+        }
+        found.push(item);
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// A condition without the parts of its conjunction that name a table.
+fn without_mentions(condition: Expr, called: &str) -> Option<Expr> {
+    if !mentions(&condition, called) {
+        return Some(condition);
+    }
+    match condition {
+        Expr::BinaryOp {
+            left,
+            op: sqlparser::ast::BinaryOperator::And,
+            right,
+        } => match (
+            without_mentions(*left, called),
+            without_mentions(*right, called),
+        ) {
+            (Some(left), Some(right)) => Some(Expr::BinaryOp {
+                left: Box::new(left),
+                op: sqlparser::ast::BinaryOperator::And,
+                right: Box::new(right),
+            }),
+            (one, other) => one.or(other),
+        },
+        Expr::Nested(inner) => {
+            without_mentions(*inner, called).map(|inner| Expr::Nested(Box::new(inner)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a column of this table is named.
+fn mentions<V: Visit>(tree: &V, called: &str) -> bool {
+    struct Finder<'a>(&'a str);
+    impl Visitor for Finder<'_> {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+            match expression {
+                Expr::CompoundIdentifier(parts)
+                    if parts.len() > 1
+                        && parts[parts.len() - 2].value.eq_ignore_ascii_case(self.0) =>
+                {
+                    ControlFlow::Break(())
+                }
+                Expr::Function(Function { over: Some(_), .. }) => ControlFlow::Continue(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    tree.visit(&mut Finder(called)).is_break()
+}
+
+fn updates(update: &Update) -> Vec<Statement> {
+    let mut found = Vec::new();
+    let mut push = |change: &dyn Fn(&mut Update)| {
+        let mut copy = update.clone();
+        change(&mut copy);
+        found.push(Statement::Update(copy));
+    };
+    if update.selection.is_some() {
+        push(&|u| u.selection = None);
+    }
+    if update.limit.is_some() || !update.order_by.is_empty() {
+        push(&|u| {
+            u.limit = None;
+            u.order_by.clear();
+        });
+    }
+    if update.assignments.len() > 1 {
+        for gone in 0..update.assignments.len() {
+            push(&|u| drop(u.assignments.remove(gone)));
+        }
+    }
+    let (tables, other) = relations(std::slice::from_ref(&update.table));
+    for table in tables.iter().filter(|_| !other && tables.len() > 1) {
+        let called = table.called.as_str();
+        let from = without_relation(std::slice::from_ref(&update.table), called);
+        if let Some(only) = from.and_then(|mut from| from.pop()) {
+            push(&|u| {
+                u.table = only.clone();
+                u.selection = u.selection.take().and_then(|c| without_mentions(c, called));
+                u.assignments.retain(|a| {
+                    !mentions(&a.value, called)
+                        && !a.target.to_string().starts_with(&format!("{called}."))
+                });
+            });
+        }
+    }
+    if let Some(UpdateTableFromKind::AfterSet(from)) = &update.from {
+        let (tables, other) = relations(from);
+        if !other {
+            push(&|u| {
+                u.from = None;
+                for table in &tables {
+                    let called = table.called.as_str();
+                    u.selection = u.selection.take().and_then(|c| without_mentions(c, called));
+                    u.assignments.retain(|a| !mentions(&a.value, called));
+                }
+            });
+        }
+    }
+    found.retain(|tree| matches!(tree, Statement::Update(u) if !u.assignments.is_empty()));
+    found
+}
+
+fn deletes(delete: &sqlparser::ast::Delete) -> Vec<Statement> {
+    let mut found = Vec::new();
+    if delete.selection.is_some() {
+        found.push(Statement::Delete(with(delete, |d| d.selection = None)));
+    }
+    if delete.limit.is_some() || !delete.order_by.is_empty() {
+        found.push(Statement::Delete(with(delete, |d| {
+            d.limit = None;
+            d.order_by.clear();
+        })));
+    }
+    let [target] = delete.tables.as_slice() else {
+        return found;
+    };
+    // A DELETE over a join, of its target alone.
+    let called = target.to_string();
+    let (sqlparser::ast::FromTable::WithFromKeyword(from)
+    | sqlparser::ast::FromTable::WithoutKeyword(from)) = &delete.from;
+    let (tables, other) = relations(from);
+    let own = tables.iter().find(|table| table.called == called);
+    if let Some(own) = own.filter(|own| !other && own.table == own.called) {
+        let mut rest = from.clone();
+        for table in tables.iter().filter(|table| table.called != own.called) {
+            rest = without_relation(&rest, &table.called).unwrap_or_default();
+        }
+        found.push(Statement::Delete(with(delete, |d| {
+            d.tables.clear();
+            d.from = sqlparser::ast::FromTable::WithFromKeyword(rest);
+            for table in tables.iter().filter(|table| table.called != own.called) {
+                let selection = d.selection.take();
+                d.selection = selection.and_then(|c| without_mentions(c, &table.called));
+            }
+        })));
+    }
+    found
+}
+
+fn inserts(insert: &Insert) -> Vec<Statement> {
+    let mut found = Vec::new();
+    if insert.on.is_some() {
+        found.push(with(insert, |i| i.on = None));
+    }
+    if insert.ignore {
+        found.push(with(insert, |i| i.ignore = false));
+    }
+    let columns = insert.columns.len();
+    let rows = match insert.source.as_ref().map(|query| query.body.as_ref()) {
+        Some(SetExpr::Values(values)) => values.rows.len(),
+        _ => 0,
+    };
+    if rows > 1 {
+        for gone in 0..rows {
+            found.push(with(insert, |i| {
+                if let Some(SetExpr::Values(values)) =
+                    i.source.as_mut().map(|query| query.body.as_mut())
+                {
+                    values.rows.remove(gone);
+                }
+            }));
+        }
+    }
+    if columns > 1 {
+        found.extend((0..columns).filter_map(|gone| without_position(insert, gone)));
+    }
+    found.into_iter().map(Statement::Insert).collect()
+}
+
+/// The INSERT without the column at this place of its list, and without its values.
+pub(in crate::statement) fn without_position(insert: &Insert, gone: usize) -> Option<Insert> {
+    let mut smaller = insert.clone();
+    if gone < smaller.columns.len() {
+        smaller.columns.remove(gone);
+    }
+    match smaller.source.as_mut()?.body.as_mut() {
+        SetExpr::Values(values) => {
+            for row in &mut values.rows {
+                if gone >= row.content.len() || row.content.len() == 1 {
+                    return None;
+                }
+                row.content.remove(gone);
+            }
+        }
+        SetExpr::Select(select) => {
+            let plain = |item: &SelectItem| {
+                matches!(
+                    item,
+                    SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
+                )
+            };
+            let removable = select.projection.iter().all(plain)
+                && gone < select.projection.len()
+                && select.projection.len() > 1;
+            if !removable {
+                return None;
+            }
+            select.projection.remove(gone);
+        }
+        _ => return None,
+    }
+    Some(smaller)
+}
