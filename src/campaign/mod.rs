@@ -13,6 +13,7 @@ mod progress;
 mod publish;
 mod pursue;
 mod shared;
+mod sighting;
 mod statistics;
 mod stop;
 mod suspect;
@@ -35,6 +36,7 @@ pub use checkpoint::{Checkpoint, CheckpointError, Settings, read as read_checkpo
 pub use event::{Announcement, Event};
 pub use ledger::{Ledger, Published};
 pub use shared::Options;
+pub use sighting::{Sighting, minimize_case};
 pub use statistics::{Contended, Share, Statistics, Verdicts};
 pub use stop::Stop;
 pub use workplace::{Generator, ServerWorkplace};
@@ -307,18 +309,4 @@ impl Run {
             failure: self.failure.clone(),
         }
     }
-}
-
-/// Until the transcript lands: the events, one a line.
-fn transcript_of(case: &TestCase, execution: &crate::model::Execution) -> String {
-    let mut text = String::new();
-    for event in &execution.events {
-        if let Some(statement) = case.statement(event.statement) {
-            text += &format!(
-                "{} {} {:?} {}\n",
-                statement.session, event.statement, event.kind, statement.sql
-            );
-        }
-    }
-    text
 }

@@ -1,13 +1,12 @@
 //! From a violation to a published reproducer: confirm, keep, minimize, name, publish, announce.
 
 use super::event::{Announcement, Event};
-use super::judge;
 use super::ledger::Place;
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
+use super::sighting::{Looking, Sighting};
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::minimize::{self, Budget, End};
 use crate::model::{Finding, Signature, TestCase, Verdict};
 use crate::oracle::{Judgement, Oracle};
 use crate::reproducer::{Match, PublishError, Reproduced};
@@ -29,14 +28,6 @@ pub(super) struct Pursuit<'a> {
     pub index: u64,
 }
 
-/// A case with the run that shows what is wrong with it.
-struct Sighting {
-    case: TestCase,
-    finding: Finding,
-    run: Judgement,
-    reproduced: Reproduced,
-}
-
 impl Pursuit<'_> {
     /// Follows a violation to its end, and says what the case comes to.
     pub(super) fn run(
@@ -46,7 +37,7 @@ impl Pursuit<'_> {
         first_run: &Judgement,
     ) -> Result<Verdict, PursuitError> {
         let runs = self.shared.options.confirmations;
-        let (hits, sighting) = self.confirm(case, &first.signature, runs)?;
+        let (hits, sighting) = self.looking().confirm(case, &first.signature, runs)?;
         let Some(raw) = sighting.filter(|_| hits == runs) else {
             self.keep_flaky(Sighting {
                 case: case.clone(),
@@ -65,14 +56,14 @@ impl Pursuit<'_> {
             return Ok(self.count_alike(raw));
         }
         let kept = publish::keep_raw(self.shared, &self.reproducer(&raw))?;
-        let minimized = self.minimize(&raw);
+        let minimized = self.looking().minimize(&raw);
         let sighting = match minimized {
             Ok(sighting) => sighting.unwrap_or(raw),
             // The server went away meanwhile: what is there is published as it is.
             Err(error) => {
                 self.conclude(&raw, &raw.finding.signature.clone())?;
                 publish::discard(&kept);
-                return Err(error);
+                return Err(error.into());
             }
         };
         let verdict = self.conclude(&sighting, &first.signature)?;
@@ -80,73 +71,13 @@ impl Pursuit<'_> {
         Ok(verdict)
     }
 
-    /// Runs the case again and again: how often the same violation comes, and the last sighting.
-    fn confirm(
-        &mut self,
-        case: &TestCase,
-        signature: &Signature,
-        runs: u32,
-    ) -> Result<(u32, Option<Sighting>), PursuitError> {
-        let mut hits = 0;
-        let mut last = None;
-        for _ in 0..runs {
-            if let Some((finding, run)) = self.look(case, signature)? {
-                hits += 1;
-                last = Some((finding, run));
-            }
+    fn looking(&mut self) -> Looking<'_> {
+        Looking {
+            executor: self.executor,
+            oracle: self.oracle,
+            confirmations: self.shared.options.confirmations,
+            stop: self.shared.stop.clone(),
         }
-        let sighting = last.map(|(finding, run)| Sighting {
-            case: case.clone(),
-            finding,
-            run,
-            reproduced: Reproduced { hits, runs },
-        });
-        Ok((hits, sighting))
-    }
-
-    /// Runs the case once: the violation, when it is the same in oracle, kind and levels.
-    fn look(
-        &mut self,
-        case: &TestCase,
-        signature: &Signature,
-    ) -> Result<Option<(Finding, Judgement)>, EngineError> {
-        if self.oracle.inapplicable(case, self.executor).is_some() {
-            return Ok(None);
-        }
-        let run = match judge::check(self.oracle, case, self.executor) {
-            Ok(run) => run,
-            // A candidate whose set-up, or what we add to it, the engine refuses is no candidate.
-            Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let finding = match &run.verdict {
-            Verdict::Violation(finding) if is_same(&finding.signature, signature) => {
-                (**finding).clone()
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some((finding, run)))
-    }
-
-    /// The smallest case that shows the same and is as reliable; none when there is no smaller one.
-    fn minimize(&mut self, raw: &Sighting) -> Result<Option<Sighting>, PursuitError> {
-        let signature = raw.finding.signature.clone();
-        let stop = self.shared.stop.clone();
-        let dialect = self.executor.dialect().clone();
-        let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
-            // With every candidate refused the minimizer ends soon, with what it has.
-            Ok(!stop.is_set() && self.look(candidate, &signature)?.is_some())
-        };
-        let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, Budget::default());
-        if let End::Failed(error) = minimized.end {
-            return Err(error.into());
-        }
-        if minimized.case == raw.case {
-            return Ok(None);
-        }
-        let runs = self.shared.options.confirmations;
-        let (hits, sighting) = self.confirm(&minimized.case, &signature, runs)?;
-        Ok(sighting.filter(|_| hits == runs))
     }
 
     /// Known, duplicate or new: counts it or publishes it.
@@ -227,9 +158,4 @@ impl Pursuit<'_> {
             index: self.index,
         }
     }
-}
-
-/// The minimizer's predicate and the confirmation: features may vanish, the rest may not change.
-fn is_same(a: &Signature, b: &Signature) -> bool {
-    a.oracle == b.oracle && a.kind == b.kind && a.levels == b.levels
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::judge::CaseJudgement;
+use crate::execute::transcript;
 use crate::model::{Execution, StatementId, TestCase, TransactionStatus, Verdict};
 
 /// How many cases came to each verdict. A case counts once.
@@ -216,7 +217,7 @@ impl Statistics {
                 index: counted.index,
                 waits,
                 deadlocks,
-                transcript: super::transcript_of(counted.case, execution),
+                transcript: transcript(counted.case, execution),
             });
         }
     }

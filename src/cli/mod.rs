@@ -3,6 +3,7 @@
 //! Data goes to standard output, progress and logs to standard error. `README.md` lists the exit
 //! codes; [`exit::Exit`] is the table.
 
+mod case_file;
 pub mod exit;
 mod log;
 mod output;
@@ -11,11 +12,14 @@ mod server;
 mod terminal;
 mod value;
 
+mod bench;
 mod calibrate;
 mod clean;
 mod completions;
 mod doctor;
 mod fuzz;
+mod minimize;
+mod replay;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -53,9 +57,12 @@ Exit codes: 0 clean, 1 new finding or reproduced, 2 usage or configuration, 3 in
 #[derive(Subcommand, Debug)]
 enum Command {
     Fuzz(fuzz::Arguments),
+    Replay(replay::Arguments),
+    Minimize(minimize::Arguments),
     Calibrate(calibrate::Arguments),
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
+    Bench(bench::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -85,6 +92,9 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     let mut output = output::Output::new();
     let result = log::start(&arguments.log).and_then(|()| match arguments.command {
         Command::Fuzz(arguments) => fuzz::run(arguments, &mut output),
+        Command::Replay(arguments) => replay::run(&arguments, &mut output),
+        Command::Minimize(arguments) => minimize::run(&arguments, &mut output),
+        Command::Bench(arguments) => bench::run(&arguments, &mut output),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &mut output),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
         Command::Clean(arguments) => clean::run(&arguments, &mut output),

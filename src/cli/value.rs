@@ -1,9 +1,14 @@
 //! Values of options: durations, levels, formats.
 
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::exit::Failure;
 use crate::model::IsolationLevel;
+use crate::observe::Learner;
+use crate::oracle::{ORACLES, Oracle, TxCheck};
+use crate::reproducer::Registry;
 
 /// `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -116,6 +121,49 @@ pub(super) fn positive(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err("expected a whole number from 1".to_owned()),
+    }
+}
+
+/// TxCheck with probes in the sessions, for `--observe probes`.
+const TXCHECK_BY_PROBES: &dyn Oracle = &TxCheck {
+    learner: Learner::Probes,
+};
+
+/// Checks the name of an oracle.
+pub(super) fn oracle_name(name: &str) -> Result<String, String> {
+    if name == "all" || ORACLES.iter().any(|oracle| oracle.name() == name) {
+        return Ok(name.to_owned());
+    }
+    let names: Vec<&str> = ORACLES.iter().map(|oracle| oracle.name()).collect();
+    Err(format!("one of {}, all", names.join(", ")))
+}
+
+/// The oracles of these names, in the order of [`ORACLES`].
+pub(super) fn oracles_named(
+    names: &[String],
+    observe: Option<Observe>,
+) -> Vec<&'static dyn Oracle> {
+    ORACLES
+        .iter()
+        .filter(|oracle| {
+            names
+                .iter()
+                .any(|name| name == "all" || name == oracle.name())
+        })
+        .map(|oracle| match observe {
+            Some(Observe::Probes) if oracle.name() == TXCHECK_BY_PROBES.name() => TXCHECK_BY_PROBES,
+            _ => *oracle,
+        })
+        .collect()
+}
+
+/// The registry of a file before the built-in one.
+pub(super) fn registry(path: Option<&Path>) -> Result<Registry, Failure> {
+    let wrong = |error: crate::reproducer::FormatError| Failure::usage(error.to_string());
+    let builtin = Registry::builtin().map_err(wrong)?;
+    match path {
+        Some(path) => Ok(Registry::load(path).map_err(wrong)?.extended(builtin)),
+        None => Ok(builtin),
     }
 }
 

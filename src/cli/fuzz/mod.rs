@@ -14,13 +14,14 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
-use super::value::{Format, LevelArgument, Observe, duration, level, positive};
+use super::value::{Format, LevelArgument, Observe, duration, level, oracle_name, positive};
 use crate::calibrate;
 use crate::campaign::{self, CampaignError, Options, Parts, ServerWorkplace, Stop};
 use crate::engine;
 use crate::model::IsolationLevel;
 use live::Live;
 use settings::Plan;
+pub(super) use settings::grammar;
 
 /// Fuzzes an engine: generates cases, judges them, minimizes what disagrees
 ///
@@ -35,7 +36,7 @@ pub(super) struct Arguments {
 
     /// The oracles that judge, with commas between: txcheck, serial, or all
     /// [default: txcheck,serial]
-    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = settings::oracle_name)]
+    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
     oracle: Vec<String>,
 
     /// read-uncommitted, read-committed, repeatable-read, serializable, all (each case draws one)

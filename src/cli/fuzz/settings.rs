@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::exit::{Exit, Failure};
 use super::super::server::ServerArguments;
-use super::super::value::{LevelArgument, Observe};
+use super::super::value::{LevelArgument, Observe, oracles_named, registry};
 use super::Arguments;
 use crate::calibrate::CalibrationReport;
 use crate::campaign::{self, Checkpoint, Generator, Settings};
@@ -16,14 +16,8 @@ use crate::engine::{Identity, Target};
 use crate::generate::{GenerateOptions, LevelChoice};
 use crate::grammar::Grammar;
 use crate::model::IsolationLevel;
-use crate::observe::Learner;
-use crate::oracle::{ORACLES, Oracle, TxCheck};
+use crate::oracle::Oracle;
 use crate::reproducer::Registry;
-
-/// TxCheck with probes in the sessions, for `--observe probes`.
-const TXCHECK_BY_PROBES: &dyn Oracle = &TxCheck {
-    learner: Learner::Probes,
-};
 
 /// A run, validated.
 pub(super) struct Plan {
@@ -44,15 +38,6 @@ pub(super) struct Plan {
     pub doublecheck: bool,
     pub server: ServerArguments,
     pub checkpoint: Option<Checkpoint>,
-}
-
-/// Checks the name of an oracle.
-pub(super) fn oracle_name(name: &str) -> Result<String, String> {
-    if name == "all" || ORACLES.iter().any(|oracle| oracle.name() == name) {
-        return Ok(name.to_owned());
-    }
-    let names: Vec<&str> = ORACLES.iter().map(|oracle| oracle.name()).collect();
-    Err(format!("one of {}, all", names.join(", ")))
 }
 
 impl Plan {
@@ -99,7 +84,7 @@ impl Plan {
             out: arguments.out,
             isolation: arguments.isolation.unwrap_or(LevelArgument::All),
             claim: arguments.claim,
-            oracles: oracles(&names, arguments.observe),
+            oracles: oracles_named(&names, arguments.observe),
             observe: arguments.observe,
             grammar: arguments.grammar,
             registry: registry(arguments.known.as_deref())?,
@@ -143,7 +128,7 @@ impl Plan {
                 .parse()
                 .map_err(|_| broken("isolation level"))?,
             claim: settings.claim.as_ref().map(parse_level).transpose()?,
-            oracles: oracles(&settings.oracles, observe),
+            oracles: oracles_named(&settings.oracles, observe),
             observe,
             grammar: settings.grammar.as_ref().map(PathBuf::from),
             registry: registry(known.as_deref())?,
@@ -222,10 +207,6 @@ impl Plan {
 
     /// Where the cases come from.
     pub(super) fn generator(&self, dialect: &Dialect) -> Result<Generator, Failure> {
-        let grammar = match &self.grammar {
-            Some(folder) => Grammar::load(folder, &dialect.engine),
-            None => Grammar::builtin(&dialect.engine),
-        };
         let options = GenerateOptions {
             levels: match self.isolation {
                 LevelArgument::One(level) => LevelChoice::One(level),
@@ -238,10 +219,22 @@ impl Plan {
         Ok(Generator {
             seed: self.seed,
             options,
-            grammar: grammar.map_err(|error| Failure::usage(error.to_string()))?,
+            grammar: grammar(self.grammar.as_deref(), dialect)?,
             dialect: dialect.clone(),
         })
     }
+}
+
+/// The grammar of a folder, or the built-in one.
+pub(in crate::cli) fn grammar(
+    folder: Option<&Path>,
+    dialect: &Dialect,
+) -> Result<Grammar, Failure> {
+    let grammar = match folder {
+        Some(folder) => Grammar::load(folder, &dialect.engine),
+        None => Grammar::builtin(&dialect.engine),
+    };
+    grammar.map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn workers(asked: u64) -> Result<usize, Failure> {
@@ -249,30 +242,6 @@ fn workers(asked: u64) -> Result<usize, Failure> {
     match usize::try_from(asked) {
         Ok(workers) if workers <= 64 => Ok(workers),
         _ => Err(Failure::usage("--workers: at most 64")),
-    }
-}
-
-fn oracles(names: &[String], observe: Option<Observe>) -> Vec<&'static dyn Oracle> {
-    ORACLES
-        .iter()
-        .filter(|oracle| {
-            names
-                .iter()
-                .any(|name| name == "all" || name == oracle.name())
-        })
-        .map(|oracle| match observe {
-            Some(Observe::Probes) if oracle.name() == TXCHECK_BY_PROBES.name() => TXCHECK_BY_PROBES,
-            _ => *oracle,
-        })
-        .collect()
-}
-
-fn registry(path: Option<&Path>) -> Result<Registry, Failure> {
-    let wrong = |error: crate::reproducer::FormatError| Failure::usage(error.to_string());
-    let builtin = Registry::builtin().map_err(wrong)?;
-    match path {
-        Some(path) => Ok(Registry::load(path).map_err(wrong)?.extended(builtin)),
-        None => Ok(builtin),
     }
 }
 

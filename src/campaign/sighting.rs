@@ -1,0 +1,139 @@
+//! Seeing a violation again: the same in every run, and in a smaller case.
+
+use super::judge;
+use super::stop::Stop;
+use crate::engine::EngineError;
+use crate::execute::Executor;
+use crate::minimize::{self, Budget, End};
+use crate::model::{Finding, Signature, TestCase, Verdict};
+use crate::oracle::{Judgement, Oracle};
+use crate::reproducer::Reproduced;
+
+/// A case with the run that shows what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Sighting {
+    pub case: TestCase,
+    pub finding: Finding,
+    pub run: Judgement,
+    pub reproduced: Reproduced,
+}
+
+/// Looks at cases through one oracle.
+pub(super) struct Looking<'a> {
+    pub executor: &'a mut dyn Executor,
+    pub oracle: &'static dyn Oracle,
+    /// Runs that must all show a violation.
+    pub confirmations: u32,
+    pub stop: Stop,
+}
+
+impl Looking<'_> {
+    /// Runs the case again and again: how often the same violation comes, and the last sighting.
+    pub(super) fn confirm(
+        &mut self,
+        case: &TestCase,
+        signature: &Signature,
+        runs: u32,
+    ) -> Result<(u32, Option<Sighting>), EngineError> {
+        let mut hits = 0;
+        let mut last = None;
+        for _ in 0..runs {
+            if let Some((finding, run)) = self.look(case, signature)? {
+                hits += 1;
+                last = Some((finding, run));
+            }
+        }
+        let sighting = last.map(|(finding, run)| Sighting {
+            case: case.clone(),
+            finding,
+            run,
+            reproduced: Reproduced { hits, runs },
+        });
+        Ok((hits, sighting))
+    }
+
+    /// Runs the case once: the violation, when it is the same in oracle, kind and levels.
+    fn look(
+        &mut self,
+        case: &TestCase,
+        signature: &Signature,
+    ) -> Result<Option<(Finding, Judgement)>, EngineError> {
+        if self.oracle.inapplicable(case, self.executor).is_some() {
+            return Ok(None);
+        }
+        let run = match judge::check(self.oracle, case, self.executor) {
+            Ok(run) => run,
+            // A candidate whose set-up, or what we add to it, the engine refuses is no candidate.
+            Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let finding = match &run.verdict {
+            Verdict::Violation(finding) if is_same(&finding.signature, signature) => {
+                (**finding).clone()
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some((finding, run)))
+    }
+
+    /// The smallest case that shows the same and is as reliable; none when there is no smaller one.
+    pub(super) fn minimize(&mut self, raw: &Sighting) -> Result<Option<Sighting>, EngineError> {
+        let signature = raw.finding.signature.clone();
+        let stop = self.stop.clone();
+        let dialect = self.executor.dialect().clone();
+        let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
+            // With every candidate refused the minimizer ends soon, with what it has.
+            Ok(!stop.is_set() && self.look(candidate, &signature)?.is_some())
+        };
+        let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, Budget::default());
+        if let End::Failed(error) = minimized.end {
+            return Err(error);
+        }
+        if minimized.case == raw.case {
+            return Ok(None);
+        }
+        let runs = self.confirmations;
+        let (hits, sighting) = self.confirm(&minimized.case, &signature, runs)?;
+        Ok(sighting.filter(|_| hits == runs))
+    }
+}
+
+/// The smallest case that shows the violation of this one; none when no oracle finds one every time.
+///
+/// # Errors
+/// When the engine gives no answer.
+pub fn minimize_case(
+    case: &TestCase,
+    executor: &mut dyn Executor,
+    oracles: &[&'static dyn Oracle],
+    confirmations: u32,
+    stop: &Stop,
+) -> Result<Option<Sighting>, EngineError> {
+    for oracle in oracles {
+        if oracle.inapplicable(case, executor).is_some() {
+            continue;
+        }
+        let run = judge::check(*oracle, case, executor)?;
+        let Verdict::Violation(finding) = run.verdict else {
+            continue;
+        };
+        let stop = stop.clone();
+        let mut looking = Looking {
+            executor,
+            oracle: *oracle,
+            confirmations,
+            stop,
+        };
+        let (hits, sighting) = looking.confirm(case, &finding.signature, confirmations)?;
+        if let Some(raw) = sighting.filter(|_| hits == confirmations) {
+            let minimized = looking.minimize(&raw)?;
+            return Ok(Some(minimized.unwrap_or(raw)));
+        }
+    }
+    Ok(None)
+}
+
+/// The minimizer's predicate and the confirmation: features may vanish, the rest may not change.
+fn is_same(a: &Signature, b: &Signature) -> bool {
+    a.oracle == b.oracle && a.kind == b.kind && a.levels == b.levels
+}

@@ -1,0 +1,194 @@
+//! `rashomon bench`: how fast cases run, and how near that is to what the server can do.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::fuzz::grammar;
+use super::output::Output;
+use super::server::{ServerArguments, random_u64};
+use super::value::{Format, positive};
+use crate::campaign::{CaseSource, Generator};
+use crate::engine::{self, Server};
+use crate::execute::Driver;
+use crate::execute::bare_loop::{BareLoop, Pace};
+use crate::generate::GenerateOptions;
+use crate::model::Verdict;
+use crate::oracle::{ORACLES, Oracle};
+
+/// Measures cases per second, and the driver against a bare loop
+///
+/// One worker, txcheck alone, 2 sessions of 5 statements, 2 tables of 15 rows. Everything that is
+/// sent is recorded and sent again by a loop that schedules nothing and judges nothing; both are
+/// measured in turns in the same run, so that their ratio means something on a noisy machine.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Example:\n  rashomon bench 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock' --cases 300"
+)]
+pub(super) struct Arguments {
+    /// The server
+    target: String,
+
+    /// Cases of each round
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "300")]
+    cases: u64,
+
+    /// Rounds; the median is reported
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "3")]
+    rounds: u64,
+
+    /// Draws the cases
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+
+    #[command(flatten)]
+    server: ServerArguments,
+}
+
+/// One round.
+struct Round {
+    elapsed: Duration,
+    statements: u64,
+    bare: Pace,
+    undecided: u64,
+    violations: u64,
+}
+
+impl Round {
+    #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one digit")]
+    fn statements_per_s(&self) -> f64 {
+        self.statements as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
+    }
+
+    fn ratio(&self) -> f64 {
+        self.statements_per_s() / self.bare.rate().max(f64::EPSILON)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let run_id = format!("bench{:08x}", random_u64()? >> 32);
+    let options = arguments.server.open_options(&run_id)?;
+    let server = engine::open(&arguments.target, &options)?;
+    let dialect = server.dialect().clone();
+    let generator = Generator {
+        seed: arguments.seed,
+        options: GenerateOptions::benchmark(),
+        grammar: grammar(None, &dialect)?,
+        dialect,
+    };
+    let oracle = ORACLES
+        .iter()
+        .find(|oracle| oracle.name() == "txcheck")
+        .ok_or_else(|| Failure::usage("the oracle txcheck is not there"))?;
+    let mut rounds = Vec::new();
+    for number in 0..arguments.rounds {
+        let database = format!("rashomon_{run_id}_{number}");
+        let first = number * arguments.cases;
+        let indexes = first..first + arguments.cases;
+        rounds.push(round(&*server, &database, *oracle, &generator, indexes)?);
+    }
+    report(&rounds, arguments, &*server, output)?;
+    Ok(Exit::Clean)
+}
+
+/// Runs the cases, recording what is sent, and sends the record again.
+fn round(
+    server: &dyn Server,
+    database: &str,
+    oracle: &dyn Oracle,
+    generator: &Generator,
+    indexes: std::ops::Range<u64>,
+) -> Result<Round, Failure> {
+    let mut driver = Driver::open(server, database)?;
+    // Connections are opened and caches filled before the clock runs.
+    for index in indexes.clone().take(10) {
+        oracle.check(&generator.case(index).case, &mut driver)?;
+    }
+    driver.start_recording()?;
+    let (mut undecided, mut violations) = (0, 0);
+    let start = Instant::now();
+    for index in indexes {
+        // Drawing the case is part of the job, and so is judging it.
+        let judgement = oracle.check(&generator.case(index).case, &mut driver)?;
+        undecided += u64::from(matches!(judgement.verdict, Verdict::Undecided(_)));
+        violations += u64::from(matches!(judgement.verdict, Verdict::Violation(_)));
+    }
+    let elapsed = start.elapsed();
+    let recording = driver.take_recording();
+    driver.close()?;
+    let bare = BareLoop::new(server, database).run(&recording)?;
+    let statements = recording.stream.len() as u64;
+    Ok(Round {
+        elapsed,
+        statements,
+        bare,
+        undecided,
+        violations,
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "rates are shown with one digit")]
+fn report(
+    rounds: &[Round],
+    arguments: &Arguments,
+    server: &dyn Server,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let rate = |round: &Round| arguments.cases as f64 / round.elapsed.as_secs_f64();
+    let cases_per_s = median(rounds.iter().map(rate).collect());
+    let statements_per_s = median(rounds.iter().map(Round::statements_per_s).collect());
+    let bare = median(rounds.iter().map(|round| round.bare.rate()).collect());
+    let ratio = median(rounds.iter().map(Round::ratio).collect());
+    let undecided: u64 = rounds.iter().map(|round| round.undecided).sum();
+    let violations: u64 = rounds.iter().map(|round| round.violations).sum();
+    let identity = server.identity();
+    if arguments.format == Format::Json {
+        return output.json(&json!({
+            "v": 1,
+            "event": "bench",
+            "target": format!("{} {}", identity.engine, identity.version),
+            "cases": arguments.cases * arguments.rounds,
+            "cases_per_s": (cases_per_s * 10.0).round() / 10.0,
+            "statements_per_s": statements_per_s.round(),
+            "bare_statements_per_s": bare.round(),
+            "ratio": (ratio * 1000.0).round() / 1000.0,
+            "undecided": undecided,
+            "violations": violations,
+        }));
+    }
+    output.line(&format!(
+        "{} {}: {} rounds of {} cases, 2 sessions x 5 statements, 2 tables x 15 rows, txcheck\n\
+         {cases_per_s:>10.1} cases a second\n\
+         {statements_per_s:>10.0} statements a second\n\
+         {bare:>10.0} statements a second by a bare loop that sends the same\n\
+         {ratio:>10.2} of the bare loop\n\
+         {undecided:>10} undecided, {violations} violations",
+        identity.engine, identity.version, arguments.rounds, arguments.cases
+    ))
+}
+
+/// The middle value; of an even number the lower one.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values
+        .get(values.len().saturating_sub(1) / 2)
+        .copied()
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
+        assert!((median(vec![4.0, 1.0]) - 1.0).abs() < f64::EPSILON);
+        assert!(median(Vec::new()).abs() < f64::EPSILON);
+    }
+}
