@@ -101,14 +101,15 @@ fn send_all(
             continue;
         };
         come_home(sessions, slot, &mut victims)?;
-        if !sent.waited {
-            sessions.run(slot, &sent.sql, Ask::Never)?;
-            continue;
-        }
-        sessions.start(slot, &sent.sql, Ask::Never)?;
         if sent.aborted {
             victims.insert(slot);
         }
+        if !sent.waited {
+            let reply = sessions.run(slot, &sent.sql, Ask::Never)?;
+            settle_victim(sessions, slot, &reply, &mut victims)?;
+            continue;
+        }
+        sessions.start(slot, &sent.sql, Ask::Never)?;
         if let Some(answered) = sent.answered {
             due.entry(answered).or_default().push(slot);
         }
