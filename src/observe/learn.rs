@@ -12,7 +12,8 @@ use super::{Account, Change, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
 use crate::model::{
     CaseStatement, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag,
-    ReadMode, Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId, Value,
+    ReadMode, Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId,
+    TransactionStatus, Value,
 };
 
 /// Learns from a run that was instrumented for this learner.
@@ -34,6 +35,7 @@ pub fn learn(
         account: Account::default(),
         snapshots: BTreeMap::new(),
         waiting: BTreeSet::new(),
+        released: false,
         version_key_owner: BTreeMap::new(),
         probed: BTreeMap::new(),
     };
@@ -78,6 +80,9 @@ struct Learning<'a> {
     /// Snapshot points of explicit transactions, once passed.
     snapshots: BTreeMap<TransactionId, Tick>,
     waiting: BTreeSet<StatementId>,
+    /// Locks were released since the last observation: a statement that still waits may have gone
+    /// some way and met the next lock.
+    released: bool,
     /// Which statement first gave a version key out.
     version_key_owner: BTreeMap<(String, Value), StatementId>,
     /// Tables as probes showed them, for statements still to run.
@@ -128,12 +133,24 @@ impl Learning<'_> {
             }
             EventKind::Answered => {
                 self.waiting.remove(&event.statement);
+                self.released |= self.releases(statement, event.tick);
                 if record.resumed() {
                     self.see(statement, event.tick);
                 }
                 self.pass_snapshot_point(statement, record.sent, event.tick);
             }
         }
+    }
+
+    /// Whether this answer ended a transaction, and with it the locks it held.
+    fn releases(&self, statement: &CaseStatement, at: Tick) -> bool {
+        let ended = match self.execution.transactions.get(&statement.id.transaction) {
+            Some(TransactionStatus::Committed(tick) | TransactionStatus::Aborted(tick)) => {
+                *tick <= at
+            }
+            Some(TransactionStatus::Indeterminate) | None => false,
+        };
+        ended || statement.effect.kind == StatementKind::RollbackTo
     }
 
     /// Notes the snapshot point of the statement's transaction, if this statement was it.
@@ -325,6 +342,7 @@ impl Learning<'_> {
             };
             self.adopt(table, rows, &before, &observation.active, observation.tick);
         }
+        self.released = false;
     }
 
     /// What physically stands in a table.
@@ -423,7 +441,8 @@ impl Learning<'_> {
         self.account.changes.entry(writer).or_default().push(change);
     }
 
-    /// Whose change this is: the one active statement that can have made it.
+    /// Whose change this is: the one statement, active or waiting after a release, that can have
+    /// made it.
     fn writer(
         &self,
         shape: &TableShape,
@@ -432,9 +451,12 @@ impl Learning<'_> {
         active: &[StatementId],
         at: Tick,
     ) -> Result<StatementId, Unattributed> {
-        let mut candidates: Vec<&CaseStatement> = active
-            .iter()
-            .filter_map(|&id| self.case.statement(id))
+        let versioned = shape.version_key.is_some() && new.is_some();
+        let waiting = self.waiting.iter().filter(|_| self.released || versioned);
+        let ids: BTreeSet<StatementId> = active.iter().chain(waiting).copied().collect();
+        let mut candidates: Vec<&CaseStatement> = ids
+            .into_iter()
+            .filter_map(|id| self.case.statement(id))
             .filter(|s| s.effect.targets().any(|target| target == shape.name))
             .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
             .collect();

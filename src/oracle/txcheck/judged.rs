@@ -9,6 +9,9 @@ use crate::model::{
 };
 use crate::observe::Account;
 
+/// Why a run is no evidence in which a write changed other rows than the engine counted.
+pub(super) const SELF_CHECK: &str = "changes-and-affected-rows-disagree";
+
 /// How a statement's outcome may be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -77,7 +80,7 @@ fn standing(
         return Standing::Skipped("no-view");
     }
     if !changes_agree_with_count(statement, record, account) {
-        return Standing::Skipped("self-check");
+        return Standing::Skipped(SELF_CHECK);
     }
     if record.resumed() && mixes(dialect, level) {
         return Standing::MixedAfterWait;

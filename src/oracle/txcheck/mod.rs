@@ -187,6 +187,14 @@ impl Check<'_> {
         {
             return Some(SEVERAL);
         }
+        // Two writes resumed at one moment, the second over the first: a version nobody saw.
+        if self
+            .standings
+            .values()
+            .any(|s| *s == Standing::Skipped(judged::SELF_CHECK))
+        {
+            return Some(judged::SELF_CHECK);
+        }
         let opaque_ran = |(id, standing): (&StatementId, &Standing)| {
             *standing == Standing::Skipped("opaque-statement")
                 && self
