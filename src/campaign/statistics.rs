@@ -91,6 +91,9 @@ pub struct Statistics {
     pub rejected: BTreeMap<String, u64>,
     /// Generated user statements that some oracle compared with a prediction.
     pub tested: Share,
+    /// Why the others were not, by reason.
+    #[serde(default)]
+    pub untested: BTreeMap<String, u64>,
     /// The same over statements of committed transactions, by the session's level.
     pub tested_committed: BTreeMap<String, Share>,
     /// Statements that graph oracles kept in the acyclic part, of those that last.
@@ -163,6 +166,14 @@ impl Statistics {
                 .iter()
                 .any(|run| run.tested.contains(&statement.id));
             self.tested.add(tested);
+            if !tested {
+                let reason = judgement
+                    .runs
+                    .iter()
+                    .find_map(|run| run.untested.get(&statement.id));
+                let reason = reason.map_or("not-answered", |reason| *reason);
+                *self.untested.entry(reason.to_owned()).or_default() += 1;
+            }
             let committed = |execution: &Execution| {
                 let status = execution.transactions.get(&statement.id.transaction);
                 matches!(status, Some(TransactionStatus::Committed(_)))

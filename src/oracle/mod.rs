@@ -5,7 +5,7 @@ pub mod crash;
 mod serial;
 mod txcheck;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::EngineError;
 use crate::execute::Executor;
@@ -29,6 +29,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The statements whose outcome was compared with a prediction.
     pub tested: BTreeSet<StatementId>,
+    /// Why others that were answered could not be: a slug each.
+    pub untested: BTreeMap<StatementId, &'static str>,
     /// For graph oracles: statements kept in the acyclic part, of those that last.
     pub acyclic: Option<(usize, usize)>,
     /// The interleaved run that was judged.
@@ -41,6 +43,7 @@ impl Judgement {
         Self {
             verdict: Verdict::Undecided(reason.to_owned()),
             tested: BTreeSet::new(),
+            untested: BTreeMap::new(),
             acyclic: None,
             execution,
         }

@@ -168,6 +168,7 @@ impl Oracle for Scripted {
         Ok(Judgement {
             verdict,
             tested,
+            untested: BTreeMap::new(),
             acyclic: None,
             execution,
         })

@@ -1,5 +1,6 @@
 //! The end of a run: numbers, what was found, what was done, and how to go on.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
@@ -169,6 +170,14 @@ fn numbers(text: &mut String, summary: &Summary, style: Style) {
         let line = format!("{share} of those in committed transactions at {level}");
         row(text, style, "", &line);
     }
+    if !statistics.untested.is_empty() {
+        row(text, style, "untested", &counts(&statistics.untested));
+    }
+    if statistics.acyclic.whole > 0 {
+        let kept = percent(statistics.acyclic);
+        let line = format!("{kept} of what lasts kept in acyclic statement dependency graphs");
+        row(text, style, "", &line);
+    }
     if statistics.server_losses > 0 {
         let times = format!("{} times", grouped(statistics.server_losses));
         row(text, style, "server lost", &times);
@@ -224,12 +233,16 @@ fn rejected(statistics: &Statistics) -> String {
     if statistics.rejected.is_empty() {
         return "nothing rejected".to_owned();
     }
-    let classes: Vec<String> = statistics
-        .rejected
+    format!("rejected: {}", counts(&statistics.rejected))
+}
+
+/// `reason 12, other-reason 3`.
+fn counts(by_reason: &BTreeMap<String, u64>) -> String {
+    let counts: Vec<String> = by_reason
         .iter()
-        .map(|(class, count)| format!("{class} {}", grouped(*count)))
+        .map(|(reason, count)| format!("{reason} {}", grouped(*count)))
         .collect();
-    format!("rejected: {}", classes.join(", "))
+    counts.join(", ")
 }
 
 fn findings(text: &mut String, summary: &Summary, style: Style) {

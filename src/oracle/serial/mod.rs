@@ -74,6 +74,7 @@ impl Oracle for Serial {
         Ok(Judgement {
             verdict,
             tested,
+            untested: BTreeMap::new(),
             acyclic: None,
             execution,
         })

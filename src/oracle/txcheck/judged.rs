@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::dialect::Dialect;
 use crate::model::{
-    CaseStatement, Execution, IsolationLevel, Outcome, StatementId, StatementKind, StatementRecord,
-    TestCase,
+    CaseStatement, ErrorClass, Execution, IsolationLevel, Outcome, StatementId, StatementKind,
+    StatementRecord, TestCase, TransactionStatus,
 };
 use crate::observe::Account;
 
@@ -22,6 +22,9 @@ pub(super) enum Standing {
     MixedAfterWait,
     /// Its view hangs on an update that changed nothing: likewise.
     DoubtfulNoOp,
+    /// It was refused because another session stood in its way, and one did: nothing more is
+    /// promised of a refusal.
+    RightlyRefused,
     /// Nothing can be said of it, and why.
     Skipped(&'static str),
 }
@@ -38,7 +41,7 @@ pub(super) fn standings(
             let record = execution.records.get(&statement.id)?;
             Some((
                 statement.id,
-                standing(case, statement, record, account, dialect),
+                standing(case, statement, record, execution, account, dialect),
             ))
         })
         .collect()
@@ -48,6 +51,7 @@ fn standing(
     case: &TestCase,
     statement: &CaseStatement,
     record: &StatementRecord,
+    execution: &Execution,
     account: &Account,
     dialect: &Dialect,
 ) -> Standing {
@@ -56,12 +60,14 @@ fn standing(
     if effect.kind == StatementKind::Opaque {
         return Standing::Skipped("opaque-statement");
     }
-    if record
-        .outcome
-        .error_class()
-        .is_some_and(|class| class.is_concurrency())
-    {
-        return Standing::Skipped("concurrency-abort");
+    match record.outcome.error_class() {
+        Some(ErrorClass::Busy | ErrorClass::Serialization)
+            if someone_stood_in_the_way(case, record, execution) =>
+        {
+            return Standing::RightlyRefused;
+        }
+        Some(class) if class.is_concurrency() => return Standing::Skipped("concurrency-abort"),
+        _ => {}
     }
     if effect.depends_on_locks {
         return Standing::Skipped("depends-on-locks");
@@ -89,6 +95,39 @@ fn standing(
         return Standing::DoubtfulNoOp;
     }
     Standing::Judged
+}
+
+/// Whether a statement that was told to try again had reason to be: a write of another transaction
+/// that was open when it was sent, or that committed after its own transaction began.
+fn someone_stood_in_the_way(
+    case: &TestCase,
+    record: &StatementRecord,
+    execution: &Execution,
+) -> bool {
+    let own = record.id.transaction;
+    let began = execution
+        .records
+        .values()
+        .filter(|other| other.id.transaction == own)
+        .map(|other| other.sent)
+        .min()
+        .unwrap_or(record.sent);
+    case.statements.iter().any(|statement| {
+        let kind = statement.effect.kind;
+        let wrote = execution.records.get(&statement.id).is_some_and(|other| {
+            other.answered < record.sent && other.outcome.error_class().is_none()
+        });
+        let ended_before = |tick| match execution.transactions.get(&statement.id.transaction) {
+            Some(TransactionStatus::Committed(end) | TransactionStatus::Aborted(end)) => {
+                *end < tick
+            }
+            Some(TransactionStatus::Indeterminate) | None => false,
+        };
+        statement.id.transaction != own
+            && (kind.is_write() || kind == StatementKind::BeginImmediate)
+            && wrote
+            && !ended_before(began)
+    })
 }
 
 fn mixes(dialect: &Dialect, level: IsolationLevel) -> bool {

@@ -84,10 +84,12 @@ impl Oracle for TxCheck {
         }
         let result = check.judge(&mut *serial)?;
         let tested = result.tested.iter().copied().collect();
+        let untested = check.untested(&result.tested);
         let verdict = check.verdict(&result);
         Ok(Judgement {
             verdict,
             tested,
+            untested,
             acyclic: Some(result.acyclic),
             execution,
         })
@@ -209,6 +211,18 @@ impl Check<'_> {
             .then_some("opaque-statement")
     }
 
+    /// Why each statement that was answered and not compared was not.
+    fn untested(&self, tested: &BTreeSet<StatementId>) -> BTreeMap<StatementId, &'static str> {
+        self.standings
+            .iter()
+            .filter(|(id, _)| !tested.contains(id))
+            .map(|(id, standing)| match standing {
+                Standing::Skipped(reason) => (*id, *reason),
+                _ => (*id, "undone"),
+            })
+            .collect()
+    }
+
     fn plan(&self) -> Plan {
         let lasting: BTreeSet<StatementId> = self
             .standings
@@ -270,7 +284,12 @@ impl Check<'_> {
             .execution_order()
             .into_iter()
             .filter(|id| !in_order.contains(id) || placeholders.contains(id))
-            .filter(|id| !matches!(self.standings.get(id), None | Some(Standing::Skipped(_))))
+            .filter(|id| {
+                !matches!(
+                    self.standings.get(id),
+                    None | Some(Standing::Skipped(_) | Standing::RightlyRefused)
+                )
+            })
             .collect();
         Plan {
             orders,
@@ -283,7 +302,11 @@ impl Check<'_> {
 
     /// A lasting statement matters to the serial run when it is judged or wrote something.
     fn relevant(&self, id: StatementId) -> bool {
-        self.writes(id) || !matches!(self.standings.get(&id), Some(Standing::Skipped(_)))
+        self.writes(id)
+            || !matches!(
+                self.standings.get(&id),
+                Some(Standing::Skipped(_) | Standing::RightlyRefused)
+            )
     }
 
     fn writes(&self, id: StatementId) -> bool {
@@ -377,6 +400,9 @@ impl Check<'_> {
             disagreements.extend(mismatches.into_iter().map(|m| Disagreement::at(id, m)));
             tested.insert(id);
         }
+        let refused =
+            |(_, standing): &(&StatementId, &Standing)| **standing == Standing::RightlyRefused;
+        tested.extend(self.standings.iter().filter(refused).map(|(id, _)| *id));
         let explanation = self.explain(&plan, &replay, &disagreements);
         Ok(Judged {
             disagreements,
