@@ -64,7 +64,10 @@ pub(super) fn probe(
         None
     };
     let claimed = stage.server.dialect().read_mode(level, form.role, explicit);
-    let possible = possible_modes(&during, &after, explicit);
+    let mut possible = possible_modes(&during, &after, explicit);
+    if form.may_pass_over && (&during, &after) == (&Seen::Old, &Seen::New) {
+        possible.push(ReadMode::Current);
+    }
     let waits = stage.server.waits();
     let holds = keeps_out.is_none_or(|kept| !waits || kept == (claimed == ReadMode::Current));
     let place = if explicit {

@@ -58,8 +58,8 @@ struct KnownEntry {
 #[serde(deny_unknown_fields)]
 struct CapabilityEntry {
     name: Spanned<String>,
-    since: Option<String>,
-    until: Option<String>,
+    since: Option<Spanned<String>>,
+    until: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ struct TypeEntry {
     #[serde(default)]
     indexable: bool,
     literals: Vec<String>,
-    since: Option<String>,
+    since: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -234,7 +234,7 @@ fn capabilities(
     let mut found = BTreeSet::new();
     for entry in entries {
         let name = source.word(&entry.name, &known)?;
-        if holds(entry.since.as_deref(), entry.until.as_deref(), version) {
+        if holds(source, entry.since.as_ref(), entry.until.as_ref(), version)? {
             found.insert(Capability(name.to_owned()));
         }
     }
@@ -242,10 +242,24 @@ fn capabilities(
 }
 
 /// Whether a version lies in `since..until`.
-fn holds(since: Option<&str>, until: Option<&str>, version: &Version) -> bool {
-    let parse = |text: &str| text.parse::<Version>().unwrap_or_default();
-    since.is_none_or(|since| *version >= parse(since))
-        && until.is_none_or(|until| *version < parse(until))
+fn holds(
+    source: &Source<'_>,
+    since: Option<&Spanned<String>>,
+    until: Option<&Spanned<String>>,
+    version: &Version,
+) -> Result<bool, DialectError> {
+    let parse = |text: &Spanned<String>| {
+        let parsed: Version = text.get_ref().parse().unwrap_or_default();
+        if parsed.to_string() == *text.get_ref() {
+            Ok(parsed)
+        } else {
+            let message = format!("{:?} is no version: numbers and dots", text.get_ref());
+            Err(source.error(text.span().start, message))
+        }
+    };
+    let from = since.map(parse).transpose()?;
+    let before = until.map(parse).transpose()?;
+    Ok(from.is_none_or(|from| *version >= from) && before.is_none_or(|before| *version < before))
 }
 
 fn types(
@@ -263,8 +277,15 @@ fn types(
     ];
     entries
         .iter()
-        .filter(|entry| holds(entry.since.as_deref(), None, version))
+        .filter_map(
+            |entry| match holds(source, entry.since.as_ref(), None, version) {
+                Ok(true) => Some(Ok(entry)),
+                Ok(false) => None,
+                Err(error) => Some(Err(error)),
+            },
+        )
         .map(|entry| {
+            let entry = entry?;
             Ok(TypeSpec {
                 sql: entry.sql.clone(),
                 class: source.word(&entry.class, &classes)?,

@@ -7,6 +7,8 @@
 
 mod file;
 mod literal;
+#[cfg(test)]
+mod tests;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -129,7 +129,14 @@ impl OpenOptions {
     /// The dialect for a server of this engine and version: the given file or the built-in one.
     fn dialect_for(&self, engine: &str, version: &Version) -> Result<Dialect, EngineError> {
         if let Some((name, text)) = &self.dialect {
-            return Ok(crate::dialect::parse(name, text, version)?);
+            let dialect = crate::dialect::parse(name, text, version)?;
+            if dialect.engine != engine {
+                return Err(EngineError::Target(format!(
+                    "{name} is the dialect of {}, and the server is {engine}",
+                    dialect.engine
+                )));
+            }
+            return Ok(dialect);
         }
         let text = BUILTIN
             .iter()

@@ -1,0 +1,147 @@
+//! The files that come with the program, and what is wrong with broken ones.
+
+use super::{BUILTIN, CAPABILITIES, Version, parse};
+use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, Value};
+
+fn builtin(engine: &str) -> &'static str {
+    BUILTIN
+        .iter()
+        .find(|(name, _)| *name == engine)
+        .map(|(_, text)| *text)
+        .expect("a file of this engine")
+}
+
+#[test]
+fn every_file_is_read_at_every_version() {
+    for (name, text) in BUILTIN {
+        for version in ["0", "5.6.51", "8.0.36", "10.5.1", "99.0"] {
+            let version: Version = version.parse().expect("a version");
+            let dialect = parse(name, text, &version).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(dialect.engine, *name);
+            assert!(dialect.spelling.begin.contains_key("plain"), "{name}");
+            assert!(!dialect.types.is_empty(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn capabilities_begin_with_their_version() {
+    let at = |version: &str| {
+        parse(
+            "mysql",
+            builtin("mysql"),
+            &version.parse().expect("a version"),
+        )
+        .expect("the file")
+    };
+    assert!(!at("5.6.51").supports("cte"));
+    assert!(!at("8.0.0").supports("cte"));
+    assert!(at("8.0.1").supports("cte"));
+    assert!(at("9.7.4").supports("cte"));
+    assert!(at("5.6.51").supports("locking-read"));
+}
+
+#[test]
+fn read_modes_differ_inside_and_outside_of_a_transaction() {
+    let mysql = parse("mysql", builtin("mysql"), &Version(vec![9])).expect("the file");
+    let mode = |level, role, explicit| mysql.read_mode(level, role, explicit);
+    let level = IsolationLevel::Serializable;
+    assert_eq!(mode(level, Role::PlainSelect, true), ReadMode::Current);
+    assert_eq!(
+        mode(level, Role::PlainSelect, false),
+        ReadMode::StatementSnapshot
+    );
+    assert_eq!(mode(level, Role::UpdateTarget, false), ReadMode::Current);
+}
+
+#[test]
+fn codes_have_classes_and_values_have_literals() {
+    let mysql = parse("mysql", builtin("mysql"), &Version(vec![9])).expect("the file");
+    assert_eq!(mysql.error_class("1213"), ErrorClass::Deadlock);
+    assert_eq!(mysql.error_class("no code"), ErrorClass::Other);
+    let text = Value::Text("it's a \\".to_owned());
+    assert_eq!(mysql.literal(&text), "'it''s a \\'");
+    assert_eq!(mysql.quote("a`b"), "`a``b`");
+}
+
+/// Replaces a part of a good file by a bad one, and gives the complaint.
+fn complaint(good: &str, bad: &str) -> String {
+    let text = builtin("mysql");
+    assert!(text.contains(good), "{good}");
+    let broken = text.replacen(good, bad, 1);
+    let error = parse("my.toml", &broken, &Version(vec![9])).expect_err(bad);
+    assert!(error.line > 0 && error.column > 0);
+    error.to_string()
+}
+
+#[test]
+fn a_broken_file_says_where_and_what_was_expected() {
+    let line = |needle: &str| {
+        let at = builtin("mysql").find(needle).expect(needle);
+        builtin("mysql")[..at].matches('\n').count() + 1
+    };
+    let error = complaint(
+        "update-source = \"anything\"",
+        "update-source = \"everything\"",
+    );
+    let place = line("update-source = \"anything\"");
+    assert!(
+        error.starts_with(&format!("my.toml:{place}:17: ")),
+        "{error}"
+    );
+    assert!(error.contains("transaction-snapshot, statement-snapshot, current, anything"));
+    let error = complaint("update-source =", "update-sauce =");
+    assert!(
+        error.contains("\"update-sauce\"") && error.contains("update-source"),
+        "{error}"
+    );
+    let error = complaint("insert-target = \"current\"\n", "");
+    assert!(
+        error.contains("no read mode for insert-target at read-uncommitted"),
+        "{error}"
+    );
+    let error = complaint(
+        "{ name = \"cte\", since = \"8.0.1\" }",
+        "{ name = \"cte\", since = \"v8\" }",
+    );
+    assert!(error.contains("\"v8\" is no version"), "{error}");
+    let error = complaint("name = \"cte\"", "name = \"ctes\"");
+    assert!(error.contains("\"ctes\""), "{error}");
+    let error = complaint("format = 1", "format = 2");
+    assert!(error.contains("expected 1"), "{error}");
+    let error = complaint("deadlock = [1213]", "dreadlock = [1213]");
+    assert!(error.contains("\"dreadlock\""), "{error}");
+    let error = complaint("format = 1", "format = 1\nunheard = 2");
+    assert!(error.contains("unheard"), "{error}");
+    let error = complaint("levels = [", "levels = ");
+    assert!(error.starts_with("my.toml:"), "{error}");
+}
+
+#[test]
+fn the_page_about_the_format_names_every_word() {
+    let page = include_str!("../../docs/dialect-format.md");
+    let words = CAPABILITIES
+        .iter()
+        .copied()
+        .chain(Role::ALL.iter().map(|role| role.slug()))
+        .chain(ErrorClass::ALL.iter().map(|class| class.slug()))
+        .chain(IsolationLevel::ALL.iter().map(|level| level.slug()));
+    for word in words {
+        assert!(page.contains(&format!("`{word}`")), "{word}");
+    }
+    // And the other way: a key of the files that the page does not explain.
+    for (name, text) in BUILTIN {
+        for line in text.lines() {
+            if let Some((key, _)) = line.split_once(" = ")
+                && key.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+            {
+                let after_wait = text.find("[known.after-wait]").is_some();
+                let is_kind = after_wait && ["update", "delete", "insert"].contains(&key);
+                assert!(
+                    is_kind || page.contains(&format!("`{key}`")),
+                    "{name}: {key}"
+                );
+            }
+        }
+    }
+}
