@@ -6,6 +6,7 @@
 mod acceptance;
 mod calibrate;
 mod campaign;
+mod cli;
 mod engine_faults;
 mod engine_script;
 mod engine_waits;

@@ -1,0 +1,627 @@
+//! The program as its users see it: exit codes, streams, messages, interruption.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rashomon::engine::{self, OpenOptions};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+use crate::servers::{Needs, url};
+
+/// How long a program of these tests may take to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rashomon"));
+    command.args(arguments).stdin(Stdio::null());
+    for name in [
+        "RASHOMON_LOG",
+        "RASHOMON_PASSWORD",
+        "NO_COLOR",
+        "CLICOLOR_FORCE",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn ran(output: &Output) -> Ran {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ran {
+        code: output.status.code(),
+        out: text(&output.stdout),
+        err: text(&output.stderr),
+    }
+}
+
+fn run(arguments: &[&str]) -> Ran {
+    ran(&program(arguments).output().expect("the program runs"))
+}
+
+/// Ends with this code, and says all of this on standard error, without a panic.
+fn check_refusal(arguments: &[&str], code: i32, says: &[&str]) {
+    let ran = run(arguments);
+    assert_eq!(
+        ran.code,
+        Some(code),
+        "{arguments:?}: {}{}",
+        ran.out,
+        ran.err
+    );
+    for words in says {
+        assert!(
+            ran.err.contains(words),
+            "{arguments:?}: no {words:?} in: {}",
+            ran.err
+        );
+    }
+    assert!(
+        !ran.err.contains("panicked") && !ran.err.contains("internal error"),
+        "{}",
+        ran.err
+    );
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("the folder is made");
+    std::fs::write(&path, text).expect("the file is written");
+    shown(&path)
+}
+
+/// The last line of `--format json`.
+fn summary(ran: &Ran) -> Json {
+    let last = ran
+        .out
+        .lines()
+        .last()
+        .unwrap_or_else(|| panic!("no output: {}", ran.err));
+    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}"))
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut paths = Vec::new();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.is_dir() {
+            paths.extend(files(&path, ending));
+        } else if shown(&path).ends_with(ending) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+}
+
+#[test]
+fn what_is_typed_wrong_is_exit_2_and_names_the_way_out() {
+    check_refusal(
+        &["fuzz", "--no-such-flag"],
+        2,
+        &["--no-such-flag", "--help"],
+    );
+    check_refusal(
+        &["fuzz", "--isolation", "snapshot"],
+        2,
+        &["snapshot", "repeatable-read"],
+    );
+    check_refusal(
+        &["fuzz", "--claim", "strict"],
+        2,
+        &["strict", "serializable"],
+    );
+    check_refusal(
+        &["fuzz", "--oracle", "delphi"],
+        2,
+        &["delphi", "txcheck", "serial"],
+    );
+    check_refusal(&["fuzz", "--for", "soon"], 2, &["soon", "10m"]);
+    check_refusal(&["fuzz", "--cases", "0"], 2, &["--cases", "from 1"]);
+    check_refusal(&["fuzz", "--cases", "many"], 2, &["--cases"]);
+    check_refusal(&["fuzz", "--seed=-1"], 2, &["--seed"]);
+    check_refusal(&["fuzz", "--format", "xml"], 2, &["xml", "human", "json"]);
+    check_refusal(&["--log", "loud", "fuzz"], 2, &["loud", "debug"]);
+    check_refusal(&["fuzz", "oracle://x"], 2, &["oracle", "sqlite:"]);
+    check_refusal(&["fuzz", "postgres://x"], 2, &["postgres", "not built yet"]);
+    check_refusal(&["fuzz", "not a url"], 2, &["sqlite:"]);
+    check_refusal(&["replay"], 2, &["<PATH>"]);
+    check_refusal(&["mimimize"], 2, &["minimize"]);
+    check_refusal(&[], 2, &["Usage"]);
+}
+
+#[test]
+fn levels_that_an_engine_does_not_have_are_refused() {
+    let says = ["no isolation level read-committed", "serializable"];
+    check_refusal(
+        &["fuzz", "sqlite:", "--isolation", "read-committed"],
+        2,
+        &says,
+    );
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    for arguments in [
+        &["--help"][..],
+        &["fuzz", "--help"],
+        &["replay", "-h"],
+        &["--version"],
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?}");
+        assert!(ran.out.contains("rashomon"), "{arguments:?}: {}", ran.out);
+    }
+}
+
+#[test]
+fn an_unreachable_server_is_the_environments_fault() {
+    // Nothing listens on the discard port of this machine.
+    check_refusal(
+        &["fuzz", "mysql://root@127.0.0.1:9"],
+        5,
+        &["cannot connect", "127.0.0.1:9"],
+    );
+    check_refusal(
+        &[
+            "replay",
+            &hand_written(&folder()),
+            "mariadb://root@127.0.0.1:9",
+        ],
+        2,
+        &[],
+    );
+}
+
+fn hand_written(folder: &TempDir) -> String {
+    shown(&folder.path().join("gone.sql"))
+}
+
+#[test]
+fn broken_files_are_named_with_line_and_column() {
+    let folder = folder();
+    let dialect = write(
+        &folder,
+        "bad.toml",
+        "format = 1\nengine = \"sqlite\"\nlevels = 7\n",
+    );
+    check_refusal(&["fuzz", "--dialect", &dialect], 2, &["bad.toml:3:"]);
+    let known = write(&folder, "known.toml", "format = 1\n[[known]]\nid = 3\n");
+    check_refusal(&["fuzz", "--known", &known], 2, &["known.toml:3:"]);
+    write(
+        &folder,
+        "grammar/common/select.grammar",
+        "select\n    1 SELECT <nowhere>\n",
+    );
+    let grammar = shown(&folder.path().join("grammar"));
+    check_refusal(&["fuzz", "--grammar", &grammar], 2, &["select.grammar:"]);
+    let case = "--! format = 1\n--! isolation = \"SERIALIZABLE\"\n/* s1 */ SELECT 1;\nSELECT 2;\n";
+    let case = write(&folder, "case.sql", case);
+    check_refusal(&["replay", &case, "sqlite:"], 2, &["case.sql:4:"]);
+    check_refusal(&["minimize", &case, "sqlite:"], 2, &["case.sql:4:"]);
+    let missing = shown(&folder.path().join("missing"));
+    for option in ["--dialect", "--known", "--grammar", "--resume"] {
+        check_refusal(&["fuzz", option, &missing], 2, &["missing"]);
+    }
+    check_refusal(&["replay", &missing, "sqlite:"], 2, &["missing"]);
+}
+
+#[test]
+fn a_case_file_that_reaches_out_is_refused() {
+    let folder = folder();
+    let text = "--! format = 1\n--! isolation = \"SERIALIZABLE\"\n\
+                /* s1 */ ATTACH DATABASE '/etc/passwd' AS other;\n";
+    let case = write(&folder, "attach.sql", text);
+    check_refusal(
+        &["replay", &case, "sqlite:"],
+        6,
+        &["attach.sql", "refused", "--trust"],
+    );
+}
+
+#[test]
+fn a_folder_without_cases_is_nothing_to_run() {
+    let folder = folder();
+    check_refusal(
+        &["replay", &shown(folder.path()), "sqlite:"],
+        4,
+        &["no case file"],
+    );
+}
+
+#[test]
+fn a_target_is_never_taken_from_a_case_file() {
+    let folder = folder();
+    let text = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"SERIALIZABLE\"\n\
+                /* s1 */ SELECT 1;\n";
+    let case = write(&folder, "case.sql", text);
+    check_refusal(&["replay", &case], 2, &["TARGET"]);
+}
+
+#[test]
+fn a_hand_written_case_replays_on_sqlite() {
+    let folder = folder();
+    let text = "--! format = 1\n--! engine = \"sqlite\"\n--! isolation = \"SERIALIZABLE\"\n\
+                /* init */ CREATE TABLE t (a INT);\n/* init */ INSERT INTO t VALUES (1);\n\
+                /* s1 */ BEGIN;\n/* s2 */ SELECT * FROM t;\n/* s1 */ UPDATE t SET a = 2;\n\
+                /* s1 */ COMMIT;\n/* s2 */ SELECT * FROM t; -- @expect (2)\n";
+    let case = write(&folder, "case.sql", text);
+    let ran = run(&["replay", &case, "--times", "2", "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["verdicts"]["agree"], 1, "{}", ran.out);
+    let wrong = write(
+        &folder,
+        "wrong.sql",
+        &text.replace("@expect (2)", "@expect (3)"),
+    );
+    let ran = run(&["replay", &wrong, "--times", "2", "--format", "json"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["verdicts"]["violation"], 1, "{}", ran.out);
+}
+
+#[test]
+fn an_output_folder_that_takes_no_files_is_said_at_the_start() {
+    let folder = folder();
+    let file = write(&folder, "file", "in the way");
+    check_refusal(
+        &["fuzz", "--out", &file, "--cases", "1"],
+        5,
+        &["cannot write to --out", "file"],
+    );
+}
+
+/// Runs the program with a small file system of its own mounted over a folder.
+fn on_file_system(test: &str, options: &str, arguments: &[&str], out: &Path) -> Option<Ran> {
+    let script = "mount -t tmpfs -o \"$1\" tmpfs \"$2\" || exit 99; shift 2; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args([
+        "--mount",
+        "--map-root-user",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        options,
+    ]);
+    command
+        .arg(out)
+        .arg(env!("CARGO_BIN_EXE_rashomon"))
+        .args(arguments);
+    let output = command.stdin(Stdio::null()).output();
+    match output {
+        Ok(output) if !matches!(output.status.code(), Some(99 | 1) if output.stdout.is_empty()) => {
+            Some(ran(&output))
+        }
+        _ => {
+            use std::io::Write as _;
+            let _ = writeln!(
+                std::io::stderr(),
+                "NOT RUN: {test}: no file system can be mounted here"
+            );
+            None
+        }
+    }
+}
+
+#[test]
+fn a_read_only_or_full_output_folder_is_exit_5() {
+    let folder = folder();
+    let out = shown(folder.path());
+    for (options, says) in [("ro,size=1m", "ead-only"), ("size=4k,nr_inodes=20", "pace")] {
+        let arguments = ["fuzz", "--out", &out, "--cases", "5"];
+        let test = "a_read_only_or_full_output_folder_is_exit_5";
+        let Some(ran) = on_file_system(test, options, &arguments, folder.path()) else {
+            return;
+        };
+        assert_eq!(ran.code, Some(5), "{options}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains("cannot write"), "{}", ran.err);
+        assert!(ran.err.contains(says), "{}", ran.err);
+    }
+}
+
+#[test]
+fn the_same_seed_comes_to_the_same_verdicts_with_one_and_two_workers() {
+    let folder = folder();
+    let out = shown(folder.path());
+    let run_with = |workers: &str| {
+        let ran = run(&[
+            "fuzz",
+            "sqlite:",
+            "--seed",
+            "7",
+            "--cases",
+            "60",
+            "--workers",
+            workers,
+            "--out",
+            &out,
+            "--format",
+            "json",
+        ]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        summary(&ran)
+    };
+    let (one, two) = (run_with("1"), run_with("2"));
+    for key in [
+        "seed",
+        "cases",
+        "verdicts",
+        "undecided",
+        "known",
+        "tested_share",
+        "rejected",
+    ] {
+        assert_eq!(one[key], two[key], "{key}");
+    }
+    assert_eq!(one["v"], 1);
+    assert_eq!(one["event"], "summary");
+    assert_eq!(one["cases"], 60);
+    assert!(
+        one["target"]
+            .as_str()
+            .is_some_and(|t| t.starts_with("sqlite 3.")),
+        "{one}"
+    );
+}
+
+#[test]
+fn the_seed_comes_first_and_colours_do_not_reach_a_pipe() {
+    let folder = folder();
+    let out = shown(folder.path());
+    let ran = run(&["fuzz", "--cases", "20", "--out", &out]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("seed "), "{}", ran.out);
+    assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'));
+    let forced = program(&["fuzz", "--cases", "20", "--out", &out])
+        .env("CLICOLOR_FORCE", "1")
+        .output()
+        .expect("the program runs");
+    assert!(ran_has_escape(&forced), "CLICOLOR_FORCE colours a pipe");
+}
+
+fn ran_has_escape(output: &Output) -> bool {
+    output.stdout.contains(&0x1b)
+}
+
+/// Starts a run that does not end by itself, and waits for its first line.
+fn start(arguments: &[&str]) -> (Child, String) {
+    let mut command = program(arguments);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut first = String::new();
+    let stdout = child.stdout.as_mut().expect("it is piped");
+    BufReader::with_capacity(1, stdout)
+        .read_line(&mut first)
+        .expect("a line comes");
+    (child, first)
+}
+
+fn end(mut child: Child) -> Ran {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if child.try_wait().expect("it is ours").is_some() {
+            return ran(&child.wait_with_output().expect("its output is read"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    panic!("the program did not end within {PATIENCE:?}");
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("a process");
+    kill_process(pid, signal).expect("it is signalled");
+}
+
+#[test]
+fn interruption_prints_the_summary_and_how_to_go_on_and_the_run_goes_on() {
+    for (number, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let folder = folder();
+        let out = shown(folder.path());
+        let (child, first) = start(&["fuzz", "sqlite:", "--seed", "3", "--out", &out]);
+        assert!(first.starts_with("seed 3 "), "{first}");
+        std::thread::sleep(Duration::from_millis(1500));
+        signal(&child, number);
+        let ran = end(child);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
+        let command = ran
+            .out
+            .lines()
+            .find(|line| line.contains("--resume"))
+            .expect("a command");
+        let run_folder = command
+            .split_whitespace()
+            .last()
+            .expect("a folder")
+            .to_owned();
+        let resumed = run(&[
+            "fuzz",
+            "--resume",
+            &run_folder,
+            "--cases",
+            "120",
+            "--format",
+            "json",
+        ]);
+        assert!(
+            resumed.code.is_some_and(|code| code == 0 || code == 4),
+            "{}",
+            resumed.err
+        );
+        let summary = summary(&resumed);
+        assert_eq!(summary["seed"], 3);
+        assert!(
+            summary["cases"].as_u64().is_some_and(|cases| cases >= 120),
+            "{summary}"
+        );
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_a_checkpoint_and_no_torn_file() {
+    let folder = folder();
+    let out = shown(folder.path());
+    for _ in 0..3 {
+        let (child, _) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
+        std::thread::sleep(Duration::from_millis(400));
+        signal(&child, Signal::KILL);
+        end(child);
+    }
+    let runs: Vec<PathBuf> = std::fs::read_dir(folder.path().join("runs"))
+        .expect("runs were recorded")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    assert_eq!(runs.len(), 3);
+    for run_folder in runs {
+        rashomon::campaign::read_checkpoint(&run_folder).expect("a checkpoint is there");
+        let text = std::fs::read_to_string(run_folder.join("run.json")).expect("a record is there");
+        serde_json::from_str::<Json>(&text).expect("it is whole");
+    }
+}
+
+/// A user of the server that may do nothing, and one with a password.
+fn with_users(url: &str, check: impl Fn(&str)) {
+    let options = OpenOptions {
+        run_id: "clitest".to_owned(),
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    let server = engine::open(url, &options).expect("the server is there");
+    let database = "rashomon_clitest_users";
+    server.create_database(database).expect("it is made");
+    let mut connection = server.connect(database).expect("connected");
+    let mut send = |sql: &str| {
+        let outcome = connection.execute(sql).expect("it is answered");
+        assert!(outcome.error_class().is_none(), "{sql}: {outcome:?}");
+    };
+    for host in ["127.0.0.1", "localhost"] {
+        send(&format!("DROP USER IF EXISTS 'rashomon_poor'@'{host}'"));
+        send(&format!(
+            "CREATE USER 'rashomon_poor'@'{host}' IDENTIFIED BY 'a-secret'"
+        ));
+    }
+    let address = url.split('@').nth(1).expect("a host").to_owned();
+    check(&address);
+    for host in ["127.0.0.1", "localhost"] {
+        send(&format!("DROP USER 'rashomon_poor'@'{host}'"));
+    }
+    drop(connection);
+    server.drop_database(database).expect("it is dropped");
+}
+
+#[test]
+fn wrong_passwords_and_missing_privileges_are_said_and_no_password_is_shown() {
+    let test = "wrong_passwords_and_missing_privileges_are_said_and_no_password_is_shown";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    with_users(&url, |address| {
+        let target = format!("mariadb://rashomon_poor:not-a-secret@{address}");
+        check_refusal(&["fuzz", &target], 5, &["refused the login"]);
+        let target = format!("mariadb://rashomon_poor:a-secret@{address}");
+        let ran = run(&["fuzz", &target, "--cases", "1", "--allow-shared-server"]);
+        assert_eq!(ran.code, Some(5), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("GRANT"), "the GRANT is named: {}", ran.err);
+        assert!(
+            !ran.err.contains("a-secret") && !ran.out.contains("a-secret"),
+            "{}",
+            ran.err
+        );
+        let ran = run(&["doctor", &target]);
+        assert_ne!(ran.code, Some(0), "{}", ran.out);
+        assert!(ran.out.contains("GRANT"), "{}{}", ran.out, ran.err);
+        assert!(!ran.out.contains("a-secret"), "{}", ran.out);
+    });
+}
+
+#[test]
+fn a_level_claimed_too_strong_is_found_published_and_replayed() {
+    let test = "a_level_claimed_too_strong_is_found_published_and_replayed";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let folder = folder();
+    let out = shown(folder.path());
+    let ran = run(&[
+        "fuzz",
+        &url,
+        "--allow-shared-server",
+        "--isolation",
+        "read-committed",
+        "--claim",
+        "serializable",
+        "--oracle",
+        "serial",
+        "--seed",
+        "1",
+        "--cases",
+        "12",
+        "--out",
+        &out,
+        "--format",
+        "json",
+    ]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let published = summary(&ran)["reproducers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let path = published
+        .first()
+        .and_then(Json::as_str)
+        .expect("a reproducer")
+        .to_owned();
+    assert!(
+        ran.err.contains("Reproduce with: rashomon replay"),
+        "{}",
+        ran.err
+    );
+    let replayed = run(&[
+        "replay",
+        &path,
+        &url,
+        "--allow-shared-server",
+        "--times",
+        "10",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(replayed.code, Some(1), "{}{}", replayed.out, replayed.err);
+    let line: Json =
+        serde_json::from_str(replayed.out.lines().next().expect("a line")).expect("it is JSON");
+    assert_eq!(
+        (&line["hits"], &line["runs"]),
+        (&Json::from(10), &Json::from(10)),
+        "{line}"
+    );
+    let torn = files(folder.path(), ".sql")
+        .into_iter()
+        .filter(|path| rashomon::reproducer::load(path).is_err())
+        .count();
+    assert_eq!(torn, 0);
+}
