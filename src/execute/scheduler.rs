@@ -196,6 +196,10 @@ impl Scheduler {
             return Action::Settle;
         }
         if std::mem::take(&mut self.observation_due) {
+            // A write that waits may have got further since, and wait for the next row now.
+            let under_way: Vec<Work> = self.flights().map(|flight| flight.step.work).collect();
+            under_way.into_iter().for_each(|work| self.touch(work));
+            self.observation_due = false;
             return Action::Observe(std::mem::take(&mut self.active));
         }
         if let Some(step) = self.choose() {

@@ -455,6 +455,45 @@ fn two_that_wait_are_looked_at_twice_and_a_circle_awaits_its_victim() {
 }
 
 #[test]
+fn a_write_that_still_waits_is_active_in_every_observation() {
+    use StatementKind::{Begin, Commit, Update};
+    let mut lines = vec![
+        line(1, 1, 1, Begin),
+        line(1, 1, 2, Update),
+        line(2, 2, 1, Update),
+        line(3, 3, 1, Update),
+        line(1, 1, 3, Commit),
+    ];
+    for line in &mut lines[2..4] {
+        line.explicit = false;
+    }
+    for line in &mut lines {
+        line.observed = line.kind == Update;
+    }
+    let ids: Vec<StatementId> = lines.iter().map(|line| line.id).collect();
+    let mut scheduler = Scheduler::new(lines);
+    for line in 0..2 {
+        send(&mut scheduler, line);
+        scheduler.answered(SessionId(1), OPEN);
+    }
+    assert_eq!(scheduler.next(), Action::Observe(vec![ids[1]]));
+    send(&mut scheduler, 2);
+    scheduler.polled(&on(&[(2, 1)]));
+    assert_eq!(scheduler.next(), Action::Observe(vec![ids[2]]));
+    send(&mut scheduler, 3);
+    for _ in 0..2 {
+        scheduler.polled(&on(&[(2, 1), (3, 1)]));
+    }
+    assert_eq!(scheduler.next(), Action::Observe(vec![ids[3], ids[2]]));
+    send(&mut scheduler, 4);
+    scheduler.answered(SessionId(1), ENDED);
+    // s2 goes on; s3 got past its first row and waits again, seen exactly as before.
+    scheduler.answered(SessionId(2), ENDED);
+    scheduler.polled(&on(&[(3, 1)]));
+    assert_eq!(scheduler.next(), Action::Observe(vec![ids[2], ids[3]]));
+}
+
+#[test]
 fn a_refused_commit_that_leaves_the_transaction_open_is_rolled_back_at_once() {
     let mut scheduler = two_sessions();
     for (line, session) in [(0, 1), (1, 2), (2, 1), (3, 2)] {
