@@ -250,7 +250,7 @@ pub struct Effect {
     /// The engine is sure to read a table through a snapshot when it runs this: a plain SELECT
     /// that no optimizer can answer without looking (no WHERE, HAVING or LIMIT that folds away).
     pub surely_takes_snapshot: bool,
-    /// `NOWAIT` or `SKIP LOCKED`: its answer depends on locks, not on versions alone.
+    /// `SKIP LOCKED`: its rows depend on locks, not on versions alone.
     pub depends_on_locks: bool,
 }
 

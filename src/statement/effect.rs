@@ -44,7 +44,8 @@ pub(super) fn without_end<'t, 'a>(mut words: &'t [Token<'a>]) -> &'t [Token<'a>]
     words
 }
 
-/// NOWAIT, SKIP LOCKED or a wait limit after a lock clause.
+/// SKIP LOCKED after a lock clause. NOWAIT and a wait limit decide whether there is an answer, not
+/// what it is.
 fn depends_on_locks(words: &[Token<'_>]) -> bool {
     let after_lock =
         |at: usize| {
@@ -52,12 +53,7 @@ fn depends_on_locks(words: &[Token<'_>]) -> bool {
                 word.is("UPDATE") || word.is("SHARE") || word.is("MODE") || word.is("OF")
             })
         };
-    (0..words.len()).any(|at| {
-        (stands(words, at, &["SKIP", "LOCKED"])
-            || stands(words, at, &["NOWAIT"])
-            || stands(words, at, &["WAIT"]))
-            && after_lock(at)
-    })
+    (0..words.len()).any(|at| stands(words, at, &["SKIP", "LOCKED"]) && after_lock(at))
 }
 
 /// The effect of a parsed statement; nothing when it is none of the kinds known here.

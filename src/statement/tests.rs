@@ -89,7 +89,7 @@ fn mysql_statements_mean_what_they_say() {
         ),
         (
             "SELECT * FROM t FOR UPDATE NOWAIT",
-            "locking-select: t=locking-select locks",
+            "locking-select: t=locking-select",
         ),
         (
             "SELECT * FROM t FOR SHARE SKIP LOCKED",
