@@ -147,15 +147,15 @@ fn read_answer(raw: &mut Conn, sql: &str) -> Result<Outcome, mysql::Error> {
     let affected = answer.affected_rows();
     let mut outcome = None;
     while let Some(set) = answer.iter() {
-        let columns: Vec<mysql::Column> = set.columns().as_ref().to_vec();
+        let has_columns = !set.columns().as_ref().is_empty();
         let mut rows = Vec::new();
         for row in set {
-            rows.push(value::typed_row(&columns, row?));
+            rows.push(value::typed_row(row?));
         }
-        outcome.get_or_insert(if columns.is_empty() {
-            Outcome::Affected(affected)
-        } else {
+        outcome.get_or_insert(if has_columns {
             Outcome::Rows(rows)
+        } else {
+            Outcome::Affected(affected)
         });
     }
     Ok(outcome.unwrap_or(Outcome::Affected(affected)))

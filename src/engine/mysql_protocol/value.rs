@@ -9,7 +9,8 @@ use crate::model::{Row, Value};
 const BINARY_CHARSET: u16 = 63;
 
 /// Types a row. Cells beyond the announced columns cannot occur: the driver counts them.
-pub(super) fn typed_row(columns: &[Column], row: RawRow) -> Row {
+pub(super) fn typed_row(row: RawRow) -> Row {
+    let columns = row.columns();
     columns
         .iter()
         .zip(row.unwrap())
