@@ -23,8 +23,8 @@ pub(super) struct Live<'a> {
     errors: Style,
     /// The live line; none where standard error is no terminal.
     bar: Option<ProgressBar>,
-    /// When the last line was written, where there is no live line.
-    last_line: Instant,
+    /// When the last line was written, where there is no live line; none before the first case.
+    last_line: Option<Instant>,
     replay_target: String,
     lost_reported: bool,
 }
@@ -45,7 +45,7 @@ impl<'a> Live<'a> {
             output,
             errors: Style::of_stderr(),
             bar,
-            last_line: Instant::now(),
+            last_line: None,
             replay_target: String::new(),
             lost_reported: false,
         })
@@ -176,11 +176,13 @@ impl Listener for Live<'_> {
                 bar.set_message(line);
                 bar.tick();
             }
-            None if self.last_line.elapsed() >= LINE_INTERVAL => {
-                self.last_line = Instant::now();
-                self.say(&line);
+            None => {
+                let last = *self.last_line.get_or_insert_with(Instant::now);
+                if last.elapsed() >= LINE_INTERVAL {
+                    self.last_line = Some(Instant::now());
+                    self.say(&line);
+                }
             }
-            None => {}
         }
     }
 }
