@@ -1,52 +1,13 @@
 //! The program as its users see it: exit codes, streams, messages, interruption.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 use rashomon::engine::{self, OpenOptions};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
-use tempfile::TempDir;
 
+use crate::program::{Ran, files, folder, program, ran, run, shown, summary, write};
 use crate::servers::{Needs, url};
-
-/// How long a program of these tests may take to end.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rashomon"));
-    command.args(arguments).stdin(Stdio::null());
-    for name in [
-        "RASHOMON_LOG",
-        "RASHOMON_PASSWORD",
-        "NO_COLOR",
-        "CLICOLOR_FORCE",
-    ] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn ran(output: &Output) -> Ran {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ran {
-        code: output.status.code(),
-        out: text(&output.stdout),
-        err: text(&output.stderr),
-    }
-}
-
-fn run(arguments: &[&str]) -> Ran {
-    ran(&program(arguments).output().expect("the program runs"))
-}
 
 /// Ends with this code, and says all of this on standard error, without a panic.
 fn check_refusal(arguments: &[&str], code: i32, says: &[&str]) {
@@ -66,51 +27,10 @@ fn check_refusal(arguments: &[&str], code: i32, says: &[&str]) {
         );
     }
     assert!(
-        !ran.err.contains("panicked") && !ran.err.contains("internal error"),
+        !ran.err.contains("panicked") && !ran.err.contains("This is a defect"),
         "{}",
         ran.err
     );
-}
-
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a temporary folder")
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
-}
-
-fn write(folder: &TempDir, name: &str, text: &str) -> String {
-    let path = folder.path().join(name);
-    std::fs::create_dir_all(path.parent().expect("a parent")).expect("the folder is made");
-    std::fs::write(&path, text).expect("the file is written");
-    shown(&path)
-}
-
-/// The last line of `--format json`.
-fn summary(ran: &Ran) -> Json {
-    let last = ran
-        .out
-        .lines()
-        .last()
-        .unwrap_or_else(|| panic!("no output: {}", ran.err));
-    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}"))
-}
-
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut paths = Vec::new();
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.is_dir() {
-            paths.extend(files(&path, ending));
-        } else if shown(&path).ends_with(ending) {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    paths
 }
 
 #[test]
@@ -181,19 +101,6 @@ fn an_unreachable_server_is_the_environments_fault() {
         5,
         &["cannot connect", "127.0.0.1:9"],
     );
-    check_refusal(
-        &[
-            "replay",
-            &hand_written(&folder()),
-            "mariadb://root@127.0.0.1:9",
-        ],
-        2,
-        &[],
-    );
-}
-
-fn hand_written(folder: &TempDir) -> String {
-    shown(&folder.path().join("gone.sql"))
 }
 
 #[test]
@@ -400,108 +307,6 @@ fn the_seed_comes_first_and_colours_do_not_reach_a_pipe() {
 
 fn ran_has_escape(output: &Output) -> bool {
     output.stdout.contains(&0x1b)
-}
-
-/// Starts a run that does not end by itself, and waits for its first line.
-fn start(arguments: &[&str]) -> (Child, String) {
-    let mut command = program(arguments);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut first = String::new();
-    let stdout = child.stdout.as_mut().expect("it is piped");
-    BufReader::with_capacity(1, stdout)
-        .read_line(&mut first)
-        .expect("a line comes");
-    (child, first)
-}
-
-fn end(mut child: Child) -> Ran {
-    let start = Instant::now();
-    while start.elapsed() < PATIENCE {
-        if child.try_wait().expect("it is ours").is_some() {
-            return ran(&child.wait_with_output().expect("its output is read"));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let _ = child.kill();
-    panic!("the program did not end within {PATIENCE:?}");
-}
-
-fn signal(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(Pid::from_raw)
-        .expect("a process");
-    kill_process(pid, signal).expect("it is signalled");
-}
-
-#[test]
-fn interruption_prints_the_summary_and_how_to_go_on_and_the_run_goes_on() {
-    for (number, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let folder = folder();
-        let out = shown(folder.path());
-        let (child, first) = start(&["fuzz", "sqlite:", "--seed", "3", "--out", &out]);
-        assert!(first.starts_with("seed 3 "), "{first}");
-        std::thread::sleep(Duration::from_millis(1500));
-        signal(&child, number);
-        let ran = end(child);
-        assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
-        let command = ran
-            .out
-            .lines()
-            .find(|line| line.contains("--resume"))
-            .expect("a command");
-        let run_folder = command
-            .split_whitespace()
-            .last()
-            .expect("a folder")
-            .to_owned();
-        let resumed = run(&[
-            "fuzz",
-            "--resume",
-            &run_folder,
-            "--cases",
-            "120",
-            "--format",
-            "json",
-        ]);
-        assert!(
-            resumed.code.is_some_and(|code| code == 0 || code == 4),
-            "{}",
-            resumed.err
-        );
-        let summary = summary(&resumed);
-        assert_eq!(summary["seed"], 3);
-        assert!(
-            summary["cases"].as_u64().is_some_and(|cases| cases >= 120),
-            "{summary}"
-        );
-    }
-}
-
-#[test]
-fn a_killed_run_leaves_a_checkpoint_and_no_torn_file() {
-    let folder = folder();
-    let out = shown(folder.path());
-    for _ in 0..3 {
-        let (child, _) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
-        std::thread::sleep(Duration::from_millis(400));
-        signal(&child, Signal::KILL);
-        end(child);
-    }
-    let runs: Vec<PathBuf> = std::fs::read_dir(folder.path().join("runs"))
-        .expect("runs were recorded")
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    assert_eq!(runs.len(), 3);
-    for run_folder in runs {
-        rashomon::campaign::read_checkpoint(&run_folder).expect("a checkpoint is there");
-        let text = std::fs::read_to_string(run_folder.join("run.json")).expect("a record is there");
-        serde_json::from_str::<Json>(&text).expect("it is whole");
-    }
 }
 
 /// A user of the server that may do nothing, and one with a password.

@@ -12,5 +12,7 @@ mod engine_script;
 mod engine_waits;
 mod engines;
 mod execute;
+mod interruption;
 mod oracles;
+mod program;
 mod servers;
