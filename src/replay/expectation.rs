@@ -1,6 +1,6 @@
 //! What the file itself expects: `-- @expect`, and the `/* end */` statements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
@@ -15,17 +15,34 @@ use crate::statement;
 /// they make.
 pub const EXPECTATION: &str = "expectation";
 
+/// What the expectations came to.
+pub(super) struct Checked {
+    /// None when nothing is expected.
+    pub(super) verdict: Option<Verdict>,
+    /// What is not as expected is as the file says it was observed: what the header's `known`
+    /// explains. Anything else it does not explain.
+    pub(super) as_observed: bool,
+    /// The case as it was run, `/* end */` statements included.
+    pub(super) case: TestCase,
+    pub(super) execution: Execution,
+}
+
 /// Runs the case with its `/* end */` statements behind everything, in a session of their own, and
-/// compares what came with what is expected. No verdict when nothing is expected.
+/// compares what came with what is expected.
 pub(super) fn check(
     file: &CaseFile,
     case: &TestCase,
     executor: &mut dyn Executor,
-) -> Result<(Option<Verdict>, TestCase, Execution), EngineError> {
+) -> Result<Checked, EngineError> {
     let whole = with_end(file, case, executor);
     let execution = executor.execute(&whole, &Instrumentation::default())?;
-    let verdict = judge(file, case, &whole, &execution);
-    Ok((verdict, whole, execution))
+    let (verdict, as_observed) = judge(&judged_lines(file, case, &whole), &whole, &execution);
+    Ok(Checked {
+        verdict,
+        as_observed,
+        case: whole,
+        execution,
+    })
 }
 
 /// The case, what is still open rolled back, and the `/* end */` statements.
@@ -99,47 +116,52 @@ fn judged_lines<'a>(
         .collect()
 }
 
+/// The verdict, and whether what is not as expected was observed before.
 fn judge(
-    file: &CaseFile,
-    case: &TestCase,
+    lines: &[(&CaseLine, &CaseStatement)],
     whole: &TestCase,
     execution: &Execution,
-) -> Option<Verdict> {
-    let lines = judged_lines(file, case, whole);
+) -> (Option<Verdict>, bool) {
     if lines.iter().all(|(line, _)| line.expectations().is_empty()) {
-        return None;
+        return (None, false);
     }
     if let Some(reason) = &execution.unreliable {
-        return Some(Verdict::Undecided(reason.clone()));
+        return (Some(Verdict::Undecided(reason.clone())), false);
     }
     let mut differences = Vec::new();
     let mut first = None;
+    let mut as_observed = true;
     let mut not_sent = false;
+    // Transactions that ended by a rejection the file expects: what they leave out is no gap.
+    let mut rightly_gone = BTreeSet::new();
     for (line, statement) in lines {
         let expectations = line.expectations();
+        let Some(record) = execution.records.get(&statement.id) else {
+            not_sent |=
+                !expectations.is_empty() && !rightly_gone.contains(&statement.id.transaction);
+            continue;
+        };
         if expectations.is_empty() {
             continue;
         }
-        let Some(record) = execution.records.get(&statement.id) else {
-            // Its transaction was gone when its turn came: what ended the transaction decides.
-            not_sent = true;
-            continue;
-        };
         if let Some(difference) = unmet(&expectations, statement, record) {
-            first.get_or_insert((line, statement));
+            first.get_or_insert((*line, *statement));
             differences.push(difference);
+            let observed = line.observations();
+            let same = |seen: &Expectation| seen.meets(&record.outcome, record.resumed());
+            as_observed &= observed.is_empty() || observed.iter().any(same);
+        } else if !record.transaction_survives && record.outcome.error_class().is_some() {
+            rightly_gone.insert(statement.id.transaction);
         }
     }
-    match (first, not_sent) {
-        (None, false) => Some(Verdict::Agree),
-        (None, true) => Some(Verdict::Undecided("statement-not-sent".to_owned())),
-        (Some((line, statement)), _) => Some(Verdict::Violation(Box::new(finding(
-            whole,
-            line,
-            statement,
-            differences,
-        )))),
-    }
+    let verdict = match (first, not_sent) {
+        (None, false) => Verdict::Agree,
+        (None, true) => Verdict::Undecided("statement-not-sent".to_owned()),
+        (Some((line, statement)), _) => {
+            Verdict::Violation(Box::new(finding(whole, line, statement, differences)))
+        }
+    };
+    (Some(verdict), as_observed)
 }
 
 /// What is not as expected: expectations of the answer are alternatives, those of waiting are not.
@@ -186,8 +208,7 @@ fn finding(
     statement: &CaseStatement,
     differences: Vec<Difference>,
 ) -> Finding {
-    let levels: std::collections::BTreeSet<String> =
-        case.isolation.values().map(ToString::to_string).collect();
+    let levels: BTreeSet<String> = case.isolation.values().map(ToString::to_string).collect();
     let told = differences.first().map_or(String::new(), |difference| {
         format!("expected {}, got {}", difference.expected, difference.got)
     });

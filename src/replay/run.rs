@@ -74,15 +74,17 @@ impl<'a> Tally<'a> {
         let mut words = Vec::new();
         let mut shown: Option<(TestCase, Execution)> = None;
         match expectation::check(self.file, case, executor) {
-            Ok((verdict, case, execution)) => {
-                if let Some(found) = crash::internal_error(&case, &execution) {
+            Ok(checked) => {
+                if let Some(found) = crash::internal_error(&checked.case, &checked.execution) {
                     words.push(self.word("crash", Verdict::Violation(Box::new(found))));
                 }
-                match verdict {
-                    Some(verdict) => words.push(self.word(EXPECTATION, verdict)),
+                match checked.verdict {
+                    Some(verdict) => {
+                        words.push(self.expectation_word(verdict, checked.as_observed));
+                    }
                     None => self.inapplicable(EXPECTATION, "the file expects nothing"),
                 }
-                shown = Some((case, execution));
+                shown = Some((checked.case, checked.execution));
             }
             Err(error) => words.push(self.outage(case, executor, error)?),
         }
@@ -160,14 +162,24 @@ impl<'a> Tally<'a> {
         word
     }
 
-    /// The header's `known` explains what the file expects otherwise, and a finding of the oracle
-    /// and kind that the header names.
+    /// What the expectations say: known when the header names what explains it, and the file's
+    /// notes say that it was observed.
+    fn expectation_word(&self, verdict: Verdict, as_observed: bool) -> Word {
+        let mut word = self.word(EXPECTATION, verdict);
+        if let (Verdict::Violation(_), Some(known), true) =
+            (&word.verdict, &self.file.header.known, as_observed)
+        {
+            word.verdict = Verdict::Known(known.clone());
+        }
+        word
+    }
+
+    /// The header's `known` explains a finding of the oracle and kind that the header names.
     fn explained_by_header(&self, found: &Finding) -> Option<String> {
         let header = &self.file.header;
-        let known = header.known.clone()?;
         let same = header.oracle.as_ref() == Some(&found.signature.oracle)
             && header.kind.as_ref() == Some(&found.signature.kind);
-        (same || found.signature.oracle == EXPECTATION).then_some(known)
+        header.known.clone().filter(|_| same)
     }
 
     fn voice(&mut self, name: &str) -> &mut VoiceReport {

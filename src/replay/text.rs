@@ -27,6 +27,9 @@ pub fn print(report: &ReplayReport, out: &mut dyn Write) -> io::Result<()> {
         for line in &finding.explanation {
             writeln!(out, "  {}", printable(line))?;
         }
+        let signature = &finding.signature;
+        let text = printable(&signature.text());
+        writeln!(out, "  signature {}: {text}", signature.id())?;
     }
     if let Some(id) = &report.regression_of {
         writeln!(

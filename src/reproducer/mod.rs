@@ -106,6 +106,13 @@ impl CaseLine {
     }
 }
 
+impl CaseLine {
+    /// What was observed, as the notes tell it: answers (`@got`) and rejections (`@error`).
+    pub fn observations(&self) -> Vec<Expectation> {
+        self.notes.iter().filter_map(note::observation).collect()
+    }
+}
+
 /// A case file as people read and edit it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseFile {

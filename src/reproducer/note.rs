@@ -144,6 +144,15 @@ pub(super) fn expectation(text: &str) -> Result<Expectation, (usize, String)> {
     }
 }
 
+/// What a note observes, when it observes an answer.
+pub(super) fn observation(note: &Note) -> Option<Expectation> {
+    match note.name.as_str() {
+        "got" => expectation(&note.text).ok(),
+        "error" => error_class(&note.text).map(Expectation::Error),
+        _ => None,
+    }
+}
+
 /// Checks the notes that have a meaning.
 ///
 /// # Errors

@@ -1,0 +1,17 @@
+--! format = 1
+--! engine = "mysql"
+--! isolation = "READ COMMITTED"
+--! known = "MySQL#106629"
+--! # FP; reported for MySQL 8.0.28
+--! # DT2 README
+--! # status: closed: false positive
+/* init */ CREATE TABLE t(c1 INT PRIMARY KEY);
+/* init */ INSERT INTO t(c1) VALUES (8);
+/* s1 */ BEGIN;
+/* s1 */ UPDATE t SET c1=5;
+/* s2 */ BEGIN;
+/* s2 */ DELETE FROM t;                     -- @got affected 0  @expect affected 1  @expect error serialization  @expect error deadlock
+/* s1 */ UPDATE t SET c1=3;
+/* s1 */ COMMIT;
+/* s2 */ SELECT * FROM t FOR UPDATE;        -- @got (3)  @expect empty
+/* s2 */ COMMIT;

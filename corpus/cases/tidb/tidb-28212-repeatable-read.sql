@@ -1,0 +1,18 @@
+--! format = 1
+--! engine = "tidb"
+--! isolation = "REPEATABLE READ"
+--! known = "TiDB#28212"
+--! # DESIGN; reported for TiDB all (5.2.1)
+--! # tidb#28212
+--! # status: open
+/* init */ create table t(a int, b int);
+/* init */ insert into t values (0, 0), (1, 1), (2, 2);
+/* s1 */ BEGIN;
+/* s1 */ select * from t;
+/* s2 */ BEGIN;
+/* s2 */ update t set a = 10 where b = 1;
+/* s2 */ COMMIT;
+/* s1 */ select * from t;
+/* s1 */ update t set a = 10 where true;    -- @expect affected 2  @expect affected 3  @expect error serialization
+/* s1 */ select * from t;                   -- @got (10, 0) (1, 1) (10, 2)  @expect (10, 0) (10, 1) (10, 2)
+/* s1 */ COMMIT;
