@@ -49,6 +49,7 @@ struct File {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct KnownEntry {
     no_op_update: Option<String>,
+    moved_key: Option<String>,
     #[serde(default)]
     after_wait: BTreeMap<Spanned<String>, String>,
 }
@@ -205,6 +206,7 @@ pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, Diale
             .map(|(kind, id)| Ok((source.word(kind, &kind_words())?, id.clone())))
             .collect::<Result<_, _>>()?,
         known_no_op_update: file.known.no_op_update,
+        known_moved_key: file.known.moved_key,
         read_modes,
         errors: errors(&source, &file.errors)?,
         spelling: spelling(&source, file.spelling)?,

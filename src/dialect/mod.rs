@@ -173,6 +173,9 @@ pub struct Dialect {
     pub known_after_wait: BTreeMap<StatementKind, String>,
     /// Registered behaviour of updates that change nothing: its id.
     pub known_no_op_update: Option<String>,
+    /// Registered behaviour of a snapshot that shows a row at its old key beside the one that the
+    /// reader wrote at the new key: its id. None where rows are not kept by key.
+    pub known_moved_key: Option<String>,
     read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::{Chains, Version, VersionId};
 use super::instrument::promised_mode;
+use super::moved::holds_a_moved_row;
 use super::visibility::{Reader, Timeline};
 use super::{Account, Change, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
@@ -225,10 +226,34 @@ impl Learning<'_> {
         } else if self.depends_on_a_no_op(statement, &view, at) {
             self.account.doubtful_no_op.insert(id);
         }
+        if self.holds_a_moved_row(statement, &view, snapshot) {
+            self.account.moved_key.insert(id);
+        }
         if let Some(reason) = unsure {
             self.account.unsure.insert(id, reason);
         }
         self.account.views.insert(id, view);
+    }
+
+    fn holds_a_moved_row(
+        &self,
+        statement: &CaseStatement,
+        view: &View,
+        snapshot: Option<Tick>,
+    ) -> bool {
+        let through_snapshot = self
+            .modes(statement)
+            .any(|(_, mode)| mode == ReadMode::TransactionSnapshot);
+        snapshot.filter(|_| through_snapshot).is_some_and(|tick| {
+            holds_a_moved_row(
+                self.case,
+                &self.account.chains,
+                &self.timeline,
+                statement,
+                view,
+                tick,
+            )
+        })
     }
 
     fn someone_is_writing(&self, table: &str, reader: StatementId) -> bool {

@@ -11,6 +11,7 @@ mod chain;
 mod identity;
 mod instrument;
 mod learn;
+mod moved;
 #[cfg(test)]
 mod tests;
 mod visibility;
@@ -59,6 +60,9 @@ pub struct Account {
     pub unsure: BTreeMap<StatementId, &'static str>,
     /// Statements whose view depends on whether an update that changed nothing made a version.
     pub doubtful_no_op: BTreeSet<StatementId>,
+    /// Statements whose view holds a row that another transaction moved to another key after the
+    /// snapshot was taken, and that their own then wrote.
+    pub moved_key: BTreeSet<StatementId>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
 }

@@ -22,6 +22,8 @@ pub(super) enum Standing {
     MixedAfterWait,
     /// Its view hangs on an update that changed nothing: likewise.
     DoubtfulNoOp,
+    /// Its view holds a row that was moved to another key meanwhile: likewise.
+    MovedKey,
     /// It was refused because another session stood in its way, and one did: nothing more is
     /// promised of a refusal.
     RightlyRefused,
@@ -93,6 +95,9 @@ fn standing(
     }
     if account.doubtful_no_op.contains(&statement.id) {
         return Standing::DoubtfulNoOp;
+    }
+    if dialect.known_moved_key.is_some() && account.moved_key.contains(&statement.id) {
+        return Standing::MovedKey;
     }
     Standing::Judged
 }

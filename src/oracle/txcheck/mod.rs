@@ -482,7 +482,7 @@ impl Check<'_> {
         let explained = |d: &&Disagreement| {
             matches!(
                 standing(d),
-                Some(Standing::MixedAfterWait | Standing::DoubtfulNoOp)
+                Some(Standing::MixedAfterWait | Standing::DoubtfulNoOp | Standing::MovedKey)
             )
         };
         if let Some(first) = judged.disagreements.iter().find(|d| !explained(d)) {
@@ -499,6 +499,7 @@ impl Check<'_> {
         if let Some(first) = judged.disagreements.first() {
             let known = match standing(&first) {
                 Some(Standing::DoubtfulNoOp) => self.dialect.known_no_op_update.as_ref(),
+                Some(Standing::MovedKey) => self.dialect.known_moved_key.as_ref(),
                 _ => first
                     .statement
                     .and_then(|id| self.case.statement(id))
