@@ -67,6 +67,12 @@ pub const CAPABILITIES: &[&str] = &[
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Capability(pub String);
 
+impl std::borrow::Borrow<str> for Capability {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Where a transaction's snapshot is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotPoint {
@@ -185,8 +191,7 @@ pub struct Dialect {
 impl Dialect {
     /// Whether the engine has a feature, by the name the grammars use.
     pub fn supports(&self, capability: &str) -> bool {
-        self.capabilities
-            .contains(&Capability(capability.to_owned()))
+        self.capabilities.contains(capability)
     }
 
     /// Which versions a table in this role is read in, at this level.
