@@ -16,6 +16,9 @@ use super::statistics::Statistics;
 /// Raise it when an older reader would misread a newer file.
 const VERSION: u32 = 1;
 
+/// Names of files that are not whole yet begin with this.
+const TEMPORARY: &str = ".tmp-";
+
 const NAMES: [&str; 2] = ["checkpoint-a.json", "checkpoint-b.json"];
 
 /// What the run was started with: a resumed run must draw the same cases.
@@ -128,12 +131,28 @@ impl Writer {
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
-        .prefix(".tmp-")
+        .prefix(TEMPORARY)
         .tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     fs::File::open(folder)?.sync_all()
+}
+
+/// Removes the temporary files that a killed process left in a run's folder. Only whoever holds the
+/// run's lock may do this. What cannot be removed does no harm.
+pub fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(TEMPORARY)
+            && let Err(error) = fs::remove_file(&path)
+        {
+            tracing::debug!("{} stays: {error}", path.display());
+        }
+    }
 }
 
 /// Reads the newest good checkpoint of a folder.

@@ -32,7 +32,9 @@ use crate::model::{StatementId, TestCase};
 use crate::oracle::Oracle;
 use crate::reproducer::{PublishError, Registry};
 
-pub use checkpoint::{Checkpoint, CheckpointError, Settings, read as read_checkpoint, write_whole};
+pub use checkpoint::{
+    Checkpoint, CheckpointError, Settings, read as read_checkpoint, sweep, write_whole,
+};
 pub use event::{Announcement, Event};
 pub use ledger::{Ledger, Published};
 pub use shared::Options;
@@ -144,7 +146,7 @@ pub fn run(
         (done, statistics, ledger) = (checkpoint.done, checkpoint.statistics, checkpoint.ledger);
         before = Duration::try_from_secs_f64(checkpoint.elapsed_s).unwrap_or_default();
     }
-    publish::adopt(&options.out.join(&parts.identity.engine), &mut ledger)?;
+    publish::adopt(&options, &parts.identity.engine, &mut ledger)?;
     let (messages, inbox) = crossbeam_channel::unbounded();
     let workers = options.workers.max(1);
     let shared = Arc::new(Shared {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json, json};
 
 use super::ledger::Ledger;
-use super::shared::Shared;
+use super::shared::{Options, Shared};
 use crate::model::{Execution, Finding, TestCase};
 use crate::reproducer::{self, CaseFile, PublishError, Reproduced, Sidecar};
 
@@ -142,9 +142,21 @@ fn run_data(shared: &Shared, index: u64) -> Map<String, Json> {
 }
 
 /// Takes over what earlier runs left: sweeps torn files and notes the published signatures.
-pub(super) fn adopt(folder: &Path, ledger: &mut Ledger) -> Result<(), PublishError> {
-    reproducer::sweep(folder)?;
-    let Ok(entries) = std::fs::read_dir(folder) else {
+pub(super) fn adopt(
+    options: &Options,
+    engine: &str,
+    ledger: &mut Ledger,
+) -> Result<(), PublishError> {
+    let folder = options.out.join(engine);
+    for folder in [
+        &folder,
+        &options.out.join("flaky"),
+        &options.run_folder().join("unminimized"),
+        &options.run_folder().join("suspects"),
+    ] {
+        reproducer::sweep(folder)?;
+    }
+    let Ok(entries) = std::fs::read_dir(&folder) else {
         return Ok(());
     };
     let mut paths: Vec<PathBuf> = entries

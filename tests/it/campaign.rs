@@ -441,9 +441,9 @@ fn an_interrupted_run_resumes_to_the_same_numbers() {
 fn a_folder_that_takes_no_file_ends_the_run_with_a_reason() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let options = options(folder.path(), 200, 1);
-    // A file where the folder of findings that wait for their minimizing should be.
-    let obstacle = options.run_folder().join("unminimized");
-    std::fs::write(obstacle, "in the way").expect("it is writable");
+    // A folder where the first finding should be kept until it is minimized.
+    let obstacle = options.run_folder().join("unminimized/case-97.sql");
+    std::fs::create_dir_all(obstacle).expect("it is made");
     let summary = run(options, &[], None, &mut Witness::default());
     assert!(summary.failure.is_some(), "{summary:?}");
     assert!(summary.statistics.verdicts.total() < 200);

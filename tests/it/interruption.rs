@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGKILL: nothing torn, nothing lost, and the run goes on.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 
-use crate::program::{Ran, folder, program, ran, run, shown, summary};
+use crate::program::{Ran, files, folder, program, ran, run, shown, summary};
+use crate::servers::{Needs, url};
 
 /// How long a program of these tests may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -113,4 +114,125 @@ fn a_killed_run_leaves_a_checkpoint_and_no_torn_file() {
         let text = std::fs::read_to_string(run_folder.join("run.json")).expect("a record is there");
         serde_json::from_str::<Json>(&text).expect("it is whole");
     }
+}
+
+#[test]
+fn two_processes_do_not_share_a_run() {
+    let folder = folder();
+    let out = shown(folder.path());
+    let (child, first) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
+    let run_id = first
+        .split_whitespace()
+        .nth(3)
+        .expect("the run is named")
+        .to_owned();
+    let run_folder = folder.path().join("runs").join(&run_id);
+    let patience = Instant::now();
+    while rashomon::campaign::read_checkpoint(&run_folder).is_err() {
+        assert!(patience.elapsed() < PATIENCE, "no checkpoint comes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let second = run(&["fuzz", "--resume", &shown(&run_folder), "--cases", "10"]);
+    assert_eq!(second.code, Some(6), "{}{}", second.out, second.err);
+    assert!(second.err.contains("another process"), "{}", second.err);
+    signal(&child, Signal::INT);
+    assert_eq!(end(child).code, Some(130));
+}
+
+/// How often the run with findings is killed: `RASHOMON_KILLS`, few by default.
+fn kills() -> u64 {
+    std::env::var("RASHOMON_KILLS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(3)
+}
+
+/// Reads events until this many findings were announced, or until there are no more.
+fn announced_paths(child: &mut Child, count: usize) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    let stdout = child.stdout.as_mut().expect("it is piped");
+    // Byte by byte: what a bigger buffer took in would be lost to the next call.
+    for line in BufReader::with_capacity(1, stdout).lines() {
+        // The last line may be cut: it was being written.
+        let event = line
+            .ok()
+            .and_then(|line| serde_json::from_str::<Json>(&line).ok());
+        let Some(event) = event.filter(|event| event["event"] == "finding") else {
+            continue;
+        };
+        paths.push(PathBuf::from(event["path"].as_str().expect("a path")));
+        if paths.len() == count {
+            break;
+        }
+    }
+    paths
+}
+
+#[test]
+fn a_run_with_findings_killed_at_any_moment_keeps_what_it_announced() {
+    let test = "a_run_with_findings_killed_at_any_moment_keeps_what_it_announced";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let folder = folder();
+    let out = shown(folder.path());
+    let mut announced = 0;
+    for number in 0..kills() {
+        let seed = number.to_string();
+        let (mut child, _) = start(&[
+            "fuzz",
+            &url,
+            "--allow-shared-server",
+            "--isolation",
+            "read-committed",
+            "--claim",
+            "serializable",
+            "--oracle",
+            "serial",
+            "--seed",
+            &seed,
+            "--out",
+            &out,
+            "--format",
+            "json",
+        ]);
+        // The first announcement, and then a moment more: other findings are on their way.
+        let mut paths = announced_paths(&mut child, 1);
+        std::thread::sleep(Duration::from_millis(number * 137 % 1500));
+        signal(&child, Signal::KILL);
+        paths.extend(announced_paths(&mut child, usize::MAX));
+        end(child);
+        announced += paths.len();
+        for path in paths {
+            assert!(path.exists(), "{path:?} was announced and is not there");
+        }
+        for path in files(&folder.path().join("mariadb"), ".sql") {
+            rashomon::reproducer::load(&path).expect("every published case is whole");
+            let sidecar = std::fs::read_to_string(path.with_extension("json")).expect("a sidecar");
+            serde_json::from_str::<Json>(&sidecar).expect("every sidecar is whole");
+        }
+    }
+    let _ = writeln!(
+        std::io::stderr(),
+        "{} kills, {announced} findings announced",
+        kills()
+    );
+    let swept = run(&[
+        "fuzz",
+        &url,
+        "--allow-shared-server",
+        "--cases",
+        "1",
+        "--out",
+        &out,
+    ]);
+    assert_eq!(swept.code, Some(0), "{}{}", swept.out, swept.err);
+    let torn = std::fs::read_dir(folder.path().join("mariadb")).map_or(0, |entries| {
+        entries
+            .flatten()
+            .filter(|e| e.file_name().to_string_lossy().starts_with(".tmp-"))
+            .count()
+    });
+    assert_eq!(torn, 0, "what a killed run left half-written is swept");
+    run(&["clean", &url, "--allow-shared-server"]);
 }

@@ -128,7 +128,8 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     let settings = plan.settings(&identity)?;
     let mut live = Live::new(format, output)?;
     live.started(&settings, &identity)?;
-    settings::prepare_output(&plan.out, &settings.run_id)?;
+    // Held to the end of the run.
+    let _lock = settings::prepare_output(&plan.out, &settings.run_id)?;
     let calibration = calibrate::run(&*server, &mut std::io::sink())?;
     settings::record_start(&plan.out, &settings, &identity, &calibration)?;
     settings::check_calibration(&calibration, &settings)?;

@@ -1,5 +1,6 @@
 //! From what was typed to what is run.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -263,16 +264,30 @@ fn output_of(run_folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Makes the folders of a run and proves that they take a file: better now than at the first
-/// finding.
-pub(super) fn prepare_output(out: &Path, run_id: &str) -> Result<(), Failure> {
+/// finding. The lock that is returned keeps other processes out of the run while it is held.
+pub(super) fn prepare_output(out: &Path, run_id: &str) -> Result<File, Failure> {
     let folder = out.join("runs").join(run_id);
+    let cannot = |error: std::io::Error| {
+        Failure::environment(format!("cannot write to --out {}: {error}", out.display()))
+    };
+    std::fs::create_dir_all(&folder).map_err(cannot)?;
+    let lock = File::create(folder.join("lock")).map_err(cannot)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(Failure {
+                exit: Exit::Refused,
+                message: format!("another process works on the run in {}", folder.display()),
+            });
+        }
+        Err(TryLockError::Error(error)) => return Err(cannot(error)),
+    }
+    campaign::sweep(&folder);
     let test = folder.join("writable");
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| campaign::write_whole(&test, &[b'\n'; 4096]))
+    campaign::write_whole(&test, &[b'\n'; 4096])
         .and_then(|()| std::fs::remove_file(&test))
-        .map_err(|error| {
-            Failure::environment(format!("cannot write to --out {}: {error}", out.display()))
-        })
+        .map_err(cannot)?;
+    Ok(lock)
 }
 
 /// Records what the run was started with and what the server proved to be.
