@@ -1,5 +1,7 @@
 //! One file for each pass. A pass tries smaller cases and keeps what shows the finding.
 
+mod columns;
+mod expressions;
 mod names;
 mod rows;
 mod schedule;
@@ -28,5 +30,7 @@ pub const PASSES: &[&dyn Pass] = &[
     &schedule::ContextSwitches,
     &rows::Rows,
     &tables::Tables,
+    &columns::Columns,
+    &expressions::Expressions,
     &names::Names,
 ];
