@@ -104,7 +104,8 @@ impl<'s> Driver<'s> {
         Ok(())
     }
 
-    /// What was kept.
+    /// What was kept since the start, or since the last call. Only the first of them begins with
+    /// empty databases, as a bare loop needs it.
     pub fn take_recording(&mut self) -> Recording {
         self.log.take_recording().unwrap_or_default()
     }

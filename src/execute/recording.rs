@@ -32,6 +32,10 @@ pub struct Sent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     pub stream: Vec<Sent>,
+    /// How often the server was asked for the state of a transaction.
+    pub questions: u64,
+    /// How often the lock view was looked at.
+    pub polls: u64,
 }
 
 impl Recording {
@@ -70,7 +74,8 @@ impl Log {
     }
 
     pub(super) fn take_recording(&mut self) -> Option<Recording> {
-        self.recording.take()
+        self.last.clear();
+        self.recording.as_mut().map(std::mem::take)
     }
 
     pub(super) fn sent(&mut self, place: Place, sql: &str) {
@@ -88,10 +93,22 @@ impl Log {
         }
     }
 
-    /// Counts what serves to see only.
-    pub(super) fn looked(&mut self) {
+    /// Counts a question for the state of a transaction.
+    pub(super) fn asked(&mut self) {
+        self.count(|recording| recording.questions += 1);
+    }
+
+    /// Counts a look at the lock view.
+    pub(super) fn polled(&mut self) {
+        self.count(|recording| recording.polls += 1);
+    }
+
+    fn count(&mut self, entry: impl FnOnce(&mut Recording)) {
         self.sent += 1;
         self.sent_in_all += 1;
+        if let Some(recording) = &mut self.recording {
+            entry(recording);
+        }
     }
 
     /// The last statement of this connection waits.

@@ -259,7 +259,7 @@ impl<'a, 'c> Run<'a, 'c> {
             .iter()
             .filter_map(|(session, slot)| Some((self.stage.sessions.id(*slot)?, *session)))
             .collect();
-        self.stage.log.looked();
+        self.stage.log.polled();
         self.pause.polls += 1;
         let waiting = watcher.waiting(&ids.keys().copied().collect::<Vec<_>>())?;
         let waiting = waiting
@@ -307,7 +307,7 @@ impl<'a, 'c> Run<'a, 'c> {
         let rejected = matches!(reply.outcome, Outcome::Rejected(_));
         let open = match reply.state {
             Some(state) => {
-                self.stage.log.looked();
+                self.stage.log.asked();
                 state == TransactionState::Open
             }
             None => step.map_or(false, |step| self.open_by_rule(step)),

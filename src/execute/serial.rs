@@ -41,6 +41,7 @@ impl<'a> Serial<'a> {
 
     /// Rolls back what the run before left open.
     fn end_transaction(&mut self) -> Result<(), EngineError> {
+        self.hand.log.asked();
         if self.hand.connection.transaction_state()? == TransactionState::Open {
             let rollback = self.hand.dialect.spelling.rollback.clone();
             self.hand.run(&rollback)?;

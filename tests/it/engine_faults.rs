@@ -3,8 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rashomon::engine::{self, EngineError, OpenOptions, Password, Server};
@@ -357,12 +357,15 @@ fn a_missing_privilege_names_the_grant_and_the_grant_helps() {
 }
 
 /// A server of this test's own, started by `scripts/engine`, to be stopped and killed.
-struct OwnServer {
-    instance: &'static str,
+pub(crate) struct OwnServer {
+    pub(crate) instance: &'static str,
 }
 
 impl OwnServer {
-    fn script(&self, action: &str) -> String {
+    pub(crate) fn script(&self, action: &str) -> String {
+        // One starts at a time: the script looks for a free port, and takes it a moment later.
+        static STARTS: Mutex<()> = Mutex::new(());
+        let _turn = (action == "up").then(|| STARTS.lock());
         let output =
             std::process::Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/engine"))
                 .args(["mariadb", action])
@@ -379,7 +382,7 @@ impl OwnServer {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    fn signal(&self, signal: rustix::process::Signal) {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid: i32 = self.script("pid").parse().expect("a number");
         let pid = rustix::process::Pid::from_raw(pid).expect("a process");
         rustix::process::kill_process(pid, signal).expect("a signal");

@@ -1,0 +1,119 @@
+//! Every statement is sent exactly once: the server counts what the driver says it sent.
+
+use std::collections::BTreeMap;
+
+use rashomon::engine::{OpenOptions, Server, open};
+use rashomon::execute::{Driver, Executor, Instrumentation, Recording};
+use rashomon::generate::{GenerateOptions, generate};
+use rashomon::grammar::Grammar;
+use rashomon::model::TestCase;
+
+use crate::engine_faults::OwnServer;
+use crate::servers::{Needs, url};
+
+/// Cases whose statements are counted.
+const CASES: u64 = 1_000;
+
+/// Cases that open every connection first: each connection sets itself up.
+const WARM_UP: u64 = 30;
+
+/// The server's counters by the first word of the statements they count.
+///
+/// Not among them: what only sets a session up (`SET`), and what the watcher sends (`SHOW ENGINE
+/// INNODB STATUS`, `SHOW PROCESSLIST`).
+const COUNTERS: &[(&[&str], &[&str])] = &[
+    (&["SELECT", "WITH", ""], &["Com_select"]),
+    (&["INSERT"], &["Com_insert", "Com_insert_select"]),
+    (&["REPLACE"], &["Com_replace", "Com_replace_select"]),
+    (&["UPDATE"], &["Com_update", "Com_update_multi"]),
+    (&["DELETE"], &["Com_delete", "Com_delete_multi"]),
+    (&["BEGIN", "START"], &["Com_begin"]),
+    (&["COMMIT"], &["Com_commit"]),
+    (
+        &["ROLLBACK"],
+        &["Com_rollback", "Com_rollback_to_savepoint"],
+    ),
+    (&["SAVEPOINT"], &["Com_savepoint"]),
+    (&["RELEASE"], &["Com_release_savepoint"]),
+    (&["TRUNCATE"], &["Com_truncate"]),
+    (&["DROP"], &["Com_drop_table", "Com_drop_view"]),
+    (
+        &["CREATE"],
+        &["Com_create_table", "Com_create_index", "Com_create_view"],
+    ),
+    (&["SHOW"], &["Com_show_tables"]),
+];
+
+/// An observed interleaved run, and every statement again, serially.
+fn run(driver: &mut Driver<'_>, case: &TestCase) {
+    let observe = case
+        .user_statements()
+        .filter(|statement| statement.effect.kind.is_write())
+        .map(|statement| {
+            let tables = statement.effect.targets().map(str::to_owned).collect();
+            (statement.id, tables)
+        })
+        .collect();
+    let instrumentation = Instrumentation {
+        observe,
+        ..Instrumentation::default()
+    };
+    let execution = driver.execute(case, &instrumentation).expect("a run");
+    assert_eq!(execution.unreliable, None);
+    let mut serial = driver.serial(case).expect("a serial run");
+    for statement in &case.statements {
+        serial.run(&statement.sql).expect("an answer");
+    }
+    for table in &case.tables {
+        serial.contents(&table.name).expect("rows");
+    }
+}
+
+fn counters(server: &dyn Server) -> BTreeMap<String, u64> {
+    let counters = server.statement_counters().expect("an answer");
+    counters.expect("this engine counts")
+}
+
+fn compare(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>, sent: &Recording) {
+    let words = sent.first_words();
+    let mut known = 0;
+    for (of, names) in COUNTERS {
+        let mut told: u64 = of.iter().filter_map(|word| words.get(*word)).sum();
+        known += told;
+        if of.contains(&"SELECT") {
+            // The state of a transaction is asked by a SELECT here.
+            told += sent.questions;
+        }
+        let count = |counters: &BTreeMap<String, u64>| -> u64 {
+            names.iter().filter_map(|name| counters.get(*name)).sum()
+        };
+        assert_eq!(told, count(after) - count(before), "{of:?}: {words:?}");
+    }
+    let settings = words.get("SET").copied().unwrap_or(0);
+    assert_eq!(known + settings, sent.stream.len() as u64, "{words:?}");
+}
+
+#[test]
+fn the_server_counts_what_was_sent_over_a_thousand_cases() {
+    // The URL is not used: the counters are the whole server's, and others are at work there.
+    if url("statement_counters", Needs::MariaDb).is_none() {
+        return;
+    }
+    let own = OwnServer {
+        instance: "-counters",
+    };
+    let server = open(&own.script("up"), &OpenOptions::default()).expect("a server");
+    let dialect = server.dialect();
+    let grammar = Grammar::builtin(&dialect.engine).expect("a grammar");
+    let options = GenerateOptions::default();
+    let case = |index| generate(7, index, &options, &grammar, dialect).case;
+    let mut driver = Driver::open(server.as_ref(), "rashomon_counters").expect("a driver");
+    driver.start_recording().expect("connections");
+    (0..WARM_UP).for_each(|index| run(&mut driver, &case(index)));
+    driver.take_recording();
+    let before = counters(server.as_ref());
+    (WARM_UP..WARM_UP + CASES).for_each(|index| run(&mut driver, &case(index)));
+    let after = counters(server.as_ref());
+    compare(&before, &after, &driver.take_recording());
+    driver.close().expect("databases dropped");
+}
