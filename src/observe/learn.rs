@@ -36,6 +36,7 @@ pub fn learn(
         account: Account::default(),
         snapshots: BTreeMap::new(),
         waiting: BTreeSet::new(),
+        newly_waiting: BTreeSet::new(),
         released: false,
         version_key_owner: BTreeMap::new(),
         probed: BTreeMap::new(),
@@ -81,6 +82,8 @@ struct Learning<'a> {
     /// Snapshot points of explicit transactions, once passed.
     snapshots: BTreeMap<TransactionId, Tick>,
     waiting: BTreeSet<StatementId>,
+    /// Seen waiting since the last observation.
+    newly_waiting: BTreeSet<StatementId>,
     /// Locks were released since the last observation: a statement that still waits may have gone
     /// some way and met the next lock.
     released: bool,
@@ -131,6 +134,7 @@ impl Learning<'_> {
             }
             EventKind::Waiting => {
                 self.waiting.insert(event.statement);
+                self.newly_waiting.insert(event.statement);
             }
             EventKind::Answered => {
                 self.waiting.remove(&event.statement);
@@ -367,6 +371,7 @@ impl Learning<'_> {
             };
             self.adopt(table, rows, &before, &observation.active, observation.tick);
         }
+        self.newly_waiting.clear();
         self.released = false;
     }
 
@@ -477,8 +482,15 @@ impl Learning<'_> {
         at: Tick,
     ) -> Result<StatementId, Unattributed> {
         let versioned = shape.version_key.is_some() && new.is_some();
-        let waiting = self.waiting.iter().filter(|_| self.released || versioned);
-        let ids: BTreeSet<StatementId> = active.iter().chain(waiting).copied().collect();
+        let stuck = |id: &StatementId| {
+            self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
+        };
+        let ids: BTreeSet<StatementId> = active
+            .iter()
+            .chain(&self.waiting)
+            .copied()
+            .filter(|id| versioned || !stuck(id))
+            .collect();
         let mut candidates: Vec<&CaseStatement> = ids
             .into_iter()
             .filter_map(|id| self.case.statement(id))
