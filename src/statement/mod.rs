@@ -14,10 +14,12 @@ mod simplify;
 #[cfg(test)]
 mod tests;
 mod token;
+mod walk;
 mod words;
 
 pub use column::without_column;
 pub use effect::analyze;
 pub use shape::{setup_kind, shapes};
 pub use simplify::simplify;
+pub(crate) use walk::{Node, walk};
 pub use words::{ValueRows, mentions, renamed};

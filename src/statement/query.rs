@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, GroupByExpr, Ident, JoinOperator, ObjectName, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableFactor, TableWithJoins, Visit, Visitor,
+    SetExpr, TableFactor, TableWithJoins, Visit,
 };
 
+use super::walk::{Node, walk};
 use crate::model::{Role, RowOrder, TableUse};
 
 /// The last part of a name, as written, without quotes.
@@ -90,7 +91,17 @@ pub(super) fn uses_in<V: Visit>(tree: &V, roles: Roles) -> Option<BTreeSet<Table
         uses: BTreeSet::new(),
         ambiguous: false,
     };
-    let _ = tree.visit(&mut collector);
+    let _ = walk(tree, &mut |node| {
+        match node {
+            Node::Query(query) => collector.enter(query),
+            Node::QueryEnd => {
+                collector.queries.pop();
+            }
+            Node::Table(factor) => collector.table(factor),
+            Node::Relation(_) | Node::Expression(_) => {}
+        }
+        ControlFlow::Continue(())
+    });
     (!collector.ambiguous).then_some(collector.uses)
 }
 
@@ -102,10 +113,8 @@ struct Collector {
     ambiguous: bool,
 }
 
-impl Visitor for Collector {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+impl Collector {
+    fn enter(&mut self, query: &Query) {
         let ctes = cte_names(query);
         self.ambiguous |= shadows_itself(query, &ctes);
         let role = if !query.locks.is_empty() {
@@ -116,15 +125,9 @@ impl Visitor for Collector {
             self.roles.plain
         };
         self.queries.push((ctes, role));
-        ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.queries.pop();
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+    fn table(&mut self, factor: &TableFactor) {
         if let (TableFactor::Table { name, .. }, Some((_, role))) = (factor, self.queries.last())
             && let Some(table) = last_name(name)
         {
@@ -140,7 +143,6 @@ impl Visitor for Collector {
                 });
             }
         }
-        ControlFlow::Continue(())
     }
 }
 
@@ -252,14 +254,11 @@ pub(super) fn surely_reads(query: &Query) -> bool {
 }
 
 fn has_subquery<V: Visit>(tree: &V) -> bool {
-    struct Finder;
-    impl Visitor for Finder {
-        type Break = ();
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            ControlFlow::Break(())
-        }
-    }
-    tree.visit(&mut Finder).is_break()
+    let found = walk(tree, &mut |node| match node {
+        Node::Query(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// Whether a query locks what stands in its own FROM.

@@ -6,11 +6,11 @@ mod words;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{ObjectName, visit_relations};
 use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 
 use super::{CaseFile, scanner};
+use crate::statement::{Node, walk};
 use words::{
     BEFORE_TABLE, FIRST_WORDS, FUNCTIONS, OBJECT_ADJECTIVES, OBJECTS, PRAGMAS, SHOWN, SYSTEM,
     VARIABLES, WITHOUT_DOTS,
@@ -333,11 +333,13 @@ fn relations(sql: &str) -> Result<(), String> {
             return Err("two statements behind one tag".to_owned());
         }
         let mut names = BTreeSet::new();
-        let _ = visit_relations(&statements, |name: &ObjectName| {
-            if name.0.len() > 1 {
+        let _ = walk(&statements, &mut |node| {
+            if let Node::Relation(name) = node
+                && name.0.len() > 1
+            {
                 names.insert(name.to_string());
             }
-            ControlFlow::<()>::Continue(())
+            ControlFlow::Continue(())
         });
         if let Some(name) = names.first() {
             return Err(format!("{name} names another database"));

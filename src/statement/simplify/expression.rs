@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::statement::walk::{Node, NodeMut, walk, walk_mut};
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement,
-    UnaryOperator, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    UnaryOperator, Value, ValueWithSpan,
 };
 
 /// Every statement that differs from this one in one expression.
@@ -13,11 +14,7 @@ pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
     for (at, expression) in expressions(tree).iter().enumerate() {
         for smaller in smaller(expression) {
             let mut candidate = tree.clone();
-            let mut replacer = Replacer {
-                left: at,
-                by: Some(smaller),
-            };
-            let _ = VisitMut::visit(&mut candidate, &mut replacer);
+            replace(&mut candidate, at, smaller);
             found.push(candidate);
         }
     }
@@ -26,37 +23,32 @@ pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
 
 /// The expressions of a statement, in the order in which a visitor meets them.
 fn expressions(tree: &Statement) -> Vec<Expr> {
-    struct Collector(Vec<Expr>);
-    impl Visitor for Collector {
-        type Break = ();
-        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-            self.0.push(expression.clone());
-            ControlFlow::Continue(())
+    let mut expressions = Vec::new();
+    let _ = walk(tree, &mut |node| {
+        if let Node::Expression(expression) = node {
+            expressions.push(expression.clone());
         }
-    }
-    let mut collector = Collector(Vec::new());
-    let _ = Visit::visit(tree, &mut collector);
-    collector.0
+        ControlFlow::Continue(())
+    });
+    expressions
 }
 
 /// Puts an expression in the place of the one that is met after `left` others.
-struct Replacer {
-    left: usize,
-    by: Option<Expr>,
-}
-
-impl VisitorMut for Replacer {
-    type Break = ();
-    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
-        if self.left > 0 {
-            self.left -= 1;
+fn replace(tree: &mut Statement, mut left: usize, by: Expr) {
+    let mut by = Some(by);
+    let _ = walk_mut(tree, &mut |node| {
+        let NodeMut::Expression(expression) = node else {
+            return ControlFlow::Continue(());
+        };
+        if left > 0 {
+            left -= 1;
             return ControlFlow::Continue(());
         }
-        if let Some(by) = self.by.take() {
+        if let Some(by) = by.take() {
             *expression = by;
         }
         ControlFlow::Break(())
-    }
+    });
 }
 
 /// What may stand in the place of an expression, of the same class of type.

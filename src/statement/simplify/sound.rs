@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Delete, Expr, Function, GroupByExpr, Insert, OnConflictAction, OnInsert,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Statement, Update, UpdateTableFromKind, Visit,
-    Visitor,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Statement, Update, UpdateTableFromKind,
 };
 
 use crate::statement::query::relations;
+use crate::statement::walk::{Node, walk};
 
 /// The facts about a statement that judging a case rests on.
 #[derive(Debug)]
@@ -256,23 +256,16 @@ fn is_determined(tree: &Statement) -> bool {
         }) => order_by.iter().any(|key| is_row_key(&key.expr)),
         _ => true,
     };
-    struct Checker(bool);
-    impl Visitor for Checker {
-        type Break = ();
-        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-            self.0 &= limit_is_ordered(query) && groups_are_whole(query);
-            ControlFlow::Continue(())
-        }
-        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-            if let Expr::Subquery(query) = expression {
-                self.0 &= gives_one_row(query);
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut checker = Checker(limited);
-    let _ = tree.visit(&mut checker);
-    checker.0
+    let mut determined = limited;
+    let _ = walk(tree, &mut |node| {
+        determined &= match node {
+            Node::Query(query) => limit_is_ordered(query) && groups_are_whole(query),
+            Node::Expression(Expr::Subquery(query)) => gives_one_row(query),
+            _ => true,
+        };
+        ControlFlow::Continue(())
+    });
+    determined
 }
 
 fn limit_is_ordered(query: &Query) -> bool {

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Distinct, Expr, Function, GroupByExpr, Insert, LimitClause, OrderByKind, Query, Select,
-    SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
-    Visit, VisitMut, Visitor, VisitorMut,
+    Distinct, Expr, GroupByExpr, Insert, LimitClause, OrderByKind, Query, Select, SelectItem,
+    SetExpr, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind, Visit,
 };
 
 use crate::statement::query::relations;
+use crate::statement::walk::{Node, NodeMut, walk, walk_mut};
 
 /// Every statement that lacks one clause, or one element of one.
 pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
@@ -21,11 +21,7 @@ pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
     for (at, query) in queries(tree).iter().enumerate() {
         for smaller in smaller_queries(query) {
             let mut candidate = tree.clone();
-            let mut replacer = Replacer {
-                left: at,
-                by: Some(smaller),
-            };
-            let _ = VisitMut::visit(&mut candidate, &mut replacer);
+            replace(&mut candidate, at, smaller);
             found.push(candidate);
         }
     }
@@ -34,36 +30,32 @@ pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
 
 /// The queries of a statement, in the order in which a visitor meets them.
 fn queries(tree: &Statement) -> Vec<Query> {
-    struct Collector(Vec<Query>);
-    impl Visitor for Collector {
-        type Break = ();
-        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-            self.0.push(query.clone());
-            ControlFlow::Continue(())
+    let mut queries = Vec::new();
+    let _ = walk(tree, &mut |node| {
+        if let Node::Query(query) = node {
+            queries.push(query.clone());
         }
-    }
-    let mut collector = Collector(Vec::new());
-    let _ = Visit::visit(tree, &mut collector);
-    collector.0
+        ControlFlow::Continue(())
+    });
+    queries
 }
 
-struct Replacer {
-    left: usize,
-    by: Option<Query>,
-}
-
-impl VisitorMut for Replacer {
-    type Break = ();
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        if self.left > 0 {
-            self.left -= 1;
+/// Puts a query in the place of the one that is met after `left` others.
+fn replace(tree: &mut Statement, mut left: usize, by: Query) {
+    let mut by = Some(by);
+    let _ = walk_mut(tree, &mut |node| {
+        let NodeMut::Query(query) = node else {
+            return ControlFlow::Continue(());
+        };
+        if left > 0 {
+            left -= 1;
             return ControlFlow::Continue(());
         }
-        if let Some(by) = self.by.take() {
+        if let Some(by) = by.take() {
             *query = by;
         }
         ControlFlow::Break(())
-    }
+    });
 }
 
 /// A copy with one thing changed.
@@ -298,23 +290,15 @@ fn without_mentions(condition: Expr, called: &str) -> Option<Expr> {
 
 /// Whether a column of this table is named.
 fn mentions<V: Visit>(tree: &V, called: &str) -> bool {
-    struct Finder<'a>(&'a str);
-    impl Visitor for Finder<'_> {
-        type Break = ();
-        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-            match expression {
-                Expr::CompoundIdentifier(parts)
-                    if parts.len() > 1
-                        && parts[parts.len() - 2].value.eq_ignore_ascii_case(self.0) =>
-                {
-                    ControlFlow::Break(())
-                }
-                Expr::Function(Function { over: Some(_), .. }) => ControlFlow::Continue(()),
-                _ => ControlFlow::Continue(()),
-            }
+    let found = walk(tree, &mut |node| match node {
+        Node::Expression(Expr::CompoundIdentifier(parts))
+            if parts.len() > 1 && parts[parts.len() - 2].value.eq_ignore_ascii_case(called) =>
+        {
+            ControlFlow::Break(())
         }
-    }
-    tree.visit(&mut Finder(called)).is_break()
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 fn updates(update: &Update) -> Vec<Statement> {
