@@ -39,11 +39,16 @@ impl Tally {
         }
     }
 
-    /// Every production used often enough to judge, accepted less often than 9 times in 10.
+    /// Every production used often enough to judge, accepted less often than 9 times in 10 by more
+    /// than chance explains: two standard deviations.
     fn complaints(&self) -> Vec<String> {
+        let too_few = |uses: u32, accepted: u32| {
+            let uses = f64::from(uses);
+            f64::from(accepted) < uses * 0.9 - 2.0 * (uses * 0.09).sqrt()
+        };
         self.productions
             .iter()
-            .filter(|(_, (uses, accepted))| *uses >= 40 && accepted * 10 < uses * 9)
+            .filter(|(_, (uses, accepted))| *uses >= 40 && too_few(*uses, *accepted))
             .map(|(label, (uses, accepted))| {
                 let example = self.examples.get(label).map_or("", String::as_str);
                 format!("{label}: {accepted} of {uses}, such as {example}")
