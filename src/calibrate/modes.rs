@@ -68,14 +68,19 @@ pub(super) fn probe(
     if form.may_pass_over && (&during, &after) == (&Seen::Old, &Seen::New) {
         possible.push(ReadMode::Current);
     }
+    // Whatever a target is looked for by, what fits is waited for.
+    if form.role.is_target() && possible == [ReadMode::Current] {
+        possible.push(ReadMode::Anything);
+    }
     let waits = stage.server.waits();
-    let holds = keeps_out.is_none_or(|kept| !waits || kept == (claimed == ReadMode::Current));
+    let locks = claimed == ReadMode::Current || form.role.is_target();
+    let holds = keeps_out.is_none_or(|kept| !waits || kept == locks);
     let place = if explicit {
         "read-modes"
     } else {
         "autocommit-read-modes"
     };
-    let locks = match keeps_out {
+    let then = match keeps_out {
         Some(true) => ", then locked",
         Some(false) => ", then free",
         None => "",
@@ -86,7 +91,7 @@ pub(super) fn probe(
         form: form.form.to_owned(),
         claimed: claimed.slug().to_owned(),
         measured: format!(
-            "{} (during: {}; after: {}{locks})",
+            "{} (during: {}; after: {}{then})",
             if words.is_empty() {
                 "no mode".to_owned()
             } else {

@@ -295,6 +295,28 @@ const UPDATES: &[Variant] = &[
     .passing_over(),
     variant(
         Role::UpdateTarget,
+        "scan for the value before",
+        "UPDATE t SET c = c + 1000 WHERE c = 1",
+        Target,
+        Nothing,
+    ),
+    variant(
+        Role::UpdateTarget,
+        "joined scan for the value before",
+        "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = t.c + 1000 WHERE t.c = 1",
+        Target,
+        Nothing,
+    )
+    .needing(&["multi-table-update"]),
+    variant(
+        Role::DeleteTarget,
+        "scan for the value before",
+        "DELETE FROM t WHERE c = 1",
+        Target,
+        Nothing,
+    ),
+    variant(
+        Role::UpdateTarget,
         "joined scan for the value",
         "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = t.c + 1000 WHERE t.c = {seen}",
         Target,

@@ -39,6 +39,8 @@ struct File {
     #[serde(rename = "type")]
     types: Vec<TypeEntry>,
     read_modes: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
+    #[serde(default, rename = "read-mode-change")]
+    read_mode_changes: Vec<ChangeEntry>,
     #[serde(default)]
     autocommit_read_modes: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
@@ -52,6 +54,19 @@ struct KnownEntry {
     moved_key: Option<String>,
     #[serde(default)]
     after_wait: BTreeMap<Spanned<String>, String>,
+}
+
+/// A read mode that holds instead, on servers of these versions with these variables.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChangeEntry {
+    level: Spanned<String>,
+    role: Spanned<String>,
+    mode: Spanned<String>,
+    since: Option<Spanned<String>>,
+    until: Option<Spanned<String>>,
+    #[serde(default)]
+    when: BTreeMap<String, String>,
 }
 
 /// A capability, from a version on where `since` stands, before it where `until` stands.
@@ -146,6 +161,19 @@ impl Source<'_> {
 /// What does not parse, names an unknown key, level, role, mode or error class, or leaves a
 /// combination of level and role without a read mode.
 pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, DialectError> {
+    parse_for(name, text, version, &BTreeMap::new())
+}
+
+/// As [`parse`], for a server with these variables.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_for(
+    name: &str,
+    text: &str,
+    version: &Version,
+    variables: &BTreeMap<String, String>,
+) -> Result<Dialect, DialectError> {
     let source = Source { name, text };
     let file: File = toml::from_str(text).map_err(|error| {
         source.error(
@@ -164,7 +192,23 @@ pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, Diale
         .iter()
         .map(|level| source.word(level, &level_words()))
         .collect::<Result<Vec<_>, _>>()?;
-    let read_modes = read_modes(&source, &file.read_modes)?;
+    let mut read_modes = read_modes(&source, &file.read_modes)?;
+    for change in &file.read_mode_changes {
+        let key = (
+            source.word(&change.level, &level_words())?,
+            source.word(&change.role, &role_words())?,
+        );
+        let mode = source.word(&change.mode, &mode_words())?;
+        let bounds = (change.since.as_ref(), change.until.as_ref());
+        let has = |(name, value): (&String, &String)| {
+            variables
+                .get(name)
+                .is_some_and(|found| found.eq_ignore_ascii_case(value))
+        };
+        if holds(&source, bounds.0, bounds.1, version)? && change.when.iter().all(has) {
+            read_modes.insert(key, mode);
+        }
+    }
     for level in &levels {
         for role in Role::ALL {
             if !read_modes.contains_key(&(*level, role)) {
@@ -218,6 +262,20 @@ fn level_words() -> Vec<(&'static str, IsolationLevel)> {
         .iter()
         .map(|level| (level.slug(), *level))
         .collect()
+}
+
+fn role_words() -> Vec<(&'static str, Role)> {
+    Role::ALL.iter().map(|role| (role.slug(), *role)).collect()
+}
+
+fn mode_words() -> [(&'static str, ReadMode); 4] {
+    [
+        ReadMode::TransactionSnapshot,
+        ReadMode::StatementSnapshot,
+        ReadMode::Current,
+        ReadMode::Anything,
+    ]
+    .map(|mode| (mode.slug(), mode))
 }
 
 fn kind_words() -> Vec<(&'static str, StatementKind)> {
@@ -303,21 +361,13 @@ fn read_modes(
     source: &Source<'_>,
     table: &BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
 ) -> Result<BTreeMap<(IsolationLevel, Role), ReadMode>, DialectError> {
-    let roles: Vec<(&str, Role)> = Role::ALL.iter().map(|role| (role.slug(), *role)).collect();
-    let modes = [
-        ReadMode::TransactionSnapshot,
-        ReadMode::StatementSnapshot,
-        ReadMode::Current,
-        ReadMode::Anything,
-    ]
-    .map(|mode| (mode.slug(), mode));
     let mut all = BTreeMap::new();
     for (level, entries) in table {
         let level = source.word(level, &level_words())?;
         for (role, mode) in entries {
             all.insert(
-                (level, source.word(role, &roles)?),
-                source.word(mode, &modes)?,
+                (level, source.word(role, &role_words())?),
+                source.word(mode, &mode_words())?,
             );
         }
     }

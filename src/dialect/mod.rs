@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape};
 
-pub use file::{DialectError, parse};
+pub use file::{DialectError, parse, parse_for};
 pub use version::Version;
 
 /// The dialect files that come with the program: name and text.

@@ -126,10 +126,16 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The dialect for a server of this engine and version: the given file or the built-in one.
-    fn dialect_for(&self, engine: &str, version: &Version) -> Result<Dialect, EngineError> {
+    /// The dialect for a server of this engine: the given file or the built-in one, as its version
+    /// and variables make it.
+    fn dialect_for(
+        &self,
+        engine: &str,
+        version: &Version,
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Dialect, EngineError> {
         if let Some((name, text)) = &self.dialect {
-            let dialect = crate::dialect::parse(name, text, version)?;
+            let dialect = crate::dialect::parse_for(name, text, version, variables)?;
             if dialect.engine != engine {
                 return Err(EngineError::Target(format!(
                     "{name} is the dialect of {}, and the server is {engine}",
@@ -144,7 +150,7 @@ impl OpenOptions {
             .map(|(_, text)| *text)
             .ok_or_else(|| EngineError::Target(format!("no dialect for {engine}")))?;
         let file = format!("dialects/{engine}.toml");
-        Ok(crate::dialect::parse(&file, text, version)?)
+        Ok(crate::dialect::parse_for(&file, text, version, variables)?)
     }
 }
 

@@ -74,7 +74,11 @@ impl Engine for Flavour {
         let identity = identify(self, &mut session)?;
         let flavour = flavour_of(self, &identity)?;
         let server = MySqlServer {
-            dialect: Arc::new(options.dialect_for(flavour.name, &identity.version)?),
+            dialect: Arc::new(options.dialect_for(
+                flavour.name,
+                &identity.version,
+                &identity.variables,
+            )?),
             flavour,
             identity,
             access,

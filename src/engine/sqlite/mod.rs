@@ -60,7 +60,7 @@ impl Engine for Sqlite {
         let version: Version = version_text.parse().unwrap_or_default();
         let variables = BTreeMap::from([("journal_mode".to_owned(), journal.word().to_owned())]);
         Ok(Box::new(SqliteServer {
-            dialect: Arc::new(options.dialect_for(NAME, &version)?),
+            dialect: Arc::new(options.dialect_for(NAME, &version, &variables)?),
             identity: Identity {
                 engine: NAME.to_owned(),
                 version_text,
