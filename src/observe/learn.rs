@@ -37,6 +37,7 @@ pub fn learn(
         snapshots: BTreeMap::new(),
         waiting: BTreeSet::new(),
         newly_waiting: BTreeSet::new(),
+        resumed: Vec::new(),
         released: false,
         version_key_owner: BTreeMap::new(),
         probed: BTreeMap::new(),
@@ -49,6 +50,7 @@ pub fn learn(
             Item::Probe(probe) => learning.probe(probe),
         }
     }
+    learning.see_resumed();
     learning.account
 }
 
@@ -82,6 +84,8 @@ struct Learning<'a> {
     /// Snapshot points of explicit transactions, once passed.
     snapshots: BTreeMap<TransactionId, Tick>,
     waiting: BTreeSet<StatementId>,
+    /// Resumed since the last observation, and when.
+    resumed: Vec<(StatementId, Tick)>,
     /// Seen waiting since the last observation.
     newly_waiting: BTreeSet<StatementId>,
     /// Locks were released since the last observation: a statement that still waits may have gone
@@ -128,6 +132,7 @@ impl Learning<'_> {
         };
         match event.kind {
             EventKind::Sent => {
+                self.see_resumed();
                 if !record.resumed() {
                     self.see(statement, event.tick);
                 }
@@ -140,7 +145,7 @@ impl Learning<'_> {
                 self.waiting.remove(&event.statement);
                 self.released |= self.releases(statement, event.tick);
                 if record.resumed() {
-                    self.see(statement, event.tick);
+                    self.resumed.push((event.statement, event.tick));
                 }
                 self.pass_snapshot_point(statement, record.sent, event.tick);
             }
@@ -202,7 +207,17 @@ impl Learning<'_> {
         })
     }
 
-    /// Works out what the statement sees, now.
+    /// Works out what the statements saw that resumed since the last observation: what another
+    /// autocommit statement wrote right before them is known only now.
+    fn see_resumed(&mut self) {
+        for (id, at) in std::mem::take(&mut self.resumed) {
+            if let Some(statement) = self.case.statement(id) {
+                self.see(statement, at);
+            }
+        }
+    }
+
+    /// Works out what the statement sees at this moment.
     fn see(&mut self, statement: &CaseStatement, at: Tick) {
         let id = statement.id;
         let snapshot = self.snapshots.get(&id.transaction).copied();
@@ -373,6 +388,7 @@ impl Learning<'_> {
         }
         self.newly_waiting.clear();
         self.released = false;
+        self.see_resumed();
     }
 
     /// What physically stands in a table.
