@@ -17,7 +17,7 @@ use crate::model::Verdict;
 
 /// The pauses between attempts to reach a lost server: from the first, doubled, to the last.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
-const PAUSE_MAX: Duration = Duration::from_secs(3);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// How often a pause looks whether the run is over.
 const NAP: Duration = Duration::from_millis(50);
