@@ -193,22 +193,12 @@ pub fn parse_for(
         .map(|level| source.word(level, &level_words()))
         .collect::<Result<Vec<_>, _>>()?;
     let mut read_modes = read_modes(&source, &file.read_modes)?;
-    for change in &file.read_mode_changes {
-        let key = (
-            source.word(&change.level, &level_words())?,
-            source.word(&change.role, &role_words())?,
-        );
-        let mode = source.word(&change.mode, &mode_words())?;
-        let bounds = (change.since.as_ref(), change.until.as_ref());
-        let has = |(name, value): (&String, &String)| {
-            variables
-                .get(name)
-                .is_some_and(|found| found.eq_ignore_ascii_case(value))
-        };
-        if holds(&source, bounds.0, bounds.1, version)? && change.when.iter().all(has) {
-            read_modes.insert(key, mode);
-        }
-    }
+    read_modes.extend(changed_modes(
+        &source,
+        &file.read_mode_changes,
+        version,
+        variables,
+    )?);
     for level in &levels {
         for role in Role::ALL {
             if !read_modes.contains_key(&(*level, role)) {
@@ -223,20 +213,8 @@ pub fn parse_for(
         types: types(&source, &file.types, version)?,
         levels,
         session_setup: file.session_setup,
-        snapshot_point: source.word(
-            &file.snapshot_point,
-            &[
-                ("first-consistent-read", SnapshotPoint::FirstConsistentRead),
-                ("first-statement", SnapshotPoint::FirstStatement),
-            ],
-        )?,
-        observer: source.word(
-            &file.observer,
-            &[
-                ("uncommitted", ObserverKind::Uncommitted),
-                ("writer", ObserverKind::Writer),
-            ],
-        )?,
+        snapshot_point: source.word(&file.snapshot_point, &SNAPSHOT_POINTS)?,
+        observer: source.word(&file.observer, &OBSERVERS)?,
         mixes_after_wait: file
             .mixes_after_wait
             .iter()
@@ -256,6 +234,16 @@ pub fn parse_for(
         spelling: spelling(&source, file.spelling)?,
     })
 }
+
+const SNAPSHOT_POINTS: [(&str, SnapshotPoint); 2] = [
+    ("first-consistent-read", SnapshotPoint::FirstConsistentRead),
+    ("first-statement", SnapshotPoint::FirstStatement),
+];
+
+const OBSERVERS: [(&str, ObserverKind); 2] = [
+    ("uncommitted", ObserverKind::Uncommitted),
+    ("writer", ObserverKind::Writer),
+];
 
 fn level_words() -> Vec<(&'static str, IsolationLevel)> {
     IsolationLevel::ALL
@@ -372,6 +360,33 @@ fn read_modes(
         }
     }
     Ok(all)
+}
+
+/// The read modes that hold instead on this server.
+fn changed_modes(
+    source: &Source<'_>,
+    changes: &[ChangeEntry],
+    version: &Version,
+    variables: &BTreeMap<String, String>,
+) -> Result<BTreeMap<(IsolationLevel, Role), ReadMode>, DialectError> {
+    let has = |(name, value): (&String, &String)| {
+        variables
+            .get(name)
+            .is_some_and(|found| found.eq_ignore_ascii_case(value))
+    };
+    let mut modes = BTreeMap::new();
+    for change in changes {
+        let key = (
+            source.word(&change.level, &level_words())?,
+            source.word(&change.role, &role_words())?,
+        );
+        let mode = source.word(&change.mode, &mode_words())?;
+        let bounds = (change.since.as_ref(), change.until.as_ref());
+        if holds(source, bounds.0, bounds.1, version)? && change.when.iter().all(has) {
+            modes.insert(key, mode);
+        }
+    }
+    Ok(modes)
 }
 
 fn errors(

@@ -1,0 +1,166 @@
+//! Forms of plain and locking reads, and of the queries that INSERT takes its rows from.
+
+use super::Sign::Rows;
+use super::Subject::Source;
+use super::{INSERTED, Variant, variant};
+use crate::model::Role;
+
+pub(super) const READS: &[Variant] = &[
+    variant(
+        Role::PlainSelect,
+        "by key",
+        "SELECT pkey FROM u WHERE pkey = 1 AND c = {seen}",
+        Source,
+        Rows,
+    ),
+    variant(
+        Role::PlainSelect,
+        "scan",
+        "SELECT pkey FROM u WHERE c = {seen}",
+        Source,
+        Rows,
+    ),
+    variant(
+        Role::PlainSelect,
+        "subquery",
+        "SELECT pkey FROM t WHERE pkey = 1 AND (SELECT c FROM u WHERE pkey = 1) = {seen}",
+        Source,
+        Rows,
+    ),
+    variant(
+        Role::PlainSelect,
+        "derived table",
+        "SELECT d.pkey FROM (SELECT DISTINCT pkey, c FROM u) d WHERE d.pkey = 1 AND d.c = {seen}",
+        Source,
+        Rows,
+    ),
+];
+
+pub(super) const COMBINED_READS: &[Variant] = &[
+    variant(
+        Role::PlainSelect,
+        "WITH",
+        "WITH x AS (SELECT pkey, c FROM u) SELECT pkey FROM x WHERE pkey = 1 AND c = {seen}",
+        Source,
+        Rows,
+    )
+    .needing(&["cte"]),
+    variant(
+        Role::PlainSelect,
+        "UNION",
+        "SELECT pkey FROM w WHERE c = 77 UNION ALL SELECT pkey FROM u WHERE pkey = 1 AND c = {seen}",
+        Source,
+        Rows,
+    ),
+    variant(
+        Role::PlainSelect,
+        "aggregate",
+        "SELECT MAX(c) FROM u HAVING MAX(c) = GREATEST({seen}, 3)",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelectSource,
+        "WITH",
+        "WITH x AS (SELECT pkey, c FROM u) SELECT t.pkey FROM t JOIN x ON x.pkey = t.pkey \
+         WHERE t.pkey = 1 AND x.c = {seen} {update}",
+        Source,
+        Rows,
+    )
+    .needing(&["cte", "locking-read"]),
+    variant(
+        Role::InsertSelectSource,
+        "WITH",
+        "INSERT INTO t WITH x AS (SELECT pkey, c FROM u) SELECT {key}, x.c FROM x WHERE x.pkey = 1",
+        Source,
+        INSERTED,
+    )
+    .needing(&["cte"]),
+    variant(
+        Role::InsertSelectSource,
+        "UNION",
+        "INSERT INTO t SELECT pkey, c FROM w WHERE c = 77 \
+         UNION ALL SELECT {key}, c FROM u WHERE u.pkey = 1",
+        Source,
+        INSERTED,
+    ),
+    variant(
+        Role::InsertSelectSource,
+        "derived table",
+        "INSERT INTO t SELECT {key}, d.c FROM (SELECT DISTINCT pkey, c FROM u) d WHERE d.pkey = 1",
+        Source,
+        INSERTED,
+    ),
+];
+
+pub(super) const LOCKING_READS: &[Variant] = &[
+    variant(
+        Role::LockingSelect,
+        "for update",
+        "SELECT pkey FROM u WHERE pkey = 1 AND c = {seen} {update}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelect,
+        "for share",
+        "SELECT pkey FROM u WHERE pkey = 1 AND c = {seen} {share}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelect,
+        "joined",
+        "SELECT t.pkey FROM t JOIN u ON u.pkey = t.pkey WHERE t.pkey = 1 AND u.c = {seen} {update}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelect,
+        "scan for the value",
+        "SELECT pkey FROM u WHERE c = {seen} {update}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelectSource,
+        "subquery in the select list",
+        "SELECT x.pkey, (SELECT u.c FROM u WHERE u.pkey = 1) FROM t x WHERE x.pkey = 1 \
+         AND (SELECT u.c FROM u WHERE u.pkey = 1) = {seen} {update}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelectSource,
+        "subquery in EXISTS",
+        "SELECT pkey FROM t WHERE pkey = 1 \
+         AND EXISTS (SELECT 1 FROM u WHERE u.pkey = t.pkey AND u.c = {seen}) {update}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelectSource,
+        "derived table",
+        "SELECT t.pkey FROM t JOIN (SELECT pkey, c FROM u) d ON d.pkey = t.pkey \
+         WHERE t.pkey = 1 AND d.c = {seen} {update}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+    variant(
+        Role::LockingSelectSource,
+        "derived table that must be stored",
+        "SELECT t.pkey FROM t JOIN (SELECT DISTINCT pkey, c FROM u) d ON d.pkey = t.pkey \
+         WHERE t.pkey = 1 AND d.c = {seen} {share}",
+        Source,
+        Rows,
+    )
+    .needing(&["locking-read"]),
+];

@@ -1,0 +1,285 @@
+//! Forms of UPDATE, DELETE and INSERT.
+
+use super::Sign::{Affected, Duplicate, Nothing, Then};
+use super::Subject::{Inserted, Source, Target};
+use super::{COUNTED, INSERTED, TAKEN, Variant, variant};
+use crate::model::Role;
+
+pub(super) const UPDATES: &[Variant] = &[
+    variant(
+        Role::UpdateTarget,
+        "by key",
+        "UPDATE t SET c = c + 1000 WHERE pkey = 1",
+        Target,
+        COUNTED,
+    ),
+    variant(
+        Role::UpdateTarget,
+        "scan",
+        "UPDATE t SET c = c + 1000 WHERE c < 1000",
+        Target,
+        COUNTED,
+    ),
+    variant(
+        Role::UpdateTarget,
+        "scan for the value",
+        "UPDATE t SET c = c + 1000 WHERE c = {seen}",
+        Target,
+        Affected(1),
+    )
+    .passing_over(),
+    variant(
+        Role::UpdateTarget,
+        "scan for the value before",
+        "UPDATE t SET c = c + 1000 WHERE c = 1",
+        Target,
+        Nothing,
+    ),
+    variant(
+        Role::UpdateTarget,
+        "joined scan for the value before",
+        "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = t.c + 1000 WHERE t.c = 1",
+        Target,
+        Nothing,
+    )
+    .needing(&["multi-table-update"]),
+    variant(
+        Role::DeleteTarget,
+        "scan for the value before",
+        "DELETE FROM t WHERE c = 1",
+        Target,
+        Nothing,
+    ),
+    variant(
+        Role::UpdateTarget,
+        "joined scan for the value",
+        "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = t.c + 1000 WHERE t.c = {seen}",
+        Target,
+        Affected(1),
+    )
+    .passing_over()
+    .needing(&["multi-table-update"]),
+    variant(
+        Role::UpdateTarget,
+        "joined",
+        "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = t.c + 1000 WHERE t.pkey = 1",
+        Target,
+        COUNTED,
+    )
+    .needing(&["multi-table-update"]),
+    variant(
+        Role::UpdateSource,
+        "subquery in SET",
+        "UPDATE t SET c = (SELECT u.c FROM u WHERE u.pkey = 1) WHERE pkey = 1",
+        Source,
+        TAKEN,
+    ),
+    variant(
+        Role::UpdateSource,
+        "subquery in EXISTS",
+        "UPDATE t SET c = 7 WHERE pkey = 1 \
+         AND EXISTS (SELECT 1 FROM u WHERE u.pkey = t.pkey AND u.c = {seen})",
+        Source,
+        Affected(1),
+    ),
+    variant(
+        Role::UpdateSource,
+        "subquery in IN",
+        "UPDATE t SET c = 7 WHERE pkey = 1 AND pkey IN (SELECT u.pkey FROM u WHERE u.c = {seen})",
+        Source,
+        Affected(1),
+    ),
+    variant(
+        Role::UpdateSource,
+        "scalar subquery in WHERE",
+        "UPDATE t SET c = 7 WHERE pkey = 1 AND (SELECT MAX(u.c) FROM u WHERE u.pkey = 1) = {seen}",
+        Source,
+        Affected(1),
+    ),
+    variant(
+        Role::UpdateSource,
+        "FROM",
+        "UPDATE t SET c = u.c FROM u WHERE t.pkey = 1 AND u.pkey = 1",
+        Source,
+        TAKEN,
+    )
+    .needing(&["update-from"]),
+    variant(
+        Role::UpdateJoinSource,
+        "joined",
+        "UPDATE t JOIN u ON u.pkey = t.pkey SET t.c = u.c WHERE t.pkey = 1",
+        Source,
+        TAKEN,
+    )
+    .needing(&["multi-table-update"]),
+    variant(
+        Role::UpdateJoinSource,
+        "joined derived table",
+        "UPDATE t JOIN (SELECT DISTINCT pkey, c FROM u) d ON d.pkey = t.pkey SET t.c = d.c \
+         WHERE t.pkey = 1",
+        Source,
+        TAKEN,
+    )
+    .needing(&["multi-table-update"]),
+    variant(
+        Role::UpdateJoinSource,
+        "subquery of an update over a join",
+        "UPDATE t JOIN w ON w.pkey = t.pkey SET t.c = (SELECT u.c FROM u WHERE u.pkey = 1) \
+         WHERE t.pkey = 1",
+        Source,
+        TAKEN,
+    )
+    .needing(&["multi-table-update"]),
+];
+
+pub(super) const DELETES: &[Variant] = &[
+    variant(
+        Role::DeleteTarget,
+        "by key",
+        "DELETE FROM t WHERE pkey = 1 AND c = {seen}",
+        Target,
+        Affected(1),
+    ),
+    variant(
+        Role::DeleteTarget,
+        "scan",
+        "DELETE FROM t WHERE c = {seen}",
+        Target,
+        Affected(1),
+    ),
+    variant(
+        Role::DeleteSource,
+        "scalar subquery",
+        "DELETE FROM t WHERE pkey = 1 AND (SELECT u.c FROM u WHERE u.pkey = 1) = {seen}",
+        Source,
+        Affected(1),
+    ),
+    variant(
+        Role::DeleteSource,
+        "subquery in EXISTS",
+        "DELETE FROM t WHERE pkey = 1 \
+         AND EXISTS (SELECT 1 FROM u WHERE u.pkey = t.pkey AND u.c = {seen})",
+        Source,
+        Affected(1),
+    ),
+    variant(
+        Role::DeleteSource,
+        "subquery in IN",
+        "DELETE FROM t WHERE pkey = 1 AND pkey IN (SELECT u.pkey FROM u WHERE u.c = {seen})",
+        Source,
+        Affected(1),
+    ),
+    variant(
+        Role::DeleteSource,
+        "joined",
+        "DELETE t FROM t JOIN u ON u.pkey = t.pkey WHERE t.pkey = 1 AND u.c = {seen}",
+        Source,
+        Affected(1),
+    )
+    .needing(&["multi-table-delete"]),
+];
+
+pub(super) const INSERTS: &[Variant] = &[
+    variant(
+        Role::InsertTarget,
+        "values",
+        "INSERT INTO t VALUES ({key}, 7)",
+        Inserted,
+        Duplicate,
+    ),
+    variant(
+        Role::InsertTarget,
+        "ignore",
+        "INSERT IGNORE INTO t VALUES ({key}, 7)",
+        Inserted,
+        Nothing,
+    )
+    .needing(&["insert-ignore"]),
+    variant(
+        Role::InsertTarget,
+        "on duplicate key",
+        "INSERT INTO t VALUES ({key}, 7) ON DUPLICATE KEY UPDATE c = 8",
+        Inserted,
+        Then("SELECT pkey FROM t WHERE pkey = {key} AND c = 8"),
+    )
+    .needing(&["on-duplicate-key"]),
+    variant(
+        Role::InsertTarget,
+        "on duplicate key, reading the row",
+        "INSERT INTO t VALUES (1, 7) ON DUPLICATE KEY UPDATE c = c + 1000",
+        Target,
+        COUNTED,
+    )
+    .needing(&["on-duplicate-key"]),
+    variant(
+        Role::InsertTarget,
+        "replace",
+        "REPLACE INTO t VALUES ({key}, 7)",
+        Inserted,
+        Affected(2),
+    )
+    .needing(&["replace", "insert-ignore"]),
+    variant(
+        Role::InsertSelectSource,
+        "insert",
+        "INSERT INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1",
+        Source,
+        INSERTED,
+    ),
+    variant(
+        Role::InsertSelectSource,
+        "subquery of the query",
+        "INSERT INTO t SELECT {key}, x.c FROM w x WHERE x.pkey = 1 \
+         AND (SELECT u.c FROM u WHERE u.pkey = 1) = {seen}",
+        Source,
+        Affected(1),
+    ),
+    variant(
+        Role::InsertSelectSource,
+        "ignore",
+        "INSERT IGNORE INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1",
+        Source,
+        INSERTED,
+    )
+    .needing(&["insert-ignore"]),
+    variant(
+        Role::InsertSelectSource,
+        "replace",
+        "REPLACE INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1",
+        Source,
+        INSERTED,
+    )
+    .needing(&["replace"]),
+    variant(
+        Role::InsertSelectSource,
+        "on duplicate key",
+        "INSERT INTO t SELECT {key}, u.c FROM u WHERE u.pkey = 1 ON DUPLICATE KEY UPDATE c = 8",
+        Source,
+        INSERTED,
+    )
+    .needing(&["on-duplicate-key"]),
+    variant(
+        Role::InsertValuesSource,
+        "insert",
+        "INSERT INTO t VALUES ({key}, (SELECT u.c FROM u WHERE u.pkey = 1))",
+        Source,
+        INSERTED,
+    ),
+    variant(
+        Role::InsertValuesSource,
+        "replace",
+        "REPLACE INTO t VALUES ({key}, (SELECT u.c FROM u WHERE u.pkey = 1))",
+        Source,
+        INSERTED,
+    )
+    .needing(&["replace"]),
+    variant(
+        Role::InsertValuesSource,
+        "on duplicate key",
+        "INSERT INTO t VALUES (1, 7) ON DUPLICATE KEY UPDATE \
+         c = (SELECT u.c FROM u WHERE u.pkey = 1)",
+        Source,
+        TAKEN,
+    )
+    .needing(&["on-duplicate-key"]),
+];
