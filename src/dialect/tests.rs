@@ -1,6 +1,8 @@
 //! The files that come with the program, and what is wrong with broken ones.
 
-use super::{BUILTIN, CAPABILITIES, Version, parse};
+use std::collections::BTreeMap;
+
+use super::{BUILTIN, CAPABILITIES, Version, parse, parse_for};
 use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, Value};
 
 fn builtin(engine: &str) -> &'static str {
@@ -52,6 +54,21 @@ fn read_modes_differ_inside_and_outside_of_a_transaction() {
         ReadMode::StatementSnapshot
     );
     assert_eq!(mode(level, Role::UpdateTarget, false), ReadMode::Current);
+}
+
+#[test]
+fn read_modes_change_with_the_servers_variables() {
+    let mode = |value: &str| {
+        let name = "innodb_snapshot_isolation".to_owned();
+        let variables = BTreeMap::from([(name, value.to_owned())]);
+        let version = Version(vec![11, 8]);
+        let file = builtin("mariadb");
+        let dialect = parse_for("mariadb", file, &version, &variables).expect("the file");
+        let level = IsolationLevel::ReadUncommitted;
+        dialect.read_mode(level, Role::UpdateTarget, true)
+    };
+    assert_eq!(mode("ON"), ReadMode::Anything);
+    assert_eq!(mode("OFF"), ReadMode::Current);
 }
 
 #[test]

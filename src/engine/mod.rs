@@ -233,7 +233,7 @@ pub trait Connection: Send {
     ///
     /// Costs a statement on engines of the MySQL protocol, whose answer to a rejected statement
     /// does not carry it: ask after a rejection, not after every statement. It is counted by the
-    /// server as `Com_select` (MariaDB) or `Com_set_option` (MySQL).
+    /// server as `Com_set_option`. No READ ONLY of an aborted transaction outlives the question.
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
 
     /// Whole content of a table, columns in the order of the shape, sorted.

@@ -231,3 +231,58 @@ fn a_table_made_anew_by_another_connection_is_read_with_its_new_columns() {
         server.drop_database(name).expect("it is dropped");
     });
 }
+
+/// At SERIALIZABLE plain reads lock, so that a READ ONLY transaction can lose a deadlock.
+#[test]
+fn a_read_only_transaction_that_lost_a_deadlock_does_not_bind_the_next_one() {
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url("engines_read_only", needs) else {
+            continue;
+        };
+        let server = engine::open(&url, &options("engines_read_only")).expect("open");
+        let name = "rashomon_engines_read_only";
+        server.create_database(name).expect("create");
+        let mut reader = server.connect(name).expect("connect");
+        let mut writer = server.connect(name).expect("connect");
+        let mut watcher = server.watcher().expect("watcher");
+        let mut read = |sql: &str| reader.execute(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        read(CREATE);
+        read("INSERT INTO t VALUES (1, 'a'), (2, 'b')");
+        read("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+        read("START TRANSACTION READ ONLY");
+        read("SELECT * FROM t WHERE pkey = 1");
+        for sql in [
+            "BEGIN",
+            "INSERT INTO t VALUES (5, 'weight'), (6, 'weight'), (7, 'weight')",
+            "UPDATE t SET c = 'x' WHERE pkey = 2",
+        ] {
+            writer.execute(sql).expect("an answer");
+        }
+        let id = writer.id();
+        let thread = std::thread::spawn(move || {
+            let outcome = writer.execute("UPDATE t SET c = 'x' WHERE pkey = 1");
+            (writer, outcome)
+        });
+        while watcher.waiting(&[id]).expect("poll").is_empty() {
+            std::thread::sleep(std::time::Duration::from_micros(300));
+        }
+        let lost = read("SELECT * FROM t WHERE pkey = 2");
+        assert_eq!(lost.error_class(), Some(ErrorClass::Deadlock), "{lost:?}");
+        let (mut writer, outcome) = thread.join().expect("the writer");
+        assert_eq!(outcome.expect("an answer"), Outcome::Affected(1));
+        writer.execute("ROLLBACK").expect("an answer");
+        assert_eq!(
+            reader.transaction_state().expect("state"),
+            TransactionState::None
+        );
+        for (sql, outcome) in [
+            ("BEGIN", Outcome::Affected(0)),
+            ("INSERT INTO t VALUES (3, 'c')", Outcome::Affected(1)),
+            ("ROLLBACK", Outcome::Affected(0)),
+        ] {
+            assert_eq!(reader.execute(sql).expect("an answer"), outcome, "{sql}");
+        }
+        drop((reader, writer));
+        server.drop_database(name).expect("drop");
+    }
+}

@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
 use super::failure::{self, Failure};
-use super::{Access, Flavour, rows_of, text_of, value};
+use super::{Access, rows_of, text_of, value};
 use crate::dialect::Dialect;
 use crate::engine::target::Password;
 use crate::engine::{Connection, EngineError, TransactionState};
@@ -17,6 +17,9 @@ const PACKET_BYTES_MAX: usize = 64 << 20;
 
 /// Access denied to a database, to a command, to a table; a privilege is needed.
 const PRIVILEGE: [&str; 4] = ["1044", "1045", "1142", "1227"];
+
+/// `ER_CANT_CHANGE_TX_CHARACTERISTICS`.
+const IN_TRANSACTION: &str = "1568";
 
 /// `ER_NO_SUCH_THREAD`.
 const NO_SUCH_THREAD: &str = "1094";
@@ -99,6 +102,18 @@ impl Session {
         self.rows(sql).map(drop)
     }
 
+    /// Asks without a table: `SET TRANSACTION` for the next transaction is refused, with a number of
+    /// its own, exactly while one is open. Otherwise it takes back what an ended transaction may
+    /// leave behind: after the engine aborted a READ ONLY one, both products hold the next one for
+    /// read-only too, until somebody says otherwise.
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        let sql = "SET TRANSACTION READ WRITE";
+        match self.send(sql)? {
+            Outcome::Rejected(error) if error.code == IN_TRANSACTION => Ok(TransactionState::Open),
+            outcome => rows_of(self.access.engine, sql, outcome).map(|_| TransactionState::None),
+        }
+    }
+
     /// The account the server logged us in as, quoted for a GRANT.
     pub(super) fn account(&mut self) -> Result<String, EngineError> {
         let rows = self.rows("SELECT CURRENT_USER()")?;
@@ -165,16 +180,11 @@ fn read_answer(raw: &mut Conn, sql: &str) -> Result<Outcome, mysql::Error> {
 pub(super) struct MySqlConnection {
     session: Session,
     dialect: Arc<Dialect>,
-    flavour: &'static Flavour,
 }
 
 impl MySqlConnection {
-    pub(super) fn new(session: Session, dialect: Arc<Dialect>, flavour: &'static Flavour) -> Self {
-        Self {
-            session,
-            dialect,
-            flavour,
-        }
+    pub(super) fn new(session: Session, dialect: Arc<Dialect>) -> Self {
+        Self { session, dialect }
     }
 }
 
@@ -196,7 +206,7 @@ impl Connection for MySqlConnection {
     }
 
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
-        (self.flavour.ask_state)(&mut self.session)
+        self.session.transaction_state()
     }
 
     fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {

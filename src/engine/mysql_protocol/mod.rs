@@ -54,8 +54,6 @@ pub(super) struct Flavour {
     name: &'static str,
     /// What the server's version must and must not say.
     is_product: fn(version_text: &str) -> bool,
-    /// Asks whether a transaction is open.
-    ask_state: fn(&mut Session) -> Result<super::TransactionState, EngineError>,
     /// Opens the lock view.
     watch: Watch,
     /// What the login must be granted beside its own databases, for this version.
@@ -184,7 +182,6 @@ impl Server for MySqlServer {
         Ok(Box::new(MySqlConnection::new(
             session,
             Arc::clone(&self.dialect),
-            self.flavour,
         )))
     }
 

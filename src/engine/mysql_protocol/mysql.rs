@@ -5,39 +5,19 @@ use super::connection::Session;
 use super::guard::Grant;
 use super::watcher::{lock_tables, status};
 use crate::dialect::Version;
-use crate::engine::{EngineError, TransactionState, Watcher};
-use crate::model::Outcome;
+use crate::engine::{EngineError, Watcher};
 
 /// The engine.
 pub(in crate::engine) const MYSQL: Flavour = Flavour {
     name: "mysql",
     is_product: |version_text| !version_text.to_ascii_lowercase().contains("mariadb"),
-    ask_state,
     watch,
     grants,
 };
 
-/// `ER_CANT_CHANGE_TX_CHARACTERISTICS`.
-const IN_TRANSACTION: &str = "1568";
-
 /// From here on `performance_schema.data_lock_waits` exists.
 fn has_lock_tables(version: &Version) -> bool {
     *version >= Version(vec![8, 0, 1])
-}
-
-/// Asks without a table: `SET TRANSACTION` for the next transaction is refused, with a number of
-/// its own, exactly while one is open. What it sets is what holds anyway.
-fn ask_state(session: &mut Session) -> Result<TransactionState, EngineError> {
-    let sql = "SET TRANSACTION READ WRITE";
-    match session.send(sql)? {
-        Outcome::Rejected(error) if error.code == IN_TRANSACTION => Ok(TransactionState::Open),
-        Outcome::Rejected(error) => Err(EngineError::Rejected {
-            engine: session.engine(),
-            sql: sql.to_owned(),
-            message: format!("{} {}", error.code, error.message),
-        }),
-        _ => Ok(TransactionState::None),
-    }
 }
 
 fn watch(session: Session, version: &Version) -> Result<Box<dyn Watcher>, EngineError> {
