@@ -1,4 +1,5 @@
-//! The house rules that no compiler knows: layers, sizes, words, paths, data files.
+//! The house rules that no compiler knows: layers, sizes, words, paths. Data files are parsed in
+//! `tests/it/data.rs`.
 //!
 //! Every rule collects all its complaints and fails once, each complaint with its file and line.
 
@@ -544,62 +545,4 @@ fn the_paths_that_documents_name_exist() {
         }
     }
     complain(&complaints);
-}
-
-#[test]
-fn the_dialect_files_parse() {
-    let newest = "99.0.0".parse().expect("any text is a version");
-    let files = files("dialects", &["toml"]);
-    let mut names = Vec::new();
-    for path in files.iter().filter(|path| !path.ends_with("known.toml")) {
-        rashomon::dialect::parse(&shown(path), &text(path), &newest)
-            .unwrap_or_else(|e| panic!("{e}"));
-        names.push(
-            path.file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-        );
-    }
-    let builtin: Vec<&str> = rashomon::dialect::BUILTIN
-        .iter()
-        .map(|(name, _)| *name)
-        .collect();
-    assert_eq!(names, builtin, "every dialect file comes with the program");
-}
-
-#[test]
-fn the_grammar_files_parse_and_come_with_the_program() {
-    for (engine, _) in rashomon::dialect::BUILTIN {
-        let ours = rashomon::grammar::Grammar::builtin(engine).unwrap_or_else(|e| panic!("{e}"));
-        let files = rashomon::grammar::Grammar::load(&root().join("grammars"), engine)
-            .unwrap_or_else(|e| panic!("{e}"));
-        let labels = |grammar: &rashomon::grammar::Grammar| {
-            let productions = grammar.rules().iter().flat_map(|rule| &rule.productions);
-            let mut labels: Vec<String> = productions
-                .map(|p| format!("{} = {}", p.label, p.text))
-                .collect();
-            labels.sort();
-            labels
-        };
-        let (ours, files) = (labels(&ours), labels(&files));
-        for label in ours.iter().filter(|label| !files.contains(label)) {
-            panic!("{engine}: {label} is built in, and in no file");
-        }
-        for label in files.iter().filter(|label| !ours.contains(label)) {
-            panic!("{engine}: {label} is in a file, and not built in");
-        }
-    }
-}
-
-#[test]
-fn the_registry_and_the_case_files_parse() {
-    let registry = rashomon::reproducer::Registry::load(&root().join("dialects/known.toml"))
-        .unwrap_or_else(|e| panic!("{e}"));
-    assert!(!registry.entries.is_empty());
-    for path in files("corpus", &["sql"]) {
-        let case = rashomon::reproducer::load(&path).unwrap_or_else(|e| panic!("{e}"));
-        rashomon::reproducer::safety::check(&case)
-            .unwrap_or_else(|e| panic!("{}: {e}", shown(&path)));
-    }
 }

@@ -7,6 +7,7 @@ mod acceptance;
 mod calibrate;
 mod campaign;
 mod cli;
+mod data;
 mod engine_faults;
 mod engine_script;
 mod engine_waits;

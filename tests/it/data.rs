@@ -1,0 +1,71 @@
+//! Every data file of the repository parses, and comes with the program where it should.
+
+use std::path::Path;
+
+use crate::program::{files, shown};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_dialect_files_parse() {
+    let newest = "99.0.0".parse().expect("any text is a version");
+    let mut names = Vec::new();
+    let all = files(&root().join("dialects"), ".toml");
+    for path in all.iter().filter(|path| !path.ends_with("known.toml")) {
+        rashomon::dialect::parse(&shown(path), &read(path), &newest)
+            .unwrap_or_else(|e| panic!("{e}"));
+        names.push(
+            path.file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        );
+    }
+    let builtin: Vec<&str> = rashomon::dialect::BUILTIN
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
+    assert_eq!(names, builtin, "every dialect file comes with the program");
+}
+
+#[test]
+fn the_grammar_files_parse_and_come_with_the_program() {
+    for (engine, _) in rashomon::dialect::BUILTIN {
+        let ours = rashomon::grammar::Grammar::builtin(engine).unwrap_or_else(|e| panic!("{e}"));
+        let files = rashomon::grammar::Grammar::load(&root().join("grammars"), engine)
+            .unwrap_or_else(|e| panic!("{e}"));
+        let labels = |grammar: &rashomon::grammar::Grammar| {
+            let productions = grammar.rules().iter().flat_map(|rule| &rule.productions);
+            let mut labels: Vec<String> = productions
+                .map(|p| format!("{} = {}", p.label, p.text))
+                .collect();
+            labels.sort();
+            labels
+        };
+        let (ours, files) = (labels(&ours), labels(&files));
+        for label in ours.iter().filter(|label| !files.contains(label)) {
+            panic!("{engine}: {label} is built in, and in no file");
+        }
+        for label in files.iter().filter(|label| !ours.contains(label)) {
+            panic!("{engine}: {label} is in a file, and not built in");
+        }
+    }
+}
+
+#[test]
+fn the_registry_and_the_case_files_parse() {
+    let registry = rashomon::reproducer::Registry::load(&root().join("dialects/known.toml"))
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert!(!registry.entries.is_empty());
+    for path in files(&root().join("corpus"), ".sql") {
+        let case = rashomon::reproducer::load(&path).unwrap_or_else(|e| panic!("{e}"));
+        rashomon::reproducer::safety::check(&case)
+            .unwrap_or_else(|e| panic!("{}: {e}", shown(&path)));
+    }
+}
