@@ -37,6 +37,7 @@ pub use checkpoint::{
 };
 pub use event::{Announcement, Event};
 pub use ledger::{Ledger, Published};
+pub use progress::Cases;
 pub use shared::Options;
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{Contended, Share, Statistics, Verdicts};

@@ -44,9 +44,20 @@ impl Done {
     }
 }
 
+/// Which cases a run is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cases {
+    /// From the first to this number of cases; without end where there is none.
+    Count(Option<u64>),
+    /// The case of this index alone.
+    Only(u64),
+}
+
 /// Hands out blocks of case indexes, each index once.
 #[derive(Debug)]
 pub(super) struct Allotment {
+    /// Indexes below this one are not wanted.
+    first: u64,
     next_block: u64,
     /// No index from here on.
     limit: Option<u64>,
@@ -54,10 +65,18 @@ pub(super) struct Allotment {
 
 impl Allotment {
     /// Begins with the block of the first case that is not done.
-    pub(super) fn new(done: &Done, limit: Option<u64>) -> Self {
-        Self {
-            next_block: done.first_missing() / BLOCK,
-            limit,
+    pub(super) fn new(done: &Done, cases: Cases) -> Self {
+        match cases {
+            Cases::Count(limit) => Self {
+                first: 0,
+                next_block: done.first_missing() / BLOCK,
+                limit,
+            },
+            Cases::Only(index) => Self {
+                first: index,
+                next_block: index / BLOCK,
+                limit: Some(index.saturating_add(1)),
+            },
         }
     }
 
@@ -72,7 +91,7 @@ impl Allotment {
                 return None;
             }
             self.next_block += 1;
-            let indexes: Vec<u64> = (start..end)
+            let indexes: Vec<u64> = (start.max(self.first)..end)
                 .filter(|index| !done.contains(*index))
                 .collect();
             if !indexes.is_empty() {
@@ -114,11 +133,14 @@ mod tests {
         ) {
             let mut done = Done::default();
             finished.iter().for_each(|index| done.insert(*index));
-            let mut allotment = Allotment::new(&done, Some(limit));
+            let mut allotment = Allotment::new(&done, Cases::Count(Some(limit)));
             let mut given = Vec::new();
             while let Some(block) = allotment.next(&done) {
                 given.extend(block);
             }
+            let mut alone = Allotment::new(&Done::default(), Cases::Only(limit));
+            prop_assert_eq!(alone.next(&Done::default()), Some(vec![limit]));
+            prop_assert_eq!(alone.next(&Done::default()), None);
             let expected: Vec<u64> = (0..limit).filter(|index| !finished.contains(index)).collect();
             prop_assert_eq!(given, expected);
         }

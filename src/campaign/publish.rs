@@ -54,7 +54,7 @@ pub(super) fn keep_flaky(
     let signature = &reproducer.finding.signature;
     let seed = shared.options.seed;
     let stem = format!(
-        "{}-{}-{seed:x}-{}",
+        "{}-{}-{seed}-{}",
         signature.oracle, signature.kind, reproducer.index
     );
     write(shared, &shared.options.out.join("flaky"), &stem, reproducer)
@@ -124,9 +124,9 @@ fn write(
     reproducer::publish(folder, stem, &reproducer::write(&file), &sidecar)
 }
 
-/// As headers spell it: run seed in hexadecimal, case index in decimal.
+/// As headers spell it, and as `--seed` and `--case` take it.
 fn seed_of(shared: &Shared, index: u64) -> String {
-    format!("{:x}:{index}", shared.options.seed)
+    format!("{}:{index}", shared.options.seed)
 }
 
 fn run_data(shared: &Shared, index: u64) -> Map<String, Json> {

@@ -9,7 +9,7 @@ use crossbeam_channel::Sender;
 use super::checkpoint::Settings;
 use super::event::Event;
 use super::ledger::Ledger;
-use super::progress::{Allotment, Done};
+use super::progress::{Allotment, Cases, Done};
 use super::statistics::Statistics;
 use super::stop::Stop;
 use super::{CaseSource, Workplace};
@@ -22,7 +22,7 @@ use crate::reproducer::Registry;
 pub struct Options {
     pub seed: u64,
     /// Cases of the whole run, over all its sittings.
-    pub cases: Option<u64>,
+    pub cases: Cases,
     /// Of this sitting.
     pub time: Option<Duration>,
     pub workers: usize,

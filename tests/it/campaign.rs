@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rashomon::campaign::{
-    self, Announcement, CaseSource, Checkpoint, Drawn, Event, Listener, Options, Parts, Settings,
-    Statistics, Stop, Summary, Workplace,
+    self, Announcement, CaseSource, Cases, Checkpoint, Drawn, Event, Listener, Options, Parts,
+    Settings, Statistics, Stop, Summary, Workplace,
 };
 use rashomon::dialect::{self, Dialect};
 use rashomon::engine::{EngineError, Identity};
@@ -248,7 +248,7 @@ fn options(out: &Path, cases: u64, workers: usize) -> Options {
     };
     let options = Options {
         seed: 1,
-        cases: Some(cases),
+        cases: Cases::Count(Some(cases)),
         time: None,
         workers,
         confirmations: 3,
@@ -321,7 +321,7 @@ fn a_violation_is_published_once_and_its_likes_are_counted() {
     let mut witness = Witness::default();
     let mut options = options(folder.path(), 400, 2);
     // Without the flaky ones, which the other test is about.
-    options.cases = Some(398);
+    options.cases = Cases::Count(Some(398));
     let summary = run(options, &[], None, &mut witness);
     assert_eq!(summary.statistics.verdicts.violation, 4);
     assert_eq!(witness.findings.len(), 1);
@@ -344,7 +344,7 @@ fn what_does_not_come_every_time_is_flaky_and_kept_apart() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
     let mut options = options(folder.path(), 99, 1);
-    options.cases = Some(99);
+    options.cases = Cases::Count(Some(99));
     let summary = run(options, &[], None, &mut witness);
     assert_eq!(summary.statistics.verdicts.flaky, 1);
     assert_eq!(witness.flaky.len(), 1);

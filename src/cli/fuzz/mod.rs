@@ -16,7 +16,7 @@ use super::output::Output;
 use super::server::{ServerArguments, random_u64};
 use super::value::{Format, LevelArgument, Observe, duration, level, oracle_name, positive};
 use crate::calibrate;
-use crate::campaign::{self, CampaignError, Options, Parts, ServerWorkplace, Stop};
+use crate::campaign::{self, CampaignError, Cases, Options, Parts, ServerWorkplace, Stop};
 use crate::engine;
 use crate::model::IsolationLevel;
 use live::Live;
@@ -59,6 +59,10 @@ pub(super) struct Arguments {
     /// Stop after this many cases
     #[arg(long, value_name = "N", value_parser = positive)]
     cases: Option<u64>,
+
+    /// Run this case of the seed alone: the second part of a reproducer's `seed`
+    #[arg(long, value_name = "INDEX", conflicts_with_all = ["cases", "resume"])]
+    case: Option<u64>,
 
     /// Stop after this time: 30s, 10m, 1h30m
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
@@ -136,7 +140,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     drop(server);
     let options = Options {
         seed: plan.seed,
-        cases: plan.cases,
+        cases: plan.case.map_or(Cases::Count(plan.cases), Cases::Only),
         time: plan.time,
         workers: plan.workers,
         confirmations: CONFIRMATIONS,
@@ -168,11 +172,17 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         CampaignError::Publish(error) => Failure::environment(error.to_string()),
         CampaignError::Checkpoint(error) => Failure::environment(error.to_string()),
     })?;
-    if explain_grammar {
-        grammar_report::print(&summary.statistics, format, output)?;
+    let exit = summary::exit(&summary);
+    let grammar = if explain_grammar {
+        grammar_report::print(&summary.statistics, format, output)
+    } else {
+        Ok(())
+    };
+    match grammar.and_then(|()| summary::print(&summary, &options, format, output)) {
+        // The reader went away: what was found was found.
+        Err(failure) if failure.exit != Exit::Clean => Err(failure),
+        _ => Ok(exit),
     }
-    summary::print(&summary, &options, format, output)?;
-    Ok(summary::exit(&summary))
 }
 
 /// The first Ctrl-C or SIGTERM stops the run in order; the second ends the process at once.

@@ -26,6 +26,7 @@ pub(super) struct Plan {
     pub target: String,
     pub seed: u64,
     pub cases: Option<u64>,
+    pub case: Option<u64>,
     pub time: Option<Duration>,
     pub workers: usize,
     pub out: PathBuf,
@@ -80,6 +81,7 @@ impl Plan {
                 .seed
                 .map_or_else(|| draw().map(|seed| seed >> 24), Ok)?,
             cases: arguments.cases,
+            case: arguments.case,
             time: arguments.time,
             workers: workers(arguments.workers)?,
             out: arguments.out,
@@ -121,6 +123,7 @@ impl Plan {
             target: settings.target.clone(),
             seed: settings.seed,
             cases: arguments.cases.or(settings.cases),
+            case: None,
             time: arguments.time,
             workers: workers(arguments.workers)?,
             out: output_of(&folder)?,

@@ -10,7 +10,7 @@ use super::super::output::Output;
 use super::super::terminal::{Style, grouped, printable};
 use super::super::value::Format;
 use super::live::{clock, rate};
-use crate::campaign::{Options, Share, Statistics, Summary};
+use crate::campaign::{Cases, Options, Share, Statistics, Summary};
 
 /// How a finished run ends the program.
 pub(super) fn exit(summary: &Summary) -> Exit {
@@ -297,9 +297,10 @@ fn next(text: &mut String, summary: &Summary, options: &Options, style: Style) {
             printable(&found.path)
         ));
     }
-    let is_complete = options
-        .cases
-        .is_some_and(|cases| summary.next_index >= cases);
+    let is_complete = match options.cases {
+        Cases::Count(cases) => cases.is_some_and(|cases| summary.next_index >= cases),
+        Cases::Only(_) => summary.statistics.verdicts.total() > 0,
+    };
     if !is_complete {
         let folder = options.run_folder();
         let more = options
