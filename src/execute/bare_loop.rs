@@ -3,6 +3,7 @@
 //! It schedules nothing, looks at no lock view and keeps no record: one thread, plain connections,
 //! and for the statements that waited when they were recorded a thread that waits with them.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -55,12 +56,12 @@ impl<'s> BareLoop<'s> {
             match sent.place {
                 Place::Session(slot) => sessions.open(slot + 1, self.server, &self.database)?,
                 place => {
-                    if !others.contains_key(&place) {
+                    if let Entry::Vacant(entry) = others.entry(place) {
                         let database = match place {
                             Place::Serial => &serial,
                             _ => &self.database,
                         };
-                        others.insert(place, self.server.connect(database)?);
+                        entry.insert(self.server.connect(database)?);
                     }
                 }
             }

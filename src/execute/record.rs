@@ -7,11 +7,11 @@ use crate::model::{
     StatementId, StatementKind, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
 };
 
-use super::Instrumentation;
 use super::fate::Fate;
 use super::scheduler::{Line, Step, Work};
+use super::{Instrumentation, Probe};
 
-/// A probe's answer, and when the probe was sent.
+/// A probe's answer, and whose probe it was.
 struct Probed {
     answer: ProbeAnswer,
     session: SessionId,
@@ -59,19 +59,22 @@ impl<'a> Record<'a> {
 
     /// The text to send in a step; none for one that the driver spells itself.
     pub(super) fn text(&self, work: Work) -> Option<&'a str> {
-        let instrumentation = self.instrumentation;
         match work {
             Work::Statement { line } => Some(&self.case.statements[line].sql),
-            Work::Before { line, probe } => {
-                let probes = instrumentation.before.get(&self.lines[line].id)?;
-                Some(&probes.get(probe)?.sql)
-            }
-            Work::After { line, probe } => {
-                let probes = instrumentation.after.get(&self.lines[line].id)?;
-                Some(&probes.get(probe)?.sql)
-            }
+            Work::Before { .. } | Work::After { .. } => Some(&self.probe(work)?.sql),
             Work::Rollback => None,
         }
+    }
+
+    /// The probe that is sent in a step.
+    fn probe(&self, work: Work) -> Option<&'a Probe> {
+        let instrumentation = self.instrumentation;
+        let (probes, line, place) = match work {
+            Work::Before { line, probe } => (&instrumentation.before, line, probe),
+            Work::After { line, probe } => (&instrumentation.after, line, probe),
+            Work::Statement { .. } | Work::Rollback => return None,
+        };
+        probes.get(&self.lines[line].id)?.get(place)
     }
 
     /// The statement of the case that is sent in a step.
@@ -133,9 +136,18 @@ impl<'a> Record<'a> {
                 self.execution.records.insert(id, record);
                 Some(line)
             }
-            Work::Before { line, probe } | Work::After { line, probe } => {
-                let after = matches!(step.work, Work::After { .. });
-                self.probe_answered(line, probe, after, tick, wait.is_some(), outcome);
+            Work::Before { line, .. } | Work::After { line, .. } => {
+                if let Some(tag) = self.probe(step.work).map(|probe| probe.tag.clone()) {
+                    let answer = ProbeAnswer {
+                        statement: self.lines[line].id,
+                        tag,
+                        tick,
+                        parted: wait.is_some(),
+                        outcome,
+                    };
+                    let session = step.session;
+                    self.probes.push(Probed { answer, session });
+                }
                 Some(line)
             }
             Work::Rollback => None,
@@ -227,36 +239,6 @@ impl<'a> Record<'a> {
             tick,
             statement,
             kind,
-        });
-    }
-
-    fn probe_answered(
-        &mut self,
-        line: usize,
-        probe: usize,
-        after: bool,
-        tick: Tick,
-        waited: bool,
-        outcome: Outcome,
-    ) {
-        let id = self.lines[line].id;
-        let probes = if after {
-            &self.instrumentation.after
-        } else {
-            &self.instrumentation.before
-        };
-        let Some(probe) = probes.get(&id).and_then(|probes| probes.get(probe)) else {
-            return;
-        };
-        self.probes.push(Probed {
-            answer: ProbeAnswer {
-                statement: id,
-                tag: probe.tag.clone(),
-                tick,
-                parted: waited,
-                outcome,
-            },
-            session: self.lines[line].session,
         });
     }
 

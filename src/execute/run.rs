@@ -310,7 +310,7 @@ impl<'a, 'c> Run<'a, 'c> {
                 self.stage.log.asked();
                 state == TransactionState::Open
             }
-            None => step.map_or(false, |step| self.open_by_rule(step)),
+            None => step.is_some_and(|step| self.open_by_rule(step)),
         };
         if open {
             self.open.insert(session);

@@ -176,7 +176,7 @@ fn ending(
         return None;
     }
     let of = |record: &&StatementRecord| record.id.transaction == transaction;
-    let last = execution.records.values().filter(of).last()?;
+    let last = execution.records.values().rfind(of)?;
     let kind = case
         .statement(last.id)
         .map(|statement| statement.effect.kind)?;
