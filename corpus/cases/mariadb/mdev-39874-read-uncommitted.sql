@@ -1,8 +1,6 @@
 --! format = 1
 --! engine = "mariadb"
 --! isolation = "READ UNCOMMITTED"
---! oracle = "txcheck"
---! kind = "wrong-affected"
 --! known = "MDEV-39874"
 --! # BUG; reported for MariaDB 10.11, 11.4, 11.8, 12.2.2, 12.3
 --! # jira MDEV-39874

@@ -1,0 +1,267 @@
+//! Replaying case files: the published cases on live servers, expectations on SQLite.
+
+use std::path::{Path, PathBuf};
+
+use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::execute::Driver;
+use rashomon::model::Verdict;
+use rashomon::oracle::ORACLES;
+use rashomon::replay::{self, Confirmation, ReplayOptions, ReplayReport};
+use rashomon::reproducer::{self, CaseFile, Registry, safety};
+
+use crate::servers::{self, Needs};
+
+fn open(url: &str) -> Box<dyn Server> {
+    let options = OpenOptions {
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    engine::open(url, &options).expect("the test server answers")
+}
+
+/// One replay, or one confirmation, of each file.
+fn with_driver<T>(server: &dyn Server, name: &str, work: impl FnOnce(&mut Driver<'_>) -> T) -> T {
+    let database = format!("rashomon_it_replay_{name}_{}", std::process::id());
+    let mut driver = Driver::open(server, &database).expect("a database of our own");
+    let result = work(&mut driver);
+    driver.close().expect("the database goes");
+    result
+}
+
+fn replayed(
+    server: &dyn Server,
+    driver: &mut Driver<'_>,
+    file: &CaseFile,
+    name: &str,
+    times: u32,
+) -> ReplayReport {
+    let registry = Registry::builtin().expect("the registry reads");
+    let options = ReplayOptions {
+        oracles: ORACLES,
+        registry: &registry,
+        times,
+        stop_at_first_hit: false,
+    };
+    replay::replay(file, name, driver, server.identity(), &options).expect("an answer")
+}
+
+/// Every published case, by path.
+fn published() -> Vec<(PathBuf, CaseFile)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/cases");
+    let mut paths = Vec::new();
+    for folder in std::fs::read_dir(root).expect("the corpus is there") {
+        let folder = folder.expect("a folder").path();
+        for file in std::fs::read_dir(folder).expect("a folder of cases") {
+            paths.push(file.expect("a file").path());
+        }
+    }
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let file = reproducer::load(&path).unwrap_or_else(|error| panic!("{error}"));
+            (path, file)
+        })
+        .collect()
+}
+
+/// What the maintainers said: the first word of the header's comments.
+fn class(file: &CaseFile) -> &str {
+    let comment = file.header.comments.last.first().expect("a class");
+    comment.split(';').next().unwrap_or_default()
+}
+
+#[test]
+fn the_published_cases_are_canonical_and_safe() {
+    let all = published();
+    assert!(all.len() >= 46, "{} files", all.len());
+    for (path, file) in all {
+        let text = std::fs::read_to_string(&path).expect("a case");
+        assert_eq!(reproducer::write(&file), text, "{}", path.display());
+        assert_eq!(safety::check(&file), Ok(()), "{}", path.display());
+        let classes = ["BUG", "DESIGN", "DUP", "FP", "OPEN"];
+        assert!(classes.contains(&class(&file)), "{}", path.display());
+    }
+}
+
+/// No published case comes to a violation, and one that a person types without any note comes to
+/// none either where the engine is right.
+fn published_cases_are_judged_rightly(server: &dyn Server, name: &str) -> Vec<(String, Verdict)> {
+    with_driver(server, name, |driver| {
+        let mut verdicts = Vec::new();
+        for (path, file) in published() {
+            let name = path
+                .file_stem()
+                .map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
+            let report = replayed(server, driver, &file, &name, 1);
+            let bad = matches!(
+                report.verdict,
+                Verdict::Violation(_) | Verdict::Flaky { .. }
+            );
+            assert!(!bad, "{name}: {:#?}", report.finding);
+            assert_eq!(report.could_not_run, None, "{name}");
+
+            let mut typed = file.clone();
+            typed.header = reproducer::Header::new(file.header.isolation.clone());
+            typed.lines.iter_mut().for_each(|line| line.notes.clear());
+            let plain = replayed(server, driver, &typed, &name, 1);
+            let bad = matches!(plain.verdict, Verdict::Violation(_) | Verdict::Flaky { .. });
+            let right = ["DESIGN", "DUP", "FP"].contains(&class(&file));
+            assert!(!(bad && right), "{name}, as typed: {:#?}", plain.finding);
+            verdicts.push((name, report.verdict));
+        }
+        verdicts
+    })
+}
+
+fn known(verdicts: &[(String, Verdict)], name: &str) -> Option<String> {
+    let (_, verdict) = verdicts.iter().find(|(n, _)| n == name)?;
+    match verdict {
+        Verdict::Known(id) => Some(id.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn mariadb_comes_to_no_violation_on_published_cases() {
+    let test = "mariadb_comes_to_no_violation_on_published_cases";
+    let Some(url) = servers::url(test, Needs::MariaDb) else {
+        return;
+    };
+    let server = open(&url);
+    let verdicts = published_cases_are_judged_rightly(&*server, "mariadb");
+    let snapshot_isolation = server.identity().variables.get("innodb_snapshot_isolation");
+    if snapshot_isolation.is_none_or(|value| value != "ON") {
+        for (name, id) in [
+            ("mdev-26642-repeatable-read", "MDEV-26642"),
+            ("mdev-26643-read-committed", "MDEV-26643"),
+            ("mysql-105042-read-committed", "MySQL#105042"),
+            ("mdev-32898-repeatable-read", "MDEV-32898"),
+        ] {
+            assert_eq!(known(&verdicts, name).as_deref(), Some(id), "{name}");
+        }
+    }
+}
+
+#[test]
+fn mysql_comes_to_no_violation_on_published_cases() {
+    let test = "mysql_comes_to_no_violation_on_published_cases";
+    let Some(url) = servers::url(test, Needs::MySql) else {
+        return;
+    };
+    let server = open(&url);
+    let verdicts = published_cases_are_judged_rightly(&*server, "mysql");
+    for (name, id) in [
+        ("mysql-104833-read-committed", "MySQL#104833"),
+        ("mysql-119577-repeatable-read", "MySQL#119577"),
+    ] {
+        assert_eq!(known(&verdicts, name).as_deref(), Some(id), "{name}");
+    }
+}
+
+/// Replays this body on SQLite, behind a header that asks for SERIALIZABLE.
+fn on_sqlite(header: &str, body: &str) -> ReplayReport {
+    let server = open("sqlite:");
+    let level = if header.contains("isolation") {
+        ""
+    } else {
+        "--! isolation = \"SERIALIZABLE\"\n"
+    };
+    let text = format!("--! format = 1\n{level}{header}{body}");
+    let file = reproducer::read(&text, "test.sql").expect("a case");
+    with_driver(&*server, "sqlite", |driver| {
+        replayed(&*server, driver, &file, "test.sql", 2)
+    })
+}
+
+const BODY: &str = "\
+    /* init */ CREATE TABLE t (pkey INTEGER PRIMARY KEY, a TEXT);\n\
+    /* init */ INSERT INTO t VALUES (1, 'x');\n\
+    /* s1 */ BEGIN;\n\
+    /* s2 */ INSERT INTO t VALUES (2, 'y'); -- @expect affected 1\n\
+    /* s1 */ SELECT * FROM t; -- @expect (1, 'x') (2, 'y')\n\
+    /* s1 */ INSERT INTO t VALUES (1, 'z'); -- @expect error duplicate\n\
+    /* s1 */ INSERT INTO t VALUES (3, 'z');\n\
+    /* end */ SELECT a FROM t; -- @expect ('y') ('x')\n";
+
+#[test]
+fn expectations_that_hold_agree_and_what_is_open_at_the_end_is_rolled_back() {
+    let report = on_sqlite("", BODY);
+    assert_eq!(report.verdict, Verdict::Agree, "{:#?}", report.finding);
+    assert_eq!((report.hits, report.runs), (0, 2));
+}
+
+#[test]
+fn an_answer_that_is_not_expected_is_a_violation_unless_it_is_the_known_one() {
+    let wrong = BODY.replace("('y') ('x')", "('y')");
+    let report = on_sqlite("", &wrong);
+    let Verdict::Violation(finding) = &report.verdict else {
+        panic!("{:?}", report.verdict);
+    };
+    assert_eq!(finding.signature.kind, "unexpected-outcome");
+    assert_eq!((report.hits, report.runs), (2, 2));
+    assert_eq!(
+        finding.headline,
+        "line 10, SELECT a FROM t: expected ('y'), got ('x') ('y')"
+    );
+
+    let known = "--! known = \"X-1\"\n";
+    assert_eq!(on_sqlite(known, &wrong).known_id(), Some("X-1"));
+    let observed = wrong.replace("@expect ('y')", "@got ('y') ('x')  @expect ('y')");
+    assert_eq!(on_sqlite(known, &observed).known_id(), Some("X-1"));
+    let other = wrong.replace("@expect ('y')", "@got ('z')  @expect ('y')");
+    assert_eq!(on_sqlite(known, &other).verdict.word(), "violation");
+}
+
+#[test]
+fn could_not_run_is_another_answer_than_not_reproduced() {
+    let level = "--! isolation = \"READ COMMITTED\"\n";
+    let report = on_sqlite(level, "/* s1 */ SELECT 1;\n");
+    assert_eq!(report.verdict.word(), "undecided");
+    let reason = report.could_not_run.expect("a reason");
+    assert!(reason.contains("no isolation level"), "{reason}");
+
+    let setup = "/* init */ CREATE TABEL t (a INT);\n/* s1 */ SELECT 1;\n";
+    let report = on_sqlite("", setup);
+    let reason = report.could_not_run.expect("a reason");
+    assert!(reason.contains("set-up is rejected"), "{reason}");
+}
+
+#[test]
+fn a_fix_is_confirmed_by_clean_runs_and_by_nothing_else() {
+    let server = open("sqlite:");
+    let registry = Registry::builtin().expect("the registry reads");
+    let confirm = |body: &str, level: &str| {
+        let text = format!(
+            "--! format = 1\n--! isolation = \"{level}\"\n--! reproduced = \"8/10\"\n{body}"
+        );
+        let file = reproducer::read(&text, "test.sql").expect("a case");
+        let options = ReplayOptions {
+            oracles: ORACLES,
+            registry: &registry,
+            times: 1,
+            stop_at_first_hit: true,
+        };
+        with_driver(&*server, "confirm", |driver| {
+            replay::confirm_fixed(&file, "test.sql", driver, server.identity(), &options)
+                .expect("an answer")
+        })
+    };
+    let version = &server.identity().version_text;
+    let (confirmation, line, _) = confirm(BODY, "SERIALIZABLE");
+    assert_eq!(confirmation, Confirmation::Fixed);
+    let expected = format!("0/3 on {version}; original rate 0.80 => fixed with 99 % confidence");
+    assert_eq!(line, expected);
+
+    let (confirmation, line, report) =
+        confirm(&BODY.replace("('y') ('x')", "('y')"), "SERIALIZABLE");
+    assert_eq!((confirmation, report.runs), (Confirmation::StillThere, 1));
+    assert!(
+        line.contains("1/1 on") && line.contains("not fixed"),
+        "{line}"
+    );
+
+    let (confirmation, line, _) = confirm(BODY, "READ COMMITTED");
+    assert_eq!(confirmation, Confirmation::Inconclusive);
+    assert!(line.starts_with("could not run"), "{line}");
+}
