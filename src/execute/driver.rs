@@ -7,7 +7,7 @@ use crate::engine::{Connection, EngineError, Server, Watcher};
 use crate::model::{Execution, IsolationLevel, StatementKind, TestCase};
 
 use super::recording::{Log, Place, Recording};
-use super::room::{Emptying, Hand, Room};
+use super::room::{Emptying, Hand, Room, Schema};
 use super::run::{Run, Stage};
 use super::scheduler::Line;
 use super::serial::Serial;
@@ -145,7 +145,7 @@ impl<'s> Driver<'s> {
             return Err(no_connection());
         };
         let dialect = self.server.dialect();
-        let database = &self.room.database;
+        let database = &self.room.database.clone();
         line.sessions
             .open(case.sessions().len(), self.server, database)?;
         let observes = !instrumentation.observe.is_empty();
@@ -158,7 +158,14 @@ impl<'s> Driver<'s> {
             log: &mut self.log,
             dialect,
         };
-        self.room.reset(&mut keeper, case, Emptying::Clean)?;
+        let schema = self.room.reset(&mut keeper, case, Emptying::Clean)?;
+        if schema == Schema::Rebuilt && line.watcher.is_none() {
+            // SQLite reads the schema once per connection, and may answer from what it remembers
+            // with an error where the new schema has none.
+            line.sessions.close_from(0);
+            line.sessions
+                .open(case.sessions().len(), self.server, database)?;
+        }
         let lines = Line::of_case(case, instrumentation);
         let stage = Stage {
             dialect,

@@ -126,6 +126,13 @@ pub(super) struct Room {
     loaded: Option<Loaded>,
 }
 
+/// What a reset did to the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Schema {
+    Kept,
+    Rebuilt,
+}
+
 impl Room {
     pub(super) fn new(database: String) -> Self {
         Self {
@@ -145,21 +152,21 @@ impl Room {
         hand: &mut Hand<'_>,
         case: &TestCase,
         emptying: Emptying,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Schema, EngineError> {
         // Whatever goes wrong from here on leaves the database in a state nobody knows.
         let loaded = self
             .loaded
             .take()
             .filter(|loaded| loaded.schema.iter().map(String::as_str).eq(schema_of(case)));
-        let loaded = match loaded {
+        let (loaded, schema) = match loaded {
             Some(loaded) if loaded.habit != Habit::Rebuild => {
                 refill(hand, case, &loaded, emptying)?;
-                loaded
+                (loaded, Schema::Kept)
             }
-            _ => rebuild(hand, case)?,
+            _ => (rebuild(hand, case)?, Schema::Rebuilt),
         };
         self.loaded = Some(loaded);
-        Ok(())
+        Ok(schema)
     }
 }
 
