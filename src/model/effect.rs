@@ -252,6 +252,8 @@ pub struct Effect {
     pub surely_takes_snapshot: bool,
     /// `SKIP LOCKED`: its rows depend on locks, not on versions alone.
     pub depends_on_locks: bool,
+    /// `NOWAIT`: a held lock is an error at once.
+    pub nowait: bool,
 }
 
 impl Effect {
@@ -264,6 +266,7 @@ impl Effect {
             savepoint: None,
             surely_takes_snapshot: false,
             depends_on_locks: false,
+            nowait: false,
         }
     }
 

@@ -30,7 +30,9 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
         return opaque();
     };
     let mut effect = of_tree(&parsed.tree).unwrap_or_else(opaque);
-    effect.depends_on_locks = effect.kind != StatementKind::Opaque && depends_on_locks(words);
+    let known = effect.kind != StatementKind::Opaque;
+    effect.depends_on_locks = known && after_lock_clause(words, &["SKIP", "LOCKED"]);
+    effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
     effect
 }
 
@@ -44,16 +46,15 @@ pub(super) fn without_end<'t, 'a>(mut words: &'t [Token<'a>]) -> &'t [Token<'a>]
     words
 }
 
-/// SKIP LOCKED after a lock clause. NOWAIT and a wait limit decide whether there is an answer, not
-/// what it is.
-fn depends_on_locks(words: &[Token<'_>]) -> bool {
+/// Whether these words stand after a lock clause.
+fn after_lock_clause(words: &[Token<'_>], tail: &[&str]) -> bool {
     let after_lock =
         |at: usize| {
             words[..at].iter().rev().take(4).any(|word| {
                 word.is("UPDATE") || word.is("SHARE") || word.is("MODE") || word.is("OF")
             })
         };
-    (0..words.len()).any(|at| stands(words, at, &["SKIP", "LOCKED"]) && after_lock(at))
+    (0..words.len()).any(|at| stands(words, at, tail) && after_lock(at))
 }
 
 /// The effect of a parsed statement; nothing when it is none of the kinds known here.

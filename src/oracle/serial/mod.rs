@@ -126,9 +126,11 @@ fn finding(
     let kinds: BTreeSet<String> = case
         .user_statements()
         .filter(|s| transactions.contains(&s.id.transaction))
-        .map(|s| s.effect.kind)
-        .filter(|kind| *kind != StatementKind::Opaque)
-        .map(|kind| kind.to_string())
+        .filter(|s| s.effect.kind != StatementKind::Opaque)
+        .flat_map(|s| {
+            let nowait = s.effect.nowait.then(|| "nowait".to_owned());
+            nowait.into_iter().chain([s.effect.kind.to_string()])
+        })
         .collect();
     let order: Vec<String> = transactions.iter().map(TransactionId::to_string).collect();
     let place = first

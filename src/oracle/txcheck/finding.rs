@@ -118,6 +118,9 @@ fn features(
             .collect();
     };
     features.insert(statement.effect.kind.to_string());
+    if statement.effect.nowait {
+        features.insert("nowait".to_owned());
+    }
     let record = execution.records.get(&statement.id);
     if record.is_some_and(|record| record.resumed()) {
         features.insert("resumed".to_owned());
