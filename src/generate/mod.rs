@@ -125,6 +125,7 @@ pub fn generate(
         dialect,
         tables: &tables,
         options,
+        isolation: &isolation,
         entropy: &mut entropy,
         stock,
     };

@@ -6,7 +6,7 @@ use std::io::Write;
 use super::{EPOCH, GenerateOptions, Generated, LevelChoice, generate};
 use crate::dialect::{BUILTIN, Dialect, Version, parse};
 use crate::grammar::Grammar;
-use crate::model::{SetupKind, StatementKind};
+use crate::model::{IsolationLevel, SetupKind, StatementKind};
 
 fn parts(engine: &str) -> (Grammar, Dialect) {
     let (name, text) = BUILTIN
@@ -143,6 +143,33 @@ fn the_shape_is_the_one_asked_for() {
     assert!(several);
 }
 
+#[test]
+fn read_only_transactions_read_only_and_never_where_reads_lock() {
+    let mut seen = 0;
+    for index in 0..400 {
+        let case = case("mariadb", 21, index, &GenerateOptions::default()).case;
+        for begin in &case.statements {
+            if begin.sql != "START TRANSACTION READ ONLY" {
+                continue;
+            }
+            seen += 1;
+            assert_ne!(case.level(begin.session), IsolationLevel::Serializable);
+            let inside = case.statements.iter().filter(|s| {
+                s.id.transaction == begin.id.transaction && !s.effect.kind.is_control()
+            });
+            for statement in inside {
+                assert_eq!(
+                    statement.effect.kind,
+                    StatementKind::Select,
+                    "{}",
+                    statement.sql
+                );
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
 /// How many statements the round-trip test looks at, for each dialect.
 fn sample() -> usize {
     std::env::var("RASHOMON_ROUND_TRIPS")
@@ -170,6 +197,10 @@ fn generated_statements_are_understood() {
                     example.clone_from(&statement.sql);
                 }
             }
+        }
+        // What the big sample gives is worth reading.
+        if total > 10_000 {
+            let _ = writeln!(std::io::stderr(), "{engine}: {opaque} of {total} opaque");
         }
         assert!(
             opaque * 50 < total,

@@ -34,162 +34,166 @@ fn meaning(sql: &str, engine: &str) -> String {
     text
 }
 
+/// What MySQL and MariaDB statements mean.
+const MYSQL: &[(&str, &str)] = &[
+    ("BEGIN", "begin:"),
+    ("begin work;", "begin:"),
+    (
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+        "begin-snapshot:",
+    ),
+    ("START TRANSACTION READ ONLY", "begin:"),
+    ("COMMIT;", "commit:"),
+    ("ROLLBACK", "rollback:"),
+    ("ROLLBACK TO SAVEPOINT a", "rollback-to: @a"),
+    ("ROLLBACK WORK TO `b c`", "rollback-to: @b c"),
+    ("SAVEPOINT a", "savepoint: @a"),
+    ("RELEASE SAVEPOINT a", "release-savepoint: @a"),
+    ("SET innodb_snapshot_isolation=ON", "set:"),
+    ("SELECT * FROM t", "select: t=plain-select snapshot"),
+    ("SELECT 1", "select:"),
+    ("SELECT * FROM t WHERE a = 1", "select: t=plain-select"),
+    ("SELECT * FROM t LIMIT 1", "select: t=plain-select"),
+    (
+        "SELECT * FROM t ORDER BY t.pkey DESC",
+        "select: t=plain-select total snapshot",
+    ),
+    (
+        "SELECT * FROM t, u ORDER BY t.pkey",
+        "select: t=plain-select u=plain-select snapshot",
+    ),
+    (
+        "SELECT * FROM t AS a JOIN t AS b ON a.c = b.c ORDER BY a.pkey, b.pkey",
+        "select: t=plain-select total",
+    ),
+    (
+        "SELECT c AS pkey FROM t ORDER BY pkey",
+        "select: t=plain-select snapshot",
+    ),
+    (
+        "SELECT c FROM t GROUP BY c ORDER BY pkey",
+        "select: t=plain-select snapshot",
+    ),
+    (
+        "SELECT pkey FROM t UNION SELECT pkey FROM u ORDER BY pkey",
+        "select: t=plain-select u=plain-select",
+    ),
+    (
+        "SELECT * FROM t FOR UPDATE",
+        "locking-select: t=locking-select",
+    ),
+    (
+        "SELECT * FROM t LOCK IN SHARE MODE",
+        "locking-select: t=locking-select",
+    ),
+    (
+        "SELECT * FROM t FOR UPDATE NOWAIT",
+        "locking-select: t=locking-select",
+    ),
+    (
+        "SELECT * FROM t FOR SHARE SKIP LOCKED",
+        "locking-select: t=locking-select locks",
+    ),
+    (
+        "SELECT * FROM t WHERE a IN (SELECT a FROM u) LOCK IN SHARE MODE",
+        "locking-select: t=locking-select u=locking-select-source",
+    ),
+    (
+        "SELECT * FROM t WHERE a IN (SELECT a FROM u FOR UPDATE) FOR UPDATE",
+        "locking-select: t=locking-select u=locking-select",
+    ),
+    (
+        "SELECT * FROM (SELECT a FROM u) AS d, t FOR UPDATE",
+        "locking-select: t=locking-select u=locking-select-source",
+    ),
+    (
+        "WITH w AS (SELECT a FROM u) SELECT * FROM w, t",
+        "select: t=plain-select u=plain-select",
+    ),
+    ("WITH t AS (SELECT a FROM t) SELECT * FROM t", "opaque:"),
+    (
+        "UPDATE t SET c = (SELECT MAX(a) FROM u) WHERE b IN (SELECT b FROM w)",
+        "update: t=update-target u=update-source w=update-source",
+    ),
+    (
+        "UPDATE t AS a JOIN u AS b ON a.pkey = b.pkey SET a.c = b.c",
+        "update: t=update-target u=update-join-source",
+    ),
+    (
+        "UPDATE t JOIN u ON t.pkey = u.pkey SET t.c = 1, u.c = 2",
+        "update: t=update-target u=update-target",
+    ),
+    (
+        "UPDATE t AS a JOIN t AS b ON a.pkey = b.c SET a.c = b.c",
+        "update: t=update-target t=update-join-source",
+    ),
+    (
+        "UPDATE t SET c = 1 ORDER BY pkey LIMIT 1",
+        "update: t=update-target",
+    ),
+    (
+        "DELETE FROM t WHERE a = (SELECT 1 FROM u)",
+        "delete: t=delete-target u=delete-source",
+    ),
+    (
+        "DELETE a FROM t AS a JOIN u AS b ON a.pkey = b.pkey WHERE b.c = 1",
+        "delete: t=delete-target u=delete-source",
+    ),
+    ("INSERT INTO t VALUES (1, 2)", "insert: t=insert-target"),
+    ("INSERT INTO t SET a = 1", "insert: t=insert-target"),
+    (
+        "INSERT INTO t (a) VALUES ((SELECT MAX(a) FROM u))",
+        "insert: t=insert-target u=insert-values-source",
+    ),
+    (
+        "INSERT IGNORE INTO t SELECT * FROM u WHERE a IN (SELECT a FROM w)",
+        "insert-select: t=insert-target u=insert-select-source w=insert-select-source",
+    ),
+    (
+        "INSERT INTO t (a) SELECT a FROM t ON DUPLICATE KEY UPDATE a = 1",
+        "insert-select: t=insert-target t=insert-select-source",
+    ),
+    (
+        "REPLACE INTO t SELECT * FROM u",
+        "replace: t=insert-target u=insert-select-source",
+    ),
+    ("SELECT * FROM t WHERE a = 'unclosed", "opaque:"),
+    ("DROP TABLE t", "opaque:"),
+    ("UPDATE", "opaque:"),
+    ("", "opaque:"),
+];
+
 #[test]
 fn mysql_statements_mean_what_they_say() {
-    let cases = [
-        ("BEGIN", "begin:"),
-        ("begin work;", "begin:"),
-        (
-            "START TRANSACTION WITH CONSISTENT SNAPSHOT",
-            "begin-snapshot:",
-        ),
-        ("START TRANSACTION READ ONLY", "begin:"),
-        ("COMMIT;", "commit:"),
-        ("ROLLBACK", "rollback:"),
-        ("ROLLBACK TO SAVEPOINT a", "rollback-to: @a"),
-        ("ROLLBACK WORK TO `b c`", "rollback-to: @b c"),
-        ("SAVEPOINT a", "savepoint: @a"),
-        ("RELEASE SAVEPOINT a", "release-savepoint: @a"),
-        ("SET innodb_snapshot_isolation=ON", "set:"),
-        ("SELECT * FROM t", "select: t=plain-select snapshot"),
-        ("SELECT 1", "select:"),
-        ("SELECT * FROM t WHERE a = 1", "select: t=plain-select"),
-        ("SELECT * FROM t LIMIT 1", "select: t=plain-select"),
-        (
-            "SELECT * FROM t ORDER BY t.pkey DESC",
-            "select: t=plain-select total snapshot",
-        ),
-        (
-            "SELECT * FROM t, u ORDER BY t.pkey",
-            "select: t=plain-select u=plain-select snapshot",
-        ),
-        (
-            "SELECT * FROM t AS a JOIN t AS b ON a.c = b.c ORDER BY a.pkey, b.pkey",
-            "select: t=plain-select total",
-        ),
-        (
-            "SELECT c AS pkey FROM t ORDER BY pkey",
-            "select: t=plain-select snapshot",
-        ),
-        (
-            "SELECT c FROM t GROUP BY c ORDER BY pkey",
-            "select: t=plain-select snapshot",
-        ),
-        (
-            "SELECT pkey FROM t UNION SELECT pkey FROM u ORDER BY pkey",
-            "select: t=plain-select u=plain-select",
-        ),
-        (
-            "SELECT * FROM t FOR UPDATE",
-            "locking-select: t=locking-select",
-        ),
-        (
-            "SELECT * FROM t LOCK IN SHARE MODE",
-            "locking-select: t=locking-select",
-        ),
-        (
-            "SELECT * FROM t FOR UPDATE NOWAIT",
-            "locking-select: t=locking-select",
-        ),
-        (
-            "SELECT * FROM t FOR SHARE SKIP LOCKED",
-            "locking-select: t=locking-select locks",
-        ),
-        (
-            "SELECT * FROM t WHERE a IN (SELECT a FROM u) LOCK IN SHARE MODE",
-            "locking-select: t=locking-select u=locking-select-source",
-        ),
-        (
-            "SELECT * FROM t WHERE a IN (SELECT a FROM u FOR UPDATE) FOR UPDATE",
-            "locking-select: t=locking-select u=locking-select",
-        ),
-        (
-            "SELECT * FROM (SELECT a FROM u) AS d, t FOR UPDATE",
-            "locking-select: t=locking-select u=locking-select-source",
-        ),
-        (
-            "WITH w AS (SELECT a FROM u) SELECT * FROM w, t",
-            "select: t=plain-select u=plain-select",
-        ),
-        ("WITH t AS (SELECT a FROM t) SELECT * FROM t", "opaque:"),
-        (
-            "UPDATE t SET c = (SELECT MAX(a) FROM u) WHERE b IN (SELECT b FROM w)",
-            "update: t=update-target u=update-source w=update-source",
-        ),
-        (
-            "UPDATE t AS a JOIN u AS b ON a.pkey = b.pkey SET a.c = b.c",
-            "update: t=update-target u=update-join-source",
-        ),
-        (
-            "UPDATE t JOIN u ON t.pkey = u.pkey SET t.c = 1, u.c = 2",
-            "update: t=update-target u=update-target",
-        ),
-        (
-            "UPDATE t AS a JOIN t AS b ON a.pkey = b.c SET a.c = b.c",
-            "update: t=update-target t=update-join-source",
-        ),
-        (
-            "UPDATE t SET c = 1 ORDER BY pkey LIMIT 1",
-            "update: t=update-target",
-        ),
-        (
-            "DELETE FROM t WHERE a = (SELECT 1 FROM u)",
-            "delete: t=delete-target u=delete-source",
-        ),
-        (
-            "DELETE a FROM t AS a JOIN u AS b ON a.pkey = b.pkey WHERE b.c = 1",
-            "delete: t=delete-target u=delete-source",
-        ),
-        ("INSERT INTO t VALUES (1, 2)", "insert: t=insert-target"),
-        ("INSERT INTO t SET a = 1", "insert: t=insert-target"),
-        (
-            "INSERT INTO t (a) VALUES ((SELECT MAX(a) FROM u))",
-            "insert: t=insert-target u=insert-values-source",
-        ),
-        (
-            "INSERT IGNORE INTO t SELECT * FROM u WHERE a IN (SELECT a FROM w)",
-            "insert-select: t=insert-target u=insert-select-source w=insert-select-source",
-        ),
-        (
-            "INSERT INTO t (a) SELECT a FROM t ON DUPLICATE KEY UPDATE a = 1",
-            "insert-select: t=insert-target t=insert-select-source",
-        ),
-        (
-            "REPLACE INTO t SELECT * FROM u",
-            "replace: t=insert-target u=insert-select-source",
-        ),
-        ("SELECT * FROM t WHERE a = 'unclosed", "opaque:"),
-        ("DROP TABLE t", "opaque:"),
-        ("UPDATE", "opaque:"),
-        ("", "opaque:"),
-    ];
-    for (sql, expected) in cases {
-        assert_eq!(meaning(sql, "mysql"), expected, "{sql}");
-        assert_eq!(meaning(sql, "mariadb"), expected, "{sql}");
+    for (sql, expected) in MYSQL {
+        assert_eq!(meaning(sql, "mysql"), *expected, "{sql}");
+        assert_eq!(meaning(sql, "mariadb"), *expected, "{sql}");
     }
 }
 
+/// What SQLite statements mean.
+const SQLITE: &[(&str, &str)] = &[
+    ("BEGIN IMMEDIATE", "begin-immediate:"),
+    ("BEGIN DEFERRED TRANSACTION", "begin:"),
+    ("END", "commit:"),
+    (
+        "INSERT OR REPLACE INTO t VALUES (1)",
+        "replace: t=insert-target",
+    ),
+    (
+        "UPDATE t SET c = u.c FROM u WHERE t.pkey = u.pkey",
+        "update: t=update-target u=update-source",
+    ),
+    (
+        "INSERT INTO t (pkey) VALUES (1) ON CONFLICT (pkey) DO UPDATE SET c = 1",
+        "insert: t=insert-target",
+    ),
+];
+
 #[test]
 fn sqlite_statements_mean_what_they_say() {
-    let cases = [
-        ("BEGIN IMMEDIATE", "begin-immediate:"),
-        ("BEGIN DEFERRED TRANSACTION", "begin:"),
-        ("END", "commit:"),
-        (
-            "INSERT OR REPLACE INTO t VALUES (1)",
-            "replace: t=insert-target",
-        ),
-        (
-            "UPDATE t SET c = u.c FROM u WHERE t.pkey = u.pkey",
-            "update: t=update-target u=update-source",
-        ),
-        (
-            "INSERT INTO t (pkey) VALUES (1) ON CONFLICT (pkey) DO UPDATE SET c = 1",
-            "insert: t=insert-target",
-        ),
-    ];
-    for (sql, expected) in cases {
-        assert_eq!(meaning(sql, "sqlite"), expected, "{sql}");
+    for (sql, expected) in SQLITE {
+        assert_eq!(meaning(sql, "sqlite"), *expected, "{sql}");
     }
 }
 
