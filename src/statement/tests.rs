@@ -286,19 +286,21 @@ fn kinds_that_control_name_no_table() {
     }
 }
 
+/// The variants of a MySQL statement, among which these must be.
+fn has(sql: &str, wanted: &[&str]) -> Vec<String> {
+    let found = simplify(sql, &dialect("mysql"));
+    for text in wanted {
+        assert!(
+            found.iter().any(|one| one == text),
+            "{sql}: {text} not in {found:#?}"
+        );
+    }
+    found
+}
+
 #[test]
 fn simplified_statements_are_smaller_and_keep_their_keys() {
     let mysql = dialect("mysql");
-    let has = |sql: &str, wanted: &[&str]| {
-        let found = simplify(sql, &mysql);
-        for text in wanted {
-            assert!(
-                found.iter().any(|one| one == text),
-                "{sql}: {text} not in {found:#?}"
-            );
-        }
-        found
-    };
     has(
         "SELECT t1.c0, t2.c1 FROM t1 JOIN t2 ON t1.pkey = t2.pkey WHERE t1.c0 = 1 AND t2.c1 > 2 ORDER BY t1.pkey",
         &[
@@ -461,4 +463,17 @@ fn a_column_goes_from_definitions_and_rows() {
         let found = without_column(sql, table, column, &mysql);
         assert_eq!(found.as_deref(), expected, "{sql} without {column}");
     }
+}
+
+#[test]
+fn a_table_named_once_needs_no_alias() {
+    has(
+        "UPDATE t1 AS r1 SET r1.c0 = r1.c1 WHERE r1.pkey = 1",
+        &["UPDATE t1 SET t1.c0 = t1.c1 WHERE t1.pkey = 1"],
+    );
+    let twice = simplify(
+        "SELECT * FROM t1 AS r1 JOIN t1 ON r1.c0 = t1.c0",
+        &dialect("mysql"),
+    );
+    assert!(!twice.contains(&"SELECT * FROM t1 JOIN t1 ON t1.c0 = t1.c0".to_owned()));
 }

@@ -16,7 +16,7 @@ use sqlparser::ast::Statement;
 use super::analyze;
 use super::effect::without_end;
 use super::parse::Parsed;
-use super::token::tokens;
+use super::token::{Token, tokens};
 use crate::dialect::Dialect;
 use sound::Guards;
 pub(super) use structure::without_position;
@@ -38,6 +38,11 @@ pub fn simplify(sql: &str, dialect: &Dialect) -> Vec<String> {
     let guards = Guards::of(&parsed.tree);
     let mut trees: Vec<Statement> = structure::candidates(&parsed.tree);
     trees.extend(expression::candidates(&parsed.tree));
+    trees.extend(
+        without_aliases(sql, words)
+            .iter()
+            .filter_map(|text| Some(Parsed::new(text, &tokens(text, dialect)?, dialect)?.tree)),
+    );
     let original = parsed.print(&parsed.tree, dialect).unwrap_or_default();
     let mut seen = BTreeSet::from([original.clone()]);
     let mut found: Vec<String> = trees
@@ -55,4 +60,32 @@ pub fn simplify(sql: &str, dialect: &Dialect) -> Vec<String> {
         .collect();
     found.sort_by_key(String::len);
     found
+}
+
+/// The statement without one alias each: of a table that it names once.
+fn without_aliases(sql: &str, words: &[Token<'_>]) -> Vec<String> {
+    let is = |word: &Token<'_>, name: &str| word.name().as_deref() == Some(name);
+    (1..words.len().saturating_sub(1))
+        .filter(|at| words[*at].is("AS"))
+        .filter_map(|at| {
+            let (table, alias) = (words[at - 1].name()?, words[at + 1].name()?);
+            if words.iter().filter(|word| is(word, &table)).count() != 1 {
+                return None;
+            }
+            let mut text = String::new();
+            let mut copied = 0;
+            for (index, word) in words.iter().enumerate() {
+                if index == at {
+                    text.push_str(sql[copied..word.span.start].trim_end());
+                    copied = words[at + 1].span.end;
+                } else if index != at + 1 && word.name().as_ref() == Some(&alias) {
+                    text.push_str(&sql[copied..word.span.start]);
+                    text.push_str(words[at - 1].text);
+                    copied = word.span.end;
+                }
+            }
+            text.push_str(&sql[copied..]);
+            Some(text)
+        })
+        .collect()
 }
