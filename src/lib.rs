@@ -8,6 +8,7 @@ pub mod model;
 
 pub mod dialect;
 pub mod grammar;
+pub mod history;
 pub mod statement;
 
 pub mod engine;

@@ -1,0 +1,103 @@
+//! Keys, values and labels: an integer, a text, or nil, in eight bytes.
+
+use super::Interner;
+
+/// A key, a value or a label of a history: an integer, a text by its number, or nil.
+///
+/// Texts take the lowest 2^32 integers, which no recorder draws; a reader refuses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Atom(i64);
+
+const FIRST_INTEGER: i64 = i64::MIN + (1 << 32);
+
+impl Atom {
+    /// No value: what a key holds that nobody wrote, unless the history says otherwise.
+    pub const NIL: Self = Self(i64::MIN);
+
+    /// An integer; none for those that stand for texts.
+    pub fn integer(value: i64) -> Option<Self> {
+        (value >= FIRST_INTEGER).then_some(Self(value))
+    }
+
+    /// The integer, unless it is a text or nil.
+    pub fn as_integer(self) -> Option<i64> {
+        (self.0 >= FIRST_INTEGER).then_some(self.0)
+    }
+
+    /// The bits, for hashing and indexing.
+    pub fn bits(self) -> u64 {
+        u64::from_ne_bytes(self.0.to_ne_bytes())
+    }
+}
+
+impl From<u32> for Atom {
+    fn from(value: u32) -> Self {
+        Self(i64::from(value))
+    }
+}
+
+/// The texts among the atoms of one history.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    texts: Vec<Box<str>>,
+    index: Interner,
+}
+
+impl Texts {
+    /// The atom of a text. A text that reads as an integer or as `nil` stays a text.
+    ///
+    /// None when 2^32 texts are there already.
+    pub fn atom(&mut self, text: &str) -> Option<Atom> {
+        let next = u32::try_from(self.texts.len()).ok()?;
+        let texts = &self.texts;
+        let found = self
+            .index
+            .find_or_insert(hash(text), next, |known| &*texts[known as usize] == text);
+        if found == next {
+            self.texts.push(text.into());
+        }
+        Some(Atom(i64::MIN + 1 + i64::from(found)))
+    }
+
+    /// An atom as people wrote it.
+    pub fn show(&self, atom: Atom) -> String {
+        match (atom.as_integer(), self.text(atom)) {
+            (Some(integer), _) => integer.to_string(),
+            (None, Some(text)) => text.to_owned(),
+            (None, None) => "nil".to_owned(),
+        }
+    }
+
+    /// The text, unless the atom is an integer or nil.
+    pub fn text(&self, atom: Atom) -> Option<&str> {
+        if atom == Atom::NIL || atom.as_integer().is_some() {
+            return None;
+        }
+        let index = usize::try_from(atom.0.wrapping_sub(i64::MIN + 1)).ok()?;
+        self.texts.get(index).map(|text| &**text)
+    }
+}
+
+/// FNV-1a: short texts, no secret, the same on every machine.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_atom_prints_as_it_was_written() {
+        let mut texts = Texts::default();
+        let x = texts.atom("x").expect("room");
+        let y = texts.atom("y y").expect("room");
+        assert_eq!(texts.atom("x"), Some(x));
+        let minus = Atom::integer(-7).expect("an integer");
+        let shown: Vec<String> = [x, y, minus, Atom::NIL].map(|a| texts.show(a)).into();
+        assert_eq!(shown, ["x", "y y", "-7", "nil"]);
+        assert_eq!(Atom::integer(i64::MIN + 5), None);
+    }
+}

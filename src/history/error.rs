@@ -1,0 +1,62 @@
+//! What is wrong with a history file, and where.
+
+use std::fmt;
+use std::io;
+
+/// Why a history cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The file is not what its format says, at this place.
+    #[error("{place}: {message}")]
+    IllFormed { place: Place, message: String },
+    /// No format knows this file.
+    #[error("no known history format: the file begins with {0:?}")]
+    UnknownFormat(String),
+    /// The file cannot be read to its end.
+    #[error("cannot read the history")]
+    Read(#[from] io::Error),
+    /// The history is larger than our numbers: 2^31 keys, 2^32 events or transactions.
+    #[error("the history has more {0} than can be counted here")]
+    TooLarge(&'static str),
+    /// The format cannot say what the history contains.
+    #[error("{format} cannot hold {what}")]
+    CannotHold {
+        format: &'static str,
+        what: &'static str,
+    },
+}
+
+/// A place in a file: line and column in text, byte offset in binary, all counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Text { line: u64, column: u64 },
+    Binary { byte: u64 },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text { line, column } => write!(f, "line {line}, column {column}"),
+            Self::Binary { byte } => write!(f, "byte {byte}"),
+        }
+    }
+}
+
+impl HistoryError {
+    /// An error at a line and column, both from 1.
+    pub fn at(line: u64, column: usize, message: impl Into<String>) -> Self {
+        let column = column as u64;
+        Self::IllFormed {
+            place: Place::Text { line, column },
+            message: message.into(),
+        }
+    }
+
+    /// An error at a byte, from 1.
+    pub fn at_byte(byte: u64, message: impl Into<String>) -> Self {
+        Self::IllFormed {
+            place: Place::Binary { byte },
+            message: message.into(),
+        }
+    }
+}

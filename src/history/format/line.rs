@@ -1,0 +1,373 @@
+//! Our own format: one transaction a line, in the order of its session.
+//!
+//! `docs/history-format.md` is the reference.
+
+use std::io::{BufRead, Write};
+
+use super::lines::{Line, Lines};
+use crate::history::{
+    Atom, Builder, Event, Head, History, HistoryError, Kind, Span, Status, Texts,
+};
+
+/// The first line of every file; the number is raised when an older reader would misread a file.
+const HEADER: &str = "#! rashomon history 1";
+
+pub(super) fn detect(head: &[u8]) -> bool {
+    head.starts_with(b"#! rashomon history")
+}
+
+pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
+    let mut builder = Builder::new(Atom::NIL);
+    let mut lines = Lines::new(stream);
+    match lines.next()? {
+        Some(line) if line.rest().trim_ascii_end() == HEADER.as_bytes() => {}
+        _ => {
+            let message = format!("the first line must be {HEADER:?}");
+            return Err(HistoryError::at(1, 1, message));
+        }
+    }
+    let mut events = Vec::new();
+    let mut label = 0u32;
+    let mut has_default = false;
+    while let Some(mut line) = lines.next()? {
+        line.skip_spaces();
+        if line.is_blank() || line.rest().starts_with(b"#") {
+            continue;
+        }
+        let word = line.word(is_letter);
+        match word {
+            b"initial" if line.rest().starts_with(b"(") => initial(&mut line, &mut builder)?,
+            b"initial" => {
+                if has_default || builder.so_far().key_count() > 0 {
+                    return Err(line.error("the initial value of all keys comes first, once"));
+                }
+                has_default = true;
+                line.skip_spaces();
+                let value = atom(&mut line, builder.texts())?;
+                builder.set_default_initial(value);
+            }
+            b"order" => order(&mut line, &mut builder)?,
+            b"committed" | b"aborted" | b"indeterminate" => {
+                label = label
+                    .checked_add(1)
+                    .ok_or(HistoryError::TooLarge("transactions"))?;
+                let status = match word {
+                    b"committed" => Status::Committed,
+                    b"aborted" => Status::Aborted,
+                    _ => Status::Indeterminate,
+                };
+                let head = head(&mut line, &mut builder, status, label)?;
+                read_events(&mut line, &mut builder, &mut events)?;
+                builder.transaction(&head, events.drain(..))?;
+            }
+            _ => {
+                let message = "expected committed, aborted, indeterminate, initial or order";
+                return Err(HistoryError::at(line.number, 1, message));
+            }
+        }
+        line.end()?;
+    }
+    Ok(builder.finish())
+}
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic()
+}
+
+/// `initial(KEY) VALUE`: what one key holds at first.
+fn initial(line: &mut Line<'_>, builder: &mut Builder) -> Result<(), HistoryError> {
+    let key = key_in_parentheses(line, builder)?;
+    line.skip_spaces();
+    let value = atom(line, builder.texts())?;
+    builder.set_initial(key, value);
+    Ok(())
+}
+
+/// `order(KEY) VALUE..`: versions of a key, oldest first.
+fn order(line: &mut Line<'_>, builder: &mut Builder) -> Result<(), HistoryError> {
+    let key = key_in_parentheses(line, builder)?;
+    let mut values = Vec::new();
+    loop {
+        line.skip_spaces();
+        if line.rest().is_empty() {
+            break;
+        }
+        values.push(atom(line, builder.texts())?);
+    }
+    builder.order(key, values);
+    Ok(())
+}
+
+fn key_in_parentheses(line: &mut Line<'_>, builder: &mut Builder) -> Result<u32, HistoryError> {
+    line.expect(b'(')?;
+    let name = atom(line, builder.texts())?;
+    line.expect(b')')?;
+    builder.key(name)
+}
+
+/// ` SESSION [@START..COMMIT] [~INVOKED..COMPLETED]`.
+fn head(
+    line: &mut Line<'_>,
+    builder: &mut Builder,
+    status: Status,
+    label: u32,
+) -> Result<Head, HistoryError> {
+    line.skip_spaces();
+    let session = atom(line, builder.texts())?;
+    let mut head = Head {
+        session,
+        label: label.into(),
+        status,
+        timestamps: None,
+        real_time: None,
+    };
+    loop {
+        line.skip_spaces();
+        if line.take(b'@') {
+            head.timestamps = Some(span(line)?);
+        } else if line.take(b'~') {
+            head.real_time = Some(span(line)?);
+        } else {
+            return Ok(head);
+        }
+    }
+}
+
+/// `FROM..TO`, or `FROM..` when the end is not known.
+fn span(line: &mut Line<'_>) -> Result<Span, HistoryError> {
+    let from = line.integer()?;
+    line.expect(b'.')?;
+    line.expect(b'.')?;
+    let is_open = !line
+        .rest()
+        .first()
+        .is_some_and(|byte| !byte.is_ascii_whitespace());
+    let to = if is_open { i64::MAX } else { line.integer()? };
+    Ok(Span { from, to })
+}
+
+/// `r(KEY,VALUE)` and `w(KEY,VALUE)` up to the end of the line.
+fn read_events(
+    line: &mut Line<'_>,
+    builder: &mut Builder,
+    events: &mut Vec<Event>,
+) -> Result<(), HistoryError> {
+    loop {
+        line.skip_spaces();
+        if line.rest().is_empty() {
+            return Ok(());
+        }
+        let kind = match line.take(b'r') {
+            true => Kind::Read,
+            false => line.expect(b'w').map(|()| Kind::Write)?,
+        };
+        line.expect(b'(')?;
+        let name = atom(line, builder.texts())?;
+        line.expect(b',')?;
+        let value = atom(line, builder.texts())?;
+        line.expect(b')')?;
+        let key = builder.key(name)?;
+        events.push(Event { kind, key, value });
+    }
+}
+
+/// An integer, `nil`, a plain word, or a text in quotes.
+fn atom(line: &mut Line<'_>, texts: &mut Texts) -> Result<Atom, HistoryError> {
+    match line.rest().first() {
+        Some(b'-' | b'0'..=b'9') => line.atom(),
+        Some(b'"') => {
+            let text = quoted(line)?;
+            texts.atom(&text).ok_or(HistoryError::TooLarge("texts"))
+        }
+        _ => {
+            let word = line.word(is_plain);
+            if word.is_empty() {
+                return Err(line.error("expected an integer, a word, a text in quotes or nil"));
+            }
+            if word == b"nil" {
+                return Ok(Atom::NIL);
+            }
+            // Plain words are ASCII.
+            let text = String::from_utf8_lossy(word);
+            texts.atom(&text).ok_or(HistoryError::TooLarge("texts"))
+        }
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte)
+}
+
+/// A text in quotes; `\"` and `\\` stand for themselves, `\n` for a line feed.
+fn quoted(line: &mut Line<'_>) -> Result<String, HistoryError> {
+    line.expect(b'"')?;
+    let mut bytes = Vec::new();
+    loop {
+        bytes.extend_from_slice(line.word(|byte| byte != b'"' && byte != b'\\'));
+        if line.take(b'"') {
+            break;
+        }
+        line.expect(b'\\')?;
+        let escaped = [(b'"', b'"'), (b'\\', b'\\'), (b'n', b'\n')];
+        let known = escaped.into_iter().find(|(letter, _)| line.take(*letter));
+        let (_, byte) = known.ok_or_else(|| line.error("an unknown escape"))?;
+        bytes.push(byte);
+    }
+    String::from_utf8(bytes).map_err(|_| line.error("a text that is not UTF-8"))
+}
+
+/// Writes any history.
+///
+/// # Errors
+/// When its lists contradict each other, or the stream fails.
+pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), HistoryError> {
+    if !history.order_conflicts().is_empty() {
+        return Err(HistoryError::CannotHold {
+            format: "rashomon",
+            what: "lists that contradict each other",
+        });
+    }
+    writeln!(out, "{HEADER}")?;
+    for key in 0..history.key_count() as u32 {
+        let initial = history.initial(key);
+        if initial != Atom::NIL {
+            let name = spelled(history, history.key(key));
+            writeln!(out, "initial({name}) {}", spelled(history, initial))?;
+        }
+    }
+    for (key, values) in history.orders() {
+        write!(out, "order({})", spelled(history, history.key(*key)))?;
+        for value in values {
+            write!(out, " {}", spelled(history, *value))?;
+        }
+        writeln!(out)?;
+    }
+    for transaction in history.transactions() {
+        let status = match history.status(transaction) {
+            Status::Committed => "committed",
+            Status::Aborted => "aborted",
+            Status::Indeterminate => "indeterminate",
+        };
+        let session = history.session(history.session_of(transaction));
+        write!(out, "{status} {}", spelled(history, session))?;
+        for (mark, span) in [
+            ('@', history.timestamps(transaction)),
+            ('~', history.real_time(transaction)),
+        ] {
+            match span {
+                Some(Span { from, to: i64::MAX }) => write!(out, " {mark}{from}..")?,
+                Some(Span { from, to }) => write!(out, " {mark}{from}..{to}")?,
+                None => {}
+            }
+        }
+        for event in history.events(transaction) {
+            let letter = match event.kind {
+                Kind::Read => 'r',
+                Kind::Write => 'w',
+            };
+            let key = spelled(history, history.key(event.key));
+            write!(out, " {letter}({key},{})", spelled(history, event.value))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// An atom as the reader takes it.
+fn spelled(history: &History, atom: Atom) -> String {
+    let shown = history.show(atom);
+    if atom == Atom::NIL || atom.as_integer().is_some() {
+        return shown;
+    }
+    let is_word = shown.bytes().all(is_plain)
+        && shown
+            .bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_alphabetic())
+        && shown != "nil";
+    if is_word {
+        return shown;
+    }
+    let escaped = shown
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<History, String> {
+        read(&mut text.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_written_is_what_was_read() {
+        let text = "#! rashomon history 1\n\
+                    initial(x) 0\n\
+                    initial(\"a \\\"b\\\"\") w\n\
+                    order(x) 1 2\n\
+                    committed s1 @10..17 ~-5..1900 r(x,0) w(x,1)\n\
+                    aborted 2 r(\"a \\\"b\\\"\",nil) w(x,-3)\n\
+                    indeterminate s1 @12.. w(x,2)\n";
+        let history = parse(text).expect("a history");
+        let mut written = Vec::new();
+        write(&history, &mut written).expect("written");
+        assert_eq!(String::from_utf8_lossy(&written), text);
+        assert_eq!((history.len(), history.session_count()), (4, 2));
+    }
+
+    #[test]
+    fn what_is_ill_formed_is_an_error_with_its_line_and_column() {
+        let cases = [
+            ("", "line 1, column 1: the first line must be"),
+            (
+                "#! rashomon history 2\n",
+                "line 1, column 1: the first line must be",
+            ),
+            ("commited 1 r(1,1)", "line 2, column 1: expected committed"),
+            ("committed 1 r(1,1", "line 2, column 18: expected ')'"),
+            ("committed 1 q(1,1)", "line 2, column 13: expected 'w'"),
+            (
+                "committed 1 w(1,99999999999999999999)",
+                "line 2, column 17: an integer too large",
+            ),
+            (
+                "committed 1 w(1,-9223372036854775807)",
+                "line 2, column 17: an integer too small",
+            ),
+            ("committed 1 @5 w(1,1)", "line 2, column 15: expected '.'"),
+            (
+                "\ncommitted",
+                "line 3, column 10: expected an integer, a word",
+            ),
+            (
+                "committed 1 w(\"x\\q\",1)",
+                "line 2, column 18: an unknown escape",
+            ),
+            (
+                "committed 1 w(1,1)\ninitial 3",
+                "line 3, column 8: the initial value",
+            ),
+        ];
+        for (body, message) in cases {
+            let text = if body.is_empty() || body.starts_with('#') {
+                body.to_owned()
+            } else {
+                format!("{HEADER}\n{body}")
+            };
+            let error = parse(&text).expect_err(body);
+            assert!(error.starts_with(message), "{body:?}: {error}");
+        }
+    }
+
+    /// A stream of one line without an end: it is given up after a bounded part of it.
+    #[test]
+    fn an_endless_line_is_given_up() {
+        let endless = std::io::Read::chain(HEADER.as_bytes(), std::io::repeat(b'x'));
+        let error = read(&mut std::io::BufReader::new(endless)).expect_err("endless");
+        assert!(error.to_string().contains("a line of more than"), "{error}");
+    }
+}

@@ -1,0 +1,127 @@
+//! List-append histories as register histories, exactly.
+//!
+//! A list names all versions of its key that came before, so every read of a list is a read of
+//! its last element, and the longest list read is the version order. What the order does not name
+//! comes after it: it would have been in the list otherwise. An append to a list that the same
+//! transaction reads afterwards also says which version it found.
+
+use crate::history::{Atom, Builder, Event, Head, HistoryError, Kind, OrderConflict};
+
+/// An event of a transaction on lists or registers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Operation {
+    Read(u32, Atom),
+    Write(u32, Atom),
+    Append(u32, Atom),
+    ReadList(u32, Vec<Atom>),
+}
+
+/// Turns transactions on lists into transactions on registers while they are added to a builder.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// Per key the longest list that was read, and by whom.
+    longest: Vec<(Vec<Atom>, u32)>,
+}
+
+impl Lists {
+    /// Adds a transaction.
+    ///
+    /// # Errors
+    /// When the history grows too large.
+    pub(super) fn transaction(
+        &mut self,
+        builder: &mut Builder,
+        head: &Head,
+        operations: &[Operation],
+    ) -> Result<(), HistoryError> {
+        let mut own: Vec<(u32, Vec<Atom>)> = Vec::new();
+        let mut events = Vec::with_capacity(operations.len());
+        let mut lists = Vec::new();
+        for operation in operations {
+            match operation {
+                Operation::Read(key, value) => events.push(read(*key, *value)),
+                Operation::Write(key, value) => events.push(write(*key, *value)),
+                Operation::Append(key, value) => {
+                    match own.iter_mut().find(|(own, _)| own == key) {
+                        Some((_, values)) => values.push(*value),
+                        None => own.push((*key, vec![*value])),
+                    }
+                    events.push(write(*key, *value));
+                }
+                Operation::ReadList(key, list) => {
+                    let mine = own.iter().find(|(own, _)| own == key);
+                    read_list(&mut events, *key, list, mine.map(|(_, values)| &values[..]));
+                    lists.push((*key, list));
+                }
+            }
+        }
+        let number = builder.transaction(head, events)?;
+        for (key, list) in lists {
+            self.compare(builder, number, key, list);
+        }
+        Ok(())
+    }
+
+    /// Keeps the longer of two lists; one must begin with the other.
+    fn compare(&mut self, builder: &mut Builder, number: u32, key: u32, list: &[Atom]) {
+        let at = key as usize;
+        if self.longest.len() <= at {
+            self.longest.resize(at + 1, (Vec::new(), number));
+        }
+        let (longest, first) = &mut self.longest[at];
+        let is_prefix = longest.iter().zip(list.iter()).all(|(a, b)| a == b);
+        if !is_prefix || has_twice(list) {
+            let conflict = OrderConflict {
+                key,
+                first: *first,
+                second: number,
+            };
+            builder.order_conflict(conflict);
+        } else if list.len() > longest.len() {
+            *longest = list.to_vec();
+            *first = number;
+        }
+    }
+
+    /// Tells the builder the version orders.
+    pub(super) fn finish(self, builder: &mut Builder) {
+        for (key, (longest, _)) in self.longest.into_iter().enumerate() {
+            if !longest.is_empty() {
+                builder.order(key as u32, longest);
+            }
+        }
+    }
+}
+
+fn read(key: u32, value: Atom) -> Event {
+    let kind = Kind::Read;
+    Event { kind, key, value }
+}
+
+fn write(key: u32, value: Atom) -> Event {
+    let kind = Kind::Write;
+    Event { kind, key, value }
+}
+
+/// A read of a list is a read of its last element. When the list ends with what the transaction
+/// itself appended, what comes before is what it found when it appended first.
+fn read_list(events: &mut Vec<Event>, key: u32, list: &[Atom], own: Option<&[Atom]>) {
+    let last = |list: &[Atom]| list.last().copied().unwrap_or(Atom::NIL);
+    if let Some(found) = own.and_then(|own| list.strip_suffix(own)) {
+        let is_first_write = |event: &Event| event.kind == Kind::Write && event.key == key;
+        if let Some(at) = events.iter().position(is_first_write) {
+            let event = read(key, last(found));
+            // One that is there already says it; one that says otherwise is an anomaly.
+            if !events[..at].contains(&event) {
+                events.insert(at, event);
+            }
+        }
+    }
+    events.push(read(key, last(list)));
+}
+
+fn has_twice(list: &[Atom]) -> bool {
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| pair[0] == pair[1])
+}

@@ -1,0 +1,130 @@
+//! The file formats of histories: ours, and those of the peers.
+//!
+//! `docs/history-format.md` describes them all. A reader keeps no more of a malformed file than
+//! one line or one form of [`FORM_BYTES_MAX`], and says where it went wrong.
+
+mod dbcop;
+mod form;
+mod jepsen;
+mod line;
+mod lines;
+mod list;
+mod operation;
+mod register_text;
+mod sections;
+mod timekiller;
+
+use std::io::{BufRead, Write};
+
+use super::{History, HistoryError};
+
+/// The longest line, or form of EDN or JSON, that a reader takes, in bytes.
+pub const FORM_BYTES_MAX: usize = 16 << 20;
+
+/// How much of a file is looked at to tell its format, in bytes.
+const HEAD_BYTES: usize = 4096;
+
+/// Reads a whole history.
+type Reader = fn(&mut dyn BufRead) -> Result<History, HistoryError>;
+
+/// Writes a whole history.
+type Writer = fn(&History, &mut dyn Write) -> Result<(), HistoryError>;
+
+/// A file format of histories.
+pub struct Format {
+    /// As `--input` takes it.
+    pub name: &'static str,
+    /// Whose format it is, in a line.
+    pub about: &'static str,
+    /// Whether a file that begins like this is one.
+    pub detect: fn(&[u8]) -> bool,
+    pub read: Reader,
+    pub write: Option<Writer>,
+}
+
+/// Every format, in the order in which `auto` asks them.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "rashomon",
+        about: "our own line format",
+        detect: line::detect,
+        read: line::read,
+        write: Some(line::write),
+    },
+    Format {
+        name: "text",
+        about: "r(KEY,VALUE,SESSION,TRANSACTION), of PolySI, Plume, MTC, VeriStrong, IsoVista",
+        detect: register_text::detect,
+        read: register_text::read,
+        write: Some(register_text::write),
+    },
+    Format {
+        name: "sections",
+        about: "r KEY VALUE, ----- between transactions, ===== between sessions, of AWDIT's tests",
+        detect: sections::detect,
+        read: sections::read,
+        write: Some(sections::write),
+    },
+    Format {
+        name: "jepsen-log",
+        about: "INFO jepsen.util lines, of Porcupine's test data",
+        detect: jepsen::detect,
+        read: jepsen::read,
+        write: None,
+    },
+    Format {
+        name: "timekiller",
+        about: "JSON with start and commit timestamps, of Chronos and Aion",
+        detect: timekiller::detect,
+        read: timekiller::read,
+        write: Some(timekiller::write),
+    },
+    Format {
+        name: "dbcop-json",
+        about: "the JSON form of dbcop's histories",
+        detect: dbcop::json::detect,
+        read: dbcop::json::read,
+        write: Some(dbcop::json::write),
+    },
+    Format {
+        name: "elle",
+        about: "EDN, JSON or JSON lines of operations, of Elle, Knossos, Jepsen and elle-cli",
+        detect: operation::detect,
+        read: operation::read,
+        write: Some(operation::write),
+    },
+    Format {
+        name: "dbcop",
+        about: "dbcop's bincode of 2019, which PolySI reads too",
+        detect: dbcop::detect,
+        read: dbcop::read,
+        write: Some(dbcop::write),
+    },
+];
+
+/// The format of this name.
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// Tells the format of a stream by its beginning, which stays in the stream.
+///
+/// # Errors
+/// When the stream cannot be read, or no format knows it.
+pub fn detect(stream: &mut dyn BufRead) -> Result<&'static Format, HistoryError> {
+    let buffered = stream.fill_buf()?;
+    let head = &buffered[..buffered.len().min(HEAD_BYTES)];
+    let found = FORMATS.iter().find(|format| (format.detect)(head));
+    found.ok_or_else(|| {
+        let shown: String = String::from_utf8_lossy(head).chars().take(40).collect();
+        HistoryError::UnknownFormat(shown)
+    })
+}
+
+/// The first line of a file's head that is neither blank nor a comment of `comment`.
+fn first_line(head: &[u8], comment: u8) -> &[u8] {
+    head.split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .find(|line| !line.is_empty() && line[0] != comment)
+        .unwrap_or_default()
+}

@@ -1,0 +1,332 @@
+//! Operations with their invocation and completion: Elle, Knossos, Jepsen, elle-cli; EDN or JSON.
+//!
+//! A process is a session and an operation a transaction; its place in the file is its real time.
+//! `ok` committed, `fail` aborted, `info` and what never completed are indeterminate. Values are
+//! transactions of `[f key value]` (append, r, w), or a register's value (read, write, cas), or a
+//! mutex, which is a register that `acquire` takes from 0 to 1 and `release` back.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+
+use super::first_line;
+use super::form::{Form, Forms};
+use super::list::{Lists, Operation};
+use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};
+
+pub(super) fn detect(head: &[u8]) -> bool {
+    let line = first_line(head, b';').trim_ascii_start();
+    let open = line.strip_prefix(b"[").or(line.strip_prefix(b"("));
+    let line = open.unwrap_or(line).trim_ascii_start();
+    let opens = line.is_empty() || line.starts_with(b"{") || line.starts_with(b"#");
+    let names_type = |name: &[u8]| head.windows(name.len()).any(|window| window == name);
+    opens && (names_type(b":type") || names_type(b"\"type\""))
+}
+
+/// What stands in for a process that an operation does not name.
+const NO_PROCESS: Form = Form::Nil;
+
+struct Pending {
+    invoked: i64,
+    form: Form,
+    line: u64,
+}
+
+pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
+    let mut forms = Forms::new(stream);
+    let mut history = Operations::new();
+    let mut position = 0i64;
+    while let Some((line, form)) = forms.next()? {
+        position += 1;
+        history.operation(line, position, form)?;
+    }
+    history.finish()
+}
+
+/// Collects operations; the log formats that are not EDN feed it too.
+pub(super) struct Operations {
+    builder: Builder,
+    lists: Lists,
+    /// By process, shown as text: its order decides nothing but where unfinished ones stand.
+    pending: BTreeMap<String, Pending>,
+    label: u32,
+    /// Sessions of operations that name no process, one each.
+    anonymous: u32,
+}
+
+impl Operations {
+    pub(super) fn new() -> Self {
+        Self {
+            builder: Builder::new(Atom::NIL),
+            lists: Lists::default(),
+            pending: BTreeMap::new(),
+            label: 0,
+            anonymous: 0,
+        }
+    }
+
+    /// Takes one line of the log.
+    ///
+    /// # Errors
+    /// When it is no operation, comes out of order, or has no exact meaning as reads and writes.
+    pub(super) fn operation(
+        &mut self,
+        line: u64,
+        position: i64,
+        form: Form,
+    ) -> Result<(), HistoryError> {
+        let error = |message: &str| HistoryError::at(line, 1, message);
+        let kind = form.get("type").and_then(Form::text);
+        let kind = kind.ok_or_else(|| error("an operation without a :type"))?;
+        let process = form.get("process").unwrap_or(&NO_PROCESS);
+        if process.text() == Some("nemesis") {
+            return Ok(());
+        }
+        let process = format!("{process:?}");
+        let status = match kind {
+            "invoke" => {
+                let invoked = position;
+                let pending = Pending {
+                    invoked,
+                    form,
+                    line,
+                };
+                return match self.pending.insert(process, pending) {
+                    None => Ok(()),
+                    Some(_) => Err(error("this process has not completed its last operation")),
+                };
+            }
+            "ok" => Status::Committed,
+            "fail" => Status::Aborted,
+            "info" => Status::Indeterminate,
+            _ => return Err(error("the :type is none of invoke, ok, fail, info")),
+        };
+        let pending = self.pending.remove(&process);
+        let real_time = pending.as_ref().map(|pending| Span {
+            from: pending.invoked,
+            to: match status {
+                Status::Indeterminate => i64::MAX,
+                _ => position,
+            },
+        });
+        // An `ok` tells what was read; the others may say less than the invocation did.
+        let says = match (&pending, status) {
+            (Some(pending), Status::Aborted | Status::Indeterminate) => &pending.form,
+            _ => &form,
+        };
+        let asked = pending.as_ref().map_or(&form, |pending| &pending.form);
+        self.add(line, asked, says, status, real_time)
+    }
+
+    fn add(
+        &mut self,
+        line: u64,
+        asked: &Form,
+        says: &Form,
+        status: Status,
+        real_time: Option<Span>,
+    ) -> Result<(), HistoryError> {
+        let mut operations = self
+            .meaning(asked, says)
+            .map_err(|message| HistoryError::at(line, 1, message))?;
+        let is_cas = says
+            .get("f")
+            .and_then(Form::text)
+            .is_some_and(is_conditional);
+        if status != Status::Committed && !is_cas {
+            // What was asked to be read is not what was read.
+            operations.retain(|op| matches!(op, Operation::Write(..) | Operation::Append(..)));
+        }
+        self.label += 1;
+        let session = self.session(asked)?;
+        let head = Head {
+            session,
+            label: self.label.into(),
+            status,
+            timestamps: None,
+            real_time,
+        };
+        self.lists
+            .transaction(&mut self.builder, &head, &operations)
+    }
+
+    fn session(&mut self, asked: &Form) -> Result<Atom, HistoryError> {
+        match asked.get("process") {
+            Some(Form::Integer(process)) => {
+                Atom::integer(*process).ok_or(HistoryError::TooLarge("processes"))
+            }
+            Some(Form::Text(process)) => self.builder.text(process),
+            _ => {
+                self.anonymous += 1;
+                let name = format!("unnamed-{}", self.anonymous);
+                self.builder.text(&name)
+            }
+        }
+    }
+
+    /// What an operation reads and writes.
+    fn meaning(&mut self, asked: &Form, says: &Form) -> Result<Vec<Operation>, String> {
+        let f = asked
+            .get("f")
+            .or_else(|| says.get("f"))
+            .and_then(Form::text);
+        let value = says.get("value").unwrap_or(&Form::Nil);
+        match f {
+            Some("acquire") => return self.swap("mutex", 0, 1),
+            Some("release") => return self.swap("mutex", 1, 0),
+            None | Some("txn") => return self.micro_operations(value),
+            _ => {}
+        }
+        if let Some(items) = value.list()
+            && items
+                .iter()
+                .all(|item| item.list().is_some_and(|item| item.len() == 3))
+            && !items.is_empty()
+        {
+            return self.micro_operations(value);
+        }
+        let key = self.register("register")?;
+        match (f, value) {
+            (Some("read"), value) => Ok(vec![Operation::Read(key, self.atom(value)?)]),
+            (Some("write"), value) => Ok(vec![Operation::Write(key, self.atom(value)?)]),
+            (Some("cas"), Form::List(pair)) if pair.len() == 2 => {
+                let (old, new) = (self.atom(&pair[0])?, self.atom(&pair[1])?);
+                Ok(vec![Operation::Read(key, old), Operation::Write(key, new)])
+            }
+            (f, _) => Err(format!(
+                "the operation {:?} is no read or write of a key",
+                f.unwrap_or("(none)")
+            )),
+        }
+    }
+
+    fn register(&mut self, name: &str) -> Result<u32, String> {
+        let name = self.builder.text(name).map_err(|error| error.to_string())?;
+        self.builder.key(name).map_err(|error| error.to_string())
+    }
+
+    fn swap(&mut self, name: &str, old: u32, new: u32) -> Result<Vec<Operation>, String> {
+        let key = self.register(name)?;
+        self.builder.set_initial(key, Atom::from(0));
+        let (old, new) = (
+            Operation::Read(key, old.into()),
+            Operation::Write(key, new.into()),
+        );
+        Ok(vec![old, new])
+    }
+
+    fn micro_operations(&mut self, value: &Form) -> Result<Vec<Operation>, String> {
+        let items = value
+            .list()
+            .ok_or("a transaction must be a list of [f key value]")?;
+        items
+            .iter()
+            .map(|item| self.micro_operation(item))
+            .collect()
+    }
+
+    fn micro_operation(&mut self, item: &Form) -> Result<Operation, String> {
+        let Some([f, key, value]) = item.list() else {
+            return Err("expected [f key value]".to_owned());
+        };
+        let key = self.atom(key)?;
+        let key = self.builder.key(key).map_err(|error| error.to_string())?;
+        match (f.text(), value) {
+            (Some("append"), value) => Ok(Operation::Append(key, self.atom(value)?)),
+            (Some("w" | "write"), value) => Ok(Operation::Write(key, self.atom(value)?)),
+            (Some("r" | "read"), Form::List(list)) => {
+                let list = list.iter().map(|item| self.atom(item));
+                Ok(Operation::ReadList(key, list.collect::<Result<_, _>>()?))
+            }
+            (Some("r" | "read"), value) => Ok(Operation::Read(key, self.atom(value)?)),
+            _ => Err("expected append, r or w in a transaction".to_owned()),
+        }
+    }
+
+    fn atom(&mut self, form: &Form) -> Result<Atom, String> {
+        match form {
+            Form::Nil => Ok(Atom::NIL),
+            Form::Integer(value) => {
+                Atom::integer(*value).ok_or_else(|| format!("the integer {value} is too small"))
+            }
+            Form::Text(text) => self.builder.text(text).map_err(|error| error.to_string()),
+            other => Err(format!("expected a key or a value, found {other:?}")),
+        }
+    }
+
+    /// The history; what never completed is indeterminate.
+    ///
+    /// # Errors
+    /// As [`Operations::operation`].
+    pub(super) fn finish(mut self) -> Result<History, HistoryError> {
+        for (_, pending) in std::mem::take(&mut self.pending) {
+            let span = Span {
+                from: pending.invoked,
+                to: i64::MAX,
+            };
+            let form = &pending.form;
+            self.add(pending.line, form, form, Status::Indeterminate, Some(span))?;
+        }
+        self.lists.finish(&mut self.builder);
+        Ok(self.builder.finish())
+    }
+}
+
+/// Operations whose reads are a condition: they hold if the operation took place at all.
+fn is_conditional(f: &str) -> bool {
+    matches!(f, "cas" | "acquire" | "release")
+}
+
+/// Writes a history as EDN operations of Elle's rw-register, in an order of the real time where
+/// the history has one, and otherwise one operation after the other.
+///
+/// # Errors
+/// When the stream fails.
+pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), HistoryError> {
+    // (time, is a completion, transaction): at one instant invocations come first, or else two
+    // operations that overlap by a touch would follow each other.
+    let mut lines: Vec<(i64, bool, u32)> = Vec::new();
+    for (place, transaction) in (0i64..).zip(history.transactions()) {
+        let span = history.real_time(transaction).unwrap_or(Span {
+            from: place,
+            to: place,
+        });
+        lines.push((span.from, false, transaction));
+        lines.push((span.to, true, transaction));
+    }
+    lines.sort_unstable_by_key(|&(time, is_end, transaction)| (time, is_end, transaction));
+    for (index, (_, is_end, transaction)) in lines.into_iter().enumerate() {
+        let kind = match (is_end, history.status(transaction)) {
+            (false, _) => "invoke",
+            (true, Status::Committed) => "ok",
+            (true, Status::Aborted) => "fail",
+            (true, Status::Indeterminate) => "info",
+        };
+        let process = history.session_of(transaction);
+        write!(
+            out,
+            "{{:index {index}, :type :{kind}, :process {process}, :f :txn, :value ["
+        )?;
+        for (place, event) in history.events(transaction).enumerate() {
+            let space = if place > 0 { " " } else { "" };
+            let letter = match event.kind {
+                Kind::Read => 'r',
+                Kind::Write => 'w',
+            };
+            let value = match event.kind {
+                Kind::Read if !is_end => "nil".to_owned(),
+                _ => edn(history, event.value),
+            };
+            let key = edn(history, history.key(event.key));
+            write!(out, "{space}[:{letter} {key} {value}]")?;
+        }
+        writeln!(out, "]}}")?;
+    }
+    Ok(())
+}
+
+fn edn(history: &History, atom: Atom) -> String {
+    match atom.as_integer() {
+        None if atom != Atom::NIL => format!("{:?}", history.show(atom)),
+        _ => history.show(atom),
+    }
+}

@@ -1,0 +1,222 @@
+//! Histories: sessions of transactions of events, an event being a read or a write of one key.
+//!
+//! A history comes from a file ([`format`]) or from a recorded run, goes through a [`Builder`]
+//! that is told one transaction after the other (the raw stage), and leaves it as a [`History`]
+//! (the validated stage): every transaction has its place in a session, every identifier is
+//! dense, and every key has an initial value. What the events say of each other is a checker's
+//! business. This module knows no SQL.
+
+mod atom;
+mod builder;
+mod error;
+pub mod format;
+mod intern;
+
+pub use atom::{Atom, Texts};
+pub use builder::{Builder, Head};
+pub use error::{HistoryError, Place};
+pub use intern::Interner;
+
+/// How a transaction ended, as far as its client knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// The commit was acknowledged.
+    Committed,
+    /// The engine or the client gave it up: nobody may see its writes.
+    Aborted,
+    /// The commit was sent and no answer came: its writes may be seen or not.
+    Indeterminate,
+}
+
+/// What an event does to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Read,
+    Write,
+}
+
+/// A read or a write of one key with one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    pub kind: Kind,
+    /// Index of the key, see [`History::key`].
+    pub key: u32,
+    pub value: Atom,
+}
+
+/// Two points of one clock, in the clock's own unit. That the first is not after the second is
+/// for a checker to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    pub from: i64,
+    /// [`i64::MAX`] when the end is not known.
+    pub to: i64,
+}
+
+/// A validated history.
+///
+/// Transaction 0 is the initial one: it precedes every session and gives every key its initial
+/// value; it has no events of its own here. The others are counted from 1 in the order of the
+/// file, and belong to sessions in that order.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub(in crate::history) texts: Texts,
+    pub(in crate::history) keys: Vec<Atom>,
+    pub(in crate::history) initial: Vec<Atom>,
+    pub(in crate::history) sessions: Vec<Atom>,
+    pub(in crate::history) labels: Vec<Atom>,
+    pub(in crate::history) session_of: Vec<u32>,
+    pub(in crate::history) status: Vec<Status>,
+    /// Where the events of a transaction begin; one entry more than transactions.
+    pub(in crate::history) begins: Vec<u32>,
+    /// The key of each event, with [`WRITE`] set for a write.
+    pub(in crate::history) event_keys: Vec<u32>,
+    pub(in crate::history) event_values: Vec<Atom>,
+    /// Start and commit timestamps; empty when no transaction has any.
+    pub(in crate::history) timestamps: Vec<Span>,
+    /// Invocation and completion in real time; empty when no transaction has any.
+    pub(in crate::history) real_time: Vec<Span>,
+    /// Version orders that the history itself shows, as lists do: per key, oldest first.
+    pub(in crate::history) orders: Vec<(u32, Vec<Atom>)>,
+    /// Reads that contradict each other on the version order of a key: no order explains both.
+    pub(in crate::history) order_conflicts: Vec<OrderConflict>,
+}
+
+/// Two transactions that read versions of one key in orders that exclude each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OrderConflict {
+    pub key: u32,
+    pub first: u32,
+    pub second: u32,
+}
+
+/// Marks the key of a write among `event_keys`.
+pub(in crate::history) const WRITE: u32 = 1 << 31;
+
+/// Stands for a span that nobody gave.
+pub(in crate::history) const NO_SPAN: Span = Span {
+    from: i64::MIN,
+    to: i64::MIN,
+};
+
+impl History {
+    /// Changes what keys hold before anyone writes them, where the file does not say it.
+    pub fn set_initial(&mut self, value: Atom) {
+        self.initial.fill(value);
+    }
+
+    /// How many transactions there are, the initial one counted.
+    pub fn len(&self) -> usize {
+        self.status.len()
+    }
+
+    /// Whether there is no transaction but the initial one.
+    pub fn is_empty(&self) -> bool {
+        self.len() <= 1
+    }
+
+    pub fn event_count(&self) -> usize {
+        self.event_keys.len()
+    }
+
+    pub fn key_count(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub fn session_count(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The name that the file gives a key.
+    pub fn key(&self, key: u32) -> Atom {
+        self.keys[key as usize]
+    }
+
+    /// The value that a key has before any transaction writes it.
+    pub fn initial(&self, key: u32) -> Atom {
+        self.initial[key as usize]
+    }
+
+    /// The name that the file gives a session.
+    pub fn session(&self, session: u32) -> Atom {
+        self.sessions[session as usize]
+    }
+
+    /// The name that the file gives a transaction.
+    pub fn label(&self, transaction: u32) -> Atom {
+        self.labels[transaction as usize]
+    }
+
+    /// The session of a transaction; meaningless for the initial one.
+    pub fn session_of(&self, transaction: u32) -> u32 {
+        self.session_of[transaction as usize]
+    }
+
+    pub fn status(&self, transaction: u32) -> Status {
+        self.status[transaction as usize]
+    }
+
+    /// The events of a transaction, in its own order.
+    pub fn events(&self, transaction: u32) -> impl ExactSizeIterator<Item = Event> + '_ {
+        self.event_range(transaction).map(|at| self.event(at))
+    }
+
+    /// Where the events of a transaction lie, for [`History::event`].
+    pub fn event_range(&self, transaction: u32) -> std::ops::Range<usize> {
+        let at = transaction as usize;
+        self.begins[at] as usize..self.begins[at + 1] as usize
+    }
+
+    /// An event by its place in the whole history.
+    pub fn event(&self, at: usize) -> Event {
+        let key = self.event_keys[at];
+        Event {
+            kind: if key & WRITE == 0 {
+                Kind::Read
+            } else {
+                Kind::Write
+            },
+            key: key & !WRITE,
+            value: self.event_values[at],
+        }
+    }
+
+    /// Every transaction but the initial one.
+    pub fn transactions(&self) -> std::ops::Range<u32> {
+        1..u32::try_from(self.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Start and commit timestamp, where the history gives them.
+    pub fn timestamps(&self, transaction: u32) -> Option<Span> {
+        let span = *self.timestamps.get(transaction as usize)?;
+        (span != NO_SPAN).then_some(span)
+    }
+
+    /// When the transaction was begun and when its end was known, where the history says so.
+    pub fn real_time(&self, transaction: u32) -> Option<Span> {
+        let span = *self.real_time.get(transaction as usize)?;
+        (span != NO_SPAN).then_some(span)
+    }
+
+    /// Version orders that the history itself shows: key, values oldest first.
+    pub fn orders(&self) -> &[(u32, Vec<Atom>)] {
+        &self.orders
+    }
+
+    pub fn order_conflicts(&self) -> &[OrderConflict] {
+        &self.order_conflicts
+    }
+
+    /// An atom as people wrote it.
+    pub fn show(&self, atom: Atom) -> String {
+        self.texts.show(atom)
+    }
+
+    /// A transaction as people say it: `T7`, or `T0` for the initial one.
+    pub fn name(&self, transaction: u32) -> String {
+        if transaction == 0 {
+            return "T0".to_owned();
+        }
+        format!("T{}", self.show(self.label(transaction)))
+    }
+}
