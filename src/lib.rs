@@ -11,6 +11,7 @@ pub mod grammar;
 pub mod history;
 pub mod statement;
 
+pub mod checker;
 pub mod engine;
 pub mod generate;
 pub mod interleave;

@@ -14,6 +14,7 @@ mod engine_waits;
 mod engines;
 mod execute;
 mod faults;
+mod histories;
 mod interruption;
 mod minimize;
 mod oracles;

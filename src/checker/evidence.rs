@@ -1,0 +1,58 @@
+//! What an answer rests on.
+
+use super::anomaly::Anomaly;
+
+/// Shows that a history satisfies a model; [`super::replay`] can tell whether it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witness {
+    /// The transactions that took place, in an order that explains every read. The initial
+    /// transaction is not named.
+    Order(Vec<u32>),
+    /// Starts and commits in an order that explains every read from snapshots.
+    Points(Vec<Point>),
+}
+
+/// The start or the commit of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    Start(u32),
+    Commit(u32),
+}
+
+/// Shows that a history violates a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    pub anomaly: Anomaly,
+    /// The cycle, each edge beginning where the one before ends; or the transactions of an
+    /// anomaly that needs no cycle, as edges of the read that shows it.
+    pub edges: Vec<Edge>,
+    /// Transactions that cannot be ordered among themselves, where no one cycle says it all.
+    pub core: Vec<u32>,
+}
+
+/// An edge between two transactions, with its reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    pub from: u32,
+    pub to: u32,
+    pub reason: Reason,
+}
+
+/// Why one transaction comes before another, or what a read got wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The one precedes the other in a session. SO.
+    Session,
+    /// The one ended before the other began. RT.
+    RealTime,
+    /// The other reads the one's version of the key. WR.
+    WriteRead(u32),
+    /// The other's version of the key follows the one's. WW.
+    WriteWrite(u32),
+    /// The one reads a version of the key that the other overwrites. RW.
+    ReadWrite(u32),
+    /// A third transaction must see the one, and reads the other's version of the key.
+    SeenBy { key: u32, reader: u32 },
+    /// The event of `to`, by its place in the history, is the anomaly by itself.
+    Event(usize),
+}

@@ -1,0 +1,287 @@
+//! From cycles to counterexamples, and from counterexamples to words and pictures.
+
+use std::fmt::Write;
+
+use super::anomaly::Anomaly;
+use super::evidence::{Counterexample, Edge, Reason};
+use super::resolve::Resolved;
+use super::versions::Chains;
+use crate::history::{Event, History, Kind};
+
+/// What the edges of a cycle may be, beside dependencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CycleKind {
+    Plain,
+    RealTime,
+}
+
+/// The counterexample of a cycle of transactions, given the version that follows each.
+pub(super) fn counterexample(
+    resolved: &Resolved<'_>,
+    chains: &Chains,
+    cycle: &[u32],
+    kind: CycleKind,
+) -> Counterexample {
+    let edges = pairs(cycle)
+        .map(|(from, to)| Edge {
+            from,
+            to,
+            reason: reason(resolved, chains, from, to, kind),
+        })
+        .collect();
+    named(resolved.history, edges)
+}
+
+/// The neighbours of a cycle.
+pub(super) fn pairs(cycle: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let following = cycle.iter().cycle().skip(1);
+    cycle.iter().copied().zip(following.copied())
+}
+
+/// Names the anomaly of a cycle.
+pub(super) fn named(history: &History, edges: Vec<Edge>) -> Counterexample {
+    Counterexample {
+        anomaly: name(history, &edges),
+        edges,
+        core: Vec::new(),
+    }
+}
+
+/// Why `from` comes before `to`; the strongest reason where there are several.
+fn reason(resolved: &Resolved<'_>, chains: &Chains, from: u32, to: u32, kind: CycleKind) -> Reason {
+    if let Some(reason) = direct_reason(resolved, from, to) {
+        return reason;
+    }
+    let follows = |version: &u32| chains.is_followed_by(resolved, *version, to);
+    if let Some(version) = resolved.writes(from).find(follows) {
+        return Reason::WriteWrite(resolved.key[version as usize]);
+    }
+    if let Some(version) = resolved.reads(from).iter().find(|version| follows(version)) {
+        return Reason::ReadWrite(resolved.key[*version as usize]);
+    }
+    debug_assert_eq!(
+        kind,
+        CycleKind::RealTime,
+        "every edge of a cycle has a reason"
+    );
+    Reason::RealTime
+}
+
+/// WR or SO between two transactions.
+pub(super) fn direct_reason(resolved: &Resolved<'_>, from: u32, to: u32) -> Option<Reason> {
+    let is_from = |version: &&u32| resolved.writer[**version as usize] == from;
+    if let Some(version) = resolved.reads(to).iter().find(is_from) {
+        return Some(Reason::WriteRead(resolved.key[*version as usize]));
+    }
+    let session = |t: u32| resolved.history.session_of(t);
+    if from == 0 {
+        return Some(Reason::Session);
+    }
+    (session(from) == session(to) && from < to).then_some(Reason::Session)
+}
+
+/// The anomaly that a cycle is (MTC, Table I; Adya's for what has no name there).
+fn name(history: &History, edges: &[Edge]) -> Anomaly {
+    let is_anti = |edge: &Edge| matches!(edge.reason, Reason::ReadWrite(_));
+    if edges.iter().any(|edge| edge.reason == Reason::RealTime) {
+        return Anomaly::StaleRead;
+    }
+    let antis: Vec<usize> = (0..edges.len()).filter(|at| is_anti(&edges[*at])).collect();
+    let is_adjacent = |at: &usize| is_anti(&edges[(at + 1) % edges.len()]);
+    match antis[..] {
+        [] => without_anti_dependency(edges),
+        [at] => one_anti_dependency(history, edges, at),
+        _ if antis.iter().any(is_adjacent) => match edges {
+            [one, other] if one.reason == other.reason => Anomaly::LostUpdate,
+            _ => Anomaly::WriteSkew,
+        },
+        _ => Anomaly::LongFork,
+    }
+}
+
+fn without_anti_dependency(edges: &[Edge]) -> Anomaly {
+    let is_write = |edge: &Edge| matches!(edge.reason, Reason::WriteWrite(_));
+    if edges.iter().all(is_write) {
+        Anomaly::DirtyWrite
+    } else {
+        Anomaly::CircularInformationFlow
+    }
+}
+
+fn one_anti_dependency(history: &History, edges: &[Edge], at: usize) -> Anomaly {
+    let anti = edges[at];
+    let Reason::ReadWrite(stale) = anti.reason else {
+        return Anomaly::ReadSkew;
+    };
+    let others = || {
+        (0..edges.len())
+            .filter(|other| *other != at)
+            .map(|o| edges[o].reason)
+    };
+    if others().all(|reason| reason == Reason::Session) {
+        return Anomaly::SessionGuaranteeViolation;
+    }
+    if let [reason] = others().collect::<Vec<_>>()[..] {
+        return match reason {
+            Reason::WriteRead(seen) => torn_read(history, anti.from, seen, stale),
+            Reason::WriteWrite(key) if key == stale => Anomaly::LostUpdate,
+            _ => Anomaly::ReadSkew,
+        };
+    }
+    let is_causal = |reason| matches!(reason, Reason::Session | Reason::WriteRead(_));
+    if others().all(is_causal) {
+        Anomaly::CausalityViolation
+    } else {
+        Anomaly::ReadSkew
+    }
+}
+
+/// A reader that sees one key of a transaction and misses another. Table I of MTC has the two apart
+/// by what was missed for: the version of a third transaction, read later, or the initial one.
+pub(super) fn torn_read(history: &History, reader: u32, seen: u32, stale: u32) -> Anomaly {
+    let place = |key: u32| {
+        let is_read = |event: Event| event.kind == Kind::Read && event.key == key;
+        history.events(reader).position(is_read)
+    };
+    let is_initial = |event: Event| {
+        event.kind == Kind::Read && event.key == stale && event.value == history.initial(stale)
+    };
+    if place(seen) < place(stale) && !history.events(reader).any(is_initial) {
+        Anomaly::NonMonotonicRead
+    } else {
+        Anomaly::FracturedRead
+    }
+}
+
+/// The counterexample in words, one line an edge.
+pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
+    let adya = counterexample.anomaly.adya();
+    let adya = adya.map_or(String::new(), |name| format!(" ({name})"));
+    let mut text = format!("{}{adya}\n", counterexample.anomaly);
+    for edge in &counterexample.edges {
+        let _ = writeln!(text, "  {}", edge_in_words(history, edge));
+    }
+    if !counterexample.core.is_empty() {
+        let names: Vec<String> = counterexample
+            .core
+            .iter()
+            .map(|t| history.name(*t))
+            .collect();
+        let _ = writeln!(
+            text,
+            "  no order of the writes of these explains all reads: {}",
+            names.join(", ")
+        );
+    }
+    for transaction in involved(counterexample) {
+        let _ = writeln!(text, "  {}", transaction_in_words(history, transaction));
+    }
+    text
+}
+
+/// The transactions that a counterexample names, but for the initial one.
+fn involved(counterexample: &Counterexample) -> Vec<u32> {
+    let ends = counterexample.edges.iter().flat_map(|edge| {
+        let reader = match edge.reason {
+            Reason::SeenBy { reader, .. } => reader,
+            _ => edge.from,
+        };
+        [edge.from, edge.to, reader]
+    });
+    let mut all: Vec<u32> = ends.chain(counterexample.core.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|transaction| *transaction > 0);
+    all
+}
+
+fn transaction_in_words(history: &History, transaction: u32) -> String {
+    let events = history.events(transaction).map(|event| {
+        let letter = match event.kind {
+            Kind::Read => 'r',
+            Kind::Write => 'w',
+        };
+        let (key, value) = (
+            history.show(history.key(event.key)),
+            history.show(event.value),
+        );
+        format!("{letter}({key},{value})")
+    });
+    let session = history.show(history.session(history.session_of(transaction)));
+    let events: Vec<String> = events.collect();
+    format!(
+        "{} of session {session}: {}",
+        history.name(transaction),
+        events.join(" ")
+    )
+}
+
+fn edge_in_words(history: &History, edge: &Edge) -> String {
+    let (from, to) = (history.name(edge.from), history.name(edge.to));
+    let key = |key: u32| history.show(history.key(key));
+    match edge.reason {
+        Reason::Session if edge.from == 0 => format!("{from} -SO-> {to}: {from} is the beginning"),
+        Reason::Session => format!("{from} -SO-> {to}: {from} comes before {to} in their session"),
+        Reason::RealTime => format!("{from} -RT-> {to}: {from} ended before {to} began"),
+        Reason::WriteRead(k) => {
+            let key = key(k);
+            format!("{from} -WR({key})-> {to}: {to} reads the {key} of {from}")
+        }
+        Reason::WriteWrite(k) => {
+            let key = key(k);
+            format!("{from} -WW({key})-> {to}: {to} writes {key} after {from}")
+        }
+        Reason::ReadWrite(k) => {
+            let key = key(k);
+            format!("{from} -RW({key})-> {to}: {from} reads a {key} that {to} overwrites")
+        }
+        Reason::SeenBy { key: k, reader } => {
+            let (key, reader) = (key(k), history.name(reader));
+            format!("{from} -CO-> {to}: {reader} must see {from}, and reads the {key} of {to}")
+        }
+        Reason::Event(at) => {
+            let event = history.event(at);
+            let (key, value) = (key(event.key), history.show(event.value));
+            if edge.from == edge.to {
+                format!("{to} reads {value} for {key}")
+            } else {
+                format!("{to} reads {value} for {key}, written by {from}")
+            }
+        }
+    }
+}
+
+/// The counterexample as a graph for Graphviz.
+pub fn dot(history: &History, counterexample: &Counterexample) -> String {
+    let quoted = |text: String| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut text = String::from("digraph counterexample {\n  node [shape=box];\n");
+    let _ = writeln!(
+        text,
+        "  label={};",
+        quoted(counterexample.anomaly.to_string())
+    );
+    for transaction in involved(counterexample) {
+        let name = quoted(history.name(transaction));
+        let label = quoted(transaction_in_words(history, transaction));
+        let _ = writeln!(text, "  {name} [label={label}];");
+    }
+    for edge in &counterexample.edges {
+        let (from, to) = (
+            quoted(history.name(edge.from)),
+            quoted(history.name(edge.to)),
+        );
+        let key = |key: u32| history.show(history.key(key));
+        let label = quoted(match edge.reason {
+            Reason::Session => "SO".to_owned(),
+            Reason::RealTime => "RT".to_owned(),
+            Reason::WriteRead(k) => format!("WR({})", key(k)),
+            Reason::WriteWrite(k) => format!("WW({})", key(k)),
+            Reason::ReadWrite(k) => format!("RW({})", key(k)),
+            Reason::SeenBy { key: k, .. } => format!("CO({})", key(k)),
+            Reason::Event(_) => "reads".to_owned(),
+        });
+        let _ = writeln!(text, "  {from} -> {to} [label={label}];");
+    }
+    text.push_str("}\n");
+    text
+}

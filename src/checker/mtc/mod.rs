@@ -1,0 +1,250 @@
+//! Linear-time checks where every version order is known (MTC, ICDE 2025, section IV).
+//!
+//! The paper asks for mini-transactions. What its proofs use is less: written values are unique,
+//! and each key has one version order that the events themselves give, because every write follows
+//! a read of the same key, or a list shows it. That is the precondition here, whatever the size of
+//! the transactions; where it does not hold the answer is unknown. Transactions that write a key
+//! twice, or that read what they did not install, are what they are (`resolve`).
+
+mod lightweight;
+
+use super::arcs::Arcs;
+use super::evidence::{Point, Witness};
+use super::explain::{CycleKind, counterexample};
+use super::resolve::{NONE, Resolved, Unresolved, resolve};
+use super::versions::{Chains, chains};
+use super::{Answer, Budget, Checker, Model};
+use crate::history::History;
+
+/// The linear path for snapshot isolation, serializability and strict serializability.
+pub(super) struct Mtc;
+
+impl Checker for Mtc {
+    fn name(&self) -> &'static str {
+        "mtc"
+    }
+
+    fn models(&self) -> &'static [Model] {
+        &[
+            Model::Snapshot,
+            Model::Serializable,
+            Model::StrictSerializable,
+            Model::Linearizable,
+        ]
+    }
+
+    fn check(&self, history: &History, model: Model, _budget: Budget) -> Answer {
+        if model == Model::Linearizable {
+            match lightweight::check(history) {
+                Answer::Unknown(_) => {}
+                answer => return answer,
+            }
+        }
+        let resolved = match resolve(history) {
+            Ok(resolved) => resolved,
+            Err(Unresolved::Violated(counterexample)) => return Answer::Violated(counterexample),
+            Err(Unresolved::Ambiguous { key, value }) => {
+                return Answer::Unknown(Unresolved::reason(history, key, value));
+            }
+        };
+        if let Some(counterexample) = &resolved.non_repeatable {
+            return Answer::Violated(counterexample.clone());
+        }
+        let chains = match chains(&resolved) {
+            Ok(chains) => chains,
+            Err(counterexample) => return Answer::Violated(counterexample),
+        };
+        if !chains.is_total() {
+            let key = history.show(history.key(chains.heads[0].0));
+            return Answer::Unknown(format!("the version order of key {key} is not known"));
+        }
+        match model {
+            Model::Snapshot => snapshot(&resolved, &chains),
+            Model::StrictSerializable | Model::Linearizable => strict(&resolved, &chains),
+            _ => serializable(&resolved, &chains),
+        }
+    }
+}
+
+/// Calls `edge` for every dependency: SO, WR, WW between neighbours, and, with `true`, RW to the
+/// next version. Theorems 1 and 2 of the paper: the transitive ones are not needed.
+pub(in crate::checker) fn dependencies(
+    resolved: &Resolved<'_>,
+    chains: &Chains,
+    mut edge: impl FnMut(u32, u32, Dependency),
+) {
+    for (to, from) in (0u32..).zip(resolved.session_predecessors()) {
+        if to > 0 && resolved.is_live[to as usize] {
+            edge(from, to, Dependency::Visible);
+        }
+    }
+    for reader in resolved.live() {
+        for version in resolved.reads(reader) {
+            let writer = resolved.writer[*version as usize];
+            if writer != 0 {
+                edge(writer, reader, Dependency::Visible);
+            }
+            let next = chains.next[*version as usize];
+            if next != NONE && resolved.writer[next as usize] != reader {
+                edge(reader, resolved.writer[next as usize], Dependency::Anti);
+            }
+        }
+    }
+    for (version, next) in chains.next.iter().enumerate() {
+        let writer = resolved.writer[version];
+        if *next != NONE && writer != 0 {
+            edge(writer, resolved.writer[*next as usize], Dependency::Visible);
+        }
+    }
+}
+
+/// How one transaction depends on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::checker) enum Dependency {
+    /// SO, WR, WW: the earlier is in the snapshot of the later.
+    Visible,
+    /// RW.
+    Anti,
+}
+
+/// Room for the edges of a history.
+fn edges_max(resolved: &Resolved<'_>) -> usize {
+    resolved.len() * 2 + resolved.history.event_count()
+}
+
+fn serializable(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
+    let mut arcs = Arcs::new(resolved.len(), edges_max(resolved));
+    dependencies(resolved, chains, |from, to, _| arcs.add(from, to));
+    match arcs.order() {
+        Ok(order) => Answer::Satisfied(Witness::Order(took_place(resolved, order))),
+        // What snapshot isolation forbids too says more.
+        Err(cycle) => match snapshot(resolved, chains) {
+            Answer::Violated(found) => Answer::Violated(found),
+            _ => Answer::Violated(counterexample(resolved, chains, &cycle, CycleKind::Plain)),
+        },
+    }
+}
+
+/// The transactions of an order that took place, without the initial one.
+fn took_place(resolved: &Resolved<'_>, order: Vec<u32>) -> Vec<u32> {
+    let is_real = |t: &u32| *t > 0 && resolved.is_live.get(*t as usize) == Some(&true);
+    order.into_iter().filter(is_real).collect()
+}
+
+/// Every transaction as a start `2t` and a commit `2t + 1`: what is visible committed before the
+/// start; what overwrites a read commits after the reader's start. A cycle of this graph is one
+/// without two adjacent RW edges, which is what snapshot isolation forbids.
+fn snapshot(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
+    let mut arcs = Arcs::new(resolved.len() * 2, edges_max(resolved) + resolved.len());
+    for transaction in 0..resolved.len() as u32 {
+        arcs.add(transaction * 2, transaction * 2 + 1);
+    }
+    dependencies(resolved, chains, |from, to, kind| match kind {
+        Dependency::Visible => arcs.add(from * 2 + 1, to * 2),
+        Dependency::Anti => arcs.add(from * 2, to * 2 + 1),
+    });
+    match arcs.order() {
+        Ok(order) => Answer::Satisfied(Witness::Points(points(resolved, &order))),
+        Err(cycle) => Answer::Violated(counterexample(
+            resolved,
+            chains,
+            &transactions_of(&cycle),
+            CycleKind::Plain,
+        )),
+    }
+}
+
+/// The transactions on a cycle of starts and commits, each once.
+pub(in crate::checker) fn transactions_of(cycle: &[u32]) -> Vec<u32> {
+    let mut transactions: Vec<u32> = cycle.iter().map(|point| point / 2).collect();
+    transactions.dedup();
+    if transactions.len() > 1 && transactions.first() == transactions.last() {
+        transactions.pop();
+    }
+    transactions
+}
+
+pub(in crate::checker) fn points(resolved: &Resolved<'_>, order: &[u32]) -> Vec<Point> {
+    let is_real = |p: &&u32| **p > 1 && resolved.is_live[(**p / 2) as usize];
+    let point = |p: &u32| match p % 2 {
+        0 => Point::Start(p / 2),
+        _ => Point::Commit(p / 2),
+    };
+    order.iter().filter(is_real).map(point).collect()
+}
+
+/// Real time as a chain of O(n) vertices behind the transactions instead of n^2 edges: vertex
+/// `n + i` stands for the moment of the i-th completion.
+pub(in crate::checker) fn real_time(
+    resolved: &Resolved<'_>,
+    mut edge: impl FnMut(u32, u32),
+) -> u32 {
+    let history = resolved.history;
+    let len = resolved.len() as u32;
+    let mut ends: Vec<(i64, u32)> = Vec::new();
+    let mut begins: Vec<(i64, u32)> = Vec::new();
+    for transaction in resolved.live() {
+        if let Some(span) = history.real_time(transaction) {
+            begins.push((span.from, transaction));
+            if span.to != i64::MAX {
+                ends.push((span.to, transaction));
+            }
+        }
+    }
+    ends.sort_unstable();
+    begins.sort_unstable();
+    let mut passed = 0;
+    for (begin, transaction) in begins {
+        while passed < ends.len() && ends[passed].0 < begin {
+            passed += 1;
+        }
+        if passed > 0 {
+            edge(len + passed as u32 - 1, transaction);
+        }
+    }
+    for (moment, (_, transaction)) in (len..).zip(&ends) {
+        edge(*transaction, moment);
+        if moment > len {
+            edge(moment - 1, moment);
+        }
+    }
+    len + ends.len() as u32
+}
+
+fn strict(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
+    let mut pairs = Vec::new();
+    let len = real_time(resolved, |from, to| pairs.push((from, to)));
+    let mut arcs = Arcs::new(len as usize, edges_max(resolved) + pairs.len());
+    pairs.iter().for_each(|(from, to)| arcs.add(*from, *to));
+    drop(pairs);
+    dependencies(resolved, chains, |from, to, _| arcs.add(from, to));
+    match arcs.order() {
+        Ok(order) => {
+            let lacks = resolved
+                .live()
+                .find(|t| resolved.history.real_time(*t).is_none());
+            match lacks {
+                None => Answer::Satisfied(Witness::Order(took_place(resolved, order))),
+                Some(t) => Answer::Unknown(format!(
+                    "it is serializable, but {} has no real time",
+                    resolved.history.name(t)
+                )),
+            }
+        }
+        Err(cycle) => {
+            let cycle: Vec<u32> = cycle
+                .into_iter()
+                .filter(|v| (*v as usize) < resolved.len())
+                .collect();
+            match serializable(resolved, chains) {
+                Answer::Violated(found) => Answer::Violated(found),
+                _ => Answer::Violated(counterexample(
+                    resolved,
+                    chains,
+                    &cycle,
+                    CycleKind::RealTime,
+                )),
+            }
+        }
+    }
+}

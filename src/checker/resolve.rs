@@ -1,0 +1,452 @@
+//! Who wrote what a read saw: the first step of every checker but the referee.
+//!
+//! Also finds the intra-transactional anomalies, which every model forbids (MTC, Table I a to f;
+//! Plume's and AWDIT's read consistency).
+
+use super::anomaly::Anomaly;
+use super::evidence::{Counterexample, Edge, Reason};
+use crate::history::{Atom, Event, History, Interner, Kind, Status};
+
+/// Stands for no version.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A history whose reads know their versions.
+///
+/// A *version* is the last write of a transaction to a key, by its number: first the initial
+/// version of every key, then those of transaction 1, and so on.
+#[derive(Debug)]
+pub(super) struct Resolved<'h> {
+    pub(super) history: &'h History,
+    /// Whether a transaction counts: committed, or indeterminate and seen.
+    pub(super) is_live: Vec<bool>,
+    /// The writer of a version.
+    pub(super) writer: Vec<u32>,
+    /// The key of a version.
+    pub(super) key: Vec<u32>,
+    /// Where the versions of a transaction begin; one entry more than transactions.
+    version_begins: Vec<u32>,
+    /// The versions that a transaction reads from others, in its own order.
+    read_versions: Vec<u32>,
+    read_begins: Vec<u32>,
+    /// A transaction that reads two versions of one key: not below read committed.
+    pub(super) non_repeatable: Option<Counterexample>,
+}
+
+/// What resolving came to, when it did not succeed.
+#[derive(Debug)]
+pub(super) enum Unresolved {
+    /// An anomaly that every model forbids.
+    Violated(Counterexample),
+    /// A value has several writers, so that reads of it may have several sources.
+    Ambiguous { key: u32, value: Atom },
+}
+
+impl Unresolved {
+    /// In words, when it is no violation.
+    pub(super) fn reason(history: &History, key: u32, value: Atom) -> String {
+        format!(
+            "the value {} of key {} was written more than once and read",
+            history.show(value),
+            history.show(history.key(key))
+        )
+    }
+}
+
+impl Resolved<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.history.len()
+    }
+
+    /// The versions that a transaction writes, by number; the initial transaction writes all keys.
+    pub(super) fn writes(&self, transaction: u32) -> std::ops::Range<u32> {
+        let at = transaction as usize;
+        self.version_begins[at]..self.version_begins[at + 1]
+    }
+
+    /// The versions that a transaction reads from others, in its own order, repeats included.
+    pub(super) fn reads(&self, transaction: u32) -> &[u32] {
+        let at = transaction as usize;
+        &self.read_versions[self.read_begins[at] as usize..self.read_begins[at + 1] as usize]
+    }
+
+    /// The transactions that count, but for the initial one.
+    pub(super) fn live(&self) -> impl Iterator<Item = u32> + '_ {
+        self.history
+            .transactions()
+            .filter(|t| self.is_live[*t as usize])
+    }
+
+    /// For each transaction the one before it in its session that counts, or the initial one.
+    pub(super) fn session_predecessors(&self) -> Vec<u32> {
+        let mut last = vec![0; self.history.session_count()];
+        let mut before = vec![0; self.len()];
+        for transaction in self.live() {
+            let session = self.history.session_of(transaction) as usize;
+            before[transaction as usize] = std::mem::replace(&mut last[session], transaction);
+        }
+        before
+    }
+}
+
+/// Values by key: the transactions whose last write it is.
+struct Index {
+    interner: Interner,
+    /// Value, key, version, and whether another transaction wrote the same: in one line of cache.
+    entries: Vec<(Atom, u32, u32)>,
+    /// Entries of values that several transactions wrote, with all their versions.
+    shared: std::collections::BTreeMap<u32, Vec<u32>>,
+}
+
+impl Index {
+    fn hash(key: u32, value: Atom) -> u64 {
+        value.bits() ^ u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn insert(&mut self, key: u32, value: Atom, version: u32) {
+        let fresh = self.entries.len() as u32;
+        let entries = &self.entries;
+        let equal = |known: u32| {
+            let entry = entries[known as usize];
+            (entry.0, entry.1) == (value, key)
+        };
+        let found = self
+            .interner
+            .find_or_insert(Self::hash(key, value), fresh, equal);
+        if found == fresh {
+            self.entries.push((value, key, version));
+        } else {
+            let first = self.entries[found as usize].2;
+            let all = self.shared.entry(found).or_insert_with(|| vec![first]);
+            all.push(version);
+        }
+    }
+
+    fn find(&self, key: u32, value: Atom) -> Option<u32> {
+        self.interner.find(Self::hash(key, value), |known| {
+            let entry = self.entries[known as usize];
+            (entry.0, entry.1) == (value, key)
+        })
+    }
+}
+
+/// What a transaction did to each key so far, without clearing anything between transactions.
+struct Own {
+    /// The transaction that wrote the key last, and the value.
+    wrote: Vec<(u32, Atom)>,
+    /// The transaction that read the key from others first, and the version.
+    read: Vec<(u32, u32)>,
+}
+
+/// Finds the version of every read.
+pub(super) fn resolve(history: &History) -> Result<Resolved<'_>, Unresolved> {
+    if let Some(conflict) = history.order_conflicts().first() {
+        return Err(Unresolved::Violated(Counterexample {
+            anomaly: Anomaly::IncompatibleOrder,
+            edges: vec![Edge {
+                from: conflict.first,
+                to: conflict.second,
+                reason: Reason::WriteWrite(conflict.key),
+            }],
+            core: Vec::new(),
+        }));
+    }
+    let (mut resolved, index) = versions(history);
+    let mut own = Own {
+        wrote: vec![(NONE, Atom::NIL); history.key_count()],
+        read: vec![(NONE, NONE); history.key_count()],
+    };
+    // Reads of indeterminate transactions count only if somebody saw these: twice through.
+    seen_in_lists(&mut resolved)?;
+    let is_certain = history
+        .transactions()
+        .all(|t| history.status(t) == Status::Committed);
+    if !is_certain {
+        mark_live(&mut resolved, &index, &mut own)?;
+        own.wrote.fill((NONE, Atom::NIL));
+        own.read.fill((NONE, NONE));
+    }
+    resolved.read_versions.reserve(history.event_count());
+    for transaction in 0..history.len() as u32 {
+        if transaction > 0 && resolved.is_live[transaction as usize] {
+            read_transaction(&mut resolved, &index, &mut own, transaction)?;
+        }
+        resolved
+            .read_begins
+            .push(resolved.read_versions.len() as u32);
+    }
+    Ok(resolved)
+}
+
+/// Numbers the versions and indexes them by value.
+fn versions(history: &History) -> (Resolved<'_>, Index) {
+    let keys = history.key_count();
+    let writes_max = history.event_count();
+    let mut index = Index {
+        interner: Interner::with_capacity(writes_max / 2),
+        entries: Vec::with_capacity(writes_max / 2),
+        shared: std::collections::BTreeMap::new(),
+    };
+    let mut resolved = Resolved {
+        history,
+        is_live: vec![true],
+        writer: vec![0; keys],
+        key: (0..keys as u32).collect(),
+        version_begins: vec![0, keys as u32],
+        read_versions: Vec::new(),
+        read_begins: vec![0],
+        non_repeatable: None,
+    };
+    for key in 0..keys as u32 {
+        index.insert(key, history.initial(key), key);
+    }
+    // The place of the last write to each key among the versions of the current transaction.
+    let mut latest = vec![NONE; keys];
+    let mut values: Vec<Atom> = Vec::new();
+    for transaction in history.transactions() {
+        let status = history.status(transaction);
+        resolved.is_live.push(status == Status::Committed);
+        let begin = resolved.writer.len() as u32;
+        values.clear();
+        if status != Status::Aborted {
+            for event in history
+                .events(transaction)
+                .filter(|e| e.kind == Kind::Write)
+            {
+                let slot = &mut latest[event.key as usize];
+                if *slot != NONE && *slot >= begin {
+                    values[(*slot - begin) as usize] = event.value;
+                    continue;
+                }
+                *slot = resolved.writer.len() as u32;
+                resolved.writer.push(transaction);
+                resolved.key.push(event.key);
+                values.push(event.value);
+            }
+        }
+        for (version, value) in (begin..).zip(&values) {
+            index.insert(resolved.key[version as usize], *value, version);
+        }
+        resolved.version_begins.push(resolved.writer.len() as u32);
+    }
+    (resolved, index)
+}
+
+/// What a read of another's version may come from.
+enum Source {
+    One(u32),
+    Several,
+    Nobody,
+}
+
+/// The versions of a value that `reader` may see.
+fn source(resolved: &Resolved<'_>, index: &Index, reader: u32, event: Event) -> Source {
+    let Some(entry) = index.find(event.key, event.value) else {
+        return Source::Nobody;
+    };
+    let Some(all) = index.shared.get(&entry) else {
+        let version = index.entries[entry as usize].2;
+        return if resolved.writer[version as usize] == reader {
+            Source::Nobody
+        } else {
+            Source::One(version)
+        };
+    };
+    let mut others = all
+        .iter()
+        .filter(|v| resolved.writer[**v as usize] != reader);
+    match (others.next(), others.next()) {
+        (None, _) => Source::Nobody,
+        (Some(one), None) => Source::One(*one),
+        (Some(_), Some(_)) => Source::Several,
+    }
+}
+
+/// Reads the events of a transaction: internal reads must agree, others find their version.
+fn read_transaction(
+    resolved: &mut Resolved<'_>,
+    index: &Index,
+    own: &mut Own,
+    transaction: u32,
+) -> Result<(), Unresolved> {
+    let history = resolved.history;
+    for at in history.event_range(transaction) {
+        let event = history.event(at);
+        let key = event.key as usize;
+        if event.kind == Kind::Write {
+            own.wrote[key] = (transaction, event.value);
+            continue;
+        }
+        let (writer, value) = own.wrote[key];
+        if writer == transaction {
+            if value != event.value {
+                return Err(internal(history, transaction, at));
+            }
+            continue;
+        }
+        let version = match source(resolved, index, transaction, event) {
+            Source::One(version) => version,
+            Source::Several => {
+                let (key, value) = (event.key, event.value);
+                return Err(Unresolved::Ambiguous { key, value });
+            }
+            Source::Nobody => return Err(nobody(history, transaction, at)),
+        };
+        let (reader, first) = own.read[key];
+        if reader != transaction {
+            own.read[key] = (transaction, version);
+        } else if first != version && resolved.non_repeatable.is_none() {
+            let reason = Reason::Event(at);
+            let from = resolved.writer[version as usize];
+            let counterexample = event_anomaly(Anomaly::NonRepeatableRead, from, transaction);
+            resolved.non_repeatable = Some(counterexample(reason));
+        }
+        resolved.read_versions.push(version);
+    }
+    Ok(())
+}
+
+fn event_anomaly(anomaly: Anomaly, from: u32, to: u32) -> impl Fn(Reason) -> Counterexample {
+    move |reason| Counterexample {
+        anomaly,
+        edges: vec![Edge { from, to, reason }],
+        core: Vec::new(),
+    }
+}
+
+/// Names a read that contradicts the transaction's own write.
+fn internal(history: &History, transaction: u32, at: usize) -> Unresolved {
+    let event = history.event(at);
+    let earlier = history
+        .event_range(transaction)
+        .take_while(|earlier| *earlier < at);
+    let is_same_write =
+        |e: Event| e.kind == Kind::Write && (e.key, e.value) == (event.key, event.value);
+    let anomaly = if earlier.into_iter().any(|e| is_same_write(history.event(e))) {
+        Anomaly::NotMyLastWrite
+    } else {
+        Anomaly::NotMyOwnWrite
+    };
+    Unresolved::Violated(event_anomaly(anomaly, transaction, transaction)(
+        Reason::Event(at),
+    ))
+}
+
+/// Names a read of a value that nobody committed as its last.
+fn nobody(history: &History, transaction: u32, at: usize) -> Unresolved {
+    let event = history.event(at);
+    let wrote = |t: u32| {
+        let same = |e: Event| e.kind == Kind::Write && (e.key, e.value) == (event.key, event.value);
+        history.events(t).any(same)
+    };
+    let (anomaly, from) = if wrote(transaction) {
+        (Anomaly::FutureRead, transaction)
+    } else {
+        let mut writers = history.transactions().filter(|t| wrote(*t));
+        let committed = writers
+            .clone()
+            .find(|t| history.status(*t) != Status::Aborted);
+        match (committed, writers.next()) {
+            (Some(writer), _) => (Anomaly::IntermediateRead, writer),
+            (None, Some(writer)) => (Anomaly::AbortedRead, writer),
+            (None, None) => (Anomaly::ThinAirRead, transaction),
+        }
+    };
+    Unresolved::Violated(event_anomaly(anomaly, from, transaction)(Reason::Event(at)))
+}
+
+/// Finds the indeterminate transactions that were seen by one that counts: they took place.
+/// Those that nobody saw can be left out of any order, so they are.
+fn mark_live(resolved: &mut Resolved<'_>, index: &Index, own: &mut Own) -> Result<(), Unresolved> {
+    let history = resolved.history;
+    let mut pending: Vec<u32> = resolved.live().collect();
+    while let Some(transaction) = pending.pop() {
+        for event in history.events(transaction) {
+            let key = event.key as usize;
+            if event.kind == Kind::Write {
+                own.wrote[key] = (transaction, event.value);
+                continue;
+            }
+            if own.wrote[key].0 == transaction {
+                continue;
+            }
+            match source(resolved, index, transaction, event) {
+                Source::One(version) => {
+                    let writer = resolved.writer[version as usize];
+                    if !resolved.is_live[writer as usize] {
+                        resolved.is_live[writer as usize] = true;
+                        pending.push(writer);
+                    }
+                }
+                Source::Several => {
+                    let (key, value) = (event.key, event.value);
+                    return Err(Unresolved::Ambiguous { key, value });
+                }
+                // Named when the reads are resolved for good.
+                Source::Nobody => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a list names was seen, wherever in the list it stands.
+fn seen_in_lists(resolved: &mut Resolved<'_>) -> Result<(), Unresolved> {
+    let history = resolved.history;
+    if history.orders().is_empty() {
+        return Ok(());
+    }
+    let mut writes: Vec<(u32, Atom, u32)> = Vec::new();
+    for transaction in history.transactions() {
+        let events = history
+            .events(transaction)
+            .filter(|e| e.kind == Kind::Write);
+        writes.extend(events.map(|event| (event.key, event.value, transaction)));
+    }
+    writes.sort_unstable();
+    for (key, values) in history.orders() {
+        for (place, value) in values.iter().enumerate() {
+            let begin = writes.partition_point(|(k, v, _)| (*k, *v) < (*key, *value));
+            let writers = writes[begin..].iter();
+            let mut writers = writers.take_while(|(k, v, _)| (*k, *v) == (*key, *value));
+            let (first, more) = (writers.next().map(|write| write.2), writers.next());
+            match first {
+                Some(_) if more.is_some_and(|write| Some(write.2) != first) => {
+                    let (key, value) = (*key, *value);
+                    return Err(Unresolved::Ambiguous { key, value });
+                }
+                Some(writer) if history.status(writer) != Status::Aborted => {
+                    resolved.is_live[writer as usize] = true;
+                }
+                None if *value == history.initial(*key) => {}
+                writer => return Err(listed_wrongly(resolved, *key, &values[place..], writer)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names a list with a value that nobody committed.
+fn listed_wrongly(
+    resolved: &Resolved<'_>,
+    key: u32,
+    values: &[Atom],
+    writer: Option<u32>,
+) -> Unresolved {
+    let history = resolved.history;
+    let shows = |at: &usize| {
+        let event = history.event(*at);
+        event.kind == Kind::Read && event.key == key && values.contains(&event.value)
+    };
+    let found = resolved
+        .live()
+        .find_map(|t| Some((t, history.event_range(t).find(shows)?)));
+    let (reader, reason) = match found {
+        Some((reader, at)) => (reader, Reason::Event(at)),
+        None => (0, Reason::WriteWrite(key)),
+    };
+    let (anomaly, from) = match writer {
+        Some(writer) => (Anomaly::AbortedRead, writer),
+        None => (Anomaly::ThinAirRead, reader),
+    };
+    Unresolved::Violated(event_anomaly(anomaly, from, reader)(reason))
+}

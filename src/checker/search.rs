@@ -1,0 +1,384 @@
+//! A search for one serial order, whatever the values: the answer where written values repeat.
+//!
+//! Wing and Gong's algorithm with Lowe's memory of what was tried (Porcupine): a transaction may
+//! come next if nothing that ended before it began is still to come. Linearizability and strict
+//! serializability with all real times are local to groups of keys that no transaction joins, so
+//! each group is searched alone. Serializability has no real time to steer by and is tried within
+//! the memory bound only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::anomaly::Anomaly;
+use super::evidence::{Counterexample, Witness};
+use super::{Answer, Budget, Checker, Model};
+use crate::history::{Atom, History, Interner, Kind, Span, Status};
+
+/// Searches a serial order.
+pub(super) struct Search;
+
+/// Words of memory that a search may spend on what it has tried.
+const TRIED_WORDS_MAX: usize = 1 << 25;
+
+impl Checker for Search {
+    fn name(&self) -> &'static str {
+        "search"
+    }
+
+    fn models(&self) -> &'static [Model] {
+        &[
+            Model::Serializable,
+            Model::StrictSerializable,
+            Model::Linearizable,
+        ]
+    }
+
+    fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
+        if !history.order_conflicts().is_empty() {
+            return Answer::Unknown("lists contradict each other".to_owned());
+        }
+        let is_strict = model != Model::Serializable;
+        let mut here = history
+            .transactions()
+            .filter(|t| history.status(*t) != Status::Aborted);
+        if is_strict && let Some(t) = here.find(|t| history.real_time(*t).is_none()) {
+            return Answer::Unknown(format!("{} has no real time", history.name(t)));
+        }
+        let groups = if is_strict {
+            groups(history)
+        } else {
+            let all = history.transactions();
+            vec![
+                all.filter(|t| history.status(*t) != Status::Aborted)
+                    .collect(),
+            ]
+        };
+        let lists = Lists::of(history);
+        let mut points: Vec<(i64, usize, u32)> = Vec::new();
+        for group in groups {
+            let mut run = Run::new(history, &lists, &group, is_strict);
+            match run.search(budget) {
+                Found::Order(order) => {
+                    let mut latest = i64::MIN;
+                    for (place, transaction) in order.into_iter().enumerate() {
+                        if is_strict && let Some(span) = history.real_time(transaction) {
+                            latest = latest.max(span.from);
+                        }
+                        points.push((latest, place, transaction));
+                    }
+                }
+                Found::None => {
+                    let core = run.first_stuck();
+                    let anomaly = Anomaly::NoSerialOrder;
+                    let edges = Vec::new();
+                    return Answer::Violated(Counterexample {
+                        anomaly,
+                        edges,
+                        core,
+                    });
+                }
+                Found::TooMuch(reason) => return Answer::Unknown(reason.to_owned()),
+            }
+        }
+        points.sort_unstable();
+        let order = points.into_iter().map(|(_, _, transaction)| transaction);
+        Answer::Satisfied(Witness::Order(order.collect()))
+    }
+}
+
+/// Transactions that did not abort, in groups that share no key.
+fn groups(history: &History) -> Vec<Vec<u32>> {
+    let mut parent: Vec<u32> = (0..history.key_count() as u32).collect();
+    fn root(parent: &mut [u32], mut key: u32) -> u32 {
+        while parent[key as usize] != key {
+            parent[key as usize] = parent[parent[key as usize] as usize];
+            key = parent[key as usize];
+        }
+        key
+    }
+    let first = |t: u32| history.events(t).next().map(|event| event.key);
+    for transaction in history.transactions() {
+        let Some(first) = first(transaction) else {
+            continue;
+        };
+        for event in history.events(transaction) {
+            let (one, other) = (root(&mut parent, first), root(&mut parent, event.key));
+            parent[one as usize] = other;
+        }
+    }
+    let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for transaction in history.transactions() {
+        if history.status(transaction) != Status::Aborted {
+            // A transaction without events stands in the group of the first key: it binds nothing.
+            let group = first(transaction).map_or(0, |key| root(&mut parent, key));
+            groups.entry(group).or_default().push(transaction);
+        }
+    }
+    groups.into_values().collect()
+}
+
+/// What lists say: the value that must be there when a value is appended.
+struct Lists {
+    before: BTreeMap<(u32, Atom), Atom>,
+    /// Values of listed keys after which nothing but the next of the list may be written.
+    inner: BTreeSet<(u32, Atom)>,
+}
+
+impl Lists {
+    fn of(history: &History) -> Self {
+        let (mut before, mut inner) = (BTreeMap::new(), BTreeSet::new());
+        for (key, values) in history.orders() {
+            let mut last = history.initial(*key);
+            for value in values {
+                before.insert((*key, *value), last);
+                inner.insert((*key, last));
+                last = *value;
+            }
+        }
+        Self { before, inner }
+    }
+
+    /// Whether a value may be written over another.
+    fn allow(&self, key: u32, held: Atom, value: Atom) -> bool {
+        match self.before.get(&(key, value)) {
+            Some(before) => *before == held,
+            None => !self.inner.contains(&(key, held)),
+        }
+    }
+}
+
+enum Found {
+    Order(Vec<u32>),
+    None,
+    TooMuch(&'static str),
+}
+
+/// A transaction that was put into the order, and what it changed.
+struct Step {
+    place: usize,
+    old: Vec<(u32, Atom)>,
+}
+
+/// A search of one group.
+struct Run<'h> {
+    history: &'h History,
+    lists: &'h Lists,
+    /// The transactions by their beginning.
+    group: Vec<u32>,
+    /// Beginning and end of each; ends at infinity bind nobody.
+    spans: Vec<Span>,
+    /// The place of the last committed transaction before in the session.
+    before: Vec<Option<usize>>,
+    /// Transactions not yet in the order, as a list in order of their beginning: place to next.
+    next: Vec<usize>,
+    previous: Vec<usize>,
+    is_done: Vec<u64>,
+    values: BTreeMap<u32, Atom>,
+    tried: Interner,
+    configurations: Vec<Box<[u64]>>,
+    /// The longest order that was found, to say where it got stuck.
+    best: Vec<usize>,
+}
+
+impl<'h> Run<'h> {
+    fn new(history: &'h History, lists: &'h Lists, group: &[u32], is_strict: bool) -> Self {
+        let span = |t: u32| match history.real_time(t) {
+            Some(span) if is_strict => span,
+            _ => Span {
+                from: i64::MIN,
+                to: i64::MAX,
+            },
+        };
+        let mut group = group.to_vec();
+        group.sort_by_key(|t| (span(*t).from, *t));
+        let len = group.len();
+        let mut last: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut by_number: Vec<usize> = (0..len).collect();
+        by_number.sort_by_key(|place| group[*place]);
+        let mut before = vec![None; len];
+        for place in by_number {
+            let session = history.session_of(group[place]);
+            before[place] = last.get(&session).copied();
+            if history.status(group[place]) == Status::Committed {
+                last.insert(session, place);
+            }
+        }
+        let mut values = BTreeMap::new();
+        for transaction in &group {
+            for event in history.events(*transaction) {
+                values.insert(event.key, history.initial(event.key));
+            }
+        }
+        Self {
+            history,
+            lists,
+            spans: group.iter().map(|t| span(*t)).collect(),
+            before,
+            // Place `len` is both ends of the list.
+            next: (1..=len).chain([0]).collect(),
+            previous: [len].into_iter().chain(0..len).collect(),
+            is_done: vec![0; len.div_ceil(64)],
+            group,
+            values,
+            tried: Interner::default(),
+            configurations: Vec::new(),
+            best: Vec::new(),
+        }
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self.is_done[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    fn is_optional(&self, place: usize) -> bool {
+        self.history.status(self.group[place]) == Status::Indeterminate
+    }
+
+    fn search(&mut self, budget: Budget) -> Found {
+        let len = self.group.len();
+        let mut missing = (0..len).filter(|place| !self.is_optional(*place)).count();
+        let mut path: Vec<Step> = Vec::new();
+        let mut at = self.next[len];
+        let mut words = 0;
+        while missing > 0 {
+            // What ended first among those still to come bounds who may come next.
+            if at != len
+                && self.may_come(at)
+                && let Some(old) = self.apply(at)
+            {
+                self.is_done[at / 64] |= 1 << (at % 64);
+                if self.is_new(&mut words) {
+                    self.unlink(at);
+                    missing -= usize::from(!self.is_optional(at));
+                    path.push(Step { place: at, old });
+                    if path.len() > self.best.len() {
+                        self.best = path.iter().map(|step| step.place).collect();
+                    }
+                    at = self.next[len];
+                    continue;
+                }
+                self.is_done[at / 64] &= !(1 << (at % 64));
+                old.into_iter().rev().for_each(|(key, value)| {
+                    self.values.insert(key, value);
+                });
+            }
+            if words > TRIED_WORDS_MAX {
+                return Found::TooMuch("the search remembers as much as it may");
+            }
+            if self.configurations.len() % 256 == 0 && budget.is_over() {
+                return Found::TooMuch("the budget is over");
+            }
+            if at != len && !self.is_bound(at) {
+                at = self.next[at];
+                continue;
+            }
+            let Some(step) = path.pop() else {
+                return Found::None;
+            };
+            step.old.into_iter().rev().for_each(|(key, value)| {
+                self.values.insert(key, value);
+            });
+            self.is_done[step.place / 64] &= !(1 << (step.place % 64));
+            self.relink(step.place);
+            missing += usize::from(!self.is_optional(step.place));
+            at = self.next[step.place];
+        }
+        Found::Order(path.iter().map(|step| self.group[step.place]).collect())
+    }
+
+    /// Whether a transaction that is still to come ended before this one, or a later one, began.
+    fn is_bound(&self, at: usize) -> bool {
+        let begin = self.spans[at].from;
+        let len = self.group.len();
+        let mut other = self.next[len];
+        while other != len && self.spans[other].from < begin {
+            if self.spans[other].to < begin {
+                return true;
+            }
+            other = self.next[other];
+        }
+        false
+    }
+
+    fn may_come(&self, at: usize) -> bool {
+        let session = self.before[at];
+        let waits = |before: usize| !self.has(before);
+        // One that may have happened cannot do so after what its session did later.
+        let is_late = || {
+            let session = |place: usize| self.history.session_of(self.group[place]);
+            let follows = |place: usize| self.group[place] > self.group[at] && self.has(place);
+            (0..self.group.len()).any(|place| session(place) == session(at) && follows(place))
+        };
+        !self.is_bound(at) && !session.is_some_and(waits) && !(self.is_optional(at) && is_late())
+    }
+
+    /// Reads and writes; the old values, or none where a read finds something else.
+    fn apply(&mut self, at: usize) -> Option<Vec<(u32, Atom)>> {
+        let mut old = Vec::new();
+        let mut agrees = true;
+        for event in self.history.events(self.group[at]) {
+            let held = self.values.get(&event.key).copied().unwrap_or_default();
+            match event.kind {
+                Kind::Read => agrees &= held == event.value,
+                Kind::Write => {
+                    agrees &= self.lists.allow(event.key, held, event.value);
+                    old.push((event.key, held));
+                    self.values.insert(event.key, event.value);
+                }
+            }
+            if !agrees {
+                break;
+            }
+        }
+        if agrees {
+            return Some(old);
+        }
+        old.into_iter().rev().for_each(|(key, value)| {
+            self.values.insert(key, value);
+        });
+        None
+    }
+
+    /// Whether this set of transactions with these values was not tried before.
+    fn is_new(&mut self, words: &mut usize) -> bool {
+        let values = self.values.values().map(|value| value.bits());
+        let configuration: Box<[u64]> = self.is_done.iter().copied().chain(values).collect();
+        let hash = configuration.iter().fold(0u64, |hash, word| {
+            (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+        });
+        let fresh = self.configurations.len() as u32;
+        let known = &self.configurations;
+        let equal = |other: u32| known[other as usize] == configuration;
+        let is_new = self.tried.find_or_insert(hash, fresh, equal) == fresh;
+        if is_new {
+            *words += configuration.len() + 4;
+            self.configurations.push(configuration);
+        }
+        is_new
+    }
+
+    fn unlink(&mut self, at: usize) {
+        let (next, previous) = (self.next[at], self.previous[at]);
+        self.next[previous] = next;
+        self.previous[next] = previous;
+    }
+
+    fn relink(&mut self, at: usize) {
+        let (next, previous) = (self.next[at], self.previous[at]);
+        self.next[previous] = at;
+        self.previous[next] = at;
+    }
+
+    /// The transactions that could not follow the longest order: those that had begun by the time
+    /// the first of them ended.
+    fn first_stuck(&self) -> Vec<u32> {
+        let is_left = |place: &usize| !self.best.contains(place) && !self.is_optional(*place);
+        let left: Vec<usize> = (0..self.group.len()).filter(is_left).collect();
+        let end = left
+            .iter()
+            .map(|place| self.spans[*place].to)
+            .min()
+            .unwrap_or(i64::MAX);
+        let stuck = left.iter().filter(|place| self.spans[**place].from <= end);
+        stuck.map(|place| self.group[*place]).collect()
+    }
+}

@@ -1,0 +1,350 @@
+//! Every checker against the referee, on all small histories and on random ones; every witness is
+//! replayed. The referee shares no code with the others, nor does the replayer.
+
+use super::replay::replay;
+use super::*;
+use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
+
+/// A plain source of numbers, the same in every run (splitmix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// Events of a transaction: a write or not, and the key.
+type Shape = Vec<(Kind, u32)>;
+
+/// A history in the making: sessions, shapes, and for every read its value.
+#[derive(Clone, Debug)]
+struct Draft {
+    sessions: Vec<u32>,
+    statuses: Vec<Status>,
+    spans: Vec<Span>,
+    events: Vec<Vec<(Kind, u32, u32)>>,
+}
+
+fn build(draft: &Draft) -> History {
+    let mut builder = Builder::new(Atom::from(0));
+    for (at, events) in draft.events.iter().enumerate() {
+        let head = Head {
+            session: draft.sessions[at].into(),
+            label: (at as u32 + 1).into(),
+            status: draft.statuses[at],
+            timestamps: None,
+            real_time: Some(draft.spans[at]),
+        };
+        let mut list = Vec::new();
+        for (kind, key, value) in events {
+            let key = builder.key((*key).into()).expect("few keys");
+            let (kind, value) = (*kind, (*value).into());
+            list.push(Event { kind, key, value });
+        }
+        builder.transaction(&head, list).expect("few transactions");
+    }
+    builder.finish()
+}
+
+/// Asks every checker of every model; returns how many violated.
+fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
+    let mut violated = 0;
+    for model in Model::LADDER.into_iter().chain([Model::Linearizable]) {
+        let referee = brute_force::BruteForce.check(history, model, Budget::default());
+        let expected = match &referee {
+            Answer::Satisfied(witness) => {
+                let replayed = replay(history, model, witness);
+                // A commit order does not say which of two equal writes a read saw.
+                let is_open = model < Model::Snapshot && has_doubles(history);
+                assert!(
+                    replayed.is_ok() || is_open,
+                    "{model}: {replayed:?}\n{}",
+                    shown()
+                );
+                true
+            }
+            Answer::Violated(_) => false,
+            Answer::Unknown(reason) => panic!("the referee must know: {reason}"),
+        };
+        violated += usize::from(!expected);
+        let mut answers = 0;
+        for checker in CHECKERS
+            .iter()
+            .filter(|checker| checker.models().contains(&model))
+        {
+            let name = checker.name();
+            match checker.check(history, model, Budget::default()) {
+                Answer::Satisfied(witness) => {
+                    answers += 1;
+                    assert!(expected, "{name} accepts under {model}\n{}", shown());
+                    let replayed = replay(history, model, &witness);
+                    let is_open = model < Model::Snapshot && has_doubles(history);
+                    assert!(
+                        replayed.is_ok() || is_open,
+                        "{name}, {model}: {replayed:?}\n{}",
+                        shown()
+                    );
+                }
+                Answer::Violated(counterexample) => {
+                    answers += 1;
+                    let words = in_words(history, &counterexample);
+                    assert!(
+                        !expected,
+                        "{name} refuses under {model}: {words}\n{}",
+                        shown()
+                    );
+                    let checked = rederive(history, model, &counterexample);
+                    assert_eq!(checked, Ok(()), "{name}, {model}: {words}\n{}", shown());
+                }
+                Answer::Unknown(_) => {}
+            }
+        }
+        assert!(
+            answers > 1 || has_doubles(history),
+            "nobody but the referee knows {model}\n{}",
+            shown()
+        );
+    }
+    violated
+}
+
+/// Whether two writes, or a write and the initial value, are the same.
+fn has_doubles(history: &History) -> bool {
+    let mut seen: std::collections::BTreeSet<(u32, Atom)> = (0..history.key_count() as u32)
+        .map(|key| (key, history.initial(key)))
+        .collect();
+    let events = history
+        .transactions()
+        .flat_map(|t| history.events(t).collect::<Vec<_>>());
+    let mut writes = events.filter(|event| event.kind == Kind::Write);
+    !writes.all(|event| seen.insert((event.key, event.value)))
+}
+
+/// Checks a counterexample against the events alone.
+fn rederive(history: &History, model: Model, found: &Counterexample) -> Result<(), String> {
+    super::rederive::rederive(history, model, found)
+}
+
+/// Random small histories, most of them near what an engine does: reads pick among the values that
+/// are written at all, so that dependencies abound.
+fn random(numbers: &mut Numbers, transactions: u64, events: u64, keys: u64) -> Draft {
+    let count = 1 + numbers.below(transactions);
+    let sessions = 1 + numbers.below(count);
+    let has_doubts = numbers.below(4) == 0;
+    let mut draft = Draft {
+        sessions: Vec::new(),
+        statuses: Vec::new(),
+        spans: Vec::new(),
+        events: Vec::new(),
+    };
+    let mut fresh = 0;
+    let mut clocks = vec![0i64; sessions as usize];
+    for _ in 0..count {
+        let session = numbers.below(sessions);
+        draft.sessions.push(session as u32);
+        let status = match numbers.below(10) {
+            0 if has_doubts => Status::Aborted,
+            1 if has_doubts => Status::Indeterminate,
+            _ => Status::Committed,
+        };
+        draft.statuses.push(status);
+        let clock = &mut clocks[session as usize];
+        let from = *clock + 1 + numbers.below(6) as i64;
+        let to = from + 1 + numbers.below(12) as i64;
+        *clock = to;
+        let to = if status == Status::Indeterminate {
+            i64::MAX
+        } else {
+            to
+        };
+        draft.spans.push(Span { from, to });
+        let mut list = Vec::new();
+        for _ in 0..1 + numbers.below(events) {
+            let key = numbers.below(keys) as u32;
+            // Once in a while a value that was there before.
+            let is_double = numbers.below(40) == 0;
+            if numbers.below(2) == 0 {
+                fresh += u32::from(!is_double);
+                list.push((Kind::Write, key, fresh));
+            } else {
+                list.push((Kind::Read, key, u32::MAX));
+            }
+        }
+        draft.events.push(list);
+    }
+    fill_reads(numbers, &mut draft);
+    draft
+}
+
+fn fill_reads(numbers: &mut Numbers, draft: &mut Draft) {
+    let written: Vec<(u32, u32)> = draft
+        .events
+        .iter()
+        .flatten()
+        .filter(|event| event.0 == Kind::Write)
+        .map(|event| (event.1, event.2))
+        .collect();
+    let mostly_own = numbers.below(3) > 0;
+    for list in &mut draft.events {
+        let mut own: Vec<(u32, u32)> = Vec::new();
+        for event in list.iter_mut() {
+            if event.0 == Kind::Write || event.2 != u32::MAX {
+                own.retain(|(key, _)| *key != event.1);
+                own.push((event.1, event.2));
+                continue;
+            }
+            let mine = own.iter().find(|(key, _)| *key == event.1);
+            if let Some((_, value)) = mine.filter(|_| mostly_own || numbers.below(8) > 0) {
+                event.2 = *value;
+                continue;
+            }
+            let choices: Vec<u32> = written
+                .iter()
+                .filter(|(key, _)| *key == event.1)
+                .map(|(_, value)| *value)
+                .collect();
+            let pick = numbers.below(choices.len() as u64 + 1) as usize;
+            event.2 = choices.get(pick).copied().unwrap_or(0);
+            own.push((event.1, event.2));
+        }
+    }
+}
+
+/// How many random histories a test looks at; the variable raises it for a longer run.
+fn rounds(usual: u64) -> u64 {
+    let wanted = std::env::var("RASHOMON_CHECKER_ROUNDS").ok();
+    wanted.and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+#[test]
+fn all_checkers_agree_with_the_referee_on_random_histories() {
+    let mut numbers = Numbers(7);
+    let mut violated = [0usize; 8];
+    for round in 0..rounds(3_000) {
+        let draft = random(&mut numbers, 5, 4, 3);
+        let history = build(&draft);
+        violated[compare(&history, &|| format!("round {round}: {draft:?}"))] += 1;
+    }
+    // Neither all satisfied nor all violated: the ladder's steps all occur.
+    for (models, count) in violated.iter().enumerate() {
+        let is_step = [0, 2, 3, 4, 5, 7].contains(&models) || models == 6;
+        assert!(
+            *count > 0 || !is_step,
+            "none violates exactly {models} models: {violated:?}"
+        );
+    }
+}
+
+/// Every history of up to three transactions of up to two events on two keys: with the ways to
+/// spread them over sessions and every value that a read could return. Every `stride`-th is looked
+/// at.
+fn enumerate(events_max: usize, stride: u64) -> u64 {
+    let mut shapes: Vec<Shape> = vec![Vec::new()];
+    let mut last = shapes.clone();
+    for _ in 0..events_max {
+        let mut longer = Vec::new();
+        for shape in &last {
+            for (kind, key) in [
+                (Kind::Read, 0),
+                (Kind::Write, 0),
+                (Kind::Read, 1),
+                (Kind::Write, 1),
+            ] {
+                let mut shape = shape.clone();
+                shape.push((kind, key));
+                longer.push(shape);
+            }
+        }
+        shapes.extend(longer.iter().cloned());
+        last = longer;
+    }
+    let mut at = 0;
+    let mut looked = 0;
+    for sessions in [[0, 1, 2], [0, 0, 1], [0, 0, 0]] {
+        for one in 0..shapes.len() {
+            for two in 0..shapes.len() {
+                for three in 0..shapes.len() {
+                    // Transactions of sessions of their own can change places.
+                    if sessions[1] == 1 && (two < one || three < two) {
+                        continue;
+                    }
+                    let shapes = [&shapes[one], &shapes[two], &shapes[three]];
+                    every_value(&sessions, &shapes, &mut |draft| {
+                        at += 1;
+                        if at % stride == 0 {
+                            looked += 1;
+                            compare(&build(draft), &|| format!("{draft:?}"));
+                        }
+                    });
+                }
+            }
+        }
+    }
+    looked
+}
+
+fn every_value(sessions: &[u32; 3], shapes: &[&Shape; 3], look: &mut dyn FnMut(&Draft)) {
+    let mut written: Vec<(u32, u32)> = vec![(0, 0), (1, 0)];
+    let mut events: Vec<Vec<(Kind, u32, u32)>> = Vec::new();
+    for shape in shapes {
+        let mut list = Vec::new();
+        for (kind, key) in shape.iter() {
+            if *kind == Kind::Write {
+                written.push((*key, written.len() as u32));
+            }
+            list.push((*kind, *key, written.len() as u32 - 1));
+        }
+        events.push(list);
+    }
+    let reads: Vec<(usize, usize)> = (0..3)
+        .flat_map(|t| (0..events[t].len()).map(move |e| (t, e)))
+        .filter(|(t, e)| events[*t][*e].0 == Kind::Read)
+        .collect();
+    let mut draft = Draft {
+        sessions: sessions.to_vec(),
+        statuses: vec![Status::Committed; 3],
+        spans: (0..3i64)
+            .map(|t| Span {
+                from: t * 3,
+                to: t * 3 + 4,
+            })
+            .collect(),
+        events,
+    };
+    // In one session transactions do not overlap.
+    for at in 1..3 {
+        if sessions[at] == sessions[at - 1] {
+            draft.spans[at - 1].to = draft.spans[at].from - 1;
+        }
+    }
+    choose(&reads, &written, &mut draft, look);
+}
+
+fn choose(
+    reads: &[(usize, usize)],
+    written: &[(u32, u32)],
+    draft: &mut Draft,
+    look: &mut dyn FnMut(&Draft),
+) {
+    let Some(((t, e), rest)) = reads.split_first() else {
+        return look(draft);
+    };
+    let key = draft.events[*t][*e].1;
+    for (_, value) in written.iter().filter(|(k, _)| *k == key) {
+        draft.events[*t][*e].2 = *value;
+        choose(rest, written, draft, look);
+    }
+}
+
+#[test]
+fn all_checkers_agree_with_the_referee_on_small_histories() {
+    let stride = std::env::var("RASHOMON_CHECKER_STRIDE").ok();
+    let stride = stride.and_then(|text| text.parse().ok()).unwrap_or(29);
+    let looked = enumerate(2, stride);
+    assert!(looked > 1_000, "{looked}");
+}

@@ -1,0 +1,123 @@
+//! What must be seen under causal consistency: vector clocks over sessions.
+
+use crate::checker::resolve::Resolved;
+
+/// Calls `edge(t2, t1, key, reader)` for the last `t2` of every session that leads to the reader,
+/// writes the key, and is not the `t1` that the key was read from. Earlier ones of the session
+/// come before by session order.
+///
+/// `order` is a topological order of SO and WR.
+pub(super) fn forced(
+    resolved: &Resolved<'_>,
+    order: &[u32],
+    mut edge: impl FnMut(u32, u32, u32, u32),
+) {
+    let sessions = resolved.history.session_count();
+    let writers = Writers::of(resolved);
+    let before = resolved.session_predecessors();
+    // Row t: for each session how many of its transactions lead to t.
+    let mut clocks = vec![0u32; resolved.len() * sessions];
+    let mut places = vec![0u32; resolved.len()];
+    let mut counts = vec![0u32; sessions];
+    for transaction in resolved.live() {
+        let count = &mut counts[resolved.history.session_of(transaction) as usize];
+        *count += 1;
+        places[transaction as usize] = *count;
+    }
+    let mut row = vec![0u32; sessions];
+    for transaction in order.iter().copied() {
+        if transaction == 0 || !resolved.is_live[transaction as usize] {
+            continue;
+        }
+        row.fill(0);
+        let sources = resolved.reads(transaction).iter();
+        let sources = sources.map(|version| resolved.writer[*version as usize]);
+        for source in sources
+            .chain([before[transaction as usize]])
+            .filter(|s| *s > 0)
+        {
+            let session = resolved.history.session_of(source) as usize;
+            let at = source as usize * sessions;
+            // What led to a source that is known already is known too.
+            if row[session] >= places[source as usize] {
+                continue;
+            }
+            for (mine, theirs) in row.iter_mut().zip(&clocks[at..at + sessions]) {
+                *mine = (*mine).max(*theirs);
+            }
+            row[session] = row[session].max(places[source as usize]);
+        }
+        let at = transaction as usize * sessions;
+        clocks[at..at + sessions].copy_from_slice(&row);
+        for version in resolved.reads(transaction) {
+            let key = resolved.key[*version as usize];
+            let writer = resolved.writer[*version as usize];
+            for (session, writes) in writers.of_key(key) {
+                let seen = row[session as usize];
+                let end = writes.partition_point(|(place, _)| *place <= seen);
+                if end == 0 {
+                    continue;
+                }
+                let last = writes[end - 1].1;
+                if last != writer && last != transaction {
+                    edge(last, writer, key, transaction);
+                }
+            }
+        }
+    }
+}
+
+/// The writers of every key by session, in session order: `(place in the session, transaction)`.
+struct Writers {
+    /// All of them, sorted by key, session, place.
+    all: Vec<(u32, u32)>,
+    /// Of every run of one key and session: the session, and where it begins.
+    runs: Vec<(u32, u32)>,
+    /// Where the runs of a key begin; one entry more than keys.
+    begins: Vec<u32>,
+}
+
+impl Writers {
+    fn of(resolved: &Resolved<'_>) -> Self {
+        let history = resolved.history;
+        let mut places = vec![0u32; history.session_count()];
+        let mut writes: Vec<(u32, u32, u32, u32)> = Vec::with_capacity(resolved.writer.len());
+        for transaction in resolved.live() {
+            let session = history.session_of(transaction);
+            places[session as usize] += 1;
+            let place = places[session as usize];
+            for version in resolved.writes(transaction) {
+                let key = resolved.key[version as usize];
+                writes.push((key, session, place, transaction));
+            }
+        }
+        writes.sort_unstable();
+        let mut all = Vec::with_capacity(writes.len());
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        let mut begins = Vec::with_capacity(history.key_count() + 1);
+        let mut last = None;
+        for (key, session, place, transaction) in writes {
+            while begins.len() <= key as usize {
+                begins.push(runs.len() as u32);
+            }
+            if last != Some((key, session)) {
+                runs.push((session, all.len() as u32));
+                last = Some((key, session));
+            }
+            all.push((place, transaction));
+        }
+        begins.resize(history.key_count() + 1, runs.len() as u32);
+        runs.push((0, all.len() as u32));
+        Self { all, runs, begins }
+    }
+
+    fn of_key(&self, key: u32) -> impl Iterator<Item = (u32, &[(u32, u32)])> {
+        let at = key as usize;
+        let runs = self.begins[at] as usize..self.begins[at + 1] as usize;
+        runs.map(|run| {
+            let (session, begin) = self.runs[run];
+            let end = self.runs[run + 1].1;
+            (session, &self.all[begin as usize..end as usize])
+        })
+    }
+}

@@ -1,0 +1,296 @@
+//! Read committed, read atomic and causal consistency in near-linear time.
+//!
+//! The axioms are Biswas and Enea's (OOPSLA 2019): where a transaction `reader` reads a key from
+//! `t1` and must see `t2`, which writes the key too, `t2` comes before `t1` in the commit order.
+//! What must be seen differs by model: what was read earlier in the transaction (RC), what was read
+//! in it or came before in its session (RA), everything that leads to it (CC). All forced pairs
+//! with SO and WR form a graph; the history satisfies the model if and only if it is acyclic, and
+//! any topological order is a commit order. After AWDIT (PLDI 2025) and Plume (OOPSLA 2024).
+
+mod causal;
+
+use super::anomaly::Anomaly;
+use super::arcs::Arcs;
+use super::evidence::{Counterexample, Edge, Reason, Witness};
+use super::explain::{direct_reason, pairs, torn_read};
+use super::resolve::{NONE, Resolved, Unresolved, resolve};
+use super::versions::listed_orders;
+use super::{Answer, Budget, Checker, Model};
+use crate::history::History;
+
+/// The checker of the weak models.
+pub(in crate::checker) struct Weak;
+
+impl Checker for Weak {
+    fn name(&self) -> &'static str {
+        "weak"
+    }
+
+    fn models(&self) -> &'static [Model] {
+        &[Model::ReadCommitted, Model::ReadAtomic, Model::Causal]
+    }
+
+    fn check(&self, history: &History, model: Model, _budget: Budget) -> Answer {
+        let resolved = match resolve(history) {
+            Ok(resolved) => resolved,
+            Err(Unresolved::Violated(counterexample)) => return Answer::Violated(counterexample),
+            Err(Unresolved::Ambiguous { key, value }) => {
+                return Answer::Unknown(Unresolved::reason(history, key, value));
+            }
+        };
+        if model > Model::ReadCommitted
+            && let Some(counterexample) = &resolved.non_repeatable
+        {
+            return Answer::Violated(counterexample.clone());
+        }
+        decide(&resolved, model)
+    }
+}
+
+fn decide(resolved: &Resolved<'_>, model: Model) -> Answer {
+    let mut arcs = Arcs::new(resolved.len(), resolved.len() * 2);
+    happens_before(resolved, |from, to| arcs.add(from, to));
+    // The order that lists show is no relation of what is seen, but every commit order has it.
+    let listed = match listed_orders(resolved) {
+        Ok(listed) => listed,
+        Err(counterexample) => return Answer::Violated(counterexample),
+    };
+    for (from, to) in &listed {
+        arcs.add(*from, *to);
+    }
+    match model {
+        Model::ReadCommitted => committed(resolved, |from, to, _, _| arcs.add(from, to)),
+        Model::ReadAtomic => {
+            atomic_reads(resolved, |from, to, _, _| arcs.add(from, to));
+            atomic_session(resolved, |from, to, _, _| arcs.add(from, to));
+        }
+        _ => {
+            let mut first = Arcs::new(resolved.len(), resolved.len() * 2);
+            happens_before(resolved, |from, to| first.add(from, to));
+            match first.order() {
+                Err(cycle) => return Answer::Violated(explained(resolved, model, &cycle, &listed)),
+                Ok(order) => {
+                    causal::forced(resolved, &order, |from, to, _, _| arcs.add(from, to));
+                }
+            }
+        }
+    }
+    match arcs.order() {
+        Ok(order) => {
+            let is_real = |t: &u32| *t > 0 && resolved.is_live[*t as usize];
+            Answer::Satisfied(Witness::Order(order.into_iter().filter(is_real).collect()))
+        }
+        Err(cycle) => Answer::Violated(explained(resolved, model, &cycle, &listed)),
+    }
+}
+
+/// SO and WR; the initial transaction precedes every other.
+fn happens_before(resolved: &Resolved<'_>, mut edge: impl FnMut(u32, u32)) {
+    let before = resolved.session_predecessors();
+    for transaction in resolved.live() {
+        edge(0, transaction);
+        if before[transaction as usize] > 0 {
+            edge(before[transaction as usize], transaction);
+        }
+    }
+    for reader in resolved.live() {
+        for version in resolved.reads(reader) {
+            let writer = resolved.writer[*version as usize];
+            if writer > 0 {
+                edge(writer, reader);
+            }
+        }
+    }
+}
+
+/// Pairs forced under read committed: `(t2, t1, key, reader)` where the reader reads from `t2`
+/// first and the key from `t1` later.
+fn committed(resolved: &Resolved<'_>, mut forced: impl FnMut(u32, u32, u32, u32)) {
+    seen_reads(resolved, When::Before, &mut forced);
+}
+
+/// Pairs forced by what is read in a transaction, under read atomic: in any order.
+fn atomic_reads(resolved: &Resolved<'_>, mut forced: impl FnMut(u32, u32, u32, u32)) {
+    seen_reads(resolved, When::Anytime, &mut forced);
+}
+
+/// When a transaction must have read from another to be bound by what it saw.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before the read that is looked at.
+    Before,
+    Anytime,
+}
+
+/// A read of the transaction that is looked at.
+#[derive(Clone, Copy)]
+struct Read {
+    key: u32,
+    writer: u32,
+    place: u32,
+}
+
+/// For each pair of reads of a transaction where the writer of the one also writes the key of the
+/// other.
+fn seen_reads(resolved: &Resolved<'_>, when: When, forced: &mut impl FnMut(u32, u32, u32, u32)) {
+    let mut by_key: Vec<Read> = Vec::new();
+    let mut by_writer: Vec<Read> = Vec::new();
+    for reader in resolved.live() {
+        by_key.clear();
+        for (place, version) in (0u32..).zip(resolved.reads(reader)) {
+            by_key.push(Read {
+                key: resolved.key[*version as usize],
+                writer: resolved.writer[*version as usize],
+                place,
+            });
+        }
+        if by_key.len() < 2 {
+            continue;
+        }
+        by_writer.clear();
+        by_writer.extend(by_key.iter().filter(|read| read.writer > 0));
+        by_writer.sort_unstable_by_key(|read| (read.writer, read.place));
+        by_writer.dedup_by_key(|read| read.writer);
+        by_key.sort_unstable_by_key(|read| (read.key, read.place));
+        for seen in &by_writer {
+            let mut consider = |read: &Read| {
+                if read.writer != seen.writer && (when == When::Anytime || read.place > seen.place)
+                {
+                    forced(seen.writer, read.writer, read.key, reader);
+                }
+            };
+            let writes = resolved.writes(seen.writer);
+            if writes.len() <= by_key.len() * 4 {
+                for key in writes.map(|version| resolved.key[version as usize]) {
+                    let begin = by_key.partition_point(|read| read.key < key);
+                    by_key[begin..]
+                        .iter()
+                        .take_while(|r| r.key == key)
+                        .for_each(&mut consider);
+                }
+            } else {
+                let keys: std::collections::BTreeSet<u32> = writes
+                    .map(|version| resolved.key[version as usize])
+                    .collect();
+                by_key
+                    .iter()
+                    .filter(|read| keys.contains(&read.key))
+                    .for_each(&mut consider);
+            }
+        }
+    }
+}
+
+/// Pairs forced by sessions under read atomic: the last writer of the key before the reader.
+fn atomic_session(resolved: &Resolved<'_>, mut forced: impl FnMut(u32, u32, u32, u32)) {
+    let history = resolved.history;
+    let mut sessions: Vec<Vec<u32>> = vec![Vec::new(); history.session_count()];
+    for transaction in resolved.live() {
+        sessions[history.session_of(transaction) as usize].push(transaction);
+    }
+    // The session and the transaction that wrote a key last.
+    let mut last = vec![(NONE, 0u32); history.key_count()];
+    for (session, transactions) in (0u32..).zip(&sessions) {
+        for transaction in transactions {
+            for version in resolved.reads(*transaction) {
+                let key = resolved.key[*version as usize];
+                let writer = resolved.writer[*version as usize];
+                let (of, seen) = last[key as usize];
+                if of == session && seen != writer {
+                    forced(seen, writer, key, *transaction);
+                }
+            }
+            for version in resolved.writes(*transaction) {
+                last[resolved.key[version as usize] as usize] = (session, *transaction);
+            }
+        }
+    }
+}
+
+/// The counterexample of a cycle: the reason of each edge is looked for again.
+fn explained(
+    resolved: &Resolved<'_>,
+    model: Model,
+    cycle: &[u32],
+    listed: &[(u32, u32)],
+) -> Counterexample {
+    let mut found: Vec<Option<Reason>> = pairs(cycle)
+        .map(|(from, to)| direct_reason(resolved, from, to))
+        .collect();
+    let wanted: Vec<(u32, u32)> = pairs(cycle).collect();
+    let mut see = |from: u32, to: u32, key: u32, reader: u32| {
+        for (reason, wanted) in found.iter_mut().zip(&wanted) {
+            if reason.is_none() && *wanted == (from, to) {
+                *reason = Some(Reason::SeenBy { key, reader });
+            }
+        }
+    };
+    match model {
+        Model::ReadCommitted => committed(resolved, &mut see),
+        Model::ReadAtomic => {
+            atomic_reads(resolved, &mut see);
+            atomic_session(resolved, &mut see);
+        }
+        _ => {
+            let mut first = Arcs::new(resolved.len(), resolved.len() * 2);
+            happens_before(resolved, |from, to| first.add(from, to));
+            if let Ok(order) = first.order() {
+                causal::forced(resolved, &order, &mut see);
+            }
+        }
+    }
+    let edges: Vec<Edge> = wanted
+        .iter()
+        .zip(found)
+        .map(|((from, to), reason)| Edge {
+            from: *from,
+            to: *to,
+            reason: reason.unwrap_or_else(|| written_in_lists(resolved, listed, *from, *to)),
+        })
+        .collect();
+    Counterexample {
+        anomaly: name(resolved, &edges),
+        edges,
+        core: Vec::new(),
+    }
+}
+
+/// The key of a list in which the one precedes the other.
+fn written_in_lists(resolved: &Resolved<'_>, listed: &[(u32, u32)], from: u32, to: u32) -> Reason {
+    debug_assert!(listed.contains(&(from, to)), "every edge has a reason");
+    let key = |version: u32| resolved.key[version as usize];
+    let both = resolved
+        .writes(from)
+        .map(key)
+        .find(|k| resolved.writes(to).any(|version| key(version) == *k));
+    Reason::WriteWrite(both.unwrap_or(0))
+}
+
+/// Names a cycle by the strongest of the views that close it.
+fn name(resolved: &Resolved<'_>, edges: &[Edge]) -> Anomaly {
+    let views = edges.iter().filter_map(|edge| match edge.reason {
+        Reason::SeenBy { key, reader } => Some(view(resolved, edge.from, key, reader)),
+        _ => None,
+    });
+    let rank = |anomaly: &Anomaly| {
+        let weakest_first = [
+            Anomaly::NonMonotonicRead,
+            Anomaly::FracturedRead,
+            Anomaly::SessionGuaranteeViolation,
+            Anomaly::CausalityViolation,
+        ];
+        weakest_first.iter().position(|known| known == anomaly)
+    };
+    views
+        .max_by_key(rank)
+        .unwrap_or(Anomaly::CircularInformationFlow)
+}
+
+/// How a reader that must see a transaction, and does not, comes to it.
+fn view(resolved: &Resolved<'_>, seen: u32, stale: u32, reader: u32) -> Anomaly {
+    match direct_reason(resolved, seen, reader) {
+        Some(Reason::WriteRead(key)) => torn_read(resolved.history, reader, key, stale),
+        Some(Reason::Session) => Anomaly::SessionGuaranteeViolation,
+        _ => Anomaly::CausalityViolation,
+    }
+}

@@ -1,0 +1,315 @@
+//! Histories with known verdicts: those of a folder of public data, where it is there.
+//!
+//! `RASHOMON_HISTORIES` names the folder, or it lies beside the repository as
+//! `../shared/histories`.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use rashomon::checker::{self, Answer, Budget, Model, replay};
+use rashomon::history::{Atom, History, Status, format};
+
+/// The folder, or nothing after having said that the test did not run.
+fn folder(test: &str) -> Option<PathBuf> {
+    let named = std::env::var_os("RASHOMON_HISTORIES").map(PathBuf::from);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/histories");
+    let folder = named.unwrap_or_else(beside);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    // Straight to the file descriptor: the test harness swallows what `eprintln!` prints.
+    let _ = writeln!(
+        std::io::stderr(),
+        "NOT RUN: {test}: no folder of histories at {} (see RASHOMON_HISTORIES)",
+        folder.display()
+    );
+    None
+}
+
+fn read(path: &Path) -> History {
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut stream = BufReader::new(file);
+    let format = format::detect(&mut stream);
+    let format = format.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    (format.read)(&mut stream).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Whether a history satisfies a model, its witness replayed.
+fn satisfies(shown: &str, history: &History, model: Model) -> Result<(), String> {
+    let (with, answer) = checker::check(history, model, Budget::default());
+    match answer {
+        Answer::Satisfied(witness) => {
+            let replayed = replay::replay(history, model, &witness);
+            assert_eq!(
+                replayed,
+                Ok(()),
+                "{shown}: the witness of {with} under {model}"
+            );
+            Ok(())
+        }
+        Answer::Violated(found) => Err(checker::in_words(history, &found)),
+        Answer::Unknown(reason) => panic!("{shown}: {model} is unknown: {reason}"),
+    }
+}
+
+fn expect(shown: &str, history: &History, model: Model, expected: bool, wrong: &mut Vec<String>) {
+    let found = satisfies(shown, history, model);
+    if found.is_ok() != expected {
+        wrong.push(format!(
+            "{shown}: {model}: expected {expected}, found {found:?}"
+        ));
+    }
+}
+
+/// The fields of every line of a table but the first.
+fn table(path: &Path) -> Vec<Vec<String>> {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let line = |line: &str| line.split('\t').map(str::to_owned).collect();
+    text.lines()
+        .skip(1)
+        .filter(|line| !line.is_empty())
+        .map(line)
+        .collect()
+}
+
+#[test]
+fn the_recorded_histories_of_cockroach_and_galera_have_their_verdicts() {
+    let test = "the_recorded_histories_of_cockroach_and_galera_have_their_verdicts";
+    let Some(folder) = folder(test).map(|folder| folder.join("dbcop-corpus")) else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    let labels = table(&folder.join("labels.tsv"));
+    assert_eq!(labels.len(), 136);
+    for label in labels {
+        let history = read(&folder.join(&label[0]));
+        expect(
+            &label[0],
+            &history,
+            Model::Serializable,
+            label[1] == "true",
+            &mut wrong,
+        );
+        expect(
+            &label[0],
+            &history,
+            Model::Snapshot,
+            label[2] == "true",
+            &mut wrong,
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn published_anomalies_violate_what_they_should() {
+    let test = "published_anomalies_violate_what_they_should";
+    let Some(folder) = folder(test) else { return };
+    use Model::{Causal, ReadAtomic, ReadCommitted, Serializable, Snapshot, StrictSerializable};
+    // A history, the models it satisfies, the models it violates.
+    let cases: &[(&str, &[Model], &[Model])] = &[
+        (
+            "mtc/causality-violation.txt",
+            &[ReadCommitted, ReadAtomic],
+            &[Causal, Snapshot, Serializable],
+        ),
+        (
+            "mtc/causality-violation.orig.txt",
+            &[],
+            &[Snapshot, Serializable],
+        ),
+        ("mtc/long-fork.txt", &[Causal], &[Snapshot, Serializable]),
+        (
+            "mtc/session-guarantee.txt",
+            &[ReadCommitted],
+            &[ReadAtomic, Snapshot, Serializable],
+        ),
+        ("mtc/write-skew.txt", &[Snapshot], &[Serializable]),
+        (
+            "mtc/fractured-reads.txt",
+            &[],
+            &[ReadAtomic, Snapshot, Serializable],
+        ),
+        ("mtc/lost-update.txt", &[Causal], &[Snapshot, Serializable]),
+        (
+            "mtc/maria-galera-lost-update.txt",
+            &[],
+            &[Snapshot, Serializable],
+        ),
+        (
+            "adversarial/fractured-init-read-RA-violation.txt",
+            &[],
+            &[ReadAtomic],
+        ),
+        (
+            "adversarial/g1b-intermediate-read.txt",
+            &[],
+            &[ReadCommitted, Snapshot, Serializable],
+        ),
+        (
+            "adversarial/rmw-double-write-VALID.txt",
+            &[ReadCommitted, Causal, Snapshot, Serializable],
+            &[],
+        ),
+        ("polysi/violations/dgraph/history.bincode", &[], &[Snapshot]),
+        ("polysi/violations/galera/galera.txt", &[], &[Snapshot]),
+        ("polysi/violations/yugabyte/yugabyte.txt", &[], &[Snapshot]),
+        ("isovista/bugs/dgraph_si.txt", &[], &[Causal, Snapshot]),
+        ("isovista/bugs/pg_ser_bug.txt", &[Snapshot], &[Serializable]),
+        ("isovista/bugs/yugabyte_tcc.txt", &[], &[Causal]),
+        ("elle/paper-example.edn", &[], &[Serializable]),
+        // Elle judges with real time, where this one is wrong; a serial order of it exists.
+        ("elle/huge-scc.edn", &[Serializable], &[StrictSerializable]),
+        ("elle-cli/elle/paper-example.edn", &[], &[Serializable]),
+        ("elle-cli/elle/paper-example.json", &[], &[Serializable]),
+        ("elle-cli/elle/list-append-gh-30.edn", &[], &[Serializable]),
+        // Elle calls these two valid: it does not look for the writer of a value. Nobody wrote
+        // the 3 that is read here.
+        ("elle-cli/elle/rw-register.edn", &[], &[ReadCommitted]),
+        ("elle-cli/elle/rw-register.json", &[], &[ReadCommitted]),
+        ("elle-cli/jepsen/long-fork.edn", &[], &[Snapshot]),
+    ];
+    let mut wrong = Vec::new();
+    for (name, satisfied, violated) in cases {
+        let history = read(&folder.join(name));
+        for model in *satisfied {
+            expect(name, &history, *model, true, &mut wrong);
+        }
+        for model in *violated {
+            expect(name, &history, *model, false, &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn awdits_histories_satisfy_their_folder_and_nothing_stronger() {
+    let test = "awdits_histories_satisfy_their_folder_and_nothing_stronger";
+    let Some(folder) = folder(test) else { return };
+    let mut wrong = Vec::new();
+    let weak = [Model::ReadCommitted, Model::ReadAtomic, Model::Causal];
+    let cases = table(&folder.join("awdit/manifest.tsv"));
+    assert!(cases.len() > 20);
+    for case in cases {
+        let history = read(&folder.join(&case[0]));
+        let strongest = case[3].rsplit(' ').next().unwrap_or_default();
+        let count = match strongest {
+            "none" => 0,
+            "read-committed" => 1,
+            "read-atomic" => 2,
+            "causal" => 3,
+            other => panic!("{}: an unknown level {other}", case[0]),
+        };
+        for (at, model) in weak.into_iter().enumerate() {
+            expect(&case[0], &history, model, at < count, &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn registers_of_knossos_and_porcupine_are_linearizable_or_not() {
+    let test = "registers_of_knossos_and_porcupine_are_linearizable_or_not";
+    let Some(folder) = folder(test) else { return };
+    let mut wrong = Vec::new();
+    let mut looked = 0;
+    for manifest in ["knossos", "elle-cli"] {
+        for case in table(&folder.join(manifest).join("manifest.tsv")) {
+            let is_log = case[0].ends_with(".edn") || case[0].ends_with(".json");
+            if !case[0].contains("knossos/") || !is_log {
+                continue;
+            }
+            let mut history = read(&folder.join(&case[0]));
+            if case[0].contains("multi-register") {
+                // "A multi-register with x=0 and y=0", as its first line says.
+                history.set_initial(Atom::from(0));
+            }
+            looked += 1;
+            expect(
+                &case[0],
+                &history,
+                Model::Linearizable,
+                case[3] == "valid",
+                &mut wrong,
+            );
+        }
+    }
+    for case in table(&folder.join("porcupine/expected.tsv")) {
+        let path = folder.join("porcupine").join(&case[0]);
+        // The strings of Porcupine's key-value store are overwritten and appended to: they have no
+        // exact meaning as registers. One log is empty.
+        if case[0].starts_with("kv/") || fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
+            continue;
+        }
+        looked += 1;
+        expect(
+            &case[0],
+            &read(&path),
+            Model::Linearizable,
+            case[1] == "true",
+            &mut wrong,
+        );
+    }
+    assert!(looked > 200, "{looked}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_format_that_is_written_is_read_back_as_it_was() {
+    let test = "every_format_that_is_written_is_read_back_as_it_was";
+    let Some(folder) = folder(test) else { return };
+    let mut files = vec![
+        folder.join("mtc/write-skew.txt"),
+        folder.join("polysi/violations/galera/galera.txt"),
+        folder.join("awdit/tests/causal/long-fork.txt"),
+        folder.join("elle/paper-example.edn"),
+        folder.join("timekiller/format-kv.json"),
+        folder.join("timekiller/format-list.json"),
+    ];
+    files.push(folder.join("dbcop-corpus/014-ser.bincode"));
+    let mut written = std::collections::BTreeSet::new();
+    for path in files {
+        let history = read(&path);
+        for format in format::FORMATS {
+            let Some(write) = format.write else { continue };
+            let mut bytes = Vec::new();
+            if write(&history, &mut bytes).is_err() {
+                continue;
+            }
+            let mut stream = &bytes[..];
+            let found = format::detect(&mut stream).map(|format| format.name);
+            assert_eq!(found.ok(), Some(format.name), "{}", path.display());
+            let again = (format.read)(&mut stream);
+            let again = again
+                .unwrap_or_else(|error| panic!("{} as {}: {error}", path.display(), format.name));
+            let sizes = |history: &History| {
+                let mut sizes: Vec<usize> = history
+                    .transactions()
+                    .filter(|t| history.status(*t) == Status::Committed)
+                    .map(|t| history.events(t).len())
+                    .filter(|events| *events > 0)
+                    .collect();
+                // Formats by session put the transactions into another order, and `text` knows
+                // the writes of aborted ones one by one.
+                sizes.sort_unstable();
+                sizes
+            };
+            assert_eq!(
+                sizes(&again),
+                sizes(&history),
+                "{} as {}",
+                path.display(),
+                format.name
+            );
+            written.insert(format.name);
+        }
+    }
+    let all: std::collections::BTreeSet<&str> = format::FORMATS
+        .iter()
+        .filter(|format| format.write.is_some())
+        .map(|format| format.name)
+        .collect();
+    assert_eq!(written, all, "every writer wrote something");
+}
