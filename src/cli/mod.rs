@@ -14,6 +14,7 @@ mod value;
 
 mod bench;
 mod calibrate;
+mod check;
 mod clean;
 mod completions;
 mod doctor;
@@ -63,6 +64,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
     Bench(bench::Arguments),
+    Check(check::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -98,6 +100,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Calibrate(arguments) => calibrate::run(&arguments, &mut output),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
         Command::Clean(arguments) => clean::run(&arguments, &mut output),
+        Command::Check(arguments) => check::run(&arguments, &mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),
     });
     result.unwrap_or_else(|failure| say(&failure))

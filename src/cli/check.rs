@@ -1,0 +1,340 @@
+//! `rashomon check`: which consistency models does a history satisfy?
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::terminal::{Style, printable};
+use super::value::{self, Format};
+use crate::checker::{self, Answer, Budget, Counterexample, Model};
+use crate::history::{Atom, History, HistoryError, format};
+
+/// Checks a history of transactions against a consistency model
+///
+/// Reads the formats of the peers (see --input). Without --model it climbs the ladder from read
+/// committed to strict serializability. Satisfied is exit 0, violated 1, unknown 3.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  rashomon check history.txt --model si --explain\n  rashomon check history.edn --dot cycle.dot --model ser"
+)]
+pub(super) struct Arguments {
+    /// The history
+    file: PathBuf,
+
+    /// What to check: rc, ra, cc, si, ser, sser, lin; all of the ladder without it
+    #[arg(long, value_parser = model)]
+    model: Option<Model>,
+
+    /// Who checks: mtc, weak, polysi, search, brute-force, or auto: the first who knows
+    #[arg(long, value_name = "CHECKER", default_value = "auto")]
+    with: String,
+
+    /// The format: rashomon, text, sections, jepsen-log, timekiller, dbcop-json, elle, dbcop, or
+    /// auto
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    input: String,
+
+    /// The integer that every key holds before anyone writes it, where the file does not say it
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    initial: Option<i64>,
+
+    /// Tell the counterexample edge by edge
+    #[arg(long)]
+    explain: bool,
+
+    /// Write the counterexample as a Graphviz graph
+    #[arg(long, value_name = "FILE", requires = "model")]
+    dot: Option<PathBuf>,
+
+    /// Give up after this long: 30s, 5m
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    time_limit: Option<Duration>,
+
+    /// Give up when this much memory is in use: 512M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory_limit: Option<u64>,
+
+    /// How to say it: human or json
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+fn model(text: &str) -> Result<Model, String> {
+    text.parse()
+        .map_err(|error: checker::UnknownModel| error.to_string())
+}
+
+/// A number of bytes: `512M`, `4G`, `65536`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let units = [('K', 10), ('M', 20), ('G', 30)];
+    let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
+    let digits = unit.map_or(text, |_| &text[..text.len() - 1]);
+    let count: u64 = digits
+        .parse()
+        .map_err(|_| format!("{text:?} is no size: 65536, 512M, 4G"))?;
+    let shift = unit.map_or(0, |(_, shift)| *shift);
+    count
+        .checked_mul(1 << shift)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| format!("the size {text:?} is zero or too large"))
+}
+
+/// The memory limit in bytes; zero when there is none. A checker asks through a plain function.
+static MEMORY_LIMIT: AtomicU64 = AtomicU64::new(0);
+
+fn memory_is_over() -> bool {
+    let limit = MEMORY_LIMIT.load(Ordering::Relaxed);
+    limit > 0 && status_kib("VmRSS:").is_some_and(|resident| resident.saturating_mul(1024) > limit)
+}
+
+/// A size from the kernel's account of this process, in KiB; nothing where there is none.
+fn status_kib(name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches(" kB").trim().parse().ok()
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    if arguments.with != "auto" && checker::by_name(&arguments.with).is_none() {
+        let names: Vec<&str> = checker::CHECKERS.iter().map(|c| c.name()).collect();
+        let message = format!(
+            "unknown checker {:?}: auto, {}",
+            arguments.with,
+            names.join(", ")
+        );
+        return Err(Failure::usage(message));
+    }
+    MEMORY_LIMIT.store(arguments.memory_limit.unwrap_or(0), Ordering::Relaxed);
+    let budget = Budget {
+        stop: arguments
+            .memory_limit
+            .map(|_| memory_is_over as fn() -> bool),
+        ..Budget::of(arguments.time_limit)
+    };
+    let begun = Instant::now();
+    let mut history = load(arguments)?;
+    if let Some(initial) = arguments.initial {
+        let atom = Atom::integer(initial);
+        history.set_initial(atom.ok_or_else(|| Failure::usage("--initial is too small"))?);
+    }
+    if memory_is_over() {
+        return Err(Failure {
+            exit: Exit::Inconclusive,
+            message: "the history alone takes more than --memory-limit".to_owned(),
+        });
+    }
+    let subject = Subject {
+        arguments,
+        history: &history,
+        load: begun.elapsed(),
+        budget,
+    };
+    match arguments.model {
+        Some(model) => {
+            let answer = subject.one(model, output)?;
+            if let (Some(path), Answer::Violated(found)) = (&arguments.dot, &answer) {
+                let graph = checker::dot(&history, found);
+                std::fs::write(path, graph).map_err(|error| {
+                    Failure::environment(format!("{}: {error}", path.display()))
+                })?;
+            }
+            Ok(exit_of(&answer))
+        }
+        None => subject.ladder(output),
+    }
+}
+
+fn exit_of(answer: &Answer) -> Exit {
+    match answer {
+        Answer::Satisfied(_) => Exit::Clean,
+        Answer::Violated(_) => Exit::Finding,
+        Answer::Unknown(_) => Exit::Inconclusive,
+    }
+}
+
+fn load(arguments: &Arguments) -> Result<History, Failure> {
+    let path: &Path = &arguments.file;
+    let shown = path.display();
+    let file = File::open(path).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    let mut stream = BufReader::with_capacity(1 << 20, file);
+    let format = match arguments.input.as_str() {
+        "auto" => format::detect(&mut stream).map_err(|error| failure(path, &error))?,
+        name => format::by_name(name).ok_or_else(|| {
+            let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
+            Failure::usage(format!(
+                "unknown format {name:?}: auto, {}",
+                names.join(", ")
+            ))
+        })?,
+    };
+    (format.read)(&mut stream).map_err(|error| failure(path, &error))
+}
+
+fn failure(path: &Path, error: &HistoryError) -> Failure {
+    let path = path.display();
+    match error {
+        HistoryError::Read(cause) => Failure::environment(format!("{path}: {error}: {cause}")),
+        _ => Failure::usage(format!("{path}: {error}")),
+    }
+}
+
+/// What is checked, and how it is told.
+struct Subject<'a> {
+    arguments: &'a Arguments,
+    history: &'a History,
+    load: Duration,
+    budget: Budget,
+}
+
+impl Subject<'_> {
+    /// Checks one model and tells the answer.
+    fn one(&self, model: Model, output: &mut Output) -> Result<Answer, Failure> {
+        let begun = Instant::now();
+        let (with, answer) = match checker::by_name(&self.arguments.with) {
+            None => checker::check(self.history, model, self.budget),
+            Some(checker) if checker.models().contains(&model) => (
+                checker.name(),
+                checker.check(self.history, model, self.budget),
+            ),
+            Some(checker) => {
+                let reason = format!("it does not decide {model}");
+                (checker.name(), Answer::Unknown(reason))
+            }
+        };
+        let check = begun.elapsed();
+        match self.arguments.format {
+            Format::Json => self.tell_json(model, with, &answer, check, output)?,
+            Format::Human => self.tell(model, with, &answer, check, output)?,
+        }
+        Ok(answer)
+    }
+
+    fn tell_json(
+        &self,
+        model: Model,
+        with: &str,
+        answer: &Answer,
+        check: Duration,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let seconds = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
+        let (verdict, anomaly, reason) = match answer {
+            Answer::Satisfied(_) => ("satisfied", None, None),
+            Answer::Violated(found) => ("violated", Some(found.anomaly.slug()), None),
+            Answer::Unknown(reason) => ("unknown", None, Some(reason)),
+        };
+        let mut line = json!({
+            "v": 1,
+            "event": "checked",
+            "file": self.arguments.file.display().to_string(),
+            "model": model.slug(),
+            "with": with,
+            "verdict": verdict,
+            "anomaly": anomaly,
+            "transactions": self.history.len() - 1,
+            "events": self.history.event_count(),
+            "load_s": seconds(self.load),
+            "check_s": seconds(check),
+            "peak_rss_mb": status_kib("VmHWM:").map(|kib| kib / 1024),
+        });
+        if let (Some(reason), Some(fields)) = (reason, line.as_object_mut()) {
+            fields.insert("reason".to_owned(), json!(reason));
+        }
+        if let (true, Answer::Violated(found)) = (self.arguments.explain, answer)
+            && let Some(fields) = line.as_object_mut()
+        {
+            let words = checker::in_words(self.history, found);
+            fields.insert("counterexample".to_owned(), json!(words));
+        }
+        output.json(&line)
+    }
+
+    fn tell(
+        &self,
+        model: Model,
+        with: &str,
+        answer: &Answer,
+        check: Duration,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let style = Style::of_stdout();
+        let verdict = match answer {
+            Answer::Satisfied(_) => style.green("satisfied"),
+            Answer::Violated(found) => format!("{}: {}", style.red("violated"), found.anomaly),
+            Answer::Unknown(reason) => {
+                format!("{}: {}", style.yellow("unknown"), printable(reason))
+            }
+        };
+        let seconds = check.as_secs_f64();
+        let model = model.to_string();
+        output.line(&format!("{model:<22} {verdict}  ({with}, {seconds:.2} s)"))?;
+        match answer {
+            Answer::Violated(found) if self.arguments.explain => self.explain(found, output),
+            _ => Ok(()),
+        }
+    }
+
+    fn explain(&self, found: &Counterexample, output: &mut Output) -> Result<(), Failure> {
+        let words = checker::in_words(self.history, found);
+        output.line(printable(words.trim_end()).as_ref())
+    }
+
+    /// Climbs from the weakest model up. What a model violates all stronger ones violate too.
+    fn ladder(&self, output: &mut Output) -> Result<Exit, Failure> {
+        let (mut strongest, mut weakest, mut is_known) = (None, None, true);
+        for model in Model::LADDER {
+            match self.one(model, output)? {
+                Answer::Satisfied(_) => strongest = Some(model),
+                Answer::Violated(_) => {
+                    weakest = Some(model);
+                    break;
+                }
+                Answer::Unknown(_) => is_known = false,
+            }
+        }
+        let name = |model: Option<Model>| model.map(Model::slug);
+        match self.arguments.format {
+            Format::Json => output.json(&json!({
+                "v": 1,
+                "event": "ladder",
+                "file": self.arguments.file.display().to_string(),
+                "strongest_satisfied": name(strongest),
+                "weakest_violated": name(weakest),
+            }))?,
+            Format::Human => {
+                let shown =
+                    |model: Option<Model>| model.map_or("none".to_owned(), |m| m.to_string());
+                output.line(&format!(
+                    "strongest satisfied: {}; weakest violated: {}",
+                    shown(strongest),
+                    shown(weakest)
+                ))?;
+            }
+        }
+        Ok(if weakest.is_some() || is_known {
+            Exit::Clean
+        } else {
+            Exit::Inconclusive
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        assert_eq!(bytes("65536"), Ok(65536));
+        assert_eq!(bytes("512M"), Ok(512 << 20));
+        for wrong in ["", "M", "0", "-1", "1T", "99999999999G"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}
