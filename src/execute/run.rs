@@ -8,7 +8,7 @@ use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
 use crate::model::{Outcome, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase};
 
 use super::Instrumentation;
-use super::fate::{Answer, Fate};
+use super::fate::Answer;
 use super::record::Record;
 use super::recording::{Log, Place};
 use super::room::Hand;
@@ -349,38 +349,11 @@ impl<'a, 'c> Run<'a, 'c> {
                 }
                 Noted::Answered { step, fate, .. } => {
                     if let Some((outcome, open)) = self.replies.remove(&step.session) {
-                        let ended_by_engine = fate == Fate::Aborted
-                            && matches!(outcome, Outcome::Rejected(_))
-                            && !open;
                         self.record.answered(step, fate, outcome, open);
-                        if ended_by_engine {
-                            self.clear_up(step)?;
-                        }
                     }
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Sends the ROLLBACK that every client sends when the engine has ended its transaction.
-    ///
-    /// Without it what was said of that transaction may outlive it: after a deadlock in a READ ONLY
-    /// transaction MariaDB begins the next one of the session as READ ONLY (error 1792).
-    fn clear_up(&mut self, step: Step) -> Result<(), EngineError> {
-        let explicit = match step.work {
-            Work::Statement { line } | Work::Before { line, .. } | Work::After { line, .. } => {
-                self.lines[line].explicit
-            }
-            Work::Rollback => false,
-        };
-        if !explicit || self.stage.watcher.is_none() {
-            return Ok(());
-        }
-        let slot = self.slot(step.session);
-        let sql = self.stage.dialect.spelling.rollback.clone();
-        self.stage.log.sent(Place::Session(slot), &sql);
-        self.stage.sessions.run(slot, &sql, Ask::AfterRejection)?;
         Ok(())
     }
 

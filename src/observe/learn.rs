@@ -3,13 +3,15 @@
 //! One pass over events, observations and probe answers in the order of their ticks. A view is
 //! worked out at the moment the statement reads: when it is sent, or at the resume when it waited.
 
+mod attribute;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::{Chains, Version, VersionId};
 use super::instrument::promised_mode;
 use super::moved::holds_a_moved_row;
 use super::visibility::{Reader, Timeline};
-use super::{Account, Change, Learner, TableView, View};
+use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
 use crate::model::{
     CaseStatement, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag,
@@ -209,16 +211,50 @@ impl Learning<'_> {
 
     /// Works out what the statements saw that resumed since the last observation: what another
     /// autocommit statement wrote right before them is known only now.
+    ///
+    /// Of statements that one release woke, the answers may come in another order than the locks
+    /// were granted: what depends on that order is not known.
     fn see_resumed(&mut self) {
-        for (id, at) in std::mem::take(&mut self.resumed) {
-            if let Some(statement) = self.case.statement(id) {
-                self.see(statement, at);
+        let batch = std::mem::take(&mut self.resumed);
+        let last = batch
+            .iter()
+            .map(|(_, at)| at.0)
+            .max()
+            .map_or(Tick(0), |at| Tick(at + 1));
+        let first = batch.iter().map(|(_, at)| *at).min().unwrap_or(last);
+        for (id, at) in &batch {
+            let Some(statement) = self.case.statement(*id) else {
+                continue;
+            };
+            self.see(statement, *at);
+            let depends = self.view(statement, first).0 != self.view(statement, last).0;
+            if batch.len() > 1 && depends {
+                self.account.unsure.insert(*id, "woken-together");
             }
         }
     }
 
-    /// Works out what the statement sees at this moment.
+    /// Works out what the statement sees at this moment, and notes what is doubtful about it.
     fn see(&mut self, statement: &CaseStatement, at: Tick) {
+        let id = statement.id;
+        let snapshot = self.snapshots.get(&id.transaction).copied();
+        let (mut view, mut unsure) = self.view(statement, at);
+        if self.learner == Learner::Probes {
+            unsure = unsure.or(self.overlay_probes(id, &mut view));
+        } else if self.depends_on_a_no_op(statement, &view, at) {
+            self.account.doubtful_no_op.insert(id);
+        }
+        if self.holds_a_moved_row(statement, &view, snapshot) {
+            self.account.moved_key.insert(id);
+        }
+        if let Some(reason) = unsure {
+            self.account.unsure.insert(id, reason);
+        }
+        self.account.views.insert(id, view);
+    }
+
+    /// What the statement sees if it reads at this moment, and why that is not certain.
+    fn view(&self, statement: &CaseStatement, at: Tick) -> (View, Option<&'static str>) {
         let id = statement.id;
         let snapshot = self.snapshots.get(&id.transaction).copied();
         let mut view = View::new();
@@ -240,18 +276,7 @@ impl Learning<'_> {
             }
             view.insert(table.to_owned(), seen);
         }
-        if self.learner == Learner::Probes {
-            unsure = unsure.or(self.overlay_probes(id, &mut view));
-        } else if self.depends_on_a_no_op(statement, &view, at) {
-            self.account.doubtful_no_op.insert(id);
-        }
-        if self.holds_a_moved_row(statement, &view, snapshot) {
-            self.account.moved_key.insert(id);
-        }
-        if let Some(reason) = unsure {
-            self.account.unsure.insert(id, reason);
-        }
-        self.account.views.insert(id, view);
+        (view, unsure)
     }
 
     fn holds_a_moved_row(
@@ -414,138 +439,6 @@ impl Learning<'_> {
         };
         self.timeline.view(&self.account.chains, table, reader)
     }
-
-    /// Makes versions of the differences between what stood in a table and what stands now.
-    fn adopt(
-        &mut self,
-        table: &str,
-        rows: &[Row],
-        before: &TableView,
-        active: &[StatementId],
-        at: Tick,
-    ) {
-        let Some(shape) = self.case.table(table) else {
-            return;
-        };
-        let mut now: BTreeMap<Value, &Row> = BTreeMap::new();
-        for row in rows {
-            if let Some(key) = cell(shape, shape.row_key.as_deref(), row) {
-                now.insert(key, row);
-            }
-        }
-        let keys: BTreeSet<Value> = before.keys().chain(now.keys()).cloned().collect();
-        for key in keys {
-            let old = before.get(&key).copied().flatten();
-            let old_row = old.and_then(|id| self.account.chains.row(id));
-            let new_row = now.get(&key).copied();
-            if old_row == new_row {
-                continue;
-            }
-            match self.writer(shape, old_row, new_row, active, at) {
-                Ok(writer) => self.change(shape, key, old, new_row, writer),
-                Err(Unattributed::Several(candidates)) => {
-                    for id in candidates {
-                        self.account.unsure.insert(id, "change-of-several-writers");
-                    }
-                }
-                Err(Unattributed::Nobody) => {
-                    let show = |row: Option<&Row>| row.map_or("no row".to_owned(), row_text);
-                    self.account.unexplained.push(format!(
-                        "{table}: {} became {} though nobody wrote it",
-                        show(old_row),
-                        show(new_row)
-                    ));
-                }
-            }
-        }
-    }
-
-    fn change(
-        &mut self,
-        shape: &TableShape,
-        key: Value,
-        before: Option<VersionId>,
-        row: Option<&Row>,
-        writer: StatementId,
-    ) {
-        if let Some(row) = row {
-            self.own_version_key(shape, row, writer);
-        }
-        let after = self.account.chains.push(Version {
-            table: shape.name.clone(),
-            key: key.clone(),
-            row: row.cloned(),
-            writer,
-            undone: self.timeline.undone(writer),
-        });
-        let change = Change {
-            table: shape.name.clone(),
-            key,
-            before,
-            after,
-        };
-        self.account.changes.entry(writer).or_default().push(change);
-    }
-
-    /// Whose change this is: the one statement, active or waiting after a release, that can have
-    /// made it.
-    fn writer(
-        &self,
-        shape: &TableShape,
-        old: Option<&Row>,
-        new: Option<&Row>,
-        active: &[StatementId],
-        at: Tick,
-    ) -> Result<StatementId, Unattributed> {
-        let versioned = shape.version_key.is_some() && new.is_some();
-        let stuck = |id: &StatementId| {
-            self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
-        };
-        let ids: BTreeSet<StatementId> = active
-            .iter()
-            .chain(&self.waiting)
-            .copied()
-            .filter(|id| versioned || !stuck(id))
-            .collect();
-        let mut candidates: Vec<&CaseStatement> = ids
-            .into_iter()
-            .filter_map(|id| self.case.statement(id))
-            .filter(|s| s.effect.targets().any(|target| target == shape.name))
-            .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
-            .collect();
-        let key_of = |row: Option<&Row>| cell(shape, shape.version_key.as_deref(), row?);
-        match (key_of(old), key_of(new)) {
-            (old_key, Some(key)) if old_key.as_ref() != Some(&key) => {
-                let owner = self
-                    .version_key_owner
-                    .get(&(shape.name.clone(), key.clone()));
-                if let Some(owner) = owner {
-                    candidates.retain(|s| s.id == *owner);
-                } else if candidates.len() > 1 {
-                    candidates.retain(|s| names_number(&s.sql, &key.to_string()));
-                }
-            }
-            _ if new.is_none() => candidates.retain(|s| {
-                matches!(
-                    s.effect.kind,
-                    StatementKind::Delete | StatementKind::Replace
-                )
-            }),
-            _ => {}
-        }
-        match candidates.as_slice() {
-            [one] => Ok(one.id),
-            [] => Err(Unattributed::Nobody),
-            several => Err(Unattributed::Several(
-                several.iter().map(|s| s.id).collect(),
-            )),
-        }
-    }
-}
-
-enum Unattributed {
-    Nobody,
-    Several(Vec<StatementId>),
 }
 
 /// The cell of a column, by name.
@@ -567,15 +460,4 @@ fn newest_deletion(chains: &Chains, chain: &[VersionId]) -> Option<VersionId> {
         .rev()
         .copied()
         .find(|&id| chains.row(id).is_none())
-}
-
-/// Whether this number stands in the text as a word of its own.
-fn names_number(sql: &str, number: &str) -> bool {
-    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .any(|word| word == number)
-}
-
-fn row_text(row: &Row) -> String {
-    let cells: Vec<String> = row.iter().map(Value::to_string).collect();
-    format!("({})", cells.join(", "))
 }

@@ -8,21 +8,20 @@
 mod dependency;
 mod finding;
 mod judged;
+mod plan;
 mod replay;
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::dependency::{Evidence, Sdg};
 use self::finding::Disagreement;
 use self::judged::{Standing, standings};
+use self::plan::Plan;
 use self::replay::Replay;
 use super::{Judgement, Oracle};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
-use crate::graph::acyclic_part;
-use crate::model::{Execution, Outcome, Row, StatementId, TestCase, Verdict};
+use crate::model::{Execution, Row, StatementId, TestCase, Verdict};
 use crate::observe::{Account, Learner, Timeline, instrument, learn, with_row_identity};
 
 /// How often a case is run again in its observed order, so that no probe is parted from its
@@ -156,18 +155,6 @@ struct Check<'a> {
     initial: &'a BTreeMap<String, Vec<Row>>,
 }
 
-/// The statements of a case, by how the serial run treats them.
-struct Plan {
-    /// One topological order each, over the same statements.
-    orders: Vec<Vec<StatementId>>,
-    /// Of an order: put in place, not run.
-    placeholders: BTreeSet<StatementId>,
-    /// Judged at the end, each on its own view.
-    on_own_view: Vec<StatementId>,
-    graph: Sdg,
-    cycle: Option<String>,
-}
-
 /// What the serial runs came to.
 struct Judged {
     disagreements: Vec<Disagreement>,
@@ -221,141 +208,6 @@ impl Check<'_> {
                 _ => (*id, "undone"),
             })
             .collect()
-    }
-
-    fn plan(&self) -> Plan {
-        let lasting: BTreeSet<StatementId> = self
-            .standings
-            .keys()
-            .copied()
-            .filter(|&id| self.timeline.lasts(id) && self.relevant(id))
-            .collect();
-        let strict = |id: &StatementId| self.standings.get(id) == Some(&Standing::Judged);
-        let fits = |id: &StatementId| strict(id) && self.sees_lasting_rows(*id);
-        let mut placeholders: BTreeSet<StatementId> =
-            lasting.iter().copied().filter(|id| !fits(id)).collect();
-        let outcomes: BTreeMap<StatementId, &Outcome> = self
-            .execution
-            .records
-            .iter()
-            .map(|(id, record)| (*id, &record.outcome))
-            .collect();
-        let evidence = Evidence {
-            case: self.case,
-            account: self.account,
-            timeline: &self.timeline,
-            outcomes: &outcomes,
-        };
-        let mut cycle = None;
-        let graph = loop {
-            let graph = evidence.infer(&lasting, &placeholders);
-            let all: BTreeSet<usize> = (0..graph.statements.len()).collect();
-            let candidates: BTreeSet<usize> = all
-                .iter()
-                .copied()
-                .filter(|&v| !placeholders.contains(&graph.statements[v]))
-                .collect();
-            if let Some(path) = graph.graph.shortest_cycle(&all) {
-                cycle.get_or_insert_with(|| cycle_text(&graph, &path));
-            }
-            let cost = |v: usize| {
-                if self.writes(graph.statements[v]) {
-                    3
-                } else {
-                    1
-                }
-            };
-            match acyclic_part(&graph.graph, &candidates, cost) {
-                Some(removed) if removed.is_empty() => break graph,
-                Some(removed) => {
-                    placeholders.extend(removed.iter().map(|&v| graph.statements[v]));
-                }
-                // Writes alone are in a cycle: no order holds even their effects.
-                None => placeholders.extend(lasting.iter().copied()),
-            }
-            if placeholders.len() == lasting.len() {
-                break evidence.infer(&lasting, &placeholders);
-            }
-        };
-        let orders = self.orders(&graph);
-        let in_order: BTreeSet<StatementId> = orders.iter().flatten().copied().collect();
-        let on_own_view = self
-            .execution
-            .execution_order()
-            .into_iter()
-            .filter(|id| !in_order.contains(id) || placeholders.contains(id))
-            .filter(|id| {
-                !matches!(
-                    self.standings.get(id),
-                    None | Some(Standing::Skipped(_) | Standing::RightlyRefused)
-                )
-            })
-            .collect();
-        Plan {
-            orders,
-            placeholders,
-            on_own_view,
-            graph,
-            cycle,
-        }
-    }
-
-    /// A lasting statement matters to the serial run when it is judged or wrote something.
-    fn relevant(&self, id: StatementId) -> bool {
-        self.writes(id)
-            || !matches!(
-                self.standings.get(&id),
-                Some(Standing::Skipped(_) | Standing::RightlyRefused)
-            )
-    }
-
-    fn writes(&self, id: StatementId) -> bool {
-        self.account
-            .changes
-            .get(&id)
-            .is_some_and(|changes| !changes.is_empty())
-    }
-
-    /// Whether all the rows a statement saw come from work that lasts: what an order of lasting
-    /// statements can bring about.
-    fn sees_lasting_rows(&self, id: StatementId) -> bool {
-        let lasts = |version| {
-            self.timeline
-                .lasts(self.account.chains.version(version).writer)
-        };
-        self.account.views.get(&id).is_some_and(|view| {
-            view.values()
-                .flat_map(BTreeMap::values)
-                .flatten()
-                .all(|&version| lasts(version))
-        })
-    }
-
-    /// Two topological orders: as near to the execution as the graph allows, and as far from it.
-    fn orders(&self, graph: &Sdg) -> Vec<Vec<StatementId>> {
-        let executed: BTreeMap<StatementId, usize> = self
-            .execution
-            .execution_order()
-            .into_iter()
-            .enumerate()
-            .map(|(i, s)| (s, i))
-            .collect();
-        let rank = |v: usize| {
-            executed
-                .get(&graph.statements[v])
-                .copied()
-                .unwrap_or(usize::MAX)
-        };
-        let all: BTreeSet<usize> = (0..graph.statements.len()).collect();
-        let near = graph.graph.topological_order(&all, rank);
-        let far = graph.graph.topological_order(&all, |v| Reverse(rank(v)));
-        let mut orders: Vec<Vec<StatementId>> = [near, far]
-            .into_iter()
-            .flatten()
-            .map(|order| order.into_iter().map(|v| graph.statements[v]).collect())
-            .collect();
-        orders.dedup();
-        orders
     }
 
     fn judge(&self, serial: &mut dyn SerialRun) -> Result<Judged, EngineError> {
@@ -519,13 +371,4 @@ impl Check<'_> {
         }
         Verdict::Agree
     }
-}
-
-fn cycle_text(graph: &Sdg, path: &[usize]) -> String {
-    let edges: Vec<String> = path
-        .iter()
-        .zip(path.iter().cycle().skip(1))
-        .map(|(&from, &to)| graph.edge_text(from, to))
-        .collect();
-    edges.join(", ")
 }

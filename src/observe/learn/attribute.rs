@@ -1,0 +1,153 @@
+//! Whose change a difference between two observations is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::chain::{Version, VersionId};
+use super::super::{Change, TableView};
+use super::{Learning, cell};
+use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick, Value};
+
+impl Learning<'_> {
+    /// Makes versions of the differences between what stood in a table and what stands now.
+    pub(super) fn adopt(
+        &mut self,
+        table: &str,
+        rows: &[Row],
+        before: &TableView,
+        active: &[StatementId],
+        at: Tick,
+    ) {
+        let Some(shape) = self.case.table(table) else {
+            return;
+        };
+        let mut now: BTreeMap<Value, &Row> = BTreeMap::new();
+        for row in rows {
+            if let Some(key) = cell(shape, shape.row_key.as_deref(), row) {
+                now.insert(key, row);
+            }
+        }
+        let keys: BTreeSet<Value> = before.keys().chain(now.keys()).cloned().collect();
+        for key in keys {
+            let old = before.get(&key).copied().flatten();
+            let old_row = old.and_then(|id| self.account.chains.row(id));
+            let new_row = now.get(&key).copied();
+            if old_row == new_row {
+                continue;
+            }
+            match self.writer(shape, old_row, new_row, active, at) {
+                Ok(writer) => self.change(shape, key, old, new_row, writer),
+                Err(Unattributed::Several(candidates)) => {
+                    for id in candidates {
+                        self.account.unsure.insert(id, "change-of-several-writers");
+                    }
+                }
+                Err(Unattributed::Nobody) => {
+                    let show = |row: Option<&Row>| row.map_or("no row".to_owned(), row_text);
+                    self.account.unexplained.push(format!(
+                        "{table}: {} became {} though nobody wrote it",
+                        show(old_row),
+                        show(new_row)
+                    ));
+                }
+            }
+        }
+    }
+
+    fn change(
+        &mut self,
+        shape: &TableShape,
+        key: Value,
+        before: Option<VersionId>,
+        row: Option<&Row>,
+        writer: StatementId,
+    ) {
+        if let Some(row) = row {
+            self.own_version_key(shape, row, writer);
+        }
+        let after = self.account.chains.push(Version {
+            table: shape.name.clone(),
+            key: key.clone(),
+            row: row.cloned(),
+            writer,
+            undone: self.timeline.undone(writer),
+        });
+        let change = Change {
+            table: shape.name.clone(),
+            key,
+            before,
+            after,
+        };
+        self.account.changes.entry(writer).or_default().push(change);
+    }
+
+    /// Whose change this is: the one statement, active or waiting after a release, that can have
+    /// made it.
+    fn writer(
+        &self,
+        shape: &TableShape,
+        old: Option<&Row>,
+        new: Option<&Row>,
+        active: &[StatementId],
+        at: Tick,
+    ) -> Result<StatementId, Unattributed> {
+        let versioned = shape.version_key.is_some() && new.is_some();
+        let stuck = |id: &StatementId| {
+            self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
+        };
+        let ids: BTreeSet<StatementId> = active
+            .iter()
+            .chain(&self.waiting)
+            .copied()
+            .filter(|id| versioned || !stuck(id))
+            .collect();
+        let mut candidates: Vec<&CaseStatement> = ids
+            .into_iter()
+            .filter_map(|id| self.case.statement(id))
+            .filter(|s| s.effect.targets().any(|target| target == shape.name))
+            .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
+            .collect();
+        let key_of = |row: Option<&Row>| cell(shape, shape.version_key.as_deref(), row?);
+        match (key_of(old), key_of(new)) {
+            (old_key, Some(key)) if old_key.as_ref() != Some(&key) => {
+                let owner = self
+                    .version_key_owner
+                    .get(&(shape.name.clone(), key.clone()));
+                if let Some(owner) = owner {
+                    candidates.retain(|s| s.id == *owner);
+                } else if candidates.len() > 1 {
+                    candidates.retain(|s| names_number(&s.sql, &key.to_string()));
+                }
+            }
+            _ if new.is_none() => candidates.retain(|s| {
+                matches!(
+                    s.effect.kind,
+                    StatementKind::Delete | StatementKind::Replace
+                )
+            }),
+            _ => {}
+        }
+        match candidates.as_slice() {
+            [one] => Ok(one.id),
+            [] => Err(Unattributed::Nobody),
+            several => Err(Unattributed::Several(
+                several.iter().map(|s| s.id).collect(),
+            )),
+        }
+    }
+}
+
+enum Unattributed {
+    Nobody,
+    Several(Vec<StatementId>),
+}
+
+/// Whether this number stands in the text as a word of its own.
+fn names_number(sql: &str, number: &str) -> bool {
+    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .any(|word| word == number)
+}
+
+fn row_text(row: &Row) -> String {
+    let cells: Vec<String> = row.iter().map(Value::to_string).collect();
+    format!("({})", cells.join(", "))
+}
