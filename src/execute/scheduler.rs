@@ -312,7 +312,11 @@ impl Scheduler {
             || (self.agreeing_polls >= 2 && !self.waits_in_circle())
     }
 
-    /// Whether sessions wait for each other in a circle: the engine is about to choose a victim.
+    /// Whether sessions wait for each other in a circle, and for nobody who could still go on: the
+    /// engine is about to choose a victim.
+    ///
+    /// With a way out there may be no victim yet. Of the transactions that one waits for, MySQL's
+    /// deadlock check follows one at a time.
     fn waits_in_circle(&self) -> bool {
         self.lanes.keys().any(|start| {
             let mut reached = BTreeSet::new();
@@ -325,7 +329,11 @@ impl Scheduler {
                     }
                 }
             }
-            reached.contains(start)
+            let waits = |session: &SessionId| {
+                let lane = self.lanes.get(session);
+                lane.is_some_and(|lane| lane.flight.is_some())
+            };
+            reached.contains(start) && reached.iter().all(waits)
         })
     }
 

@@ -455,6 +455,38 @@ fn two_that_wait_are_looked_at_twice_and_a_circle_awaits_its_victim() {
 }
 
 #[test]
+fn a_circle_with_a_way_out_has_no_victim_yet() {
+    use StatementKind::{Begin, Commit, Update};
+    let mut scheduler = Scheduler::new(vec![
+        line(1, 1, 1, Begin),
+        line(2, 2, 1, Begin),
+        line(3, 3, 1, Begin),
+        line(2, 2, 2, Update),
+        line(1, 1, 2, Update),
+        line(3, 3, 2, Commit),
+    ]);
+    for (line, session) in [(0, 1), (1, 2), (2, 3)] {
+        send(&mut scheduler, line);
+        scheduler.answered(SessionId(session), OPEN);
+    }
+    send(&mut scheduler, 3);
+    scheduler.polled(&on(&[(2, 1)]));
+    send(&mut scheduler, 4);
+    let mut waits = on(&[(1, 2), (2, 1)]);
+    waits.insert(SessionId(1), BTreeSet::from([SessionId(2), SessionId(3)]));
+    for _ in 0..2 {
+        assert_eq!(scheduler.next(), Action::Settle);
+        scheduler.polled(&waits);
+    }
+    send(&mut scheduler, 5);
+    scheduler.answered(SessionId(3), ENDED);
+    for _ in 0..5 {
+        scheduler.polled(&on(&[(1, 2), (2, 1)]));
+        assert_eq!(scheduler.next(), Action::Settle);
+    }
+}
+
+#[test]
 fn a_write_that_still_waits_is_active_in_every_observation() {
     use StatementKind::{Begin, Commit, Update};
     let mut lines = vec![
