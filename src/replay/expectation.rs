@@ -179,7 +179,7 @@ fn unmet(
         let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
         texts.join(" or ")
     };
-    let (aspect, expected, got) = if !answers.is_empty() && !answers.iter().any(|e| meets(&e)) {
+    let (aspect, expected, got) = if !answers.is_empty() && !answers.iter().any(meets) {
         let aspect = match &record.outcome {
             Outcome::Rows(_) => "rows",
             Outcome::Affected(_) => "affected",
@@ -188,7 +188,7 @@ fn unmet(
         let got = Note::outcome(&record.outcome).text;
         let error = record.outcome.error_class().map_or("", |_| "error ");
         (aspect, texts(&answers), format!("{error}{got}"))
-    } else if !waits.iter().all(|e| meets(&e)) {
+    } else if !waits.iter().all(meets) {
         let got = if waited { "waits" } else { "no wait" };
         ("waiting", texts(&waits), got.to_owned())
     } else {

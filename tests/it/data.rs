@@ -49,12 +49,22 @@ fn the_grammar_files_parse_and_come_with_the_program() {
             labels
         };
         let (ours, files) = (labels(&ours), labels(&files));
-        for label in ours.iter().filter(|label| !files.contains(label)) {
-            panic!("{engine}: {label} is built in, and in no file");
-        }
-        for label in files.iter().filter(|label| !ours.contains(label)) {
-            panic!("{engine}: {label} is in a file, and not built in");
-        }
+        let missing = |a: &[String], b: &[String]| {
+            a.iter()
+                .filter(|label| !b.contains(label))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            missing(&ours, &files),
+            [""; 0],
+            "{engine}: built in, and in no file"
+        );
+        assert_eq!(
+            missing(&files, &ours),
+            [""; 0],
+            "{engine}: in a file, and not built in"
+        );
     }
 }
 
