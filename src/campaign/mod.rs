@@ -1,8 +1,8 @@
 //! One fuzzing run: workers, verdicts, findings, statistics, checkpoints.
 //!
 //! Workers draw blocks of consecutive cases, each with a workplace of its own. A violation is
-//! confirmed, kept on disk, minimized, and published before it is announced ([`pursue`]). A lost
-//! server is waited for, and the case run again ([`suspect`]). The run itself only listens: it
+//! confirmed, kept on disk, minimized, and published before it is announced (`pursue`). A lost
+//! server is waited for, and the case run again (`suspect`). The run itself only listens: it
 //! passes events on, writes checkpoints, and ends in a [`Summary`].
 
 mod checkpoint;
