@@ -1,6 +1,7 @@
 //! Cases are decided by their seed and keep the discipline that oracles rely on.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 
 use super::{EPOCH, GenerateOptions, Generated, LevelChoice, generate};
 use crate::dialect::{BUILTIN, Dialect, Version, parse};

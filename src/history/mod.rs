@@ -1,6 +1,6 @@
 //! Histories: sessions of transactions of events, an event being a read or a write of one key.
 //!
-//! A history comes from a file ([`format`]) or from a recorded run, goes through a [`Builder`]
+//! A history comes from a file ([`mod@format`]) or from a recorded run, goes through a [`Builder`]
 //! that is told one transaction after the other (the raw stage), and leaves it as a [`History`]
 //! (the validated stage): every transaction has its place in a session, every identifier is
 //! dense, and every key has an initial value. What the events say of each other is a checker's
