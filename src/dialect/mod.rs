@@ -58,6 +58,7 @@ pub const CAPABILITIES: &[&str] = &[
     "skip-locked",
     "update-from",
     "window",
+    "victim-keeps-tables",
     "without-rowid",
     "write-limit",
 ];

@@ -62,6 +62,8 @@ pub(super) struct Run<'a, 'c> {
     open: BTreeSet<SessionId>,
     /// The steps under way.
     under_way: BTreeMap<SessionId, Step>,
+    /// Sessions of which a transaction was ended by a rejection.
+    victims: BTreeSet<SessionId>,
     /// What was under way in the session whose connection failed.
     pub(super) interrupted: Option<StatementId>,
     pause: Pause,
@@ -112,6 +114,7 @@ impl<'a, 'c> Run<'a, 'c> {
             holding: BTreeSet::new(),
             open: BTreeSet::new(),
             under_way: BTreeMap::new(),
+            victims: BTreeSet::new(),
             interrupted: None,
             pause: Pause::new(false),
         }
@@ -131,9 +134,25 @@ impl<'a, 'c> Run<'a, 'c> {
                     }
                 }
                 Action::Observe(active) => self.observe(active)?,
-                Action::Finish => return Ok(()),
+                Action::Finish => return self.release_victims(),
             }
         }
+    }
+
+    /// Ends what is left of transactions that the engine ended: MySQL 5.6 lets nobody change their
+    /// tables until it is told of a ROLLBACK, and the next set-up would wait for that in vain.
+    fn release_victims(&mut self) -> Result<(), EngineError> {
+        if !self.stage.dialect.supports("victim-keeps-tables") {
+            return Ok(());
+        }
+        let rollback = &self.stage.dialect.spelling.rollback;
+        for session in std::mem::take(&mut self.victims) {
+            let slot = self.slots.get(&session).copied().unwrap_or_default();
+            self.stage.log.sent(Place::Session(slot), rollback);
+            self.stage.sessions.run(slot, rollback, Ask::Never)?;
+            self.stage.log.answered(Place::Session(slot), false);
+        }
+        Ok(())
     }
 
     /// Gives every session its level, where it does not have it from the case before.
@@ -320,6 +339,9 @@ impl<'a, 'c> Run<'a, 'c> {
         }
         let place = Place::Session(self.slot(session));
         self.stage.log.answered(place, rejected && !open);
+        if rejected && !open {
+            self.victims.insert(session);
+        }
         self.replies.insert(session, (reply.outcome, open));
         let noted = self.scheduler.answered(session, Answer { rejected, open });
         self.note(noted)
