@@ -40,6 +40,7 @@ pub fn learn(
         waiting: BTreeSet::new(),
         newly_waiting: BTreeSet::new(),
         resumed: Vec::new(),
+        arrived: None,
         released: false,
         version_key_owner: BTreeMap::new(),
         probed: BTreeMap::new(),
@@ -86,6 +87,8 @@ struct Learning<'a> {
     /// Snapshot points of explicit transactions, once passed.
     snapshots: BTreeMap<TransactionId, Tick>,
     waiting: BTreeSet<StatementId>,
+    /// The statement sent last, if it was answered without being seen waiting.
+    arrived: Option<(StatementId, Tick)>,
     /// Resumed since the last observation, and when.
     resumed: Vec<(StatementId, Tick)>,
     /// Seen waiting since the last observation.
@@ -137,6 +140,7 @@ impl Learning<'_> {
                 self.see_resumed();
                 if !record.resumed() {
                     self.see(statement, event.tick);
+                    self.arrived = Some((event.statement, event.tick));
                 }
             }
             EventKind::Waiting => {
@@ -213,24 +217,41 @@ impl Learning<'_> {
     /// autocommit statement wrote right before them is known only now.
     ///
     /// Of statements that one release woke, the answers may come in another order than the locks
-    /// were granted: what depends on that order is not known.
+    /// were granted: what depends on that order is not known. The same holds for a statement whose
+    /// arrival closed a circle: it waited too, until the victim had gone.
     fn see_resumed(&mut self) {
         let batch = std::mem::take(&mut self.resumed);
-        let last = batch
-            .iter()
-            .map(|(_, at)| at.0)
-            .max()
-            .map_or(Tick(0), |at| Tick(at + 1));
+        let arrived = self.arrived.take();
+        let Some(last) = batch.iter().map(|(_, at)| Tick(at.0 + 1)).max() else {
+            return;
+        };
         let first = batch.iter().map(|(_, at)| *at).min().unwrap_or(last);
         for (id, at) in &batch {
             let Some(statement) = self.case.statement(*id) else {
                 continue;
             };
             self.see(statement, *at);
-            let depends = self.view(statement, first).0 != self.view(statement, last).0;
-            if batch.len() > 1 && depends {
-                self.account.unsure.insert(*id, "woken-together");
+            if batch.len() > 1 {
+                self.doubt_order(statement, first, last);
             }
+        }
+        let victim = |(id, _): &(StatementId, Tick)| {
+            let record = self.execution.records.get(id);
+            let class = record.and_then(|record| record.outcome.error_class());
+            class.is_some_and(|class| class.is_concurrency())
+        };
+        if let Some((id, sent)) = arrived
+            && batch.iter().any(victim)
+            && let Some(statement) = self.case.statement(id)
+        {
+            self.doubt_order(statement, sent, last);
+        }
+    }
+
+    /// Gives a statement up whose view is another one at these two moments.
+    fn doubt_order(&mut self, statement: &CaseStatement, first: Tick, last: Tick) {
+        if self.view(statement, first).0 != self.view(statement, last).0 {
+            self.account.unsure.insert(statement.id, "woken-together");
         }
     }
 
