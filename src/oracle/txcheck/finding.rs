@@ -101,7 +101,7 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
 }
 
 /// Kind, wait and read modes of the statement that differs, and the kinds of the writes by other
-/// transactions to the tables it names.
+/// transactions to the tables it names; `alone` where there is no other transaction.
 fn features(
     case: &TestCase,
     execution: &Execution,
@@ -118,6 +118,10 @@ fn features(
             .collect();
     };
     features.insert(statement.effect.kind.to_string());
+    let others = |s: &&CaseStatement| s.id.transaction != statement.id.transaction;
+    if !case.user_statements().any(|s| others(&s)) {
+        features.insert("alone".to_owned());
+    }
     if statement.effect.nowait {
         features.insert("nowait".to_owned());
     }
