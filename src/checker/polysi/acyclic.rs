@@ -63,6 +63,11 @@ impl Acyclic {
         }
     }
 
+    /// The place of a vertex in the order.
+    pub(super) fn place(&self, vertex: u32) -> u32 {
+        self.place[vertex as usize]
+    }
+
     /// The vertices in order.
     pub(super) fn order(&self) -> Vec<u32> {
         let mut order = vec![0; self.place.len()];

@@ -1,11 +1,14 @@
 //! What pruning leaves open: SAT modulo acyclicity.
 
+use std::cell::Cell;
+
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, lbool};
 
 use super::acyclic::Acyclic;
-use super::polygraph::Polygraph;
+use super::polygraph::{Chain, Constraint, Polygraph};
 use super::prune::pair;
 use crate::checker::Budget;
+use crate::checker::mtc::Dependency;
 
 /// What the solver found.
 pub(super) enum Solved {
@@ -15,12 +18,18 @@ pub(super) enum Solved {
     TimeIsOver,
 }
 
-/// Stops the solver when the time is over.
-struct Deadline(Budget);
+/// Stops the solver when the budget is over.
+struct Deadline {
+    budget: Budget,
+    /// How often the solver asked: at every decision, which is more often than a clock is read.
+    asked: Cell<u32>,
+}
 
 impl Callbacks for Deadline {
     fn stop(&self) -> bool {
-        self.0.is_over()
+        let asked = self.asked.get().wrapping_add(1);
+        self.asked.set(asked);
+        asked % 4096 == 0 && self.budget.is_over()
     }
 }
 
@@ -37,21 +46,49 @@ struct Choices {
     conflict: Vec<Lit>,
 }
 
+/// Rounds of greedy choices before the solver is asked; each begins with the order of the last.
+const GREEDY_ROUNDS: usize = 16;
+
 pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
-    let Ok(order) = polygraph.order() else {
+    let Ok(mut order) = polygraph.order() else {
         return Solved::Stuck;
     };
     if polygraph.constraints.is_empty() {
         return Solved::Order(order);
     }
-    let graph = Acyclic::new(polygraph.len, &polygraph.edges, &order);
+    // What found no way goes first in the next round: most of it does find one then.
+    let mut constraints = polygraph.constraints.clone();
+    for _ in 0..GREEDY_ROUNDS {
+        if budget.is_over() {
+            return Solved::TimeIsOver;
+        }
+        let (next, left) = greedy(polygraph, &constraints, &order);
+        order = next;
+        if left.is_empty() {
+            return Solved::Order(order);
+        }
+        let mut is_left = left.iter().copied().peekable();
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        for (at, constraint) in constraints.iter().enumerate() {
+            match is_left.next_if_eq(&at) {
+                Some(_) => first.push(*constraint),
+                None => rest.push(*constraint),
+            }
+        }
+        first.append(&mut rest);
+        constraints = first;
+    }
     let mut rank = vec![0u32; polygraph.len];
     for (place, vertex) in (0u32..).zip(&order) {
         rank[*vertex as usize] = place;
     }
-    let mut solver = Solver::new(SolverOpts::default(), Deadline(budget));
+    let deadline = Deadline {
+        budget,
+        asked: Cell::new(0),
+    };
+    let mut solver = Solver::new(SolverOpts::default(), deadline);
     let mut choices = Choices {
-        graph,
+        graph: Acyclic::new(polygraph.len, &polygraph.edges, &order),
         edges: Vec::new(),
         begins: vec![0],
         seen: 0,
@@ -59,17 +96,11 @@ pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
         conflict: Vec::new(),
     };
     for constraint in &polygraph.constraints {
+        let place = |chain: &Chain| rank[first_vertex(polygraph, chain) as usize];
         let (one, other) = pair(polygraph, *constraint);
-        let vertex = |t: u32| {
-            polygraph
-                .view
-                .edge(0, t, crate::checker::mtc::Dependency::Visible)
-                .1
-        };
-        let place = |t: u32| rank[vertex(t) as usize];
-        // The order that the known edges happen to have is tried first: false is what the solver
+        // The order that the greedy choices came to is tried first: false is what the solver
         // tries first, and the odd literal of a variable is the negative one.
-        let is_likely = place(one.first) <= place(other.first);
+        let is_likely = place(&one) <= place(&other);
         let (likely, unlikely) = if is_likely {
             (one, other)
         } else {
@@ -86,6 +117,53 @@ pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
         answer if answer == lbool::FALSE => Solved::Stuck,
         _ => Solved::TimeIsOver,
     }
+}
+
+/// The vertex at which the first transaction of a chain is reached.
+fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> u32 {
+    polygraph.view.edge(0, chain.first, Dependency::Visible).1
+}
+
+/// Decides one constraint after the other as the order of the moment has it, and the other way
+/// where that closes a cycle. The order that comes out, and the places of the constraints that
+/// found neither way: without any, it is an order of everything.
+///
+/// Orders of real executions leave most choices free, and then this is all that is needed: the
+/// solver alone comes to the same, but takes back thousands of choices for each that was wrong.
+fn greedy(
+    polygraph: &Polygraph<'_>,
+    constraints: &[Constraint],
+    order: &[u32],
+) -> (Vec<u32>, Vec<usize>) {
+    let mut graph = Acyclic::new(polygraph.len, &polygraph.edges, order);
+    let mut edges = Vec::new();
+    let mut left = Vec::new();
+    for (at, constraint) in constraints.iter().enumerate() {
+        let (one, other) = pair(polygraph, *constraint);
+        let place = |chain: &Chain| graph.place(first_vertex(polygraph, chain));
+        let is_likely = place(&one) <= place(&other);
+        let (likely, unlikely) = if is_likely {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        let mut holds = |before: &Chain, after: &Chain| {
+            edges.clear();
+            polygraph.between(before, after, |edge| edges.push(edge));
+            let begin = graph.added();
+            let is_added = edges
+                .iter()
+                .all(|(from, to)| graph.add(*from, *to, 0).is_ok());
+            if !is_added {
+                graph.keep(begin);
+            }
+            is_added
+        };
+        if !holds(&likely, &unlikely) && !holds(&unlikely, &likely) {
+            left.push(at);
+        }
+    }
+    (graph.order(), left)
 }
 
 impl Choices {
