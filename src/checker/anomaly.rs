@@ -47,11 +47,17 @@ pub enum Anomaly {
     NoVersionOrder,
     /// No order of all transactions explains every read.
     NoSerialOrder,
+    /// By the timestamps another value was there (Chronos, EXT).
+    TimestampExternal,
+    /// By the timestamps two writers of one key overlap (Chronos, NOCONFLICT).
+    TimestampConflict,
+    /// By the timestamps a session does not follow itself (Chronos, SESSION).
+    TimestampSession,
 }
 
 impl Anomaly {
     /// Every anomaly.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::ThinAirRead,
         Self::AbortedRead,
         Self::FutureRead,
@@ -73,6 +79,9 @@ impl Anomaly {
         Self::StaleRead,
         Self::NoVersionOrder,
         Self::NoSerialOrder,
+        Self::TimestampExternal,
+        Self::TimestampConflict,
+        Self::TimestampSession,
     ];
 
     /// As machine-readable output spells it: `lost-update`.
@@ -99,6 +108,9 @@ impl Anomaly {
             Self::StaleRead => "stale-read",
             Self::NoVersionOrder => "no-version-order",
             Self::NoSerialOrder => "no-serial-order",
+            Self::TimestampExternal => "ext",
+            Self::TimestampConflict => "noconflict",
+            Self::TimestampSession => "session",
         }
     }
 
@@ -125,7 +137,10 @@ impl Anomaly {
             | Self::IncompatibleOrder
             | Self::StaleRead
             | Self::NoVersionOrder
-            | Self::NoSerialOrder => None,
+            | Self::NoSerialOrder
+            | Self::TimestampExternal
+            | Self::TimestampConflict
+            | Self::TimestampSession => None,
         }
     }
 }

@@ -55,4 +55,8 @@ pub enum Reason {
     SeenBy { key: u32, reader: u32 },
     /// The event of `to`, by its place in the history, is the anomaly by itself.
     Event(usize),
+    /// By the timestamps the event of `to` should have read what `from` left.
+    Missed(usize),
+    /// By the timestamps both were running and wrote the key.
+    Overlap(u32),
 }

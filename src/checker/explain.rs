@@ -239,6 +239,12 @@ fn edge_in_words(history: &History, edge: &Edge) -> String {
             let (key, reader) = (key(k), history.name(reader));
             format!("{from} -CO-> {to}: {reader} must see {from}, and reads the {key} of {to}")
         }
+        Reason::Missed(at) => {
+            let event = history.event(at);
+            let (key, value) = (key(event.key), history.show(event.value));
+            format!("{to} reads {value} for {key}, where {from} had left another value")
+        }
+        Reason::Overlap(k) => format!("{from} and {to} overlap and both write {}", key(k)),
         Reason::Event(at) => {
             let event = history.event(at);
             let (key, value) = (key(event.key), history.show(event.value));
@@ -278,7 +284,8 @@ pub fn dot(history: &History, counterexample: &Counterexample) -> String {
             Reason::WriteWrite(k) => format!("WW({})", key(k)),
             Reason::ReadWrite(k) => format!("RW({})", key(k)),
             Reason::SeenBy { key: k, .. } => format!("CO({})", key(k)),
-            Reason::Event(_) => "reads".to_owned(),
+            Reason::Event(_) | Reason::Missed(_) => "reads".to_owned(),
+            Reason::Overlap(k) => format!("overlap({})", key(k)),
         });
         let _ = writeln!(text, "  {from} -> {to} [label={label}];");
     }

@@ -178,7 +178,8 @@ impl Events<'_> {
                     && self.last_write(from, key).is_some()
                     && self.must_see(model, reader, from, key)
             }
-            Reason::Event(_) => false,
+            // Breaches of timestamps are no edges of a cycle.
+            Reason::Event(_) | Reason::Missed(_) | Reason::Overlap(_) => false,
         }
     }
 

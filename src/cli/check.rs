@@ -31,7 +31,8 @@ pub(super) struct Arguments {
     #[arg(long, value_parser = model)]
     model: Option<Model>,
 
-    /// Who checks: mtc, weak, polysi, search, brute-force, or auto: the first who knows
+    /// Who checks: mtc, weak, polysi, search, brute-force, chronos (by timestamps), or auto: the
+    /// first who knows
     #[arg(long, value_name = "CHECKER", default_value = "auto")]
     with: String,
 
