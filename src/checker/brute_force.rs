@@ -320,15 +320,15 @@ impl Trial<'_> {
             }
         }
         let mut pairs: Vec<(usize, usize)> = self.list_pairs()?;
-        for from in 0..len {
-            pairs.extend((0..len).filter(|to| base[from][*to]).map(|to| (from, to)));
+        for (from, row) in base.iter().enumerate() {
+            pairs.extend((0..len).filter(|to| row[*to]).map(|to| (from, to)));
         }
         for (at, ((reader, key, _), source)) in reads.iter().zip(sources).enumerate() {
-            for other in 0..len {
+            for (other, row) in leads.iter().enumerate() {
                 let is_earlier = |r: usize| reads[r].0 == *reader && sources[r] == Some(other);
                 let sees = match model {
                     Model::ReadCommitted => (0..at).any(is_earlier),
-                    _ => leads[other][*reader],
+                    _ => row[*reader],
                 };
                 if sees
                     && *source != Some(other)

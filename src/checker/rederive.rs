@@ -84,9 +84,7 @@ impl Events<'_> {
             "no read of the transaction",
         )?;
         let before = |wanted: usize| (range.start..wanted).map(|at| self.history.event(at));
-        let mine = before(at)
-            .filter(|e| e.kind == Kind::Write && e.key == read.key)
-            .last();
+        let mine = before(at).rfind(|e| e.kind == Kind::Write && e.key == read.key);
         let others = self.history.transactions().filter(|t| *t != edge.to);
         let is_final = |t: u32| {
             self.history.status(t) != Status::Aborted

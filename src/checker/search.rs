@@ -264,7 +264,7 @@ impl<'h> Run<'h> {
             if words > TRIED_WORDS_MAX {
                 return Found::TooMuch("the search remembers as much as it may");
             }
-            if self.configurations.len() % 256 == 0 && budget.is_over() {
+            if self.configurations.len().is_multiple_of(256) && budget.is_over() {
                 return Found::TooMuch("the budget is over");
             }
             if at != len && !self.is_bound(at) {
@@ -308,7 +308,7 @@ impl<'h> Run<'h> {
             let follows = |place: usize| self.group[place] > self.group[at] && self.has(place);
             (0..self.group.len()).any(|place| session(place) == session(at) && follows(place))
         };
-        !self.is_bound(at) && !session.is_some_and(waits) && !(self.is_optional(at) && is_late())
+        !(self.is_bound(at) || session.is_some_and(waits) || (self.is_optional(at) && is_late()))
     }
 
     /// Reads and writes; the old values, or none where a read finds something else.

@@ -1,6 +1,6 @@
 //! The log lines of Jepsen that Porcupine tests with: a register with read, write and cas.
 //!
-//! `INFO  jepsen.util - PROCESS	:TYPE	:F	VALUE`, parted by tabs; whatever else a line says is
+//! `INFO  jepsen.util - PROCESS :TYPE :F VALUE`, parted by tabs; whatever else a line says is
 //! somebody else's log.
 
 use std::io::BufRead;

@@ -138,10 +138,7 @@ fn span(line: &mut Line<'_>) -> Result<Span, HistoryError> {
     let from = line.integer()?;
     line.expect(b'.')?;
     line.expect(b'.')?;
-    let is_open = !line
-        .rest()
-        .first()
-        .is_some_and(|byte| !byte.is_ascii_whitespace());
+    let is_open = line.rest().first().is_none_or(u8::is_ascii_whitespace);
     let to = if is_open { i64::MAX } else { line.integer()? };
     Ok(Span { from, to })
 }
