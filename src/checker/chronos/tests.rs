@@ -41,12 +41,15 @@ fn build(transactions: &[Plain]) -> History {
     builder.finish()
 }
 
+/// A transaction that has begun: who, when, and its events so far.
+type Open = (u32, i64, Vec<(Kind, u32, u32)>);
+
 /// A run under snapshot isolation: transactions overlap, the second committer of a key gives up.
 fn run(numbers: &mut Numbers, count: usize) -> Vec<Plain> {
     const KEYS: usize = 4;
     let mut done: Vec<Plain> = Vec::new();
     let mut versions: Vec<Vec<(i64, u32)>> = vec![vec![(0, 0)]; KEYS];
-    let mut open: Vec<(u32, i64, Vec<(Kind, u32, u32)>)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let (mut time, mut value) = (0, 0);
     while done.len() < count {
         time += 1;

@@ -29,7 +29,7 @@ impl Callbacks for Deadline {
     fn stop(&self) -> bool {
         let asked = self.asked.get().wrapping_add(1);
         self.asked.set(asked);
-        asked % 4096 == 0 && self.budget.is_over()
+        asked.is_multiple_of(4096) && self.budget.is_over()
     }
 }
 
