@@ -12,6 +12,8 @@ mod list;
 mod operation;
 mod register_text;
 mod sections;
+#[cfg(test)]
+mod tests;
 mod timekiller;
 
 use std::io::{BufRead, Write};

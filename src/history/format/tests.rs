@@ -1,0 +1,124 @@
+//! Every reader against torn and altered files: an error or a history, never a panic.
+
+use super::*;
+use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
+
+/// A plain source of numbers, the same in every run (splitmix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as usize % bound
+    }
+}
+
+/// A history that every format can hold.
+fn plain() -> History {
+    let mut builder = Builder::new(Atom::from(0));
+    for at in 0..4u32 {
+        let head = Head {
+            session: (at % 2).into(),
+            label: (at + 1).into(),
+            status: Status::Committed,
+            timestamps: Some(Span {
+                from: i64::from(at) * 2,
+                to: i64::from(at) * 2 + 1,
+            }),
+            real_time: None,
+        };
+        let key = builder.key((at % 3).into()).expect("few keys");
+        let events = [(Kind::Read, 0), (Kind::Write, at + 1)];
+        let events = events.map(|(kind, value)| Event {
+            kind,
+            key,
+            value: value.into(),
+        });
+        builder
+            .transaction(&head, events)
+            .expect("few transactions");
+    }
+    builder.finish()
+}
+
+/// One file of every format.
+fn samples() -> Vec<(&'static Format, Vec<u8>)> {
+    let mut samples = Vec::new();
+    for format in FORMATS {
+        let mut bytes = Vec::new();
+        match format.write {
+            Some(write) => write(&plain(), &mut bytes).expect("every format holds it"),
+            None => bytes.extend_from_slice(
+                b"INFO  jepsen.util - 0\t:invoke\t:cas\t[2 3]\n\
+                  INFO  jepsen.util - 0\t:ok\t:cas\t[2 3]\n\
+                  INFO  jepsen.util - 1\t:info\t:write\t4\ttimed-out\n",
+            ),
+        }
+        samples.push((format, bytes));
+    }
+    let list = b"{:type :invoke, :process 0, :value [[:append 1 2] [:r 1 nil]]}\n\
+                 {:type :ok, :process 0, :value [[:append 1 2] [:r 1 [2]]]}\n";
+    let elle = by_name("elle").expect("a format");
+    samples.push((elle, list.to_vec()));
+    samples
+}
+
+#[test]
+fn every_format_knows_its_own_and_reads_it() {
+    for (format, bytes) in samples() {
+        let mut stream = &bytes[..];
+        let found = detect(&mut stream).expect("some format knows it");
+        assert_eq!(found.name, format.name);
+        let history = (format.read)(&mut stream).expect("it reads what it wrote");
+        assert!(!history.is_empty(), "{}", format.name);
+    }
+}
+
+#[test]
+fn no_torn_or_altered_file_makes_a_reader_panic() {
+    let rounds = std::env::var("RASHOMON_READER_ROUNDS").ok();
+    let rounds: usize = rounds.and_then(|text| text.parse().ok()).unwrap_or(3_000);
+    let mut numbers = Numbers(5);
+    let mut refused = 0;
+    for (format, bytes) in samples() {
+        for _ in 0..rounds {
+            let mut altered = bytes.clone();
+            for _ in 0..1 + numbers.below(4) {
+                let at = numbers.below(altered.len());
+                match numbers.below(6) {
+                    0 => altered.truncate(at + 1),
+                    1 => altered[at] = numbers.below(256) as u8,
+                    2 => altered[at] = b"()[]{}:\",-0123456789nrw \n"[numbers.below(25)],
+                    3 => drop(altered.remove(at)),
+                    4 => altered.insert(at, b"9\"[{(-"[numbers.below(6)]),
+                    _ => {
+                        let part = altered[at..altered.len().min(at + 9)].to_vec();
+                        altered.splice(at..at, part);
+                    }
+                }
+                if altered.is_empty() {
+                    break;
+                }
+            }
+            refused += usize::from((format.read)(&mut &altered[..]).is_err());
+        }
+    }
+    assert!(refused > rounds, "{refused}");
+}
+
+/// Headers that promise more than the file holds must not make a reader ask for the memory.
+#[test]
+fn a_binary_file_that_promises_too_much_ends_too_early() {
+    let dbcop = by_name("dbcop").expect("a format");
+    let mut bytes = vec![0u8; 64];
+    bytes.extend_from_slice(&u64::MAX.to_le_bytes());
+    bytes.extend_from_slice(&u64::MAX.to_le_bytes());
+    let error = (dbcop.read)(&mut &bytes[..]).expect_err("nothing is there");
+    assert!(
+        error.to_string().contains("the file ends too early"),
+        "{error}"
+    );
+}
