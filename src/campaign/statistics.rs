@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::CaseJudgement;
 use crate::execute::transcript;
-use crate::model::{Execution, StatementId, TestCase, TransactionStatus, Verdict};
+use crate::model::{ErrorClass, Execution, StatementId, TestCase, TransactionStatus, Verdict};
 
 /// How many cases came to each verdict. A case counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,17 @@ pub struct Contended {
     pub index: u64,
     pub waits: u64,
     pub deadlocks: u64,
+    /// Statements told to try again: SQLite's BUSY, a lock timeout, a serialization failure.
+    #[serde(default)]
+    pub refusals: u64,
     pub transcript: String,
+}
+
+impl Contended {
+    /// How much went on in it.
+    pub fn score(&self) -> u64 {
+        self.waits + self.deadlocks + self.refusals
+    }
 }
 
 /// The numbers of a run.
@@ -214,21 +224,31 @@ impl Statistics {
         }
     }
 
-    /// Keeps the transcript when this case is more contended than the one kept: more waits and
-    /// deadlocks, then fewer statements to read, then the lower index.
+    /// Keeps the transcript when this case is more contended than the one kept: more waits,
+    /// deadlocks and refusals, then the lower index.
     fn keep_contended(&mut self, counted: &CaseCount<'_>, execution: &Execution) {
-        let (waits, deadlocks) = (execution.waits() as u64, execution.deadlocks() as u64);
-        let best = self.contended.as_ref().map_or((0, u64::MAX), |best| {
-            (best.waits + best.deadlocks, best.index)
+        let refusals = execution.records.values().filter(|record| {
+            let class = record.outcome.error_class();
+            class.is_some_and(|class| class.is_concurrency() && class != ErrorClass::Deadlock)
         });
-        let is_better =
-            waits + deadlocks > best.0 || (waits + deadlocks == best.0 && counted.index < best.1);
+        let contended = Contended {
+            index: counted.index,
+            waits: execution.waits() as u64,
+            deadlocks: execution.deadlocks() as u64,
+            refusals: refusals.count() as u64,
+            transcript: String::new(),
+        };
+        let is_better = match &self.contended {
+            None => contended.score() > 0,
+            Some(best) => {
+                contended.score() > best.score()
+                    || (contended.score() == best.score() && contended.index < best.index)
+            }
+        };
         if is_better {
             self.contended = Some(Contended {
-                index: counted.index,
-                waits,
-                deadlocks,
                 transcript: transcript(counted.case, execution),
+                ..contended
             });
         }
     }

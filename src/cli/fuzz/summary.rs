@@ -119,16 +119,15 @@ fn human(summary: &Summary, options: &Options, style: Style) -> String {
     let mut text = String::new();
     let statistics = &summary.statistics;
     // Writing to a String cannot fail.
-    if let Some(contended) = &statistics.contended
-        && contended.waits + contended.deadlocks > 0
-    {
+    if let Some(contended) = &statistics.contended {
         let _ = writeln!(
             text,
-            "\n{} case {}: {}, {}",
+            "\n{} case {}: {}, {}, {}",
             style.bold("The most contended case,"),
             contended.index,
             counted(contended.waits, "wait"),
-            counted(contended.deadlocks, "deadlock")
+            counted(contended.deadlocks, "deadlock"),
+            counted(contended.refusals, "refusal")
         );
         let _ = writeln!(text, "{}", printable(&contended.transcript));
     }
