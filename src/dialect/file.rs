@@ -52,6 +52,7 @@ struct File {
 struct KnownEntry {
     no_op_update: Option<String>,
     moved_key: Option<String>,
+    moved_while_waiting: Option<String>,
     #[serde(default)]
     after_wait: BTreeMap<Spanned<String>, String>,
 }
@@ -229,6 +230,7 @@ pub fn parse_for(
             .collect::<Result<_, _>>()?,
         known_no_op_update: file.known.no_op_update,
         known_moved_key: file.known.moved_key,
+        known_moved_while_waiting: file.known.moved_while_waiting,
         read_modes,
         errors: errors(&source, &file.errors)?,
         spelling: spelling(&source, file.spelling)?,

@@ -183,6 +183,8 @@ pub struct Dialect {
     /// Registered behaviour of a snapshot that shows a row at its old key beside the one that the
     /// reader wrote at the new key: its id. None where rows are not kept by key.
     pub known_moved_key: Option<String>,
+    /// Registered behaviour of a statement that waited while a row was moved to another key.
+    pub known_moved_while_waiting: Option<String>,
     read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::{Chains, Version, VersionId};
 use super::instrument::promised_mode;
-use super::moved::holds_a_moved_row;
+use super::moved::{holds_a_moved_row, moved_meanwhile};
 use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
@@ -231,6 +231,7 @@ impl Learning<'_> {
                 continue;
             };
             self.see(statement, *at);
+            self.note_moves(statement, *at);
             if batch.len() > 1 {
                 self.doubt_order(statement, first, last);
             }
@@ -245,6 +246,22 @@ impl Learning<'_> {
             && let Some(statement) = self.case.statement(id)
         {
             self.doubt_order(statement, sent, last);
+        }
+    }
+
+    /// Notes a statement that waited while a row it reads was moved to another key.
+    fn note_moves(&mut self, statement: &CaseStatement, at: Tick) {
+        let Some(sent) = self
+            .execution
+            .records
+            .get(&statement.id)
+            .map(|record| record.sent)
+        else {
+            return;
+        };
+        let (then, now) = (self.view(statement, sent).0, self.view(statement, at).0);
+        if moved_meanwhile(self.case, &self.account.chains, &then, &now) {
+            self.account.moved_while_waiting.insert(statement.id);
         }
     }
 

@@ -63,6 +63,8 @@ pub struct Account {
     /// Statements whose view holds a row that another transaction moved to another key after the
     /// snapshot was taken, and that their own then wrote.
     pub moved_key: BTreeSet<StatementId>,
+    /// Statements that waited while a row they read was moved to another key.
+    pub moved_while_waiting: BTreeSet<StatementId>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
 }

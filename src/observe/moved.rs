@@ -54,6 +54,23 @@ fn moved(
         .any(|id| other_keys(shape, chains, below[shown], *id))
 }
 
+/// Whether a row that a statement sees now had other keys when it was sent.
+pub(super) fn moved_meanwhile(case: &TestCase, chains: &Chains, then: &View, now: &View) -> bool {
+    now.iter().any(|(table, seen)| {
+        case.table(table).is_some_and(|shape| {
+            seen.iter().any(|(key, version)| {
+                let before = then
+                    .get(table)
+                    .and_then(|rows| rows.get(key))
+                    .copied()
+                    .flatten();
+                matches!((before, *version), (Some(before), Some(now))
+                    if other_keys(shape, chains, before, now))
+            })
+        })
+    })
+}
+
 fn other_keys(shape: &TableShape, chains: &Chains, one: VersionId, other: VersionId) -> bool {
     let (Some(one), Some(other)) = (chains.row(one), chains.row(other)) else {
         return false;

@@ -177,11 +177,7 @@ impl Check<'_> {
             return Some(SEVERAL);
         }
         // Two writes resumed at one moment, the second over the first: a version nobody saw.
-        if self
-            .standings
-            .values()
-            .any(|s| *s == Standing::Skipped(judged::SELF_CHECK))
-        {
+        if judged::self_check_fails(self.case, self.execution, self.account) {
             return Some(judged::SELF_CHECK);
         }
         let opaque_ran = |(id, standing): (&StatementId, &Standing)| {
@@ -334,7 +330,12 @@ impl Check<'_> {
         let explained = |d: &&Disagreement| {
             matches!(
                 standing(d),
-                Some(Standing::MixedAfterWait | Standing::DoubtfulNoOp | Standing::MovedKey)
+                Some(
+                    Standing::MixedAfterWait
+                        | Standing::DoubtfulNoOp
+                        | Standing::MovedKey
+                        | Standing::MovedWhileWaiting
+                )
             )
         };
         if let Some(first) = judged.disagreements.iter().find(|d| !explained(d)) {
@@ -352,6 +353,9 @@ impl Check<'_> {
             let known = match standing(&first) {
                 Some(Standing::DoubtfulNoOp) => self.dialect.known_no_op_update.as_ref(),
                 Some(Standing::MovedKey) => self.dialect.known_moved_key.as_ref(),
+                Some(Standing::MovedWhileWaiting) => {
+                    self.dialect.known_moved_while_waiting.as_ref()
+                }
                 _ => first
                     .statement
                     .and_then(|id| self.case.statement(id))

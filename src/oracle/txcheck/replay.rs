@@ -160,6 +160,11 @@ impl<'a> Replay<'a> {
     /// What a target holds when the statement has done to its view what it did in the run.
     fn after(&self, table: &str, id: StatementId) -> Contents {
         let mut contents = self.state.get(table).cloned().unwrap_or_default();
+        let record = self.execution.records.get(&id);
+        if record.is_some_and(|record| record.outcome.error_class().is_some()) {
+            // What it did before it was rejected was undone.
+            return contents;
+        }
         for change in self.account.changes.get(&id).into_iter().flatten() {
             if change.table != table {
                 continue;
