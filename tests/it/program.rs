@@ -15,6 +15,8 @@ pub(crate) struct Ran {
 
 pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rashomon"));
+    // What a run leaves beside its --out must not lie in the repository.
+    command.current_dir(std::env::temp_dir());
     command.args(arguments).stdin(Stdio::null());
     for name in [
         "RASHOMON_LOG",
