@@ -24,7 +24,7 @@ use crate::history::{Atom, History, HistoryError, format};
     after_help = "Examples:\n  rashomon check history.txt --model si --explain\n  rashomon check history.edn --dot cycle.dot --model ser"
 )]
 pub(super) struct Arguments {
-    /// The history
+    /// The history; a folder of Cobra's logs is one
     file: PathBuf,
 
     /// What to check: rc, ra, cc, si, ser, sser, lin; all of the ladder without it
@@ -36,8 +36,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "CHECKER", default_value = "auto")]
     with: String,
 
-    /// The format: rashomon, text, sections, jepsen-log, timekiller, dbcop-json, elle, dbcop, or
-    /// auto
+    /// The format: rashomon, text, sections, jepsen-log, timekiller, dbcop-json, elle,
+    /// cobra, dbcop, or auto
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     input: String,
 
@@ -162,6 +162,9 @@ fn exit_of(answer: &Answer) -> Exit {
 fn load(arguments: &Arguments) -> Result<History, Failure> {
     let path: &Path = &arguments.file;
     let shown = path.display();
+    if path.is_dir() {
+        return format::read_folder(path).map_err(|error| failure(path, &error));
+    }
     let file = File::open(path).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let mut stream = BufReader::with_capacity(1 << 20, file);
     let format = match arguments.input.as_str() {

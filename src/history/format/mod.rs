@@ -3,6 +3,7 @@
 //! `docs/history-format.md` describes them all. A reader keeps no more of a malformed file than
 //! one line or one form of [`FORM_BYTES_MAX`], and says where it went wrong.
 
+mod cobra;
 mod dbcop;
 mod form;
 mod jepsen;
@@ -17,6 +18,8 @@ mod tests;
 mod timekiller;
 
 use std::io::{BufRead, Write};
+
+pub use cobra::read_folder;
 
 use super::{History, HistoryError};
 
@@ -94,6 +97,13 @@ pub const FORMATS: &[Format] = &[
         detect: operation::detect,
         read: operation::read,
         write: Some(operation::write),
+    },
+    Format {
+        name: "cobra",
+        about: "Cobra's log of one session; a folder of them is one history",
+        detect: cobra::detect,
+        read: cobra::read,
+        write: None,
     },
     Format {
         name: "dbcop",

@@ -51,6 +51,12 @@ fn samples() -> Vec<(&'static Format, Vec<u8>)> {
         let mut bytes = Vec::new();
         match format.write {
             Some(write) => write(&plain(), &mut bytes).expect("every format holds it"),
+            None if format.name == "cobra" => {
+                for (letter, numbers) in [(b'S', 1u64), (b'W', 3), (b'R', 4), (b'C', 1)] {
+                    bytes.push(letter);
+                    bytes.extend((0..numbers).flat_map(|_| 5u64.to_be_bytes()));
+                }
+            }
             None => bytes.extend_from_slice(
                 b"INFO  jepsen.util - 0\t:invoke\t:cas\t[2 3]\n\
                   INFO  jepsen.util - 0\t:ok\t:cas\t[2 3]\n\
