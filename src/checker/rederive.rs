@@ -184,10 +184,9 @@ impl Events<'_> {
     /// Whether one writer of a key comes behind another: it read its version, a list says so, or
     /// the one is the end of the chain of reads and writes that the initial version begins.
     fn follows(&self, one: u32, other: u32, key: u32) -> bool {
-        let (Some(old), Some(new)) = (self.last_write(one, key), self.last_write(other, key))
-        else {
+        if self.last_write(one, key).is_none() || self.last_write(other, key).is_none() {
             return false;
-        };
+        }
         if one == 0 || self.reads_from(other, one, key) {
             return true;
         }
@@ -202,9 +201,10 @@ impl Events<'_> {
                 return true;
             }
         }
+        // The chain by its writers: another may have written one of its values too.
         let mut at = self.history.initial(key);
         let mut chain = BTreeSet::new();
-        while chain.insert(at) && at != old {
+        while !chain.contains(&one) {
             let updates = |t: &u32| {
                 let reads = self.foreign_reads(*t);
                 reads.iter().any(|e| (e.key, e.value) == (key, at))
@@ -214,12 +214,12 @@ impl Events<'_> {
             let all = || self.history.transactions().filter(updates);
             let committed = all().find(is(Status::Committed));
             let next = committed.or_else(|| all().find(is(Status::Indeterminate)));
-            let Some(next) = next.and_then(|t| self.last_write(t, key)) else {
-                break;
+            let Some(next) = next.filter(|next| chain.insert(*next)) else {
+                return false;
             };
-            at = next;
+            at = self.last_write(next, key).unwrap_or(at);
         }
-        at == old && !chain.contains(&new)
+        !chain.contains(&other)
     }
 
     /// Whether a reader must see a transaction when it reads the key.
