@@ -354,6 +354,18 @@ impl Trial<'_> {
             for value in values {
                 writers.push((0..self.here.len()).find(|place| wrote(*place, *value))?);
             }
+            // Whole transactions one after the other, the last perhaps cut.
+            let mut at = 0;
+            while at < writers.len() {
+                for event in self.history.events(self.here[writers[at]]) {
+                    if event.kind == Kind::Write && event.key == *key {
+                        if values.get(at).is_some_and(|value| *value != event.value) {
+                            return None;
+                        }
+                        at += 1;
+                    }
+                }
+            }
             let changes = writers.windows(2).filter(|pair| pair[0] != pair[1]);
             pairs.extend(changes.map(|pair| (pair[0], pair[1])));
             let others = (0..self.here.len()).filter(|place| !writers.contains(place));

@@ -74,8 +74,9 @@ impl Events<'_> {
     /// An anomaly of one read.
     fn single(&self, model: Model, anomaly: Anomaly, edge: Edge) -> Result<(), String> {
         let Reason::Event(at) = edge.reason else {
-            let conflicts = self.history.order_conflicts();
-            return hold(!conflicts.is_empty(), "no lists contradict each other");
+            let is_torn =
+                !self.history.order_conflicts().is_empty() || self.has_torn_list(edge.from);
+            return hold(is_torn, "no lists contradict each other");
         };
         let read = self.history.event(at);
         let range = self.history.event_range(edge.to);
@@ -111,6 +112,17 @@ impl Events<'_> {
             _ => false,
         };
         hold(shows, "the read is no such anomaly")
+    }
+
+    /// Whether some list does not have the writes of a transaction in a row, as far as it goes.
+    fn has_torn_list(&self, transaction: u32) -> bool {
+        self.history.orders().iter().any(|(key, values)| {
+            let events = self.history.events(transaction);
+            let mine = events.filter(|e| e.kind == Kind::Write && e.key == *key);
+            let mine: Vec<Atom> = mine.map(|event| event.value).collect();
+            let first = values.iter().position(|value| mine.contains(value));
+            first.is_some_and(|first| values[first..].iter().zip(&mine).any(|(a, b)| a != b))
+        })
     }
 
     /// A cycle that the model forbids, of edges that hold.

@@ -87,6 +87,15 @@ impl<'h> Store<'h> {
         Ok(())
     }
 
+    /// What lists name was written by somebody.
+    fn end(&self) -> Result<(), String> {
+        let is_whole = |(values, done): &(&[Atom], usize)| *done >= values.len();
+        if self.orders.values().all(is_whole) {
+            return Ok(());
+        }
+        Err("a list names what nobody wrote".to_owned())
+    }
+
     fn write(&mut self, transaction: u32) -> Result<(), String> {
         for event in self
             .history
@@ -112,7 +121,7 @@ fn serial(history: &History, order: &[u32]) -> Result<(), String> {
         store.read(*transaction)?;
         store.write(*transaction)?;
     }
-    Ok(())
+    store.end()
 }
 
 /// No transaction stands behind one that began after it had ended.
@@ -171,7 +180,7 @@ fn snapshot(history: &History, points: &[Point]) -> Result<(), String> {
             }
         }
     }
-    Ok(())
+    store.end()
 }
 
 /// The axioms of Biswas and Enea, taken literally, on a commit order. It takes written values for
@@ -212,7 +221,7 @@ fn weak(history: &History, model: Model, order: &[u32]) -> Result<(), String> {
         seen_by.insert(*reader, seen);
         store.write(*reader)?;
     }
-    Ok(())
+    store.end()
 }
 
 /// Who left which value under which key, and in which place of the commit order.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Witness};
 use super::{Answer, Budget, Checker, Model};
-use crate::history::{Atom, History, Interner, Kind, Span, Status};
+use crate::history::{Atom, Event, History, Interner, Kind, Span, Status};
 
 /// Searches a serial order.
 pub(super) struct Search;
@@ -53,6 +53,14 @@ impl Checker for Search {
             ]
         };
         let lists = Lists::of(history);
+        let real = history
+            .transactions()
+            .filter(|t| history.status(*t) != Status::Aborted);
+        let writes = real.flat_map(|t| history.events(t).filter(|event| lists.names(*event)));
+        let written: BTreeSet<(u32, Atom)> = writes.map(|event| (event.key, event.value)).collect();
+        if lists.before.keys().any(|named| !written.contains(named)) {
+            return Answer::Unknown("a list names what nobody committed".to_owned());
+        }
         let mut points: Vec<(i64, usize, u32)> = Vec::new();
         for group in groups {
             let mut run = Run::new(history, &lists, &group, is_strict);
@@ -137,6 +145,11 @@ impl Lists {
         Self { before, inner }
     }
 
+    /// Whether an event writes what a list names.
+    fn names(&self, event: Event) -> bool {
+        event.kind == Kind::Write && self.before.contains_key(&(event.key, event.value))
+    }
+
     /// Whether a value may be written over another.
     fn allow(&self, key: u32, held: Atom, value: Atom) -> bool {
         match self.before.get(&(key, value)) {
@@ -168,6 +181,8 @@ struct Run<'h> {
     spans: Vec<Span>,
     /// The place of the last committed transaction before in the session.
     before: Vec<Option<usize>>,
+    /// Whether it may be left out: its commit is not known, and no list names what it wrote.
+    is_optional: Vec<bool>,
     /// Transactions not yet in the order, as a list in order of their beginning: place to next.
     next: Vec<usize>,
     previous: Vec<usize>,
@@ -192,13 +207,18 @@ impl<'h> Run<'h> {
         group.sort_by_key(|t| (span(*t).from, *t));
         let len = group.len();
         let mut last: BTreeMap<u32, usize> = BTreeMap::new();
+        let is_optional = group.iter().map(|t| {
+            history.status(*t) == Status::Indeterminate
+                && !history.events(*t).any(|event| lists.names(event))
+        });
+        let is_optional: Vec<bool> = is_optional.collect();
         let mut by_number: Vec<usize> = (0..len).collect();
         by_number.sort_by_key(|place| group[*place]);
         let mut before = vec![None; len];
         for place in by_number {
             let session = history.session_of(group[place]);
             before[place] = last.get(&session).copied();
-            if history.status(group[place]) == Status::Committed {
+            if !is_optional[place] {
                 last.insert(session, place);
             }
         }
@@ -213,6 +233,7 @@ impl<'h> Run<'h> {
             lists,
             spans: group.iter().map(|t| span(*t)).collect(),
             before,
+            is_optional,
             // Place `len` is both ends of the list.
             next: (1..=len).chain([0]).collect(),
             previous: [len].into_iter().chain(0..len).collect(),
@@ -230,7 +251,7 @@ impl<'h> Run<'h> {
     }
 
     fn is_optional(&self, place: usize) -> bool {
-        self.history.status(self.group[place]) == Status::Indeterminate
+        self.is_optional[place]
     }
 
     fn search(&mut self, budget: Budget) -> Found {

@@ -31,6 +31,10 @@ struct Draft {
 }
 
 fn build(draft: &Draft) -> History {
+    fill(draft).finish()
+}
+
+fn fill(draft: &Draft) -> Builder {
     let mut builder = Builder::new(Atom::from(0));
     for (at, events) in draft.events.iter().enumerate() {
         let head = Head {
@@ -48,7 +52,7 @@ fn build(draft: &Draft) -> History {
         }
         builder.transaction(&head, list).expect("few transactions");
     }
-    builder.finish()
+    builder
 }
 
 /// Asks every checker of every model; returns how many violated.
@@ -219,6 +223,55 @@ fn fill_reads(numbers: &mut Numbers, draft: &mut Draft) {
 fn rounds(usual: u64) -> u64 {
     let wanted = std::env::var("RASHOMON_CHECKER_ROUNDS").ok();
     wanted.and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// Says of some keys in which order their versions follow each other, as lists do: mostly as they
+/// were written down, sometimes shuffled. What aborted is in no list.
+fn with_lists(numbers: &mut Numbers, draft: &Draft) -> History {
+    let mut builder = fill(draft);
+    for key in 0..builder.so_far().key_count() as u32 {
+        let history = builder.so_far();
+        let real = history
+            .transactions()
+            .filter(|t| history.status(*t) != Status::Aborted);
+        let events = real.flat_map(|t| history.events(t).collect::<Vec<_>>());
+        let writes = events.filter(|event| event.kind == Kind::Write && event.key == key);
+        let mut values: Vec<Atom> = writes.map(|event| event.value).collect();
+        values.dedup();
+        values.truncate(numbers.below(values.len() as u64 + 1) as usize);
+        if numbers.below(3) == 0 && values.len() > 1 {
+            let (one, other) = (numbers.below(values.len() as u64), values.len() - 1);
+            values.swap(one as usize, other);
+        }
+        if !values.is_empty() {
+            builder.order(key, values);
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn all_checkers_agree_with_the_referee_on_lists() {
+    let mut numbers = Numbers(11);
+    let (mut satisfied, mut violated) = (0, 0);
+    for round in 0..rounds(2_000) {
+        let draft = random(&mut numbers, 4, 3, 2);
+        let history = build(&draft);
+        if has_doubles(&history) {
+            continue;
+        }
+        let history = with_lists(&mut numbers, &draft);
+        let shown = || format!("round {round}: {draft:?} {:?}", history.orders());
+        if compare(&history, &shown) == 0 {
+            satisfied += 1;
+        } else {
+            violated += 1;
+        }
+    }
+    assert!(
+        satisfied > 50 && violated > 50,
+        "{satisfied} and {violated}"
+    );
 }
 
 #[test]

@@ -150,8 +150,45 @@ fn listed(
             has_previous[*version as usize] = true;
             last = *version;
         }
+        whole_writes(resolved, &places, *key, values)?;
     }
     Ok(is_listed)
+}
+
+/// What a transaction wrote to a list stands there whole and in its own order; only the end of the
+/// list may be amid a transaction.
+fn whole_writes(
+    resolved: &Resolved<'_>,
+    places: &[(u32, Atom, u32)],
+    key: u32,
+    values: &[Atom],
+) -> Result<(), Counterexample> {
+    let mut rest = values;
+    while let Some(value) = rest.first() {
+        let found = places.binary_search_by_key(&(key, *value), |(k, v, _)| (*k, *v));
+        let Some((_, _, version)) = found.ok().and_then(|at| places.get(at)) else {
+            rest = &rest[1..];
+            continue;
+        };
+        let writer = resolved.writer[*version as usize];
+        let events = resolved.history.events(writer);
+        let writes = events.filter(|e| e.kind == Kind::Write && e.key == key);
+        let whole: Vec<Atom> = writes.map(|event| event.value).collect();
+        let shown = whole.len().min(rest.len());
+        if rest[..shown] != whole[..shown] {
+            return Err(Counterexample {
+                anomaly: Anomaly::IncompatibleOrder,
+                edges: vec![Edge {
+                    from: writer,
+                    to: writer,
+                    reason: Reason::WriteWrite(key),
+                }],
+                core: Vec::new(),
+            });
+        }
+        rest = &rest[shown..];
+    }
+    Ok(())
 }
 
 /// The writes of one transaction with another's between them.

@@ -16,7 +16,7 @@ use super::explain::{direct_reason, pairs, torn_read};
 use super::resolve::{NONE, Resolved, Unresolved, resolve};
 use super::versions::listed_orders;
 use super::{Answer, Budget, Checker, Model};
-use crate::history::History;
+use crate::history::{Atom, History, Kind};
 
 /// The checker of the weak models.
 pub(in crate::checker) struct Weak;
@@ -258,12 +258,20 @@ fn explained(
 /// The key of a list in which the one precedes the other.
 fn written_in_lists(resolved: &Resolved<'_>, listed: &[(u32, u32)], from: u32, to: u32) -> Reason {
     debug_assert!(listed.contains(&(from, to)), "every edge has a reason");
-    let key = |version: u32| resolved.key[version as usize];
-    let both = resolved
-        .writes(from)
-        .map(key)
-        .find(|k| resolved.writes(to).any(|version| key(version) == *k));
-    Reason::WriteWrite(both.unwrap_or(0))
+    let history = resolved.history;
+    let place = |t: u32, key: u32, values: &[Atom]| {
+        let mut writes = history
+            .events(t)
+            .filter(|e| e.kind == Kind::Write && e.key == key);
+        writes.find_map(|event| values.iter().position(|value| *value == event.value))
+    };
+    let writes = |key: u32| resolved.writes(to).any(|v| resolved.key[v as usize] == key);
+    let precedes = |(key, values): &&(u32, Vec<Atom>)| {
+        let (first, last) = (place(from, *key, values), place(to, *key, values));
+        first.is_some() && writes(*key) && (last.is_none() || first < last)
+    };
+    let found = history.orders().iter().find(precedes);
+    Reason::WriteWrite(found.map_or(0, |(key, _)| *key))
 }
 
 /// Names a cycle by the strongest of the views that close it.
@@ -281,6 +289,10 @@ fn name(resolved: &Resolved<'_>, edges: &[Edge]) -> Anomaly {
         ];
         weakest_first.iter().position(|known| known == anomaly)
     };
+    let is_write = |edge: &Edge| matches!(edge.reason, Reason::WriteWrite(_));
+    if edges.iter().all(is_write) {
+        return Anomaly::DirtyWrite;
+    }
     views
         .max_by_key(rank)
         .unwrap_or(Anomaly::CircularInformationFlow)
