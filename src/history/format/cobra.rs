@@ -1,6 +1,6 @@
 //! Cobra's logs, which PolySI reads too: a folder with a file a session, big-endian.
 //!
-//! `S` transaction; `W` write id, key, value; `R` transaction, write id, key, value ·
+//! `S` transaction; `W` write id, key, value; `R` transaction, write id, key, value;
 //! `C` transaction; a letter in one byte, numbers in eight. Write ids are unique and stand for the
 //! values. A read of one of two reserved transactions is of what was there at first. A log that
 //! ends within a transaction leaves it indeterminate.
