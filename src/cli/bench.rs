@@ -145,6 +145,7 @@ fn report(
     let bare = median(rounds.iter().map(|round| round.bare.rate()).collect());
     let ratio = median(rounds.iter().map(Round::ratio).collect());
     let undecided: u64 = rounds.iter().map(|round| round.undecided).sum();
+    let stalls: u32 = rounds.iter().map(|round| round.bare.stalls).sum();
     let violations: u64 = rounds.iter().map(|round| round.violations).sum();
     let identity = server.identity();
     if arguments.format == Format::Json {
@@ -157,6 +158,7 @@ fn report(
             "statements_per_s": statements_per_s.round(),
             "bare_statements_per_s": bare.round(),
             "ratio": (ratio * 1000.0).round() / 1000.0,
+            "bare_stalls": stalls,
             "undecided": undecided,
             "violations": violations,
         }));
@@ -165,7 +167,7 @@ fn report(
         "{} {}: {} rounds of {} cases, 2 sessions x 5 statements, 2 tables x 15 rows, txcheck\n\
          {cases_per_s:>10.1} cases a second\n\
          {statements_per_s:>10.0} statements a second\n\
-         {bare:>10.0} statements a second by a bare loop that sends the same\n\
+         {bare:>10.0} statements a second by a bare loop that sends the same ({stalls} stalls left out)\n\
          {ratio:>10.2} of the bare loop\n\
          {undecided:>10} undecided, {violations} violations",
         identity.engine, identity.version, arguments.rounds, arguments.cases
