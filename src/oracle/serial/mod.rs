@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::search::{Search, SearchEnd};
 use super::{Judgement, Oracle, finding_levels};
 use crate::engine::EngineError;
-use crate::execute::{Executor, Instrumentation};
+use crate::execute::{Executor, Instrumentation, SerialRun};
 use crate::model::{
-    Difference, Execution, Finding, IsolationLevel, Signature, StatementId, StatementKind,
+    Difference, Execution, Finding, IsolationLevel, Row, Signature, StatementId, StatementKind,
     TestCase, TransactionId, TransactionStatus, Verdict,
 };
 
@@ -62,15 +62,20 @@ impl Oracle for Serial {
             transactions: &transactions,
             budget: TRANSACTION_BUDGET,
         };
-        let end = search.run(&mut *serial)?;
-        drop(serial);
-        let verdict = match end {
+        let verdict = match search.run(&mut *serial)? {
             SearchEnd::Found => Verdict::Agree,
             SearchEnd::OutOfBudget => Verdict::Undecided("serial-orders-out-of-budget".to_owned()),
             SearchEnd::None { tried, first } => {
-                Verdict::Violation(Box::new(finding(case, &transactions, tried, *first)))
+                let moved = moves_a_key(case, &execution, &mut *serial)?;
+                let mut finding = finding(case, &transactions, tried, *first);
+                let features = &mut finding.signature.features;
+                features.extend(moved.then(|| "moved-key".to_owned()));
+                features.extend((execution.waits() > 0).then(|| "resumed".to_owned()));
+                features.sort();
+                Verdict::Violation(Box::new(finding))
             }
         };
+        drop(serial);
         Ok(Judgement {
             verdict,
             tested,
@@ -114,6 +119,38 @@ fn tested(
         .map(|s| s.id)
         .filter(|&id| predicts(id))
         .collect()
+}
+
+/// Whether the run left a row at another unique key than the set-up gave it: for the engine a
+/// deletion and an insertion, which a statement that waits may pass over.
+fn moves_a_key(
+    case: &TestCase,
+    execution: &Execution,
+    serial: &mut dyn SerialRun,
+) -> Result<bool, EngineError> {
+    serial.reset()?;
+    for table in &case.tables {
+        let Some(row_key) = table.row_key.as_deref().and_then(|key| table.column(key)) else {
+            continue;
+        };
+        let keys: BTreeSet<usize> = table
+            .unique_keys
+            .iter()
+            .flatten()
+            .filter_map(|key| table.column(key))
+            .collect();
+        let before = serial.contents(&table.name)?;
+        let after = execution.final_state.get(&table.name).into_iter().flatten();
+        let moved = |row: &Row| {
+            let same_row = |other: &&Row| other.get(row_key) == row.get(row_key);
+            let differs = |other: &Row| keys.iter().any(|&key| other.get(key) != row.get(key));
+            before.iter().find(same_row).is_some_and(differs)
+        };
+        if after.clone().any(moved) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The finding that no serial order explains the run; told by where the commit order fails.
