@@ -18,7 +18,7 @@ use super::sessions::{Ask, Reply, Sessions};
 /// How long an answer is awaited before the lock view is asked.
 ///
 /// Most statements answer within this time; a wait shows in the view 0.3 to 2.4 ms after it began.
-const ANSWER_FIRST: Duration = Duration::from_micros(300);
+const ANSWER_FIRST: Duration = Duration::from_micros(100);
 
 /// The longest pause between two polls.
 const POLL_INTERVAL_MAX: Duration = Duration::from_millis(1);
