@@ -18,7 +18,7 @@ mod transcript;
 use std::collections::BTreeMap;
 
 use crate::engine::EngineError;
-use crate::model::{CaseStatement, Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
+use crate::model::{Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
 
 pub use driver::Driver;
 pub use recording::{Place, Recording, Sent};
@@ -102,9 +102,4 @@ pub trait SerialRun {
         remove: &[Row],
         insert: &[Row],
     ) -> Result<(), EngineError>;
-}
-
-/// Convenience for callers that send a statement of the case.
-pub fn sql_of(statement: &CaseStatement) -> &str {
-    &statement.sql
 }

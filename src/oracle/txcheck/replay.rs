@@ -25,8 +25,6 @@ pub(super) struct Replay<'a> {
     state: BTreeMap<String, Contents>,
     /// Look at the target after every write, not only at the end.
     pub(super) careful: bool,
-    /// Statements sent.
-    pub(super) sent: u64,
 }
 
 impl<'a> Replay<'a> {
@@ -43,7 +41,6 @@ impl<'a> Replay<'a> {
             run,
             state: BTreeMap::new(),
             careful: false,
-            sent: 0,
         }
     }
 
@@ -87,7 +84,6 @@ impl<'a> Replay<'a> {
                 self.put(table, rows)?;
             }
         }
-        self.sent += 1;
         let predicted = self.run.run(&statement.sql)?;
         let row_order = statement.effect.row_order;
         let mismatch = compare::outcomes(&predicted, &record.outcome, row_order);
@@ -131,7 +127,6 @@ impl<'a> Replay<'a> {
             let Some(got) = self.execution.final_state.get(&shape.name) else {
                 continue;
             };
-            self.sent += 1;
             let predicted = self.run.contents(&shape.name)?;
             self.state
                 .insert(shape.name.clone(), keyed(shape, &predicted));
@@ -190,7 +185,6 @@ impl<'a> Replay<'a> {
                 .collect()
         };
         let (remove, insert) = (gone(now, &rows), gone(&rows, now));
-        self.sent += (remove.len() + insert.len()) as u64;
         self.run.replace_rows(table, &remove, &insert)?;
         self.state.insert(table.to_owned(), rows);
         Ok(())
@@ -202,7 +196,6 @@ impl<'a> Replay<'a> {
         let Some(shape) = self.case.table(table) else {
             return Ok(None);
         };
-        self.sent += 1;
         let rows = self.run.contents(table)?;
         self.state.insert(table.to_owned(), keyed(shape, &rows));
         let observed: Vec<Row> = expected.values().cloned().collect();
