@@ -36,11 +36,44 @@ pub(crate) fn walk<T: Visit>(
 }
 
 /// The same with nodes that may be changed.
-pub(crate) fn walk_mut(
+fn walk_mut(
     tree: &mut Statement,
     meet: &mut dyn FnMut(NodeMut<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     VisitMut::visit(tree, &mut WalkerMut(meet))
+}
+
+/// What is picked of the nodes of a statement, in the order in which a walk meets them.
+pub(crate) fn collect<T>(tree: &Statement, mut pick: impl FnMut(Node<'_>) -> Option<T>) -> Vec<T> {
+    let mut found = Vec::new();
+    let _ = walk(tree, &mut |node| {
+        found.extend(pick(node));
+        ControlFlow::Continue(())
+    });
+    found
+}
+
+/// Puts something in the place that is met after `left` other places of its kind.
+pub(crate) fn replace<T>(
+    tree: &mut Statement,
+    place: impl Fn(NodeMut<'_>) -> Option<&mut T>,
+    mut left: usize,
+    by: T,
+) {
+    let mut by = Some(by);
+    let _ = walk_mut(tree, &mut |node| {
+        let Some(place) = place(node) else {
+            return ControlFlow::Continue(());
+        };
+        if left > 0 {
+            left -= 1;
+            return ControlFlow::Continue(());
+        }
+        if let Some(by) = by.take() {
+            *place = by;
+        }
+        ControlFlow::Break(())
+    });
 }
 
 struct Walker<'f>(&'f mut dyn FnMut(Node<'_>) -> ControlFlow<()>);

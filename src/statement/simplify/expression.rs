@@ -1,8 +1,6 @@
 //! Expressions cut down: to one side of AND and OR, to a branch, to an argument, to a literal.
 
-use std::ops::ControlFlow;
-
-use crate::statement::walk::{Node, NodeMut, walk, walk_mut};
+use crate::statement::walk::{Node, NodeMut, collect, replace};
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement,
     UnaryOperator, Value, ValueWithSpan,
@@ -14,41 +12,27 @@ pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
     for (at, expression) in expressions(tree).iter().enumerate() {
         for smaller in smaller(expression) {
             let mut candidate = tree.clone();
-            replace(&mut candidate, at, smaller);
+            replace(&mut candidate, place, at, smaller);
             found.push(candidate);
         }
     }
     found
 }
 
-/// The expressions of a statement, in the order in which a visitor meets them.
-fn expressions(tree: &Statement) -> Vec<Expr> {
-    let mut expressions = Vec::new();
-    let _ = walk(tree, &mut |node| {
-        if let Node::Expression(expression) = node {
-            expressions.push(expression.clone());
-        }
-        ControlFlow::Continue(())
-    });
-    expressions
+/// An expression as a place of the tree.
+fn place(node: NodeMut<'_>) -> Option<&mut Expr> {
+    match node {
+        NodeMut::Expression(expression) => Some(expression),
+        NodeMut::Query(_) => None,
+    }
 }
 
-/// Puts an expression in the place of the one that is met after `left` others.
-fn replace(tree: &mut Statement, mut left: usize, by: Expr) {
-    let mut by = Some(by);
-    let _ = walk_mut(tree, &mut |node| {
-        let NodeMut::Expression(expression) = node else {
-            return ControlFlow::Continue(());
-        };
-        if left > 0 {
-            left -= 1;
-            return ControlFlow::Continue(());
-        }
-        if let Some(by) = by.take() {
-            *expression = by;
-        }
-        ControlFlow::Break(())
-    });
+/// The expressions of a statement, in the order in which a walk meets them.
+fn expressions(tree: &Statement) -> Vec<Expr> {
+    collect(tree, |node| match node {
+        Node::Expression(expression) => Some(expression.clone()),
+        _ => None,
+    })
 }
 
 /// What may stand in the place of an expression, of the same class of type.

@@ -8,7 +8,7 @@ use sqlparser::ast::{
 };
 
 use crate::statement::query::relations;
-use crate::statement::walk::{Node, NodeMut, walk, walk_mut};
+use crate::statement::walk::{Node, NodeMut, collect, replace, walk};
 
 /// Every statement that lacks one clause, or one element of one.
 pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
@@ -21,41 +21,27 @@ pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
     for (at, query) in queries(tree).iter().enumerate() {
         for smaller in smaller_queries(query) {
             let mut candidate = tree.clone();
-            replace(&mut candidate, at, smaller);
+            replace(&mut candidate, place, at, smaller);
             found.push(candidate);
         }
     }
     found
 }
 
-/// The queries of a statement, in the order in which a visitor meets them.
-fn queries(tree: &Statement) -> Vec<Query> {
-    let mut queries = Vec::new();
-    let _ = walk(tree, &mut |node| {
-        if let Node::Query(query) = node {
-            queries.push(query.clone());
-        }
-        ControlFlow::Continue(())
-    });
-    queries
+/// A query as a place of the tree.
+fn place(node: NodeMut<'_>) -> Option<&mut Query> {
+    match node {
+        NodeMut::Query(query) => Some(query),
+        NodeMut::Expression(_) => None,
+    }
 }
 
-/// Puts a query in the place of the one that is met after `left` others.
-fn replace(tree: &mut Statement, mut left: usize, by: Query) {
-    let mut by = Some(by);
-    let _ = walk_mut(tree, &mut |node| {
-        let NodeMut::Query(query) = node else {
-            return ControlFlow::Continue(());
-        };
-        if left > 0 {
-            left -= 1;
-            return ControlFlow::Continue(());
-        }
-        if let Some(by) = by.take() {
-            *query = by;
-        }
-        ControlFlow::Break(())
-    });
+/// The queries of a statement, in the order in which a walk meets them.
+fn queries(tree: &Statement) -> Vec<Query> {
+    collect(tree, |node| match node {
+        Node::Query(query) => Some(query.clone()),
+        _ => None,
+    })
 }
 
 /// A copy with one thing changed.
