@@ -108,6 +108,14 @@ impl Draft {
         draft
     }
 
+    /// The same case with other lines.
+    pub(super) fn with(&self, lines: Vec<Line>) -> Self {
+        Self {
+            lines,
+            ..self.clone()
+        }
+    }
+
     /// The same case with another text for one line.
     pub(super) fn with_text(&self, line: usize, sql: &str, dialect: &Dialect) -> Self {
         let mut draft = self.clone();

@@ -184,6 +184,49 @@ fn a_dirty_read_comes_down_to_its_two_transactions() {
     .assert_eq(&all);
 }
 
+/// Three statements in this order, by at least two transactions that overlap.
+fn three_in_order(case: &TestCase) -> bool {
+    let mut wanted = ["UPDATE t0", "SELECT * FROM t1", "DELETE FROM t2"].iter();
+    let mut next = wanted.next();
+    let mut by = BTreeSet::new();
+    for statement in &case.statements {
+        if next.is_some_and(|text| statement.sql.starts_with(text)) {
+            by.insert(statement.id.transaction);
+            next = wanted.next();
+        }
+    }
+    next.is_none() && by.len() > 1
+}
+
+#[test]
+fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
+    let lines = [
+        (1, "BEGIN"),
+        (1, "UPDATE t0 SET c0 = 1"),
+        (2, "START TRANSACTION WITH CONSISTENT SNAPSHOT"),
+        (2, "SELECT * FROM t1"),
+        (3, "DELETE FROM t2"),
+        (2, "COMMIT"),
+        (1, "ROLLBACK"),
+    ]
+    .map(|(session, sql)| (session, sql.to_owned()));
+    let result = run(&case(&lines), three_in_order, Budget::default());
+    assert_eq!(result.end, End::Fixpoint);
+    let text: Vec<String> = result
+        .case
+        .statements
+        .iter()
+        .map(|s| format!("{} {}", s.session, s.sql))
+        .collect();
+    expect_test::expect![[r#"
+        s1 BEGIN
+        s1 UPDATE t0 SET c0 = 1
+        s1 SELECT * FROM t1
+        s1 COMMIT
+        s2 DELETE FROM t2"#]]
+    .assert_eq(&text.join("\n"));
+}
+
 #[test]
 fn the_budget_and_a_failing_predicate_end_the_search_with_what_was_found() {
     let lines: Vec<(u32, String)> = (1..5)

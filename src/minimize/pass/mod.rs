@@ -2,6 +2,7 @@
 
 mod columns;
 mod expressions;
+mod joined;
 mod names;
 mod rows;
 mod schedule;
@@ -27,6 +28,7 @@ pub trait Pass: Sync {
 pub const PASSES: &[&dyn Pass] = &[
     &transactions::Transactions,
     &statements::Statements,
+    &joined::JoinedTransactions,
     &schedule::ContextSwitches,
     &rows::Rows,
     &tables::Tables,

@@ -1,0 +1,110 @@
+//! Two transactions as one: a cycle over three of them is often one over two.
+
+use crate::dialect::Dialect;
+use crate::minimize::draft::{Draft, Line};
+use crate::minimize::search::{Search, Stop};
+use crate::model::{StatementKind, TransactionId};
+use crate::statement;
+
+pub(super) struct JoinedTransactions;
+
+impl super::Pass for JoinedTransactions {
+    fn name(&self) -> &'static str {
+        "joined transactions"
+    }
+
+    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+        while search.best().transactions().len() > 2 && join_any(search)? {}
+        Ok(())
+    }
+}
+
+/// Tries every ordered pair; whether one of them could be joined.
+fn join_any(search: &mut Search<'_>) -> Result<bool, Stop> {
+    let all = search.best().transactions();
+    for into in &all {
+        for other in all.iter().filter(|other| *other != into) {
+            for end in [End::Early, End::Late] {
+                let joined = joined(search.best(), *into, *other, end, search.dialect());
+                if let Some(joined) = joined
+                    && search.try_draft(joined)?
+                {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Where the joined transaction ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Right after its last statement.
+    Early,
+    /// Where the later of the two ended.
+    Late,
+}
+
+/// The case in which the first transaction does what the second did, too, at the same places of
+/// the schedule and in the first one's session. None where that session is in the middle of
+/// another transaction, or where one of the two takes all back: it commits what the other did.
+fn joined(
+    draft: &Draft,
+    into: TransactionId,
+    other: TransactionId,
+    end: End,
+    dialect: &Dialect,
+) -> Option<Draft> {
+    let ours = |line: &Line| line.transaction == into || line.transaction == other;
+    let session = draft
+        .lines
+        .iter()
+        .find(|line| line.transaction == into)?
+        .session;
+    let first = draft.lines.iter().position(ours)?;
+    let last = draft.lines.iter().rposition(ours)?;
+    let edge = |line: &Line| line.effect.kind.is_begin() || line.effect.kind.is_end();
+    let last_inner = draft.lines.iter().rposition(|l| ours(l) && !edge(l))?;
+    let in_the_way = draft.lines[first..=last].iter().any(|line| {
+        !ours(line) && line.session == session
+            || ours(line) && line.effect.kind == StatementKind::Rollback
+    });
+    if in_the_way {
+        return None;
+    }
+    let own_edge = |of: TransactionId, wanted: fn(StatementKind) -> bool| {
+        let found = |line: &&Line| line.transaction == of && wanted(line.effect.kind);
+        draft.lines.iter().find(found).map(|line| line.sql.clone())
+    };
+    let edge_line = |wanted: fn(StatementKind) -> bool, plain: &str| {
+        let sql = own_edge(into, wanted).or_else(|| own_edge(other, wanted));
+        let sql = sql.unwrap_or_else(|| plain.to_owned());
+        Line {
+            session,
+            effect: statement::analyze(&sql, dialect),
+            sql,
+            transaction: into,
+        }
+    };
+    let at = if end == End::Early { last_inner } else { last };
+    let mut lines = Vec::with_capacity(draft.lines.len() + 2);
+    for (number, line) in draft.lines.iter().enumerate() {
+        if number == first {
+            lines.push(edge_line(StatementKind::is_begin, "BEGIN"));
+        }
+        if !ours(line) {
+            lines.push(line.clone());
+        } else if !edge(line) {
+            lines.push(Line {
+                session,
+                transaction: into,
+                ..line.clone()
+            });
+        }
+        if number == at {
+            lines.push(edge_line(StatementKind::is_end, "COMMIT"));
+        }
+    }
+    Some(draft.with(lines))
+}
