@@ -3,7 +3,8 @@
 use super::Flavour;
 use super::connection::Session;
 use super::guard::Grant;
-use super::watcher::status;
+use super::watcher::LockViewWatcher;
+use super::watcher::status::InnodbStatus;
 use crate::dialect::Version;
 use crate::engine::{EngineError, Watcher};
 
@@ -22,5 +23,5 @@ pub(in crate::engine) const MARIADB: Flavour = Flavour {
 };
 
 fn watch(session: Session, _version: &Version) -> Result<Box<dyn Watcher>, EngineError> {
-    Ok(Box::new(status::StatusWatcher::new(session)?))
+    Ok(Box::new(LockViewWatcher::new(InnodbStatus::new(session)?)))
 }

@@ -3,7 +3,9 @@
 use super::Flavour;
 use super::connection::Session;
 use super::guard::Grant;
-use super::watcher::{lock_tables, status};
+use super::watcher::LockViewWatcher;
+use super::watcher::lock_tables::LockTables;
+use super::watcher::status::InnodbStatus;
 use crate::dialect::Version;
 use crate::engine::{EngineError, Watcher};
 
@@ -22,9 +24,9 @@ fn has_lock_tables(version: &Version) -> bool {
 
 fn watch(session: Session, version: &Version) -> Result<Box<dyn Watcher>, EngineError> {
     if has_lock_tables(version) {
-        Ok(Box::new(lock_tables::LockTablesWatcher::new(session)?))
+        Ok(Box::new(LockViewWatcher::new(LockTables::new(session)?)))
     } else {
-        Ok(Box::new(status::StatusWatcher::new(session)?))
+        Ok(Box::new(LockViewWatcher::new(InnodbStatus::new(session)?)))
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::connection::Session;
 use super::super::number_of;
-use super::Unseen;
-use crate::engine::{EngineError, Watcher};
+use super::LockView;
+use crate::engine::EngineError;
 
 const WAITS: &str = "SELECT REQUESTING_ENGINE_TRANSACTION_ID, BLOCKING_ENGINE_TRANSACTION_ID \
                      FROM performance_schema.data_lock_waits";
@@ -26,14 +26,13 @@ const MADE_UP_FROM: u64 = 1 << 48;
 /// How many transaction numbers are remembered before old ones are forgotten.
 const REMEMBERED_MAX: usize = 4096;
 
-pub(in crate::engine::mysql_protocol) struct LockTablesWatcher {
+pub(in crate::engine::mysql_protocol) struct LockTables {
     session: Session,
-    unseen: Unseen,
     /// Connections by real transaction number. Neither is ever used again.
     owners: BTreeMap<u64, u64>,
 }
 
-impl LockTablesWatcher {
+impl LockTables {
     pub(in crate::engine::mysql_protocol) fn new(
         mut session: Session,
     ) -> Result<Self, EngineError> {
@@ -45,44 +44,8 @@ impl LockTablesWatcher {
         session.privileged(METADATA_WAITS, &grant)?;
         Ok(Self {
             session,
-            unseen: Unseen::default(),
             owners: BTreeMap::new(),
         })
-    }
-
-    /// The pairs (requesting, blocking) of transaction numbers, and who owns each.
-    fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
-        let waits: Vec<(u64, u64)> = pairs(&self.session.rows(WAITS)?).collect();
-        if waits.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let numbers: BTreeSet<u64> = waits.iter().flat_map(|(a, b)| [*a, *b]).collect();
-        let owners = self.owners_of(&numbers)?;
-        // Between the two questions a made-up number may have passed to another transaction: it
-        // counts only if it still waits after its owner was told.
-        let is_made_up = waits.iter().any(|(number, _)| *number >= MADE_UP_FROM);
-        let still: BTreeSet<u64> = if is_made_up {
-            let rows = self.session.rows(WAITS)?;
-            pairs(&rows).map(|(requesting, _)| requesting).collect()
-        } else {
-            BTreeSet::new()
-        };
-        let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for (requesting, blocking) in waits {
-            let Some(waiter) = owners.get(&requesting) else {
-                continue;
-            };
-            if requesting >= MADE_UP_FROM && !still.contains(&requesting) {
-                continue;
-            }
-            let waited_for = waiting.entry(*waiter).or_default();
-            if let Some(holder) = owners.get(&blocking)
-                && !waited_for.contains(holder)
-            {
-                waited_for.push(*holder);
-            }
-        }
-        Ok(waiting)
     }
 
     fn owners_of(&mut self, numbers: &BTreeSet<u64>) -> Result<BTreeMap<u64, u64>, EngineError> {
@@ -118,6 +81,46 @@ impl LockTablesWatcher {
         made_up.extend(known);
         Ok(made_up)
     }
+}
+
+impl LockView for LockTables {
+    fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
+        let waits: Vec<(u64, u64)> = pairs(&self.session.rows(WAITS)?).collect();
+        if waits.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let numbers: BTreeSet<u64> = waits.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        let owners = self.owners_of(&numbers)?;
+        // Between the two questions a made-up number may have passed to another transaction: it
+        // counts only if it still waits after its owner was told.
+        let is_made_up = waits.iter().any(|(number, _)| *number >= MADE_UP_FROM);
+        let still: BTreeSet<u64> = if is_made_up {
+            let rows = self.session.rows(WAITS)?;
+            pairs(&rows).map(|(requesting, _)| requesting).collect()
+        } else {
+            BTreeSet::new()
+        };
+        let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for (requesting, blocking) in waits {
+            let Some(waiter) = owners.get(&requesting) else {
+                continue;
+            };
+            if requesting >= MADE_UP_FROM && !still.contains(&requesting) {
+                continue;
+            }
+            let waited_for = waiting.entry(*waiter).or_default();
+            if let Some(holder) = owners.get(&blocking)
+                && !waited_for.contains(holder)
+            {
+                waited_for.push(*holder);
+            }
+        }
+        Ok(waiting)
+    }
 
     fn metadata_waits(&mut self) -> Result<Vec<u64>, EngineError> {
         let rows = self.session.rows(METADATA_WAITS)?;
@@ -125,30 +128,6 @@ impl LockTablesWatcher {
             .iter()
             .filter_map(|row| number_of(row.first()?))
             .collect())
-    }
-}
-
-impl Watcher for LockTablesWatcher {
-    fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
-        if connections.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let mut waiting = self.row_waits()?;
-        waiting.retain(|id, _| connections.contains(id));
-        let due = self.unseen.note(connections, &waiting);
-        if !due.is_empty() {
-            let seen = self.metadata_waits()?;
-            waiting.extend(
-                seen.into_iter()
-                    .filter(|id| due.contains(id))
-                    .map(|id| (id, Vec::new())),
-            );
-        }
-        Ok(waiting)
-    }
-
-    fn kill(&mut self, connection: u64) -> Result<(), EngineError> {
-        self.session.kill(connection)
     }
 }
 

@@ -6,6 +6,56 @@ pub(super) mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::connection::Session;
+use crate::engine::{EngineError, Watcher};
+
+/// One way to ask a server who waits for a lock.
+pub(super) trait LockView: Send {
+    fn session(&mut self) -> &mut Session;
+
+    /// The connections that wait for a row, and for whom where the view says so.
+    fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
+
+    /// The connections that wait for a lock of the server, not of its storage engine.
+    fn metadata_waits(&mut self) -> Result<Vec<u64>, EngineError>;
+}
+
+/// A watcher by one lock view.
+pub(super) struct LockViewWatcher<V> {
+    view: V,
+    unseen: Unseen,
+}
+
+impl<V> LockViewWatcher<V> {
+    pub(super) fn new(view: V) -> Self {
+        Self {
+            view,
+            unseen: Unseen::default(),
+        }
+    }
+}
+
+impl<V: LockView> Watcher for LockViewWatcher<V> {
+    fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
+        if connections.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut waiting = self.view.row_waits()?;
+        waiting.retain(|id, _| connections.contains(id));
+        let due = self.unseen.note(connections, &waiting);
+        if !due.is_empty() {
+            let seen = self.view.metadata_waits()?;
+            let seen = seen.into_iter().filter(|id| due.contains(id));
+            waiting.extend(seen.map(|id| (id, Vec::new())));
+        }
+        Ok(waiting)
+    }
+
+    fn kill(&mut self, connection: u64) -> Result<(), EngineError> {
+        self.view.session().kill(connection)
+    }
+}
+
 /// After this many polls that did not see it wait, a connection is looked up among the waits for
 /// metadata locks, which no view of row locks shows; and again after every so many.
 const POLLS_BEFORE_METADATA: u32 = 3;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::super::connection::Session;
 use super::super::{number_of, text_of};
-use super::Unseen;
-use crate::engine::{EngineError, Watcher};
+use super::LockView;
+use crate::engine::EngineError;
 
 const STATUS: &str = "SHOW ENGINE INNODB STATUS";
 const PROCESSES: &str = "SHOW PROCESSLIST";
@@ -14,33 +14,35 @@ const PROCESSES: &str = "SHOW PROCESSLIST";
 /// How often the status is asked again when it was cut before its end.
 const ATTEMPTS: u32 = 3;
 
-pub(in crate::engine::mysql_protocol) struct StatusWatcher {
+pub(in crate::engine::mysql_protocol) struct InnodbStatus {
     session: Session,
-    unseen: Unseen,
 }
 
-impl StatusWatcher {
+impl InnodbStatus {
     pub(in crate::engine::mysql_protocol) fn new(
         mut session: Session,
     ) -> Result<Self, EngineError> {
         // Asked once now, so that a missing privilege shows at the start.
         let grant = format!("GRANT PROCESS ON *.* TO {}", session.account()?);
         session.privileged(STATUS, &grant)?;
-        Ok(Self {
-            session,
-            unseen: Unseen::default(),
-        })
+        Ok(Self { session })
+    }
+}
+
+impl LockView for InnodbStatus {
+    fn session(&mut self) -> &mut Session {
+        &mut self.session
     }
 
-    fn status(&mut self) -> Result<Vec<u64>, EngineError> {
+    fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
         for _ in 0..ATTEMPTS {
             let rows = self.session.rows(STATUS)?;
             let text = rows.first().and_then(|row| row.get(2)).and_then(text_of);
             if let Some(waiting) = text.as_deref().and_then(lock_waits) {
-                return Ok(waiting);
+                return Ok(waiting.into_iter().map(|id| (id, Vec::new())).collect());
             }
         }
-        Ok(Vec::new())
+        Ok(BTreeMap::new())
     }
 
     fn metadata_waits(&mut self) -> Result<Vec<u64>, EngineError> {
@@ -54,34 +56,6 @@ impl StatusWatcher {
             })
             .filter_map(|row| number_of(row.first()?))
             .collect())
-    }
-}
-
-impl Watcher for StatusWatcher {
-    fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
-        if connections.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let mut waiting: BTreeMap<u64, Vec<u64>> = self
-            .status()?
-            .into_iter()
-            .filter(|id| connections.contains(id))
-            .map(|id| (id, Vec::new()))
-            .collect();
-        let due = self.unseen.note(connections, &waiting);
-        if !due.is_empty() {
-            let seen = self.metadata_waits()?;
-            waiting.extend(
-                seen.into_iter()
-                    .filter(|id| due.contains(id))
-                    .map(|id| (id, Vec::new())),
-            );
-        }
-        Ok(waiting)
-    }
-
-    fn kill(&mut self, connection: u64) -> Result<(), EngineError> {
-        self.session.kill(connection)
     }
 }
 
