@@ -1,10 +1,10 @@
 //! The loop around the oracles, on scripted engines: nothing is lost, counted twice or made up.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rashomon::campaign::{
@@ -14,6 +14,8 @@ use rashomon::campaign::{
 use rashomon::dialect::{self, Dialect};
 use rashomon::engine::{EngineError, Identity};
 use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
+use rashomon::generate::GenerateOptions;
+use rashomon::grammar::Grammar;
 use rashomon::model::{
     Effect, Execution, Finding, IsolationLevel, SessionId, Signature, StatementId, StatementKind,
     TestCase, TransactionId, Verdict,
@@ -265,17 +267,12 @@ fn options(out: &Path, cases: u64, workers: usize) -> Options {
     options
 }
 
-fn run(
-    options: Options,
-    losses: &[(u64, u32)],
-    resumed: Option<Checkpoint>,
-    witness: &mut Witness,
-) -> Summary {
+fn parts(losses: &[(u64, u32)]) -> Parts {
     let losses = losses
         .iter()
         .map(|(index, times)| (*index, AtomicU32::new(*times)))
         .collect();
-    let parts = Parts {
+    Parts {
         workplace: Arc::new(ScriptedEngine {
             dialect: sqlite_dialect(),
             losses,
@@ -289,7 +286,16 @@ fn run(
             version: "1".parse().expect("a version"),
             variables: BTreeMap::new(),
         },
-    };
+    }
+}
+
+fn run(
+    options: Options,
+    losses: &[(u64, u32)],
+    resumed: Option<Checkpoint>,
+    witness: &mut Witness,
+) -> Summary {
+    let parts = parts(losses);
     let stop = witness
         .stop_at
         .as_ref()
@@ -316,6 +322,98 @@ fn every_case_is_judged_once_whatever_the_number_of_workers() {
             [("scripted".to_owned(), 9)].into()
         );
         assert_eq!(summary.failure, None);
+    }
+}
+
+/// What the generator draws, as it is drawn by the workers of a run.
+struct Kept {
+    generator: campaign::Generator,
+    cases: Mutex<BTreeMap<u64, String>>,
+}
+
+impl CaseSource for Kept {
+    fn case(&self, index: u64) -> Drawn {
+        let drawn = self.generator.case(index);
+        let text = format!("{:?} {:?}", drawn.case, drawn.productions);
+        let before = self
+            .cases
+            .lock()
+            .expect("no worker panics")
+            .insert(index, text);
+        assert_eq!(before, None, "case {index} is drawn once");
+        drawn
+    }
+}
+
+/// Agrees to every case, and runs none.
+struct Content;
+
+impl Oracle for Content {
+    fn name(&self) -> &'static str {
+        "serial"
+    }
+
+    fn about(&self) -> &'static str {
+        "always content"
+    }
+
+    fn inapplicable(&self, _: &TestCase, _: &dyn Executor) -> Option<String> {
+        None
+    }
+
+    fn check(&self, _: &TestCase, _: &mut dyn Executor) -> Result<Judgement, EngineError> {
+        Ok(Judgement {
+            verdict: Verdict::Agree,
+            tested: BTreeSet::new(),
+            untested: BTreeMap::new(),
+            acyclic: None,
+            execution: Execution::default(),
+        })
+    }
+}
+
+#[test]
+fn the_cases_of_a_seed_are_the_same_bytes_with_one_two_and_four_workers() {
+    let generator = || campaign::Generator {
+        seed: 4711,
+        options: GenerateOptions::default(),
+        grammar: Grammar::builtin("sqlite").expect("it parses"),
+        dialect: sqlite_dialect(),
+    };
+    let drawn_by = |workers: usize| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let kept = Arc::new(Kept {
+            generator: generator(),
+            cases: Mutex::default(),
+        });
+        let parts = Parts {
+            cases: Arc::clone(&kept) as Arc<dyn CaseSource>,
+            oracles: vec![&Content],
+            ..parts(&[])
+        };
+        let options = options(folder.path(), 300, workers);
+        let summary = campaign::run(
+            parts,
+            options,
+            None,
+            &Stop::default(),
+            &mut Witness::default(),
+        );
+        assert_eq!(
+            summary.expect("the run starts").statistics.verdicts.agree,
+            300
+        );
+        kept.cases.lock().expect("no worker panicked").clone()
+    };
+    let one = drawn_by(1);
+    assert_eq!(one.len(), 300);
+    for workers in [2, 4] {
+        assert_eq!(one, drawn_by(workers), "{workers} workers");
+    }
+    // Each one alone, last first: nothing carries over from case to case.
+    for (index, text) in one.iter().rev() {
+        let alone = generator().case(*index);
+        assert_eq!(*text, format!("{:?} {:?}", alone.case, alone.productions));
     }
 }
 
