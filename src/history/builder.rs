@@ -151,12 +151,16 @@ impl Builder {
         self.history.order_conflicts.push(conflict);
     }
 
-    /// Makes the first transaction, which only writes, the initial one: its values are what its
-    /// keys hold at the beginning. Its session stays, without it.
+    /// Makes the first transaction, which only writes and has its session to itself, the initial
+    /// one: its values are what its keys hold at the beginning. No transaction may follow.
     pub fn promote_first(&mut self) {
         let history = &mut self.history;
         if history.status.len() < 2 {
             return;
+        }
+        history.sessions.remove(0);
+        for session in history.session_of.iter_mut().skip(2) {
+            *session -= 1;
         }
         let range = history.event_range(1);
         for at in range.clone() {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 /// Why a history cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +11,7 @@ pub enum HistoryError {
     #[error("{place}: {message}")]
     IllFormed { place: Place, message: String },
     /// No format knows this file.
-    #[error("no known history format: the file begins with {0:?}")]
+    #[error("line 1, column 1: no known history format: the file begins with {0:?}")]
     UnknownFormat(String),
     /// The file cannot be read to its end.
     #[error("cannot read the history")]
@@ -57,6 +58,17 @@ impl HistoryError {
         Self::IllFormed {
             place: Place::Binary { byte },
             message: message.into(),
+        }
+    }
+
+    /// Says in which of several files the place is.
+    pub(in crate::history) fn within(self, file: &Path) -> Self {
+        match self {
+            Self::IllFormed { place, message } => Self::IllFormed {
+                place,
+                message: format!("{message} (in {})", file.display()),
+            },
+            other => other,
         }
     }
 }

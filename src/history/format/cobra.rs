@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use super::seen::Seen;
 use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
 
 /// Who wrote what was there at first, and what was not there.
@@ -33,9 +34,11 @@ pub fn read_folder(folder: &Path) -> Result<History, HistoryError> {
         ));
     }
     let mut builder = Builder::new(Atom::NIL);
+    let mut seen = Seen::default();
     for (session, path) in (0u32..).zip(&paths) {
         let mut stream = BufReader::new(File::open(path)?);
-        read_session(&mut stream, &mut builder, session)?;
+        let read = read_session(&mut stream, &mut builder, session, &mut seen);
+        read.map_err(|error| error.within(path))?;
     }
     Ok(builder.finish())
 }
@@ -47,7 +50,7 @@ pub(super) fn detect(head: &[u8]) -> bool {
 /// Reads a single session.
 pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut builder = Builder::new(Atom::NIL);
-    read_session(stream, &mut builder, 0)?;
+    read_session(stream, &mut builder, 0, &mut Seen::default())?;
     Ok(builder.finish())
 }
 
@@ -55,13 +58,20 @@ fn read_session(
     stream: &mut dyn BufRead,
     builder: &mut Builder,
     session: u32,
+    seen: &mut Seen,
 ) -> Result<(), HistoryError> {
     let mut log = Log { stream, at: 0 };
     let mut open: Option<(Atom, Vec<Event>)> = None;
     while let Some(letter) = log.letter()? {
         let first = log.number()?;
         match (letter, &mut open) {
-            (b'S', None) => open = Some((log.atom(first)?, Vec::new())),
+            (b'S', None) => {
+                let label = log.atom(first)?;
+                if !seen.insert(Atom::NIL, label) {
+                    return Err(log.error("a transaction that was there before"));
+                }
+                open = Some((label, Vec::new()));
+            }
             (b'W', Some((_, events))) => {
                 let (key, _) = (log.number()?, log.number()?);
                 let key = builder.key(log.atom(key)?)?;

@@ -131,16 +131,14 @@ impl<'s> Forms<'s> {
 
     /// Skips white space, commas and comments.
     fn skip_blanks(&mut self) -> Result<(), HistoryError> {
+        let mut is_comment = false;
         while let Some(byte) = self.peek()? {
-            match byte {
-                b' ' | b'\t' | b'\r' | b'\n' | b',' => self.advance(),
-                b';' => {
-                    while self.peek()?.is_some_and(|byte| byte != b'\n') {
-                        self.advance();
-                    }
-                }
-                _ => break,
+            is_comment = byte != b'\n' && (is_comment || byte == b';');
+            if !is_comment && !b" \t\r\n,".contains(&byte) {
+                break;
             }
+            self.bound()?;
+            self.advance();
         }
         Ok(())
     }
@@ -149,6 +147,7 @@ impl<'s> Forms<'s> {
         if depth > DEPTH_MAX {
             return Err(self.error(format!("forms nested deeper than {DEPTH_MAX}")));
         }
+        self.bound()?;
         self.skip_blanks()?;
         match self.peek()? {
             None => Err(self.error("the file ends within a form")),

@@ -29,6 +29,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut events = Vec::new();
     let mut label = 0u32;
     let mut has_default = false;
+    let mut begun = Begun::default();
     while let Some(mut line) = lines.next()? {
         line.skip_spaces();
         if line.is_blank() || line.rest().starts_with(b"#") {
@@ -58,7 +59,8 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
                 };
                 let head = head(&mut line, &mut builder, status, label)?;
                 read_events(&mut line, &mut builder, &mut events)?;
-                builder.transaction(&head, events.drain(..))?;
+                let transaction = builder.transaction(&head, events.drain(..))?;
+                begun.check(&line, &builder, transaction)?;
             }
             _ => {
                 let message = "expected committed, aborted, indeterminate, initial or order";
@@ -68,6 +70,37 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
         line.end()?;
     }
     Ok(builder.finish())
+}
+
+/// When, in real time, the transactions of each session began at the latest.
+#[derive(Default)]
+struct Begun(Vec<i64>);
+
+impl Begun {
+    /// Refuses a transaction that was over before an earlier one of its session began: session
+    /// and real time would go round in a circle, which is nobody's violation but the recorder's.
+    fn check(
+        &mut self,
+        line: &Line<'_>,
+        builder: &Builder,
+        transaction: u32,
+    ) -> Result<(), HistoryError> {
+        let history = builder.so_far();
+        let Some(span) = history.real_time(transaction) else {
+            return Ok(());
+        };
+        let session = history.session_of(transaction) as usize;
+        if self.0.len() <= session {
+            self.0.resize(session + 1, i64::MIN);
+        }
+        let latest = &mut self.0[session];
+        if span.to < *latest {
+            let message = "it ended before an earlier transaction of its session began";
+            return Err(HistoryError::at(line.number, 1, message));
+        }
+        *latest = span.from.max(*latest);
+        Ok(())
+    }
 }
 
 fn is_letter(byte: u8) -> bool {
@@ -126,7 +159,11 @@ fn head(
         if line.take(b'@') {
             head.timestamps = Some(span(line)?);
         } else if line.take(b'~') {
-            head.real_time = Some(span(line)?);
+            let span = span(line)?;
+            if span.to < span.from {
+                return Err(line.error("a transaction that ends before it begins"));
+            }
+            head.real_time = Some(span);
         } else {
             return Ok(head);
         }

@@ -136,15 +136,19 @@ impl<'l> Line<'l> {
         let mut value: i64 = 0;
         let digits = self.at;
         while let Some(digit) = self.rest().first().filter(|byte| byte.is_ascii_digit()) {
-            let next = value.checked_mul(10);
-            let next = next.and_then(|value| value.checked_add(i64::from(digit - b'0')));
-            value = next.ok_or_else(|| self.error_at(begin, "an integer too large"))?;
+            let digit = i64::from(digit - b'0');
+            let digit = if negative { -digit } else { digit };
+            let next = value
+                .checked_mul(10)
+                .and_then(|value| value.checked_add(digit));
+            let too = if negative { "small" } else { "large" };
+            value = next.ok_or_else(|| self.error_at(begin, format!("an integer too {too}")))?;
             self.at += 1;
         }
         if self.at == digits {
             return Err(self.error_at(begin, "expected an integer"));
         }
-        Ok(if negative { -value } else { value })
+        Ok(value)
     }
 
     /// Reads an integer as an atom.

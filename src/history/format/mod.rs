@@ -6,6 +6,8 @@
 mod cobra;
 mod dbcop;
 mod form;
+#[cfg(test)]
+mod ill_formed;
 mod jepsen;
 mod line;
 mod lines;
@@ -13,6 +15,7 @@ mod list;
 mod operation;
 mod register_text;
 mod sections;
+mod seen;
 #[cfg(test)]
 mod tests;
 mod timekiller;

@@ -8,7 +8,8 @@ use std::io::{BufRead, Write};
 
 use super::first_line;
 use super::lines::Lines;
-use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Interner, Kind, Status};
+use super::seen::Seen;
+use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
 
 const ZERO: i64 = 0;
 
@@ -82,28 +83,6 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     close(&mut builder, open)?;
     promote_initial(&mut builder);
     Ok(builder.finish())
-}
-
-/// The transactions that have been begun, each of one session and label.
-#[derive(Default)]
-struct Seen {
-    index: Interner,
-    pairs: Vec<(Atom, Atom)>,
-}
-
-impl Seen {
-    /// Whether the transaction is new.
-    fn insert(&mut self, session: Atom, label: Atom) -> bool {
-        let fresh = u32::try_from(self.pairs.len()).unwrap_or(u32::MAX - 1);
-        let pairs = &self.pairs;
-        let hash = session.bits().rotate_left(32) ^ label.bits();
-        let equal = |known: u32| pairs[known as usize] == (session, label);
-        let found = self.index.find_or_insert(hash, fresh, equal);
-        if found == fresh {
-            self.pairs.push((session, label));
-        }
-        found == fresh
-    }
 }
 
 fn close(builder: &mut Builder, open: Option<Open>) -> Result<(), HistoryError> {

@@ -9,6 +9,7 @@ use std::io::{BufRead, Write};
 
 use super::form::{Form, Forms};
 use super::list::{Lists, Operation};
+use super::seen::Seen;
 use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};
 
 pub(super) fn detect(head: &[u8]) -> bool {
@@ -24,11 +25,15 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut builder = Builder::new(Atom::NIL);
     let mut lists = Lists::default();
     let mut spans = Vec::new();
+    let mut seen = Seen::default();
     let zero = Atom::from(0);
     let mut reads_zero = false;
     while let Some((line, form)) = forms.next()? {
         let error = |message| HistoryError::at(line, 1, message);
         let head = head(&form).map_err(error)?;
+        if !seen.insert(Atom::NIL, head.label) {
+            return Err(error("a tid that another transaction has".to_owned()));
+        }
         spans.push((
             wide(form.get("sts")).map_err(error)?,
             wide(form.get("cts")).map_err(error)?,

@@ -1,0 +1,55 @@
+//! What every target does with the bytes it is given.
+//!
+//! The readers alone are compiled, not the program around them: that takes seconds with coverage
+//! instead of minutes, and nothing else is reached from here.
+
+#[path = "../../../src/history/mod.rs"]
+pub mod history;
+
+use history::{History, format};
+
+/// Reads the bytes as a format, `auto` for whatever they seem to be. An error is as good as a
+/// history, but it has its place; a history must survive being written and read again.
+pub fn look(name: &str, mut bytes: &[u8]) {
+    let format = match name {
+        "auto" => match format::detect(&mut bytes) {
+            Ok(format) => format,
+            Err(_) => return,
+        },
+        name => format::by_name(name).expect("a format of this name"),
+    };
+    match (format.read)(&mut bytes) {
+        Ok(history) => {
+            kept("rashomon", &history);
+            // Elle's operations of one process must not overlap, which nothing keeps others from.
+            if format.name != "elle" {
+                kept(format.name, &history);
+            }
+        }
+        Err(error) => drop(error.to_string()),
+    }
+}
+
+/// What is written is read again, and written the same.
+fn kept(name: &str, history: &History) {
+    let format = format::by_name(name).expect("a format of this name");
+    let Some(write) = format.write else { return };
+    let mut first = Vec::new();
+    // A format may say that it cannot hold this one.
+    if write(history, &mut first).is_err() {
+        return;
+    }
+    let again = match (format.read)(&mut &first[..]) {
+        Ok(again) => again,
+        Err(error) => panic!("{name}: {error}: {}", String::from_utf8_lossy(&first)),
+    };
+    let mut second = Vec::new();
+    if let Err(error) = write(&again, &mut second) {
+        panic!("{name}: {error}: {}", String::from_utf8_lossy(&first));
+    }
+    assert_eq!(
+        String::from_utf8_lossy(&first),
+        String::from_utf8_lossy(&second),
+        "{name}"
+    );
+}
