@@ -8,6 +8,9 @@ use std::io::BufRead;
 use super::FORM_BYTES_MAX;
 use crate::history::HistoryError;
 
+/// How many forms may lie in one: what a form of two bytes takes in memory is sixteen times that.
+const FORMS_MAX: usize = 1 << 22;
+
 /// How deep forms may lie in each other.
 const DEPTH_MAX: u32 = 32;
 
@@ -59,6 +62,8 @@ pub(super) struct Forms<'s> {
     column: usize,
     /// Bytes of the form that is being read.
     taken: usize,
+    /// Forms in it.
+    forms: usize,
     /// The byte that closes the list around all forms, once it was opened.
     around: Option<u8>,
 }
@@ -70,6 +75,7 @@ impl<'s> Forms<'s> {
             line: 1,
             column: 1,
             taken: 0,
+            forms: 0,
             around: None,
         }
     }
@@ -80,7 +86,7 @@ impl<'s> Forms<'s> {
     /// When the stream fails or is neither EDN nor JSON here, or the form is too large.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Form)>, HistoryError> {
         loop {
-            self.taken = 0;
+            (self.taken, self.forms) = (0, 0);
             self.skip_blanks()?;
             let Some(byte) = self.peek()? else {
                 return match self.around {
@@ -147,7 +153,10 @@ impl<'s> Forms<'s> {
         if depth > DEPTH_MAX {
             return Err(self.error(format!("forms nested deeper than {DEPTH_MAX}")));
         }
-        self.bound()?;
+        self.forms += 1;
+        if self.forms > FORMS_MAX {
+            return Err(self.error(format!("more than {FORMS_MAX} forms in one")));
+        }
         self.skip_blanks()?;
         match self.peek()? {
             None => Err(self.error("the file ends within a form")),
