@@ -277,3 +277,31 @@ fn a_row_that_changes_though_nobody_wrote_it_is_told() {
         ["t: (2, 20) became no row though nobody wrote it"]
     );
 }
+
+#[test]
+fn a_row_seen_half_written_is_one_change_from_the_first_to_the_last() {
+    let upsert = "INSERT INTO t (pkey, vkey) VALUES (1, 1000) ON DUPLICATE KEY UPDATE vkey = 1001";
+    let lines: &[Line<'_>] = &[
+        (1, "BEGIN", None),
+        // It waits for the unique index, its row stands in the primary one: pkey 1 twice.
+        (1, upsert, Some(&[(1, 10), (1, 1000), (2, 20)])),
+        (1, READ, Some(&[(1, 1000), (2, 20)])),
+        (1, READ, Some(&[(1, 1001), (2, 20)])),
+        (1, "COMMIT", None),
+    ];
+    let mut script = script(IsolationLevel::RepeatableRead, None, lines);
+    for observation in &mut script.execution.observations {
+        observation.active = vec![id(1, 2)];
+    }
+    let account = script.learn();
+    assert_eq!(account.unexplained, Vec::<String>::new());
+    let [change] = account.changes[&id(1, 2)].as_slice() else {
+        panic!("{:?}", account.changes);
+    };
+    let version_key = |version| account.chains.row(version).map(|row| row[1].clone());
+    assert_eq!(
+        change.before.and_then(version_key),
+        Some(Value::Integer(10))
+    );
+    assert_eq!(version_key(change.after), Some(Value::Integer(1001)));
+}

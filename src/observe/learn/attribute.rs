@@ -21,12 +21,18 @@ impl Learning<'_> {
             return;
         };
         let mut now: BTreeMap<Value, &Row> = BTreeMap::new();
+        // An INSERT that waits for the unique index on the row key has put its row into the
+        // primary index already: two rows with one row key stand there, and neither may stay.
+        let mut twice: BTreeSet<Value> = BTreeSet::new();
         for row in rows {
-            if let Some(key) = cell(shape, shape.row_key.as_deref(), row) {
-                now.insert(key, row);
+            if let Some(key) = cell(shape, shape.row_key.as_deref(), row)
+                && now.insert(key.clone(), row).is_some()
+            {
+                twice.insert(key);
             }
         }
-        let keys: BTreeSet<Value> = before.keys().chain(now.keys()).cloned().collect();
+        let mut keys: BTreeSet<Value> = before.keys().chain(now.keys()).cloned().collect();
+        keys.retain(|key| !twice.contains(key));
         for key in keys {
             let old = before.get(&key).copied().flatten();
             let old_row = old.and_then(|id| self.account.chains.row(id));
@@ -71,13 +77,20 @@ impl Learning<'_> {
             writer,
             undone: self.timeline.undone(writer),
         });
-        let change = Change {
-            table: shape.name.clone(),
-            key,
-            before,
-            after,
-        };
-        self.account.changes.entry(writer).or_default().push(change);
+        let changes = self.account.changes.entry(writer).or_default();
+        // Seen half-way and seen again: one change, from the first to the last.
+        let so_far = changes
+            .iter_mut()
+            .find(|change| change.table == shape.name && change.key == key);
+        match so_far {
+            Some(change) => change.after = after,
+            None => changes.push(Change {
+                table: shape.name.clone(),
+                key,
+                before,
+                after,
+            }),
+        }
     }
 
     /// Whose change this is: the one statement, active or waiting after a release, that can have
