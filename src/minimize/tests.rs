@@ -227,6 +227,59 @@ fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
     .assert_eq(&text.join("\n"));
 }
 
+/// A read before a write of another transaction and a read after it, both in one transaction; the
+/// write may also be sent before the first read, if something held it up.
+fn non_repeatable(case: &TestCase) -> bool {
+    let place = |text: &str| case.statements.iter().position(|s| s.sql.starts_with(text));
+    let (Some(first), Some(write), Some(last)) = (
+        place("SELECT * FROM t0"),
+        place("UPDATE t0"),
+        place("DELETE FROM t0"),
+    ) else {
+        return false;
+    };
+    let transaction = |at: usize| case.statements[at].id.transaction;
+    let held_up = place("SELECT * FROM t1 FOR UPDATE")
+        .is_some_and(|at| at < write && ![write, last].map(transaction).contains(&transaction(at)));
+    transaction(first) == transaction(last)
+        && transaction(write) != transaction(last)
+        && if held_up {
+            write < first
+        } else {
+            first < write && write < last
+        }
+}
+
+#[test]
+fn a_transaction_that_only_held_a_lock_goes_and_what_waited_comes_later() {
+    let lines = [
+        (1, "BEGIN"),
+        (1, "SELECT * FROM t1 FOR UPDATE"),
+        (2, "UPDATE t0 SET c0 = 1"),
+        (3, "BEGIN"),
+        (3, "SELECT * FROM t0"),
+        (3, "DELETE FROM t0"),
+        (1, "ROLLBACK"),
+        (3, "COMMIT"),
+    ]
+    .map(|(session, sql)| (session, sql.to_owned()));
+    let result = run(&case(&lines), non_repeatable, Budget::default());
+    assert_eq!(result.end, End::Fixpoint);
+    let text: Vec<String> = result
+        .case
+        .statements
+        .iter()
+        .map(|s| format!("{} {}", s.session, s.sql))
+        .collect();
+    expect_test::expect![[r#"
+        s1 BEGIN
+        s1 SELECT * FROM t0
+        s2 UPDATE t0 SET c0 = 1
+        s1 DELETE FROM t0
+        s1 COMMIT"#]]
+    .assert_eq(&text.join("\n"));
+}
+
 #[test]
 fn the_budget_and_a_failing_predicate_end_the_search_with_what_was_found() {
     let lines: Vec<(u32, String)> = (1..5)

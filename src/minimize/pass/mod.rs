@@ -4,6 +4,7 @@ mod columns;
 mod expressions;
 mod joined;
 mod names;
+mod rescheduled;
 mod rows;
 mod schedule;
 mod statements;
@@ -29,6 +30,7 @@ pub const PASSES: &[&dyn Pass] = &[
     &transactions::Transactions,
     &statements::Statements,
     &joined::JoinedTransactions,
+    &rescheduled::Rescheduled,
     &schedule::ContextSwitches,
     &rows::Rows,
     &tables::Tables,

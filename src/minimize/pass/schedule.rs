@@ -34,7 +34,7 @@ fn improve(search: &mut Search<'_>) -> Result<bool, Stop> {
 
 /// Every schedule in which one run of a session's lines stands elsewhere between the others', the
 /// session's own order kept: moved down to its next run, up to the one before, or cut in two there.
-fn moves(draft: &Draft) -> Vec<Draft> {
+pub(super) fn moves(draft: &Draft) -> Vec<Draft> {
     let lines = &draft.lines;
     let mut found = Vec::new();
     for start in 0..lines.len() {
