@@ -105,6 +105,7 @@ mod tests {
             version_text: "10.11.18".to_owned(),
             version: "10.11.18".parse().unwrap_or_default(),
             variables: [("log_bin".to_owned(), "OFF".to_owned())].into(),
+            session_setup: Vec::new(),
         };
         assert!(check_same(&before, &before).is_ok());
         let mut now = before.clone();

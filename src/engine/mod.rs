@@ -89,6 +89,9 @@ pub struct Identity {
     pub version: Version,
     /// The variables that change what transactions mean, by name.
     pub variables: BTreeMap<String, String>,
+    /// What every session of ours sets for itself before anything else, by which it may differ
+    /// from the server's variables.
+    pub session_setup: Vec<String>,
 }
 
 /// What the server says of a connection's transaction.

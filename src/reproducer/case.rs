@@ -120,6 +120,10 @@ impl CaseFile {
                 difference.aspect, difference.expected, difference.got
             )));
         }
+        if !server.session_setup.is_empty() {
+            let setup = one_line(&server.session_setup.join("; "));
+            comments.push(format!("every session first: {setup}"));
+        }
         header.comments.last = comments;
         file.add_run(case, execution);
         file

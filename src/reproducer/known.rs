@@ -378,6 +378,7 @@ fixed_in = ["mariadb 10.6.18", "mariadb 10.11.8"]
             version_text: version.to_owned(),
             version: version.parse().unwrap(),
             variables: BTreeMap::new(),
+            session_setup: Vec::new(),
         }
     }
 

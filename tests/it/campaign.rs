@@ -285,6 +285,7 @@ fn parts(losses: &[(u64, u32)]) -> Parts {
             version_text: "1".to_owned(),
             version: "1".parse().expect("a version"),
             variables: BTreeMap::new(),
+            session_setup: vec!["SET sql_mode = ''".to_owned()],
         },
     }
 }
@@ -427,6 +428,9 @@ fn a_violation_is_published_once_and_its_likes_are_counted() {
     let summary = run(options, &[], None, &mut witness);
     assert_eq!(summary.statistics.verdicts.violation, 4);
     assert_eq!(witness.findings.len(), 1);
+    let text = std::fs::read_to_string(&witness.findings[0].path).expect("it is there");
+    let by_hand = "--! # every session first: SET sql_mode = ''\n";
+    assert!(text.contains(by_hand), "{text}");
     assert_eq!(summary.findings.len(), 1);
     assert_eq!(summary.statistics.duplicates, 3);
     let unminimized = folder.path().join("runs/feedface/unminimized");

@@ -69,14 +69,12 @@ impl Engine for Flavour {
         target.only_parameters(&["socket"])?;
         let access = Access::new(self, target, options);
         let mut session = access.session(None)?;
-        let identity = identify(self, &mut session)?;
+        let mut identity = identify(self, &mut session)?;
         let flavour = flavour_of(self, &identity)?;
+        let dialect = options.dialect_for(flavour.name, &identity.version, &identity.variables)?;
+        identity.session_setup.clone_from(&dialect.session_setup);
         let server = MySqlServer {
-            dialect: Arc::new(options.dialect_for(
-                flavour.name,
-                &identity.version,
-                &identity.variables,
-            )?),
+            dialect: Arc::new(dialect),
             flavour,
             identity,
             access,
@@ -238,6 +236,7 @@ fn identify(asked: &Flavour, session: &mut Session) -> Result<Identity, EngineEr
         version: version_of(&version_text),
         version_text,
         variables,
+        session_setup: Vec::new(),
     })
 }
 

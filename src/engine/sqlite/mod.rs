@@ -59,14 +59,16 @@ impl Engine for Sqlite {
         let version_text = rusqlite::version().to_owned();
         let version: Version = version_text.parse().unwrap_or_default();
         let variables = BTreeMap::from([("journal_mode".to_owned(), journal.word().to_owned())]);
+        let dialect = options.dialect_for(NAME, &version, &variables)?;
         Ok(Box::new(SqliteServer {
-            dialect: Arc::new(options.dialect_for(NAME, &version, &variables)?),
             identity: Identity {
                 engine: NAME.to_owned(),
                 version_text,
                 version,
                 variables,
+                session_setup: dialect.session_setup.clone(),
             },
+            dialect: Arc::new(dialect),
             store: Store::open(target.path())?,
             journal,
             options: options.clone(),
