@@ -18,7 +18,7 @@ use crate::servers::{Needs, url};
 const DEADLINE: Duration = Duration::from_secs(2);
 
 /// How often each fault strikes; `RASHOMON_FAULT_ROUNDS` says otherwise.
-fn rounds() -> u32 {
+pub(crate) fn rounds() -> u32 {
     let wanted = std::env::var("RASHOMON_FAULT_ROUNDS").ok();
     wanted.and_then(|text| text.parse().ok()).unwrap_or(3)
 }

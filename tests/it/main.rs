@@ -20,5 +20,6 @@ mod minimize;
 mod oracles;
 mod program;
 mod replay;
+mod run_faults;
 mod servers;
 mod statement_counters;

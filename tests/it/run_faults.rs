@@ -1,0 +1,214 @@
+//! Whole runs on a server that dies, stops or cuts connections: no finding comes of it, the run
+//! waits, and goes on when the server is back.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rashomon::campaign::{
+    self, Cases, Event, Generator, Listener, Options, Parts, ServerWorkplace, Settings, Statistics,
+    Stop, Summary,
+};
+use rashomon::engine::{OpenOptions, Server, open};
+use rashomon::generate::GenerateOptions;
+use rashomon::grammar::Grammar;
+use rashomon::observe::Learner;
+use rashomon::oracle::{Oracle, Serial, TxCheck};
+use rashomon::reproducer::Registry;
+use rustix::process::Signal;
+
+use crate::engine_faults::OwnServer;
+use crate::faults::rounds;
+use crate::servers::{Needs, url};
+
+/// The statement deadline in these tests.
+const DEADLINE: Duration = Duration::from_secs(2);
+/// How long the run may take until it judges cases again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const ORACLES: [&dyn Oracle; 2] = [
+    &TxCheck {
+        learner: Learner::Observer,
+    },
+    &Serial,
+];
+
+/// Tells the one who strikes how far the run is.
+#[derive(Default)]
+struct Progress {
+    cases: AtomicU64,
+    losses: AtomicU64,
+}
+
+struct Told<'a>(&'a Progress);
+
+impl Listener for Told<'_> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::ServerLost { .. } => {
+                self.0.losses.fetch_add(1, Ordering::SeqCst);
+            }
+            Event::Finding(found) | Event::Flaky(found) => panic!("a false finding: {found:#?}"),
+            _ => {}
+        }
+    }
+
+    fn tick(&mut self, statistics: &Statistics, _: usize, _: Duration) {
+        self.0
+            .cases
+            .store(statistics.verdicts.total(), Ordering::SeqCst);
+    }
+}
+
+fn options(out: &Path) -> Options {
+    let settings = Settings {
+        program: "test".to_owned(),
+        run_id: "faults".to_owned(),
+        target: "mariadb:".to_owned(),
+        server: "its own".to_owned(),
+        seed: 7,
+        isolation: "all".to_owned(),
+        claim: None,
+        oracles: ORACLES.map(|oracle| oracle.name().to_owned()).to_vec(),
+        observe: None,
+        cases: None,
+        grammar: None,
+        dialect: None,
+        known: None,
+        doublecheck: false,
+    };
+    let options = Options {
+        seed: 7,
+        cases: Cases::Count(None),
+        time: None,
+        workers: 2,
+        confirmations: 3,
+        doublecheck: false,
+        out: out.to_owned(),
+        patience: PATIENCE,
+        settings,
+    };
+    std::fs::create_dir_all(options.run_folder()).expect("the folder is made");
+    options
+}
+
+/// Runs cases on a server of its own while it is struck again and again.
+fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server) + Sync) {
+    // The URL is not used: it tells that tests with servers are wanted on this machine.
+    if url(instance, Needs::MariaDb).is_none() {
+        return;
+    }
+    let own = OwnServer { instance };
+    let target = own.script("up");
+    let open_options = OpenOptions {
+        deadline: DEADLINE,
+        run_id: "faults".to_owned(),
+        ..OpenOptions::default()
+    };
+    let server = open(&target, &open_options).expect("a server");
+    let identity = server.identity().clone();
+    let parts = Parts {
+        workplace: Arc::new(ServerWorkplace::new(
+            &target,
+            open_options,
+            identity.clone(),
+        )),
+        cases: Arc::new(Generator {
+            seed: 7,
+            options: GenerateOptions::default(),
+            grammar: Grammar::builtin("mariadb").expect("it parses"),
+            dialect: server.dialect().clone(),
+        }),
+        oracles: ORACLES.to_vec(),
+        registry: Registry::builtin().expect("the registry reads"),
+        identity,
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (progress, stop) = (Progress::default(), Stop::default());
+    let summary = std::thread::scope(|scope| {
+        let struck = scope.spawn(|| {
+            // Whatever happens here, the run must end.
+            let _stop = StopAtEnd(&stop);
+            for round in 0..rounds() {
+                until_it_goes_on(&progress);
+                std::thread::sleep(Duration::from_millis(u64::from(round * 7 % 60)));
+                strike(&own, &*server);
+            }
+            until_it_goes_on(&progress);
+        });
+        let told = &mut Told(&progress);
+        let summary = campaign::run(parts, options(folder.path()), None, &stop, told);
+        struck.join().expect("the run went on after every fault");
+        summary.expect("the run starts")
+    });
+    judge(&summary, &progress, instance);
+}
+
+struct StopAtEnd<'a>(&'a Stop);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.time_over();
+    }
+}
+
+/// Waits until some more cases are judged.
+fn until_it_goes_on(progress: &Progress) {
+    let (began, before) = (Instant::now(), progress.cases.load(Ordering::SeqCst));
+    while progress.cases.load(Ordering::SeqCst) < before + 4 {
+        assert!(began.elapsed() < PATIENCE, "the run does not go on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn judge(summary: &Summary, progress: &Progress, instance: &str) {
+    let losses = progress.losses.load(Ordering::SeqCst);
+    let verdicts = summary.statistics.verdicts;
+    let _ = std::io::Write::write_fmt(
+        &mut std::io::stderr(),
+        format_args!(
+            "{} faults{instance}: {losses} losses, {verdicts:?}\n",
+            rounds()
+        ),
+    );
+    assert_eq!(summary.failure, None);
+    assert_eq!((verdicts.violation, verdicts.flaky), (0, 0));
+    assert!(summary.findings.is_empty(), "{:#?}", summary.findings);
+    assert!(losses >= u64::from(rounds()), "{losses} losses were seen");
+}
+
+#[test]
+fn a_run_outlives_a_server_that_is_killed() {
+    run_while("-run-kill", |own, _| {
+        own.signal(Signal::KILL);
+        own.script("up");
+    });
+}
+
+#[test]
+fn a_run_outlives_a_server_that_stands_still() {
+    run_while("-run-stop", |own, _| {
+        own.signal(Signal::STOP);
+        std::thread::sleep(DEADLINE + Duration::from_millis(500));
+        own.signal(Signal::CONT);
+    });
+}
+
+#[test]
+fn a_run_outlives_cut_connections() {
+    run_while("-run-cut", |_, server| {
+        let name = "rashomon_run_faults_cutter";
+        server.create_database(name).expect("a database");
+        let mut cutter = server.connect(name).expect("a connection");
+        let list = "SELECT id FROM information_schema.processlist \
+                    WHERE db LIKE 'rashomon_faults_%' AND command <> 'Daemon' ORDER BY id";
+        let answer = cutter.execute(list).expect("a list");
+        for row in answer.rows() {
+            let id = row[0].as_integer().expect("a number");
+            cutter.execute(&format!("KILL {id}")).expect("an answer");
+        }
+        drop(cutter);
+        server.drop_database(name).expect("dropped");
+    });
+}
