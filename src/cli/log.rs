@@ -23,6 +23,9 @@ pub(super) fn start(filter: &str) -> Result<(), Failure> {
 
 /// Levels by name, and `module=level` pairs with commas between. `EnvFilter` alone takes any word
 /// for the name of a module, and a misspelt level would log nothing.
+///
+/// A level alone is meant for this program: the libraries it uses say nothing below a warning
+/// unless they are named. The parser of SQL alone would tell of every word it reads.
 fn parse(text: &str) -> Result<EnvFilter, Failure> {
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     let wrong = text
@@ -30,7 +33,14 @@ fn parse(text: &str) -> Result<EnvFilter, Failure> {
         .find(|part| !part.contains('=') && !levels.contains(part));
     let built = match wrong {
         Some(part) => Err(format!("{part:?} is no level")),
-        None => EnvFilter::try_new(text).map_err(|error| error.to_string()),
+        None => {
+            let own = |part: &str| match part {
+                "info" | "debug" | "trace" => format!("warn,rashomon={part}"),
+                _ => part.to_owned(),
+            };
+            let parts: Vec<String> = text.split(',').map(own).collect();
+            EnvFilter::try_new(parts.join(",")).map_err(|error| error.to_string())
+        }
     };
     built.map_err(|reason| {
         let levels = levels.join(", ");
@@ -48,5 +58,16 @@ mod tests {
         assert!(parse("rashomon=loud").is_err());
         assert!(parse("debug").is_ok());
         assert!(parse("warn,rashomon::engine=trace").is_ok());
+    }
+
+    #[test]
+    fn a_level_alone_is_for_this_program() {
+        let filter = |text| parse(text).expect("a filter").to_string();
+        assert_eq!(filter("debug"), filter("warn,rashomon=debug"));
+        assert_eq!(filter("off"), "off");
+        assert_eq!(
+            filter("debug,sqlparser=debug"),
+            filter("warn,rashomon=debug,sqlparser=debug")
+        );
     }
 }
