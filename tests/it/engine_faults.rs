@@ -383,9 +383,18 @@ impl OwnServer {
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid: i32 = self.script("pid").parse().expect("a number");
-        let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+        let number: i32 = self.script("pid").parse().expect("a number");
+        let pid = rustix::process::Pid::from_raw(number).expect("a process");
         rustix::process::kill_process(pid, signal).expect("a signal");
+        // On a busy machine a killed process lives on for a moment; one that nobody has waited for
+        // yet has no command line any more.
+        let lives = || {
+            let line = std::fs::read(format!("/proc/{number}/cmdline"));
+            line.is_ok_and(|line| !line.is_empty())
+        };
+        while signal == rustix::process::Signal::KILL && lives() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
