@@ -5,6 +5,7 @@
 //! server is waited for, and the case run again (`suspect`). The run itself only listens: it
 //! passes events on, writes checkpoints, and ends in a [`Summary`].
 
+mod ahead;
 mod checkpoint;
 mod event;
 mod judge;
@@ -32,6 +33,7 @@ use crate::model::{StatementId, TestCase};
 use crate::oracle::Oracle;
 use crate::reproducer::{PublishError, Registry};
 
+pub use ahead::Ahead;
 pub use checkpoint::{
     Checkpoint, CheckpointError, Settings, read as read_checkpoint, sweep, write_whole,
 };

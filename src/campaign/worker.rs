@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Drawn;
+use super::ahead::Ahead;
 use super::event::Event;
 use super::judge::{self, CaseJudgement};
 use super::pursue::{Pursuit, PursuitError};
@@ -28,6 +29,7 @@ pub(super) struct Worker {
     number: usize,
     /// Cases of the block in hand, the current one first.
     block: VecDeque<u64>,
+    ahead: Ahead,
     /// The case during which the server was lost: it comes first when the server is back.
     suspect: Option<Suspect>,
     /// Why the worker cannot go on, when the engine is not to blame.
@@ -37,6 +39,7 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, number: usize) -> Self {
         Self {
+            ahead: Ahead::new(Arc::clone(&shared.cases)),
             shared,
             number,
             block: VecDeque::new(),
@@ -112,7 +115,7 @@ impl Worker {
             let Some(index) = self.next() else {
                 return Ok(());
             };
-            let drawn = self.shared.cases.case(index);
+            let drawn = self.ahead.case(index, self.block.get(1).copied());
             match judge::judge(&drawn.case, executor, &self.shared.oracles) {
                 Ok(judgement) => self.judged(executor, index, &drawn, &judgement)?,
                 Err(error @ EngineError::Setup { .. }) => {

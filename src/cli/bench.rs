@@ -1,5 +1,6 @@
 //! `rashomon bench`: how fast cases run, and how near that is to what the server can do.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -9,7 +10,7 @@ use super::fuzz::grammar;
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
 use super::value::{Format, positive};
-use crate::campaign::{CaseSource, Generator};
+use crate::campaign::{Ahead, CaseSource, Generator};
 use crate::engine::{self, Server};
 use crate::execute::Driver;
 use crate::execute::bare_loop::{BareLoop, Pace};
@@ -75,12 +76,12 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let options = arguments.server.open_options(&run_id)?;
     let server = engine::open(&arguments.target, &options)?;
     let dialect = server.dialect().clone();
-    let generator = Generator {
+    let generator: Arc<dyn CaseSource> = Arc::new(Generator {
         seed: arguments.seed,
         options: GenerateOptions::benchmark(),
         grammar: grammar(None, &dialect)?,
         dialect,
-    };
+    });
     let oracle = ORACLES
         .iter()
         .find(|oracle| oracle.name() == "txcheck")
@@ -101,7 +102,7 @@ fn round(
     server: &dyn Server,
     database: &str,
     oracle: &dyn Oracle,
-    generator: &Generator,
+    generator: &Arc<dyn CaseSource>,
     indexes: std::ops::Range<u64>,
 ) -> Result<Round, Failure> {
     let mut driver = Driver::open(server, database)?;
@@ -111,10 +112,12 @@ fn round(
     }
     driver.start_recording()?;
     let (mut undecided, mut violations) = (0, 0);
+    let mut ahead = Ahead::new(Arc::clone(generator));
     let start = Instant::now();
-    for index in indexes {
+    for index in indexes.clone() {
         // Drawing the case is part of the job, and so is judging it.
-        let judgement = oracle.check(&generator.case(index).case, &mut driver)?;
+        let next = Some(index + 1).filter(|next| indexes.contains(next));
+        let judgement = oracle.check(&ahead.case(index, next).case, &mut driver)?;
         undecided += u64::from(matches!(judgement.verdict, Verdict::Undecided(_)));
         violations += u64::from(matches!(judgement.verdict, Verdict::Violation(_)));
     }
