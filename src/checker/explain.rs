@@ -180,7 +180,7 @@ pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
 }
 
 /// The transactions that a counterexample names, but for the initial one.
-fn involved(counterexample: &Counterexample) -> Vec<u32> {
+pub(super) fn involved(counterexample: &Counterexample) -> Vec<u32> {
     let ends = counterexample.edges.iter().flat_map(|edge| {
         let reader = match edge.reason {
             Reason::SeenBy { reader, .. } => reader,
@@ -196,17 +196,9 @@ fn involved(counterexample: &Counterexample) -> Vec<u32> {
 }
 
 fn transaction_in_words(history: &History, transaction: u32) -> String {
-    let events = history.events(transaction).map(|event| {
-        let letter = match event.kind {
-            Kind::Read => 'r',
-            Kind::Write => 'w',
-        };
-        let (key, value) = (
-            history.show(history.key(event.key)),
-            history.show(event.value),
-        );
-        format!("{letter}({key},{value})")
-    });
+    let events = history
+        .events(transaction)
+        .map(|event| event_in_words(history, event));
     let session = history.show(history.session(history.session_of(transaction)));
     let events: Vec<String> = events.collect();
     format!(
@@ -216,7 +208,19 @@ fn transaction_in_words(history: &History, transaction: u32) -> String {
     )
 }
 
-fn edge_in_words(history: &History, edge: &Edge) -> String {
+pub(super) fn event_in_words(history: &History, event: Event) -> String {
+    let letter = match event.kind {
+        Kind::Read => 'r',
+        Kind::Write => 'w',
+    };
+    let (key, value) = (
+        history.show(history.key(event.key)),
+        history.show(event.value),
+    );
+    format!("{letter}({key},{value})")
+}
+
+pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
     let (from, to) = (history.name(edge.from), history.name(edge.to));
     let key = |key: u32| history.show(history.key(key));
     match edge.reason {
@@ -225,7 +229,7 @@ fn edge_in_words(history: &History, edge: &Edge) -> String {
         Reason::RealTime => format!("{from} -RT-> {to}: {from} ended before {to} began"),
         Reason::WriteRead(k) => {
             let key = key(k);
-            format!("{from} -WR({key})-> {to}: {to} reads the {key} of {from}")
+            format!("{from} -WR({key})-> {to}: {to} reads the version of {key} that {from} wrote")
         }
         Reason::WriteWrite(k) => {
             let key = key(k);
@@ -233,11 +237,15 @@ fn edge_in_words(history: &History, edge: &Edge) -> String {
         }
         Reason::ReadWrite(k) => {
             let key = key(k);
-            format!("{from} -RW({key})-> {to}: {from} reads a {key} that {to} overwrites")
+            format!(
+                "{from} -RW({key})-> {to}: {from} reads a version of {key} that {to} overwrites"
+            )
         }
         Reason::SeenBy { key: k, reader } => {
             let (key, reader) = (key(k), history.name(reader));
-            format!("{from} -CO-> {to}: {reader} must see {from}, and reads the {key} of {to}")
+            format!(
+                "{from} -CO-> {to}: {reader} must see {from}, and reads the version of {key} that {to} wrote"
+            )
         }
         Reason::Missed(at) => {
             let event = history.event(at);
@@ -254,6 +262,21 @@ fn edge_in_words(history: &History, edge: &Edge) -> String {
                 format!("{to} reads {value} for {key}, written by {from}")
             }
         }
+    }
+}
+
+/// The reason of an edge as pictures have it: `WR(x)`.
+pub(super) fn label(history: &History, reason: Reason) -> String {
+    let key = |key: u32| history.show(history.key(key));
+    match reason {
+        Reason::Session => "SO".to_owned(),
+        Reason::RealTime => "RT".to_owned(),
+        Reason::WriteRead(k) => format!("WR({})", key(k)),
+        Reason::WriteWrite(k) => format!("WW({})", key(k)),
+        Reason::ReadWrite(k) => format!("RW({})", key(k)),
+        Reason::SeenBy { key: k, .. } => format!("CO({})", key(k)),
+        Reason::Event(_) | Reason::Missed(_) => "reads".to_owned(),
+        Reason::Overlap(k) => format!("overlap({})", key(k)),
     }
 }
 
@@ -276,17 +299,7 @@ pub fn dot(history: &History, counterexample: &Counterexample) -> String {
             quoted(history.name(edge.from)),
             quoted(history.name(edge.to)),
         );
-        let key = |key: u32| history.show(history.key(key));
-        let label = quoted(match edge.reason {
-            Reason::Session => "SO".to_owned(),
-            Reason::RealTime => "RT".to_owned(),
-            Reason::WriteRead(k) => format!("WR({})", key(k)),
-            Reason::WriteWrite(k) => format!("WW({})", key(k)),
-            Reason::ReadWrite(k) => format!("RW({})", key(k)),
-            Reason::SeenBy { key: k, .. } => format!("CO({})", key(k)),
-            Reason::Event(_) | Reason::Missed(_) => "reads".to_owned(),
-            Reason::Overlap(k) => format!("overlap({})", key(k)),
-        });
+        let label = quoted(label(history, edge.reason));
         let _ = writeln!(text, "  {from} -> {to} [label={label}];");
     }
     text.push_str("}\n");

@@ -18,6 +18,7 @@ pub mod rederive;
 pub mod replay;
 mod resolve;
 mod search;
+mod svg;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -29,6 +30,7 @@ pub use anomaly::Anomaly;
 pub use evidence::{Counterexample, Edge, Reason, Witness};
 pub use explain::{dot, in_words};
 pub use model::{Model, UnknownModel};
+pub use svg::svg;
 
 use crate::history::History;
 

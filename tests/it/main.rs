@@ -6,6 +6,7 @@
 mod acceptance;
 mod calibrate;
 mod campaign;
+mod check;
 mod cli;
 mod data;
 mod engine_faults;

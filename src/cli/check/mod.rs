@@ -1,12 +1,17 @@
 //! `rashomon check`: which consistency models does a history satisfy?
 
+mod limits;
+mod waiting;
+
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+
+use limits::{MemoryIsOver, Watched, bytes, memory_is_over, set_memory_limit, status_kib};
+use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -49,9 +54,13 @@ pub(super) struct Arguments {
     #[arg(long)]
     explain: bool,
 
-    /// Write the counterexample as a Graphviz graph
-    #[arg(long, value_name = "FILE", requires = "model")]
+    /// Write the counterexample as a Graphviz graph; of the weakest model violated
+    #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+
+    /// Write the counterexample as a picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 
     /// Give up after this long: 30s, 5m
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
@@ -71,36 +80,6 @@ fn model(text: &str) -> Result<Model, String> {
         .map_err(|error: checker::UnknownModel| error.to_string())
 }
 
-/// A number of bytes: `512M`, `4G`, `65536`.
-fn bytes(text: &str) -> Result<u64, String> {
-    let units = [('K', 10), ('M', 20), ('G', 30)];
-    let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
-    let digits = unit.map_or(text, |_| &text[..text.len() - 1]);
-    let count: u64 = digits
-        .parse()
-        .map_err(|_| format!("{text:?} is no size: 65536, 512M, 4G"))?;
-    let shift = unit.map_or(0, |(_, shift)| *shift);
-    count
-        .checked_mul(1 << shift)
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| format!("the size {text:?} is zero or too large"))
-}
-
-/// The memory limit in bytes; zero when there is none. A checker asks through a plain function.
-static MEMORY_LIMIT: AtomicU64 = AtomicU64::new(0);
-
-fn memory_is_over() -> bool {
-    let limit = MEMORY_LIMIT.load(Ordering::Relaxed);
-    limit > 0 && status_kib("VmRSS:").is_some_and(|resident| resident.saturating_mul(1024) > limit)
-}
-
-/// A size from the kernel's account of this process, in KiB; nothing where there is none.
-fn status_kib(name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim().trim_end_matches(" kB").trim().parse().ok()
-}
-
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     if arguments.with != "auto" && checker::by_name(&arguments.with).is_none() {
         let names: Vec<&str> = checker::CHECKERS.iter().map(|c| c.name()).collect();
@@ -111,7 +90,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         );
         return Err(Failure::usage(message));
     }
-    MEMORY_LIMIT.store(arguments.memory_limit.unwrap_or(0), Ordering::Relaxed);
+    set_memory_limit(arguments.memory_limit.unwrap_or(0));
     let budget = Budget {
         stop: arguments
             .memory_limit
@@ -119,32 +98,26 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         ..Budget::of(arguments.time_limit)
     };
     let begun = Instant::now();
-    let mut history = load(arguments)?;
+    let waiting = Waiting::start();
+    let mut history = load(arguments, &waiting)?;
     if let Some(initial) = arguments.initial {
         let atom = Atom::integer(initial);
         history.set_initial(atom.ok_or_else(|| Failure::usage("--initial is too small"))?);
     }
     if memory_is_over() {
-        return Err(Failure {
-            exit: Exit::Inconclusive,
-            message: "the history alone takes more than --memory-limit".to_owned(),
-        });
+        return Err(too_large());
     }
     let subject = Subject {
         arguments,
         history: &history,
         load: begun.elapsed(),
         budget,
+        waiting,
     };
     match arguments.model {
         Some(model) => {
             let answer = subject.one(model, output)?;
-            if let (Some(path), Answer::Violated(found)) = (&arguments.dot, &answer) {
-                let graph = checker::dot(&history, found);
-                std::fs::write(path, graph).map_err(|error| {
-                    Failure::environment(format!("{}: {error}", path.display()))
-                })?;
-            }
+            subject.pictures(&answer)?;
             Ok(exit_of(&answer))
         }
         None => subject.ladder(output),
@@ -159,14 +132,23 @@ fn exit_of(answer: &Answer) -> Exit {
     }
 }
 
-fn load(arguments: &Arguments) -> Result<History, Failure> {
+fn too_large() -> Failure {
+    Failure {
+        exit: Exit::Inconclusive,
+        message: MemoryIsOver.to_string(),
+    }
+}
+
+fn load(arguments: &Arguments, waiting: &Waiting) -> Result<History, Failure> {
     let path: &Path = &arguments.file;
     let shown = path.display();
     if path.is_dir() {
         return format::read_folder(path).map_err(|error| failure(path, &error));
     }
     let file = File::open(path).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    let mut stream = BufReader::with_capacity(1 << 20, file);
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let watched = Watched::new(file, |read| waiting.reads(read, size));
+    let mut stream = BufReader::with_capacity(1 << 20, watched);
     let format = match arguments.input.as_str() {
         "auto" => format::detect(&mut stream).map_err(|error| failure(path, &error))?,
         name => format::by_name(name).ok_or_else(|| {
@@ -183,9 +165,16 @@ fn load(arguments: &Arguments) -> Result<History, Failure> {
 fn failure(path: &Path, error: &HistoryError) -> Failure {
     let path = path.display();
     match error {
+        HistoryError::Read(cause) if is_too_large(cause) => too_large(),
         HistoryError::Read(cause) => Failure::environment(format!("{path}: {error}: {cause}")),
         _ => Failure::usage(format!("{path}: {error}")),
     }
+}
+
+fn is_too_large(error: &std::io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<MemoryIsOver>())
 }
 
 /// What is checked, and how it is told.
@@ -194,12 +183,14 @@ struct Subject<'a> {
     history: &'a History,
     load: Duration,
     budget: Budget,
+    waiting: Waiting,
 }
 
 impl Subject<'_> {
     /// Checks one model and tells the answer.
     fn one(&self, model: Model, output: &mut Output) -> Result<Answer, Failure> {
         let begun = Instant::now();
+        self.waiting.checks(model, &self.arguments.with);
         let (with, answer) = match checker::by_name(&self.arguments.with) {
             None => checker::check(self.history, model, self.budget),
             Some(checker) if checker.models().contains(&model) => (
@@ -212,11 +203,26 @@ impl Subject<'_> {
             }
         };
         let check = begun.elapsed();
+        self.waiting.pause();
         match self.arguments.format {
             Format::Json => self.tell_json(model, with, &answer, check, output)?,
             Format::Human => self.tell(model, with, &answer, check, output)?,
         }
         Ok(answer)
+    }
+
+    /// Draws the counterexample where that was asked for.
+    fn pictures(&self, answer: &Answer) -> Result<(), Failure> {
+        let Answer::Violated(found) = answer else {
+            return Ok(());
+        };
+        let write = |path: &Option<PathBuf>, draw: fn(&History, &Counterexample) -> String| {
+            let Some(path) = path else { return Ok(()) };
+            std::fs::write(path, draw(self.history, found))
+                .map_err(|error| Failure::environment(format!("{}: {error}", path.display())))
+        };
+        write(&self.arguments.dot, checker::dot)?;
+        write(&self.arguments.svg, checker::svg)
     }
 
     fn tell_json(
@@ -293,7 +299,9 @@ impl Subject<'_> {
     fn ladder(&self, output: &mut Output) -> Result<Exit, Failure> {
         let (mut strongest, mut weakest, mut is_known) = (None, None, true);
         for model in Model::LADDER {
-            match self.one(model, output)? {
+            let answer = self.one(model, output)?;
+            self.pictures(&answer)?;
+            match answer {
                 Answer::Satisfied(_) => strongest = Some(model),
                 Answer::Violated(_) => {
                     weakest = Some(model);
@@ -326,19 +334,5 @@ impl Subject<'_> {
         } else {
             Exit::Inconclusive
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_with_their_unit() {
-        assert_eq!(bytes("65536"), Ok(65536));
-        assert_eq!(bytes("512M"), Ok(512 << 20));
-        for wrong in ["", "M", "0", "-1", "1T", "99999999999G"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -1,0 +1,96 @@
+//! What a check may take of this machine: memory, asked of the kernel.
+
+use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number of bytes: `512M`, `4G`, `65536`.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let units = [('K', 10), ('M', 20), ('G', 30)];
+    let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
+    let digits = unit.map_or(text, |_| &text[..text.len() - 1]);
+    let count: u64 = digits
+        .parse()
+        .map_err(|_| format!("{text:?} is no size: 65536, 512M, 4G"))?;
+    let shift = unit.map_or(0, |(_, shift)| *shift);
+    count
+        .checked_mul(1 << shift)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| format!("the size {text:?} is zero or too large"))
+}
+
+/// The memory limit in bytes; zero when there is none. A checker asks through a plain function.
+static MEMORY_LIMIT: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn memory_is_over() -> bool {
+    let limit = MEMORY_LIMIT.load(Ordering::Relaxed);
+    limit > 0 && status_kib("VmRSS:").is_some_and(|resident| resident.saturating_mul(1024) > limit)
+}
+
+/// A size from the kernel's account of this process, in KiB; nothing where there is none.
+pub(super) fn status_kib(name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches(" kB").trim().parse().ok()
+}
+
+/// Sets the limit in bytes; zero is none.
+pub(super) fn set_memory_limit(bytes: u64) {
+    MEMORY_LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// How much is read between two looks at the memory.
+const LOOK_EVERY: u64 = 4 << 20;
+
+/// The history took more than the limit before it was read to its end.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the history alone takes more than --memory-limit")]
+pub(super) struct MemoryIsOver;
+
+/// A file that is read, with an eye on the memory and on how far it is.
+pub(super) struct Watched<R, F> {
+    inner: R,
+    /// Told how many bytes were read, once in a while.
+    tell: F,
+    bytes: u64,
+    looked: u64,
+}
+
+impl<R, F> Watched<R, F> {
+    pub(super) fn new(inner: R, tell: F) -> Self {
+        Self {
+            inner,
+            tell,
+            bytes: 0,
+            looked: 0,
+        }
+    }
+}
+
+impl<R: Read, F: FnMut(u64)> Read for Watched<R, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        self.bytes += length as u64;
+        if self.bytes - self.looked >= LOOK_EVERY {
+            self.looked = self.bytes;
+            (self.tell)(self.bytes);
+            if memory_is_over() {
+                return Err(std::io::Error::other(MemoryIsOver));
+            }
+        }
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        assert_eq!(bytes("65536"), Ok(65536));
+        assert_eq!(bytes("512M"), Ok(512 << 20));
+        for wrong in ["", "M", "0", "-1", "1T", "99999999999G"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

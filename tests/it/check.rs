@@ -1,0 +1,99 @@
+//! `rashomon check` as its users run it: answers, pictures, limits.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use crate::program::{folder, run, shown, write};
+
+/// Write skew between two sessions, whose keys have names that XML gives a meaning to.
+const SKEW: &str = "\
+#! rashomon history 1
+initial 0
+committed s1 r(\"<a>\",0) r(\"b&\",0) w(\"<a>\",1)
+committed s2 r(\"<a>\",0) r(\"b&\",0) w(\"b&\",1)
+";
+
+#[test]
+fn pictures_are_drawn_of_the_model_asked_for_or_of_the_weakest_violated() {
+    let folder = folder();
+    let file = write(&folder, "skew.txt", SKEW);
+    for model in [&["--model", "ser"][..], &[]] {
+        let (svg, dot) = (folder.path().join("skew.svg"), folder.path().join("s.dot"));
+        let pictures = ["--svg", &shown(&svg), "--dot", &shown(&dot)].map(str::to_owned);
+        let mut arguments = vec!["check", &file];
+        arguments.extend(model);
+        arguments.extend(pictures.iter().map(String::as_str));
+        let ran = run(&arguments);
+        assert_eq!(ran.code, Some(i32::from(!model.is_empty())), "{}", ran.err);
+        assert!(ran.out.contains("violated: write skew"), "{}", ran.out);
+        let drawn = std::fs::read_to_string(&svg).expect("a picture");
+        assert_is_xml(&drawn);
+        for part in ["write skew (G2-item)", "RW(&lt;a&gt;)", "RW(b&amp;)"] {
+            assert!(drawn.contains(part), "{part}: {drawn}");
+        }
+        assert_eq!(drawn.matches("<polygon").count(), 2, "an arrow an edge");
+        let graph = std::fs::read_to_string(&dot).expect("a graph");
+        assert!(graph.starts_with("digraph"), "{graph}");
+        std::fs::remove_file(&svg).expect("removed");
+        std::fs::remove_file(&dot).expect("removed");
+    }
+}
+
+/// Every tag is closed by one of its name, and no bare ampersand stands in the text.
+fn assert_is_xml(text: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for part in text.split('<').skip(1) {
+        let (tag, after) = part.split_once('>').expect("a tag ends");
+        for entity in after.split('&').skip(1) {
+            let name = entity.split(';').next().unwrap_or_default();
+            assert!(["lt", "gt", "amp", "quot"].contains(&name), "&{entity}");
+        }
+        let name = tag.split([' ', '/']).find(|word| !word.is_empty());
+        let name = name.expect("a name");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn what_is_satisfied_leaves_no_picture_and_a_place_that_takes_none_is_told() {
+    let folder = folder();
+    let file = write(&folder, "skew.txt", SKEW);
+    let svg = shown(&folder.path().join("none.svg"));
+    let ran = run(&["check", &file, "--model", "si", "--svg", &svg]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(!Path::new(&svg).exists());
+    let nowhere = shown(&folder.path().join("no/such/folder.svg"));
+    let ran = run(&["check", &file, "--model", "ser", "--svg", &nowhere]);
+    assert_eq!(ran.code, Some(5), "{}", ran.err);
+    assert!(ran.err.contains(&nowhere), "{}", ran.err);
+}
+
+#[test]
+fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
+    let folder = folder();
+    let mut text = String::from("#! rashomon history 1\ninitial 0\n");
+    for number in 1..400_000 {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "committed s1 w(k{number},{number}) r(k{number},{number})"
+        );
+    }
+    let file = write(&folder, "large.txt", &text);
+    let limited = ["check", &file, "--model", "ser", "--memory-limit", "16M"];
+    let ran = run(&limited);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("--memory-limit"), "{}", ran.err);
+    let ran = run(&["check", &file, "--model", "ser", "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let last = ran.out.lines().last().expect("a line");
+    let checked: Json = serde_json::from_str(last).expect("JSON");
+    assert_eq!(checked["transactions"], 399_999);
+}
