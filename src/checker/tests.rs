@@ -1,6 +1,8 @@
 //! Every checker against the referee, on all small histories and on random ones; every witness is
 //! replayed. The referee shares no code with the others, nor does the replayer.
 
+mod enumeration;
+
 use super::replay::replay;
 use super::*;
 use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
@@ -17,9 +19,6 @@ impl Numbers {
         (z ^ (z >> 31)) % bound
     }
 }
-
-/// Events of a transaction: a write or not, and the key.
-type Shape = Vec<(Kind, u32)>;
 
 /// A history in the making: sessions, shapes, and for every read its value.
 #[derive(Clone, Debug)]
@@ -291,113 +290,4 @@ fn all_checkers_agree_with_the_referee_on_random_histories() {
             "none violates exactly {models} models: {violated:?}"
         );
     }
-}
-
-/// Every history of up to three transactions of up to two events on two keys: with the ways to
-/// spread them over sessions and every value that a read could return. Every `stride`-th is looked
-/// at.
-fn enumerate(events_max: usize, stride: u64) -> u64 {
-    let mut shapes: Vec<Shape> = vec![Vec::new()];
-    let mut last = shapes.clone();
-    for _ in 0..events_max {
-        let mut longer = Vec::new();
-        for shape in &last {
-            for (kind, key) in [
-                (Kind::Read, 0),
-                (Kind::Write, 0),
-                (Kind::Read, 1),
-                (Kind::Write, 1),
-            ] {
-                let mut shape = shape.clone();
-                shape.push((kind, key));
-                longer.push(shape);
-            }
-        }
-        shapes.extend(longer.iter().cloned());
-        last = longer;
-    }
-    let mut at = 0;
-    let mut looked = 0;
-    for sessions in [[0, 1, 2], [0, 0, 1], [0, 0, 0]] {
-        for one in 0..shapes.len() {
-            for two in 0..shapes.len() {
-                for three in 0..shapes.len() {
-                    // Transactions of sessions of their own can change places.
-                    if sessions[1] == 1 && (two < one || three < two) {
-                        continue;
-                    }
-                    let shapes = [&shapes[one], &shapes[two], &shapes[three]];
-                    every_value(&sessions, &shapes, &mut |draft| {
-                        at += 1;
-                        if at % stride == 0 {
-                            looked += 1;
-                            compare(&build(draft), &|| format!("{draft:?}"));
-                        }
-                    });
-                }
-            }
-        }
-    }
-    looked
-}
-
-fn every_value(sessions: &[u32; 3], shapes: &[&Shape; 3], look: &mut dyn FnMut(&Draft)) {
-    let mut written: Vec<(u32, u32)> = vec![(0, 0), (1, 0)];
-    let mut events: Vec<Vec<(Kind, u32, u32)>> = Vec::new();
-    for shape in shapes {
-        let mut list = Vec::new();
-        for (kind, key) in shape.iter() {
-            if *kind == Kind::Write {
-                written.push((*key, written.len() as u32));
-            }
-            list.push((*kind, *key, written.len() as u32 - 1));
-        }
-        events.push(list);
-    }
-    let reads: Vec<(usize, usize)> = (0..3)
-        .flat_map(|t| (0..events[t].len()).map(move |e| (t, e)))
-        .filter(|(t, e)| events[*t][*e].0 == Kind::Read)
-        .collect();
-    let mut draft = Draft {
-        sessions: sessions.to_vec(),
-        statuses: vec![Status::Committed; 3],
-        spans: (0..3i64)
-            .map(|t| Span {
-                from: t * 3,
-                to: t * 3 + 4,
-            })
-            .collect(),
-        events,
-    };
-    // In one session transactions do not overlap.
-    for at in 1..3 {
-        if sessions[at] == sessions[at - 1] {
-            draft.spans[at - 1].to = draft.spans[at].from - 1;
-        }
-    }
-    choose(&reads, &written, &mut draft, look);
-}
-
-fn choose(
-    reads: &[(usize, usize)],
-    written: &[(u32, u32)],
-    draft: &mut Draft,
-    look: &mut dyn FnMut(&Draft),
-) {
-    let Some(((t, e), rest)) = reads.split_first() else {
-        return look(draft);
-    };
-    let key = draft.events[*t][*e].1;
-    for (_, value) in written.iter().filter(|(k, _)| *k == key) {
-        draft.events[*t][*e].2 = *value;
-        choose(rest, written, draft, look);
-    }
-}
-
-#[test]
-fn all_checkers_agree_with_the_referee_on_small_histories() {
-    let stride = std::env::var("RASHOMON_CHECKER_STRIDE").ok();
-    let stride = stride.and_then(|text| text.parse().ok()).unwrap_or(29);
-    let looked = enumerate(2, stride);
-    assert!(looked > 1_000, "{looked}");
 }
