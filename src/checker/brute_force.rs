@@ -91,7 +91,7 @@ struct State {
 impl Trial<'_> {
     fn search(&self, model: Model) -> Option<Witness> {
         if model < Model::Snapshot {
-            return self.weak(model).map(Witness::Order);
+            return self.weak(model);
         }
         let keys = 0..self.history.key_count() as u32;
         let state = State {
@@ -230,27 +230,32 @@ impl Trial<'_> {
     }
 }
 
-/// A read of another's write: the reader's place, the key, and its place among the reads.
-type Foreign = (usize, u32, Atom);
+/// A read of another's write: the reader's place, the key, the value, and where the event lies.
+type Foreign = (usize, u32, Atom, usize);
 
 impl Trial<'_> {
     /// Tries every choice of writers for the reads, and for each every commit order.
-    fn weak(&self, model: Model) -> Option<Vec<u32>> {
+    fn weak(&self, model: Model) -> Option<Witness> {
         let mut reads: Vec<Foreign> = Vec::new();
         for (place, transaction) in self.here.iter().enumerate() {
             let mut own: Vec<(u32, Atom)> = Vec::new();
-            for event in self.history.events(*transaction) {
+            for at in self.history.event_range(*transaction) {
+                let event = self.history.event(at);
                 let mine = own.iter().rev().find(|(key, _)| *key == event.key);
                 match (event.kind, mine) {
                     (Kind::Write, _) => own.push((event.key, event.value)),
                     (Kind::Read, Some((_, value))) if *value == event.value => {}
                     (Kind::Read, Some(_)) => return None,
-                    (Kind::Read, None) => reads.push((place, event.key, event.value)),
+                    (Kind::Read, None) => reads.push((place, event.key, event.value, at)),
                 }
             }
         }
         let mut sources = Vec::new();
-        self.choose(model, &reads, &mut sources)
+        let order = self.choose(model, &reads, &mut sources)?;
+        let writer = |source: &Option<usize>| source.map_or(0, |place| self.here[place]);
+        let places = reads.iter().map(|read| read.3);
+        let sources = places.zip(sources.iter().map(writer)).collect();
+        Some(Witness::Sourced { order, sources })
     }
 
     /// The last value that a transaction writes to a key.
@@ -267,7 +272,7 @@ impl Trial<'_> {
         reads: &[Foreign],
         sources: &mut Vec<Option<usize>>,
     ) -> Option<Vec<u32>> {
-        let Some((reader, key, value)) = reads.get(sources.len()).copied() else {
+        let Some((reader, key, value, _)) = reads.get(sources.len()).copied() else {
             return self.ordered(&self.forced(model, reads, sources)?);
         };
         let places = (0..self.here.len()).filter(|place| *place != reader);
@@ -323,7 +328,7 @@ impl Trial<'_> {
         for (from, row) in base.iter().enumerate() {
             pairs.extend((0..len).filter(|to| row[*to]).map(|to| (from, to)));
         }
-        for (at, ((reader, key, _), source)) in reads.iter().zip(sources).enumerate() {
+        for (at, ((reader, key, ..), source)) in reads.iter().zip(sources).enumerate() {
             for (other, row) in leads.iter().enumerate() {
                 let is_earlier = |r: usize| reads[r].0 == *reader && sources[r] == Some(other);
                 let sees = match model {

@@ -15,6 +15,7 @@ mod model;
 mod mtc;
 mod polysi;
 pub mod rederive;
+mod reduce;
 pub mod replay;
 mod resolve;
 mod search;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::anomaly::Anomaly;
 use super::brute_force::{BruteForce, TRANSACTIONS_MAX};
 use super::evidence::{Counterexample, Edge, Reason};
-use super::polysi::restricted;
+use super::reduce::restricted;
 use super::{Answer, Budget, Checker, Model};
 use crate::history::{Atom, Event, History, Kind, Status};
 

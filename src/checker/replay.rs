@@ -18,7 +18,10 @@ pub fn replay(history: &History, model: Model, witness: &Witness) -> Result<(), 
             serial(history, order)?;
             real_time(history, order)
         }
-        (_, Witness::Order(order)) if model < Model::Snapshot => weak(history, model, order),
+        (_, Witness::Order(order)) if model < Model::Snapshot => weak(history, model, order, &[]),
+        (_, Witness::Sourced { order, sources }) if model < Model::Snapshot => {
+            weak(history, model, order, sources)
+        }
         _ => Err(format!("the witness is none of {model}")),
     }
 }
@@ -183,11 +186,15 @@ fn snapshot(history: &History, points: &[Point]) -> Result<(), String> {
     store.end()
 }
 
-/// The axioms of Biswas and Enea, taken literally, on a commit order. It takes written values for
-/// unique and may refuse a good witness where they are not.
-fn weak(history: &History, model: Model, order: &[u32]) -> Result<(), String> {
+/// The axioms of Biswas and Enea, taken literally, on a commit order.
+fn weak(
+    history: &History,
+    model: Model,
+    order: &[u32],
+    sources: &[(usize, u32)],
+) -> Result<(), String> {
     complete(history, order)?;
-    let written = Written::of(history, order);
+    let written = Written::of(history, order, sources);
     let mut seen_by: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let mut store = Store::new(history);
     for (at, reader) in order.iter().enumerate() {
@@ -228,25 +235,32 @@ fn weak(history: &History, model: Model, order: &[u32]) -> Result<(), String> {
 struct Written<'h> {
     history: &'h History,
     place: BTreeMap<u32, usize>,
-    last: BTreeMap<(u32, Atom), u32>,
-    keys: BTreeSet<(u32, u32)>,
+    /// By key and value.
+    writers: BTreeMap<(u32, Atom), Vec<u32>>,
+    left: BTreeMap<(u32, u32), Atom>,
+    /// Whose value a read saw, by the place of the read.
+    sources: BTreeMap<usize, u32>,
 }
 
 impl<'h> Written<'h> {
-    fn of(history: &'h History, order: &[u32]) -> Self {
-        let (mut last, mut keys) = (BTreeMap::new(), BTreeSet::new());
+    fn of(history: &'h History, order: &[u32], sources: &[(usize, u32)]) -> Self {
+        let mut writers: BTreeMap<(u32, Atom), Vec<u32>> = BTreeMap::new();
+        let mut left = BTreeMap::new();
         for key in 0..history.key_count() as u32 {
-            last.insert((key, history.initial(key)), 0);
+            left.insert((0, key), history.initial(key));
         }
         for transaction in order {
-            let writes = history
-                .events(*transaction)
-                .filter(|e| e.kind == Kind::Write);
-            let left: BTreeMap<u32, Atom> = writes.map(|e| (e.key, e.value)).collect();
-            for (key, value) in left {
-                last.insert((key, value), *transaction);
-                keys.insert((*transaction, key));
+            for event in history.events(*transaction) {
+                if event.kind == Kind::Write {
+                    left.insert((*transaction, event.key), event.value);
+                }
             }
+        }
+        for ((transaction, key), value) in &left {
+            writers
+                .entry((*key, *value))
+                .or_default()
+                .push(*transaction);
         }
         Self {
             history,
@@ -255,13 +269,14 @@ impl<'h> Written<'h> {
                 .enumerate()
                 .map(|(at, t)| (*t, at + 1))
                 .collect(),
-            last,
-            keys,
+            writers,
+            left,
+            sources: sources.iter().copied().collect(),
         }
     }
 
     fn has(&self, transaction: u32, key: u32) -> bool {
-        transaction == 0 || self.keys.contains(&(transaction, key))
+        self.left.contains_key(&(transaction, key))
     }
 
     /// The initial transaction has no place and comes before all.
@@ -273,7 +288,8 @@ impl<'h> Written<'h> {
     fn foreign_reads(&self, reader: u32) -> Result<Vec<(u32, u32)>, String> {
         let name = self.history.name(reader);
         let (mut own, mut reads) = (BTreeMap::new(), Vec::new());
-        for event in self.history.events(reader) {
+        for at in self.history.event_range(reader) {
+            let event = self.history.event(at);
             match (event.kind, own.get(&event.key)) {
                 (Kind::Write, _) => {
                     own.insert(event.key, event.value);
@@ -281,10 +297,8 @@ impl<'h> Written<'h> {
                 (Kind::Read, Some(value)) if *value == event.value => {}
                 (Kind::Read, Some(_)) => return Err(format!("{name} does not read its own write")),
                 (Kind::Read, None) => {
-                    let writer = self.last.get(&(event.key, event.value));
-                    let writer =
-                        *writer.ok_or_else(|| format!("{name} reads what nobody wrote"))?;
-                    if writer == reader || !self.is_later(reader, writer) {
+                    let writer = self.source(reader, at)?;
+                    if writer == reader || writer > 0 && !self.is_later(reader, writer) {
                         return Err(format!("{name} reads what comes later"));
                     }
                     reads.push((event.key, writer));
@@ -292,5 +306,23 @@ impl<'h> Written<'h> {
             }
         }
         Ok(reads)
+    }
+
+    /// Whose value a read saw.
+    fn source(&self, reader: u32, at: usize) -> Result<u32, String> {
+        let event = self.history.event(at);
+        if let Some(writer) = self.sources.get(&at) {
+            return match self.left.get(&(*writer, event.key)) {
+                Some(value) if *value == event.value => Ok(*writer),
+                _ => Err(format!("{} did not write that", self.history.name(*writer))),
+            };
+        }
+        let writers = self.writers.get(&(event.key, event.value));
+        let mut others = writers.into_iter().flatten().filter(|t| **t != reader);
+        match (others.next(), others.next()) {
+            (Some(writer), None) => Ok(*writer),
+            (None, _) => Err("a read of what nobody wrote".to_owned()),
+            (Some(_), Some(_)) => Err("a value has several writers".to_owned()),
+        }
     }
 }

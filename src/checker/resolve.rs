@@ -7,6 +7,9 @@ use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Reason};
 use crate::history::{Atom, Event, History, Interner, Kind, Status};
 
+/// How many versions all open reads together may be of.
+const CANDIDATES_MAX: usize = 1 << 21;
+
 /// Stands for no version.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -28,8 +31,27 @@ pub(super) struct Resolved<'h> {
     /// The versions that a transaction reads from others, in its own order.
     read_versions: Vec<u32>,
     read_begins: Vec<u32>,
+    /// Reads of values that several transactions wrote; they are not among the others.
+    pub(super) open_reads: Vec<OpenRead>,
+    /// How many versions they may be of, all together.
+    candidates: usize,
     /// A transaction that reads two versions of one key: not below read committed.
     pub(super) non_repeatable: Option<Counterexample>,
+}
+
+/// A read of a value that several transactions wrote.
+#[derive(Clone, Debug)]
+pub(super) struct OpenRead {
+    pub(super) reader: u32,
+    /// Its place among all events.
+    pub(super) at: usize,
+    pub(super) key: u32,
+    /// The versions that it may be of: two or more, oldest in the file first.
+    pub(super) candidates: Vec<u32>,
+    /// The open read of the same transaction that read this value of the key before.
+    pub(super) repeats: Option<u32>,
+    /// How many of the reads of the transaction that are no open ones stand before it.
+    place: u32,
 }
 
 /// What resolving came to, when it did not succeed.
@@ -74,6 +96,82 @@ impl Resolved<'_> {
         self.history
             .transactions()
             .filter(|t| self.is_live[*t as usize])
+    }
+
+    /// Keeps a read open.
+    fn leave_open(
+        &mut self,
+        reader: u32,
+        at: usize,
+        candidates: Vec<u32>,
+    ) -> Result<(), Unresolved> {
+        let event = self.history.event(at);
+        self.candidates += candidates.len();
+        if self.candidates > CANDIDATES_MAX {
+            let (key, value) = (event.key, event.value);
+            return Err(Unresolved::Ambiguous { key, value });
+        }
+        let begin = self.read_begins.last().copied().unwrap_or(0);
+        let is_same = |read: &OpenRead| {
+            let value = self.history.event(read.at).value;
+            (read.key, value) == (event.key, event.value)
+        };
+        let mine = self.open_reads.iter().rev();
+        let mine = mine.take_while(|read| read.reader == reader).count();
+        let first = self.open_reads.len() - mine;
+        let repeats = self.open_reads[first..].iter().position(is_same);
+        let repeats = repeats.map(|place| (first + place) as u32);
+        self.open_reads.push(OpenRead {
+            reader,
+            at,
+            key: event.key,
+            candidates,
+            repeats,
+            place: self.read_versions.len() as u32 - begin,
+        });
+        Ok(())
+    }
+
+    /// The same with a version for every open read.
+    pub(super) fn with_versions(&self, versions: &[u32]) -> Self {
+        let mut chosen = self.open_reads.iter().zip(versions).peekable();
+        let (mut read_versions, mut read_begins) = (Vec::new(), vec![0]);
+        for transaction in 0..self.len() as u32 {
+            let reads = self.reads(transaction);
+            for place in 0..=reads.len() {
+                let is_here = |(read, _): &(&OpenRead, &u32)| {
+                    (read.reader, read.place as usize) == (transaction, place)
+                };
+                while let Some((_, version)) = chosen.next_if(is_here) {
+                    read_versions.push(*version);
+                }
+                read_versions.extend(reads.get(place));
+            }
+            read_begins.push(read_versions.len() as u32);
+        }
+        Self {
+            history: self.history,
+            is_live: self.is_live.clone(),
+            writer: self.writer.clone(),
+            key: self.key.clone(),
+            version_begins: self.version_begins.clone(),
+            read_versions,
+            read_begins,
+            open_reads: Vec::new(),
+            candidates: 0,
+            non_repeatable: self.non_repeatable.clone(),
+        }
+    }
+
+    /// The likeliest version of every open read: the last in the file before the reader, if there
+    /// is one, and otherwise the first after it.
+    pub(super) fn likely_versions(&self) -> Vec<u32> {
+        let likely = |read: &OpenRead| {
+            let is_before = |version: &&u32| self.writer[**version as usize] < read.reader;
+            let last = read.candidates.iter().rfind(is_before);
+            last.copied().unwrap_or(read.candidates[0])
+        };
+        self.open_reads.iter().map(likely).collect()
     }
 
     /// For each transaction the one before it in its session that counts, or the initial one.
@@ -133,12 +231,32 @@ impl Index {
 struct Own {
     /// The transaction that wrote the key last, and the value.
     wrote: Vec<(u32, Atom)>,
-    /// The transaction that read the key from others first, and the version.
-    read: Vec<(u32, u32)>,
+    /// The transaction that read the key from others first, and the value.
+    read: Vec<(u32, Atom)>,
 }
 
 /// Finds the version of every read.
+///
+/// # Errors
+/// When it finds an anomaly, or a read that may be of several versions.
 pub(super) fn resolve(history: &History) -> Result<Resolved<'_>, Unresolved> {
+    let resolved = resolve_openly(history)?;
+    match resolved.open_reads.first() {
+        None => Ok(resolved),
+        Some(read) => {
+            let event = history.event(read.at);
+            let (key, value) = (event.key, event.value);
+            Err(Unresolved::Ambiguous { key, value })
+        }
+    }
+}
+
+/// Finds the version of every read that can be of one only; the others stay open.
+///
+/// # Errors
+/// When it finds an anomaly, or whether a transaction took place depends on an open read, or on
+/// which write a list means.
+pub(super) fn resolve_openly(history: &History) -> Result<Resolved<'_>, Unresolved> {
     if let Some(conflict) = history.order_conflicts().first() {
         return Err(Unresolved::Violated(Counterexample {
             anomaly: Anomaly::IncompatibleOrder,
@@ -153,7 +271,7 @@ pub(super) fn resolve(history: &History) -> Result<Resolved<'_>, Unresolved> {
     let (mut resolved, index) = versions(history);
     let mut own = Own {
         wrote: vec![(NONE, Atom::NIL); history.key_count()],
-        read: vec![(NONE, NONE); history.key_count()],
+        read: vec![(NONE, Atom::NIL); history.key_count()],
     };
     // Reads of indeterminate transactions count only if somebody saw these: twice through.
     seen_in_lists(&mut resolved)?;
@@ -163,7 +281,7 @@ pub(super) fn resolve(history: &History) -> Result<Resolved<'_>, Unresolved> {
     if !is_certain {
         mark_live(&mut resolved, &index, &mut own)?;
         own.wrote.fill((NONE, Atom::NIL));
-        own.read.fill((NONE, NONE));
+        own.read.fill((NONE, Atom::NIL));
     }
     resolved.read_versions.reserve(history.event_count());
     for transaction in 0..history.len() as u32 {
@@ -194,6 +312,8 @@ fn versions(history: &History) -> (Resolved<'_>, Index) {
         version_begins: vec![0, keys as u32],
         read_versions: Vec::new(),
         read_begins: vec![0],
+        open_reads: Vec::new(),
+        candidates: 0,
         non_repeatable: None,
     };
     for key in 0..keys as u32 {
@@ -234,7 +354,7 @@ fn versions(history: &History) -> (Resolved<'_>, Index) {
 /// What a read of another's version may come from.
 enum Source {
     One(u32),
-    Several,
+    Several(Vec<u32>),
     Nobody,
 }
 
@@ -251,13 +371,12 @@ fn source(resolved: &Resolved<'_>, index: &Index, reader: u32, event: Event) -> 
             Source::One(version)
         };
     };
-    let mut others = all
-        .iter()
-        .filter(|v| resolved.writer[**v as usize] != reader);
-    match (others.next(), others.next()) {
-        (None, _) => Source::Nobody,
-        (Some(one), None) => Source::One(*one),
-        (Some(_), Some(_)) => Source::Several,
+    let is_other = |version: &u32| resolved.writer[*version as usize] != reader;
+    let others: Vec<u32> = all.iter().copied().filter(is_other).collect();
+    match others[..] {
+        [] => Source::Nobody,
+        [one] => Source::One(one),
+        _ => Source::Several(others),
     }
 }
 
@@ -283,24 +402,25 @@ fn read_transaction(
             }
             continue;
         }
-        let version = match source(resolved, index, transaction, event) {
-            Source::One(version) => version,
-            Source::Several => {
-                let (key, value) = (event.key, event.value);
-                return Err(Unresolved::Ambiguous { key, value });
-            }
+        let found = source(resolved, index, transaction, event);
+        let version = match &found {
+            Source::One(version) => *version,
+            Source::Several(candidates) => candidates[0],
             Source::Nobody => return Err(nobody(history, transaction, at)),
         };
         let (reader, first) = own.read[key];
         if reader != transaction {
-            own.read[key] = (transaction, version);
-        } else if first != version && resolved.non_repeatable.is_none() {
+            own.read[key] = (transaction, event.value);
+        } else if first != event.value && resolved.non_repeatable.is_none() {
             let reason = Reason::Event(at);
             let from = resolved.writer[version as usize];
             let counterexample = event_anomaly(Anomaly::NonRepeatableRead, from, transaction);
             resolved.non_repeatable = Some(counterexample(reason));
         }
-        resolved.read_versions.push(version);
+        match found {
+            Source::Several(candidates) => resolved.leave_open(transaction, at, candidates)?,
+            _ => resolved.read_versions.push(version),
+        }
     }
     Ok(())
 }
@@ -359,6 +479,7 @@ fn nobody(history: &History, transaction: u32, at: usize) -> Unresolved {
 fn mark_live(resolved: &mut Resolved<'_>, index: &Index, own: &mut Own) -> Result<(), Unresolved> {
     let history = resolved.history;
     let mut pending: Vec<u32> = resolved.live().collect();
+    let mut open: Vec<(Event, Vec<u32>)> = Vec::new();
     while let Some(transaction) = pending.pop() {
         for event in history.events(transaction) {
             let key = event.key as usize;
@@ -377,16 +498,24 @@ fn mark_live(resolved: &mut Resolved<'_>, index: &Index, own: &mut Own) -> Resul
                         pending.push(writer);
                     }
                 }
-                Source::Several => {
-                    let (key, value) = (event.key, event.value);
-                    return Err(Unresolved::Ambiguous { key, value });
-                }
+                Source::Several(candidates) => open.push((event, candidates)),
                 // Named when the reads are resolved for good.
                 Source::Nobody => {}
             }
         }
     }
-    Ok(())
+    // Whether a transaction took place must not depend on which of several writes was read.
+    let is_live = |version: &u32| resolved.is_live[resolved.writer[*version as usize] as usize];
+    match open
+        .iter()
+        .find(|(_, versions)| !versions.iter().all(is_live))
+    {
+        None => Ok(()),
+        Some((event, _)) => {
+            let (key, value) = (event.key, event.value);
+            Err(Unresolved::Ambiguous { key, value })
+        }
+    }
 }
 
 /// What a list names was seen, wherever in the list it stands.

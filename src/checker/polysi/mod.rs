@@ -7,30 +7,25 @@
 //! and nothing has to be composed.
 
 mod acyclic;
+mod open;
 mod polygraph;
 mod prune;
-mod reduce;
 mod solve;
-
-pub(super) use reduce::restricted;
 
 use super::evidence::{Counterexample, Witness};
 use super::explain::{CycleKind, counterexample};
 use super::mtc::{points, transactions_of};
-use super::resolve::{Resolved, Unresolved, resolve};
+use super::resolve::{Resolved, Unresolved, resolve_openly};
 use super::versions::{Chains, chains};
-use super::{Answer, Budget, Checker, Model, weak};
+use super::{Anomaly, Answer, Budget, Checker, Model, reduce, weak};
 use crate::history::History;
 
+use open::OpenReads;
 use polygraph::{Polygraph, View};
 use solve::Solved;
 
 /// The general engine.
 pub(super) struct PolySi;
-
-/// How much of the time budget may go into making a counterexample small, in transactions looked
-/// at: beyond it the counterexample stays as large as it is.
-const REDUCED_EVENTS_MAX: usize = 40_000_000;
 
 impl Checker for PolySi {
     fn name(&self) -> &'static str {
@@ -47,85 +42,153 @@ impl Checker for PolySi {
     }
 
     fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
-        let resolved = match resolve(history) {
-            Ok(resolved) => resolved,
-            Err(Unresolved::Violated(counterexample)) => return Answer::Violated(counterexample),
-            Err(Unresolved::Ambiguous { key, value }) => {
-                return Answer::Unknown(Unresolved::reason(history, key, value));
-            }
-        };
-        if let Some(counterexample) = &resolved.non_repeatable {
-            return Answer::Violated(counterexample.clone());
-        }
-        let chains = match chains(&resolved) {
-            Ok(chains) => chains,
-            Err(counterexample) => return Answer::Violated(counterexample),
-        };
-        if model >= Model::StrictSerializable
-            && let Some(t) = resolved.live().find(|t| history.real_time(*t).is_none())
-        {
-            return Answer::Unknown(format!("{} has no real time", history.name(t)));
-        }
-        match decide(&resolved, &chains, model, budget) {
-            Outcome::Order(order) => Answer::Satisfied(witness(&resolved, model, order)),
+        match judge(history, model, budget) {
+            Outcome::Satisfied(witness) => Answer::Satisfied(witness),
+            Outcome::Violated(counterexample) => Answer::Violated(counterexample),
             // A violation of causal consistency says more than one of a stronger model.
             Outcome::Cycle(cycle) => match weak::Weak.check(history, Model::Causal, budget) {
                 Answer::Violated(found) => Answer::Violated(found),
                 _ => Answer::Violated(cycle),
             },
-            Outcome::Stuck => {
-                let events = REDUCED_EVENTS_MAX;
-                Answer::Violated(reduce::counterexample(history, model, budget, events))
-            }
-            Outcome::TooMuch(reason) => Answer::Unknown(reason.to_owned()),
+            Outcome::Stuck => Answer::Violated(smallest(history, model, budget)),
+            Outcome::TooMuch(reason) => Answer::Unknown(reason),
         }
     }
 }
 
 /// What came out of the polygraph.
 enum Outcome {
-    /// A topological order of its vertices.
-    Order(Vec<u32>),
+    Satisfied(Witness),
+    /// Seen without looking at the version orders.
+    Violated(Counterexample),
     /// A cycle of known edges.
     Cycle(Counterexample),
     /// No choice is acyclic.
     Stuck,
-    TooMuch(&'static str),
+    TooMuch(String),
 }
 
-fn decide(resolved: &Resolved<'_>, chains: &Chains, model: Model, budget: Budget) -> Outcome {
+fn judge(history: &History, model: Model, budget: Budget) -> Outcome {
+    let resolved = match resolve_openly(history) {
+        Ok(resolved) => resolved,
+        Err(Unresolved::Violated(counterexample)) => return Outcome::Violated(counterexample),
+        Err(Unresolved::Ambiguous { key, value }) => {
+            return Outcome::TooMuch(Unresolved::reason(history, key, value));
+        }
+    };
+    if let Some(counterexample) = &resolved.non_repeatable {
+        return Outcome::Violated(counterexample.clone());
+    }
+    let chains = match chains(&resolved) {
+        Ok(chains) => chains,
+        Err(counterexample) => return Outcome::Violated(counterexample),
+    };
+    if model >= Model::StrictSerializable
+        && let Some(t) = resolved.live().find(|t| history.real_time(*t).is_none())
+    {
+        return Outcome::TooMuch(format!("{} has no real time", history.name(t)));
+    }
+    if !resolved.open_reads.is_empty() {
+        return judge_openly(&resolved, &chains, model, budget);
+    }
+    match pruned(&resolved, &chains, model, budget) {
+        Ok(polygraph) => told(&resolved, model, solve::solve(&polygraph, budget)),
+        Err(outcome) => outcome,
+    }
+}
+
+/// The same where the writers of some reads are to be chosen: first as the file has it, and then
+/// by the solver.
+fn judge_openly(resolved: &Resolved<'_>, known: &Chains, model: Model, budget: Budget) -> Outcome {
+    let history = resolved.history;
+    if !history.orders().is_empty() {
+        return Outcome::TooMuch("values were written more than once, in lists too".to_owned());
+    }
+    let likely = resolved.with_versions(&resolved.likely_versions());
+    if let Ok(chains) = chains(&likely)
+        && let Ok(polygraph) = pruned(&likely, &chains, model, budget)
+        && let Some(order) = solve::solve_greedily(&polygraph, budget)
+    {
+        return Outcome::Satisfied(witness(resolved, model, order));
+    }
+    let polygraph = match pruned(resolved, known, model, budget) {
+        Ok(polygraph) => polygraph,
+        Err(outcome) => return outcome,
+    };
+    let Some(open) = OpenReads::new(&polygraph, known) else {
+        return Outcome::TooMuch(
+            "too many transactions wrote the values that were read".to_owned(),
+        );
+    };
+    let solved = solve::solve_openly(&polygraph, &open, budget);
+    told(resolved, model, solved)
+}
+
+/// The polygraph with what reachability decides of it.
+fn pruned<'r>(
+    resolved: &'r Resolved<'r>,
+    chains: &Chains,
+    model: Model,
+    budget: Budget,
+) -> Result<Polygraph<'r>, Outcome> {
     let view = View::of(model);
     let mut polygraph = Polygraph::new(resolved, chains, view);
     if let Err(cycle) = polygraph.order() {
-        return Outcome::Cycle(known_cycle(resolved, chains, view, &cycle));
+        return Err(Outcome::Cycle(known_cycle(resolved, chains, view, &cycle)));
     }
     match prune::prune(&mut polygraph, budget) {
-        Ok(()) => {}
-        Err(prune::Stopped::Violated) => return Outcome::Stuck,
-        Err(prune::Stopped::TimeIsOver) => return Outcome::TooMuch("the budget is over"),
-    }
-    match solve::solve(&polygraph, budget) {
-        Solved::Order(order) => Outcome::Order(order),
-        Solved::Stuck => Outcome::Stuck,
-        Solved::TimeIsOver => Outcome::TooMuch("the budget is over"),
+        Ok(()) => Ok(polygraph),
+        Err(prune::Stopped::Violated) => Err(Outcome::Stuck),
+        Err(prune::Stopped::TimeIsOver) => Err(Outcome::TooMuch(OVER.to_owned())),
     }
 }
 
-/// Whether some choice is acyclic; none when the time was over.
-fn is_satisfied(history: &History, model: Model, budget: Budget) -> Option<bool> {
-    let Ok(resolved) = resolve(history) else {
-        return Some(false);
-    };
-    if resolved.non_repeatable.is_some() {
-        return Some(false);
+const OVER: &str = "the budget is over";
+
+fn told(resolved: &Resolved<'_>, model: Model, solved: Solved) -> Outcome {
+    match solved {
+        Solved::Order(order) => Outcome::Satisfied(witness(resolved, model, order)),
+        Solved::Stuck => Outcome::Stuck,
+        Solved::TimeIsOver => Outcome::TooMuch(OVER.to_owned()),
     }
-    let Ok(chains) = chains(&resolved) else {
-        return Some(false);
-    };
-    match decide(&resolved, &chains, model, budget) {
-        Outcome::Order(_) => Some(true),
-        Outcome::Cycle(_) | Outcome::Stuck => Some(false),
+}
+
+/// Whether some choice is acyclic; none when the budget was over.
+fn is_satisfied(history: &History, model: Model, budget: Budget) -> Option<bool> {
+    match judge(history, model, budget) {
+        Outcome::Satisfied(_) => Some(true),
+        Outcome::Violated(_) | Outcome::Cycle(_) | Outcome::Stuck => Some(false),
         Outcome::TooMuch(_) => None,
+    }
+}
+
+/// A small counterexample of a history whose every choice is a violation.
+fn smallest(history: &History, model: Model, budget: Budget) -> Counterexample {
+    // A violation of a weak model is one of the stronger, and is a cycle.
+    for weaker in [Model::ReadCommitted, Model::ReadAtomic, Model::Causal] {
+        if let Answer::Violated(found) = weak::Weak.check(history, weaker, budget) {
+            return found;
+        }
+    }
+    let core = reduce::core(history, budget, |part| {
+        is_satisfied(part, model, budget) == Some(false)
+    });
+    let anomaly = match model {
+        Model::Snapshot => Anomaly::LongFork,
+        // What snapshot isolation allows is a write skew; what it forbids too is a long fork.
+        _ => match reduce::restricted(history, &core)
+            .and_then(|part| is_satisfied(&part, Model::Snapshot, budget))
+        {
+            Some(true) => Anomaly::WriteSkew,
+            Some(false) => Anomaly::LongFork,
+            None => Anomaly::NoVersionOrder,
+        },
+    };
+    let edges = Vec::new();
+    Counterexample {
+        anomaly,
+        edges,
+        core,
     }
 }
 

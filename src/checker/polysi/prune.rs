@@ -18,7 +18,7 @@ pub(super) enum Stopped {
 }
 
 /// What reaches what, as of the edges known when it was computed.
-struct Reach {
+pub(super) struct Reach {
     lines: Lines,
     /// Row `v`: the first place of each session that `v` reaches; [`NONE`] where none.
     first: Vec<u32>,
@@ -26,7 +26,7 @@ struct Reach {
 
 impl Reach {
     /// From a topological order of the edges.
-    fn new(polygraph: &Polygraph<'_>, order: &[u32]) -> Self {
+    pub(super) fn new(polygraph: &Polygraph<'_>, order: &[u32]) -> Self {
         let lines = polygraph.lines();
         let rows = Rows::of(polygraph.len, &polygraph.edges);
         let mut first = vec![NONE; polygraph.len * lines.count];
@@ -46,7 +46,7 @@ impl Reach {
         Self { lines, first }
     }
 
-    fn has(&self, from: u32, to: u32) -> bool {
+    pub(super) fn has(&self, from: u32, to: u32) -> bool {
         let line = self.lines.line[to as usize];
         line != NONE && {
             let first = self.first[from as usize * self.lines.count + line as usize];

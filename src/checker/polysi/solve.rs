@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 
-use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, lbool};
+use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool};
 
 use super::acyclic::Acyclic;
+use super::open::{OpenReads, Term};
 use super::polygraph::{Chain, Constraint, Polygraph};
 use super::prune::pair;
 use crate::checker::Budget;
@@ -50,22 +51,52 @@ struct Choices {
 const GREEDY_ROUNDS: usize = 16;
 
 pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
-    let Ok(mut order) = polygraph.order() else {
+    let Ok(order) = polygraph.order() else {
         return Solved::Stuck;
     };
     if polygraph.constraints.is_empty() {
         return Solved::Order(order);
     }
+    match greedily(polygraph, order, budget) {
+        Greedy::Left(order) => solve_from(polygraph, &order, None, budget),
+        Greedy::Solved(solved) => solved,
+    }
+}
+
+/// The same where the writers of some reads are to be chosen, too.
+pub(super) fn solve_openly(polygraph: &Polygraph<'_>, open: &OpenReads, budget: Budget) -> Solved {
+    match polygraph.order() {
+        Ok(order) => solve_from(polygraph, &order, Some(open), budget),
+        Err(_) => Solved::Stuck,
+    }
+}
+
+/// What can be had without asking the solver.
+pub(super) fn solve_greedily(polygraph: &Polygraph<'_>, budget: Budget) -> Option<Vec<u32>> {
+    match greedily(polygraph, polygraph.order().ok()?, budget) {
+        Greedy::Solved(Solved::Order(order)) => Some(order),
+        _ => None,
+    }
+}
+
+/// What the greedy rounds came to.
+enum Greedy {
+    Solved(Solved),
+    /// An order of the known edges that has most of what was chosen.
+    Left(Vec<u32>),
+}
+
+fn greedily(polygraph: &Polygraph<'_>, mut order: Vec<u32>, budget: Budget) -> Greedy {
     // What found no way goes first in the next round: most of it does find one then.
     let mut constraints = polygraph.constraints.clone();
     for _ in 0..GREEDY_ROUNDS {
         if budget.is_over() {
-            return Solved::TimeIsOver;
+            return Greedy::Solved(Solved::TimeIsOver);
         }
         let (next, left) = greedy(polygraph, &constraints, &order);
         order = next;
         if left.is_empty() {
-            return Solved::Order(order);
+            return Greedy::Solved(Solved::Order(order));
         }
         let mut is_left = left.iter().copied().peekable();
         let (mut first, mut rest) = (Vec::new(), Vec::new());
@@ -78,8 +109,17 @@ pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
         first.append(&mut rest);
         constraints = first;
     }
+    Greedy::Left(order)
+}
+
+fn solve_from(
+    polygraph: &Polygraph<'_>,
+    order: &[u32],
+    open: Option<&OpenReads>,
+    budget: Budget,
+) -> Solved {
     let mut rank = vec![0u32; polygraph.len];
-    for (place, vertex) in (0u32..).zip(&order) {
+    for (place, vertex) in (0u32..).zip(order) {
         rank[*vertex as usize] = place;
     }
     let deadline = Deadline {
@@ -88,19 +128,21 @@ pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
     };
     let mut solver = Solver::new(SolverOpts::default(), deadline);
     let mut choices = Choices {
-        graph: Acyclic::new(polygraph.len, &polygraph.edges, &order),
+        graph: Acyclic::new(polygraph.len, &polygraph.edges, order),
         edges: Vec::new(),
         begins: vec![0],
         seen: 0,
         levels: Vec::new(),
         conflict: Vec::new(),
     };
+    let mut is_one_first = Vec::new();
     for constraint in &polygraph.constraints {
         let place = |chain: &Chain| rank[first_vertex(polygraph, chain) as usize];
         let (one, other) = pair(polygraph, *constraint);
         // The order that the greedy choices came to is tried first: false is what the solver
         // tries first, and the odd literal of a variable is the negative one.
         let is_likely = place(&one) <= place(&other);
+        is_one_first.push(is_likely);
         let (likely, unlikely) = if is_likely {
             (one, other)
         } else {
@@ -112,11 +154,49 @@ pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
         polygraph.between(&likely, &unlikely, |edge| choices.edges.push(edge));
         choices.begins.push(choices.edges.len() as u32);
     }
+    if let Some(open) = open
+        && !add_open_reads(&mut solver, &mut choices, &is_one_first, open)
+    {
+        return Solved::Stuck;
+    }
     match solver.solve_limited_th(&mut choices, &[]) {
         answer if answer == lbool::TRUE => Solved::Order(choices.graph.order()),
         answer if answer == lbool::FALSE => Solved::Stuck,
         _ => Solved::TimeIsOver,
     }
+}
+
+/// Tells the solver of reads that may be of several writers; whether that leaves a way.
+fn add_open_reads(
+    solver: &mut Solver<Deadline>,
+    choices: &mut Choices,
+    is_one_first: &[bool],
+    open: &OpenReads,
+) -> bool {
+    let first = solver.num_vars();
+    for (edges, is_likely) in open.edges.iter().zip(&open.is_likely) {
+        solver.new_var(lbool::new(*is_likely), true);
+        choices.edges.extend(edges);
+        // What is false brings nothing.
+        let end = choices.edges.len() as u32;
+        choices.begins.extend([end, end]);
+    }
+    let variable = |place: usize| Var::unsafe_from_idx(first + place as u32);
+    // The first chain of a constraint comes first: likely is the negative literal.
+    let before = |place: usize| {
+        let var = Var::unsafe_from_idx(place as u32);
+        Lit::new(var, !is_one_first[place])
+    };
+    let literal = |term: &Term| match *term {
+        Term::Is(place) => Lit::new(variable(place), true),
+        Term::IsNot(place) => Lit::new(variable(place), false),
+        Term::NotBefore(place) => !before(place),
+        Term::NotAfter(place) => before(place),
+    };
+    open.clauses.iter().all(|clause| {
+        let mut clause: Vec<Lit> = clause.iter().map(literal).collect();
+        solver.add_clause_reuse(&mut clause)
+    })
 }
 
 /// The vertex at which the first transaction of a chain is reached.
@@ -193,7 +273,7 @@ impl Choices {
 
 /// The literal of an index.
 fn literal_of(index: u32) -> Lit {
-    Lit::new(batsat::Var::unsafe_from_idx(index >> 1), index & 1 == 0)
+    Lit::new(Var::unsafe_from_idx(index >> 1), index & 1 == 0)
 }
 
 impl Theory for Choices {

@@ -8,12 +8,13 @@
 //! any topological order is a commit order. After AWDIT (PLDI 2025) and Plume (OOPSLA 2024).
 
 mod causal;
+mod open;
 
 use super::anomaly::Anomaly;
 use super::arcs::Arcs;
 use super::evidence::{Counterexample, Edge, Reason, Witness};
 use super::explain::{direct_reason, pairs, torn_read};
-use super::resolve::{NONE, Resolved, Unresolved, resolve};
+use super::resolve::{NONE, Resolved, Unresolved, resolve_openly};
 use super::versions::listed_orders;
 use super::{Answer, Budget, Checker, Model};
 use crate::history::{Atom, History, Kind};
@@ -30,8 +31,8 @@ impl Checker for Weak {
         &[Model::ReadCommitted, Model::ReadAtomic, Model::Causal]
     }
 
-    fn check(&self, history: &History, model: Model, _budget: Budget) -> Answer {
-        let resolved = match resolve(history) {
+    fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
+        let resolved = match resolve_openly(history) {
             Ok(resolved) => resolved,
             Err(Unresolved::Violated(counterexample)) => return Answer::Violated(counterexample),
             Err(Unresolved::Ambiguous { key, value }) => {
@@ -43,7 +44,10 @@ impl Checker for Weak {
         {
             return Answer::Violated(counterexample.clone());
         }
-        decide(&resolved, model)
+        match resolved.open_reads[..] {
+            [] => decide(&resolved, model),
+            _ => open::check(&resolved, model, budget),
+        }
     }
 }
 
