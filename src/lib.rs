@@ -17,6 +17,7 @@ pub mod generate;
 pub mod interleave;
 
 pub mod execute;
+pub mod workload;
 
 pub mod observe;
 pub mod oracle;

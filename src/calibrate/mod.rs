@@ -98,6 +98,7 @@ impl CalibrationReport {
 /// When the server gives no answer, or rejects a statement of the script. What cannot be written
 /// to `out` is left out: the report has it all.
 pub fn run(server: &dyn Server, out: &mut dyn Write) -> Result<CalibrationReport, EngineError> {
+    crate::engine::require_cases(server)?;
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let number = RUNS.fetch_add(1, Ordering::Relaxed);
     let database = format!("rashomon_calibrate_{}_{number}", std::process::id());

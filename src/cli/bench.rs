@@ -8,6 +8,7 @@ use serde_json::json;
 use super::exit::{Exit, Failure};
 use super::fuzz::grammar;
 use super::output::Output;
+use super::recording_cost;
 use super::server::{ServerArguments, random_u64};
 use super::value::{Format, positive};
 use crate::campaign::{Ahead, CaseSource, Generator};
@@ -38,6 +39,10 @@ pub(super) struct Arguments {
     /// Rounds; the median is reported
     #[arg(long, value_name = "N", value_parser = positive, default_value = "3")]
     rounds: u64,
+
+    /// Measure what recording a workload costs instead
+    #[arg(long, conflicts_with = "cases")]
+    recording: bool,
 
     /// Draws the cases
     #[arg(long, value_name = "N", default_value = "1")]
@@ -75,6 +80,10 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let run_id = format!("bench{:08x}", random_u64()? >> 32);
     let options = arguments.server.open_options(&run_id)?;
     let server = engine::open(&arguments.target, &options)?;
+    if arguments.recording {
+        let (rounds, format) = (arguments.rounds, arguments.format);
+        return recording_cost::run(&*server, &run_id, rounds, format, output);
+    }
     let dialect = server.dialect().clone();
     let generator: Arc<dyn CaseSource> = Arc::new(Generator {
         seed: arguments.seed,
@@ -178,7 +187,7 @@ fn report(
 }
 
 /// The middle value; of an even number the lower one.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values
         .get(values.len().saturating_sub(1) / 2)

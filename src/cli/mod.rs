@@ -8,6 +8,7 @@ pub mod exit;
 mod log;
 mod output;
 mod panic;
+mod recording_cost;
 mod server;
 mod terminal;
 mod value;
@@ -21,6 +22,7 @@ mod doctor;
 mod fuzz;
 mod minimize;
 mod replay;
+mod workload;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -64,6 +66,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Clean(clean::Arguments),
     Bench(bench::Arguments),
+    Workload(workload::Arguments),
     Check(check::Arguments),
     Completions(completions::Arguments),
 }
@@ -100,6 +103,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Calibrate(arguments) => calibrate::run(&arguments, &mut output),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
         Command::Clean(arguments) => clean::run(&arguments, &mut output),
+        Command::Workload(arguments) => workload::run(&arguments, &mut output),
         Command::Check(arguments) => check::run(&arguments, &mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),
     });

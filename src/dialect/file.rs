@@ -90,6 +90,7 @@ struct SpellingEntry {
     set_isolation: String,
     lock_clauses: BTreeMap<String, String>,
     fix_snapshot: String,
+    long_text: String,
     table_options: String,
     backslash_escapes: bool,
     hidden_row_key: String,
@@ -242,9 +243,10 @@ const SNAPSHOT_POINTS: [(&str, SnapshotPoint); 2] = [
     ("first-statement", SnapshotPoint::FirstStatement),
 ];
 
-const OBSERVERS: [(&str, ObserverKind); 2] = [
+const OBSERVERS: [(&str, ObserverKind); 3] = [
     ("uncommitted", ObserverKind::Uncommitted),
     ("writer", ObserverKind::Writer),
+    ("none", ObserverKind::Absent),
 ];
 
 fn level_words() -> Vec<(&'static str, IsolationLevel)> {
@@ -428,6 +430,7 @@ fn spelling(source: &Source<'_>, entry: SpellingEntry) -> Result<Spelling, Diale
         set_isolation: entry.set_isolation,
         lock_clauses: entry.lock_clauses,
         fix_snapshot: entry.fix_snapshot,
+        long_text: entry.long_text,
         table_options: entry.table_options,
         backslash_escapes: entry.backslash_escapes,
         hidden_row_key: entry.hidden_row_key,

@@ -22,6 +22,7 @@ pub use version::Version;
 pub const BUILTIN: &[(&str, &str)] = &[
     ("mariadb", include_str!("../../dialects/mariadb.toml")),
     ("mysql", include_str!("../../dialects/mysql.toml")),
+    ("postgres", include_str!("../../dialects/postgres.toml")),
     ("sqlite", include_str!("../../dialects/sqlite.toml")),
 ];
 
@@ -31,6 +32,7 @@ pub const CAPABILITIES: &[&str] = &[
     "assign-default",
     "autocommit-statement",
     "begin-immediate",
+    "cases",
     "consistent-snapshot",
     "cte",
     "descending-index",
@@ -90,6 +92,8 @@ pub enum ObserverKind {
     Uncommitted,
     /// There is one writer at a time, and it reads its own table after each write.
     Writer,
+    /// They are not: neither holds here.
+    Absent,
 }
 
 /// A column type the generator may draw.
@@ -142,6 +146,8 @@ pub struct Spelling {
     pub lock_clauses: BTreeMap<String, String>,
     /// A read that fixes the snapshot point, `{table}` to be replaced.
     pub fix_snapshot: String,
+    /// A column type for text of any length.
+    pub long_text: String,
     /// Added after the column list of CREATE TABLE: ` ENGINE=InnoDB`.
     pub table_options: String,
     /// Backslash is an escape in string literals.

@@ -7,8 +7,10 @@ mod clean;
 mod doctor;
 mod marker;
 mod mysql_protocol;
+mod postgres;
 mod sqlite;
 mod target;
+mod timestamps;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,12 +22,14 @@ pub use clean::{Cleaned, clean};
 pub use doctor::{Diagnosis, DiagnosisLine, doctor};
 pub use marker::{Leftover, MARKER_TABLE, Marker, check_database_name};
 pub use target::{Password, Target};
+pub use timestamps::{Mark, Resolver, Timestamps};
 
 /// Every engine, in the order of the documentation.
 pub const ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,
     &mysql_protocol::MYSQL,
     &mysql_protocol::MARIADB,
+    &postgres::Postgres,
 ];
 
 /// How long an unanswered statement may run before it is given up.
@@ -178,6 +182,20 @@ pub fn open(target: &str, options: &OpenOptions) -> Result<Box<dyn Server>, Engi
     engine_of(&target)?.open(&target, options)
 }
 
+/// Refuses a server that cases are not built for.
+///
+/// # Errors
+/// [`EngineError::Target`], which says what does work there.
+pub fn require_cases(server: &dyn Server) -> Result<(), EngineError> {
+    if server.dialect().supports("cases") {
+        return Ok(());
+    }
+    Err(EngineError::Target(format!(
+        "cases are not generated and judged on {} yet: workload, watch, doctor and clean work there",
+        server.dialect().engine
+    )))
+}
+
 /// The engine of a target.
 fn engine_of(target: &Target) -> Result<&'static dyn Engine, EngineError> {
     ENGINES
@@ -219,6 +237,14 @@ pub trait Server: Send + Sync {
 
     /// What the login may do and whether the server is safe to use, for `doctor`.
     fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError>;
+
+    /// How this server gives start and commit timestamps.
+    ///
+    /// # Errors
+    /// When it does not, as it is set up: the message names the remedy.
+    fn timestamps(&self) -> Result<Box<dyn Timestamps>, EngineError> {
+        Err(timestamps::no_timestamps(&self.identity().engine))
+    }
 
     /// Statement counters of the whole server (`Com_*`), where the engine keeps them.
     fn statement_counters(&self) -> Result<Option<BTreeMap<String, u64>>, EngineError>;

@@ -10,7 +10,7 @@ use url::Url;
 use super::{ENGINES, EngineError};
 
 /// Schemes that the command line's contract names and that are not there yet.
-const PLANNED_SCHEMES: [&str; 4] = ["simulated", "postgres", "postgresql", "tidb"];
+const PLANNED_SCHEMES: [&str; 2] = ["simulated", "tidb"];
 
 /// A password. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -78,6 +78,8 @@ enum Place {
         user: Option<String>,
         host: String,
         port: Option<u16>,
+        /// Where the login goes, on engines whose logins go to one database.
+        database: Option<String>,
     },
 }
 
@@ -111,6 +113,13 @@ impl Target {
     pub(super) fn port(&self) -> Option<u16> {
         match &self.place {
             Place::Host { port, .. } => *port,
+            Place::Path(_) => None,
+        }
+    }
+
+    pub(super) fn database(&self) -> Option<&str> {
+        match &self.place {
+            Place::Host { database, .. } => database.as_deref(),
             Place::Path(_) => None,
         }
     }
@@ -192,7 +201,8 @@ fn host_place(url: &Url) -> Result<Place, EngineError> {
             url.scheme()
         )));
     };
-    if !matches!(url.path(), "" | "/") {
+    let database = decoded(url.path().trim_start_matches('/'));
+    if !database.is_empty() && url.scheme() != "postgres" {
         return Err(EngineError::Target(
             "the target names a database: leave it out, databases of our own are created"
                 .to_owned(),
@@ -203,6 +213,7 @@ fn host_place(url: &Url) -> Result<Place, EngineError> {
         user: (!user.is_empty()).then_some(user),
         host: host.trim_matches(['[', ']']).to_owned(),
         port: url.port(),
+        database: (!database.is_empty()).then_some(database),
     })
 }
 
@@ -225,6 +236,9 @@ fn spellings() -> String {
 
 /// The message for a scheme that no engine has.
 pub(super) fn unknown_scheme(scheme: &str) -> String {
+    if scheme == "postgresql" {
+        return "unknown engine \"postgresql\": write postgres:// in the target".to_owned();
+    }
     if PLANNED_SCHEMES.contains(&scheme) {
         format!(
             "the engine {scheme} is not built yet: one of {}",
@@ -244,7 +258,12 @@ impl fmt::Display for Target {
                     write!(f, "{}", path.display())?;
                 }
             }
-            Place::Host { user, host, port } => {
+            Place::Host {
+                user,
+                host,
+                port,
+                database,
+            } => {
                 f.write_str("//")?;
                 if let Some(user) = user {
                     write!(f, "{user}@")?;
@@ -256,6 +275,9 @@ impl fmt::Display for Target {
                 }
                 if let Some(port) = port {
                     write!(f, ":{port}")?;
+                }
+                if let Some(database) = database {
+                    write!(f, "/{database}")?;
                 }
             }
         }
@@ -312,13 +334,24 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_says_what_is_expected() {
-        assert!(message("postgres://u@h").contains("not built yet"));
+        assert!(message("tidb://u@h").contains("not built yet"));
+        assert!(message("postgresql://u@h").contains("postgres://"));
         assert!(message("oracle://u@h").contains("unknown engine"));
         assert!(message("mysql://u@h/prod").contains("names a database"));
         assert!(message("mysql:socket").contains("names no host"));
         assert!(message("nonsense").contains("sqlite:"));
         let secret = message("no url at all:hunter2@");
         assert!(!secret.contains("hunter2"), "{secret}");
+    }
+
+    #[test]
+    fn only_postgres_logs_in_to_a_database() {
+        let target = target("postgres://u:secret@h:5433/my%20db?socket=/run/pg");
+        assert_eq!(target.database(), Some("my db"));
+        assert_eq!(
+            target.to_string(),
+            "postgres://u@h:5433/my db?socket=/run/pg"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::{Dialect, ObserverKind};
-use crate::engine::{Connection, EngineError, Server, Watcher};
+use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{Execution, IsolationLevel, StatementKind, TestCase};
 
 use super::recording::{Log, Place, Recording};
@@ -46,6 +46,7 @@ impl<'s> Driver<'s> {
     /// # Errors
     /// When the server does not answer, or refuses.
     pub fn open(server: &'s dyn Server, database: &str) -> Result<Self, EngineError> {
+        require_cases(server)?;
         let mut driver = Self {
             server,
             room: Room::new(database.to_owned()),

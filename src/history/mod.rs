@@ -11,11 +11,13 @@ mod builder;
 mod error;
 pub mod format;
 mod intern;
+mod recorded;
 
 pub use atom::{Atom, Texts};
 pub use builder::{Builder, Head};
 pub use error::{HistoryError, Place};
 pub use intern::Interner;
+pub use recorded::{Operation, Recorded};
 
 /// How a transaction ended, as far as its client knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

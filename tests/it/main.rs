@@ -24,3 +24,4 @@ mod replay;
 mod run_faults;
 mod servers;
 mod statement_counters;
+mod workload;

@@ -6,14 +6,19 @@ use std::io::Write;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Needs {
     MariaDb,
+    /// With its binary log on, in rows, and snapshot isolation.
+    MariaDbBinlog,
     MySql,
+    Postgres,
 }
 
 impl Needs {
     fn variable(self) -> &'static str {
         match self {
             Self::MariaDb => "RASHOMON_TEST_MARIADB",
+            Self::MariaDbBinlog => "RASHOMON_TEST_MARIADB_BINLOG",
             Self::MySql => "RASHOMON_TEST_MYSQL",
+            Self::Postgres => "RASHOMON_TEST_POSTGRES",
         }
     }
 }
@@ -48,7 +53,12 @@ pub(crate) fn url(test: &str, needs: Needs) -> Option<String> {
 
 #[test]
 fn the_servers_that_are_required_are_there() {
-    for needs in [Needs::MariaDb, Needs::MySql] {
+    for needs in [
+        Needs::MariaDb,
+        Needs::MariaDbBinlog,
+        Needs::MySql,
+        Needs::Postgres,
+    ] {
         let test = "the_servers_that_are_required_are_there";
         assert!(
             url(test, needs).is_none_or(|url| url.contains("://")),

@@ -186,7 +186,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
 }
 
 /// The first Ctrl-C or SIGTERM stops the run in order; the second ends the process at once.
-fn listen_to_signals(stop: &Stop) -> Result<(), Failure> {
+pub(in crate::cli) fn listen_to_signals(stop: &Stop) -> Result<(), Failure> {
     for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated)] {
         let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
         // In this order: the second signal meets the flag that the first one set.

@@ -20,6 +20,7 @@ pub(in crate::engine) const MARIADB: Flavour = Flavour {
             "SHOW ENGINE INNODB STATUS",
         )]
     },
+    marks_snapshots: true,
 };
 
 fn watch(session: Session, _version: &Version) -> Result<Box<dyn Watcher>, EngineError> {

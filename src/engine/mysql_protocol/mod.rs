@@ -3,6 +3,7 @@
 //! Connections are plain: no pool, no reconnect, every timeout set. What differs between the two
 //! products is data of a [`Flavour`]; nothing else asks which one it is.
 
+mod binlog;
 mod connection;
 mod failure;
 mod guard;
@@ -19,7 +20,8 @@ use self::guard::Guard;
 use super::doctor::DiagnosisLine;
 use super::marker::{Leftover, check_database_name};
 use super::target::{Password, Target};
-use super::{Connection, Engine, EngineError, Identity, OpenOptions, Server, Watcher};
+use super::timestamps::no_timestamps;
+use super::{Connection, Engine, EngineError, Identity, OpenOptions, Server, Timestamps, Watcher};
 use crate::dialect::{Dialect, Version};
 use crate::model::{Outcome, Row, Value};
 
@@ -58,6 +60,8 @@ pub(super) struct Flavour {
     watch: Watch,
     /// What the login must be granted beside its own databases, for this version.
     grants: fn(&Version) -> Vec<guard::Grant>,
+    /// Whether a consistent snapshot says which place of the binary log it stands for.
+    marks_snapshots: bool,
 }
 
 impl Engine for Flavour {
@@ -194,6 +198,21 @@ impl Server for MySqlServer {
     fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError> {
         let needs = (self.flavour.grants)(&self.identity.version);
         self.guard(self.access.session(None)?).examine(&needs)
+    }
+
+    fn timestamps(&self) -> Result<Box<dyn Timestamps>, EngineError> {
+        if !self.flavour.marks_snapshots {
+            return Err(no_timestamps(self.flavour.name));
+        }
+        let has_log = self.identity.variables.get("log_bin");
+        if has_log.is_none_or(|value| value != "ON") {
+            return Err(EngineError::Target(
+                "the server's binary log is off, and timestamps come from it: start it with \
+                 --log-bin --binlog-format=ROW --server-id=1"
+                    .to_owned(),
+            ));
+        }
+        Ok(Box::new(binlog::BinlogTimestamps::new(self.access.clone())))
     }
 
     fn statement_counters(&self) -> Result<Option<BTreeMap<String, u64>>, EngineError> {

@@ -15,6 +15,7 @@ pub(in crate::engine) const MYSQL: Flavour = Flavour {
     is_product: |version_text| !version_text.to_ascii_lowercase().contains("mariadb"),
     watch,
     grants,
+    marks_snapshots: false,
 };
 
 /// From here on `performance_schema.data_lock_waits` exists.

@@ -5,12 +5,13 @@
 use std::io::{BufRead, Write};
 
 use super::lines::{Line, Lines};
+use super::list::{self, Operation};
 use crate::history::{
     Atom, Builder, Event, Head, History, HistoryError, Kind, Span, Status, Texts,
 };
 
 /// The first line of every file; the number is raised when an older reader would misread a file.
-const HEADER: &str = "#! rashomon history 1";
+pub const HEADER: &str = "#! rashomon history 1";
 
 pub(super) fn detect(head: &[u8]) -> bool {
     head.starts_with(b"#! rashomon history")
@@ -27,6 +28,8 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
         }
     }
     let mut events = Vec::new();
+    let mut operations = Vec::new();
+    let mut lists = list::Lists::default();
     let mut label = 0u32;
     let mut has_default = false;
     let mut begun = Begun::default();
@@ -58,8 +61,14 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
                     _ => Status::Indeterminate,
                 };
                 let head = head(&mut line, &mut builder, status, label)?;
-                read_events(&mut line, &mut builder, &mut events)?;
-                let transaction = builder.transaction(&head, events.drain(..))?;
+                read_events(&mut line, &mut builder, &mut events, &mut operations)?;
+                let transaction = if operations.is_empty() {
+                    builder.transaction(&head, events.drain(..))?
+                } else {
+                    let number = lists.transaction(&mut builder, &head, &operations)?;
+                    operations.clear();
+                    number
+                };
                 begun.check(&line, &builder, transaction)?;
             }
             _ => {
@@ -69,6 +78,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
         }
         line.end()?;
     }
+    lists.finish(&mut builder);
     Ok(builder.finish())
 }
 
@@ -181,14 +191,21 @@ fn span(line: &mut Line<'_>) -> Result<Span, HistoryError> {
 }
 
 /// `r(KEY,VALUE)` and `w(KEY,VALUE)` up to the end of the line.
+///
+/// Where a list was read, `r(KEY,[VALUE..])`, the line's writes are appends, and all of it is left
+/// in `operations`; otherwise in `events`.
 fn read_events(
     line: &mut Line<'_>,
     builder: &mut Builder,
     events: &mut Vec<Event>,
+    operations: &mut Vec<Operation>,
 ) -> Result<(), HistoryError> {
     loop {
         line.skip_spaces();
         if line.rest().is_empty() {
+            if !operations.is_empty() {
+                operations.extend(events.drain(..).map(operation));
+            }
             return Ok(());
         }
         let kind = match line.take(b'r') {
@@ -198,10 +215,38 @@ fn read_events(
         line.expect(b'(')?;
         let name = atom(line, builder.texts())?;
         line.expect(b',')?;
+        if kind == Kind::Read && line.take(b'[') {
+            let list = elements(line, builder.texts())?;
+            line.expect(b')')?;
+            let key = builder.key(name)?;
+            operations.extend(events.drain(..).map(operation));
+            operations.push(Operation::ReadList(key, list));
+            continue;
+        }
         let value = atom(line, builder.texts())?;
         line.expect(b')')?;
         let key = builder.key(name)?;
         events.push(Event { kind, key, value });
+    }
+}
+
+/// An event of a line on which lists are read.
+fn operation(event: Event) -> Operation {
+    match event.kind {
+        Kind::Read => Operation::Read(event.key, event.value),
+        Kind::Write => Operation::Append(event.key, event.value),
+    }
+}
+
+/// `VALUE..]`: the elements of a list, first to last.
+fn elements(line: &mut Line<'_>, texts: &mut Texts) -> Result<Vec<Atom>, HistoryError> {
+    let mut list = Vec::new();
+    loop {
+        line.skip_spaces();
+        if line.take(b']') {
+            return Ok(list);
+        }
+        list.push(atom(line, texts)?);
     }
 }
 
@@ -395,6 +440,27 @@ mod tests {
             let error = parse(&text).expect_err(body);
             assert!(error.starts_with(message), "{body:?}: {error}");
         }
+    }
+
+    /// The first writes at the end of the list that the second reads; the third saw other elements.
+    #[test]
+    fn lists_are_read_by_their_last_element_and_give_the_version_order() {
+        let text = "#! rashomon history 1\n\
+                    committed 1 w(x,1)\n\
+                    committed 2 r(x,[1]) w(x,2) r(x,[1 2])\n\
+                    committed 3 r(x,[]) r(y,[])\n";
+        let history = parse(text).expect("a history");
+        let read = |t| history.events(t).map(|e| history.show(e.value)).collect();
+        let (second, third): (Vec<_>, Vec<_>) = (read(2), read(3));
+        assert_eq!(second, ["1", "2", "2"]);
+        assert_eq!(third, ["nil", "nil"]);
+        assert_eq!(history.orders().len(), 1);
+        assert!(history.order_conflicts().is_empty());
+        let torn = format!("{text}committed 4 r(x,[2 1])\n");
+        let history = parse(&torn).expect("a history");
+        assert_eq!(history.order_conflicts().len(), 1);
+        let error = parse("#! rashomon history 1\ncommitted 1 r(x,[1)\n").expect_err("no end");
+        assert!(error.starts_with("line 2, column 18"), "{error}");
     }
 
     /// A stream of one line without an end: it is given up after a bounded part of it.

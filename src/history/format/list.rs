@@ -24,7 +24,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Adds a transaction.
+    /// Adds a transaction; its number.
     ///
     /// # Errors
     /// When the history grows too large.
@@ -33,7 +33,7 @@ impl Lists {
         builder: &mut Builder,
         head: &Head,
         operations: &[Operation],
-    ) -> Result<(), HistoryError> {
+    ) -> Result<u32, HistoryError> {
         let mut own: Vec<(u32, Vec<Atom>)> = Vec::new();
         let mut events = Vec::with_capacity(operations.len());
         let mut lists = Vec::new();
@@ -59,7 +59,7 @@ impl Lists {
         for (key, list) in lists {
             self.compare(builder, number, key, list);
         }
-        Ok(())
+        Ok(number)
     }
 
     /// Keeps the longer of two lists; one must begin with the other.

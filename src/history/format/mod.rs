@@ -23,6 +23,7 @@ mod timekiller;
 use std::io::{BufRead, Write};
 
 pub use cobra::read_folder;
+pub use line::HEADER;
 
 use super::{History, HistoryError};
 

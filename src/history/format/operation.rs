@@ -147,6 +147,7 @@ impl Operations {
         };
         self.lists
             .transaction(&mut self.builder, &head, &operations)
+            .map(drop)
     }
 
     fn session(&mut self, asked: &Form) -> Result<Atom, HistoryError> {

@@ -1,0 +1,222 @@
+//! MariaDB's binary log as a clock: global transaction ids number the commits, and a snapshot has
+//! a place in the log.
+//!
+//! After START TRANSACTION WITH CONSISTENT SNAPSHOT the status `Binlog_snapshot_file` and
+//! `_position` say what of the log the snapshot holds (MariaDB manual, "Enhancements for START
+//! TRANSACTION WITH CONSISTENT SNAPSHOT"); after COMMIT `@@last_gtid` holds the number of the
+//! commit. Places become numbers by the events of the log itself, read once from where the run
+//! began: BINLOG_GTID_POS reads the log from its beginning at every call.
+
+use std::collections::BTreeMap;
+
+use super::connection::Session;
+use super::{Access, number_of, text_of};
+use crate::engine::{Connection, EngineError, Mark, Resolver, Timestamps};
+use crate::model::{IsolationLevel, Outcome, Row};
+
+/// How many events one question asks for.
+const EVENTS_MAX: usize = 20_000;
+
+const SNAPSHOT: &str = "SHOW STATUS LIKE 'binlog_snapshot_%'";
+const LAST_GTID: &str = "SELECT @@last_gtid";
+
+/// Timestamps by the binary log.
+pub(super) struct BinlogTimestamps {
+    access: Access,
+}
+
+impl BinlogTimestamps {
+    pub(super) fn new(access: Access) -> Self {
+        Self { access }
+    }
+
+    /// An answer that is not what the manual says.
+    fn strange(&self, sql: &str) -> EngineError {
+        EngineError::Rejected {
+            engine: self.access.engine,
+            sql: sql.to_owned(),
+            message: "the answer is not understood".to_owned(),
+        }
+    }
+
+    fn rows(
+        &self,
+        connection: &mut dyn Connection,
+        sql: &'static str,
+    ) -> Result<Vec<Row>, EngineError> {
+        match connection.execute(sql)? {
+            Outcome::Rows(rows) => Ok(rows),
+            _ => Err(self.strange(sql)),
+        }
+    }
+}
+
+impl Timestamps for BinlogTimestamps {
+    fn begin(&self) -> &str {
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT"
+    }
+
+    /// InnoDB takes the snapshot at once at this level only.
+    fn level(&self) -> IsolationLevel {
+        IsolationLevel::RepeatableRead
+    }
+
+    fn started(&self, connection: &mut dyn Connection) -> Result<Mark, EngineError> {
+        let rows = self.rows(connection, SNAPSHOT)?;
+        let status: BTreeMap<String, String> = rows
+            .iter()
+            .filter_map(|row| Some((text_of(row.first()?)?, text_of(row.get(1)?)?)))
+            .collect();
+        let log = status.get("Binlog_snapshot_file");
+        let position = status.get("Binlog_snapshot_position");
+        let position = position.and_then(|text| text.parse().ok());
+        match (log, position) {
+            (Some(log), Some(position)) if !log.is_empty() => Ok(Mark {
+                log: log.clone(),
+                position,
+            }),
+            _ => Err(self.strange(SNAPSHOT)),
+        }
+    }
+
+    fn committed(&self, connection: &mut dyn Connection) -> Result<i64, EngineError> {
+        let rows = self.rows(connection, LAST_GTID)?;
+        let text = rows.first().and_then(|row| text_of(row.first()?));
+        text.and_then(|text| sequence_number(&text))
+            .ok_or_else(|| self.strange(LAST_GTID))
+    }
+
+    fn resolver(&self) -> Result<Box<dyn Resolver>, EngineError> {
+        let mut session = self.access.session(None)?;
+        let sql = "SHOW MASTER STATUS";
+        let grant = "GRANT BINLOG MONITOR ON *.* TO {user}".replace("{user}", &session.account()?);
+        let rows = session.privileged(sql, &grant)?;
+        let place = rows
+            .first()
+            .and_then(|row| Some((text_of(row.first()?)?, number_of(row.get(1)?)?)));
+        let Some((log, position)) = place else {
+            return Err(self.strange(sql));
+        };
+        let sql = format!(
+            "SELECT BINLOG_GTID_POS('{}', {position})",
+            log.replace('\'', "''")
+        );
+        let before = session.rows(&sql)?;
+        let before = before.first().and_then(|row| text_of(row.first()?));
+        let mut resolver = BinlogResolver {
+            session,
+            grant,
+            log,
+            position,
+            before: before.and_then(|text| sequence_number(&text)).unwrap_or(0),
+            commits: BTreeMap::new(),
+        };
+        resolver.advance()?;
+        Ok(Box::new(resolver))
+    }
+}
+
+/// The sequence number of a global transaction id, `0-1-1234`: of the first, where several
+/// domains have one each. Those that sessions write in by default are domain 0.
+fn sequence_number(gtid: &str) -> Option<i64> {
+    let first = gtid.split(',').next()?;
+    let mut parts = first.trim().split('-');
+    let (_domain, _server, number) = (parts.next()?, parts.next()?, parts.next()?);
+    number.parse().ok()
+}
+
+/// Where the commits of the log are.
+struct BinlogResolver {
+    session: Session,
+    /// The privilege that reading the log needs.
+    grant: String,
+    /// Which file is being read, and up to where it has been.
+    log: String,
+    position: u64,
+    /// The number of the last commit before the first that was read.
+    before: i64,
+    /// By file: where each commit begins, and its number.
+    commits: BTreeMap<String, Vec<(u64, i64)>>,
+}
+
+impl BinlogResolver {
+    /// Takes one event in. True when the log goes on in another file.
+    fn event(&mut self, row: &Row) -> Option<bool> {
+        let [_, begin, kind, _, end, info] = row.get(..6)? else {
+            return None;
+        };
+        let (begin, end) = (number_of(begin)?, number_of(end)?);
+        let (kind, info) = (text_of(kind)?, text_of(info)?);
+        match kind.as_str() {
+            "Gtid" => {
+                // `BEGIN GTID 0-1-7`, `GTID 0-1-7`, with more words after it.
+                let mut words = info.split_whitespace().skip_while(|word| *word != "GTID");
+                let number = words.nth(1).and_then(sequence_number)?;
+                let commits = self.commits.entry(self.log.clone()).or_default();
+                commits.push((begin, number));
+            }
+            "Rotate" => {
+                let (log, _) = info.split_once(';')?;
+                log.clone_into(&mut self.log);
+                self.position = 4;
+                return Some(true);
+            }
+            _ => {}
+        }
+        self.position = self.position.max(end);
+        Some(false)
+    }
+}
+
+impl Resolver for BinlogResolver {
+    fn advance(&mut self) -> Result<(), EngineError> {
+        loop {
+            let sql = format!(
+                "SHOW BINLOG EVENTS IN '{}' FROM {} LIMIT {EVENTS_MAX}",
+                self.log.replace('\'', "''"),
+                self.position
+            );
+            let rows = self.session.privileged(&sql, &self.grant)?;
+            let mut rotated = false;
+            for row in &rows {
+                rotated = self.event(row).ok_or_else(|| EngineError::Rejected {
+                    engine: self.session.engine(),
+                    sql: sql.clone(),
+                    message: "an event of the log is not understood".to_owned(),
+                })?;
+            }
+            if !rotated && rows.len() < EVENTS_MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    fn resolve(&self, mark: &Mark) -> Option<i64> {
+        if (&mark.log, mark.position) > (&self.log, self.position) {
+            return None;
+        }
+        let within = self.commits.get(&mark.log).and_then(|commits| {
+            let after = commits.partition_point(|(begin, _)| *begin < mark.position);
+            commits.get(after.checked_sub(1)?)
+        });
+        let earlier = || {
+            let files = self.commits.range(..mark.log.clone());
+            files.rev().find_map(|(_, commits)| commits.last())
+        };
+        let last = within.or_else(earlier);
+        Some(last.map_or(self.before, |(_, number)| *number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_global_transaction_id_ends_with_its_number() {
+        assert_eq!(sequence_number("0-1-1234"), Some(1234));
+        assert_eq!(sequence_number("0-1-7,1-1-9"), Some(7));
+        assert_eq!(sequence_number(""), None);
+        assert_eq!(sequence_number("0-1"), None);
+    }
+}

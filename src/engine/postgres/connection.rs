@@ -1,0 +1,249 @@
+//! A connection, bare and as a session of a case.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::answer::answer;
+use super::failure::{self, Failure};
+use super::{Access, NAME, first_text};
+use crate::dialect::Dialect;
+use crate::engine::target::Password;
+use crate::engine::{Connection, EngineError, TransactionState};
+use crate::model::{ErrorClass, Outcome, Row, SqlError, TableShape};
+
+/// `no_active_sql_transaction`.
+const NO_TRANSACTION: &str = "25P01";
+
+/// `in_failed_sql_transaction`.
+const FAILED_TRANSACTION: &str = "25P02";
+
+/// A connection whose answers are not classified: what the guard and the watcher use.
+pub(super) struct Session {
+    /// Drives the connection while an answer is waited for, and at no other time.
+    runtime: Runtime,
+    client: Client,
+    id: u64,
+    deadline: Duration,
+    /// The connection failed: nothing more is sent.
+    is_over: bool,
+}
+
+impl Session {
+    /// Connects. The URL's socket, where it names one, is preferred to its host.
+    pub(super) fn open(access: &Access, database: &str) -> Result<Self, EngineError> {
+        let (config, address) = config(access, database);
+        let cannot = |cause: String| EngineError::Connect {
+            engine: NAME,
+            address: address.clone(),
+            cause,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|error| cannot(error.to_string()))?;
+        let connected = runtime
+            .block_on(async { tokio::time::timeout(access.deadline, config.connect(NoTls)).await });
+        let (client, connection) = connected
+            .map_err(|_| cannot(format!("no answer within {} s", access.deadline.as_secs())))?
+            .map_err(|error| failure::of_connect(address.clone(), &error))?;
+        // Why it ended is told to whoever waits for an answer.
+        runtime.spawn(async move { drop(connection.await) });
+        let mut session = Self {
+            runtime,
+            client,
+            id: 0,
+            deadline: access.deadline,
+            is_over: false,
+        };
+        session.run("SET standard_conforming_strings = on")?;
+        let rows = session.rows("SELECT pg_backend_pid()")?;
+        session.id = first_text(&rows)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_default();
+        Ok(session)
+    }
+
+    /// The process that serves the connection.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Sends one statement. A rejection carries no class.
+    pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        if self.is_over {
+            return Err(EngineError::ConnectionLost {
+                engine: NAME,
+                sql: sql.to_owned(),
+                cause: "the connection failed before".to_owned(),
+            });
+        }
+        let (client, deadline) = (&self.client, self.deadline);
+        let answered = self
+            .runtime
+            .block_on(async { tokio::time::timeout(deadline, answer(client, sql)).await });
+        let failed = match answered {
+            Ok(Ok(outcome)) => return Ok(outcome),
+            Ok(Err(error)) => failure::of_statement(sql, &error),
+            Err(_) => Failure::NoAnswer(failure::of_silence(sql, deadline)),
+        };
+        match failed {
+            Failure::Answered { code, message } => Ok(Outcome::Rejected(SqlError {
+                code,
+                class: ErrorClass::Other,
+                message,
+            })),
+            Failure::NoAnswer(error) => {
+                self.is_over = true;
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a statement of ours, which must not be rejected.
+    pub(super) fn run(&mut self, sql: &str) -> Result<(), EngineError> {
+        self.rows(sql).map(drop)
+    }
+
+    /// As [`Session::run`], with the rows.
+    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
+        match self.send(sql)? {
+            Outcome::Rows(rows) => Ok(rows),
+            Outcome::Affected(_) => Ok(Vec::new()),
+            Outcome::Rejected(error) => Err(EngineError::Rejected {
+                engine: NAME,
+                sql: sql.to_owned(),
+                message: format!("{} {}", error.code, error.message),
+            }),
+        }
+    }
+
+    /// A savepoint can be made in a transaction only; a failed one says that it is failed.
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        let sql = "SAVEPOINT rashomon_state";
+        match self.send(sql)? {
+            Outcome::Rejected(error) if error.code == NO_TRANSACTION => Ok(TransactionState::None),
+            Outcome::Rejected(error) if error.code == FAILED_TRANSACTION => {
+                Ok(TransactionState::Open)
+            }
+            Outcome::Rejected(error) => Err(EngineError::Rejected {
+                engine: NAME,
+                sql: sql.to_owned(),
+                message: format!("{} {}", error.code, error.message),
+            }),
+            _ => {
+                self.run("RELEASE SAVEPOINT rashomon_state")?;
+                Ok(TransactionState::Open)
+            }
+        }
+    }
+}
+
+/// How to reach a database, and the same for people.
+fn config(access: &Access, database: &str) -> (Config, String) {
+    let target = &access.target;
+    let mut port = target.port().unwrap_or(5432);
+    let mut config = Config::new();
+    let address = match target.parameter("socket") {
+        Some(socket) => {
+            let (folder, named) = socket_of(socket);
+            port = named.unwrap_or(port);
+            config.host_path(folder);
+            format!("{}/.s.PGSQL.{port}", folder.display())
+        }
+        None => {
+            config.host(target.host());
+            format!("{}:{port}", target.host())
+        }
+    };
+    config
+        .port(port)
+        .dbname(database)
+        .ssl_mode(SslMode::Disable)
+        .application_name("rashomon")
+        .connect_timeout(access.deadline)
+        .tcp_user_timeout(access.deadline);
+    if let Some(user) = target.user() {
+        config.user(user);
+    }
+    if let Some(password) = &access.password {
+        config.password(Password::reveal(password));
+    }
+    (config, address)
+}
+
+/// The folder of a socket, and its port where the path names the file itself.
+fn socket_of(path: &str) -> (&Path, Option<u16>) {
+    let path = Path::new(path);
+    let name = path.file_name().and_then(|name| name.to_str());
+    let port = name.and_then(|name| name.strip_prefix(".s.PGSQL."));
+    match (port.and_then(|port| port.parse().ok()), path.parent()) {
+        (Some(port), Some(folder)) => (folder, Some(port)),
+        _ => (path, None),
+    }
+}
+
+/// A session of a case.
+pub(super) struct PostgresConnection {
+    session: Session,
+    dialect: Arc<Dialect>,
+}
+
+impl PostgresConnection {
+    pub(super) fn new(session: Session, dialect: Arc<Dialect>) -> Self {
+        Self { session, dialect }
+    }
+}
+
+impl Connection for PostgresConnection {
+    fn id(&self) -> u64 {
+        self.session.id()
+    }
+
+    fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        let mut outcome = self.session.send(sql)?;
+        if let Outcome::Rejected(error) = &mut outcome {
+            error.class = self.dialect.error_class(&error.code);
+        }
+        Ok(outcome)
+    }
+
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        self.session.transaction_state()
+    }
+
+    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
+        let sql = self.dialect.select_all(table);
+        let mut outcome = self.execute(&sql)?;
+        if let Outcome::Rows(rows) = &mut outcome {
+            rows.sort_unstable();
+        }
+        Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_is_a_folder_or_the_file_in_it() {
+        assert_eq!(
+            socket_of("/run/postgresql"),
+            (Path::new("/run/postgresql"), None)
+        );
+        assert_eq!(
+            socket_of("/run/x/.s.PGSQL.5433"),
+            (Path::new("/run/x"), Some(5433))
+        );
+        assert_eq!(
+            socket_of("/run/.s.PGSQL.x"),
+            (Path::new("/run/.s.PGSQL.x"), None)
+        );
+    }
+}

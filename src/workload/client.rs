@@ -1,0 +1,468 @@
+//! One session: transactions drawn, sent, and told to the recorder.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+
+use super::draw::Draw;
+use super::pending::Ended;
+use super::plan::{End, Plan, Step};
+use super::table::{Table, integer, list};
+use super::{Settings, WorkloadError};
+use crate::engine::{Connection, EngineError, Mark, Server, Timestamps};
+use crate::history::{Operation, Recorded, Span, Status};
+use crate::model::{ErrorClass, IsolationLevel, Outcome, SqlError};
+
+/// How often a transaction that the engine refused is run again before the session goes on.
+const RETRIES_MAX: u32 = 5;
+
+/// How long a session that lost its connection tries to get a new one.
+const RECONNECT_TIME: Duration = Duration::from_secs(30);
+
+/// How long it waits between two tries.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What happened so far, in all sessions.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub committed: AtomicU64,
+    pub aborted: AtomicU64,
+    pub indeterminate: AtomicU64,
+    pub retries: AtomicU64,
+    pub lost: AtomicU64,
+    pub statements: AtomicU64,
+}
+
+/// What the sessions share.
+pub(super) struct Stage<'a> {
+    pub server: &'a dyn Server,
+    pub database: &'a str,
+    pub settings: &'a Settings,
+    /// What every session asks for.
+    pub level: Option<IsolationLevel>,
+    pub table: Table,
+    pub timestamps: Option<Box<dyn Timestamps>>,
+    /// When the sessions were let go; times are counted from here.
+    pub began: Instant,
+    /// Begin no further transaction.
+    pub over: AtomicBool,
+    pub counters: Counters,
+    /// Numbers of sessions that replace others.
+    pub next_session: AtomicU64,
+}
+
+impl Stage<'_> {
+    /// A connection at the level of the run.
+    pub(super) fn connect(&self) -> Result<Box<dyn Connection>, WorkloadError> {
+        let mut connection = self.server.connect(self.database)?;
+        let sql = self
+            .level
+            .and_then(|level| self.server.dialect().set_isolation(level));
+        if let Some(sql) = sql
+            && let Outcome::Rejected(error) = connection.execute(&sql)?
+        {
+            return Err(rejected(&sql, &error));
+        }
+        Ok(connection)
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Nanoseconds since the run began.
+    fn now(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX)
+    }
+}
+
+fn rejected(sql: &str, error: &SqlError) -> WorkloadError {
+    WorkloadError::Rejected {
+        sql: sql.to_owned(),
+        message: format!("{} {}", error.code, error.message),
+    }
+}
+
+/// A session and its connection.
+pub(super) struct Client<'a> {
+    stage: &'a Stage<'a>,
+    connection: Box<dyn Connection>,
+    /// The number of the session; another one after the connection was lost.
+    session: u32,
+    /// Which of the sessions that were begun; keeps values apart.
+    slot: u32,
+    draw: Draw,
+    /// How many values it wrote.
+    values: i64,
+    /// None when nothing is recorded.
+    sender: Option<Sender<Ended>>,
+}
+
+/// How an attempt ended, for the session's next step.
+enum Fate {
+    Done,
+    /// The engine refused it: it may be run again.
+    Refused,
+    /// The connection is gone.
+    Lost,
+}
+
+/// An attempt under way.
+#[derive(Default)]
+struct Attempt {
+    operations: Vec<Operation>,
+    mark: Option<Mark>,
+    commit: Option<i64>,
+}
+
+/// Why the statements of an attempt did not come to their end.
+enum Stopped {
+    Refused,
+    Lost,
+    Error(WorkloadError),
+}
+
+impl From<WorkloadError> for Stopped {
+    fn from(error: WorkloadError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn new(
+        stage: &'a Stage<'a>,
+        slot: u32,
+        connection: Box<dyn Connection>,
+        draw: Draw,
+        sender: Option<Sender<Ended>>,
+    ) -> Self {
+        Self {
+            stage,
+            connection,
+            session: slot,
+            slot,
+            draw,
+            values: 0,
+            sender,
+        }
+    }
+
+    /// Runs transactions until there are enough of them or the run is over.
+    pub(super) fn run(&mut self) -> Result<(), WorkloadError> {
+        let settings = self.stage.settings;
+        let count = settings.transactions_of(self.slot).unwrap_or(u64::MAX);
+        let mut number = 0;
+        while number < count && !self.stage.is_over() {
+            let plan = settings.kind.plan(&mut self.draw, number, settings);
+            number += 1;
+            for attempt in 0..=RETRIES_MAX {
+                if attempt > 0 {
+                    if self.stage.is_over() {
+                        break;
+                    }
+                    count_one(&self.stage.counters.retries);
+                }
+                match self.attempt(&plan)? {
+                    Fate::Done => break,
+                    Fate::Refused => {}
+                    Fate::Lost => {
+                        self.reconnect()?;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one transaction and tells how it ended.
+    fn attempt(&mut self, plan: &Plan) -> Result<Fate, WorkloadError> {
+        let expected = match plan.steps.as_slice() {
+            [Step::CompareAndSet(key)] => match self.look(*key) {
+                Ok(expected) => expected,
+                Err(Stopped::Refused) => return Ok(Fate::Refused),
+                Err(Stopped::Lost) => return Ok(Fate::Lost),
+                Err(Stopped::Error(error)) => return Err(error),
+            },
+            _ => None,
+        };
+        let records = self.sender.is_some();
+        let from = if records { self.stage.now() } else { 0 };
+        let mut attempt = Attempt::default();
+        let (status, fate) = match plan.end {
+            End::Autocommit => self.alone(plan, expected, &mut attempt)?,
+            End::Commit | End::Rollback => self.whole(plan, &mut attempt)?,
+        };
+        let counters = &self.stage.counters;
+        count_one(match status {
+            Status::Committed => &counters.committed,
+            Status::Aborted => &counters.aborted,
+            Status::Indeterminate => &counters.indeterminate,
+        });
+        if records {
+            let to = match status {
+                Status::Indeterminate => i64::MAX,
+                Status::Committed | Status::Aborted => self.stage.now(),
+            };
+            self.tell(status, Span { from, to }, attempt);
+        }
+        Ok(fate)
+    }
+
+    /// A transaction between BEGIN and its end.
+    fn whole(
+        &mut self,
+        plan: &Plan,
+        attempt: &mut Attempt,
+    ) -> Result<(Status, Fate), WorkloadError> {
+        let inside = self
+            .begin(attempt)
+            .and_then(|()| self.steps(&plan.steps, attempt));
+        let spelling = &self.stage.server.dialect().spelling;
+        match inside {
+            Ok(()) if plan.end == End::Commit => self.commit(attempt),
+            Ok(()) => match self.send(&spelling.rollback) {
+                Ok(_) => Ok((Status::Aborted, Fate::Done)),
+                Err(_) => Ok((Status::Aborted, Fate::Lost)),
+            },
+            // Whatever is left of the transaction must go: after a lock timeout all of it is
+            // still there, after a deadlock nothing.
+            Err(Stopped::Refused) => match self.send(&spelling.rollback) {
+                Ok(_) => Ok((Status::Aborted, Fate::Refused)),
+                Err(_) => Ok((Status::Aborted, Fate::Lost)),
+            },
+            // No COMMIT was sent: the server rolls back what its client left.
+            Err(Stopped::Lost) => Ok((Status::Aborted, Fate::Lost)),
+            Err(Stopped::Error(error)) => Err(error),
+        }
+    }
+
+    fn begin(&mut self, attempt: &mut Attempt) -> Result<(), Stopped> {
+        let stage = self.stage;
+        if let Some(timestamps) = &stage.timestamps {
+            self.statement(timestamps.begin())?;
+            let mark = timestamps.started(&mut *self.connection);
+            attempt.mark = Some(mark.map_err(|error| unanswered(error))?);
+            return Ok(());
+        }
+        let begin = stage.server.dialect().spelling.begin.get("plain");
+        self.statement(begin.map_or("BEGIN", String::as_str))?;
+        Ok(())
+    }
+
+    fn commit(&mut self, attempt: &mut Attempt) -> Result<(Status, Fate), WorkloadError> {
+        let stage = self.stage;
+        let spelling = &stage.server.dialect().spelling;
+        match self.send(&spelling.commit) {
+            Ok(Outcome::Rejected(error)) => {
+                let undone = self.send(&spelling.rollback);
+                let fate = match undone {
+                    Ok(_) => Fate::Refused,
+                    Err(_) => Fate::Lost,
+                };
+                // An engine that refuses a commit for concurrency has undone the transaction; of
+                // another error at this point nobody knows.
+                if may_happen(error.class) {
+                    Ok((Status::Aborted, fate))
+                } else {
+                    Ok((Status::Indeterminate, fate))
+                }
+            }
+            Ok(_) => {
+                let writes = attempt
+                    .operations
+                    .iter()
+                    .any(|operation| matches!(operation, Operation::Write { .. }));
+                if let (Some(timestamps), true) = (&stage.timestamps, writes) {
+                    match timestamps.committed(&mut *self.connection) {
+                        Ok(commit) => attempt.commit = Some(commit),
+                        // It is committed, and its timestamp is not known.
+                        Err(_) => return Ok((Status::Indeterminate, Fate::Lost)),
+                    }
+                }
+                Ok((Status::Committed, Fate::Done))
+            }
+            Err(_) => Ok((Status::Indeterminate, Fate::Lost)),
+        }
+    }
+
+    /// One statement in autocommit.
+    fn alone(
+        &mut self,
+        plan: &Plan,
+        expected: Option<i64>,
+        attempt: &mut Attempt,
+    ) -> Result<(Status, Fate), WorkloadError> {
+        let Some(Step::CompareAndSet(key)) = plan.steps.first().copied() else {
+            return match self.steps(&plan.steps, attempt) {
+                Ok(()) => Ok((Status::Committed, Fate::Done)),
+                Err(Stopped::Refused) => Ok((Status::Aborted, Fate::Refused)),
+                // What was not answered may have happened; a read changes nothing.
+                Err(Stopped::Lost) => Ok((Status::Indeterminate, Fate::Lost)),
+                Err(Stopped::Error(error)) => Err(error),
+            };
+        };
+        let value = self.fresh();
+        let sql = self
+            .stage
+            .table
+            .compare_and_set(key, expected.unwrap_or(0), value);
+        let read = Operation::Read {
+            key,
+            value: expected,
+        };
+        let write = Operation::Write { key, value };
+        match self.statement(&sql) {
+            Ok(Outcome::Affected(0)) => {
+                // Somebody else was faster: it read something else, and what that was nobody says.
+                attempt.operations.push(write);
+                Ok((Status::Aborted, Fate::Done))
+            }
+            Ok(_) => {
+                attempt.operations.extend([read, write]);
+                Ok((Status::Committed, Fate::Done))
+            }
+            Err(Stopped::Refused) => {
+                attempt.operations.push(write);
+                Ok((Status::Aborted, Fate::Refused))
+            }
+            Err(Stopped::Lost) => {
+                attempt.operations.extend([read, write]);
+                Ok((Status::Indeterminate, Fate::Lost))
+            }
+            Err(Stopped::Error(error)) => Err(error),
+        }
+    }
+
+    /// What a compare-and-set expects: a read of its own before it, which no history holds.
+    fn look(&mut self, key: u32) -> Result<Option<i64>, Stopped> {
+        let sql = self.stage.table.read(key);
+        let outcome = self.statement(&sql)?;
+        Ok(integer(&sql, &outcome)?)
+    }
+
+    fn steps(&mut self, steps: &[Step], attempt: &mut Attempt) -> Result<(), Stopped> {
+        let stage = self.stage;
+        let records = self.sender.is_some();
+        for step in steps {
+            match *step {
+                Step::Read(key) => {
+                    let sql = stage.table.read(key);
+                    let outcome = self.statement(&sql)?;
+                    if !records {
+                        continue;
+                    }
+                    attempt
+                        .operations
+                        .push(if stage.settings.kind.stores_lists() {
+                            let values = list(&sql, &outcome)?;
+                            Operation::ReadList { key, values }
+                        } else {
+                            let value = integer(&sql, &outcome)?;
+                            Operation::Read { key, value }
+                        });
+                }
+                Step::Write(key) | Step::Append(key) | Step::CompareAndSet(key) => {
+                    let value = self.fresh();
+                    let sql = if matches!(step, Step::Append(_)) {
+                        stage.table.append(key, value)
+                    } else {
+                        stage.table.write(key, value)
+                    };
+                    // It is there before it is answered: what fails wrote it, too, and was undone.
+                    attempt.operations.push(Operation::Write { key, value });
+                    if matches!(self.statement(&sql)?, Outcome::Affected(0)) {
+                        // The row is gone, which nobody deletes: the write read that and wrote
+                        // nothing.
+                        attempt.operations.pop();
+                        attempt
+                            .operations
+                            .push(Operation::Read { key, value: None });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A value that nobody else writes.
+    fn fresh(&mut self) -> i64 {
+        let value = self.values * i64::from(self.stage.settings.sessions) + i64::from(self.slot);
+        self.values += 1;
+        value + 1
+    }
+
+    fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        count_one(&self.stage.counters.statements);
+        self.connection.execute(sql)
+    }
+
+    /// Sends a statement that concurrency alone may stop.
+    fn statement(&mut self, sql: &str) -> Result<Outcome, Stopped> {
+        match self.send(sql) {
+            Ok(Outcome::Rejected(error)) if may_happen(error.class) => Err(Stopped::Refused),
+            Ok(Outcome::Rejected(error)) => Err(Stopped::Error(rejected(sql, &error))),
+            Ok(outcome) => Ok(outcome),
+            Err(error) => Err(unanswered(error)),
+        }
+    }
+
+    /// A new connection, and with it a new session.
+    fn reconnect(&mut self) -> Result<(), WorkloadError> {
+        count_one(&self.stage.counters.lost);
+        let since = Instant::now();
+        loop {
+            match self.stage.connect() {
+                Ok(connection) => {
+                    self.connection = connection;
+                    let next = self.stage.next_session.fetch_add(1, Ordering::Relaxed);
+                    self.session = u32::try_from(next).unwrap_or(u32::MAX);
+                    return Ok(());
+                }
+                Err(error) if self.stage.is_over() || since.elapsed() > RECONNECT_TIME => {
+                    return Err(error);
+                }
+                Err(_) => std::thread::sleep(RECONNECT_PAUSE),
+            }
+        }
+    }
+
+    fn tell(&self, status: Status, real_time: Span, attempt: Attempt) {
+        if attempt.operations.is_empty() {
+            return;
+        }
+        let recorded = Recorded {
+            session: self.session,
+            status,
+            timestamps: None,
+            real_time: Some(real_time),
+            operations: attempt.operations,
+        };
+        if let Some(sender) = &self.sender {
+            // The other end is gone only when the run has failed already.
+            let _ = sender.send(Ended {
+                recorded,
+                mark: attempt.mark,
+                commit: attempt.commit,
+            });
+        }
+    }
+}
+
+fn count_one(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What an engine may refuse a statement for without being wrong.
+fn may_happen(class: ErrorClass) -> bool {
+    class.is_concurrency() || matches!(class, ErrorClass::FailedTransaction)
+}
+
+/// A statement that was not answered. Only a lost or hanging connection is worth a new one.
+fn unanswered(error: EngineError) -> Stopped {
+    match error {
+        EngineError::ConnectionLost { .. } | EngineError::Hang { .. } => Stopped::Lost,
+        other => Stopped::Error(other.into()),
+    }
+}

@@ -1,0 +1,88 @@
+//! A recorded history on its way to a file, in our own line format.
+
+use std::io::{self, Write};
+
+use super::{Progress, Recorder, Settings};
+use crate::history::Recorded;
+use crate::history::format::HEADER;
+
+/// Called with every tick; false ends the run.
+type OnTick<'a> = dyn FnMut(&Progress) -> bool + 'a;
+
+/// Writes every transaction as a line, and whole lines only: what a reader finds in a file that
+/// still grows is a history.
+pub struct HistoryFile<'a> {
+    out: &'a mut dyn Write,
+    /// Lines since the last flush.
+    lines: Vec<u8>,
+    on_tick: Option<&'a mut OnTick<'a>>,
+}
+
+/// Lines are handed on when they fill this many bytes, and with every tick.
+const FLUSH_BYTES: usize = 64 << 10;
+
+impl<'a> HistoryFile<'a> {
+    /// Writes the beginning of the file: the format, what was run, the initial values.
+    ///
+    /// # Errors
+    /// When the stream fails.
+    pub fn new(out: &'a mut dyn Write, settings: &Settings, server: &str) -> io::Result<Self> {
+        writeln!(out, "{HEADER}")?;
+        let level = settings.level.map_or("default", |level| level.slug());
+        writeln!(
+            out,
+            "# {} on {server}, isolation {level}, {} sessions, {} keys ({}), seed {}",
+            settings.kind.name(),
+            settings.sessions,
+            settings.keys,
+            settings.distribution,
+            settings.seed
+        )?;
+        if !settings.kind.stores_lists() {
+            writeln!(out, "initial 0")?;
+        }
+        out.flush()?;
+        Ok(Self {
+            out,
+            lines: Vec::with_capacity(FLUSH_BYTES * 2),
+            on_tick: None,
+        })
+    }
+
+    /// Tells somebody how far the run is.
+    pub fn on_tick(mut self, on_tick: &'a mut OnTick<'a>) -> Self {
+        self.on_tick = Some(on_tick);
+        self
+    }
+
+    /// Hands on what is left.
+    ///
+    /// # Errors
+    /// When the stream fails.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.lines)?;
+        self.lines.clear();
+        self.out.flush()
+    }
+}
+
+impl Recorder for HistoryFile<'_> {
+    fn transaction(&mut self, transaction: Recorded) -> io::Result<()> {
+        transaction.write(&mut self.lines)?;
+        if self.lines.len() >= FLUSH_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, progress: &Progress) -> bool {
+        // What cannot be written fails again at the next transaction, and is told there.
+        let is_written = self.flush().is_ok();
+        let goes_on = self.on_tick.as_mut().is_none_or(|tell| tell(progress));
+        is_written && goes_on
+    }
+}

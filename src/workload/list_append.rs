@@ -1,0 +1,89 @@
+//! Lists: elements are appended to a text column and read back whole, so that every read shows the
+//! version order of its key (Elle, VLDB 2020).
+//!
+//! Lists must not grow for ever. When all keys in use have had [`APPENDS_PER_KEY`] elements each on
+//! average, the sessions move on to the next keys, by the number of their transactions.
+
+use super::mini_transaction::end;
+use super::plan::{Plan, Step};
+use super::{Defaults, Draw, Settings, Workload};
+
+/// How long lists get, about.
+const APPENDS_PER_KEY: u64 = 50;
+
+/// How many transactions a second are made room for when only the time is known.
+const TRANSACTIONS_PER_SECOND: u64 = 5000;
+
+/// The most rows that are made room for; after that the last keys' lists grow.
+const ROWS_MAX: u64 = 1_000_000;
+
+pub(super) struct ListAppend;
+
+impl Workload for ListAppend {
+    fn name(&self) -> &'static str {
+        "list-append"
+    }
+
+    fn about(&self) -> &'static str {
+        "appends to lists and reads of whole lists"
+    }
+
+    fn defaults(&self) -> Defaults {
+        Defaults {
+            keys: 20,
+            operations: Some(4),
+            reads_percent: 50,
+        }
+    }
+
+    fn stores_lists(&self) -> bool {
+        true
+    }
+
+    fn rows(&self, settings: &Settings) -> u64 {
+        windows(settings) * u64::from(settings.keys)
+    }
+
+    fn plan(&self, draw: &mut Draw, number: u64, settings: &Settings) -> Plan {
+        let window = number
+            .saturating_mul(u64::from(settings.sessions))
+            .saturating_mul(appends_per_1000(settings))
+            / (1000 * APPENDS_PER_KEY * u64::from(settings.keys.max(1)));
+        let window = window.min(windows(settings) - 1);
+        // At most ROWS_MAX keys: they fit.
+        let base = (window * u64::from(settings.keys)) as u32;
+        let steps = (0..settings.operations.max(1)).map(|_| {
+            let is_read = draw.percent(settings.reads_percent);
+            let key = base + draw.key();
+            if is_read {
+                Step::Read(key)
+            } else {
+                Step::Append(key)
+            }
+        });
+        Plan {
+            steps: steps.collect(),
+            end: end(draw),
+        }
+    }
+}
+
+/// Appends in a thousand transactions.
+fn appends_per_1000(settings: &Settings) -> u64 {
+    let writes = u64::from(100u32.saturating_sub(settings.reads_percent));
+    u64::from(settings.operations.max(1)) * writes * 10
+}
+
+/// How many times the sessions move on, the first keys included.
+fn windows(settings: &Settings) -> u64 {
+    let by_time = settings
+        .time
+        .map(|time| time.as_secs().max(1) * TRANSACTIONS_PER_SECOND);
+    let transactions = match (settings.transactions, by_time) {
+        (Some(a), Some(b)) => a.min(b),
+        (a, b) => a.or(b).unwrap_or(1),
+    };
+    let appends = transactions.saturating_mul(appends_per_1000(settings)) / 1000;
+    let keys = u64::from(settings.keys.max(1));
+    (appends / (APPENDS_PER_KEY * keys) + 1).clamp(1, (ROWS_MAX / keys).max(1))
+}

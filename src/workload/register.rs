@@ -1,0 +1,42 @@
+//! General register workloads: so many operations a transaction, so many of them reads, writes
+//! blind. The parameters are those of PolySI (VLDB 2023, section 5.1) and Chronos (Table I).
+
+use super::mini_transaction::end;
+use super::plan::{Plan, Step};
+use super::{Defaults, Draw, Settings, Workload};
+
+pub(super) struct Register;
+
+impl Workload for Register {
+    fn name(&self) -> &'static str {
+        "register"
+    }
+
+    fn about(&self) -> &'static str {
+        "reads and blind writes, --ops of them a transaction"
+    }
+
+    fn defaults(&self) -> Defaults {
+        Defaults {
+            keys: 1000,
+            operations: Some(8),
+            reads_percent: 50,
+        }
+    }
+
+    fn plan(&self, draw: &mut Draw, _number: u64, settings: &Settings) -> Plan {
+        let steps = (0..settings.operations.max(1)).map(|_| {
+            let is_read = draw.percent(settings.reads_percent);
+            let key = draw.key();
+            if is_read {
+                Step::Read(key)
+            } else {
+                Step::Write(key)
+            }
+        });
+        Plan {
+            steps: steps.collect(),
+            end: end(draw),
+        }
+    }
+}

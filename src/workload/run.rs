@@ -1,0 +1,256 @@
+//! The run: a database of its own, a thread a session, and the recorder.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+
+use super::client::{Client, Counters, Stage};
+use super::draw::{Draw, Keys};
+use super::pending::{Ended, Pending};
+use super::table::Table;
+use super::{Progress, Recorder, Settings, WorkloadError};
+use crate::engine::{Connection, Server, Timestamps};
+
+/// How many transactions may wait for the recorder before the sessions wait for it.
+const WAITING_MAX: usize = 65_536;
+
+/// How often the recorder hears how far the run is.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs a workload in a database of this name, which it makes and drops.
+///
+/// `stop` is asked some ten times a second whether to begin no further transaction.
+///
+/// # Errors
+/// When the settings fit nothing, the server does not answer, a statement is rejected for more than
+/// concurrency, or the recorder fails. What was recorded until then has reached the recorder.
+pub fn run(
+    server: &dyn Server,
+    database: &str,
+    settings: &Settings,
+    recorder: &mut dyn Recorder,
+    stop: &dyn Fn() -> bool,
+) -> Result<Progress, WorkloadError> {
+    check(server, settings)?;
+    let timestamps = match settings.timestamps {
+        true => Some(server.timestamps()?),
+        false => None,
+    };
+    check_level(settings, timestamps.as_deref())?;
+    server.create_database(database)?;
+    let result = in_database(server, database, settings, timestamps, recorder, stop);
+    let dropped = server.drop_database(database);
+    let progress = result?;
+    dropped?;
+    Ok(progress)
+}
+
+/// Refuses what cannot be run.
+fn check(server: &dyn Server, settings: &Settings) -> Result<(), WorkloadError> {
+    let wrong = |message: String| Err(WorkloadError::Settings(message));
+    if settings.sessions == 0 || settings.sessions > 1000 {
+        return wrong("the sessions must be 1 to 1,000".to_owned());
+    }
+    if settings.keys == 0 || settings.keys > 1_000_000 {
+        return wrong("the keys must be 1 to 1,000,000".to_owned());
+    }
+    if settings.operations > 10_000 {
+        return wrong("a transaction has at most 10,000 operations".to_owned());
+    }
+    if settings.reads_percent > 100 {
+        return wrong("the reads must be 0 to 100 percent".to_owned());
+    }
+    let dialect = server.dialect();
+    if let Some(level) = settings.level
+        && !dialect.levels.contains(&level)
+    {
+        let levels: Vec<&str> = dialect.levels.iter().map(|level| level.slug()).collect();
+        return wrong(format!(
+            "{} has no isolation level {}: it has {}",
+            dialect.engine,
+            level.slug(),
+            levels.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a level at which timestamps mean nothing.
+fn check_level(
+    settings: &Settings,
+    timestamps: Option<&dyn Timestamps>,
+) -> Result<(), WorkloadError> {
+    let needed = timestamps.map(Timestamps::level);
+    match (needed, settings.level) {
+        (Some(needed), Some(level)) if needed != level => Err(WorkloadError::Settings(format!(
+            "timestamps are those of snapshots at {}: ask for that level, or for none",
+            needed.slug()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn in_database(
+    server: &dyn Server,
+    database: &str,
+    settings: &Settings,
+    timestamps: Option<Box<dyn Timestamps>>,
+    recorder: &mut dyn Recorder,
+    stop: &dyn Fn() -> bool,
+) -> Result<Progress, WorkloadError> {
+    let table = Table::new(server.dialect());
+    table.create(&mut *server.connect(database)?, settings)?;
+    let mut pending = Pending::new(match &timestamps {
+        Some(timestamps) => Some(timestamps.resolver()?),
+        None => None,
+    });
+    let mut stage = Stage {
+        server,
+        database,
+        settings,
+        level: settings
+            .level
+            .or(timestamps.as_deref().map(Timestamps::level)),
+        table,
+        timestamps,
+        began: Instant::now(),
+        over: AtomicBool::new(false),
+        counters: Counters::default(),
+        next_session: AtomicU64::new(u64::from(settings.sessions)),
+    };
+    let connections = (0..settings.sessions)
+        .map(|_| stage.connect())
+        .collect::<Result<Vec<_>, _>>()?;
+    stage.began = Instant::now();
+    sessions(&stage, connections, &mut pending, recorder, stop)?;
+    Ok(stage.progress())
+}
+
+/// Lets the sessions go and takes what they record, until the last of them has ended.
+fn sessions(
+    stage: &Stage<'_>,
+    connections: Vec<Box<dyn Connection>>,
+    pending: &mut Pending,
+    recorder: &mut dyn Recorder,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), WorkloadError> {
+    let settings = stage.settings;
+    let keys = Keys::new(settings.distribution, settings.keys);
+    let (sender, receiver) = bounded(WAITING_MAX);
+    // All begin together.
+    let barrier = Barrier::new(connections.len());
+    thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (slot, connection) in (0u32..).zip(connections) {
+            let draw = Draw::new(settings.seed, slot, keys.clone());
+            let alive = sender.clone();
+            let barrier = &barrier;
+            threads
+                .push(scope.spawn(move || session(stage, slot, connection, draw, alive, barrier)));
+        }
+        drop(sender);
+        let taken = take(stage, &receiver, pending, recorder, stop);
+        // Sessions that still send to a full channel must not wait for ever.
+        stage.over.store(true, Ordering::Relaxed);
+        drop(receiver);
+        let mut result = Ok(());
+        for thread in threads {
+            let ended = match thread.join() {
+                Ok(ended) => ended,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            if result.is_ok() {
+                result = ended;
+            }
+        }
+        // Why the recorder stopped says more than why the sessions did.
+        taken.and(result)
+    })
+}
+
+/// The thread of a session.
+fn session(
+    stage: &Stage<'_>,
+    slot: u32,
+    connection: Box<dyn Connection>,
+    draw: Draw,
+    alive: Sender<Ended>,
+    barrier: &Barrier,
+) -> Result<(), WorkloadError> {
+    // Without recording nothing is sent; the end of the channel still tells when all have ended.
+    let sender = stage.settings.records.then(|| alive.clone());
+    barrier.wait();
+    let result = Client::new(stage, slot, connection, draw, sender).run();
+    if result.is_err() {
+        stage.over.store(true, Ordering::Relaxed);
+    }
+    drop(alive);
+    result
+}
+
+/// Hands transactions to the recorder until all sessions have ended.
+fn take(
+    stage: &Stage<'_>,
+    receiver: &Receiver<Ended>,
+    pending: &mut Pending,
+    recorder: &mut dyn Recorder,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), WorkloadError> {
+    let deadline = stage.settings.time.map(|time| stage.began + time);
+    let mut next_tick = Instant::now() + TICK;
+    loop {
+        let until = deadline
+            .filter(|_| !stage.over.load(Ordering::Relaxed))
+            .map_or(next_tick, |deadline| deadline.min(next_tick));
+        let received = receiver.recv_deadline(until);
+        let is_last = matches!(received, Err(RecvTimeoutError::Disconnected));
+        if let Ok(ended) = received {
+            pending.push(ended);
+        }
+        let now = Instant::now();
+        if stop() || deadline.is_some_and(|deadline| now >= deadline) {
+            stage.over.store(true, Ordering::Relaxed);
+        }
+        if now >= next_tick || is_last {
+            next_tick = now + TICK;
+            pending.advance()?;
+            if !recorder.tick(&stage.progress()) {
+                stage.over.store(true, Ordering::Relaxed);
+            }
+        }
+        while let Some(recorded) = pending.pop() {
+            recorder
+                .transaction(recorded)
+                .map_err(WorkloadError::Recorder)?;
+        }
+        if is_last {
+            break;
+        }
+    }
+    match pending.left() {
+        0 => Ok(()),
+        left => Err(WorkloadError::Settings(format!(
+            "the start of {left} transactions is not in the engine's log"
+        ))),
+    }
+}
+
+impl Stage<'_> {
+    /// How far the run is.
+    fn progress(&self) -> Progress {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = &self.counters;
+        Progress {
+            committed: count(&counters.committed),
+            aborted: count(&counters.aborted),
+            indeterminate: count(&counters.indeterminate),
+            retries: count(&counters.retries),
+            lost: count(&counters.lost),
+            statements: count(&counters.statements),
+            elapsed: self.began.elapsed(),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Workloads on live servers: what stock engines promise must hold, what they do not must show.
+
+use std::io;
+
+use rashomon::checker::{self, Anomaly, Answer, Budget, Model};
+use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::history::{History, Recorded, Span, Status, format};
+use rashomon::model::{IsolationLevel, Outcome, Value};
+use rashomon::workload::{self, HistoryFile, Progress, Recorder, Settings};
+
+use crate::servers::{Needs, url};
+
+fn open(url: &str, test: &str) -> Box<dyn Server> {
+    let options = OpenOptions {
+        run_id: test.to_owned(),
+        ..OpenOptions::default()
+    };
+    engine::open(url, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Keeps everything, and may be asked to do something now and then.
+struct Kept<'a> {
+    all: Vec<Recorded>,
+    tick: &'a mut dyn FnMut(),
+}
+
+impl Recorder for Kept<'_> {
+    fn transaction(&mut self, transaction: Recorded) -> io::Result<()> {
+        self.all.push(transaction);
+        Ok(())
+    }
+
+    fn tick(&mut self, _: &Progress) -> bool {
+        (self.tick)();
+        true
+    }
+}
+
+fn record(server: &dyn Server, name: &str, settings: &Settings) -> (Vec<Recorded>, Progress) {
+    let mut kept = Kept {
+        all: Vec::new(),
+        tick: &mut || {},
+    };
+    let database = format!("rashomon_{name}");
+    let progress = workload::run(server, &database, settings, &mut kept, &|| false);
+    (kept.all, progress.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// The history as a reader of the file finds it.
+fn history(settings: &Settings, recorded: &[Recorded]) -> History {
+    let mut text = Vec::new();
+    let mut file = HistoryFile::new(&mut text, settings, "a server").expect("a file");
+    for transaction in recorded {
+        file.transaction(transaction.clone()).expect("a line");
+    }
+    file.finish().expect("an end");
+    let format = format::by_name("rashomon").expect("our format");
+    (format.read)(&mut text.as_slice()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn answer(history: &History, model: Model) -> Answer {
+    checker::check(history, model, Budget::default()).1
+}
+
+fn settings(kind: &str, level: IsolationLevel, transactions: u64) -> Settings {
+    let mut settings = Settings::of(workload::by_name(kind).expect("a kind"));
+    settings.sessions = 8;
+    settings.transactions = Some(transactions);
+    settings.level = Some(level);
+    settings
+}
+
+/// The servers that promise the same: one for each kind of test server.
+fn on_servers(test: &str, check: impl Fn(&dyn Server, &str)) {
+    for (needs, name) in [
+        (Needs::MariaDb, "mariadb"),
+        (Needs::MySql, "mysql"),
+        (Needs::Postgres, "postgres"),
+    ] {
+        if let Some(url) = url(test, needs) {
+            check(&*open(&url, test), name);
+        }
+    }
+}
+
+/// Records until a model is violated, and says by what. What is promised is checked each time.
+fn until_violated(
+    server: &dyn Server,
+    name: &str,
+    level: IsolationLevel,
+    promised: Model,
+    broken: Model,
+) -> Anomaly {
+    for seed in 1..=20 {
+        let mut settings = settings("mini-transaction", level, 4000);
+        settings.seed = seed;
+        settings.keys = 10;
+        let (recorded, _) = record(server, name, &settings);
+        let history = history(&settings, &recorded);
+        let kept = answer(&history, promised);
+        assert!(
+            matches!(kept, Answer::Satisfied(_)),
+            "{name} at {level}, seed {seed}: {promised} is promised: {kept:?}"
+        );
+        match answer(&history, broken) {
+            Answer::Violated(found) => return found.anomaly,
+            Answer::Satisfied(_) => {}
+            Answer::Unknown(reason) => panic!("{name} at {level}: {reason}"),
+        }
+    }
+    panic!("{name} at {level}: no violation of {broken} in 20 runs");
+}
+
+#[test]
+fn serializable_satisfies_serializability() {
+    on_servers("workload_serializable", |server, name| {
+        for kind in ["mini-transaction", "register", "list-append"] {
+            let mut settings = settings(kind, IsolationLevel::Serializable, 2000);
+            settings.keys = settings.keys.min(50);
+            let database = format!("workload_ser_{name}");
+            let (recorded, progress) = record(server, &database, &settings);
+            assert!(progress.committed > 200, "{name}: {progress:?}");
+            assert_eq!(progress.indeterminate, 0, "{name}: {progress:?}");
+            let found = answer(&history(&settings, &recorded), Model::Serializable);
+            assert!(
+                matches!(found, Answer::Satisfied(_)),
+                "{name}, {kind}: {found:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn repeatable_read_is_snapshot_isolation_on_postgres_and_loses_updates_on_innodb() {
+    let level = IsolationLevel::RepeatableRead;
+    on_servers("workload_repeatable_read", |server, name| {
+        let database = format!("workload_rr_{name}");
+        if name == "postgres" {
+            let promised = Model::Snapshot;
+            let found = until_violated(server, &database, level, promised, Model::Serializable);
+            assert_eq!(found, Anomaly::WriteSkew);
+            return;
+        }
+        let variables = &server.identity().variables;
+        if variables
+            .get("innodb_snapshot_isolation")
+            .is_some_and(|value| value == "ON")
+        {
+            let promised = Model::Snapshot;
+            until_violated(server, &database, level, promised, Model::Serializable);
+            return;
+        }
+        let found = until_violated(server, &database, level, Model::Causal, Model::Snapshot);
+        assert_eq!(found, Anomaly::LostUpdate);
+    });
+}
+
+#[test]
+fn read_committed_is_no_more_than_that() {
+    let level = IsolationLevel::ReadCommitted;
+    on_servers("workload_read_committed", |server, name| {
+        let database = format!("workload_rc_{name}");
+        let promised = Model::ReadCommitted;
+        until_violated(server, &database, level, promised, Model::ReadAtomic);
+    });
+}
+
+#[test]
+fn compare_and_set_is_linearizable_at_every_level() {
+    on_servers("workload_lightweight", |server, name| {
+        for level in server.dialect().levels.clone() {
+            let settings = settings("lightweight", level, 2000);
+            let database = format!("workload_lwt_{name}");
+            let (recorded, progress) = record(server, &database, &settings);
+            assert!(progress.committed > 200, "{name} at {level}: {progress:?}");
+            let found = answer(&history(&settings, &recorded), Model::Linearizable);
+            assert!(
+                matches!(found, Answer::Satisfied(_)),
+                "{name} at {level}: {found:?}"
+            );
+        }
+    });
+}
+
+/// Connections are killed while the run goes on: it goes on in new sessions, what was not answered
+/// is indeterminate or aborted, and the history still is what the level promises.
+#[test]
+fn lost_connections_leave_a_history_that_is_still_right() {
+    let test = "workload_lost";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let server = open(&url, test);
+    let database = "rashomon_workload_lost";
+    let mut killer = server.watcher().expect("a watcher");
+    let mut looker = None;
+    let mut rounds = 0;
+    let mut kill = || {
+        let looker = looker.get_or_insert_with(|| server.connect(database).expect("connect"));
+        let sql = format!(
+            "SELECT id FROM information_schema.processlist WHERE db = '{database}' AND id <> {}",
+            looker.id()
+        );
+        let Outcome::Rows(rows) = looker.execute(&sql).expect("an answer") else {
+            panic!("no rows");
+        };
+        rounds += 1;
+        if rounds % 3 != 0 {
+            return;
+        }
+        for row in rows.iter().take(2) {
+            let id = match row.first() {
+                Some(Value::Integer(id)) => u64::try_from(*id).expect("a number"),
+                Some(Value::Unsigned(id)) => *id,
+                other => panic!("{other:?}"),
+            };
+            killer.kill(id).expect("killed");
+        }
+    };
+    let mut settings = settings("register", IsolationLevel::Serializable, 100_000);
+    settings.keys = 100;
+    settings.time = Some(std::time::Duration::from_secs(3));
+    let mut kept = Kept {
+        all: Vec::new(),
+        tick: &mut kill,
+    };
+    let progress = workload::run(&*server, database, &settings, &mut kept, &|| false)
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(progress.lost > 3, "{progress:?}");
+    let sessions = kept.all.iter().map(|t| t.session).max().unwrap_or(0);
+    assert!(sessions >= 8 + 3, "new connections are new sessions");
+    assert!(kept.all.iter().all(|transaction| {
+        let is_open = transaction
+            .real_time
+            .is_some_and(|span| span.to == i64::MAX);
+        is_open == (transaction.status == Status::Indeterminate)
+    }));
+    let found = answer(&history(&settings, &kept.all), Model::Serializable);
+    assert!(matches!(found, Answer::Satisfied(_)), "{found:?}");
+}
+
+fn chronos(history: &History) -> Answer {
+    let chronos = checker::by_name("chronos").expect("chronos");
+    chronos.check(history, Model::Snapshot, Budget::default())
+}
+
+/// The binary log's account of snapshots and commits explains every read, and an account with one
+/// number changed does not.
+#[test]
+fn timestamps_of_the_binary_log_explain_every_read() {
+    let test = "workload_timestamps";
+    let Some(url) = url(test, Needs::MariaDbBinlog) else {
+        return;
+    };
+    let server = open(&url, test);
+    let mut settings = settings("register", IsolationLevel::RepeatableRead, 3000);
+    settings.keys = 40;
+    settings.operations = 4;
+    settings.timestamps = true;
+    let (recorded, progress) = record(&*server, "workload_timestamps", &settings);
+    assert!(progress.committed > 1000, "{progress:?}");
+    let found = chronos(&history(&settings, &recorded));
+    assert!(matches!(found, Answer::Satisfied(_)), "{found:?}");
+    let planted = planted_faults(&recorded);
+    assert!(planted.len() >= 3, "{} faults", planted.len());
+    for (what, faulty) in planted {
+        let found = chronos(&history(&settings, &faulty));
+        assert!(matches!(found, Answer::Violated(_)), "{what}: {found:?}");
+    }
+}
+
+/// Histories with one timestamp changed, each so that it contradicts what was read or written.
+fn planted_faults(recorded: &[Recorded]) -> Vec<(&'static str, Vec<Recorded>)> {
+    let is_writer = |t: &Recorded| t.status == Status::Committed && t.writes();
+    let span = |t: &Recorded| t.timestamps.unwrap_or(Span { from: 0, to: 0 });
+    let mut planted = Vec::new();
+    let with = |at: usize, span: Span| {
+        let mut faulty = recorded.to_vec();
+        faulty[at].timestamps = Some(span);
+        faulty
+    };
+    // A reader whose value is newer than a start far in the past.
+    let reader = (0..recorded.len()).rev().find(|at| {
+        let t = &recorded[*at];
+        t.status == Status::Committed && !t.writes() && t.operations.len() > 2
+    });
+    if let Some(at) = reader {
+        let early = Span { from: 1, to: 1 };
+        planted.push(("a start in the past", with(at, early)));
+    }
+    // A writer that began before its session's last transaction had committed, and before others
+    // wrote what it wrote.
+    let writer = (0..recorded.len())
+        .rev()
+        .find(|at| is_writer(&recorded[*at]));
+    if let Some(at) = writer {
+        let to = span(&recorded[at]).to;
+        planted.push(("a writer that overlaps all", with(at, Span { from: 1, to })));
+    }
+    // A commit later than it was: whoever read it in between read the future.
+    let late = (0..recorded.len()).find(|at| is_writer(&recorded[*at]));
+    if let Some(at) = late {
+        let far = recorded.iter().map(|t| span(t).to).max().unwrap_or(0) + 10;
+        let from = span(&recorded[at]).from;
+        planted.push(("a commit in the future", with(at, Span { from, to: far })));
+    }
+    planted
+}
+
+#[test]
+fn an_engine_without_timestamps_says_what_would_help() {
+    let test = "workload_no_timestamps";
+    for needs in [Needs::MariaDb, Needs::Postgres] {
+        let Some(url) = url(test, needs) else {
+            continue;
+        };
+        let server = open(&url, test);
+        let mut settings = settings("register", IsolationLevel::RepeatableRead, 10);
+        settings.timestamps = true;
+        let mut kept = Kept {
+            all: Vec::new(),
+            tick: &mut || {},
+        };
+        let result = workload::run(
+            &*server,
+            "rashomon_workload_no",
+            &settings,
+            &mut kept,
+            &|| false,
+        );
+        let error = result.expect_err("no timestamps").to_string();
+        assert!(error.contains("--log-bin"), "{error}");
+    }
+}
