@@ -41,6 +41,9 @@ pub struct TableShape {
     pub version_key: Option<String>,
     /// Columns of each PRIMARY KEY and UNIQUE constraint or index.
     pub unique_keys: Vec<Vec<String>>,
+    /// Columns of each index that is not unique.
+    pub indexes: Vec<Vec<String>>,
+    pub partitioned: bool,
 }
 
 impl TableShape {
@@ -49,6 +52,16 @@ impl TableShape {
         self.columns
             .iter()
             .position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a column that the engine computes is part of an index or a key.
+    pub fn indexes_generated_column(&self) -> bool {
+        let generated = |name: &String| {
+            self.column(name)
+                .is_some_and(|at| self.columns[at].generated)
+        };
+        let mut all = self.unique_keys.iter().chain(&self.indexes).flatten();
+        all.any(generated)
     }
 }
 

@@ -254,6 +254,10 @@ pub struct Effect {
     pub depends_on_locks: bool,
     /// `NOWAIT`: a held lock is an error at once.
     pub nowait: bool,
+    /// `ORDER BY` stands in it, at any depth.
+    pub sorted: bool,
+    /// `LIMIT` stands in it, at any depth.
+    pub limited: bool,
 }
 
 impl Effect {
@@ -267,6 +271,8 @@ impl Effect {
             surely_takes_snapshot: false,
             depends_on_locks: false,
             nowait: false,
+            sorted: false,
+            limited: false,
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::model::{Execution, StatementId, TestCase, Verdict};
+use crate::model::{CaseStatement, Execution, StatementId, TableShape, TestCase, Verdict};
 use crate::observe::Learner;
 
 pub use serial::Serial;
@@ -84,4 +84,24 @@ fn finding_levels(case: &TestCase) -> Vec<String> {
         })
         .collect();
     levels.into_iter().collect()
+}
+
+/// What of a statement's form, and of the tables it names, findings are told apart by: engines have
+/// code of their own for it.
+fn form_features(case: &TestCase, statement: &CaseStatement) -> Vec<String> {
+    let effect = &statement.effect;
+    let tables = || effect.uses.iter().filter_map(|u| case.table(&u.table));
+    [
+        ("nowait", effect.nowait),
+        ("order-by", effect.sorted),
+        ("limit", effect.limited),
+        ("partitioned", tables().any(|table| table.partitioned)),
+        (
+            "indexed-generated-column",
+            tables().any(TableShape::indexes_generated_column),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(name, holds)| holds.then(|| name.to_owned()))
+    .collect()
 }

@@ -33,6 +33,8 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     let known = effect.kind != StatementKind::Opaque;
     effect.depends_on_locks = known && after_lock_clause(words, &["SKIP", "LOCKED"]);
     effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
+    effect.sorted = known && (0..words.len()).any(|at| stands(words, at, &["ORDER", "BY"]));
+    effect.limited = known && words.iter().any(|word| word.is("LIMIT"));
     effect
 }
 

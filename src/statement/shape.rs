@@ -43,11 +43,12 @@ fn apply(words: &[Token<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Option
     let first = words.first()?;
     if first.is("CREATE") {
         let unique = words.get(1)?.is("UNIQUE");
+        let index = usize::from(unique) + 1;
         if let Some(at) = words.iter().take(4).position(|word| word.is("TABLE")) {
             let table = create(words, at + 1, sql)?;
             tables.push(table);
-        } else if unique && words.get(2)?.is("INDEX") {
-            unique_index(words, tables)?;
+        } else if words.get(index)?.is("INDEX") {
+            create_index(words, unique, tables)?;
         }
     } else if first.is("DROP") && words.get(1)?.is("TABLE") {
         let at = if stands(words, 2, &["IF", "EXISTS"]) {
@@ -83,9 +84,12 @@ fn create(words: &[Token<'_>], at: usize, sql: &str) -> Option<TableShape> {
         row_key: None,
         version_key: None,
         unique_keys: Vec::new(),
+        indexes: Vec::new(),
+        partitioned: false,
     };
     if words.get(at)?.is_mark('(') {
         let end = closing(words, at)?;
+        table.partitioned = (end..words.len()).any(|at| stands(words, at, &["PARTITION", "BY"]));
         for item in items(words, at + 1..end) {
             element(words, item, sql, &mut table);
         }
@@ -128,16 +132,18 @@ fn element(
     }
     let first = words.get(at).filter(|_| at < item.end)?;
     let is_key = first.is("UNIQUE") || stands(words, at, &["PRIMARY", "KEY"]);
-    if is_key {
+    // A column may be called `key` where names are quoted: only bare words are keywords.
+    let is_index = first.is("KEY") || first.is("INDEX");
+    if is_key || is_index {
         let open = (at..item.end).find(|index| words[*index].is_mark('('))?;
-        let columns = key_columns(words, open)?;
-        table.unique_keys.push(columns);
+        match key_columns(words, open) {
+            Some(columns) if is_key => table.unique_keys.push(columns),
+            Some(columns) => table.indexes.push(columns),
+            None => {}
+        }
         return Some(());
     }
-    let others = [
-        "KEY", "INDEX", "FULLTEXT", "SPATIAL", "CHECK", "FOREIGN", "PERIOD", "LIKE",
-    ];
-    // A column may be called `key` where names are quoted: only bare words are keywords.
+    let others = ["FULLTEXT", "SPATIAL", "CHECK", "FOREIGN", "PERIOD", "LIKE"];
     if others.iter().any(|word| first.is(word)) {
         return Some(());
     }
@@ -249,9 +255,9 @@ fn alter(words: &[Token<'_>], item: Range<usize>, sql: &str, table: &mut TableSh
     Some(())
 }
 
-/// `CREATE UNIQUE INDEX name ON table (..)`. A partial index is unique for some rows only, and an
+/// `CREATE [UNIQUE] INDEX name ON table (..)`. A partial index is unique for some rows only, and an
 /// index over an expression for no set of columns: neither counts.
-fn unique_index(words: &[Token<'_>], tables: &mut [TableShape]) -> Option<()> {
+fn create_index(words: &[Token<'_>], unique: bool, tables: &mut [TableShape]) -> Option<()> {
     let on = words.iter().position(|word| word.is("ON"))?;
     let (name, at) = object_name(words, on + 1)?;
     let open = (at..words.len()).find(|index| words[*index].is_mark('('))?;
@@ -262,8 +268,10 @@ fn unique_index(words: &[Token<'_>], tables: &mut [TableShape]) -> Option<()> {
         .find(|table| table.name.eq_ignore_ascii_case(&name))?;
     let partial = words[end..].iter().any(|word| word.is("WHERE"));
     let known = columns.iter().all(|column| table.column(column).is_some());
-    if !partial && known {
+    if known && unique && !partial {
         table.unique_keys.push(columns);
+    } else if known && !unique {
+        table.indexes.push(columns);
     }
     Some(())
 }

@@ -477,3 +477,52 @@ fn a_table_named_once_needs_no_alias() {
     );
     assert!(!twice.contains(&"SELECT * FROM t1 JOIN t1 ON t1.c0 = t1.c0".to_owned()));
 }
+
+#[test]
+fn sorting_and_limits_are_seen_at_any_depth_and_in_no_text() {
+    let form = |sql: &str| {
+        let effect = analyze(sql, &dialect("mysql"));
+        (effect.sorted, effect.limited)
+    };
+    assert_eq!(form("SELECT * FROM t ORDER BY a LIMIT 3"), (true, true));
+    assert_eq!(form("SELECT 'order by limit' FROM t"), (false, false));
+    assert_eq!(
+        form("SELECT 1 FROM (SELECT a FROM t LIMIT 1) AS q"),
+        (false, true)
+    );
+    assert_eq!(form("DELETE FROM t ORDER\nBY a"), (true, false));
+}
+
+#[test]
+fn indexes_over_generated_columns_and_partitions_are_seen_wherever_they_stand() {
+    let one = |texts: &[&str]| {
+        let setup: Vec<SetupStatement> = texts
+            .iter()
+            .map(|sql| SetupStatement {
+                sql: (*sql).to_owned(),
+                kind: SetupKind::Schema,
+            })
+            .collect();
+        let shapes = shapes(&setup, &dialect("mysql"));
+        let [table] = shapes.as_slice() else {
+            panic!("{shapes:?}");
+        };
+        (table.indexes_generated_column(), table.partitioned)
+    };
+    let columns = "a INT, g INT GENERATED ALWAYS AS (a + 1) VIRTUAL";
+    let plain = format!("CREATE TABLE t ({columns}, KEY (a))");
+    assert_eq!(one(&[&plain]), (false, false));
+    assert_eq!(
+        one(&[&plain, "CREATE INDEX i ON t (a, g DESC)"]),
+        (true, false)
+    );
+    assert_eq!(
+        one(&[&plain, "ALTER TABLE t ADD INDEX j (g)"]),
+        (true, false)
+    );
+    let inside = format!("CREATE TABLE t ({columns}, INDEX k (g(3)), UNIQUE (a))");
+    assert_eq!(one(&[&inside]), (true, false));
+    let parted =
+        format!("CREATE TABLE t ({columns}) ENGINE=InnoDB PARTITION BY HASH (a) PARTITIONS 3");
+    assert_eq!(one(&[&parted]), (false, true));
+}

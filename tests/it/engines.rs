@@ -38,6 +38,8 @@ fn shape() -> TableShape {
         row_key: Some("pkey".to_owned()),
         version_key: None,
         unique_keys: vec![vec!["pkey".to_owned()]],
+        indexes: Vec::new(),
+        partitioned: false,
     }
 }
 

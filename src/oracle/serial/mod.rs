@@ -11,7 +11,7 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::search::{Search, SearchEnd};
-use super::{Judgement, Oracle, finding_levels};
+use super::{Judgement, Oracle, finding_levels, form_features};
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation, SerialRun};
 use crate::model::{
@@ -160,7 +160,7 @@ fn finding(
     tried: u32,
     first: Difference,
 ) -> Finding {
-    let kinds: BTreeSet<String> = case
+    let mut features: BTreeSet<String> = case
         .user_statements()
         .filter(|s| transactions.contains(&s.id.transaction))
         .filter(|s| s.effect.kind != StatementKind::Opaque)
@@ -169,6 +169,8 @@ fn finding(
             nowait.into_iter().chain([s.effect.kind.to_string()])
         })
         .collect();
+    let place_of = first.statement.and_then(|id| case.statement(id));
+    features.extend(place_of.into_iter().flat_map(|s| form_features(case, s)));
     let order: Vec<String> = transactions.iter().map(TransactionId::to_string).collect();
     let place = first
         .statement
@@ -178,7 +180,7 @@ fn finding(
             oracle: "serial".to_owned(),
             kind: "not-serializable".to_owned(),
             levels: finding_levels(case),
-            features: kinds.into_iter().collect(),
+            features: features.into_iter().collect(),
         },
         headline: format!(
             "no serial order of {} explains the run: in commit order, {place} has {} differing: got {}, serially {}",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::compare::Mismatch;
-use super::super::finding_levels;
+use super::super::{finding_levels, form_features};
 use crate::dialect::Dialect;
 use crate::model::{
     CaseStatement, Difference, Execution, Finding, Signature, StatementId, TestCase,
@@ -100,7 +100,7 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
     }
 }
 
-/// Kind, wait and read modes of the statement that differs, and the kinds of the writes by other
+/// Kind, form, wait and read modes of the statement that differs, and the kinds of the writes by other
 /// transactions to the tables it names; `alone` where there is no other transaction.
 fn features(
     case: &TestCase,
@@ -122,9 +122,7 @@ fn features(
     if !case.user_statements().any(|s| others(&s)) {
         features.insert("alone".to_owned());
     }
-    if statement.effect.nowait {
-        features.insert("nowait".to_owned());
-    }
+    features.extend(form_features(case, statement));
     let record = execution.records.get(&statement.id);
     if record.is_some_and(|record| record.resumed()) {
         features.insert("resumed".to_owned());

@@ -1,0 +1,13 @@
+--! format = 1
+--! engine = "mysql"
+--! isolation = "REPEATABLE READ"
+--! known = "unfiled:mysql-count-nowait"
+--! # OPEN; found by Rashomon, on 9.7
+--! # not reported yet
+--! # status: -
+/* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY);
+/* init */ INSERT INTO t0 (pkey) VALUES (2);
+/* s1 */ BEGIN;
+/* s1 */ DELETE FROM t0;
+/* s2 */ SELECT COUNT(*) FROM t0 FOR UPDATE NOWAIT; -- @got (0)  @expect error lock-timeout
+/* s1 */ COMMIT;
