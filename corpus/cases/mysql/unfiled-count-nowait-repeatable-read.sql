@@ -9,5 +9,5 @@
 /* init */ INSERT INTO t0 (pkey) VALUES (2);
 /* s1 */ BEGIN;
 /* s1 */ DELETE FROM t0;
-/* s2 */ SELECT COUNT(*) FROM t0 FOR UPDATE NOWAIT; -- @got (0)  @expect error lock-timeout
+/* s2 */ SELECT COUNT(*) FROM t0 FOR UPDATE NOWAIT; -- @got (0)  @expect error lock-timeout  @expect error syntax
 /* s1 */ COMMIT;
