@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGKILL: nothing torn, nothing lost, and the run goes on.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -174,10 +174,11 @@ fn a_run_with_findings_killed_at_any_moment_keeps_what_it_announced() {
     let Some(url) = url(test, Needs::MariaDb) else {
         return;
     };
-    let folder = folder();
-    let out = shown(folder.path());
     let mut announced = 0;
     for number in 0..kills() {
+        // A folder for each: what an earlier run published is not announced again.
+        let folder = folder();
+        let out = shown(folder.path());
         let seed = number.to_string();
         let (mut child, _) = start(&[
             "fuzz",
@@ -211,15 +212,22 @@ fn a_run_with_findings_killed_at_any_moment_keeps_what_it_announced() {
             let sidecar = std::fs::read_to_string(path.with_extension("json")).expect("a sidecar");
             serde_json::from_str::<Json>(&sidecar).expect("every sidecar is whole");
         }
+        sweeps(&url, folder.path());
     }
     let _ = writeln!(
         std::io::stderr(),
         "{} kills, {announced} findings announced",
         kills()
     );
+    run(&["clean", &url, "--allow-shared-server"]);
+}
+
+/// The next run in the folder removes what a killed one left half-written.
+fn sweeps(url: &str, folder: &Path) {
+    let out = shown(folder);
     let swept = run(&[
         "fuzz",
-        &url,
+        url,
         "--allow-shared-server",
         "--cases",
         "1",
@@ -227,12 +235,11 @@ fn a_run_with_findings_killed_at_any_moment_keeps_what_it_announced() {
         &out,
     ]);
     assert_eq!(swept.code, Some(0), "{}{}", swept.out, swept.err);
-    let torn = std::fs::read_dir(folder.path().join("mariadb")).map_or(0, |entries| {
+    let torn = std::fs::read_dir(folder.join("mariadb")).map_or(0, |entries| {
         entries
             .flatten()
             .filter(|e| e.file_name().to_string_lossy().starts_with(".tmp-"))
             .count()
     });
     assert_eq!(torn, 0, "what a killed run left half-written is swept");
-    run(&["clean", &url, "--allow-shared-server"]);
 }
