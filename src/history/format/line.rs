@@ -459,8 +459,12 @@ mod tests {
         let torn = format!("{text}committed 4 r(x,[2 1])\n");
         let history = parse(&torn).expect("a history");
         assert_eq!(history.order_conflicts().len(), 1);
+        // What was taken back stood in a read of its own transaction only.
+        let aborted = format!("{text}aborted 4 w(x,3) r(x,[1 2 3])\ncommitted 4 r(x,[1 2 9])\n");
+        let history = parse(&aborted).expect("a history");
+        assert!(history.order_conflicts().is_empty());
         let error = parse("#! rashomon history 1\ncommitted 1 r(x,[1)\n").expect_err("no end");
-        assert!(error.starts_with("line 2, column 18"), "{error}");
+        assert!(error.starts_with("line 2, column 19"), "{error}");
     }
 
     /// A stream of one line without an end: it is given up after a bounded part of it.
