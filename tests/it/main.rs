@@ -19,6 +19,7 @@ mod histories;
 mod interruption;
 mod minimize;
 mod oracles;
+mod postgres;
 mod program;
 mod replay;
 mod run_faults;

@@ -8,6 +8,7 @@ use rashomon::history::{History, Recorded, Span, Status, format};
 use rashomon::model::{IsolationLevel, Outcome, Value};
 use rashomon::workload::{self, HistoryFile, Progress, Recorder, Settings};
 
+use crate::program;
 use crate::servers::{Needs, url};
 
 fn open(url: &str, test: &str) -> Box<dyn Server> {
@@ -331,4 +332,121 @@ fn an_engine_without_timestamps_says_what_would_help() {
         let error = result.expect_err("no timestamps").to_string();
         assert!(error.contains("--log-bin"), "{error}");
     }
+}
+
+#[test]
+fn the_command_records_what_check_reads() {
+    let folder = program::folder();
+    let file = program::shown(&folder.path().join("run.hist"));
+    let arguments = [
+        "workload",
+        "sqlite:",
+        "--kind",
+        "register",
+        "--sessions",
+        "3",
+        "--txns",
+        "200",
+        "--keys",
+        "20",
+        "--keys-dist",
+        "zipf",
+        "--seed",
+        "7",
+        "--format",
+        "json",
+        "-o",
+        &file,
+    ];
+    let ran = program::run(&arguments);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let summary: serde_json::Value =
+        serde_json::from_str(ran.out.trim()).expect("one line of JSON");
+    assert_eq!(summary["event"], "recorded");
+    assert_eq!(summary["seed"], 7);
+    let text = std::fs::read_to_string(&file).expect("the file");
+    let lines = text.lines().filter(|line| line.contains('~')).count() as u64;
+    assert_eq!(summary["transactions"], lines, "{summary}");
+    let ran = program::run(&["check", &file, "--model", "sser"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    // The same seed draws the same transactions: with one session nothing else differs either.
+    let alone = |seed: &str, name: &str| {
+        let file = program::shown(&folder.path().join(name));
+        let ran = program::run(&[
+            "workload",
+            "sqlite:",
+            "--kind",
+            "mini-transaction",
+            "--sessions",
+            "1",
+            "--txns",
+            "50",
+            "--seed",
+            seed,
+            "-o",
+            &file,
+        ]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let text = std::fs::read_to_string(&file).expect("the file");
+        let events = text.lines().map(|line| {
+            let words = line.split(' ').filter(|word| !word.starts_with('~'));
+            words.collect::<Vec<_>>().join(" ")
+        });
+        events.collect::<Vec<_>>()
+    };
+    assert_eq!(alone("5", "a"), alone("5", "b"));
+    assert_ne!(alone("5", "a"), alone("6", "c"));
+}
+
+#[test]
+fn what_is_asked_wrong_is_exit_2_and_says_what_is_right() {
+    let folder = program::folder();
+    let file = program::shown(&folder.path().join("no.hist"));
+    let wrong: &[(&[&str], &str)] = &[
+        (&["--kind", "bank"], "list-append"),
+        (&["--kind", "register", "--keys-dist", "normal"], "hotspot"),
+        (&["--kind", "register", "--reads", "101"], "0..=100"),
+        (&["--kind", "register", "--sessions", "0"], "from 1"),
+        (&["--kind", "register", "--sessions", "2000"], "1 to 1,000"),
+        (
+            &["--kind", "register", "--keys", "2000000"],
+            "1 to 1,000,000",
+        ),
+        (
+            &["--kind", "lightweight", "--ops", "4"],
+            "decides its operations",
+        ),
+        (&["--kind", "lightweight", "--timestamps"], "no start"),
+        (&["--kind", "register", "--timestamps"], "--log-bin"),
+        (
+            &["--kind", "register", "--isolation", "read-committed"],
+            "serializable",
+        ),
+        (&[], "--kind"),
+    ];
+    for (arguments, says) in wrong {
+        let mut all = vec!["workload", "sqlite:", "-o", &file];
+        all.extend_from_slice(arguments);
+        let ran = program::run(&all);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(says), "{arguments:?}: {}", ran.err);
+    }
+    let ran = program::run(&[
+        "workload",
+        "sqlite:",
+        "--kind",
+        "register",
+        "-o",
+        "/nowhere/run.hist",
+    ]);
+    assert_eq!(ran.code, Some(5), "{}", ran.err);
+    let ran = program::run(&[
+        "workload",
+        "mariadb://root@127.0.0.1:1",
+        "--kind",
+        "register",
+        "-o",
+        &file,
+    ]);
+    assert_eq!(ran.code, Some(5), "{}", ran.err);
 }
