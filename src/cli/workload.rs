@@ -14,6 +14,7 @@ use super::server::{ServerArguments, random_u64};
 use super::terminal::{grouped, printable};
 use super::value::{self, Format, level, positive};
 use crate::campaign::Stop;
+use crate::dialect::Dialect;
 use crate::engine::{self, Identity};
 use crate::model::IsolationLevel;
 use crate::workload::{
@@ -186,7 +187,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let progress = result.map_err(|error| failure(error, &arguments.output))?;
     finished.map_err(|error| cannot(&error))?;
     drop(out);
-    report(arguments, &settings, &identity, &progress, output)?;
+    let model = promised(&settings, server.dialect());
+    report(arguments, &settings, &identity, model, &progress, output)?;
     Ok(match stop.signal() {
         Some(signal) if signal == signal_hook::consts::SIGTERM as usize => Exit::Terminated,
         Some(_) => Exit::Interrupted,
@@ -250,10 +252,21 @@ fn rate(progress: &Progress) -> f64 {
     progress.committed as f64 / progress.elapsed.as_secs_f64().max(f64::EPSILON)
 }
 
+/// The model that the level promises for this kind; none where nothing is promised, or where the
+/// server's own level was taken.
+fn promised(settings: &Settings, dialect: &Dialect) -> Option<&'static str> {
+    if settings.kind.name() == "lightweight" {
+        return Some("lin");
+    }
+    let promise = dialect.promise(settings.level?);
+    promise.filter(|_| !settings.kind.stores_lists())
+}
+
 fn report(
     arguments: &Arguments,
     settings: &Settings,
     identity: &Identity,
+    model: Option<&'static str>,
     progress: &Progress,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -277,6 +290,7 @@ fn report(
             "keys_dist": settings.distribution.slug(),
             "seed": settings.seed,
             "timestamps": settings.timestamps,
+            "promised": model,
             "transactions": progress.transactions(),
             "committed": progress.committed,
             "aborted": progress.aborted,
@@ -292,7 +306,7 @@ fn report(
         "{}: {} transactions of {} on {}, isolation {}, seed {}\n\
          {:>10} committed, {} aborted, {} indeterminate, {} retries, {} connections lost\n\
          {:>10.0} committed a second, {} statements in {:.1} s\n\
-         Check it with: rashomon check {} --explain",
+         Check {}: rashomon check {}{} --explain",
         printable(&path),
         grouped(progress.transactions()),
         settings.kind.name(),
@@ -307,7 +321,12 @@ fn report(
         rate(progress),
         grouped(progress.statements),
         progress.elapsed.as_secs_f64(),
+        match model {
+            Some(_) => "what the level promises",
+            None => "it",
+        },
         printable(&path),
+        model.map_or(String::new(), |model| format!(" --model {model}")),
     ))
 }
 

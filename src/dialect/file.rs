@@ -43,6 +43,9 @@ struct File {
     read_mode_changes: Vec<ChangeEntry>,
     #[serde(default)]
     autocommit_read_modes: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
+    promises: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default, rename = "promise-change")]
+    promise_changes: Vec<PromiseEntry>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
 }
 
@@ -67,6 +70,15 @@ struct ChangeEntry {
     since: Option<Spanned<String>>,
     until: Option<Spanned<String>>,
     #[serde(default)]
+    when: BTreeMap<String, String>,
+}
+
+/// A consistency model that a level promises instead, on servers with these variables.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PromiseEntry {
+    level: Spanned<String>,
+    model: Spanned<String>,
     when: BTreeMap<String, String>,
 }
 
@@ -233,10 +245,14 @@ pub fn parse_for(
         known_moved_key: file.known.moved_key,
         known_moved_while_waiting: file.known.moved_while_waiting,
         read_modes,
+        promises: promises(&source, &file.promises, &file.promise_changes, variables)?,
         errors: errors(&source, &file.errors)?,
         spelling: spelling(&source, file.spelling)?,
     })
 }
+
+/// Consistency models, as `check --model` takes them.
+const MODELS: [&str; 6] = ["rc", "ra", "cc", "si", "ser", "sser"];
 
 const SNAPSHOT_POINTS: [(&str, SnapshotPoint); 2] = [
     ("first-consistent-read", SnapshotPoint::FirstConsistentRead),
@@ -364,6 +380,33 @@ fn read_modes(
         }
     }
     Ok(all)
+}
+
+/// The model that each level promises on this server; none where it promises nothing.
+fn promises(
+    source: &Source<'_>,
+    table: &BTreeMap<Spanned<String>, Spanned<String>>,
+    changes: &[PromiseEntry],
+    variables: &BTreeMap<String, String>,
+) -> Result<BTreeMap<IsolationLevel, &'static str>, DialectError> {
+    let models = MODELS.map(|model| (model, model));
+    let holds = |change: &&PromiseEntry| {
+        change.when.iter().all(|(name, value)| {
+            let found = variables.get(name);
+            found.is_some_and(|found| found.eq_ignore_ascii_case(value))
+        })
+    };
+    let changes = changes.iter().filter(holds);
+    table
+        .iter()
+        .chain(changes.map(|change| (&change.level, &change.model)))
+        .map(|(level, model)| {
+            Ok((
+                source.word(level, &level_words())?,
+                source.word(model, &models)?,
+            ))
+        })
+        .collect()
 }
 
 /// The read modes that hold instead on this server.

@@ -194,6 +194,7 @@ pub struct Dialect {
     read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
+    promises: BTreeMap<IsolationLevel, &'static str>,
     errors: BTreeMap<String, ErrorClass>,
 }
 
@@ -216,6 +217,12 @@ impl Dialect {
             .or_else(|| self.read_modes.get(&key))
             .copied()
             .unwrap_or(ReadMode::Current)
+    }
+
+    /// The strongest consistency model that histories of registers satisfy at this level, as
+    /// `check --model` takes it; none where the level promises nothing.
+    pub fn promise(&self, level: IsolationLevel) -> Option<&'static str> {
+        self.promises.get(&level).copied()
     }
 
     /// The class of an error code.
