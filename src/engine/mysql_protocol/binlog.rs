@@ -8,6 +8,7 @@
 //! began: BINLOG_GTID_POS reads the log from its beginning at every call.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use super::connection::Session;
 use super::{Access, number_of, text_of};
@@ -23,11 +24,20 @@ const LAST_GTID: &str = "SELECT @@last_gtid";
 /// Timestamps by the binary log.
 pub(super) struct BinlogTimestamps {
     access: Access,
+    /// Whose turn it is to ask for a snapshot's place.
+    ///
+    /// The server copies the place of the asking session into variables of the whole server and
+    /// reads them from there without a lock: of two sessions that ask at once, one may be told the
+    /// other's place (seen once in some 6,000 transactions of 8 sessions, 10.11.18).
+    turn: Mutex<()>,
 }
 
 impl BinlogTimestamps {
     pub(super) fn new(access: Access) -> Self {
-        Self { access }
+        Self {
+            access,
+            turn: Mutex::new(()),
+        }
     }
 
     /// An answer that is not what the manual says.
@@ -62,7 +72,10 @@ impl Timestamps for BinlogTimestamps {
     }
 
     fn started(&self, connection: &mut dyn Connection) -> Result<Mark, EngineError> {
-        let rows = self.rows(connection, SNAPSHOT)?;
+        let rows = {
+            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            self.rows(connection, SNAPSHOT)?
+        };
         let status: BTreeMap<String, String> = rows
             .iter()
             .filter_map(|row| Some((text_of(row.first()?)?, text_of(row.get(1)?)?)))
