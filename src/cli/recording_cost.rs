@@ -17,10 +17,20 @@ const RUN_TIME: Duration = Duration::from_secs(5);
 /// Runs before the first round, so that caches are warm, take this long.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// Committed transactions per second, with and without recording.
+/// What one run came to.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// Committed transactions per second. The machine's other work is in it.
+    rate: f64,
+    /// This process's own time on processors, in microseconds for each committed transaction.
+    /// What else the machine does is not in it.
+    cpu_us: f64,
+}
+
+/// A run with recording and one without.
 struct Round {
-    recorded: f64,
-    silent: f64,
+    recorded: Pace,
+    silent: Pace,
 }
 
 /// Measures mini-transactions in 8 sessions, so many rounds of one run each.
@@ -53,14 +63,12 @@ pub(super) fn run(
         });
     }
     let median = super::bench::median;
-    let recorded = median(measured.iter().map(|round| round.recorded).collect());
-    let silent = median(measured.iter().map(|round| round.silent).collect());
-    let ratio = median(
-        measured
-            .iter()
-            .map(|round| round.recorded / round.silent.max(f64::EPSILON))
-            .collect(),
-    );
+    let of = |pick: &dyn Fn(&Round) -> f64| median(measured.iter().map(pick).collect());
+    let recorded = of(&|round| round.recorded.rate);
+    let silent = of(&|round| round.silent.rate);
+    let ratio = of(&|round| round.recorded.rate / round.silent.rate.max(f64::EPSILON));
+    let cpu_recorded = of(&|round| round.recorded.cpu_us);
+    let cpu_silent = of(&|round| round.silent.cpu_us);
     let identity = server.identity();
     if format == Format::Json {
         output.json(&json!({
@@ -71,13 +79,17 @@ pub(super) fn run(
             "recorded_per_s": recorded.round(),
             "silent_per_s": silent.round(),
             "ratio": (ratio * 1000.0).round() / 1000.0,
+            "recorded_cpu_us": (cpu_recorded * 10.0).round() / 10.0,
+            "silent_cpu_us": (cpu_silent * 10.0).round() / 10.0,
         }))?;
     } else {
         output.line(&format!(
             "{} {}: {rounds} rounds of {} s each, 8 sessions of mini-transactions on 1,000 keys\n\
              {recorded:>10.0} transactions a second, recorded\n\
              {silent:>10.0} transactions a second, not recorded\n\
-             {ratio:>10.3} of the loop without recording (median of the rounds)",
+             {ratio:>10.3} of the loop without recording (median of the rounds)\n\
+             {cpu_recorded:>10.1} us of our processor time a transaction, recorded\n\
+             {cpu_silent:>10.1} us of our processor time a transaction, not recorded",
             identity.engine,
             identity.version,
             RUN_TIME.as_secs(),
@@ -94,7 +106,7 @@ fn rate(
     settings: &Settings,
     records: bool,
     time: Duration,
-) -> Result<f64, Failure> {
+) -> Result<Pace, Failure> {
     let cannot = |error: std::io::Error| {
         Failure::environment(format!("cannot write a temporary file: {error}"))
     };
@@ -106,6 +118,7 @@ fn rate(
         ..settings.clone()
     };
     let mut history = HistoryFile::new(out, &settings, "bench").map_err(cannot)?;
+    let before = cpu_time();
     let progress =
         workload::run(server, database, &settings, &mut history, &|| false).map_err(|error| {
             match error {
@@ -114,5 +127,21 @@ fn rate(
             }
         })?;
     history.finish().map_err(cannot)?;
-    Ok(progress.committed as f64 / progress.elapsed.as_secs_f64().max(f64::EPSILON))
+    let cpu = cpu_time().saturating_sub(before);
+    let committed = (progress.committed as f64).max(1.0);
+    Ok(Pace {
+        rate: committed / progress.elapsed.as_secs_f64().max(f64::EPSILON),
+        cpu_us: cpu.as_secs_f64() * 1e6 / committed,
+    })
+}
+
+/// The time on processors that this process has had, as the kernel counts it: in ticks of 10 ms.
+/// Zero where the kernel does not say.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may hold spaces.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
