@@ -229,8 +229,10 @@ fn sweeps(url: &str, folder: &Path) {
         "fuzz",
         url,
         "--allow-shared-server",
-        "--cases",
+        "--seed",
         "1",
+        "--cases",
+        "3",
         "--out",
         &out,
     ]);
