@@ -243,7 +243,7 @@ impl<'a> Client<'a> {
         if let Some(timestamps) = &stage.timestamps {
             self.statement(timestamps.begin())?;
             let mark = timestamps.started(&mut *self.connection);
-            attempt.mark = Some(mark.map_err(|error| unanswered(error))?);
+            attempt.mark = Some(mark.map_err(unanswered)?);
             return Ok(());
         }
         let begin = stage.server.dialect().spelling.begin.get("plain");

@@ -181,6 +181,7 @@ fn all_checkers_agree_with_the_referee_on_small_histories() {
     };
     let looked = enumerate(events_max, &part);
     let stride = part.stride;
-    println!("{looked} histories of up to {events_max} events, every {stride}th");
+    let told = format!("{looked} histories of up to {events_max} events, every {stride}th\n");
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes());
     assert!(looked > 1_000, "{looked}");
 }
