@@ -102,6 +102,7 @@ fn form_features(case: &TestCase, statement: &CaseStatement) -> Vec<String> {
         ),
     ]
     .into_iter()
-    .filter_map(|(name, holds)| holds.then(|| name.to_owned()))
+    .filter(|(_, holds)| *holds)
+    .map(|(name, _)| name.to_owned())
     .collect()
 }
