@@ -5,6 +5,8 @@
 //! it means the same on a machine that does other things too. Nothing fails when a bar is missed;
 //! the line says so.
 
+#![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
+
 mod shapes;
 
 use std::io::{BufReader, BufWriter, Write};

@@ -7,10 +7,10 @@
 use rashomon::history::{Atom, Builder, Event, Head, History, Kind, Span, Status};
 
 /// A plain source of numbers, the same in every run (splitmix64).
-pub struct Numbers(pub u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +25,7 @@ const SESSIONS: u64 = 20;
 const LAG_MAX: u64 = 20;
 
 /// Keys drawn by a law.
-pub struct Keys {
+pub(crate) struct Keys {
     count: u64,
     /// Sums of the weights; empty when all weigh the same.
     sums: Vec<f64>,
@@ -59,7 +59,7 @@ impl Keys {
 
 /// What transactions look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// One or two keys read, and in 7 of 10 written (MTC).
     Mini,
     /// Eight events, half of them blind writes, keys by Zipf's law.
@@ -71,7 +71,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    pub fn keys(self, transactions: u64) -> Keys {
+    pub(crate) fn keys(self, transactions: u64) -> Keys {
         match self {
             Self::Mini => Keys::uniform(transactions),
             Self::General | Self::WriteHeavy => Keys::zipf(transactions.clamp(10_000, 100_000)),
@@ -121,7 +121,7 @@ fn mini(numbers: &mut Numbers, keys: &Keys) -> Vec<(Kind, u32)> {
 
 /// Which engine left a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub(crate) enum Engine {
     Serial,
     Snapshot,
     /// A snapshot engine that sometimes forgets a commit: one read in a thousand transactions is of
@@ -150,7 +150,7 @@ impl Store {
 }
 
 /// What an engine leaves of this many transactions.
-pub fn history(engine: Engine, shape: Shape, transactions: u64) -> History {
+pub(crate) fn history(engine: Engine, shape: Shape, transactions: u64) -> History {
     let (mut numbers, keys) = (Numbers(1), shape.keys(transactions));
     let mut store = Store(vec![Vec::new(); keys.count as usize]);
     let mut last = vec![0u64; SESSIONS as usize];
