@@ -12,6 +12,7 @@ mod error;
 pub mod format;
 mod intern;
 mod recorded;
+pub mod synthetic;
 
 pub use atom::{Atom, Texts};
 pub use builder::{Builder, Head};
@@ -43,6 +44,14 @@ pub struct Event {
     pub kind: Kind,
     /// Index of the key, see [`History::key`].
     pub key: u32,
+    pub value: Atom,
+}
+
+/// An event whose key goes by its name: what a stream tells, before anything is numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedEvent {
+    pub kind: Kind,
+    pub key: Atom,
     pub value: Atom,
 }
 

@@ -7,7 +7,7 @@ use std::io::{BufRead, Write};
 use super::lines::{Line, Lines};
 use super::list::{self, Operation};
 use crate::history::{
-    Atom, Builder, Event, Head, History, HistoryError, Kind, Span, Status, Texts,
+    Atom, Builder, Event, Head, History, HistoryError, Kind, NamedEvent, Span, Status, Texts,
 };
 
 /// The first line of every file; the number is raised when an older reader would misread a file.
@@ -20,66 +20,165 @@ pub(super) fn detect(head: &[u8]) -> bool {
 pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut builder = Builder::new(Atom::NIL);
     let mut lines = Lines::new(stream);
+    let mut parser = Parser::default();
     match lines.next()? {
-        Some(line) if line.rest().trim_ascii_end() == HEADER.as_bytes() => {}
-        _ => {
-            let message = format!("the first line must be {HEADER:?}");
-            return Err(HistoryError::at(1, 1, message));
-        }
+        Some(mut line) => parser.header(&mut line)?,
+        None => parser.header(&mut Line::new(b"", 1))?,
     }
     let mut events = Vec::new();
     let mut operations = Vec::new();
     let mut lists = list::Lists::default();
-    let mut label = 0u32;
-    let mut has_default = false;
     let mut begun = Begun::default();
     while let Some(mut line) = lines.next()? {
-        line.skip_spaces();
-        if line.is_blank() || line.rest().starts_with(b"#") {
-            continue;
-        }
-        let word = line.word(is_letter);
-        match word {
-            b"initial" if line.rest().starts_with(b"(") => initial(&mut line, &mut builder)?,
-            b"initial" => {
-                if has_default || builder.so_far().key_count() > 0 {
-                    return Err(line.error("the initial value of all keys comes first, once"));
-                }
-                has_default = true;
-                line.skip_spaces();
-                let value = atom(&mut line, builder.texts())?;
-                builder.set_default_initial(value);
+        match parser.item(&mut line, builder.texts())? {
+            None => {}
+            Some(Item::Initial(value)) => builder.set_default_initial(value),
+            Some(Item::InitialOf { key, value }) => {
+                let key = builder.key(key)?;
+                builder.set_initial(key, value);
             }
-            b"order" => order(&mut line, &mut builder)?,
-            b"committed" | b"aborted" | b"indeterminate" => {
-                label = label
-                    .checked_add(1)
-                    .ok_or(HistoryError::TooLarge("transactions"))?;
-                let status = match word {
-                    b"committed" => Status::Committed,
-                    b"aborted" => Status::Aborted,
-                    _ => Status::Indeterminate,
-                };
-                let head = head(&mut line, &mut builder, status, label)?;
-                read_events(&mut line, &mut builder, &mut events, &mut operations)?;
-                let transaction = if operations.is_empty() {
-                    builder.transaction(&head, events.drain(..))?
+            Some(Item::Order { key, values }) => {
+                let key = builder.key(key)?;
+                builder.order(key, values.to_vec());
+            }
+            Some(Item::Transaction(told)) => {
+                for event in told.events {
+                    let NamedEvent { kind, key, value } = *event;
+                    let key = builder.key(key)?;
+                    events.push(Event { kind, key, value });
+                }
+                let transaction = if told.lists.is_empty() {
+                    builder.transaction(&told.head, events.drain(..))?
                 } else {
-                    let number = lists.transaction(&mut builder, &head, &operations)?;
+                    operations.extend(events.drain(..).map(operation));
+                    for (at, list) in told.lists {
+                        operations[*at] = Operation::ReadList(operations[*at].key(), list.clone());
+                    }
+                    let number = lists.transaction(&mut builder, &told.head, &operations)?;
                     operations.clear();
                     number
                 };
                 begun.check(&line, &builder, transaction)?;
             }
+        }
+    }
+    lists.finish(&mut builder);
+    Ok(builder.finish())
+}
+
+/// What a line says.
+pub enum Item<'i> {
+    /// What every key holds at first.
+    Initial(Atom),
+    /// What one key holds at first.
+    InitialOf {
+        key: Atom,
+        value: Atom,
+    },
+    /// Versions of a key, oldest first.
+    Order {
+        key: Atom,
+        values: &'i [Atom],
+    },
+    Transaction(ToldTransaction<'i>),
+}
+
+/// A transaction as a line tells it.
+pub struct ToldTransaction<'i> {
+    pub head: Head,
+    pub events: &'i [NamedEvent],
+    /// The lists that were read, by the place of the event. Where there are any the line's writes
+    /// are appends.
+    pub lists: &'i [(usize, Vec<Atom>)],
+}
+
+/// Reads one line after the other.
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    transactions: i64,
+    has_default: bool,
+    names_keys: bool,
+    events: Vec<NamedEvent>,
+    lists: Vec<(usize, Vec<Atom>)>,
+    values: Vec<Atom>,
+}
+
+impl Parser {
+    /// The first line.
+    pub(super) fn header(&mut self, line: &mut Line<'_>) -> Result<(), HistoryError> {
+        if line.rest().trim_ascii_end() == HEADER.as_bytes() {
+            return Ok(());
+        }
+        let message = format!("the first line must be {HEADER:?}");
+        Err(HistoryError::at(1, 1, message))
+    }
+
+    /// Any other line; nothing for a blank one or a comment.
+    pub(super) fn item(
+        &mut self,
+        line: &mut Line<'_>,
+        texts: &mut Texts,
+    ) -> Result<Option<Item<'_>>, HistoryError> {
+        line.skip_spaces();
+        if line.is_blank() || line.rest().starts_with(b"#") {
+            return Ok(None);
+        }
+        let word = line.word(is_letter);
+        let item = match word {
+            b"initial" if line.rest().starts_with(b"(") => {
+                self.names_keys = true;
+                let key = name_in_parentheses(line, texts)?;
+                line.skip_spaces();
+                let value = atom(line, texts)?;
+                Item::InitialOf { key, value }
+            }
+            b"initial" => {
+                if self.has_default || self.names_keys {
+                    return Err(line.error("the initial value of all keys comes first, once"));
+                }
+                self.has_default = true;
+                line.skip_spaces();
+                Item::Initial(atom(line, texts)?)
+            }
+            b"order" => {
+                self.names_keys = true;
+                let key = name_in_parentheses(line, texts)?;
+                self.values.clear();
+                read_values(line, texts, &mut self.values)?;
+                let values = &self.values;
+                Item::Order { key, values }
+            }
+            b"committed" => self.transaction(line, texts, Status::Committed)?,
+            b"aborted" => self.transaction(line, texts, Status::Aborted)?,
+            b"indeterminate" => self.transaction(line, texts, Status::Indeterminate)?,
             _ => {
                 let message = "expected committed, aborted, indeterminate, initial or order";
                 return Err(HistoryError::at(line.number, 1, message));
             }
-        }
+        };
         line.end()?;
+        Ok(Some(item))
     }
-    lists.finish(&mut builder);
-    Ok(builder.finish())
+
+    fn transaction(
+        &mut self,
+        line: &mut Line<'_>,
+        texts: &mut Texts,
+        status: Status,
+    ) -> Result<Item<'_>, HistoryError> {
+        self.transactions += 1;
+        let label = Atom::integer(self.transactions).unwrap_or(Atom::NIL);
+        let head = head(line, texts, status, label)?;
+        self.events.clear();
+        self.lists.clear();
+        read_events(line, texts, &mut self.events, &mut self.lists)?;
+        self.names_keys |= !self.events.is_empty();
+        Ok(Item::Transaction(ToldTransaction {
+            head,
+            events: &self.events,
+            lists: &self.lists,
+        }))
+    }
 }
 
 /// When, in real time, the transactions of each session began at the latest.
@@ -117,49 +216,41 @@ fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphabetic()
 }
 
-/// `initial(KEY) VALUE`: what one key holds at first.
-fn initial(line: &mut Line<'_>, builder: &mut Builder) -> Result<(), HistoryError> {
-    let key = key_in_parentheses(line, builder)?;
-    line.skip_spaces();
-    let value = atom(line, builder.texts())?;
-    builder.set_initial(key, value);
-    Ok(())
+/// `(KEY)`.
+fn name_in_parentheses(line: &mut Line<'_>, texts: &mut Texts) -> Result<Atom, HistoryError> {
+    line.expect(b'(')?;
+    let name = atom(line, texts)?;
+    line.expect(b')')?;
+    Ok(name)
 }
 
-/// `order(KEY) VALUE..`: versions of a key, oldest first.
-fn order(line: &mut Line<'_>, builder: &mut Builder) -> Result<(), HistoryError> {
-    let key = key_in_parentheses(line, builder)?;
-    let mut values = Vec::new();
+/// `VALUE..` up to the end of the line.
+fn read_values(
+    line: &mut Line<'_>,
+    texts: &mut Texts,
+    values: &mut Vec<Atom>,
+) -> Result<(), HistoryError> {
     loop {
         line.skip_spaces();
         if line.rest().is_empty() {
-            break;
+            return Ok(());
         }
-        values.push(atom(line, builder.texts())?);
+        values.push(atom(line, texts)?);
     }
-    builder.order(key, values);
-    Ok(())
-}
-
-fn key_in_parentheses(line: &mut Line<'_>, builder: &mut Builder) -> Result<u32, HistoryError> {
-    line.expect(b'(')?;
-    let name = atom(line, builder.texts())?;
-    line.expect(b')')?;
-    builder.key(name)
 }
 
 /// ` SESSION [@START..COMMIT] [~INVOKED..COMPLETED]`.
 fn head(
     line: &mut Line<'_>,
-    builder: &mut Builder,
+    texts: &mut Texts,
     status: Status,
-    label: u32,
+    label: Atom,
 ) -> Result<Head, HistoryError> {
     line.skip_spaces();
-    let session = atom(line, builder.texts())?;
+    let session = atom(line, texts)?;
     let mut head = Head {
         session,
-        label: label.into(),
+        label,
         status,
         timestamps: None,
         real_time: None,
@@ -192,20 +283,16 @@ fn span(line: &mut Line<'_>) -> Result<Span, HistoryError> {
 
 /// `r(KEY,VALUE)` and `w(KEY,VALUE)` up to the end of the line.
 ///
-/// Where a list was read, `r(KEY,[VALUE..])`, the line's writes are appends, and all of it is left
-/// in `operations`; otherwise in `events`.
+/// A list that was read, `r(KEY,[VALUE..])`, is left in `lists`, with the place of its event.
 fn read_events(
     line: &mut Line<'_>,
-    builder: &mut Builder,
-    events: &mut Vec<Event>,
-    operations: &mut Vec<Operation>,
+    texts: &mut Texts,
+    events: &mut Vec<NamedEvent>,
+    lists: &mut Vec<(usize, Vec<Atom>)>,
 ) -> Result<(), HistoryError> {
     loop {
         line.skip_spaces();
         if line.rest().is_empty() {
-            if !operations.is_empty() {
-                operations.extend(events.drain(..).map(operation));
-            }
             return Ok(());
         }
         let kind = match line.take(b'r') {
@@ -213,20 +300,16 @@ fn read_events(
             false => line.expect(b'w').map(|()| Kind::Write)?,
         };
         line.expect(b'(')?;
-        let name = atom(line, builder.texts())?;
+        let key = atom(line, texts)?;
         line.expect(b',')?;
-        if kind == Kind::Read && line.take(b'[') {
-            let list = elements(line, builder.texts())?;
-            line.expect(b')')?;
-            let key = builder.key(name)?;
-            operations.extend(events.drain(..).map(operation));
-            operations.push(Operation::ReadList(key, list));
-            continue;
-        }
-        let value = atom(line, builder.texts())?;
+        let value = if kind == Kind::Read && line.take(b'[') {
+            lists.push((events.len(), elements(line, texts)?));
+            Atom::NIL
+        } else {
+            atom(line, texts)?
+        };
         line.expect(b')')?;
-        let key = builder.key(name)?;
-        events.push(Event { kind, key, value });
+        events.push(NamedEvent { kind, key, value });
     }
 }
 

@@ -63,7 +63,7 @@ impl<'s> Lines<'s> {
 }
 
 /// The place of the first line feed.
-fn memchr(bytes: &[u8]) -> Option<usize> {
+pub(super) fn memchr(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\n')
 }
 
@@ -75,7 +75,8 @@ pub(super) struct Line<'l> {
 }
 
 impl<'l> Line<'l> {
-    fn new(bytes: &'l [u8], number: u64) -> Self {
+    /// A line without its line feed.
+    pub(super) fn new(bytes: &'l [u8], number: u64) -> Self {
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         Self {
             bytes,

@@ -17,6 +17,18 @@ pub(super) enum Operation {
     ReadList(u32, Vec<Atom>),
 }
 
+impl Operation {
+    /// The number of its key.
+    pub(super) fn key(&self) -> u32 {
+        match *self {
+            Self::Read(key, _)
+            | Self::Write(key, _)
+            | Self::Append(key, _)
+            | Self::ReadList(key, _) => key,
+        }
+    }
+}
+
 /// Turns transactions on lists into transactions on registers while they are added to a builder.
 #[derive(Default)]
 pub(super) struct Lists {

@@ -16,6 +16,7 @@ mod operation;
 mod register_text;
 mod sections;
 mod seen;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod timekiller;
@@ -23,7 +24,8 @@ mod timekiller;
 use std::io::{BufRead, Write};
 
 pub use cobra::read_folder;
-pub use line::HEADER;
+pub use line::{HEADER, Item, ToldTransaction};
+pub use stream::Stream;
 
 use super::{History, HistoryError};
 
