@@ -4,6 +4,7 @@
 //! found, *violated* with a counterexample, or *unknown* with what is missing. It never takes the
 //! one for the other. Models and their relations are those of `docs/checkers.md`.
 
+pub mod aion;
 mod anomaly;
 mod arcs;
 pub mod brute_force;

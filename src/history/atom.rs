@@ -26,7 +26,12 @@ impl Atom {
 
     /// The bits, for hashing and indexing.
     pub fn bits(self) -> u64 {
-        u64::from_ne_bytes(self.0.to_ne_bytes())
+        self.0.cast_unsigned()
+    }
+
+    /// The atom of these bits.
+    pub fn from_bits(bits: u64) -> Self {
+        Self(bits.cast_signed())
     }
 }
 

@@ -34,6 +34,11 @@ impl Interner {
         }
     }
 
+    /// What it takes of the memory.
+    pub fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u64>()
+    }
+
     /// The number that was stored under an equal key, or `fresh` after having stored it.
     ///
     /// `fresh` must be less than [`u32::MAX`].

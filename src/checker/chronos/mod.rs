@@ -11,7 +11,7 @@
 //! tells. That is why `auto` does not ask this checker.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::BTreeSet;
 

@@ -6,10 +6,10 @@ use crate::checker::replay::replay;
 use crate::history::{Builder, Event, Head};
 
 /// A plain source of numbers, the same in every run (splitmix64).
-struct Numbers(u64);
+pub(in crate::checker) struct Numbers(pub(in crate::checker) u64);
 
 impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(in crate::checker) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,9 +18,10 @@ impl Numbers {
     }
 }
 
-type Plain = (u32, Span, Vec<(Kind, u32, u32)>);
+/// Session, timestamps, events.
+pub(in crate::checker) type Plain = (u32, Span, Vec<(Kind, u32, u32)>);
 
-fn build(transactions: &[Plain]) -> History {
+pub(in crate::checker) fn build(transactions: &[Plain]) -> History {
     let mut builder = Builder::new(Atom::from(0));
     for (at, (session, span, events)) in (1u32..).zip(transactions) {
         let head = Head {
@@ -45,7 +46,7 @@ fn build(transactions: &[Plain]) -> History {
 type Open = (u32, i64, Vec<(Kind, u32, u32)>);
 
 /// A run under snapshot isolation: transactions overlap, the second committer of a key gives up.
-fn run(numbers: &mut Numbers, count: usize) -> Vec<Plain> {
+pub(in crate::checker) fn run(numbers: &mut Numbers, count: usize) -> Vec<Plain> {
     const KEYS: usize = 4;
     let mut done: Vec<Plain> = Vec::new();
     let mut versions: Vec<Vec<(i64, u32)>> = vec![vec![(0, 0)]; KEYS];

@@ -1,0 +1,454 @@
+//! Aion against Chronos, whatever comes when, whatever goes to disk.
+
+use std::cell::Cell;
+
+use super::*;
+use crate::checker::chronos::tests::{Numbers, Plain, build, run};
+use crate::checker::evidence::{Counterexample, Reason};
+use crate::checker::{Anomaly, Answer, Budget, by_name};
+use crate::history::synthetic::{Promise, Synthetic, Workload};
+use crate::history::{Builder, Event, History};
+
+fn aion(model: Model, timeout: Duration) -> Aion {
+    let mut aion = Aion::new(Settings {
+        model,
+        timeout,
+        memory: 1 << 30,
+        folder: std::env::temp_dir(),
+    });
+    aion.set_initial(Atom::from(0));
+    aion
+}
+
+/// A transaction as it is told.
+type Told = (Head, Vec<NamedEvent>);
+
+fn told(transactions: &[Plain]) -> Vec<Told> {
+    let told = (1u32..).zip(transactions);
+    let told = told.map(|(label, (session, span, events))| {
+        let head = Head {
+            session: (*session).into(),
+            label: label.into(),
+            status: Status::Committed,
+            timestamps: Some(*span),
+            real_time: None,
+        };
+        let events = events.iter().map(|(kind, key, value)| NamedEvent {
+            kind: *kind,
+            key: (*key).into(),
+            value: (*value).into(),
+        });
+        (head, events.collect())
+    });
+    told.collect()
+}
+
+/// The same in another order that keeps each session's.
+fn shuffled(mut told: Vec<Told>, numbers: &mut Numbers) -> Vec<Told> {
+    let mut other = Vec::new();
+    while !told.is_empty() {
+        let drawn = numbers.below(told.len() as u64) as usize;
+        let session = told[drawn].0.session;
+        let first = told.iter().position(|t| t.0.session == session);
+        other.push(told.remove(first.unwrap_or(drawn)));
+    }
+    other
+}
+
+/// Name, transaction, the other one, key.
+type Plainly = (Anomaly, Atom, Option<Atom>, Option<Atom>);
+
+/// What Chronos found, in the same words.
+fn plainly(history: &History, found: &Counterexample) -> Vec<Plainly> {
+    let label = |transaction: u32| (transaction > 0).then(|| history.label(transaction));
+    let mut found: Vec<Plainly> = found
+        .edges
+        .iter()
+        .map(|edge| {
+            let (anomaly, key) = match edge.reason {
+                Reason::Session => (Anomaly::TimestampSession, None),
+                Reason::Event(at) => (Anomaly::NotMyOwnWrite, Some(history.event(at).key)),
+                Reason::Missed(at) => (Anomaly::TimestampExternal, Some(history.event(at).key)),
+                Reason::Overlap(key) => (Anomaly::TimestampConflict, Some(key)),
+                other => panic!("{other:?} is no reason by timestamps"),
+            };
+            let key = key.map(|key| history.key(key));
+            (anomaly, history.label(edge.to), label(edge.from), key)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn breaches(aion: &mut Aion) -> Vec<Plainly> {
+    let taken = aion.take_breaches();
+    let mut all: Vec<Plainly> = taken
+        .iter()
+        .map(|breach| {
+            (
+                breach.anomaly(),
+                breach.transaction(),
+                breach.other(),
+                breach.key(),
+            )
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// SESSION names a pair, and which of several it names depends on the order.
+fn without_sessions(breaches: &[Plainly]) -> (Vec<Plainly>, bool) {
+    let is_session = |breach: &&Plainly| breach.0 == Anomaly::TimestampSession;
+    let others = breaches.iter().filter(|breach| !is_session(breach));
+    (
+        others.copied().collect(),
+        breaches.iter().any(|b| is_session(&b)),
+    )
+}
+
+fn chronos(history: &History, model: Model) -> Answer {
+    let chronos = by_name("chronos").expect("a checker");
+    chronos.check(history, model, Budget::default())
+}
+
+/// Feeds Aion, collecting now and then; nothing becomes final before the end.
+fn judge(model: Model, told: &[Told], numbers: &mut Numbers, collect_one_in: u64) -> Aion {
+    let mut aion = aion(model, Duration::from_secs(3600));
+    for (at, (head, events)) in told.iter().enumerate() {
+        let moment = Duration::from_millis(at as u64);
+        aion.receive(head, events, moment).expect("a disk");
+        if numbers.below(collect_one_in) == 0 {
+            aion.collect().expect("a disk");
+        }
+    }
+    aion.finish().expect("a disk");
+    aion
+}
+
+/// Something is wrong with one of the transactions.
+fn tamper(transactions: &mut [Plain], numbers: &mut Numbers) {
+    let victim = numbers.below(transactions.len() as u64) as usize;
+    let (_, span, events) = &mut transactions[victim];
+    match numbers.below(5) {
+        0 => span.from -= numbers.below(6) as i64,
+        1 | 2 => {
+            let reads = events.iter_mut().filter(|event| event.0 == Kind::Read);
+            for event in reads.take(1) {
+                event.2 = numbers.below(6) as u32;
+            }
+        }
+        3 => span.from = (span.from + numbers.below(4) as i64).min(span.to - 1),
+        _ => {
+            // Half a unit between all moments, so that nobody takes another's.
+            for (_, span, _) in transactions.iter_mut() {
+                (span.from, span.to) = (span.from * 2, span.to * 2);
+            }
+            transactions[victim].1.to += numbers.below(4) as i64 * 2 + 1;
+        }
+    }
+}
+
+#[test]
+fn whatever_comes_when_and_whatever_is_on_disk_the_breaches_are_those_of_chronos() {
+    let (violated, satisfied, flips) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    for seed in 0..3_000 {
+        let numbers = &mut Numbers(seed);
+        let mut transactions = run(numbers, 4 + seed as usize % 20);
+        for _ in 0..seed % 3 {
+            tamper(&mut transactions, numbers);
+        }
+        let history = build(&transactions);
+        let told = shuffled(told(&transactions), numbers);
+        for model in [Model::Snapshot, Model::Serializable] {
+            let expected = match chronos(&history, model) {
+                Answer::Satisfied(_) => Vec::new(),
+                Answer::Violated(found) if found.edges.len() < 20 => plainly(&history, &found),
+                Answer::Violated(_) => continue,
+                Answer::Unknown(reason) => {
+                    assert!(reason.contains("before it starts"), "{seed}: {reason}");
+                    continue;
+                }
+            };
+            let mut aion = judge(model, &told, numbers, 1 + seed % 7);
+            let found = breaches(&mut aion);
+            assert_eq!(
+                without_sessions(&found),
+                without_sessions(&expected),
+                "{seed} {model}\n{transactions:?}\n{told:?}"
+            );
+            let verdict = match expected.is_empty() {
+                true => (&satisfied, Verdict::Satisfied),
+                false => (&violated, Verdict::Violated),
+            };
+            verdict.0.set(verdict.0.get() + 1);
+            assert_eq!(aion.summary().verdict(), verdict.1, "{seed} {model}");
+            flips.set(flips.get() + aion.summary().flips);
+        }
+    }
+    let counts = [violated.get(), satisfied.get(), flips.get()];
+    assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
+}
+
+/// A larger history in the order of its commits, as its labels have it.
+fn in_order(mut told: Vec<Told>) -> History {
+    told.sort_by_key(|(head, _)| head.label);
+    let mut builder = Builder::new(Synthetic::initial());
+    for (head, events) in told {
+        let mut numbered = Vec::new();
+        for NamedEvent { kind, key, value } in events {
+            let key = builder.key(key).expect("few keys");
+            numbered.push(Event { kind, key, value });
+        }
+        builder
+            .transaction(&head, numbered)
+            .expect("few transactions");
+    }
+    builder.finish()
+}
+
+#[test]
+fn delays_change_verdicts_on_the_way_and_none_at_the_end() {
+    for (seed, promise, model) in [
+        (1, Promise::Snapshot, Model::Snapshot),
+        (2, Promise::Serial, Model::Serializable),
+        (3, Promise::Snapshot, Model::Serializable),
+    ] {
+        let workload = Workload {
+            keys: 300,
+            delay: 400,
+            seed,
+            ..Workload::general(promise, 6_000)
+        };
+        let mut synthetic = Synthetic::new(workload);
+        let (mut all, mut events) = (Vec::new(), Vec::new());
+        while let Some(head) = synthetic.tell(&mut events) {
+            all.push((head, events.clone()));
+        }
+        let mut aion = judge(model, &all, &mut Numbers(seed), 1_000);
+        let summary = aion.summary();
+        assert!(summary.flips > 1_000, "{summary:?}");
+        assert!(
+            summary.spilled > 10_000 && summary.reloads > 0,
+            "{summary:?}"
+        );
+        let answer = chronos(&in_order(all), model);
+        assert_eq!(
+            matches!(answer, Answer::Satisfied(_)),
+            summary.verdict() == Verdict::Satisfied,
+            "{seed}: {answer:?}"
+        );
+        let is_kept = (promise == Promise::Snapshot) == (model == Model::Snapshot);
+        assert_eq!(breaches(&mut aion).is_empty(), is_kept, "{seed}");
+    }
+}
+
+fn one(label: u32, session: u32, span: (i64, i64), events: &[(Kind, u32, u32)]) -> Told {
+    let plain = (
+        session,
+        Span {
+            from: span.0,
+            to: span.1,
+        },
+        events.to_vec(),
+    );
+    let (mut head, events) = told(&[plain]).remove(0);
+    head.label = label.into();
+    (head, events)
+}
+
+/// Tells each transaction at its second, with a timeout of eight.
+fn at_seconds(told: &[(u64, Told)]) -> Aion {
+    let mut aion = aion(Model::Snapshot, Duration::from_secs(8));
+    for (second, (head, events)) in told {
+        let moment = Duration::from_secs(*second);
+        aion.receive(head, events, moment).expect("a disk");
+    }
+    aion
+}
+
+#[test]
+fn a_version_that_comes_within_the_timeout_clears_the_read_that_saw_it() {
+    let write = one(1, 1, (1, 2), &[(Kind::Write, 7, 5)]);
+    let read = one(2, 2, (3, 4), &[(Kind::Read, 7, 5)]);
+    let mut aion = at_seconds(&[(0, read), (7, write)]);
+    assert_eq!((aion.summary().flips, aion.open_breaches()), (1, 0));
+    aion.advance(Duration::from_secs(30)).expect("a disk");
+    assert_eq!(aion.summary().verdict(), Verdict::Satisfied);
+    assert!(aion.take_breaches().is_empty());
+}
+
+#[test]
+fn a_version_that_comes_after_the_timeout_clears_nothing_and_is_called_late() {
+    let write = one(1, 1, (1, 2), &[(Kind::Write, 7, 5)]);
+    let read = one(2, 2, (3, 4), &[(Kind::Read, 7, 5)]);
+    let mut aion = at_seconds(&[(0, read.clone())]);
+    assert_eq!(aion.open_breaches(), 1);
+    aion.advance(Duration::from_secs(7)).expect("a disk");
+    assert!(aion.take_breaches().is_empty());
+    aion.advance(Duration::from_secs(10)).expect("a disk");
+    let told = aion.take_breaches();
+    let texts = crate::history::Texts::default();
+    let words: Vec<String> = told.iter().map(|breach| breach.in_words(&texts)).collect();
+    assert_eq!(words, ["T2 reads 5 for 7, where T0 had left 0"]);
+    let (head, events) = write.clone();
+    aion.receive(&head, &events, Duration::from_secs(11))
+        .expect("a disk");
+    aion.finish().expect("a disk");
+    let summary = aion.summary();
+    assert_eq!((summary.late, summary.violation_count()), (1, 1));
+    // A late writer alone leaves nothing certain.
+    let blind = one(2, 2, (3, 4), &[(Kind::Read, 7, 0)]);
+    let aion = at_seconds(&[(0, blind), (11, write)]);
+    assert_eq!(aion.summary().verdict(), Verdict::Unknown);
+}
+
+#[test]
+fn a_read_that_is_right_becomes_wrong_when_a_version_slips_in_before_it() {
+    let write = one(1, 1, (1, 2), &[(Kind::Write, 7, 5)]);
+    let between = one(2, 2, (3, 4), &[(Kind::Write, 7, 6)]);
+    let read = one(3, 3, (5, 6), &[(Kind::Read, 7, 5)]);
+    let mut aion = at_seconds(&[(0, write), (1, read), (2, between)]);
+    assert_eq!((aion.summary().flips, aion.open_breaches()), (1, 1));
+    aion.finish().expect("a disk");
+    let told = aion.take_breaches();
+    let expected = Breach::External {
+        transaction: Atom::from(3),
+        key: Atom::from(7),
+        read: Atom::from(5),
+        held: Atom::from(6),
+        writer: Some(Atom::from(2)),
+    };
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn what_is_told_twice_counts_once() {
+    let write = one(1, 1, (1, 2), &[(Kind::Write, 7, 5), (Kind::Write, 8, 5)]);
+    let next = one(2, 1, (3, 4), &[(Kind::Write, 7, 6)]);
+    let read = one(3, 2, (5, 9), &[(Kind::Read, 7, 6)]);
+    let again = [&write, &next, &write, &read, &read, &next];
+    let told: Vec<(u64, Told)> = again.into_iter().map(|t| (0, t.clone())).collect();
+    let mut aion = at_seconds(&told);
+    aion.collect().expect("a disk");
+    let (head, events) = write;
+    aion.receive(&head, &events, Duration::ZERO)
+        .expect("a disk");
+    aion.finish().expect("a disk");
+    let summary = aion.summary();
+    assert_eq!((summary.duplicates, summary.transactions), (4, 7));
+    assert_eq!(summary.verdict(), Verdict::Satisfied, "{summary:?}");
+}
+
+#[test]
+fn what_cannot_be_judged_is_unknown_and_says_why() {
+    let untimed = |label, status| {
+        let (mut head, events) = one(label, 1, (1, 2), &[(Kind::Write, 7, 5)]);
+        (head.status, head.timestamps) = (status, None);
+        (head, events)
+    };
+    let read = one(9, 2, (3, 4), &[(Kind::Read, 7, 5)]);
+    let cases = [
+        (vec![untimed(1, Status::Committed)], Some(Unjudged::Untimed)),
+        (vec![untimed(1, Status::Aborted)], None),
+        (vec![untimed(1, Status::Indeterminate)], None),
+        (
+            vec![untimed(1, Status::Indeterminate), read.clone()],
+            Some(Unjudged::Doubtful),
+        ),
+        (
+            vec![one(1, 1, (4, 4), &[(Kind::Write, 7, 5)])],
+            Some(Unjudged::Backwards),
+        ),
+        (
+            vec![
+                one(1, 1, (1, 4), &[(Kind::Write, 7, 5)]),
+                one(2, 2, (2, 4), &[(Kind::Write, 7, 6)]),
+            ],
+            Some(Unjudged::Tie),
+        ),
+    ];
+    for (told, expected) in cases {
+        let told: Vec<(u64, Told)> = told.into_iter().map(|told| (0, told)).collect();
+        let mut aion = at_seconds(&told);
+        aion.finish().expect("a disk");
+        let summary = aion.summary();
+        let verdict = match expected {
+            Some(_) => Verdict::Unknown,
+            None => Verdict::Satisfied,
+        };
+        assert_eq!(summary.unjudged.keys().next().copied(), expected);
+        assert_eq!(summary.verdict(), verdict, "{told:?}");
+    }
+    let aborted = at_seconds(&[(0, untimed(1, Status::Aborted)), (0, read)]);
+    assert_eq!(
+        aborted.open_breaches(),
+        1,
+        "nobody may see an aborted write"
+    );
+}
+
+#[test]
+fn many_events_have_the_roles_that_few_have() {
+    let numbers = &mut Numbers(5);
+    for _ in 0..200 {
+        let events: Vec<NamedEvent> = (0..60)
+            .map(|_| NamedEvent {
+                kind: [Kind::Read, Kind::Write][numbers.below(2) as usize],
+                key: (numbers.below(9) as u32).into(),
+                value: Atom::NIL,
+            })
+            .collect();
+        let mut roles = Vec::new();
+        tell_roles(&events, &mut roles);
+        for (at, role) in roles.iter().enumerate() {
+            let key = events[at].key;
+            let is_write =
+                |other: &usize| events[*other].kind == Kind::Write && events[*other].key == key;
+            let expected = match events[at].kind {
+                Kind::Read => match (0..at).rev().find(is_write) {
+                    Some(own) => Role::Internal(own),
+                    None => Role::External,
+                },
+                Kind::Write if (at + 1..60).any(|other| is_write(&other)) => Role::Overwritten,
+                Kind::Write => Role::Final,
+            };
+            assert_eq!(*role, expected, "{at}: {events:?}");
+        }
+    }
+}
+
+/// A small limit on many keys: most goes to disk, and everything is found again.
+#[test]
+fn within_a_small_limit_the_verdict_is_the_same() {
+    for (promise, model) in [
+        (Promise::Snapshot, Model::Snapshot),
+        (Promise::Serial, Model::Serializable),
+    ] {
+        let mut aion = Aion::new(Settings {
+            model,
+            timeout: Duration::from_secs(5),
+            memory: 1,
+            folder: std::env::temp_dir(),
+        });
+        aion.set_initial(Synthetic::initial());
+        let mut synthetic = Synthetic::new(Workload {
+            keys: 60_000,
+            delay: 300,
+            ..Workload::general(promise, 60_000)
+        });
+        let mut events = Vec::new();
+        let mut moment = Duration::ZERO;
+        while let Some(head) = synthetic.tell(&mut events) {
+            moment += Duration::from_millis(1);
+            aion.receive(&head, &events, moment).expect("a disk");
+        }
+        aion.finish().expect("a disk");
+        let summary = aion.summary();
+        assert!(
+            summary.spilled > 100_000 && summary.reloads > 10_000,
+            "{summary:?}"
+        );
+        assert_eq!(summary.verdict(), Verdict::Satisfied, "{summary:?}");
+    }
+}

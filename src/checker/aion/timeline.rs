@@ -1,0 +1,267 @@
+//! What happened to one key, sorted by timestamp and searchable by it.
+
+use super::pool::{CLASS_MAX, Pool};
+use crate::history::Atom;
+
+/// A version of a key, or a read of it that may still be judged anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// When the version was committed; for a read, the last moment that it sees.
+    pub(super) at: i64,
+    pub(super) value: Atom,
+    /// The name of the transaction.
+    pub(super) label: Atom,
+    /// When the writer started; for a read a [`Reading`].
+    pub(super) extra: i64,
+}
+
+/// What is known of a read, in 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// When it came, in the unit of [`super::clock::Clock`].
+    pub(super) epoch: u32,
+    /// The place of the event in its transaction.
+    pub(super) event: u32,
+    /// Whether another value was there, as far as one knows.
+    pub(super) is_wrong: bool,
+}
+
+impl Reading {
+    pub(super) fn of(entry: &Entry) -> Self {
+        let bits = entry.extra.cast_unsigned();
+        Self {
+            epoch: (bits >> 32) as u32,
+            event: (bits as u32) >> 1,
+            is_wrong: bits & 1 == 1,
+        }
+    }
+
+    pub(super) fn pack(self) -> i64 {
+        let low = self.event << 1 | u32::from(self.is_wrong);
+        (u64::from(self.epoch) << 32 | u64::from(low)).cast_signed()
+    }
+}
+
+/// A sorted list of entries in [`Timelines`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct List {
+    /// Its block, or its number among the long ones.
+    place: u32,
+    len: u16,
+    /// A [`Class`] in a byte: 0 for an empty one, then the blocks, then the long ones.
+    class: u8,
+    /// What its owner wants to remember.
+    pub(super) flags: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Empty,
+    /// A block of so many entries as a power of two.
+    Block(u8),
+    Long,
+}
+
+impl List {
+    #[inline]
+    fn class(self) -> Class {
+        match self.class {
+            0 => Class::Empty,
+            class if class <= CLASS_MAX + 1 => Class::Block(class - 1),
+            _ => Class::Long,
+        }
+    }
+
+    fn set_class(&mut self, class: Class) {
+        self.class = match class {
+            Class::Empty => 0,
+            Class::Block(class) => class + 1,
+            Class::Long => CLASS_MAX + 2,
+        };
+    }
+}
+
+/// All lists.
+#[derive(Debug, Default)]
+pub(super) struct Timelines {
+    pool: Pool,
+    /// Lists that are longer than the largest block.
+    longs: Vec<Vec<Entry>>,
+    long_bytes: usize,
+}
+
+impl Timelines {
+    /// What they take of the memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.pool.bytes() + self.long_bytes + self.longs.capacity() * size_of::<Vec<Entry>>()
+    }
+
+    /// See [`Pool::sample`].
+    pub(super) fn sample(&self, every: usize) -> impl Iterator<Item = i64> + '_ {
+        let longs = self.longs.iter().flatten().step_by(every);
+        self.pool.sample(every).chain(longs.map(|entry| entry.at))
+    }
+
+    /// The entries of a list, oldest first.
+    #[inline]
+    pub(super) fn entries(&self, list: List) -> &[Entry] {
+        match list.class() {
+            Class::Empty => &[],
+            Class::Block(class) => &self.pool.block(list.place, class)[..list.len as usize],
+            Class::Long => &self.longs[list.place as usize],
+        }
+    }
+
+    /// The same, to be changed; their timestamps stay.
+    #[inline]
+    pub(super) fn entries_mut(&mut self, list: List) -> &mut [Entry] {
+        match list.class() {
+            Class::Empty => &mut [],
+            Class::Block(class) => &mut self.pool.block_mut(list.place, class)[..list.len as usize],
+            Class::Long => &mut self.longs[list.place as usize],
+        }
+    }
+
+    /// Whether the next insertion moves the list to a larger place.
+    #[inline]
+    pub(super) fn is_full(&self, list: List) -> bool {
+        match list.class() {
+            Class::Empty => false,
+            Class::Block(class) => list.len == 1 << class,
+            Class::Long => {
+                let long = &self.longs[list.place as usize];
+                long.len() == long.capacity()
+            }
+        }
+    }
+
+    /// Adds an entry after those that are not later.
+    #[inline]
+    pub(super) fn insert(&mut self, list: &mut List, entry: Entry) {
+        if list.class() == Class::Empty || self.is_full(*list) {
+            self.grow(list);
+        }
+        if list.class() == Class::Long {
+            let long = &mut self.longs[list.place as usize];
+            if long.last().is_none_or(|last| last.at <= entry.at) {
+                long.push(entry);
+            } else {
+                long.insert(long.partition_point(|known| known.at <= entry.at), entry);
+            }
+            return;
+        }
+        let len = list.len as usize;
+        list.len += 1;
+        let entries = self.entries_mut(*list);
+        if len > 0 && entries[len - 1].at > entry.at {
+            let at = entries[..len].partition_point(|known| known.at <= entry.at);
+            entries.copy_within(at..len, at + 1);
+            entries[at] = entry;
+        } else {
+            entries[len] = entry;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, list: &mut List) {
+        match list.class() {
+            Class::Empty => {
+                list.place = self.pool.take(0);
+                list.set_class(Class::Block(0));
+                list.len = 0;
+            }
+            Class::Block(class) if class < CLASS_MAX => {
+                let mut kept = [Entry::default(); 1 << CLASS_MAX];
+                let len = 1usize << class;
+                kept[..len].copy_from_slice(self.pool.block(list.place, class));
+                self.pool.give(list.place, class);
+                list.place = self.pool.take(class + 1);
+                list.set_class(Class::Block(class + 1));
+                self.pool.block_mut(list.place, class + 1)[..len].copy_from_slice(&kept[..len]);
+            }
+            Class::Block(class) => {
+                let mut long = Vec::with_capacity(4 << class);
+                long.extend_from_slice(self.pool.block(list.place, class));
+                self.pool.give(list.place, class);
+                self.long_bytes += long.capacity() * size_of::<Entry>();
+                list.place = self.longs.len() as u32;
+                list.set_class(Class::Long);
+                self.longs.push(long);
+            }
+            Class::Long => {
+                let long = &mut self.longs[list.place as usize];
+                let before = long.capacity();
+                long.reserve_exact(before / 2);
+                self.long_bytes += (long.capacity() - before) * size_of::<Entry>();
+            }
+        }
+    }
+
+    /// Drops what is not to be kept; the order stays.
+    pub(super) fn retain(&mut self, list: &mut List, keep: impl Fn(&Entry) -> bool) {
+        if list.class() == Class::Long {
+            self.longs[list.place as usize].retain(keep);
+            return;
+        }
+        let mut kept = 0;
+        let entries = self.entries_mut(*list);
+        for at in 0..entries.len() {
+            if keep(&entries[at]) {
+                entries[kept] = entries[at];
+                kept += 1;
+            }
+        }
+        list.len = kept as u16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_stay_sorted_whatever_comes_when() {
+        let mut timelines = Timelines::default();
+        let mut lists = [List::default(); 3];
+        let mut expected: [Vec<i64>; 3] = Default::default();
+        let mut seed = 7u64;
+        for _ in 0..3_000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // The third list stays short, so that classes mix.
+            let which = [0, 1, 0, 1, 2][(seed >> 40) as usize % 5];
+            let at = (seed >> 50) as i64;
+            if which == 2 && expected[2].len() > 40 {
+                timelines.retain(&mut lists[2], |entry| entry.at % 2 == 0);
+                expected[2].retain(|at| at % 2 == 0);
+            }
+            let entry = Entry {
+                at,
+                ..Entry::default()
+            };
+            timelines.insert(&mut lists[which], entry);
+            let place = expected[which].partition_point(|known| *known <= at);
+            expected[which].insert(place, at);
+        }
+        for (list, expected) in lists.into_iter().zip(expected) {
+            let found: Vec<i64> = timelines.entries(list).iter().map(|e| e.at).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_reading_survives_its_packing() {
+        for is_wrong in [false, true] {
+            let reading = Reading {
+                epoch: u32::MAX - 1,
+                event: 77,
+                is_wrong,
+            };
+            let extra = reading.pack();
+            let entry = Entry {
+                extra,
+                ..Entry::default()
+            };
+            assert_eq!(Reading::of(&entry), reading);
+        }
+    }
+}
