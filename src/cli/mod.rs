@@ -22,6 +22,7 @@ mod doctor;
 mod fuzz;
 mod minimize;
 mod replay;
+mod watch;
 mod workload;
 
 use std::ffi::OsString;
@@ -68,6 +69,7 @@ enum Command {
     Bench(bench::Arguments),
     Workload(workload::Arguments),
     Check(check::Arguments),
+    Watch(watch::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -105,6 +107,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Clean(arguments) => clean::run(&arguments, &mut output),
         Command::Workload(arguments) => workload::run(&arguments, &mut output),
         Command::Check(arguments) => check::run(&arguments, &mut output),
+        Command::Watch(arguments) => watch::run(&arguments, &mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),
     });
     result.unwrap_or_else(|failure| say(&failure))

@@ -46,6 +46,8 @@ impl From<u32> for Atom {
 pub struct Texts {
     texts: Vec<Box<str>>,
     index: Interner,
+    /// The bytes of all texts.
+    bytes: usize,
 }
 
 impl Texts {
@@ -60,8 +62,14 @@ impl Texts {
             .find_or_insert(hash(text), next, |known| &*texts[known as usize] == text);
         if found == next {
             self.texts.push(text.into());
+            self.bytes += text.len();
         }
         Some(Atom(i64::MIN + 1 + i64::from(found)))
+    }
+
+    /// What they take of the memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.texts.capacity() * size_of::<Box<str>>() + self.index.bytes()
     }
 
     /// An atom as people wrote it.

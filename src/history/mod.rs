@@ -7,6 +7,7 @@
 //! business. This module knows no SQL.
 
 mod atom;
+mod batch;
 mod builder;
 mod error;
 pub mod format;
@@ -15,6 +16,7 @@ mod recorded;
 pub mod synthetic;
 
 pub use atom::{Atom, Texts};
+pub use batch::Batch;
 pub use builder::{Builder, Head};
 pub use error::{HistoryError, Place};
 pub use intern::Interner;

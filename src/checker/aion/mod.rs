@@ -41,7 +41,7 @@ use self::sessions::{Place, Sessions};
 use self::spill::Spill;
 use self::timeline::{Entry, Timelines};
 use super::Model;
-use crate::history::{Atom, Head, Kind, NamedEvent, Span, Status};
+use crate::history::{Atom, Batch, Head, Kind, NamedEvent, Span, Status};
 
 /// What to judge, and within which bounds.
 #[derive(Clone, Debug)]
@@ -146,6 +146,23 @@ impl Aion {
             extra: i64::MIN,
         };
         Ok(self.write(key, entry)?)
+    }
+
+    /// Takes transactions that came together at a moment counted from the beginning.
+    ///
+    /// # Errors
+    /// When the disk is needed and does not do.
+    pub fn receive_batch(&mut self, batch: &Batch, moment: Duration) -> Result<(), SpillError> {
+        if let Some(initial) = batch.initial() {
+            self.set_initial(initial);
+        }
+        for (key, value) in batch.initials() {
+            self.set_initial_of(*key, *value)?;
+        }
+        for (head, events) in batch.transactions() {
+            self.receive(head, events, moment)?;
+        }
+        Ok(())
     }
 
     /// Takes a transaction that came at a moment counted from the beginning.

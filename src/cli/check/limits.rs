@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number of bytes: `512M`, `4G`, `65536`.
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
+pub(in crate::cli) fn bytes(text: &str) -> Result<u64, String> {
     let units = [('K', 10), ('M', 20), ('G', 30)];
     let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
     let digits = unit.map_or(text, |_| &text[..text.len() - 1]);
@@ -27,7 +27,7 @@ pub(super) fn memory_is_over() -> bool {
 }
 
 /// A size from the kernel's account of this process, in KiB; nothing where there is none.
-pub(super) fn status_kib(name: &str) -> Option<u64> {
+pub(in crate::cli) fn status_kib(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().trim_end_matches(" kB").trim().parse().ok()

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use limits::{MemoryIsOver, Watched, bytes, memory_is_over, set_memory_limit, status_kib};
+use limits::{MemoryIsOver, Watched, memory_is_over, set_memory_limit};
+pub(super) use limits::{bytes, status_kib};
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
@@ -75,7 +76,7 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-fn model(text: &str) -> Result<Model, String> {
+pub(super) fn model(text: &str) -> Result<Model, String> {
     text.parse()
         .map_err(|error: checker::UnknownModel| error.to_string())
 }

@@ -1,0 +1,226 @@
+//! `rashomon watch`: does a history keep to its model while it is recorded?
+
+mod source;
+mod tell;
+
+use std::path::PathBuf;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::RecvTimeoutError;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::value::{self, Format};
+use super::{check, fuzz};
+use crate::campaign::Stop;
+use crate::checker::Model;
+use crate::checker::aion::{Aion, Settings, SpillError, Verdict};
+use crate::history::{Atom, Texts};
+use source::Source;
+use tell::Teller;
+
+/// Judges a history by its timestamps while it is recorded (Aion)
+///
+/// Reads our line format from a file that may grow, a pipe, or a socket. Transactions of different
+/// sessions may come in any order; a read waits --timeout for versions that come late, then its
+/// verdict is final and told. A pipe or socket is over at its end, a file when it has not grown for
+/// --idle, and everything at Ctrl-C. Satisfied is exit 0, violated 1, unknown 3.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  rashomon watch history.txt --model si\n  recorder | rashomon watch - --model ser --format json\n  rashomon watch tcp://localhost:7000 --model si --timeout 30s --memory 2G"
+)]
+pub(super) struct Arguments {
+    /// A file that may grow, a named pipe, a Unix socket, tcp://HOST:PORT, or - for standard input
+    source: String,
+
+    /// What to check: si or ser
+    #[arg(long, value_parser = model)]
+    model: Model,
+
+    /// How long a read waits for versions that come late
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::duration)]
+    timeout: Duration,
+
+    /// How much memory to take; what does not fit goes to disk: 512M, 4G
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = check::bytes)]
+    memory: u64,
+
+    /// A file is over when it has not grown for this long [default: the timeout]
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    idle: Option<Duration>,
+
+    /// Where to put what does not fit into memory [default: the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    spill: Option<PathBuf>,
+
+    /// The integer that every key holds before anyone writes it, where the history does not say it
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    initial: Option<i64>,
+
+    /// How to say it: human or json
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+fn model(text: &str) -> Result<Model, String> {
+    match check::model(text)? {
+        model @ (Model::Snapshot | Model::Serializable) => Ok(model),
+        model => Err(format!("{model} is not watched: si, ser")),
+    }
+}
+
+/// The least memory that the program itself and a little history fit into.
+const MEMORY_MIN: u64 = 64 << 20;
+
+pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    if arguments.memory < MEMORY_MIN {
+        return Err(Failure::usage("--memory must be at least 64M"));
+    }
+    let stop = Stop::default();
+    fuzz::listen_to_signals(&stop)?;
+    let mut aion = Aion::new(Settings {
+        model: arguments.model,
+        timeout: arguments.timeout,
+        memory: arguments.memory,
+        folder: arguments.spill.clone().unwrap_or_else(std::env::temp_dir),
+    });
+    if let Some(initial) = arguments.initial {
+        let atom = Atom::integer(initial);
+        aion.set_initial(atom.ok_or_else(|| Failure::usage("--initial is too small"))?);
+    }
+    let idle = arguments.idle.unwrap_or(arguments.timeout);
+    let source = source::open(&arguments.source, idle, &stop)?;
+    let mut watch = Watch {
+        teller: Teller::new(arguments.format, output)?,
+        aion,
+        stop,
+        memory: arguments.memory,
+        begun: Instant::now(),
+        busy: Duration::ZERO,
+    };
+    let ended = watch.through(&source);
+    watch.finish(&arguments.source, arguments.model, &source, ended)
+}
+
+/// A history on its way.
+struct Watch<'o> {
+    teller: Teller<'o>,
+    aion: Aion,
+    stop: Stop,
+    memory: u64,
+    begun: Instant,
+    /// When the last transaction came.
+    busy: Duration,
+}
+
+/// How often waiting is interrupted, for what becomes final meanwhile.
+const TICK: Duration = Duration::from_millis(50);
+
+impl Watch<'_> {
+    /// Takes everything that comes; whether it came to its end.
+    fn through(&mut self, source: &Source) -> Result<(), Failure> {
+        loop {
+            match source.batches.recv_timeout(TICK) {
+                Ok(batch) => {
+                    let batch = batch?;
+                    self.aion
+                        .receive_batch(&batch, self.begun.elapsed())
+                        .map_err(|error| disk(&error))?;
+                    self.busy = self.begun.elapsed();
+                    source.give_back(batch);
+                }
+                Err(RecvTimeoutError::Timeout) => self.advance()?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.tell(source)?;
+            // Whoever tells has to wait until some verdicts are final.
+            while self.aion.is_full() && !self.stop.is_set() {
+                std::thread::sleep(TICK);
+                self.advance()?;
+                self.tell(source)?;
+            }
+            if self.stop.is_set() {
+                return Ok(());
+            }
+            if texts(source).bytes() as u64 > self.memory / 2 {
+                return Err(Failure {
+                    exit: Exit::Inconclusive,
+                    message: "the names that are texts alone take half of --memory".to_owned(),
+                });
+            }
+        }
+        // A reader that was stopped ends as well, but more might have come.
+        if !self.stop.is_set() {
+            self.aion.finish().map_err(|error| disk(&error))?;
+        }
+        self.tell(source)
+    }
+
+    fn advance(&mut self) -> Result<(), Failure> {
+        let moment = self.begun.elapsed();
+        self.aion.advance(moment).map_err(|error| disk(&error))
+    }
+
+    /// Tells what became certain.
+    fn tell(&mut self, source: &Source) -> Result<(), Failure> {
+        let breaches = self.aion.take_breaches();
+        self.teller.progress(&self.aion, self.begun.elapsed());
+        if breaches.is_empty() {
+            return Ok(());
+        }
+        self.teller.breaches(&breaches, &texts(source))
+    }
+
+    /// The summary and the exit code.
+    fn finish(
+        mut self,
+        name: &str,
+        model: Model,
+        source: &Source,
+        ended: Result<(), Failure>,
+    ) -> Result<Exit, Failure> {
+        // What was certain before something went wrong is told all the same.
+        let told = self.tell(source);
+        let ended = ended.and(told);
+        let summary = self.aion.summary();
+        let account = tell::Account {
+            source: name,
+            model,
+            open: self.aion.open_breaches(),
+            busy: self.busy,
+            elapsed: self.begun.elapsed(),
+        };
+        let is_read = self.teller.summary(&summary, &account);
+        // Nobody may be there to read it: what was found was found.
+        for result in [ended, is_read] {
+            if let Err(failure) = result
+                && failure.exit != Exit::Clean
+            {
+                return Err(failure);
+            }
+        }
+        if let Some(signal) = self.stop.signal() {
+            let is_interrupt = signal == signal_hook::consts::SIGINT as usize;
+            return Ok(match is_interrupt {
+                true => Exit::Interrupted,
+                false => Exit::Terminated,
+            });
+        }
+        Ok(match summary.verdict() {
+            _ if summary.transactions == 0 => Exit::Nothing,
+            Verdict::Satisfied => Exit::Clean,
+            Verdict::Violated => Exit::Finding,
+            Verdict::Unknown => Exit::Inconclusive,
+        })
+    }
+}
+
+/// The texts among names; a reader that panicked leaves them as they are.
+fn texts(source: &Source) -> MutexGuard<'_, Texts> {
+    source.texts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn disk(error: &SpillError) -> Failure {
+    Failure::environment(format!("{error}: {}", error.0))
+}

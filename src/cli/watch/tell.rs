@@ -1,0 +1,211 @@
+//! What is told of a history while it is watched, and at its end.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Map, Value, json};
+
+use super::super::check::status_kib;
+use super::super::exit::Failure;
+use super::super::output::Output;
+use super::super::terminal::{Style, grouped, printable};
+use super::super::value::Format;
+use crate::checker::Model;
+use crate::checker::aion::{Aion, Breach, Summary, Verdict};
+use crate::history::{Atom, Texts};
+
+/// Tells breaches on standard output, and progress on standard error if it is a terminal.
+pub(super) struct Teller<'o> {
+    format: Format,
+    output: &'o mut Output,
+    bar: Option<ProgressBar>,
+}
+
+/// What the summary says beside what the checker counts.
+pub(super) struct Account<'a> {
+    pub(super) source: &'a str,
+    pub(super) model: Model,
+    /// Reads that were wrong and not final when it ended.
+    pub(super) open: usize,
+    /// How long transactions came.
+    pub(super) busy: Duration,
+    pub(super) elapsed: Duration,
+}
+
+impl<'o> Teller<'o> {
+    pub(super) fn new(format: Format, output: &'o mut Output) -> Result<Self, Failure> {
+        let bar = if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}")
+                .map_err(|error| Failure::environment(error.to_string()))?;
+            bar.set_style(style.tick_chars("|/-\\ "));
+            Some(bar)
+        } else {
+            None
+        };
+        Ok(Self {
+            format,
+            output,
+            bar,
+        })
+    }
+
+    /// The live line.
+    pub(super) fn progress(&self, aion: &Aion, elapsed: Duration) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        let summary = aion.summary();
+        let rate = summary.transactions as f64 / elapsed.as_secs_f64().max(0.001);
+        bar.set_message(format!(
+            "{} transactions, {}/s, {} violations, {} open, {} flips, {} spilled",
+            grouped(summary.transactions),
+            grouped(rate as u64),
+            grouped(summary.violation_count()),
+            grouped(aion.open_breaches() as u64),
+            grouped(summary.flips),
+            grouped(summary.spilled),
+        ));
+        bar.tick();
+    }
+
+    /// Tells breaches, one a line.
+    pub(super) fn breaches(&mut self, breaches: &[Breach], texts: &Texts) -> Result<(), Failure> {
+        for breach in breaches {
+            let line = match self.format {
+                Format::Human => {
+                    let words = breach.in_words(texts);
+                    let name = Style::of_stdout().red(&breach.anomaly().to_string());
+                    format!("{name}: {}", printable(&words))
+                }
+                Format::Json => breach_json(breach, texts).to_string(),
+            };
+            match &self.bar {
+                Some(bar) => bar.suspend(|| self.output.line(&line))?,
+                None => self.output.line(&line)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The last line.
+    pub(super) fn summary(
+        &mut self,
+        summary: &Summary,
+        account: &Account<'_>,
+    ) -> Result<(), Failure> {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        match self.format {
+            Format::Human => self.output.line(&in_words(summary, account)),
+            Format::Json => self.output.json(&summary_json(summary, account)),
+        }
+    }
+}
+
+fn verdict(summary: &Summary) -> &'static str {
+    match summary.verdict() {
+        Verdict::Satisfied => "satisfied",
+        Verdict::Violated => "violated",
+        Verdict::Unknown => "unknown",
+    }
+}
+
+/// An integer as a number, nil as null, the rest as a text.
+fn value(atom: Atom, texts: &Texts) -> Value {
+    match atom.as_integer() {
+        Some(integer) => json!(integer),
+        None if atom == Atom::NIL => Value::Null,
+        None => json!(texts.show(atom)),
+    }
+}
+
+fn breach_json(breach: &Breach, texts: &Texts) -> Value {
+    let show = |atom: Option<Atom>| atom.map_or(Value::Null, |atom| value(atom, texts));
+    let (read, held) = match *breach {
+        Breach::External { read, held, .. } => (Some(read), Some(held)),
+        Breach::Internal { read, wrote, .. } => (Some(read), Some(wrote)),
+        Breach::Session { .. } | Breach::Conflict { .. } => (None, None),
+    };
+    json!({
+        "v": 1,
+        "event": "violation",
+        "anomaly": breach.anomaly().slug(),
+        "transaction": show(Some(breach.transaction())),
+        "other": show(breach.other()),
+        "key": show(breach.key()),
+        "read": show(read),
+        "held": show(held),
+        "words": breach.in_words(texts),
+    })
+}
+
+/// Transactions a second, as long as they came.
+fn rate(summary: &Summary, account: &Account<'_>) -> u64 {
+    (summary.transactions as f64 / account.busy.as_secs_f64().max(0.001)) as u64
+}
+
+fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
+    let seconds = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
+    let anomalies = summary.violations.iter();
+    let anomalies = anomalies.map(|(anomaly, count)| (anomaly.slug().to_owned(), json!(count)));
+    let unjudged = summary.unjudged.iter();
+    let unjudged = unjudged.map(|(why, count)| (why.to_string(), json!(count)));
+    json!({
+        "v": 1,
+        "event": "summary",
+        "source": account.source,
+        "model": account.model.slug(),
+        "verdict": verdict(summary),
+        "transactions": summary.transactions,
+        "events": summary.events,
+        "violations": summary.violation_count(),
+        "anomalies": anomalies.collect::<Map<_, _>>(),
+        "open": account.open,
+        "flip_flops": summary.flips,
+        "duplicates": summary.duplicates,
+        "late": summary.late,
+        "unjudged": unjudged.collect::<Map<_, _>>(),
+        "spilled": summary.spilled,
+        "reloaded": summary.reloads,
+        "elapsed_s": seconds(account.elapsed),
+        "tps": rate(summary, account),
+        "peak_rss_mb": status_kib("VmHWM:").map(|kib| kib / 1024),
+    })
+}
+
+fn in_words(summary: &Summary, account: &Account<'_>) -> String {
+    let style = Style::of_stdout();
+    let verdict = match summary.verdict() {
+        Verdict::Satisfied => style.green("satisfied"),
+        Verdict::Violated => style.red("violated"),
+        Verdict::Unknown => style.yellow("unknown"),
+    };
+    let mut text = format!(
+        "{verdict}: {} by timestamps: {} transactions, {} events, {} violations",
+        account.model,
+        grouped(summary.transactions),
+        grouped(summary.events),
+        grouped(summary.violation_count()),
+    );
+    let counts = [
+        (account.open as u64, "reads wrong but not final"),
+        (summary.flips, "flips"),
+        (summary.duplicates, "duplicates"),
+        (summary.late, "writers after the timeout"),
+        (summary.spilled, "entries spilled"),
+        (summary.reloads, "reloaded"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        text.push_str(&format!(", {} {what}", grouped(count)));
+    }
+    for (why, count) in &summary.unjudged {
+        text.push_str(&format!("; {} not judged: {why}", grouped(*count)));
+    }
+    let rate = grouped(rate(summary, account));
+    let seconds = account.elapsed.as_secs_f64();
+    text.push_str(&format!(" ({seconds:.1} s, {rate} transactions/s)"));
+    text
+}
