@@ -59,7 +59,7 @@ pub struct Settings {
 /// Why the checker cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the disk for what does not fit into memory")]
-pub struct SpillError(#[from] io::Error);
+pub struct SpillError(#[from] pub io::Error);
 
 /// A read whose verdict is open and, as far as one knows, wrong.
 #[derive(Clone, Copy, Debug)]
