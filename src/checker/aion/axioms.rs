@@ -3,7 +3,7 @@
 use std::io;
 
 use super::keys::Key;
-use super::timeline::{Entry, Reading};
+use super::timeline::{Entry, Reading, until};
 use super::{Aion, Breach, Open, Unjudged};
 use crate::history::{Atom, NamedEvent};
 
@@ -113,7 +113,7 @@ impl Aion {
             self.spill.insert_late(key.name, *version);
             return Ok(Some(below));
         }
-        let next = older.partition_point(|known| known.at <= version.at);
+        let next = until(older, version.at);
         let below = older.get(next).unwrap_or(&key.newest).at;
         let older = &mut self.keys.get_mut(number).older;
         self.timelines.insert(older, *version);
@@ -131,7 +131,7 @@ impl Aion {
         // Whoever commits later than this has started after the commit.
         let reach = commit.saturating_add(key.longest);
         let older = self.timelines.entries(key.older);
-        let first = older.partition_point(|known| known.at <= start);
+        let first = until(older, start);
         let floor = older.first().unwrap_or(&key.newest).at;
         let known = older[first..].iter().chain([&key.newest]);
         let known = known.take_while(|known| known.at < commit || known.at < reach);
@@ -166,7 +166,7 @@ impl Aion {
         let (from, open) = (version.at, self.clock.open());
         let entries = self.timelines.entries_mut(reads);
         if entries.last().is_some_and(|last| last.at >= from) {
-            let first = entries.partition_point(|read| read.at < from);
+            let first = until(entries, from.saturating_sub(1));
             let seeing = entries[first..].iter_mut();
             for read in seeing.take_while(|read| read.at < below) {
                 if read.judge(version.value, open) {
@@ -216,7 +216,7 @@ impl Aion {
             return Ok(Some(key.newest));
         }
         let older = self.timelines.entries(key.older);
-        let after = older.partition_point(|version| version.at <= at);
+        let after = until(older, at);
         if let Some(before) = after.checked_sub(1) {
             return Ok(Some(older[before]));
         }

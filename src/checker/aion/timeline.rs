@@ -42,6 +42,22 @@ impl Reading {
     }
 }
 
+/// How many entries of a sorted list are not later than a moment. What is asked for lies near the
+/// end, as a rule, so that the search begins there with short steps.
+#[inline]
+pub(super) fn until(entries: &[Entry], at: i64) -> usize {
+    let (mut high, mut step) = (entries.len(), 1);
+    while let Some(low) = entries.len().checked_sub(step) {
+        if entries[low].at <= at {
+            let between = entries[low + 1..high].partition_point(|entry| entry.at <= at);
+            return low + 1 + between;
+        }
+        high = low;
+        step *= 2;
+    }
+    entries[..high].partition_point(|entry| entry.at <= at)
+}
+
 /// A sorted list of entries in [`Timelines`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct List {
@@ -146,7 +162,7 @@ impl Timelines {
             if long.last().is_none_or(|last| last.at <= entry.at) {
                 long.push(entry);
             } else {
-                long.insert(long.partition_point(|known| known.at <= entry.at), entry);
+                long.insert(until(long, entry.at), entry);
             }
             return;
         }
@@ -154,7 +170,7 @@ impl Timelines {
         list.len += 1;
         let entries = self.entries_mut(*list);
         if len > 0 && entries[len - 1].at > entry.at {
-            let at = entries[..len].partition_point(|known| known.at <= entry.at);
+            let at = until(&entries[..len], entry.at);
             entries.copy_within(at..len, at + 1);
             entries[at] = entry;
         } else {
@@ -240,6 +256,7 @@ mod tests {
             };
             timelines.insert(&mut lists[which], entry);
             let place = expected[which].partition_point(|known| *known <= at);
+            assert_eq!(until(timelines.entries(lists[which]), at), place + 1);
             expected[which].insert(place, at);
         }
         for (list, expected) in lists.into_iter().zip(expected) {
