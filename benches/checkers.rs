@@ -5,8 +5,12 @@
 #[expect(dead_code, reason = "the bars measure more shapes")]
 mod shapes;
 
+use std::time::Duration;
+
+use rashomon::checker::aion::{Aion, Settings, Verdict};
 use rashomon::checker::{self, Answer, Budget, Model};
-use rashomon::history::History;
+use rashomon::history::synthetic::{Promise, Synthetic, Workload};
+use rashomon::history::{Batch, History};
 use shapes::{Engine, Shape, history};
 
 fn main() {
@@ -62,4 +66,35 @@ fn timestamps(bencher: divan::Bencher<'_, '_>, model: &str) {
         "chronos",
         model.parse().expect("a model"),
     );
+}
+
+/// 100,000 general transactions one by one, told up to 1,000 transactions late.
+#[divan::bench(args = ["si", "ser"], sample_count = 5)]
+fn online(bencher: divan::Bencher<'_, '_>, model: &str) {
+    let model: Model = model.parse().expect("a model");
+    let promise = match model {
+        Model::Snapshot => Promise::Snapshot,
+        _ => Promise::Serial,
+    };
+    let workload = Workload {
+        delay: 1_000,
+        ..Workload::general(promise, 100_000)
+    };
+    let mut synthetic = Synthetic::new(workload);
+    let (mut batch, mut events) = (Batch::default(), Vec::new());
+    while let Some(head) = synthetic.tell(&mut events) {
+        batch.push(&head, &events);
+    }
+    bencher.bench_local(|| {
+        let mut aion = Aion::new(Settings {
+            model,
+            timeout: Duration::from_secs(5),
+            memory: 4 << 30,
+            folder: std::env::temp_dir(),
+        });
+        aion.set_initial(Synthetic::initial());
+        aion.receive_batch(&batch, Duration::ZERO).expect("memory");
+        aion.finish().expect("memory");
+        assert_eq!(aion.summary().verdict(), Verdict::Satisfied);
+    });
 }

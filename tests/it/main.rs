@@ -25,4 +25,5 @@ mod replay;
 mod run_faults;
 mod servers;
 mod statement_counters;
+mod watch;
 mod workload;

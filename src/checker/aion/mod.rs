@@ -231,7 +231,9 @@ impl Aion {
                 true => span.from,
                 false => span.to - i64::from(is_writer),
             };
-            self.note_snapshot(snapshot);
+            if roles.contains(&Role::External) {
+                self.note_snapshot(snapshot);
+            }
             if is_writer {
                 self.last_commit = self.last_commit.max(span.to);
                 self.longest = self.longest.max(span.to.saturating_sub(span.from));

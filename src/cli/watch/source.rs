@@ -79,7 +79,8 @@ fn stream(name: &str, idle: Duration, stop: &Stop) -> Result<Box<dyn Read + Send
     }
     let path = Path::new(name);
     if !path.exists() && is_target(name) {
-        let message = "a live engine is not watched yet: record a history and watch its file";
+        let message = "an engine is watched through a pipe: rashomon workload TARGET --kind register \
+                       --timestamps -o - | rashomon watch - --model si";
         return Err(Failure::usage(format!("{name}: {message}")));
     }
     let wrong = |error: io::Error| Failure::usage(format!("{name}: {error}"));

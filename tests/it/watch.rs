@@ -1,0 +1,134 @@
+//! `watch`: what comes through a pipe, a socket and a file that grows.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::net::UnixListener;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::program::{Ran, folder, program, ran, run, shown, summary, write};
+
+const VALID: &str = "#! rashomon history 1\ninitial 0\n\
+                     committed 2 @3..4 r(x,1) r(y,0)\n\
+                     committed 1 @1..2 r(x,0) w(x,1)\n\
+                     aborted 3 w(y,9)\n";
+
+/// Watches what comes from standard input.
+fn piped(text: &str, arguments: &[&str]) -> Ran {
+    let mut command = program(&[&["watch", "-"], arguments].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut stream = child.stdin.take().expect("a pipe");
+    stream.write_all(text.as_bytes()).expect("it reads");
+    drop(stream);
+    ran(&child.wait_with_output().expect("it ends"))
+}
+
+#[test]
+fn a_pipe_is_judged_at_its_end_whatever_came_first() {
+    let ran = piped(VALID, &["--model", "si", "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let told = summary(&ran);
+    assert_eq!(told["verdict"], "satisfied");
+    assert_eq!(told["flip_flops"], 1, "the read came before what it read");
+    assert_eq!([&told["transactions"], &told["events"]], [3, 5]);
+    assert!(
+        told["peak_rss_mb"].is_u64() && told["tps"].is_u64(),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_violation_is_told_in_words_and_is_exit_1() {
+    let text = format!("{VALID}committed 4 @5..6 r(x,0) w(y,1)\ncommitted 5 @5..7 w(y,2)\n");
+    let ran = piped(&text, &["--model", "si"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out
+            .contains("noconflict: T4 and T5 overlap and both write y"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out
+            .contains("ext: T4 reads 0 for x, where T2 had left 1"),
+        "{}",
+        ran.out
+    );
+    let ran = piped(&text, &["--model", "ser", "--format", "json"]);
+    assert_eq!(summary(&ran)["anomalies"], serde_json::json!({"ext": 1}));
+}
+
+#[test]
+fn what_is_not_judged_is_exit_3_and_an_empty_history_exit_4() {
+    let text = format!("{VALID}committed 4 w(z,1)\n");
+    let ran = piped(&text, &["--model", "si", "--format", "json"]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["unjudged"]["committed without timestamps"], 1);
+    let ran = piped("#! rashomon history 1\n", &["--model", "si"]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn an_ill_formed_line_is_exit_2_with_its_place_after_what_is_certain() {
+    let text = format!("{VALID}committed 4 @5..6 w(y,1) r(y,2)\ncommitted 5 @5..6 w(y;2)\n");
+    let ran = piped(&text, &["--model", "si"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.err.contains("line 7, column 22: expected ','"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.out.contains("T4 reads 2 for y, where it had written 1"),
+        "{}",
+        ran.out
+    );
+    let ran = piped("#! rashomon history 1\norder(x) 1 2\n", &["--model", "si"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("cannot hold lists"), "{}", ran.err);
+    let ran = run(&["watch", "mariadb://nowhere", "--model", "si"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("rashomon workload"), "{}", ran.err);
+    let ran = run(&["watch", "-", "--model", "rc"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn a_file_is_followed_until_it_does_not_grow() {
+    let folder = folder();
+    let path = write(&folder, "growing", VALID);
+    let arguments = [
+        "watch", &path, "--model", "si", "--idle", "3s", "--format", "json",
+    ];
+    let mut command = program(&arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(500));
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .expect("it is there");
+    file.write_all(b"committed 4 @5..6 r(x,").expect("written");
+    std::thread::sleep(Duration::from_millis(500));
+    file.write_all(b"1)\ncommitted 5 @7..8 r(x,1)")
+        .expect("written");
+    let ran = ran(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["transactions"], 5);
+}
+
+#[test]
+fn a_socket_is_read_to_its_end() {
+    let folder = folder();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let teller = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("somebody connects");
+        stream.write_all(VALID.as_bytes()).expect("it reads");
+    });
+    let ran = run(&["watch", &shown(&path), "--model", "ser", "--format", "json"]);
+    teller.join().expect("told");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["transactions"], 3);
+}
