@@ -12,7 +12,7 @@ use crate::engine::Server;
 use crate::workload::{self, HistoryFile, Settings, WorkloadError};
 
 /// How long one run takes.
-const RUN_TIME: Duration = Duration::from_secs(5);
+const RUN_TIME: Duration = Duration::from_secs(2);
 
 /// Runs before the first round, so that caches are warm, take this long.
 const WARM_UP: Duration = Duration::from_secs(1);

@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::Sender;
-
 use super::draw::Draw;
+use super::outbox::Outbox;
 use super::pending::Ended;
 use super::plan::{End, Plan, Step};
 use super::table::{Table, integer, list};
@@ -96,7 +95,7 @@ pub(super) struct Client<'a> {
     /// How many values it wrote.
     values: i64,
     /// None when nothing is recorded.
-    sender: Option<Sender<Ended>>,
+    outbox: Option<&'a Outbox>,
 }
 
 /// How an attempt ended, for the session's next step.
@@ -135,7 +134,7 @@ impl<'a> Client<'a> {
         slot: u32,
         connection: Box<dyn Connection>,
         draw: Draw,
-        sender: Option<Sender<Ended>>,
+        outbox: Option<&'a Outbox>,
     ) -> Self {
         Self {
             stage,
@@ -144,7 +143,7 @@ impl<'a> Client<'a> {
             slot,
             draw,
             values: 0,
-            sender,
+            outbox,
         }
     }
 
@@ -187,7 +186,7 @@ impl<'a> Client<'a> {
             },
             _ => None,
         };
-        let records = self.sender.is_some();
+        let records = self.outbox.is_some();
         let from = if records { self.stage.now() } else { 0 };
         let mut attempt = Attempt::default();
         let (status, fate) = match plan.end {
@@ -344,7 +343,7 @@ impl<'a> Client<'a> {
 
     fn steps(&mut self, steps: &[Step], attempt: &mut Attempt) -> Result<(), Stopped> {
         let stage = self.stage;
-        let records = self.sender.is_some();
+        let records = self.outbox.is_some();
         for step in steps {
             match *step {
                 Step::Read(key) => {
@@ -439,9 +438,8 @@ impl<'a> Client<'a> {
             real_time: Some(real_time),
             operations: attempt.operations,
         };
-        if let Some(sender) = &self.sender {
-            // The other end is gone only when the run has failed already.
-            let _ = sender.send(Ended {
+        if let Some(outbox) = self.outbox {
+            outbox.push(Ended {
                 recorded,
                 mark: attempt.mark,
                 commit: attempt.commit,

@@ -54,7 +54,7 @@ impl Distribution {
                 Self::Hotspot => 0.2 / f64::from(keys.max(1) - hot),
                 Self::Exponential => {
                     let weight = power;
-                    power *= (1.0 - 3.5 / count).max(0.1);
+                    power *= (1.0 - 2.0 / count).max(0.1);
                     weight
                 }
             };

@@ -11,6 +11,7 @@ mod file;
 mod lightweight;
 mod list_append;
 mod mini_transaction;
+mod outbox;
 mod pending;
 mod plan;
 mod register;

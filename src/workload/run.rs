@@ -5,24 +5,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-
 use super::client::{Client, Counters, Stage};
 use super::draw::{Draw, Keys};
-use super::pending::{Ended, Pending};
+use super::outbox::Outbox;
+use super::pending::Pending;
 use super::table::Table;
 use super::{Progress, Recorder, Settings, WorkloadError};
 use crate::engine::{Connection, Server, Timestamps};
 
-/// How many transactions may wait for the recorder before the sessions wait for it.
-const WAITING_MAX: usize = 65_536;
-
 /// How often the recorder hears how far the run is.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How often the recorder's thread fetches what the sessions have done.
+const FETCH: Duration = Duration::from_millis(10);
+
 /// Runs a workload in a database of this name, which it makes and drops.
 ///
-/// `stop` is asked some ten times a second whether to begin no further transaction.
+/// `stop` is asked some hundred times a second whether to begin no further transaction.
 ///
 /// # Errors
 /// When the settings fit nothing, the server does not answer, a statement is rejected for more than
@@ -139,23 +138,30 @@ fn sessions(
 ) -> Result<(), WorkloadError> {
     let settings = stage.settings;
     let keys = Keys::new(settings.distribution, settings.keys);
-    let (sender, receiver) = bounded(WAITING_MAX);
+    let outbox = Outbox::new(connections.len());
     // All begin together.
     let barrier = Barrier::new(connections.len());
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for (slot, connection) in (0u32..).zip(connections) {
             let draw = Draw::new(settings.seed, slot, keys.clone());
-            let alive = sender.clone();
-            let barrier = &barrier;
-            threads
-                .push(scope.spawn(move || session(stage, slot, connection, draw, alive, barrier)));
+            let (outbox, barrier) = (&outbox, &barrier);
+            threads.push(scope.spawn(move || {
+                // Left however the session ends, by a panic, too.
+                let _left = Left(outbox);
+                barrier.wait();
+                let records = settings.records.then_some(outbox);
+                let result = Client::new(stage, slot, connection, draw, records).run();
+                if result.is_err() {
+                    stage.over.store(true, Ordering::Relaxed);
+                }
+                result
+            }));
         }
-        drop(sender);
-        let taken = take(stage, &receiver, pending, recorder, stop);
-        // Sessions that still send to a full channel must not wait for ever.
+        let taken = take(stage, &outbox, pending, recorder, stop);
         stage.over.store(true, Ordering::Relaxed);
-        drop(receiver);
+        // Sessions that find no room must not wait for ever.
+        outbox.close();
         let mut result = Ok(());
         for thread in threads {
             let ended = match thread.join() {
@@ -171,43 +177,31 @@ fn sessions(
     })
 }
 
-/// The thread of a session.
-fn session(
-    stage: &Stage<'_>,
-    slot: u32,
-    connection: Box<dyn Connection>,
-    draw: Draw,
-    alive: Sender<Ended>,
-    barrier: &Barrier,
-) -> Result<(), WorkloadError> {
-    // Without recording nothing is sent; the end of the channel still tells when all have ended.
-    let sender = stage.settings.records.then(|| alive.clone());
-    barrier.wait();
-    let result = Client::new(stage, slot, connection, draw, sender).run();
-    if result.is_err() {
-        stage.over.store(true, Ordering::Relaxed);
+/// Tells the outbox when a session is over.
+struct Left<'o>(&'o Outbox);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
     }
-    drop(alive);
-    result
 }
 
 /// Hands transactions to the recorder until all sessions have ended.
 fn take(
     stage: &Stage<'_>,
-    receiver: &Receiver<Ended>,
+    outbox: &Outbox,
     pending: &mut Pending,
     recorder: &mut dyn Recorder,
     stop: &dyn Fn() -> bool,
 ) -> Result<(), WorkloadError> {
     let deadline = stage.settings.time.map(|time| stage.began + time);
     let mut next_tick = Instant::now() + TICK;
+    let mut batch = Vec::new();
     loop {
-        let until = deadline
-            .filter(|_| !stage.over.load(Ordering::Relaxed))
-            .map_or(next_tick, |deadline| deadline.min(next_tick));
-        let received = receiver.recv_deadline(until);
-        let is_last = matches!(received, Err(RecvTimeoutError::Disconnected));
-        if let Ok(ended) = received {
+        // Asked before the fetch: what a session left before it ended is in it.
+        let is_last = outbox.is_last();
+        outbox.fetch(&mut batch);
+        for ended in batch.drain(..) {
             pending.push(ended);
         }
         let now = Instant::now();
@@ -229,6 +223,9 @@ fn take(
         if is_last {
             break;
         }
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
+        let left = left.filter(|left| !left.is_zero()).unwrap_or(FETCH);
+        thread::sleep(left.min(FETCH));
     }
     match pending.left() {
         0 => Ok(()),
