@@ -42,10 +42,23 @@ fn mini_transactions_through_polysi(bencher: divan::Bencher<'_, '_>, model: &str
     run(bencher, &history, "polysi", model.parse().expect("a model"));
 }
 
-/// 10,000 general transactions.
+/// 10,000 transactions of eight events, blind writes among them; what engines with snapshots leave
+/// need not be serializable, but is decided.
 #[divan::bench(args = ["si", "ser"], sample_count = 5)]
 fn general_transactions(bencher: divan::Bencher<'_, '_>, model: &str) {
     let history = history(Engine::Serial, Shape::General, 10_000);
+    run(bencher, &history, "polysi", model.parse().expect("a model"));
+}
+
+#[divan::bench(args = ["si", "ser"], sample_count = 5)]
+fn write_heavy_transactions(bencher: divan::Bencher<'_, '_>, model: &str) {
+    let history = history(Engine::Serial, Shape::WriteHeavy, 10_000);
+    run(bencher, &history, "polysi", model.parse().expect("a model"));
+}
+
+#[divan::bench(args = ["si"], sample_count = 5)]
+fn blind_writes_in_snapshots(bencher: divan::Bencher<'_, '_>, model: &str) {
+    let history = history(Engine::Snapshot, Shape::BlindWrite, 16_000);
     run(bencher, &history, "polysi", model.parse().expect("a model"));
 }
 
@@ -96,5 +109,16 @@ fn online(bencher: divan::Bencher<'_, '_>, model: &str) {
         aion.receive_batch(&batch, Duration::ZERO).expect("memory");
         aion.finish().expect("memory");
         assert_eq!(aion.summary().verdict(), Verdict::Satisfied);
+    });
+}
+
+/// 100,000 mini-transactions of which a hundred read the version before.
+#[divan::bench(args = ["si", "ser"], sample_count = 5)]
+fn stale_reads(bencher: divan::Bencher<'_, '_>, model: &str) {
+    let history = history(Engine::Faulty, Shape::Mini, 100_000);
+    let model: Model = model.parse().expect("a model");
+    bencher.bench_local(|| {
+        let (_, answer) = checker::check(&history, model, Budget::default());
+        assert!(matches!(answer, Answer::Violated(_)), "{model}");
     });
 }
