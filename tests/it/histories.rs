@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use rashomon::checker::{self, Answer, Budget, Model, replay};
+use rashomon::checker::{self, Anomaly, Answer, Budget, Model, rederive, replay};
 use rashomon::history::{Atom, History, Status, format};
 
 /// The folder, or nothing after having said that the test did not run.
@@ -28,14 +28,17 @@ fn folder(test: &str) -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> History {
-    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut stream = BufReader::new(file);
-    let format = format::detect(&mut stream);
-    let format = format.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    (format.read)(&mut stream).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    try_read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Whether a history satisfies a model, its witness replayed.
+fn try_read(path: &Path) -> Result<History, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut stream = BufReader::new(file);
+    let format = format::detect(&mut stream).map_err(|error| error.to_string())?;
+    (format.read)(&mut stream).map_err(|error| error.to_string())
+}
+
+/// Whether a history satisfies a model, its witness replayed, or its counterexample derived again.
 fn satisfies(shown: &str, history: &History, model: Model) -> Result<(), String> {
     let (with, answer) = checker::check(history, model, Budget::default());
     match answer {
@@ -48,7 +51,18 @@ fn satisfies(shown: &str, history: &History, model: Model) -> Result<(), String>
             );
             Ok(())
         }
-        Answer::Violated(found) => Err(checker::in_words(history, &found)),
+        Answer::Violated(found) => {
+            let words = checker::in_words(history, &found);
+            match rederive::rederive(history, model, &found) {
+                Ok(()) => {}
+                // Of a search that came to no end there is nothing smaller to show.
+                Err(reason) if reason.contains("too many to try all orders") => {
+                    assert_eq!(found.anomaly, Anomaly::NoSerialOrder, "{shown}: {words}");
+                }
+                Err(reason) => panic!("{shown}: {with} under {model}: {reason}: {words}"),
+            }
+            Err(words)
+        }
         Answer::Unknown(reason) => panic!("{shown}: {model} is unknown: {reason}"),
     }
 }
@@ -198,6 +212,13 @@ const PUBLISHED: &[(&str, &[Model], &[Model])] = &[
         &[Model::Serializable],
         &[Model::StrictSerializable],
     ),
+    // Elle rejects this one under snapshot isolation with real time. Without, it has starts and
+    // commits that explain every read, and is a write skew.
+    (
+        "elle/si-without-g-single.edn",
+        &[Model::Causal, Model::Snapshot],
+        &[Model::Serializable, Model::StrictSerializable],
+    ),
     (
         "elle-cli/elle/paper-example.edn",
         &[],
@@ -299,9 +320,15 @@ fn registers_of_knossos_and_porcupine_are_linearizable_or_not() {
     }
     for case in table(&folder.join("porcupine/expected.tsv")) {
         let path = folder.join("porcupine").join(&case[0]);
-        // The strings of Porcupine's key-value store are overwritten and appended to: they have no
-        // exact meaning as registers. One log is empty.
-        if case[0].starts_with("kv/") || fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
+        // One log is empty.
+        if fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
+            continue;
+        }
+        // Four of the six stores of texts write a text to a key twice: whose of the two a get saw
+        // the register alone cannot say.
+        if case[0].starts_with("kv/c10") || case[0].starts_with("kv/c50") {
+            let error = try_read(&path).err().unwrap_or_default();
+            assert!(error.contains("was written to this key before"), "{error}");
             continue;
         }
         looked += 1;

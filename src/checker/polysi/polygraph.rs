@@ -127,12 +127,17 @@ impl<'r> Polygraph<'r> {
         polygraph
     }
 
+    /// Who reads the last version of a chain.
+    pub(super) fn readers_of(&self, chain: &Chain) -> &[u32] {
+        self.readers.row(chain.last_version)
+    }
+
     /// The edges that one chain before another means.
     pub(super) fn between(&self, one: &Chain, other: &Chain, mut edge: impl FnMut((u32, u32))) {
         if one.last != 0 {
             edge(self.view.edge(one.last, other.first, Dependency::Visible));
         }
-        for reader in self.readers.row(one.last_version) {
+        for reader in self.readers_of(one) {
             if *reader != other.first {
                 edge(self.view.edge(*reader, other.first, Dependency::Anti));
             }

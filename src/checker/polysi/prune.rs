@@ -6,6 +6,7 @@
 use super::polygraph::{Chain, Constraint, Lines, Polygraph};
 use crate::checker::Budget;
 use crate::checker::arcs::Rows;
+use crate::checker::mtc::Dependency;
 use crate::checker::resolve::NONE;
 
 /// Rounds of pruning at most; a round costs less than what it decides saves only while it decides.
@@ -61,21 +62,31 @@ enum Order {
     Before,
     After,
     Open,
-    Neither,
 }
 
+/// The first chain is the likelier to be the earlier. Where neither order is possible the one that
+/// is looked at first is excluded, and the edges of the other close a cycle.
 fn order(polygraph: &Polygraph<'_>, reach: &Reach, one: &Chain, other: &Chain) -> Order {
-    let is_possible = |one: &Chain, other: &Chain| {
-        let mut is_possible = true;
-        polygraph.between(one, other, |(from, to)| is_possible &= !reach.has(to, from));
-        is_possible
-    };
-    match (is_possible(one, other), is_possible(other, one)) {
-        (true, true) => Order::Open,
-        (true, false) => Order::Before,
-        (false, true) => Order::After,
-        (false, false) => Order::Neither,
+    if is_excluded(polygraph, reach, other, one) {
+        Order::Before
+    } else if is_excluded(polygraph, reach, one, other) {
+        Order::After
+    } else {
+        Order::Open
     }
+}
+
+/// Whether one chain before another would close a cycle.
+fn is_excluded(polygraph: &Polygraph<'_>, reach: &Reach, one: &Chain, other: &Chain) -> bool {
+    let view = polygraph.view;
+    let closes = |(from, to): (u32, u32)| reach.has(to, from);
+    if one.last != 0 && closes(view.edge(one.last, other.first, VISIBLE)) {
+        return true;
+    }
+    let mut readers = polygraph.readers_of(one).iter();
+    readers.any(|reader| {
+        *reader != other.first && closes(view.edge(*reader, other.first, Dependency::Anti))
+    })
 }
 
 /// Decides constraints until nothing more follows; what stays open is left in the polygraph.
@@ -110,7 +121,6 @@ pub(super) fn prune(polygraph: &mut Polygraph<'_>, budget: Budget) -> Result<(),
                     open.push(constraint);
                     continue;
                 }
-                Order::Neither => return Err(Stopped::Violated),
                 Order::Before => (one, other),
                 Order::After => (other, one),
             };
@@ -157,9 +167,6 @@ fn first_round(
         for one in 0..len {
             for other in one + 1..len {
                 let found = order(polygraph, reach, &group[one], &group[other]);
-                if found == Order::Neither {
-                    return Err(Stopped::Violated);
-                }
                 if found == Order::Open {
                     let number = |at: usize| (begin + at) as u32;
                     let (one, other) = (number(one), number(other));
@@ -196,4 +203,4 @@ fn first_round(
     Ok((known, open))
 }
 
-const VISIBLE: crate::checker::mtc::Dependency = crate::checker::mtc::Dependency::Visible;
+const VISIBLE: Dependency = Dependency::Visible;

@@ -3,8 +3,8 @@
 use crate::checker::resolve::Resolved;
 
 /// Calls `edge(t2, t1, key, reader)` for the last `t2` of every session that leads to the reader,
-/// writes the key, and is not the `t1` that the key was read from. Earlier ones of the session
-/// come before by session order.
+/// writes the key, and neither is the `t1` that the key was read from nor leads to it: those come
+/// before it anyway. Earlier ones of the session come before by session order.
 ///
 /// `order` is a topological order of SO and WR.
 pub(super) fn forced(
@@ -52,10 +52,16 @@ pub(super) fn forced(
         for version in resolved.reads(transaction) {
             let key = resolved.key[*version as usize];
             let writer = resolved.writer[*version as usize];
+            let begin = writer as usize * sessions;
+            let led = &clocks[begin..begin + sessions];
             for (session, writes) in writers.of_key(key) {
-                let seen = row[session as usize];
+                let session = session as usize;
+                let seen = row[session];
+                if seen <= led[session] {
+                    continue;
+                }
                 let end = writes.partition_point(|(place, _)| *place <= seen);
-                if end == 0 {
+                if end == 0 || writes[end - 1].0 <= led[session] {
                     continue;
                 }
                 let last = writes[end - 1].1;

@@ -17,6 +17,7 @@ mod register_text;
 mod sections;
 mod seen;
 mod stream;
+mod strings;
 #[cfg(test)]
 mod tests;
 mod timekiller;

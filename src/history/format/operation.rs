@@ -11,6 +11,7 @@ use std::io::{BufRead, Write};
 use super::first_line;
 use super::form::{Form, Forms};
 use super::list::{Lists, Operation};
+use super::strings::Strings;
 use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};
 
 pub(super) fn detect(head: &[u8]) -> bool {
@@ -46,6 +47,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
 pub(super) struct Operations {
     builder: Builder,
     lists: Lists,
+    strings: Strings,
     /// By process, shown as text: its order decides nothing but where unfinished ones stand.
     pending: BTreeMap<String, Pending>,
     label: u32,
@@ -58,6 +60,7 @@ impl Operations {
         Self {
             builder: Builder::new(Atom::NIL),
             lists: Lists::default(),
+            strings: Strings::default(),
             pending: BTreeMap::new(),
             label: 0,
             anonymous: 0,
@@ -125,6 +128,11 @@ impl Operations {
         status: Status,
         real_time: Option<Span>,
     ) -> Result<(), HistoryError> {
+        let f = asked.get("f").or_else(|| says.get("f"));
+        let f = f.and_then(Form::text);
+        if Strings::are_meant(f, asked) {
+            return self.add_text(line, asked, says, f, status, real_time);
+        }
         let mut operations = self
             .meaning(asked, says)
             .map_err(|message| HistoryError::at(line, 1, message))?;
@@ -148,6 +156,33 @@ impl Operations {
         self.lists
             .transaction(&mut self.builder, &head, &operations)
             .map(drop)
+    }
+
+    /// Takes an operation on a text, whose meaning is known at the end only.
+    fn add_text(
+        &mut self,
+        line: u64,
+        asked: &Form,
+        says: &Form,
+        f: Option<&str>,
+        status: Status,
+        real_time: Option<Span>,
+    ) -> Result<(), HistoryError> {
+        let key = asked.get("key").unwrap_or(&Form::Nil);
+        let key = self
+            .atom(key)
+            .map_err(|message| HistoryError::at(line, 1, message))?;
+        let key = self.builder.key(key)?;
+        self.label += 1;
+        let head = Head {
+            session: self.session(asked)?,
+            label: self.label.into(),
+            status,
+            timestamps: None,
+            real_time,
+        };
+        let value = says.get("value").unwrap_or(&Form::Nil);
+        self.strings.push(line, head, f, key, value)
     }
 
     fn session(&mut self, asked: &Form) -> Result<Atom, HistoryError> {
@@ -267,6 +302,7 @@ impl Operations {
             let form = &pending.form;
             self.add(pending.line, form, form, Status::Indeterminate, Some(span))?;
         }
+        self.strings.finish(&mut self.builder)?;
         self.lists.finish(&mut self.builder);
         Ok(self.builder.finish())
     }
