@@ -2,7 +2,6 @@
 //!
 //! `shapes` says what they look like; `cargo bench --bench bars` holds them against the bars.
 
-#[expect(dead_code, reason = "the bars measure more shapes")]
 mod shapes;
 
 use std::time::Duration;
