@@ -41,8 +41,8 @@ const BANNED: &[(&str, &str)] = &[
     ("shrinking", "minimizing"),
 ];
 
-/// Names that an engine gave its own functions.
-const ENGINES_NAMES: &[&str] = &["pg_backend_pid", "pg_terminate_backend"];
+/// Names that engines and the standard library gave their own functions.
+const NAMES_OF_OTHERS: &[&str] = &["pg_backend_pid", "pg_terminate_backend", "shrink_to_fit"];
 
 /// Names that say nothing of what lies inside.
 const DRAWERS: &[&str] = &[
@@ -372,7 +372,7 @@ fn words_keep_their_meaning() {
             continue;
         }
         for (index, line) in text(&path).lines().enumerate() {
-            let line = ENGINES_NAMES
+            let line = NAMES_OF_OTHERS
                 .iter()
                 .fold(line.to_owned(), |line, name| line.replace(name, ""));
             for (banned, instead) in BANNED {
