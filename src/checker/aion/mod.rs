@@ -1,6 +1,6 @@
 //! Snapshot isolation and serializability online, from timestamps (Aion and Aion-SER, ICDE 2025).
 //!
-//! The axioms are those of [`super::chronos`], but transactions come one by one and in any order;
+//! The axioms are those of the checker `chronos`, but transactions come one by one and in any order;
 //! only those of one session keep theirs. SESSION and INT are decided when a transaction comes.
 //! NOCONFLICT is decided when the second of two writers comes. EXT stays open: a version that comes
 //! late changes what reads after it should have seen, up to the next version. These reads are
