@@ -87,6 +87,11 @@ fn an_ill_formed_line_is_exit_2_with_its_place_after_what_is_certain() {
     let ran = piped("#! rashomon history 1\norder(x) 1 2\n", &["--model", "si"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("cannot hold lists"), "{}", ran.err);
+    assert!(
+        ran.out.contains("unknown"),
+        "it did not come to its end: {}",
+        ran.out
+    );
     let ran = run(&["watch", "mariadb://nowhere", "--model", "si"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("rashomon workload"), "{}", ran.err);

@@ -52,7 +52,9 @@ impl Aion {
     pub(super) fn note_open(&mut self, key: Atom, read: &Entry) {
         let reading = Reading::of(read);
         let id = (reading.epoch, read.label, reading.event, key);
-        if reading.is_wrong {
+        if reading.is_wrong && self.open.len() >= self.open_max {
+            self.summary.count(Unjudged::Crowded);
+        } else if reading.is_wrong {
             let (snapshot, value) = (read.at, read.value);
             self.open.insert(id, Open { snapshot, value });
         } else {

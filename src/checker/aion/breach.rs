@@ -116,6 +116,8 @@ pub enum Unjudged {
     Doubtful,
     /// A session that may have been forgotten since.
     Session,
+    /// A read, where too many are wrong and not final to remember it.
+    Crowded,
 }
 
 impl fmt::Display for Unjudged {
@@ -126,6 +128,7 @@ impl fmt::Display for Unjudged {
             Self::Tie => "two writers of a key commit at one time",
             Self::Doubtful => "reads from a transaction without timestamps",
             Self::Session => "too old for what is remembered of its session",
+            Self::Crowded => "too many reads are wrong at once",
         })
     }
 }

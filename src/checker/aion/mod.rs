@@ -84,6 +84,8 @@ pub struct Aion {
     sessions: Sessions,
     /// Reads that are wrong so far.
     open: BTreeMap<ReadId, Open>,
+    /// How many of them are remembered at a time: unlike all else they do not go to disk.
+    open_max: usize,
     /// What was written by transactions whose commit timestamp nobody knows.
     doubtful: BTreeSet<(Atom, Atom)>,
     /// By epoch, the latest moment that a read of it saw.
@@ -102,6 +104,10 @@ pub struct Aion {
 /// How many doubtful writes are remembered.
 const DOUBTFUL_MAX: usize = 1 << 20;
 
+/// One read that is open and wrong is remembered for so many bytes of memory: a seventh of it, in
+/// an ordered map.
+const OPEN_SHARE: u64 = 512;
+
 /// How much of the memory the program itself takes, what it reads and writes included.
 const PROGRAM_BYTES: u64 = 32 << 20;
 
@@ -116,6 +122,7 @@ impl Aion {
             spill: Spill::new(settings.folder.clone()),
             sessions: Sessions::default(),
             open: BTreeMap::new(),
+            open_max: usize::try_from(settings.memory / OPEN_SHARE).unwrap_or(usize::MAX),
             doubtful: BTreeSet::new(),
             seen: VecDeque::new(),
             final_mark: i64::MIN,
@@ -387,12 +394,6 @@ impl Aion {
     /// How many reads are wrong so far without being final.
     pub fn open_breaches(&self) -> usize {
         self.open.len()
-    }
-
-    /// Whether so many reads are wrong without being final that nothing more should be told before
-    /// some are: unlike all else they do not go to disk.
-    pub fn is_full(&self) -> bool {
-        self.open_bytes() as u64 > self.bound() / 4
     }
 
     /// The account so far.

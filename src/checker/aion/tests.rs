@@ -428,7 +428,7 @@ fn within_a_small_limit_the_verdict_is_the_same() {
         let mut aion = Aion::new(Settings {
             model,
             timeout: Duration::from_secs(5),
-            memory: 1,
+            memory: 1 << 20,
             folder: std::env::temp_dir(),
         });
         aion.set_initial(Synthetic::initial());
@@ -451,4 +451,25 @@ fn within_a_small_limit_the_verdict_is_the_same() {
         );
         assert_eq!(summary.verdict(), Verdict::Satisfied, "{summary:?}");
     }
+}
+
+/// Everything is wrong, and only so much of it is remembered: the rest is not judged.
+#[test]
+fn too_many_open_reads_are_not_judged_rather_than_judged_early() {
+    let mut aion = Aion::new(Settings {
+        model: Model::Snapshot,
+        timeout: Duration::from_secs(5),
+        memory: 64 << 10,
+        folder: std::env::temp_dir(),
+    });
+    for at in 0..1_000u32 {
+        let at_time = i64::from(at);
+        let (head, events) = one(at, at % 7, (at_time, at_time), &[(Kind::Read, at, 9)]);
+        aion.receive(&head, &events, Duration::ZERO)
+            .expect("a disk");
+    }
+    aion.finish().expect("a disk");
+    let summary = aion.summary();
+    assert_eq!(summary.violation_count(), 128, "{summary:?}");
+    assert_eq!(summary.unjudged.get(&Unjudged::Crowded), Some(&872));
 }

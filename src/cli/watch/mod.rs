@@ -134,12 +134,6 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.tell(source)?;
-            // Whoever tells has to wait until some verdicts are final.
-            while self.aion.is_full() && !self.stop.is_set() {
-                std::thread::sleep(TICK);
-                self.advance()?;
-                self.tell(source)?;
-            }
             if self.stop.is_set() {
                 return Ok(());
             }
@@ -188,6 +182,7 @@ impl Watch<'_> {
             source: name,
             model,
             open: self.aion.open_breaches(),
+            is_whole: ended.is_ok() && !self.stop.is_set() && summary.transactions > 0,
             busy: self.busy,
             elapsed: self.begun.elapsed(),
         };

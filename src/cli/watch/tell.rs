@@ -28,6 +28,8 @@ pub(super) struct Account<'a> {
     pub(super) model: Model,
     /// Reads that were wrong and not final when it ended.
     pub(super) open: usize,
+    /// Whether something came, and came to its end.
+    pub(super) is_whole: bool,
     /// How long transactions came.
     pub(super) busy: Duration,
     pub(super) elapsed: Duration,
@@ -105,11 +107,11 @@ impl<'o> Teller<'o> {
     }
 }
 
-fn verdict(summary: &Summary) -> &'static str {
+/// What did not come to its end is never called satisfied.
+fn verdict(summary: &Summary, account: &Account<'_>) -> Verdict {
     match summary.verdict() {
-        Verdict::Satisfied => "satisfied",
-        Verdict::Violated => "violated",
-        Verdict::Unknown => "unknown",
+        Verdict::Satisfied if !account.is_whole => Verdict::Unknown,
+        verdict => verdict,
     }
 }
 
@@ -153,12 +155,17 @@ fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
     let anomalies = anomalies.map(|(anomaly, count)| (anomaly.slug().to_owned(), json!(count)));
     let unjudged = summary.unjudged.iter();
     let unjudged = unjudged.map(|(why, count)| (why.to_string(), json!(count)));
+    let verdict = match verdict(summary, account) {
+        Verdict::Satisfied => "satisfied",
+        Verdict::Violated => "violated",
+        Verdict::Unknown => "unknown",
+    };
     json!({
         "v": 1,
         "event": "summary",
         "source": account.source,
         "model": account.model.slug(),
-        "verdict": verdict(summary),
+        "verdict": verdict,
         "transactions": summary.transactions,
         "events": summary.events,
         "violations": summary.violation_count(),
@@ -178,7 +185,7 @@ fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
 
 fn in_words(summary: &Summary, account: &Account<'_>) -> String {
     let style = Style::of_stdout();
-    let verdict = match summary.verdict() {
+    let verdict = match verdict(summary, account) {
         Verdict::Satisfied => style.green("satisfied"),
         Verdict::Violated => style.red("violated"),
         Verdict::Unknown => style.yellow("unknown"),
