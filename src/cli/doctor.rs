@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         // The last line said it; the code is what is left to tell.
         return Ok(Failure::from(error).exit);
     }
-    for oracle in ORACLES {
+    for oracle in ORACLES.iter().filter(|_| diagnosis.takes_cases) {
         output.line(&format!(
             "{}  {:<10}  {}: {}",
             style.green("ok"),

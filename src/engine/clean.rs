@@ -28,8 +28,14 @@ pub fn clean(server: &dyn Server) -> Result<Vec<Cleaned>, EngineError> {
                 )),
             },
         };
-        if kept.is_none() {
-            server.drop_database(&leftover.database)?;
+        if kept.is_none()
+            && let Err(error) = server.drop_database(&leftover.database)
+        {
+            // A run that cleans up at the same moment may have been first.
+            let mut now = server.leftovers()?.into_iter();
+            if now.any(|left| left.database == leftover.database) {
+                return Err(error);
+            }
         }
         all.push(Cleaned {
             database: leftover.database,

@@ -28,6 +28,8 @@ pub struct Diagnosis {
     pub lines: Vec<DiagnosisLine>,
     /// Why the server cannot be opened at all.
     pub error: Option<EngineError>,
+    /// Whether cases are generated and judged on this engine.
+    pub takes_cases: bool,
 }
 
 impl Diagnosis {
@@ -40,18 +42,26 @@ impl Diagnosis {
 /// Examines a target. Changes nothing on the server.
 pub fn doctor(target: &str, options: &OpenOptions) -> Diagnosis {
     let mut lines = Vec::new();
-    let error = examine(target, options, &mut lines).err();
-    if let Some(error) = &error {
-        lines.push(DiagnosisLine::new("connection", false, error.to_string()));
+    let (takes_cases, error) = match examine(target, options, &mut lines) {
+        Ok(takes_cases) => (takes_cases, None),
+        Err(error) => {
+            lines.push(DiagnosisLine::new("connection", false, error.to_string()));
+            (false, Some(error))
+        }
+    };
+    Diagnosis {
+        lines,
+        error,
+        takes_cases,
     }
-    Diagnosis { lines, error }
 }
 
+/// Adds its lines, and says whether the engine takes cases.
 fn examine(
     target: &str,
     options: &OpenOptions,
     lines: &mut Vec<DiagnosisLine>,
-) -> Result<(), EngineError> {
+) -> Result<bool, EngineError> {
     let target: Target = target.parse()?;
     // A shared server is a line of the diagnosis, not the end of it.
     let tolerant = OpenOptions {
@@ -71,5 +81,5 @@ fn examine(
         lines.push(DiagnosisLine::new("variable", true, text));
     }
     lines.extend(server.examine()?);
-    Ok(())
+    Ok(super::require_cases(&*server).is_ok())
 }
