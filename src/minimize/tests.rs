@@ -70,6 +70,13 @@ fn run(
     minimize(case, &mysql(), &mut |case| Ok(predicate(case)), budget)
 }
 
+/// What the sessions send, a line each.
+fn lines_of(case: &TestCase) -> String {
+    let lines = case.statements.iter();
+    let lines: Vec<String> = lines.map(|s| format!("{} {}", s.session, s.sql)).collect();
+    lines.join("\n")
+}
+
 /// Sessions with their transactions, merged by the choices.
 fn random_case() -> impl Strategy<Value = TestCase> {
     let statement = (0..3_u32, 0..6_u32, 0..4_u32).prop_map(|(table, row, kind)| match kind {
@@ -165,14 +172,8 @@ fn a_dirty_read_comes_down_to_its_two_transactions() {
     .to_vec();
     let result = run(&case(&lines), dirty_read_shape, Budget::default());
     assert_eq!(result.end, End::Fixpoint);
-    let text: Vec<String> = result
-        .case
-        .statements
-        .iter()
-        .map(|s| format!("{} {}", s.session, s.sql))
-        .collect();
     let setup: Vec<&str> = result.case.setup.iter().map(|s| s.sql.as_str()).collect();
-    let all = format!("{}\n{}\n", setup.join("\n"), text.join("\n"));
+    let all = format!("{}\n{}\n", setup.join("\n"), lines_of(&result.case));
     expect_test::expect![[r#"
         CREATE TABLE t0 (vkey BIGINT)
         INSERT INTO t0 (vkey) VALUES (5)
@@ -212,19 +213,13 @@ fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
     .map(|(session, sql)| (session, sql.to_owned()));
     let result = run(&case(&lines), three_in_order, Budget::default());
     assert_eq!(result.end, End::Fixpoint);
-    let text: Vec<String> = result
-        .case
-        .statements
-        .iter()
-        .map(|s| format!("{} {}", s.session, s.sql))
-        .collect();
     expect_test::expect![[r#"
         s1 BEGIN
         s1 UPDATE t0 SET c0 = 1
         s1 SELECT * FROM t1
         s1 COMMIT
         s2 DELETE FROM t2"#]]
-    .assert_eq(&text.join("\n"));
+    .assert_eq(&lines_of(&result.case));
 }
 
 /// A read before a write of another transaction and a read after it, both in one transaction; the
@@ -265,19 +260,13 @@ fn a_transaction_that_only_held_a_lock_goes_and_what_waited_comes_later() {
     .map(|(session, sql)| (session, sql.to_owned()));
     let result = run(&case(&lines), non_repeatable, Budget::default());
     assert_eq!(result.end, End::Fixpoint);
-    let text: Vec<String> = result
-        .case
-        .statements
-        .iter()
-        .map(|s| format!("{} {}", s.session, s.sql))
-        .collect();
     expect_test::expect![[r#"
         s1 BEGIN
         s1 SELECT * FROM t0
         s2 UPDATE t0 SET c0 = 1
         s1 DELETE FROM t0
         s1 COMMIT"#]]
-    .assert_eq(&text.join("\n"));
+    .assert_eq(&lines_of(&result.case));
 }
 
 #[test]
