@@ -73,7 +73,8 @@ impl Checker for Chronos {
 struct Run<'h> {
     history: &'h History,
     model: Model,
-    /// Time, whether it is a start, transaction: at one time commits come first.
+    /// Time, whether it comes after the commits of that time, transaction. After them come starts
+    /// and, serially, transactions that wrote nothing: they see what was committed then.
     points: Vec<(i64, bool, u32)>,
     /// The value of every key, and who left it.
     frontier: Vec<(Atom, u32)>,
@@ -121,7 +122,7 @@ impl<'h> Run<'h> {
                     }
                     // Who writes nothing commits at once: its end binds its session only.
                     if is_writer || model != Model::Snapshot {
-                        points.push((to, false, transaction));
+                        points.push((to, !is_writer, transaction));
                     }
                 }
             }
@@ -154,8 +155,8 @@ impl Run<'_> {
     fn through(&mut self) -> Witness {
         let points = std::mem::take(&mut self.points);
         let (mut order, mut moments) = (Vec::new(), Vec::new());
-        for (time, is_start, transaction) in points {
-            if is_start {
+        for (time, is_late, transaction) in points {
+            if is_late && self.model == Model::Snapshot {
                 moments.push(Point::Start(transaction));
                 self.start(time, transaction);
                 if !self.writes(transaction) {

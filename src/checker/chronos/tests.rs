@@ -205,3 +205,20 @@ fn each_axiom_has_its_breach() {
     let untimed = [t(1, 4, 4, &[(Write, 1, 5)])];
     assert!(matches!(judge(&untimed), Answer::Unknown(_)));
 }
+
+/// The reader stands first in the file; both ended at 3, and it saw what was committed then.
+#[test]
+fn serially_a_reader_sees_the_commit_of_its_own_time_wherever_it_stands_in_the_file() {
+    let span = |from, to| Span { from, to };
+    let history = build(&[
+        (1, span(3, 3), vec![(Kind::Read, 0, 1)]),
+        (2, span(1, 3), vec![(Kind::Write, 0, 1)]),
+    ]);
+    for model in [Model::Serializable, Model::Snapshot] {
+        let answer = Chronos.check(&history, model, Budget::default());
+        assert!(
+            matches!(answer, Answer::Satisfied(_)),
+            "{model}: {answer:?}"
+        );
+    }
+}
