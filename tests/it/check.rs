@@ -97,3 +97,17 @@ fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
     let checked: Json = serde_json::from_str(last).expect("JSON");
     assert_eq!(checked["transactions"], 399_999);
 }
+
+#[test]
+fn ten_gigabytes_of_one_line_are_an_error_with_a_place() {
+    let folder = folder();
+    let file = write(&folder, "endless.txt", "#! rashomon history 1\n");
+    // A hole: it takes no room on the disk.
+    let sparse = std::fs::File::options().write(true).open(&file);
+    let sparse = sparse.expect("it is there");
+    sparse.set_len(10 << 30).expect("a long file");
+    let ran = run(&["check", &file, "--model", "ser", "--memory-limit", "200M"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("line 2, column"), "{}", ran.err);
+    assert!(ran.err.len() < 1000, "{}", ran.err);
+}
