@@ -3,6 +3,10 @@
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::exit::Failure;
+
 /// Text of a server or a file, made safe to print: control characters (C0, C1, ESC) and the
 /// characters that turn the direction of writing are shown as escapes. Line feeds stay.
 pub(super) fn printable(text: &str) -> String {
@@ -36,6 +40,19 @@ pub(super) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The line that is written again and again at the bottom of a terminal; none where standard error
+/// is no terminal.
+pub(super) fn live_line() -> Result<Option<ProgressBar>, Failure> {
+    if !std::io::stderr().is_terminal() {
+        return Ok(None);
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}")
+        .map_err(|error| Failure::environment(error.to_string()))?;
+    bar.set_style(style.tick_chars("|/-\\ "));
+    Ok(Some(bar))
 }
 
 /// Whether and how to colour one stream.

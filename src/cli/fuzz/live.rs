@@ -1,14 +1,14 @@
 //! What is told while a run goes on: one live line on a terminal, a line now and then elsewhere.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::super::exit::Failure;
 use super::super::output::Output;
-use super::super::terminal::{Style, grouped, printable};
+use super::super::terminal::{Style, grouped, live_line, printable};
 use super::super::value::Format;
 use crate::campaign::{Announcement, Event, Listener, Settings, Statistics};
 use crate::engine::Identity;
@@ -31,20 +31,11 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn new(format: Format, output: &'a mut Output) -> Result<Self, Failure> {
-        let bar = if std::io::stderr().is_terminal() {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-            let style = ProgressStyle::with_template("{spinner} {wide_msg}")
-                .map_err(|error| Failure::environment(error.to_string()))?;
-            bar.set_style(style.tick_chars("|/-\\ "));
-            Some(bar)
-        } else {
-            None
-        };
         Ok(Self {
             format,
             output,
             errors: Style::of_stderr(),
-            bar,
+            bar: live_line()?,
             last_line: None,
             replay_target: String::new(),
             lost_reported: false,

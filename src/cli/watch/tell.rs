@@ -1,15 +1,14 @@
 //! What is told of a history while it is watched, and at its end.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
 use super::super::check::status_kib;
 use super::super::exit::Failure;
 use super::super::output::Output;
-use super::super::terminal::{Style, grouped, printable};
+use super::super::terminal::{Style, grouped, live_line, printable};
 use super::super::value::Format;
 use crate::checker::Model;
 use crate::checker::aion::{Aion, Breach, Summary, Verdict};
@@ -37,19 +36,10 @@ pub(super) struct Account<'a> {
 
 impl<'o> Teller<'o> {
     pub(super) fn new(format: Format, output: &'o mut Output) -> Result<Self, Failure> {
-        let bar = if std::io::stderr().is_terminal() {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-            let style = ProgressStyle::with_template("{spinner} {wide_msg}")
-                .map_err(|error| Failure::environment(error.to_string()))?;
-            bar.set_style(style.tick_chars("|/-\\ "));
-            Some(bar)
-        } else {
-            None
-        };
         Ok(Self {
             format,
             output,
-            bar,
+            bar: live_line()?,
         })
     }
 
