@@ -33,8 +33,8 @@ fn read(path: &Path) -> History {
 
 fn try_read(path: &Path) -> Result<History, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
-    let mut stream = BufReader::new(file);
-    let format = format::detect(&mut stream).map_err(|error| error.to_string())?;
+    let (format, mut stream) =
+        format::detect(BufReader::new(file)).map_err(|error| error.to_string())?;
     (format.read)(&mut stream).map_err(|error| error.to_string())
 }
 
@@ -366,10 +366,9 @@ fn every_format_that_is_written_is_read_back_as_it_was() {
             if write(&history, &mut bytes).is_err() {
                 continue;
             }
-            let mut stream = &bytes[..];
-            let found = format::detect(&mut stream).map(|format| format.name);
+            let found = format::detect(&bytes[..]).map(|(format, _)| format.name);
             assert_eq!(found.ok(), Some(format.name), "{}", path.display());
-            let again = (format.read)(&mut stream);
+            let again = (format.read)(&mut &bytes[..]);
             let again = again
                 .unwrap_or_else(|error| panic!("{} as {}: {error}", path.display(), format.name));
             let sizes = |history: &History| {

@@ -150,17 +150,20 @@ fn load(arguments: &Arguments, waiting: &Waiting) -> Result<History, Failure> {
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     let watched = Watched::new(file, |read| waiting.reads(read, size));
     let mut stream = BufReader::with_capacity(1 << 20, watched);
-    let format = match arguments.input.as_str() {
-        "auto" => format::detect(&mut stream).map_err(|error| failure(path, &error))?,
-        name => format::by_name(name).ok_or_else(|| {
-            let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
-            Failure::usage(format!(
-                "unknown format {name:?}: auto, {}",
-                names.join(", ")
-            ))
-        })?,
+    let read = match arguments.input.as_str() {
+        "auto" => {
+            format::detect(stream).and_then(|(format, mut stream)| (format.read)(&mut stream))
+        }
+        name => {
+            let format = format::by_name(name).ok_or_else(|| {
+                let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
+                let names = names.join(", ");
+                Failure::usage(format!("unknown format {name:?}: auto, {names}"))
+            })?;
+            (format.read)(&mut stream)
+        }
     };
-    (format.read)(&mut stream).map_err(|error| failure(path, &error))
+    read.map_err(|error| failure(path, &error))
 }
 
 fn failure(path: &Path, error: &HistoryError) -> Failure {

@@ -86,8 +86,7 @@ impl<'s> Forms<'s> {
     /// When the stream fails or is neither EDN nor JSON here, or the form is too large.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Form)>, HistoryError> {
         loop {
-            (self.taken, self.forms) = (0, 0);
-            self.skip_blanks()?;
+            self.begin()?;
             let Some(byte) = self.peek()? else {
                 return match self.around {
                     None => Ok(None),
@@ -110,6 +109,65 @@ impl<'s> Forms<'s> {
             let line = self.line;
             return Ok(Some((line, self.form(0)?)));
         }
+    }
+
+    /// Goes into the list or map that comes next, so that what lies in it can be read piece by
+    /// piece and no bound holds for the whole.
+    ///
+    /// # Errors
+    /// When something else comes next.
+    pub(super) fn open(&mut self, byte: u8) -> Result<(), HistoryError> {
+        self.begin()?;
+        if self.peek()? != Some(byte) {
+            return Err(self.error(format!("expected '{}'", char::from(byte))));
+        }
+        self.advance();
+        Ok(())
+    }
+
+    /// Whether what was gone into is over, in which case reading stands behind it.
+    ///
+    /// # Errors
+    /// When the stream ends instead.
+    pub(super) fn is_closed(&mut self, byte: u8) -> Result<bool, HistoryError> {
+        self.begin()?;
+        match self.peek()? {
+            None => Err(self.error("the file ends within a form")),
+            Some(next) if next == byte => {
+                self.advance();
+                Ok(true)
+            }
+            Some(_) => Ok(false),
+        }
+    }
+
+    /// The key that comes next in a map.
+    pub(super) fn key(&mut self) -> Result<Form, HistoryError> {
+        let is_quoted = self.peek()? == Some(b'"');
+        let key = self.form(0)?;
+        self.skip_colon(is_quoted)?;
+        Ok(key)
+    }
+
+    /// The form that comes next, and the line and column where it begins.
+    pub(super) fn item(&mut self) -> Result<(u64, usize, Form), HistoryError> {
+        self.begin()?;
+        Ok((self.line, self.column, self.form(0)?))
+    }
+
+    /// That nothing comes any more.
+    pub(super) fn end(&mut self) -> Result<(), HistoryError> {
+        self.begin()?;
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(self.error("more than one history")),
+        }
+    }
+
+    /// Counts anew, and goes to where something comes.
+    fn begin(&mut self) -> Result<(), HistoryError> {
+        (self.taken, self.forms) = (0, 0);
+        self.skip_blanks()
     }
 
     /// An error where reading stands.
@@ -219,13 +277,18 @@ impl<'s> Forms<'s> {
             }
             let is_quoted = self.peek()? == Some(b'"');
             let key = self.form(depth + 1)?;
-            self.skip_blanks()?;
-            // After a quoted key a colon is JSON's.
-            if is_quoted && self.peek()? == Some(b':') {
-                self.advance();
-            }
+            self.skip_colon(is_quoted)?;
             entries.push((key, self.form(depth + 1)?));
         }
+    }
+
+    /// After a quoted key a colon is JSON's.
+    fn skip_colon(&mut self, is_quoted: bool) -> Result<(), HistoryError> {
+        self.skip_blanks()?;
+        if is_quoted && self.peek()? == Some(b':') {
+            self.advance();
+        }
+        Ok(())
     }
 
     fn string(&mut self) -> Result<String, HistoryError> {

@@ -100,7 +100,7 @@ fn a_wrong_field_says_where_it_stands() {
         (
             "dbcop-json",
             "{\"data\": [[{\"events\": [], \"success\": 1}]]}",
-            "line 1, column 1: a transaction without success",
+            "line 1, column 12: a transaction without success",
         ),
         (
             "jepsen-log",
@@ -128,6 +128,11 @@ fn a_name_that_stands_twice_says_where() {
             "[{\"sid\":1,\"tid\":7,\"sts\":{\"p\":1},\"cts\":{\"p\":2},\"ops\":[]},\n\
              {\"sid\":2,\"tid\":7,\"sts\":{\"p\":3},\"cts\":{\"p\":4},\"ops\":[]}]",
             "line 2, column 1: a tid that another transaction has",
+        ),
+        (
+            "dbcop-json",
+            "{\"data\": [],\n \"data\": []}",
+            "line 2, column 9: a second list named data",
         ),
         (
             "elle",
@@ -227,7 +232,8 @@ fn ten_gigabytes_of_one_line_are_given_up_after_a_few_megabytes() {
         ("elle", "{:type :ok, :value ", b"#a "),
         ("timekiller", "[{\"ops\": [", b"{}"),
         ("timekiller", "[{\"ops\": [", b"1,"),
-        ("dbcop-json", "{\"data\": [", b"[],"),
+        ("dbcop-json", "{\"data\": [[{\"events\": [", b"{},"),
+        ("dbcop-json", "{\"info\": \"", b"x"),
     ];
     for (name, begin, pattern) in cases {
         let bytes = Cell::new(0);

@@ -22,7 +22,7 @@ mod strings;
 mod tests;
 mod timekiller;
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Cursor, Read, Write};
 
 pub use cobra::read_folder;
 pub use line::{HEADER, Item, ToldTransaction};
@@ -34,7 +34,7 @@ use super::{History, HistoryError};
 pub const FORM_BYTES_MAX: usize = 16 << 20;
 
 /// How much of a file is looked at to tell its format, in bytes.
-const HEAD_BYTES: usize = 4096;
+const HEAD_BYTES: u64 = 4096;
 
 /// Reads a whole history.
 type Reader = fn(&mut dyn BufRead) -> Result<History, HistoryError>;
@@ -126,18 +126,23 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Tells the format of a stream by its beginning, which stays in the stream.
+/// Tells the format of a stream by its beginning; the stream with its beginning back in it.
 ///
 /// # Errors
 /// When the stream cannot be read, or no format knows it.
-pub fn detect(stream: &mut dyn BufRead) -> Result<&'static Format, HistoryError> {
-    let buffered = stream.fill_buf()?;
-    let head = &buffered[..buffered.len().min(HEAD_BYTES)];
-    let found = FORMATS.iter().find(|format| (format.detect)(head));
-    found.ok_or_else(|| {
-        let shown: String = String::from_utf8_lossy(head).chars().take(40).collect();
-        HistoryError::UnknownFormat(shown)
-    })
+pub fn detect<R: BufRead>(
+    mut stream: R,
+) -> Result<(&'static Format, impl BufRead + use<R>), HistoryError> {
+    let mut head = Vec::new();
+    // As many reads as it takes: a pipe may give a few bytes at a time.
+    stream.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    match FORMATS.iter().find(|format| (format.detect)(&head)) {
+        Some(format) => Ok((format, Cursor::new(head).chain(stream))),
+        None => {
+            let shown: String = String::from_utf8_lossy(&head).chars().take(40).collect();
+            Err(HistoryError::UnknownFormat(shown))
+        }
+    }
 }
 
 /// The first line of a file's head that is neither blank nor a comment of `comment`.

@@ -75,12 +75,27 @@ fn samples() -> Vec<(&'static Format, Vec<u8>)> {
 #[test]
 fn every_format_knows_its_own_and_reads_it() {
     for (format, bytes) in samples() {
-        let mut stream = &bytes[..];
-        let found = detect(&mut stream).expect("some format knows it");
-        assert_eq!(found.name, format.name);
-        let history = (format.read)(&mut stream).expect("it reads what it wrote");
-        assert!(!history.is_empty(), "{}", format.name);
+        // A pipe may give a byte at a time.
+        for buffer in [1, 7, bytes.len()] {
+            let stream = std::io::BufReader::with_capacity(buffer, &bytes[..]);
+            let (found, mut stream) = detect(stream).expect("some format knows it");
+            assert_eq!(found.name, format.name, "{buffer}");
+            let history = (format.read)(&mut stream).expect("it reads what it wrote");
+            assert!(!history.is_empty(), "{}", format.name);
+        }
     }
+}
+
+/// The bound is on a line or form, not on the file.
+#[test]
+fn a_history_of_dbcop_in_json_may_be_longer_than_a_form() {
+    let transaction = "{\"events\":[{\"write\":true,\"variable\":1,\"value\":7,\
+                       \"success\":true}],\"success\":true}";
+    let count = FORM_BYTES_MAX / transaction.len() + 1;
+    let text = format!("{{\"data\":[[{}]]}}", vec![transaction; count].join(","));
+    let format = by_name("dbcop-json").expect("a format");
+    let history = (format.read)(&mut text.as_bytes()).expect("well-formed");
+    assert_eq!(history.len() - 1, count);
 }
 
 #[test]

@@ -6,19 +6,29 @@
 #[path = "../../../src/history/mod.rs"]
 pub mod history;
 
-use history::{History, format};
+use std::io::BufReader;
+
+use history::format::{Item, Stream};
+use history::{History, Texts, format};
 
 /// Reads the bytes as a format, `auto` for whatever they seem to be. An error is as good as a
 /// history, but it has its place; a history must survive being written and read again.
 pub fn look(name: &str, mut bytes: &[u8]) {
-    let format = match name {
-        "auto" => match format::detect(&mut bytes) {
-            Ok(format) => format,
+    if name == "rashomon" {
+        in_pieces(bytes);
+    }
+    let (format, read) = match name {
+        // A buffer of three bytes, as a slow pipe would fill it.
+        "auto" => match format::detect(BufReader::with_capacity(3, bytes)) {
+            Ok((format, mut stream)) => (format, (format.read)(&mut stream)),
             Err(_) => return,
         },
-        name => format::by_name(name).expect("a format of this name"),
+        name => {
+            let format = format::by_name(name).expect("a format of this name");
+            (format, (format.read)(&mut bytes))
+        }
     };
-    match (format.read)(&mut bytes) {
+    match read {
         Ok(history) => {
             kept("rashomon", &history);
             // Elle's operations of one process must not overlap, which nothing keeps others from.
@@ -27,6 +37,25 @@ pub fn look(name: &str, mut bytes: &[u8]) {
             }
         }
         Err(error) => drop(error.to_string()),
+    }
+}
+
+/// What comes in pieces tells what the whole tells, and fails where the whole fails; the whole may
+/// fail at more, since it compares transactions with each other.
+fn in_pieces(mut bytes: &[u8]) {
+    let size = bytes.first().map_or(1, |byte| usize::from(byte % 16) + 1);
+    let (mut stream, mut texts) = (Stream::default(), Texts::default());
+    let mut told = 0;
+    let mut tell = |item: Item<'_>| told += usize::from(matches!(item, Item::Transaction(_)));
+    let fed = bytes
+        .chunks(size)
+        .try_for_each(|piece| stream.feed(piece, &mut texts, &mut tell))
+        .and_then(|()| stream.end(&mut texts, &mut tell));
+    let format = format::by_name("rashomon").expect("a format of this name");
+    match ((format.read)(&mut bytes), fed) {
+        (Ok(history), Ok(())) => assert_eq!(history.len() - 1, told),
+        (Ok(_), Err(error)) => panic!("in pieces: {error}"),
+        (Err(_), _) => {}
     }
 }
 

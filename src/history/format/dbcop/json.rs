@@ -1,7 +1,8 @@
 //! The JSON form of dbcop's histories, in the field names of its bincode.
 //!
 //! `{"params": .., "info": .., "start": .., "end": .., "data": [[{"events": [{"write", "variable",
-//! "value", "success"}], "success"}]]}`; only `data` is needed.
+//! "value", "success"}], "success"}]]}`; only `data` is needed. No transaction may be larger than a form
+//! may be, the file may.
 
 use std::io::{BufRead, Write};
 
@@ -17,40 +18,73 @@ pub(in crate::history::format) fn detect(head: &[u8]) -> bool {
 
 pub(in crate::history::format) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut forms = Forms::new(stream);
-    let Some((line, form)) = forms.next()? else {
-        return Err(HistoryError::at(1, 1, "the file is empty"));
+    let mut sessions = Sessions {
+        builder: Builder::new(Atom::from(0)),
+        label: 0,
     };
-    let error = |message: &str| HistoryError::at(line, 1, message);
-    let sessions = form.get("data").and_then(Form::list);
-    let sessions = sessions.ok_or_else(|| error("no list named data"))?;
-    let mut builder = Builder::new(Atom::from(0));
-    let mut label = 0u32;
-    for (session, transactions) in (0u32..).zip(sessions) {
-        let transactions = transactions.list();
-        for form in transactions.ok_or_else(|| error("a session that is no list"))? {
-            label += 1;
-            let head = Head {
-                session: session.into(),
-                label: label.into(),
-                status: match form.get("success") {
-                    Some(Form::Bool(true)) => Status::Committed,
-                    Some(Form::Bool(false)) => Status::Aborted,
-                    _ => return Err(error("a transaction without success")),
-                },
-                timestamps: None,
-                real_time: None,
-            };
-            let events = form.get("events").and_then(Form::list);
-            let events = events.ok_or_else(|| error("a transaction without events"))?;
-            let events = events.iter().map(|form| event(&mut builder, form));
-            let events = events.collect::<Result<Vec<_>, _>>();
-            let events = events.map_err(|message| error(&message))?;
-            builder.transaction(&head, events.into_iter().flatten())?;
+    let mut has_data = false;
+    forms.open(b'{')?;
+    while !forms.is_closed(b'}')? {
+        if forms.key()?.text() != Some("data") {
+            forms.item()?;
+            continue;
         }
+        if has_data {
+            return Err(forms.error("a second list named data"));
+        }
+        has_data = true;
+        sessions.read(&mut forms)?;
     }
-    match forms.next()? {
-        None => Ok(builder.finish()),
-        Some((line, _)) => Err(HistoryError::at(line, 1, "more than one history")),
+    if !has_data {
+        return Err(forms.error("no list named data"));
+    }
+    forms.end()?;
+    Ok(sessions.builder.finish())
+}
+
+/// The history as it comes, a transaction at a time.
+struct Sessions {
+    builder: Builder,
+    label: u32,
+}
+
+impl Sessions {
+    fn read(&mut self, forms: &mut Forms<'_>) -> Result<(), HistoryError> {
+        forms.open(b'[')?;
+        let mut session = 0u32;
+        while !forms.is_closed(b']')? {
+            forms.open(b'[')?;
+            while !forms.is_closed(b']')? {
+                let (line, column, form) = forms.item()?;
+                let error = |message: String| HistoryError::at(line, column, message);
+                let (status, events) = self.transaction(&form).map_err(error)?;
+                self.label += 1;
+                let head = Head {
+                    session: session.into(),
+                    label: self.label.into(),
+                    status,
+                    timestamps: None,
+                    real_time: None,
+                };
+                self.builder.transaction(&head, events)?;
+            }
+            let next = session.checked_add(1);
+            session = next.ok_or_else(|| forms.error("too many sessions"))?;
+        }
+        Ok(())
+    }
+
+    fn transaction(&mut self, form: &Form) -> Result<(Status, Vec<Event>), String> {
+        let status = match form.get("success") {
+            Some(Form::Bool(true)) => Status::Committed,
+            Some(Form::Bool(false)) => Status::Aborted,
+            _ => return Err("a transaction without success".to_owned()),
+        };
+        let events = form.get("events").and_then(Form::list);
+        let events = events.ok_or("a transaction without events")?.iter();
+        let events = events.map(|form| event(&mut self.builder, form));
+        let events: Vec<Option<Event>> = events.collect::<Result<_, _>>()?;
+        Ok((status, events.into_iter().flatten().collect()))
     }
 }
 
