@@ -44,6 +44,7 @@ impl Draft {
                 .collect(),
             isolation: case.isolation.clone(),
             claim: case.claim,
+            pace: case.pace,
         }
     }
 
@@ -64,6 +65,7 @@ impl Draft {
             isolation,
             self.claim,
         )
+        .at_pace(self.pace)
     }
 
     /// A hash of everything that decides what the case does: equal drafts are one candidate.

@@ -74,6 +74,16 @@ pub struct CaseStatement {
     pub effect: Effect,
 }
 
+/// In which order the statements of a case reach the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// In submitted order: the next one when everything before it has answered or waits.
+    #[default]
+    Scheduled,
+    /// Every session at its own pace, as clients are that know nothing of each other.
+    Free,
+}
+
 /// A whole case. The lines stand in submitted order; everything else is derived from them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestCase {
@@ -84,6 +94,7 @@ pub struct TestCase {
     pub isolation: BTreeMap<SessionId, IsolationLevel>,
     /// The stronger level by which the run is judged, where one was claimed.
     pub claim: Option<IsolationLevel>,
+    pub pace: Pace,
 }
 
 impl TestCase {
@@ -134,7 +145,24 @@ impl TestCase {
             statements,
             isolation,
             claim,
+            pace: Pace::Scheduled,
         }
+    }
+
+    /// The same case at another pace.
+    #[must_use]
+    pub fn at_pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
+    }
+
+    /// The same statements, submitted in this order; what it does not name stays last.
+    pub fn in_order(&self, order: &[StatementId]) -> Self {
+        let places: BTreeMap<StatementId, usize> =
+            order.iter().enumerate().map(|(i, id)| (*id, i)).collect();
+        let mut statements = self.statements.clone();
+        statements.sort_by_key(|s| places.get(&s.id).copied().unwrap_or(usize::MAX));
+        self.with_statements(statements)
     }
 
     /// The same case with other lines, numbered anew.
@@ -149,7 +177,8 @@ impl TestCase {
             lines,
             self.isolation.clone(),
             self.claim,
-        );
+        )
+        .at_pace(self.pace);
         let sessions = case.sessions();
         case.isolation
             .retain(|session, _| sessions.contains(session));

@@ -92,6 +92,7 @@ fn with_end(file: &CaseFile, case: &TestCase, executor: &dyn Executor) -> TestCa
         isolation,
         case.claim,
     )
+    .at_pace(case.pace)
 }
 
 /// The statements of the case that stand for lines of the file, with those lines.

@@ -48,6 +48,8 @@ pub(super) struct Operations {
     builder: Builder,
     lists: Lists,
     strings: Strings,
+    /// Whether operations are on texts; none before the first.
+    are_on_texts: Option<bool>,
     /// By process, shown as text: its order decides nothing but where unfinished ones stand.
     pending: BTreeMap<String, Pending>,
     label: u32,
@@ -61,6 +63,7 @@ impl Operations {
             builder: Builder::new(Atom::NIL),
             lists: Lists::default(),
             strings: Strings::default(),
+            are_on_texts: None,
             pending: BTreeMap::new(),
             label: 0,
             anonymous: 0,
@@ -130,7 +133,13 @@ impl Operations {
     ) -> Result<(), HistoryError> {
         let f = asked.get("f").or_else(|| says.get("f"));
         let f = f.and_then(Form::text);
-        if Strings::are_meant(f, asked) {
+        let is_on_text = Strings::are_meant(f, asked);
+        // What a text was made of is known at the end only, when the others have their places.
+        if self.are_on_texts.replace(is_on_text) == Some(!is_on_text) {
+            let message = "operations on texts (put, append, get of a :key) beside others";
+            return Err(HistoryError::at(line, 1, message));
+        }
+        if is_on_text {
             return self.add_text(line, asked, says, f, status, real_time);
         }
         let mut operations = self

@@ -232,6 +232,21 @@ mod tests {
     }
 
     #[test]
+    fn other_operations_beside_those_on_texts_are_refused() {
+        let text = "{:process 0, :type :ok, :f :append, :key 7, :value \"a\"}\n";
+        let other = "{:process 0, :type :ok, :f :txn, :value [[:r 6 nil]]}\n";
+        let elle = by_name("elle").expect("a format");
+        for log in [format!("{text}{other}"), format!("{other}{text}")] {
+            let read = (elle.read)(&mut log.as_bytes());
+            let error = read.map(drop).expect_err("two kinds").to_string();
+            assert!(
+                error.starts_with("line 2, column 1: operations on texts"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn texts_that_cannot_be_told_apart_are_errors() {
         let twice = [(1, "append", "a"), (2, "append", "a")];
         let inner = [(1, "append", "ab"), (2, "append", "b"), (3, "get", "ab")];

@@ -118,23 +118,10 @@ impl TxCheck {
             if round == rounds || !parted {
                 return Ok((case, execution));
             }
-            case = in_observed_order(&case, &execution);
+            case = case.in_order(&execution.execution_order());
         }
         unreachable!("the loop ends by its last round")
     }
-}
-
-/// The same statements, submitted in the order in which they finished; what never ran stays last.
-fn in_observed_order(case: &TestCase, execution: &Execution) -> TestCase {
-    let order: BTreeMap<StatementId, usize> = execution
-        .execution_order()
-        .into_iter()
-        .enumerate()
-        .map(|(i, id)| (id, i))
-        .collect();
-    let mut statements = case.statements.clone();
-    statements.sort_by_key(|s| order.get(&s.id).copied().unwrap_or(usize::MAX));
-    case.with_statements(statements)
 }
 
 /// Every table as the set-up leaves it.
