@@ -44,7 +44,7 @@ pub use shared::Options;
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{Contended, Share, Statistics, Verdicts};
 pub use stop::Stop;
-pub use workplace::{Generator, ServerWorkplace};
+pub use workplace::{Generator, ServerWorkplace, WorkloadShare};
 
 use shared::{Message, Shared, State};
 

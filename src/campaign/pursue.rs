@@ -1,15 +1,19 @@
 //! From a violation to a published reproducer: confirm, keep, minimize, name, publish, announce.
 
 use super::event::{Announcement, Event};
+use super::judge;
 use super::ledger::Place;
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
 use super::sighting::{Looking, Sighting};
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::model::{Finding, Signature, TestCase, Verdict};
+use crate::model::{Finding, Pace, Signature, TestCase, Verdict};
 use crate::oracle::{Judgement, Oracle};
 use crate::reproducer::{Match, PublishError, Reproduced};
+
+/// Runs at the free pace of a case that no schedule shows.
+const FREE_RUNS: u32 = 20;
 
 /// Why a pursuit ends early.
 #[derive(Debug, thiserror::Error)]
@@ -36,14 +40,17 @@ impl Pursuit<'_> {
         first: &Finding,
         first_run: &Judgement,
     ) -> Result<Verdict, PursuitError> {
-        let runs = self.shared.options.confirmations;
-        let (hits, sighting) = self.looking().confirm(case, &first.signature, runs)?;
+        let (reproduced, sighting) = match case.pace {
+            Pace::Scheduled => self.confirm(case, first)?,
+            Pace::Free => self.confirm_free(case, first, first_run)?,
+        };
+        let Reproduced { hits, runs } = reproduced;
         let Some(raw) = sighting.filter(|_| hits == runs) else {
             self.keep_flaky(Sighting {
                 case: case.clone(),
                 finding: first.clone(),
                 run: first_run.clone(),
-                reproduced: Reproduced { hits, runs },
+                reproduced,
             })?;
             return Ok(Verdict::Flaky { hits, runs });
         };
@@ -69,6 +76,47 @@ impl Pursuit<'_> {
         let verdict = self.conclude(&sighting, &first.signature)?;
         publish::discard(&kept);
         Ok(verdict)
+    }
+
+    fn confirm(
+        &mut self,
+        case: &TestCase,
+        first: &Finding,
+    ) -> Result<(Reproduced, Option<Sighting>), EngineError> {
+        let runs = self.shared.options.confirmations;
+        let (hits, sighting) = self.looking().confirm(case, &first.signature, runs)?;
+        Ok((Reproduced { hits, runs }, sighting))
+    }
+
+    /// A violation at the free pace: the best that can come of it is a schedule that shows the same
+    /// every time, so the order of the answers is tried, and that of the sending. Where neither
+    /// shows it, chance has to.
+    fn confirm_free(
+        &mut self,
+        case: &TestCase,
+        first: &Finding,
+        first_run: &Judgement,
+    ) -> Result<(Reproduced, Option<Sighting>), EngineError> {
+        let execution = &first_run.execution;
+        for order in [execution.execution_order(), execution.sending_order()] {
+            let scheduled = case.in_order(&order).at_pace(Pace::Scheduled);
+            // The violation may have another name in a schedule: it is one all the same.
+            let shown = judge::check(self.oracle, &scheduled, self.executor)?;
+            let Verdict::Violation(shown) = shown.verdict else {
+                continue;
+            };
+            let (reproduced, sighting) = self.confirm(&scheduled, &shown)?;
+            if reproduced.hits == reproduced.runs {
+                return Ok((reproduced, sighting));
+            }
+        }
+        let (hits, sighting) = self.looking().confirm(case, &first.signature, FREE_RUNS)?;
+        // The run that showed it first counts, or there might be a finding that was never seen.
+        let reproduced = Reproduced {
+            hits: hits + 1,
+            runs: FREE_RUNS + 1,
+        };
+        Ok((reproduced, sighting))
     }
 
     fn looking(&mut self) -> Looking<'_> {

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::CaseJudgement;
 use crate::execute::transcript;
-use crate::model::{ErrorClass, Execution, StatementId, TestCase, TransactionStatus, Verdict};
+use crate::model::{
+    ErrorClass, Execution, Pace, StatementId, TestCase, TransactionStatus, Verdict,
+};
 
 /// How many cases came to each verdict. A case counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,7 +228,12 @@ impl Statistics {
 
     /// Keeps the transcript when this case is more contended than the one kept: more waits,
     /// deadlocks and refusals, then the lower index.
+    ///
+    /// At the free pace nobody sees who waits, and a case is many pages long.
     fn keep_contended(&mut self, counted: &CaseCount<'_>, execution: &Execution) {
+        if counted.case.pace == Pace::Free {
+            return;
+        }
         let refusals = execution.records.values().filter(|record| {
             let class = record.outcome.error_class();
             class.is_some_and(|class| class.is_concurrency() && class != ErrorClass::Deadlock)

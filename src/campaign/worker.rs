@@ -14,7 +14,7 @@ use super::statistics::CaseCount;
 use super::suspect::{Next, Suspect};
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::model::Verdict;
+use crate::model::{Pace, Verdict};
 
 /// The pauses between attempts to reach a lost server: from the first, doubled, to the last.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -173,7 +173,7 @@ impl Worker {
                     return Ok(());
                 }
             };
-        } else if self.shared.options.doublecheck {
+        } else if self.shared.options.doublecheck && drawn.case.pace == Pace::Scheduled {
             let difference = judge::doublecheck(&drawn.case, executor);
             match difference {
                 Ok(None) => {}

@@ -4,8 +4,10 @@ use super::{CaseSource, Drawn, Workplace};
 use crate::dialect::Dialect;
 use crate::engine::{self, EngineError, Identity, OpenOptions};
 use crate::execute::{Driver, Executor};
-use crate::generate::{self, GenerateOptions};
+use crate::generate::{self, EPOCH, GenerateOptions};
 use crate::grammar::Grammar;
+use crate::oracle::{History, Oracle};
+use crate::workload::{self, CaseLevels};
 
 /// Workplaces on one server: a driver with databases of its own for each worker.
 pub struct ServerWorkplace {
@@ -70,16 +72,53 @@ fn check_same(before: &Identity, now: &Identity) -> Result<(), EngineError> {
     )))
 }
 
+/// Which cases of a run are workloads, for the oracle that judges histories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkloadShare {
+    None,
+    /// Every fourth block of [`EPOCH`] cases, beside oracles that judge generated statements.
+    Fourth,
+    All,
+}
+
+impl WorkloadShare {
+    /// For a run with these oracles.
+    pub fn of(oracles: &[&dyn Oracle]) -> Self {
+        let histories = |oracle: &&&dyn Oracle| oracle.name() == History.name();
+        match oracles.iter().filter(histories).count() {
+            0 => Self::None,
+            count if count == oracles.len() => Self::All,
+            _ => Self::Fourth,
+        }
+    }
+
+    fn has(self, index: u64) -> bool {
+        match self {
+            Self::None => false,
+            Self::Fourth => index / EPOCH % 4 == 3,
+            Self::All => true,
+        }
+    }
+}
+
 /// Cases of a run, drawn by the generator.
 pub struct Generator {
     pub seed: u64,
     pub options: GenerateOptions,
     pub grammar: Grammar,
     pub dialect: Dialect,
+    pub workloads: WorkloadShare,
 }
 
 impl CaseSource for Generator {
     fn case(&self, index: u64) -> Drawn {
+        if self.workloads.has(index) {
+            let levels = CaseLevels {
+                levels: self.options.levels,
+                claim: self.options.claim,
+            };
+            return workload::case(self.seed, index, levels, &self.dialect).into();
+        }
         let generated = generate::generate(
             self.seed,
             index,

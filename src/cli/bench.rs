@@ -11,7 +11,7 @@ use super::output::Output;
 use super::recording_cost;
 use super::server::{ServerArguments, random_u64};
 use super::value::{Format, positive};
-use crate::campaign::{Ahead, CaseSource, Generator};
+use crate::campaign::{Ahead, CaseSource, Generator, WorkloadShare};
 use crate::engine::{self, Server};
 use crate::execute::Driver;
 use crate::execute::bare_loop::{BareLoop, Pace};
@@ -89,6 +89,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         seed: arguments.seed,
         options: GenerateOptions::benchmark(),
         grammar: grammar(None, &dialect)?,
+        workloads: WorkloadShare::None,
         dialect,
     });
     let oracle = ORACLES

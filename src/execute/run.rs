@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
-use crate::model::{Outcome, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase};
+use crate::model::{
+    Outcome, Pace, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase,
+};
 
 use super::Instrumentation;
 use super::fate::Answer;
@@ -107,7 +109,7 @@ impl<'a, 'c> Run<'a, 'c> {
             case,
             instrumentation,
             lines,
-            scheduler: Scheduler::new(lines.to_vec()),
+            scheduler: Scheduler::new(case.pace, lines.to_vec()),
             record: Record::new(case, instrumentation, lines),
             slots: case.sessions().into_iter().zip(0..).collect(),
             replies: BTreeMap::new(),
@@ -188,7 +190,10 @@ impl<'a, 'c> Run<'a, 'c> {
         self.record.sent(step);
         self.stage.log.sent(Place::Session(slot), &sql);
         self.under_way.insert(step.session, step);
-        let may_wait = self.stage.watcher.is_some() && self.may_wait(step);
+        let may_wait = match self.case.pace {
+            Pace::Free => true,
+            Pace::Scheduled => self.stage.watcher.is_some() && self.may_wait(step),
+        };
         self.pause = Pause::new(may_wait);
         if self.takes_locks(step) {
             self.holding.insert(step.session);

@@ -9,11 +9,12 @@
 //! free. Nothing is sent before things are *at rest*: every sent statement has answered, or was
 //! seen waiting in a poll taken after the last answer. Two sessions or more that wait may be a
 //! deadlock that the engine has not resolved yet, so a second poll has to agree. An answer that
-//! another statement caused is recorded after the answer of its cause.
+//! another statement caused is recorded after the answer of its cause. At the free pace nothing
+//! rests and nobody polls: a session is sent its next statement when the last one has answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{SessionId, StatementId, StatementKind, TestCase, TransactionId};
+use crate::model::{Pace, SessionId, StatementId, StatementKind, TestCase, TransactionId};
 
 use super::Instrumentation;
 use super::fate::{Answer, Fate, fate};
@@ -156,6 +157,7 @@ impl Lane {
 /// The state.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
+    pace: Pace,
     lines: Vec<Line>,
     lanes: BTreeMap<SessionId, Lane>,
     /// The session of the last send, while its step has neither answered nor been seen waiting.
@@ -173,12 +175,13 @@ pub(super) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(super) fn new(lines: Vec<Line>) -> Self {
+    pub(super) fn new(pace: Pace, lines: Vec<Line>) -> Self {
         let mut lanes: BTreeMap<SessionId, Lane> = BTreeMap::new();
         for (index, line) in lines.iter().enumerate() {
             lanes.entry(line.session).or_default().lines.push(index);
         }
         Self {
+            pace,
             lines,
             lanes,
             current: None,
@@ -192,7 +195,7 @@ impl Scheduler {
 
     /// What to do now. A `Send` and an `Observe` count as done once they are returned.
     pub(super) fn next(&mut self) -> Action {
-        if !self.settled() {
+        if self.pace == Pace::Scheduled && !self.settled() {
             return Action::Settle;
         }
         if std::mem::take(&mut self.observation_due) {

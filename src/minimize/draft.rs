@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::model::{
-    Effect, IsolationLevel, SessionId, SetupKind, SetupStatement, TestCase, TransactionId,
+    Effect, IsolationLevel, Pace, SessionId, SetupKind, SetupStatement, TestCase, TransactionId,
 };
 use crate::statement;
 
@@ -26,6 +26,7 @@ pub(super) struct Draft {
     pub(super) lines: Vec<Line>,
     isolation: BTreeMap<SessionId, IsolationLevel>,
     claim: Option<IsolationLevel>,
+    pace: Pace,
 }
 
 impl Draft {

@@ -156,13 +156,20 @@ impl TestCase {
         self
     }
 
-    /// The same statements, submitted in this order; what it does not name stays last.
+    /// The same statements, submitted in this order, which keeps that of each session; what it does
+    /// not name stays behind what stood before it in its session.
     pub fn in_order(&self, order: &[StatementId]) -> Self {
         let places: BTreeMap<StatementId, usize> =
             order.iter().enumerate().map(|(i, id)| (*id, i)).collect();
-        let mut statements = self.statements.clone();
-        statements.sort_by_key(|s| places.get(&s.id).copied().unwrap_or(usize::MAX));
-        self.with_statements(statements)
+        let mut last: BTreeMap<SessionId, usize> = BTreeMap::new();
+        let mut statements: Vec<(usize, CaseStatement)> = Vec::new();
+        for statement in &self.statements {
+            let at = last.entry(statement.session).or_default();
+            *at = places.get(&statement.id).copied().unwrap_or(*at);
+            statements.push((*at, statement.clone()));
+        }
+        statements.sort_by_key(|(place, _)| *place);
+        self.with_statements(statements.into_iter().map(|(_, s)| s).collect())
     }
 
     /// The same case with other lines, numbered anew.

@@ -270,6 +270,15 @@ impl Execution {
             .collect()
     }
 
+    /// The statements in the order in which they were sent.
+    pub fn sending_order(&self) -> Vec<StatementId> {
+        self.events
+            .iter()
+            .filter(|event| event.kind == EventKind::Sent)
+            .map(|event| event.statement)
+            .collect()
+    }
+
     /// The commit tick of a transaction; the set-up committed before everything.
     pub fn commit_tick(&self, transaction: TransactionId) -> Option<Tick> {
         if transaction == TransactionId::SETUP {

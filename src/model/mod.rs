@@ -11,7 +11,7 @@ mod level;
 mod value;
 mod verdict;
 
-pub use case::{CaseStatement, Column, SetupKind, SetupStatement, TableShape, TestCase};
+pub use case::{CaseStatement, Column, Pace, SetupKind, SetupStatement, TableShape, TestCase};
 pub use effect::{Effect, ReadMode, Role, RowOrder, StatementKind, TableUse};
 pub use execution::{
     ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag, SqlError,

@@ -2,6 +2,7 @@
 
 mod compare;
 pub mod crash;
+mod history;
 mod serial;
 mod txcheck;
 
@@ -12,6 +13,7 @@ use crate::execute::Executor;
 use crate::model::{CaseStatement, Execution, StatementId, TableShape, TestCase, Verdict};
 use crate::observe::Learner;
 
+pub use history::History;
 pub use serial::Serial;
 pub use txcheck::TxCheck;
 
@@ -21,7 +23,11 @@ pub const ORACLES: &[&dyn Oracle] = &[
         learner: Learner::Observer,
     },
     &Serial,
+    &History,
 ];
+
+/// Why an oracle that judges schedules has nothing to say.
+const FREE_PACE: &str = "free-pace";
 
 /// What an oracle says, and what it looked at.
 #[derive(Clone, Debug)]

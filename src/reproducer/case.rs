@@ -55,13 +55,10 @@ impl CaseFile {
             lines.push((session, line.sql.clone(), effect));
         }
         let tables = statement::shapes(&setup, dialect);
-        Ok(TestCase::new(
-            setup,
-            tables,
-            lines,
-            isolation,
-            self.header.claim,
-        ))
+        Ok(
+            TestCase::new(setup, tables, lines, isolation, self.header.claim)
+                .at_pace(self.header.pace),
+        )
     }
 
     /// A case file of a test case, without anything that a run would add.
@@ -84,6 +81,7 @@ impl CaseFile {
         };
         let mut header = Header::new(isolation);
         header.claim = case.claim;
+        header.pace = case.pace;
         Self {
             header,
             lines,
@@ -119,6 +117,9 @@ impl CaseFile {
                 "{place}, {}: expected {}, got {}",
                 difference.aspect, difference.expected, difference.got
             )));
+        }
+        if finding.differences.is_empty() {
+            comments.extend(finding.explanation.iter().map(|line| one_line(line)));
         }
         if !server.session_setup.is_empty() {
             let setup = one_line(&server.session_setup.join("; "));

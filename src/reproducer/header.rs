@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{FORMAT_VERSION, FormatError};
-use crate::model::{IsolationLevel, SessionId};
+use crate::model::{IsolationLevel, Pace, SessionId};
 
 /// The level of each session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct Header {
     pub isolation: Isolation,
     /// The stronger level by which the run was judged, where one was claimed.
     pub claim: Option<IsolationLevel>,
+    /// `free`: the sessions do not wait for each other.
+    pub pace: Pace,
     pub oracle: Option<String>,
     pub kind: Option<String>,
     /// The registered behaviour that explains it.
@@ -73,6 +75,7 @@ impl Header {
             variables: BTreeMap::new(),
             isolation,
             claim: None,
+            pace: Pace::Scheduled,
             oracle: None,
             kind: None,
             known: None,
@@ -113,6 +116,7 @@ struct Raw {
     variables: Option<Spanned<BTreeMap<String, String>>>,
     isolation: Spanned<RawIsolation>,
     claim: Option<Spanned<String>>,
+    pace: Option<Spanned<String>>,
     oracle: Option<Spanned<String>>,
     kind: Option<Spanned<String>>,
     known: Option<Spanned<String>>,
@@ -178,6 +182,7 @@ impl HeaderText<'_> {
         Ok(Header {
             isolation: self.isolation(&raw.isolation)?,
             claim: raw.claim.as_ref().map(|c| self.level(c)).transpose()?,
+            pace: self.pace(raw.pace.as_ref())?,
             reproduced: raw
                 .reproduced
                 .as_ref()
@@ -199,6 +204,16 @@ impl HeaderText<'_> {
         text.get_ref()
             .parse()
             .map_err(|error| self.error(text.span().start, format!("{error}")))
+    }
+
+    fn pace(&self, text: Option<&Spanned<String>>) -> Result<Pace, FormatError> {
+        match text.map(|text| (text, text.get_ref().as_str())) {
+            None | Some((_, "scheduled")) => Ok(Pace::Scheduled),
+            Some((_, "free")) => Ok(Pace::Free),
+            Some((text, _)) => {
+                Err(self.error(text.span().start, "expected \"scheduled\" or \"free\""))
+            }
+        }
     }
 
     fn isolation(&self, raw: &Spanned<RawIsolation>) -> Result<Isolation, FormatError> {
@@ -291,6 +306,7 @@ impl Raw {
             self.variables.as_ref().map(|v| ("variables", v.span())),
             Some(("isolation", self.isolation.span())),
             optional("claim", &self.claim),
+            optional("pace", &self.pace),
             optional("oracle", &self.oracle),
             optional("kind", &self.kind),
             optional("known", &self.known),

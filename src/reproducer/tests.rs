@@ -105,6 +105,10 @@ fn header_errors_name_file_line_and_column() {
         "x.sql:2:17: \"t1\" is no session",
     );
     check(
+        "--! format = 1\n--! isolation = \"SERIALIZABLE\"\n--! pace = \"fast\"",
+        "x.sql:3:12: expected \"scheduled\" or \"free\"",
+    );
+    check(
         "--! format = 1\n--! isolation = { s2 = \"SERIALIZABLE\" }\n/* s1 */ SELECT 1;",
         "x.sql:3:1: the header's isolation gives no level for s1",
     );

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{CaseFile, CaseLine, FORMAT_VERSION, Header, Isolation, Note};
+use crate::model::Pace;
 
 /// Comments and notes begin behind this many columns, where the line leaves room.
 const COMMENT_COLUMN: usize = 43;
@@ -93,6 +94,7 @@ fn entries(header: &Header) -> Vec<(&'static str, String)> {
     );
     add("isolation", Some(isolation(&header.isolation)));
     add("claim", header.claim.map(|level| quoted(level.sql())));
+    add("pace", (header.pace == Pace::Free).then(|| quoted("free")));
     add("oracle", text(&header.oracle));
     add("kind", text(&header.kind));
     add("known", text(&header.known));

@@ -7,6 +7,7 @@
 mod column;
 mod control;
 mod effect;
+mod key_value;
 mod parse;
 mod query;
 mod shape;
@@ -19,6 +20,7 @@ mod words;
 
 pub use column::without_column;
 pub use effect::analyze;
+pub use key_value::{InsertedRows, KeyAccess, inserted_rows, key_access};
 pub use shape::{setup_kind, shapes};
 pub use simplify::simplify;
 pub(crate) use walk::{Node, walk};

@@ -5,6 +5,7 @@
 //! decided by the seed; what comes back, and when, is the engine's. `docs/workload.md` describes
 //! the kinds, and what is recorded of aborted, retried and indeterminate transactions.
 
+mod case;
 mod client;
 mod draw;
 mod file;
@@ -26,6 +27,7 @@ use crate::engine::EngineError;
 use crate::history::Recorded;
 use crate::model::IsolationLevel;
 
+pub use case::{CaseLevels, case};
 pub use draw::{Distribution, Draw, UnknownDistribution};
 pub use file::HistoryFile;
 pub use plan::{End, Plan, Step};

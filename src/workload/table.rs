@@ -29,27 +29,33 @@ impl Table {
         }
     }
 
-    /// Makes the table and its rows: 0, or the empty list.
+    /// Makes the table and its rows.
     pub(super) fn create(
         &self,
         connection: &mut dyn Connection,
         settings: &Settings,
     ) -> Result<(), WorkloadError> {
+        let mut statements = self.set_up(settings).into_iter();
+        statements.try_for_each(|sql| set_up(connection, &sql))
+    }
+
+    /// The statement that makes the table, and those that make its rows: 0, or the empty list.
+    pub(super) fn set_up(&self, settings: &Settings) -> Vec<String> {
         let Self {
-            name, key, value, ..
+            name,
+            key,
+            value,
+            options,
+            list_type,
         } = self;
         let (value_type, initial) = if settings.kind.stores_lists() {
-            (self.list_type.as_str(), "''")
+            (list_type.as_str(), "''")
         } else {
             ("BIGINT", "0")
         };
-        let options = &self.options;
-        set_up(
-            connection,
-            &format!(
-                "CREATE TABLE {name} ({key} INTEGER NOT NULL PRIMARY KEY, {value} {value_type} NOT NULL){options}"
-            ),
-        )?;
+        let mut statements = vec![format!(
+            "CREATE TABLE {name} ({key} INTEGER NOT NULL PRIMARY KEY, {value} {value_type} NOT NULL){options}"
+        )];
         let rows = settings.kind.rows(settings);
         let mut next = 0;
         while next < rows {
@@ -58,13 +64,12 @@ impl Table {
                 .map(|key| format!("({key}, {initial})"))
                 .collect();
             let tuples = tuples.join(", ");
-            set_up(
-                connection,
-                &format!("INSERT INTO {name} ({key}, {value}) VALUES {tuples}"),
-            )?;
+            statements.push(format!(
+                "INSERT INTO {name} ({key}, {value}) VALUES {tuples}"
+            ));
             next = end;
         }
-        Ok(())
+        statements
     }
 
     pub(super) fn read(&self, key: u32) -> String {

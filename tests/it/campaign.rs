@@ -380,6 +380,7 @@ fn the_cases_of_a_seed_are_the_same_bytes_with_one_two_and_four_workers() {
         options: GenerateOptions::default(),
         grammar: Grammar::builtin("sqlite").expect("it parses"),
         dialect: sqlite_dialect(),
+        workloads: campaign::WorkloadShare::None,
     };
     let drawn_by = |workers: usize| {
         let folder = tempfile::tempdir().expect("a temporary folder");

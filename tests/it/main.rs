@@ -18,6 +18,7 @@ mod faults;
 mod histories;
 mod interruption;
 mod minimize;
+mod oracle_history;
 mod oracles;
 mod postgres;
 mod program;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rashomon::campaign::{
     self, Cases, Event, Generator, Listener, Options, Parts, ServerWorkplace, Settings, Statistics,
-    Stop, Summary,
+    Stop, Summary, WorkloadShare,
 };
 use rashomon::engine::{OpenOptions, Server, open};
 use rashomon::generate::GenerateOptions;
@@ -119,6 +119,7 @@ fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server) + 
             options: GenerateOptions::default(),
             grammar: Grammar::builtin("mariadb").expect("it parses"),
             dialect: server.dialect().clone(),
+            workloads: WorkloadShare::None,
         }),
         oracles: ORACLES.to_vec(),
         registry: Registry::builtin().expect("the registry reads"),

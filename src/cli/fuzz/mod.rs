@@ -34,8 +34,8 @@ pub(super) struct Arguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://... [default: sqlite:]
     target: Option<String>,
 
-    /// The oracles that judge, with commas between: txcheck, serial, or all
-    /// [default: txcheck,serial]
+    /// The oracles that judge, with commas between: txcheck, serial, history (workloads of
+    /// concurrent sessions), or all [default: txcheck,serial]
     #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
     oracle: Vec<String>,
 

@@ -11,7 +11,7 @@ use super::super::server::ServerArguments;
 use super::super::value::{LevelArgument, Observe, oracles_named, registry};
 use super::Arguments;
 use crate::calibrate::CalibrationReport;
-use crate::campaign::{self, Checkpoint, Generator, Settings};
+use crate::campaign::{self, Checkpoint, Generator, Settings, WorkloadShare};
 use crate::dialect::Dialect;
 use crate::engine::{Identity, Target};
 use crate::generate::{GenerateOptions, LevelChoice};
@@ -225,6 +225,7 @@ impl Plan {
             options,
             grammar: grammar(self.grammar.as_deref(), dialect)?,
             dialect: dialect.clone(),
+            workloads: WorkloadShare::of(&self.oracles),
         })
     }
 }

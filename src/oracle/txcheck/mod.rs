@@ -17,11 +17,11 @@ use self::finding::Disagreement;
 use self::judged::{Standing, standings};
 use self::plan::Plan;
 use self::replay::Replay;
-use super::{Judgement, Oracle};
+use super::{FREE_PACE, Judgement, Oracle};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
-use crate::model::{Execution, Row, StatementId, TestCase, Verdict};
+use crate::model::{Execution, Pace, Row, StatementId, TestCase, Verdict};
 use crate::observe::{Account, Learner, Timeline, instrument, learn, with_row_identity};
 
 /// How often a case is run again in its observed order, so that no probe is parted from its
@@ -48,6 +48,9 @@ impl Oracle for TxCheck {
     }
 
     fn inapplicable(&self, case: &TestCase, executor: &dyn Executor) -> Option<String> {
+        if case.pace == Pace::Free {
+            return Some(FREE_PACE.to_owned());
+        }
         with_row_identity(case, executor.dialect())
             .is_none()
             .then(|| "no-row-identity".to_owned())

@@ -1,0 +1,313 @@
+//! History: the case as reads and writes of keys, checked against the consistency model that its
+//! level promises (the dialect's `[promises]`).
+//!
+//! It needs no schedule, no probe and no second run: whatever the sessions were answered is a
+//! history, and a checker decides. Every statement must read or write one value by its key.
+//! `docs/oracle-history.md` says what this claims and what it may miss.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Judgement, Oracle, finding_levels};
+use crate::checker::{self, Answer, Budget, Counterexample, Model};
+use crate::dialect::Dialect;
+use crate::engine::EngineError;
+use crate::execute::{Executor, Instrumentation};
+use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
+use crate::model::{
+    Execution, Finding, Outcome, Row, SetupKind, Signature, StatementId, TestCase, Tick,
+    TransactionId, TransactionStatus, Value, Verdict,
+};
+use crate::statement::{KeyAccess, inserted_rows, key_access};
+
+/// How long a check may take. Cases are small: it is for values that are written many times.
+const CHECK_TIME: Duration = Duration::from_secs(5);
+
+/// The oracle.
+#[derive(Clone, Copy, Debug)]
+pub struct History;
+
+impl Oracle for History {
+    fn name(&self) -> &'static str {
+        "history"
+    }
+
+    fn about(&self) -> &'static str {
+        "workloads of concurrent sessions, checked against the model that the level promises"
+    }
+
+    fn inapplicable(&self, case: &TestCase, executor: &dyn Executor) -> Option<String> {
+        if promised(case, executor.dialect()).is_none() {
+            return Some("level-promises-nothing".to_owned());
+        }
+        let keys = Keys::of(case, executor.dialect());
+        keys.is_none().then(|| "not-keys-and-values".to_owned())
+    }
+
+    fn check(
+        &self,
+        case: &TestCase,
+        executor: &mut dyn Executor,
+    ) -> Result<Judgement, EngineError> {
+        let execution = executor.execute(case, &Instrumentation::default())?;
+        let dialect = executor.dialect();
+        let (Some(model), Some(keys)) = (promised(case, dialect), Keys::of(case, dialect)) else {
+            return Ok(Judgement::undecided("not-keys-and-values", execution));
+        };
+        if let Some(reason) = &execution.unreliable {
+            return Ok(Judgement::undecided(&reason.clone(), execution));
+        }
+        let Ok(recorded) = record(case, &keys, &execution) else {
+            return Ok(Judgement::undecided("strange-cell", execution));
+        };
+        if recorded.tested.is_empty() {
+            return Ok(Judgement::undecided("nothing-committed", execution));
+        }
+        let budget = Budget::of(Some(CHECK_TIME));
+        let verdict = match checker::check(&recorded.history, model, budget).1 {
+            Answer::Satisfied(_) => Verdict::Agree,
+            Answer::Violated(found) => {
+                let finding = finding(case, &recorded.history, model, &found);
+                Verdict::Violation(Box::new(finding))
+            }
+            Answer::Unknown(reason) => {
+                tracing::debug!("{model}: {reason}");
+                Verdict::Undecided("checker-does-not-know".to_owned())
+            }
+        };
+        Ok(Judgement {
+            verdict,
+            untested: untested(case, &execution, &recorded.tested),
+            tested: recorded.tested,
+            acyclic: None,
+            execution,
+        })
+    }
+}
+
+/// The model that the levels by which the sessions are judged promise together: the weakest.
+fn promised(case: &TestCase, dialect: &Dialect) -> Option<Model> {
+    let promises = case.sessions().into_iter().map(|session| {
+        let promise = dialect.promise(case.judged_level(session))?;
+        promise.parse::<Model>().ok()
+    });
+    promises.collect::<Option<Vec<Model>>>()?.into_iter().min()
+}
+
+/// A value's place: table, column, key of the row.
+type Place = (String, String, i64);
+
+/// What the statements of a case do to keys.
+struct Keys {
+    accesses: BTreeMap<StatementId, KeyAccess>,
+    /// What the set-up gives each value.
+    initial: BTreeMap<Place, i64>,
+}
+
+impl Keys {
+    /// None when a statement, or the set-up, does anything else.
+    fn of(case: &TestCase, dialect: &Dialect) -> Option<Self> {
+        let mut accesses = BTreeMap::new();
+        for statement in case.user_statements() {
+            let access = key_access(&statement.sql, dialect)?;
+            let table = case.table(&access.table)?;
+            // The key names one row, and nothing computes the value.
+            let names_a_row = |key: &Vec<String>| matches!(key.as_slice(), [column] if column.eq_ignore_ascii_case(&access.key_column));
+            let column = &table.columns[table.column(&access.column)?];
+            if !table.unique_keys.iter().any(names_a_row) || column.generated {
+                return None;
+            }
+            accesses.insert(statement.id, access);
+        }
+        let mut initial = BTreeMap::new();
+        for setup in case.setup.iter().filter(|s| s.kind == SetupKind::Rows) {
+            let inserted = inserted_rows(&setup.sql, dialect)?;
+            for access in accesses.values().filter(|a| a.table == inserted.table) {
+                let at = |name: &String| inserted.columns.iter().position(|c| c == name);
+                let (key, value) = (at(&access.key_column)?, at(&access.column)?);
+                initial.extend(inserted.rows.iter().map(|row| {
+                    let place = (access.table.clone(), access.column.clone(), row[key]);
+                    (place, row[value])
+                }));
+            }
+        }
+        Some(Self { accesses, initial })
+    }
+
+    fn place(access: &KeyAccess) -> Place {
+        (access.table.clone(), access.column.clone(), access.key)
+    }
+
+    /// The name of a place: its key, where there is one table and column only.
+    fn name(&self, place: &Place, builder: &mut Builder) -> Result<Atom, HistoryError> {
+        let (table, column, key) = place;
+        let is_other = |access: &KeyAccess| (&access.table, &access.column) != (table, column);
+        match Atom::integer(*key) {
+            Some(atom) if !self.accesses.values().any(is_other) => Ok(atom),
+            _ => builder.text(&format!("{table}.{column} of {key}")),
+        }
+    }
+}
+
+/// A history, and the statements that gave its committed events.
+struct Recorded {
+    history: history::History,
+    tested: BTreeSet<StatementId>,
+}
+
+/// An answer holds what no statement wrote, and no number.
+#[derive(Debug)]
+struct StrangeCell;
+
+impl From<HistoryError> for StrangeCell {
+    fn from(_: HistoryError) -> Self {
+        Self
+    }
+}
+
+/// The events of a run. Ticks are its real time: the driver ticks before it sends and after it was
+/// answered.
+fn record(case: &TestCase, keys: &Keys, execution: &Execution) -> Result<Recorded, StrangeCell> {
+    let mut builder = Builder::new(Atom::NIL);
+    let mut tested = BTreeSet::new();
+    let mut number_of = BTreeMap::new();
+    for place in keys.accesses.values().map(Keys::place) {
+        let name = keys.name(&place, &mut builder)?;
+        let number = builder.key(name)?;
+        if let Some(value) = keys.initial.get(&place) {
+            builder.set_initial(number, Atom::integer(*value).ok_or(StrangeCell)?);
+        }
+        number_of.insert(place, number);
+    }
+    // Transactions of a session are numbered in its order.
+    for (transaction, status) in &execution.transactions {
+        let statements = case.statements.iter();
+        let records = statements
+            .filter(|s| s.id.transaction == *transaction)
+            .filter_map(|s| execution.records.get(&s.id));
+        let mut span = Span {
+            from: i64::MAX,
+            to: 0,
+        };
+        let mut events = Vec::new();
+        for record in records {
+            span.from = span.from.min(i64::from(record.sent.0));
+            span.to = span.to.max(i64::from(record.answered.0));
+            let Some(access) = keys.accesses.get(&record.id) else {
+                continue;
+            };
+            let place = Keys::place(access);
+            let is_there = keys.initial.contains_key(&place);
+            if let Some((kind, value)) = event(access, &record.outcome, is_there)? {
+                let key = number_of[&place];
+                events.push(Event { kind, key, value });
+                if matches!(status, TransactionStatus::Committed(_)) {
+                    tested.insert(record.id);
+                }
+            }
+        }
+        builder.transaction(&head(case, *transaction, *status, span), events)?;
+    }
+    Ok(Recorded {
+        history: builder.finish(),
+        tested,
+    })
+}
+
+/// What a statement did to its key; nothing when it was refused, or met no row to write.
+fn event(
+    access: &KeyAccess,
+    outcome: &Outcome,
+    is_there: bool,
+) -> Result<Option<(Kind, Atom)>, StrangeCell> {
+    match (access.written, outcome) {
+        (_, Outcome::Rejected(_)) => Ok(None),
+        (Some(value), _) => {
+            let value = Atom::integer(value).ok_or(StrangeCell)?;
+            Ok(is_there.then_some((Kind::Write, value)))
+        }
+        (None, Outcome::Rows(rows)) => Ok(Some((Kind::Read, cell(rows)?))),
+        (None, Outcome::Affected(_)) => Err(StrangeCell),
+    }
+}
+
+/// The only value of an answer; nil when there was no row.
+fn cell(rows: &[Row]) -> Result<Atom, StrangeCell> {
+    match rows {
+        [] => Ok(Atom::NIL),
+        [row] => match row.as_slice() {
+            [Value::Integer(value)] => Atom::integer(*value).ok_or(StrangeCell),
+            _ => Err(StrangeCell),
+        },
+        _ => Err(StrangeCell),
+    }
+}
+
+fn head(case: &TestCase, id: TransactionId, status: TransactionStatus, mut span: Span) -> Head {
+    let session = case.session_of(id).map_or(0, |session| session.0);
+    let status = match status {
+        TransactionStatus::Committed(Tick(at)) => {
+            span.to = span.to.max(i64::from(at));
+            Status::Committed
+        }
+        TransactionStatus::Aborted(_) => Status::Aborted,
+        TransactionStatus::Indeterminate => {
+            span.to = i64::MAX;
+            Status::Indeterminate
+        }
+    };
+    Head {
+        session: session.into(),
+        label: id.0.into(),
+        status,
+        timestamps: None,
+        real_time: Some(span),
+    }
+}
+
+/// Why statements that were answered say nothing.
+fn untested(
+    case: &TestCase,
+    execution: &Execution,
+    tested: &BTreeSet<StatementId>,
+) -> BTreeMap<StatementId, &'static str> {
+    let records = case
+        .user_statements()
+        .filter_map(|s| execution.records.get(&s.id));
+    records
+        .filter(|record| !tested.contains(&record.id))
+        .map(|record| {
+            let reason = match record.outcome {
+                Outcome::Rejected(_) => "rejected",
+                _ => "not-committed",
+            };
+            (record.id, reason)
+        })
+        .collect()
+}
+
+fn finding(
+    case: &TestCase,
+    history: &history::History,
+    model: Model,
+    found: &Counterexample,
+) -> Finding {
+    let words = checker::in_words(history, found);
+    let mut words = words.lines().map(|line| line.trim().to_owned());
+    let name = words.next().unwrap_or_default();
+    let levels = finding_levels(case);
+    Finding {
+        headline: format!(
+            "{} promises {model}, and the history violates it: {name}",
+            levels.join(", ")
+        ),
+        signature: Signature {
+            oracle: "history".to_owned(),
+            kind: found.anomaly.slug().to_owned(),
+            levels,
+            features: vec![format!("violates-{}", model.slug())],
+        },
+        differences: Vec::new(),
+        explanation: words.collect(),
+    }
+}

@@ -1,0 +1,224 @@
+//! Workloads as test cases: what all sessions send is drawn ahead, for whoever runs cases.
+//!
+//! Kinds whose transactions depend on what came back (`lightweight`), and lists, are not drawn.
+
+use std::collections::BTreeMap;
+
+use super::draw::{Draw, Keys};
+use super::mini_transaction::MiniTransaction;
+use super::plan::{End, Plan, Step};
+use super::register::Register;
+use super::table::Table;
+use super::{Distribution, Settings, Workload};
+use crate::dialect::Dialect;
+use crate::generate::LevelChoice;
+use crate::model::{
+    Effect, IsolationLevel, Pace, SessionId, SetupKind, SetupStatement, StatementKind, TestCase,
+};
+use crate::statement::{analyze, shapes};
+
+/// Which levels the sessions of a case run at, and by which they are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaseLevels {
+    pub levels: LevelChoice,
+    pub claim: Option<IsolationLevel>,
+}
+
+impl CaseLevels {
+    /// The levels to draw from: those that are judged, if there are any.
+    fn judged(self, dialect: &Dialect) -> Vec<IsolationLevel> {
+        let is_judged = |level: &IsolationLevel| {
+            let judged = self.claim.map_or(*level, |claim| claim.max(*level));
+            dialect.promise(judged).is_some()
+        };
+        let judged: Vec<IsolationLevel> =
+            dialect.levels.iter().copied().filter(is_judged).collect();
+        if judged.is_empty() {
+            dialect.levels.clone()
+        } else {
+            judged
+        }
+    }
+}
+
+/// The case of this seed and index: 3 to 8 sessions of 3 to 10 transactions on 2 to 8 keys, at the
+/// free pace. Contention is what it is about, so keys are few.
+pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> TestCase {
+    let seed = case_seed(seed, index);
+    let mut draw = Draw::new(seed, u32::MAX, Keys::new(Distribution::Uniform, 1));
+    let kind: &'static dyn Workload = if draw.percent(60) {
+        &MiniTransaction
+    } else {
+        &Register
+    };
+    let distribution = if draw.percent(30) {
+        Distribution::Zipf
+    } else {
+        Distribution::Uniform
+    };
+    let settings = Settings {
+        keys: 2 + draw.below(7),
+        operations: 1 + draw.below(6),
+        reads_percent: 20 + draw.below(50),
+        distribution,
+        ..Settings::of(kind)
+    };
+    let sessions = 3 + draw.below(6);
+    let rounds = 3 + draw.below(8);
+    let isolation = isolation(&mut draw, sessions, levels.levels, &levels.judged(dialect));
+    let keys = Keys::new(settings.distribution, settings.keys);
+    let mut draws: Vec<Draw> = (0..sessions)
+        .map(|session| Draw::new(seed, session, keys.clone()))
+        .collect();
+    let table = Table::new(dialect);
+    let mut lines = Lines::new(&table, dialect);
+    for round in 0..rounds {
+        for (session, draw) in (1..).zip(&mut draws) {
+            let plan = kind.plan(draw, u64::from(round), &settings);
+            lines.transaction(SessionId(session), &plan);
+        }
+    }
+    let setup: Vec<SetupStatement> = table
+        .set_up(&settings)
+        .into_iter()
+        .zip(std::iter::once(SetupKind::Schema).chain(std::iter::repeat(SetupKind::Rows)))
+        .map(|(sql, kind)| SetupStatement { sql, kind })
+        .collect();
+    let tables = shapes(&setup, dialect);
+    TestCase::new(setup, tables, lines.lines, isolation, levels.claim).at_pace(Pace::Free)
+}
+
+/// The seed of a case, apart from those of the runs of `workload`.
+fn case_seed(seed: u64, index: u64) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"workload case\0");
+    hasher.update(&seed.to_le_bytes());
+    hasher.update(&index.to_le_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+fn isolation(
+    draw: &mut Draw,
+    sessions: u32,
+    choice: LevelChoice,
+    levels: &[IsolationLevel],
+) -> BTreeMap<SessionId, IsolationLevel> {
+    let mut any = || {
+        let level = levels
+            .get(draw.below(levels.len() as u32) as usize)
+            .copied();
+        level.unwrap_or(IsolationLevel::Serializable)
+    };
+    let common = match choice {
+        LevelChoice::One(level) => Some(level),
+        LevelChoice::AnyOne => Some(any()),
+        LevelChoice::Mixed => None,
+    };
+    (1..=sessions)
+        .map(|session| (SessionId(session), common.unwrap_or_else(&mut any)))
+        .collect()
+}
+
+/// The statements of all sessions.
+struct Lines<'a> {
+    table: &'a Table,
+    dialect: &'a Dialect,
+    lines: Vec<(SessionId, String, Effect)>,
+    /// What statements of a kind do, whatever their numbers.
+    effects: BTreeMap<StatementKind, Effect>,
+    /// No value is written twice.
+    value: i64,
+}
+
+impl<'a> Lines<'a> {
+    fn new(table: &'a Table, dialect: &'a Dialect) -> Self {
+        Self {
+            table,
+            dialect,
+            lines: Vec::new(),
+            effects: BTreeMap::new(),
+            value: 0,
+        }
+    }
+
+    fn transaction(&mut self, session: SessionId, plan: &Plan) {
+        let spelling = &self.dialect.spelling;
+        let begin = spelling.begin.get("plain").cloned().unwrap_or_default();
+        let end = match plan.end {
+            End::Commit => Some((StatementKind::Commit, spelling.commit.clone())),
+            End::Rollback => Some((StatementKind::Rollback, spelling.rollback.clone())),
+            End::Autocommit => None,
+        };
+        if end.is_some() {
+            self.push(session, StatementKind::Begin, begin);
+        }
+        for step in &plan.steps {
+            self.step(session, *step);
+        }
+        if let Some((kind, sql)) = end {
+            self.push(session, kind, sql);
+        }
+    }
+
+    fn step(&mut self, session: SessionId, step: Step) {
+        match step {
+            Step::Read(key) => {
+                let sql = self.table.read(key);
+                self.push(session, StatementKind::Select, sql);
+            }
+            // The other two belong to kinds that are not drawn here.
+            Step::Write(key) | Step::Append(key) | Step::CompareAndSet(key) => {
+                self.value += 1;
+                let sql = self.table.write(key, self.value);
+                self.push(session, StatementKind::Update, sql);
+            }
+        }
+    }
+
+    fn push(&mut self, session: SessionId, kind: StatementKind, sql: String) {
+        let dialect = self.dialect;
+        let effect = self.effects.entry(kind);
+        let effect = effect.or_insert_with(|| analyze(&sql, dialect)).clone();
+        self.lines.push((session, sql, effect));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect;
+    use crate::statement::key_access;
+
+    #[test]
+    fn a_case_is_a_pure_function_of_seed_and_index_and_reads_as_keys_and_values() {
+        for (name, text) in dialect::BUILTIN {
+            let dialect = dialect::parse(name, text, &"10.11.0".parse().unwrap()).unwrap();
+            let levels = CaseLevels {
+                levels: LevelChoice::AnyOne,
+                claim: None,
+            };
+            let mut values = 0;
+            for index in 0..50 {
+                let drawn = case(7, index, levels, &dialect);
+                assert_eq!(drawn, case(7, index, levels, &dialect));
+                assert_ne!(drawn, case(8, index, levels, &dialect));
+                assert_eq!(drawn.pace, Pace::Free);
+                let mut written = std::collections::BTreeSet::new();
+                for statement in drawn.user_statements() {
+                    let access = key_access(&statement.sql, &dialect);
+                    let access = access.unwrap_or_else(|| panic!("{name}: {}", statement.sql));
+                    assert_eq!(statement.effect, analyze(&statement.sql, &dialect));
+                    if let Some(value) = access.written {
+                        assert!(written.insert(value), "{value} is written twice");
+                    }
+                }
+                values += written.len();
+                let levels: std::collections::BTreeSet<_> = drawn.isolation.values().collect();
+                assert_eq!(levels.len(), 1);
+            }
+            assert!(values > 500, "{name}: {values}");
+        }
+    }
+}

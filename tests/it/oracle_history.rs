@@ -1,0 +1,245 @@
+//! The history oracle on real engines: workloads agree with what their level promises, and claims
+//! that do not hold are found and come down to a few statements.
+
+use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::execute::{Driver, Executor};
+use rashomon::generate::LevelChoice;
+use rashomon::model::{IsolationLevel, Pace, TestCase, Verdict};
+use rashomon::oracle::{History, Judgement, Oracle};
+use rashomon::workload::{self, CaseLevels};
+
+use crate::execute::case;
+use crate::program::{folder, run, shown, summary};
+use crate::servers::{self, Needs};
+
+const SETUP: &str = "
+    init: CREATE TABLE kv (k INT PRIMARY KEY, v INT)
+    init: INSERT INTO kv (k, v) VALUES (1, 10), (2, 20)
+";
+
+const LOST_UPDATE: &str = "
+    s1: BEGIN
+    s1: SELECT v FROM kv WHERE k = 1
+    s2: BEGIN
+    s2: SELECT v FROM kv WHERE k = 1
+    s1: UPDATE kv SET v = 11 WHERE k = 1
+    s1: COMMIT
+    s2: UPDATE kv SET v = 12 WHERE k = 1
+    s2: COMMIT
+";
+
+const NON_REPEATABLE_READ: &str = "
+    s1: BEGIN
+    s1: SELECT v FROM kv WHERE k = 1
+    s2: UPDATE kv SET v = 11 WHERE k = 1
+    s1: SELECT v FROM kv WHERE k = 1
+    s1: COMMIT
+";
+
+const WRITE_SKEW: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT v FROM kv WHERE k = 1
+    s2: SELECT v FROM kv WHERE k = 2
+    s1: UPDATE kv SET v = 21 WHERE k = 2
+    s2: UPDATE kv SET v = 11 WHERE k = 1
+    s1: COMMIT
+    s2: COMMIT
+";
+
+const ABORTED_READ: &str = "
+    s1: BEGIN
+    s1: UPDATE kv SET v = 11 WHERE k = 1
+    s2: SELECT v FROM kv WHERE k = 1
+    s1: ROLLBACK
+";
+
+fn server(test: &str, needs: Needs) -> Option<Box<dyn Server>> {
+    let url = servers::url(test, needs)?;
+    Some(open(&url))
+}
+
+fn open(url: &str) -> Box<dyn Server> {
+    let options = OpenOptions {
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    engine::open(url, &options).expect("the test server answers")
+}
+
+fn judge(server: &dyn Server, cases: impl IntoIterator<Item = TestCase>) -> Vec<Judgement> {
+    let database = format!("rashomon_it_history_{}", std::process::id());
+    let mut driver = Driver::open(server, &database).expect("a database of our own");
+    let judgements = cases.into_iter().map(|case| {
+        let inapplicable = History.inapplicable(&case, &driver as &dyn Executor);
+        assert_eq!(inapplicable, None);
+        History.check(&case, &mut driver).expect("an answer")
+    });
+    let judgements = judgements.collect();
+    driver.close().expect("the database goes");
+    judgements
+}
+
+fn kind(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Violation(finding) => finding.signature.kind.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
+    use IsolationLevel::{ReadCommitted, ReadUncommitted, RepeatableRead, Serializable};
+    let test = "an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it";
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(server) = server(test, needs) else {
+            continue;
+        };
+        let table = [
+            (LOST_UPDATE, RepeatableRead, None, "agree"),
+            (
+                LOST_UPDATE,
+                RepeatableRead,
+                Some(Serializable),
+                "lost-update",
+            ),
+            (LOST_UPDATE, Serializable, None, "agree"),
+            (NON_REPEATABLE_READ, ReadCommitted, None, "agree"),
+            (NON_REPEATABLE_READ, RepeatableRead, None, "agree"),
+            (
+                NON_REPEATABLE_READ,
+                ReadCommitted,
+                Some(RepeatableRead),
+                "non-repeatable-read",
+            ),
+            (WRITE_SKEW, RepeatableRead, None, "agree"),
+            (WRITE_SKEW, RepeatableRead, Some(Serializable), "write-skew"),
+            (ABORTED_READ, ReadCommitted, None, "agree"),
+            (
+                ABORTED_READ,
+                ReadUncommitted,
+                Some(ReadCommitted),
+                "aborted-read",
+            ),
+        ];
+        for (script, level, claim, expected) in table {
+            let mut case = case(&*server, level, &format!("{SETUP}{script}"));
+            case.claim = claim;
+            let judgements = judge(&*server, [case]);
+            let found = kind(&judgements[0].verdict);
+            assert_eq!(found, expected, "{needs:?} {level} {claim:?} {script}");
+        }
+    }
+}
+
+#[test]
+fn other_statements_and_levels_without_a_promise_are_left_to_others() {
+    let server = open("sqlite:");
+    let driver = Driver::open(&*server, "rashomon_it_history_none").expect("a database");
+    let reason = |script: &str| {
+        let case = case(&*server, IsolationLevel::Serializable, script);
+        History.inapplicable(&case, &driver as &dyn Executor)
+    };
+    assert_eq!(reason(&format!("{SETUP}{LOST_UPDATE}")), None);
+    let no_key = SETUP.replace("PRIMARY KEY", "");
+    let other = "s1: UPDATE kv SET v = v + 1 WHERE k = 1";
+    for script in [format!("{no_key}{LOST_UPDATE}"), format!("{SETUP}{other}")] {
+        assert_eq!(reason(&script).as_deref(), Some("not-keys-and-values"));
+    }
+    driver.close().expect("the database goes");
+
+    let test = "other_statements_and_levels_without_a_promise_are_left_to_others";
+    let Some(server) = self::server(test, Needs::MariaDb) else {
+        return;
+    };
+    let driver = Driver::open(&*server, "rashomon_it_history_none").expect("a database");
+    let case = case(
+        &*server,
+        IsolationLevel::ReadUncommitted,
+        &format!("{SETUP}{ABORTED_READ}"),
+    );
+    let reason = History.inapplicable(&case, &driver as &dyn Executor);
+    assert_eq!(reason.as_deref(), Some("level-promises-nothing"));
+    driver.close().expect("the database goes");
+}
+
+#[test]
+fn sessions_let_loose_keep_what_their_level_promises() {
+    let test = "sessions_let_loose_keep_what_their_level_promises";
+    let levels = CaseLevels {
+        levels: LevelChoice::AnyOne,
+        claim: None,
+    };
+    let servers = [Needs::MariaDb, Needs::MySql].map(|needs| server(test, needs));
+    for server in servers.into_iter().flatten().chain([open("sqlite:")]) {
+        let cases = (0..40).map(|index| workload::case(11, index, levels, server.dialect()));
+        let mut refused = 0;
+        for (index, judgement) in judge(&*server, cases).iter().enumerate() {
+            let engine = &server.dialect().engine;
+            assert_eq!(kind(&judgement.verdict), "agree", "{engine}, case {index}");
+            assert!(!judgement.tested.is_empty());
+            refused += judgement
+                .untested
+                .values()
+                .filter(|r| **r == "rejected")
+                .count();
+        }
+        // Sessions that never met would have shown nothing.
+        assert!(refused > 0, "nobody was in anybody's way");
+    }
+}
+
+#[test]
+fn a_run_of_workloads_finds_a_false_claim_and_publishes_a_schedule_that_shows_it() {
+    let test = "a_run_of_workloads_finds_a_false_claim_and_publishes_a_schedule_that_shows_it";
+    let Some(url) = servers::url(test, Needs::MariaDb) else {
+        return;
+    };
+    let out = folder();
+    let fuzz = [
+        "fuzz",
+        &url,
+        "--oracle",
+        "history",
+        "--isolation",
+        "repeatable-read",
+    ];
+    let rest = [
+        "--claim",
+        "serializable",
+        "--seed",
+        "3",
+        "--cases",
+        "4",
+        "--format",
+        "json",
+    ];
+    let place = ["--allow-shared-server", "--out", &shown(out.path())];
+    let ran = run(&[&fuzz[..], &rest[..], &place[..]].concat());
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let summary = summary(&ran);
+    let files = summary["reproducers"].as_array().expect("a list").clone();
+    assert!(!files.is_empty(), "{summary}");
+    for file in files {
+        let path = file.as_str().expect("a path");
+        let file = rashomon::reproducer::load(path.as_ref()).expect("a case file");
+        assert_eq!(file.header.oracle.as_deref(), Some("history"));
+        // A schedule was found, so nothing is left to chance.
+        assert_eq!(file.header.pace, Pace::Scheduled);
+        let statements = file
+            .lines
+            .iter()
+            .filter(|line| line.sql.contains("kv") || line.sql.contains("t0"));
+        assert!(statements.count() <= 2 + 6, "{path}");
+        let again = run(&[
+            "replay",
+            path,
+            &url,
+            "--allow-shared-server",
+            "--times",
+            "10",
+        ]);
+        assert_eq!(again.code, Some(1), "{}{}", again.out, again.err);
+        assert!(again.out.contains("10 of 10 runs"), "{}", again.out);
+    }
+}
