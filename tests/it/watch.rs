@@ -2,11 +2,13 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 use std::time::Duration;
 
 use crate::program::{Ran, folder, program, ran, run, shown, summary, write};
+use crate::servers::{Needs, url};
 
 const VALID: &str = "#! rashomon history 1\ninitial 0\n\
                      committed 2 @3..4 r(x,1) r(y,0)\n\
@@ -92,9 +94,6 @@ fn an_ill_formed_line_is_exit_2_with_its_place_after_what_is_certain() {
         "it did not come to its end: {}",
         ran.out
     );
-    let ran = run(&["watch", "mariadb://nowhere", "--model", "si"]);
-    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
-    assert!(ran.err.contains("rashomon workload"), "{}", ran.err);
     let ran = run(&["watch", "-", "--model", "rc"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
 }
@@ -136,4 +135,112 @@ fn a_socket_is_read_to_its_end() {
     teller.join().expect("told");
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["transactions"], 3);
+}
+
+#[test]
+fn a_tcp_connection_is_read_to_its_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let teller = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("somebody connects");
+        stream.write_all(VALID.as_bytes()).expect("it reads");
+    });
+    let ran = run(&["watch", &format!("tcp://{address}"), "--model", "si"]);
+    teller.join().expect("told");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("satisfied"), "{}", ran.out);
+}
+
+#[test]
+fn a_workload_on_a_server_is_judged_while_it_runs() {
+    let test = "a_workload_on_a_server_is_judged_while_it_runs";
+    let Some(url) = url(test, Needs::MariaDbBinlog) else {
+        return;
+    };
+    let watch = ["watch", &url, "--allow-shared-server", "--model"];
+    let load = [
+        "--sessions",
+        "6",
+        "--keys",
+        "50",
+        "--isolation",
+        "repeatable-read",
+    ];
+    let json = [
+        "--txns",
+        "1500",
+        "--seed",
+        "5",
+        "--timeout",
+        "1s",
+        "--format",
+        "json",
+    ];
+    let ran = run(&[&watch[..], &["si"], &load, &json].concat());
+    let told = summary(&ran);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_eq!(told["verdict"], "satisfied");
+    assert!(told["transactions"].as_u64() >= Some(1500), "{told}");
+    // Snapshots let two writers read what the other overwrites.
+    let ran = run(&[&watch[..], &["ser"], &load, &json].concat());
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["verdict"], "violated");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_watched_workload_in_order() {
+    let test = "ctrl_c_ends_a_watched_workload_in_order";
+    let Some(url) = url(test, Needs::MariaDbBinlog) else {
+        return;
+    };
+    let arguments = [
+        "watch",
+        &url,
+        "--allow-shared-server",
+        "--model",
+        "si",
+        "--format",
+        "json",
+    ];
+    let mut command = program(&arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    std::thread::sleep(Duration::from_secs(2));
+    let id = i32::try_from(child.id()).expect("a process");
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id.to_string()])
+        .status();
+    assert!(killed.expect("kill is there").success());
+    let ran = ran(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.code, Some(130), "{}{}", ran.out, ran.err);
+    // Everything that the sessions did was judged, so there is a verdict.
+    let told = summary(&ran);
+    assert_eq!(told["verdict"], "satisfied", "{told}");
+    assert!(told["transactions"].as_u64() > Some(0), "{told}");
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused_with_the_reason() {
+    let folder = folder();
+    let path = write(&folder, "history", VALID);
+    let ran = run(&["watch", &path, "--model", "si", "--sessions", "3"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.err.contains("--sessions is for a workload"),
+        "{}",
+        ran.err
+    );
+    let ran = run(&["watch", "sqlite:", "--model", "si", "--txns", "10"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("timestamps"), "{}", ran.err);
+    let ran = run(&["watch", "oracle://nowhere", "--model", "si"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    let ran = run(&["watch", "sqlite:", "--model", "si", "--kind", "list-append"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.err.contains("mini-transaction, register"),
+        "{}",
+        ran.err
+    );
 }

@@ -1,5 +1,6 @@
 //! `rashomon watch`: does a history keep to its model while it is recorded?
 
+mod live;
 mod source;
 mod tell;
 
@@ -12,26 +13,31 @@ use crossbeam_channel::RecvTimeoutError;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::value::{self, Format};
+use super::workload::Load;
 use super::{check, fuzz};
 use crate::campaign::Stop;
 use crate::checker::Model;
 use crate::checker::aion::{Aion, Settings, SpillError, Verdict};
 use crate::history::{Atom, Texts};
+use crate::workload::Workload;
+use live::Live;
 use source::Source;
 use tell::Teller;
 
 /// Judges a history by its timestamps while it is recorded (Aion)
 ///
-/// Reads our line format from a file that may grow, a pipe, or a socket. Transactions of different
-/// sessions may come in any order; a read waits --timeout for versions that come late, then its
-/// verdict is final and told. A pipe or socket is over at its end, a file when it has not grown for
-/// --idle, and everything at Ctrl-C. Satisfied is exit 0, violated 1, unknown 3.
+/// Runs a workload on a server that gives timestamps (MariaDB with its binary log on) and judges it
+/// meanwhile, or reads our line format from a file that may grow, a pipe, or a socket. Transactions
+/// of different sessions may come in any order; a read waits --timeout for versions that come late,
+/// then its verdict is final and told. A pipe or socket is over at its end, a file when it has not
+/// grown for --idle, and everything at Ctrl-C. Satisfied is exit 0, violated 1, unknown 3.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  rashomon watch history.txt --model si\n  recorder | rashomon watch - --model ser --format json\n  rashomon watch tcp://localhost:7000 --model si --timeout 30s --memory 2G"
+    after_help = "Examples:\n  rashomon watch 'mariadb://root@127.0.0.1:3306' --model si --for 10m\n  rashomon watch history.txt --model si\n  recorder | rashomon watch - --model ser --format json\n  rashomon watch tcp://localhost:7000 --model si --timeout 30s --memory 2G"
 )]
 pub(super) struct Arguments {
-    /// A file that may grow, a named pipe, a Unix socket, tcp://HOST:PORT, or - for standard input
+    /// The URL of a server, a file that may grow, a named pipe, a Unix socket, tcp://HOST:PORT, or -
+    /// for standard input
     source: String,
 
     /// What to check: si or ser
@@ -61,6 +67,49 @@ pub(super) struct Arguments {
     /// How to say it: human or json
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
+
+    /// On a server, the transactions: mini-transaction or register [default: register]
+    #[arg(long, value_parser = live::kind)]
+    kind: Option<&'static dyn Workload>,
+
+    #[command(flatten)]
+    load: Load,
+}
+
+impl Arguments {
+    /// Refuses options that mean nothing where this comes from.
+    fn check(&self, is_target: bool) -> Result<(), Failure> {
+        if self.memory < MEMORY_MIN {
+            return Err(Failure::usage("--memory must be at least 64M"));
+        }
+        let load = self.kind.map(|_| "--kind").or(self.load.given());
+        match (is_target, load) {
+            (false, Some(name)) => Err(Failure::usage(format!(
+                "{name} is for a workload on a server, and {:?} is no URL of one",
+                self.source
+            ))),
+            (true, _) if self.idle.is_some() => {
+                let message = "--idle is for files: a workload ends by --for, --txns or Ctrl-C";
+                Err(Failure::usage(message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The source, and the workload that is behind it.
+    fn open(&self, is_target: bool, stop: &Stop) -> Result<(Source, Option<Live>), Failure> {
+        if !is_target {
+            let idle = self.idle.unwrap_or(self.timeout);
+            return Ok((source::open(&self.source, idle, stop)?, None));
+        }
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None => live::kind("register").map_err(Failure::usage)?,
+        };
+        let settings = self.load.settings(kind, None)?;
+        let (reader, live) = live::start(&self.source, settings, &self.load, stop)?;
+        Ok((source::pumped(&self.source, Box::new(reader))?, Some(live)))
+    }
 }
 
 fn model(text: &str) -> Result<Model, String> {
@@ -74,9 +123,8 @@ fn model(text: &str) -> Result<Model, String> {
 const MEMORY_MIN: u64 = 64 << 20;
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
-    if arguments.memory < MEMORY_MIN {
-        return Err(Failure::usage("--memory must be at least 64M"));
-    }
+    let is_target = live::is_target(&arguments.source);
+    arguments.check(is_target)?;
     let stop = Stop::default();
     fuzz::listen_to_signals(&stop)?;
     let mut aion = Aion::new(Settings {
@@ -89,8 +137,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         let atom = Atom::integer(initial);
         aion.set_initial(atom.ok_or_else(|| Failure::usage("--initial is too small"))?);
     }
-    let idle = arguments.idle.unwrap_or(arguments.timeout);
-    let source = source::open(&arguments.source, idle, &stop)?;
+    let (source, live) = arguments.open(is_target, &stop)?;
     let mut watch = Watch {
         teller: Teller::new(arguments.format, output)?,
         aion,
@@ -98,8 +145,17 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         memory: arguments.memory,
         begun: Instant::now(),
         busy: Duration::ZERO,
+        is_live: live.is_some(),
     };
-    let ended = watch.through(&source);
+    let mut ended = watch.through(&source);
+    if let Some(live) = live {
+        // It ends by itself, unless what it says is of no use any more.
+        if ended.is_err() {
+            watch.stop.failed();
+            source.drain();
+        }
+        ended = ended.and(live.join());
+    }
     watch.finish(&arguments.source, arguments.model, &source, ended)
 }
 
@@ -112,6 +168,8 @@ struct Watch<'o> {
     begun: Instant,
     /// When the last transaction came.
     busy: Duration,
+    /// A workload of ours is behind it, which ends in order when it is stopped.
+    is_live: bool,
 }
 
 /// How often waiting is interrupted, for what becomes final meanwhile.
@@ -134,7 +192,7 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.tell(source)?;
-            if self.stop.is_set() {
+            if self.stop.is_set() && !self.is_live {
                 return Ok(());
             }
             if texts(source).bytes() as u64 > self.memory / 2 {
@@ -145,7 +203,7 @@ impl Watch<'_> {
             }
         }
         // A reader that was stopped ends as well, but more might have come.
-        if !self.stop.is_set() {
+        if !self.stop.is_set() || self.is_live {
             self.aion.finish().map_err(|error| disk(&error))?;
         }
         self.tell(source)
@@ -182,7 +240,9 @@ impl Watch<'_> {
             source: name,
             model,
             open: self.aion.open_breaches(),
-            is_whole: ended.is_ok() && !self.stop.is_set() && summary.transactions > 0,
+            is_whole: ended.is_ok()
+                && (self.is_live || !self.stop.is_set())
+                && summary.transactions > 0,
             busy: self.busy,
             elapsed: self.begun.elapsed(),
         };

@@ -39,11 +39,20 @@ impl Source {
         // One more than can be used is dropped.
         let _ = self.empty.try_send(batch);
     }
+
+    /// Forgets what is left, to its end: who writes it must not wait for ever.
+    pub(super) fn drain(&self) {
+        while self.batches.recv().is_ok() {}
+    }
 }
 
 /// Opens what a name stands for.
 pub(super) fn open(name: &str, idle: Duration, stop: &Stop) -> Result<Source, Failure> {
-    let stream = stream(name, idle, stop)?;
+    pumped(name, stream(name, idle, stop)?)
+}
+
+/// Starts to read a stream.
+pub(super) fn pumped(name: &str, stream: Box<dyn Read + Send>) -> Result<Source, Failure> {
     let (sender, batches) = bounded(BATCHES);
     let (empty, returned) = bounded(BATCHES + 2);
     let texts = Arc::new(Mutex::new(Texts::default()));
@@ -78,11 +87,6 @@ fn stream(name: &str, idle: Duration, stop: &Stop) -> Result<Box<dyn Read + Send
         };
     }
     let path = Path::new(name);
-    if !path.exists() && is_target(name) {
-        let message = "an engine is watched through a pipe: rashomon workload TARGET --kind register \
-                       --timestamps -o - | rashomon watch - --model si";
-        return Err(Failure::usage(format!("{name}: {message}")));
-    }
     let wrong = |error: io::Error| Failure::usage(format!("{name}: {error}"));
     let kind = std::fs::metadata(path).map_err(wrong)?.file_type();
     if kind.is_dir() {
@@ -105,19 +109,6 @@ fn stream(name: &str, idle: Duration, stop: &Stop) -> Result<Box<dyn Read + Send
         idle,
         stop: stop.clone(),
     }))
-}
-
-/// Whether a name is the URL of an engine.
-fn is_target(name: &str) -> bool {
-    let schemes = [
-        "sqlite:",
-        "simulated:",
-        "mysql://",
-        "mariadb://",
-        "tidb://",
-        "postgres://",
-    ];
-    schemes.iter().any(|scheme| name.starts_with(scheme))
 }
 
 /// A file that may grow: it is over when it has not for a while.

@@ -1,5 +1,7 @@
 //! `rashomon workload`: transactions on a live engine, recorded as a history.
 
+mod load;
+
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -10,17 +12,14 @@ use serde_json::json;
 use super::exit::{Exit, Failure};
 use super::fuzz::listen_to_signals;
 use super::output::Output;
-use super::server::{ServerArguments, random_u64};
+use super::server::random_u64;
 use super::terminal::{grouped, printable};
-use super::value::{self, Format, level, positive};
+use super::value::Format;
 use crate::campaign::Stop;
 use crate::dialect::Dialect;
-use crate::engine::{self, Identity};
-use crate::model::IsolationLevel;
-use crate::workload::{
-    self, Distribution, HistoryFile, Progress, Settings, UnknownDistribution, WORKLOADS, Workload,
-    WorkloadError,
-};
+use crate::engine::Identity;
+use crate::workload::{self, HistoryFile, Progress, Settings, Workload};
+pub(super) use load::{Load, failure, kind};
 
 /// How often a line is written where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -44,54 +43,16 @@ pub(super) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Concurrent sessions
-    #[arg(long, value_name = "N", value_parser = count, default_value = "10")]
-    sessions: u32,
-
-    /// Transactions in all sessions together, retries not counted [default: 1000, or as many as
-    /// fit in --for]
-    #[arg(long, value_name = "N", value_parser = positive)]
-    txns: Option<u64>,
-
-    /// Begin no transaction after this long: 30s, 5m
-    #[arg(long = "for", value_name = "TIME", value_parser = value::duration)]
-    time: Option<Duration>,
-
-    /// Keys in use at a time [default: by kind: 100, 1000, 20, 10]
-    #[arg(long, value_name = "N", value_parser = count)]
-    keys: Option<u32>,
-
-    /// Operations of a transaction, for register and list-append [default: 8 and 4]
-    #[arg(long, value_name = "N", value_parser = count)]
-    ops: Option<u32>,
-
-    /// Reads among the operations, in percent; for mini-transaction and lightweight the share of
-    /// transactions that only read [default: by kind: 30, 50, 50, 0]
-    #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u32).range(0..=100))]
-    reads: Option<u32>,
-
-    /// How keys are chosen: uniform, zipf, hotspot or exponential
-    #[arg(long, value_name = "DISTRIBUTION", value_parser = distribution, default_value = "uniform")]
-    keys_dist: Distribution,
-
-    /// The isolation level of the sessions [default: the server's]
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
-    isolation: Option<IsolationLevel>,
-
     /// Record the engine's own start and commit timestamps (MariaDB with its binary log on)
     #[arg(long)]
     timestamps: bool,
-
-    /// Draws the transactions; drawn itself when not given
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
 
     /// How to print: human or json
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 
     #[command(flatten)]
-    server: ServerArguments,
+    load: Load,
 }
 
 const EXAMPLES: &str = "\
@@ -100,54 +61,15 @@ Examples:
   rashomon check run.hist --model ser
   rashomon workload 'postgres://postgres@127.0.0.1:5432' --kind register --txns 10000 --keys-dist zipf -o run.hist";
 
-fn kind(text: &str) -> Result<&'static dyn Workload, String> {
-    workload::by_name(text).ok_or_else(|| {
-        let names: Vec<&str> = WORKLOADS.iter().map(|kind| kind.name()).collect();
-        format!("one of {}", names.join(", "))
-    })
-}
-
-fn distribution(text: &str) -> Result<Distribution, String> {
-    text.parse()
-        .map_err(|error: UnknownDistribution| error.to_string())
-}
-
-/// A number from 1 that fits in 32 bits.
-fn count(text: &str) -> Result<u32, String> {
-    positive(text).and_then(|number| {
-        u32::try_from(number).map_err(|_| "expected a smaller number".to_owned())
-    })
-}
-
 impl Arguments {
     fn settings(&self) -> Result<Settings, Failure> {
-        let defaults = self.kind.defaults();
-        if self.ops.is_some() && defaults.operations.is_none() {
-            let message = format!("--ops: {} decides its operations itself", self.kind.name());
-            return Err(Failure::usage(message));
-        }
         if self.timestamps && self.kind.name() == "lightweight" {
             let message = "--timestamps: a statement in autocommit has no start to ask for";
             return Err(Failure::usage(message));
         }
-        let mut settings = Settings::of(self.kind);
-        settings.sessions = self.sessions;
-        settings.transactions = match (self.txns, self.time) {
-            (None, None) => settings.transactions,
-            (asked, _) => asked,
-        };
-        settings.time = self.time;
-        settings.keys = self.keys.unwrap_or(settings.keys);
-        settings.operations = self.ops.unwrap_or(settings.operations);
-        settings.reads_percent = self.reads.unwrap_or(settings.reads_percent);
-        settings.distribution = self.keys_dist;
-        settings.level = self.isolation;
+        let transactions = Settings::of(self.kind).transactions;
+        let mut settings = self.load.settings(self.kind, transactions)?;
         settings.timestamps = self.timestamps;
-        settings.seed = match self.seed {
-            Some(seed) => seed,
-            // Short enough to be read out and typed again.
-            None => random_u64()? >> 24,
-        };
         Ok(settings)
     }
 }
@@ -157,8 +79,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let stop = Stop::default();
     listen_to_signals(&stop)?;
     let run_id = format!("workload{:08x}", random_u64()? >> 32);
-    let options = arguments.server.open_options(&run_id)?;
-    let server = engine::open(&arguments.target, &options)?;
+    let server = arguments.load.open(&arguments.target, &run_id)?;
     let identity = server.identity().clone();
     let name = format!("{} {}", identity.engine, identity.version_text);
     let mut out = open(&arguments.output)?;
@@ -184,7 +105,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     if is_terminal {
         say_line("\r\u{1b}[K");
     }
-    let progress = result.map_err(|error| failure(error, &arguments.output))?;
+    let progress =
+        result.map_err(|error| failure(error, &arguments.output.display().to_string()))?;
     finished.map_err(|error| cannot(&error))?;
     drop(out);
     let model = promised(&settings, server.dialect());
@@ -206,19 +128,6 @@ fn open(path: &Path) -> Result<Box<dyn Write>, Failure> {
         Failure::environment(format!("cannot write {}: {error}", path.display()))
     })?;
     Ok(Box::new(BufWriter::new(file)))
-}
-
-fn failure(error: WorkloadError, path: &Path) -> Failure {
-    match error {
-        WorkloadError::Engine(error) => error.into(),
-        WorkloadError::Settings(message) => Failure::usage(message),
-        WorkloadError::Recorder(error) => {
-            Failure::environment(format!("cannot write {}: {error}", path.display()))
-        }
-        WorkloadError::Rejected { .. } | WorkloadError::Cell { .. } => {
-            Failure::environment(error.to_string())
-        }
-    }
 }
 
 /// One line of numbers, over the last one on a terminal.
@@ -328,20 +237,4 @@ fn report(
         printable(&path),
         model.map_or(String::new(), |model| format!(" --model {model}")),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_and_distributions_are_named_in_the_error() {
-        assert!(kind("register").is_ok());
-        let error = kind("bank").map(Workload::name).expect_err("no such kind");
-        assert!(error.contains("list-append"), "{error}");
-        let error = distribution("normal").expect_err("no such distribution");
-        assert!(error.contains("hotspot"), "{error}");
-        assert!(count("4294967296").is_err());
-        assert!(count("0").is_err());
-    }
 }

@@ -1,0 +1,78 @@
+//! A live engine as a source: a workload runs beside, and what it records comes through a pipe.
+
+use std::io::PipeReader;
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use super::super::exit::Failure;
+use super::super::server::random_u64;
+use super::super::workload::{Load, failure};
+use crate::campaign::Stop;
+use crate::workload::{self, HistoryFile, Settings, WORKLOADS, Workload};
+
+/// The kinds whose events are reads and writes of whole values, by transactions that have a start.
+pub(super) fn kind(text: &str) -> Result<&'static dyn Workload, String> {
+    let known = || {
+        let watched = |kind: &&&dyn Workload| !kind.stores_lists() && kind.name() != "lightweight";
+        WORKLOADS.iter().filter(watched)
+    };
+    known()
+        .find(|kind| kind.name() == text)
+        .copied()
+        .ok_or_else(|| {
+            let names: Vec<&str> = known().map(|kind| kind.name()).collect();
+            format!("one of {}", names.join(", "))
+        })
+}
+
+/// Whether a name is the URL of a server, and neither a file nor another source.
+pub(super) fn is_target(name: &str) -> bool {
+    let is_url = name.contains("://") || name.starts_with("sqlite:");
+    is_url && !name.starts_with("tcp://") && !Path::new(name).exists()
+}
+
+/// A workload that runs.
+pub(super) struct Live {
+    thread: JoinHandle<Result<(), Failure>>,
+}
+
+impl Live {
+    /// Waits for the end of the run, which has dropped its database then.
+    pub(super) fn join(self) -> Result<(), Failure> {
+        let lost = |_| Err(Failure::environment("the workload's thread is gone"));
+        self.thread.join().unwrap_or_else(lost)
+    }
+}
+
+/// Starts a workload with timestamps; it ends by itself, or when it is stopped.
+pub(super) fn start(
+    target: &str,
+    mut settings: Settings,
+    load: &Load,
+    stop: &Stop,
+) -> Result<(PipeReader, Live), Failure> {
+    settings.timestamps = true;
+    let run_id = format!("watch{:08x}", random_u64()? >> 32);
+    let server = load.open(target, &run_id)?;
+    // Who has none is told before anything runs.
+    server.timestamps()?;
+    let name = format!(
+        "{} {}",
+        server.identity().engine,
+        server.identity().version_text
+    );
+    let cannot = |error: std::io::Error| Failure::environment(format!("no pipe: {error}"));
+    let (reader, mut writer) = std::io::pipe().map_err(cannot)?;
+    let stop = stop.clone();
+    let run = move || {
+        let mut file = HistoryFile::new(&mut writer, &settings, &name).map_err(cannot)?;
+        let database = format!("rashomon_{run_id}");
+        let ended = workload::run(&*server, &database, &settings, &mut file, &|| stop.is_set());
+        let written = file.finish();
+        ended.map_err(|error| failure(error, "to the checker"))?;
+        written.map_err(cannot)
+    };
+    let thread = std::thread::Builder::new().name("workload".to_owned());
+    let thread = thread.spawn(run).map_err(cannot)?;
+    Ok((reader, Live { thread }))
+}
