@@ -32,6 +32,9 @@ const CONFIRM_AFTER: Duration = Duration::from_micros(1_500);
 /// it is no evidence.
 const UNSEEN_MAX: Duration = Duration::from_secs(2);
 
+/// How long after the watcher lost the server a session may take to notice.
+const LOSS_TOLD_WITHIN: Duration = Duration::from_secs(1);
+
 /// Why a run is no evidence whose sessions all wait, and nothing will wake them.
 pub(super) const NOTHING_CAN_ANSWER: &str = "nothing_can_answer";
 
@@ -285,7 +288,10 @@ impl<'a, 'c> Run<'a, 'c> {
             .collect();
         self.stage.log.polled();
         self.pause.polls += 1;
-        let waiting = watcher.waiting(&ids.keys().copied().collect::<Vec<_>>())?;
+        let waiting = match watcher.waiting(&ids.keys().copied().collect::<Vec<_>>()) {
+            Ok(waiting) => waiting,
+            Err(error) => return Err(self.loss_told_by_a_session(error)),
+        };
         let waiting = waiting
             .into_iter()
             .filter_map(|(id, on)| {
@@ -295,6 +301,18 @@ impl<'a, 'c> Run<'a, 'c> {
             .collect();
         let noted = self.scheduler.polled(&waiting);
         self.note(noted)
+    }
+
+    /// The watcher noticed first that the server is gone. What is under way fails, too, and says
+    /// which statement it was.
+    fn loss_told_by_a_session(&mut self, error: EngineError) -> EngineError {
+        loop {
+            match self.receive(LOSS_TOLD_WITHIN) {
+                Ok(true) => {}
+                Ok(false) => return error,
+                Err(told) => return told,
+            }
+        }
     }
 
     /// Takes every answer that is there, waiting for the first. Says whether one came.

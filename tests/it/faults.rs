@@ -212,11 +212,19 @@ fn a_connection_that_is_cut_costs_one_case() {
 
 #[test]
 fn what_was_running_when_the_server_died_is_told() {
-    with_driver("-told", |own, _, driver, case, _| {
+    with_driver("-told", |own, server, driver, case, _| {
         let plain = Instrumentation::default();
+        let watching = "rashomon_faults_watching";
+        server.create_database(watching).expect("a database");
+        let mut watching = server.connect(watching).expect("a connection");
         let error = std::thread::scope(|scope| {
             scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(300));
+                // However slow the machine is: when the statement runs, and not before.
+                let list = "SELECT id FROM information_schema.processlist \
+                            WHERE info LIKE '%SLEEP(1)%' AND id <> CONNECTION_ID()";
+                while watching.execute(list).expect("a list").rows().is_empty() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 own.signal(Signal::KILL);
             });
             let mut case = case.clone();

@@ -99,8 +99,15 @@ fn a_killed_run_leaves_a_checkpoint_and_no_torn_file() {
     let folder = folder();
     let out = shown(folder.path());
     for _ in 0..3 {
-        let (child, _) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
-        std::thread::sleep(Duration::from_millis(400));
+        let (child, first) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
+        let run_id = first.split_whitespace().nth(3).expect("the run is named");
+        let run_folder = folder.path().join("runs").join(run_id);
+        let patience = Instant::now();
+        while rashomon::campaign::read_checkpoint(&run_folder).is_err() {
+            assert!(patience.elapsed() < PATIENCE, "no checkpoint comes");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(200));
         signal(&child, Signal::KILL);
         end(child);
     }

@@ -210,7 +210,7 @@ fn a_run_of_workloads_finds_a_false_claim_and_publishes_a_schedule_that_shows_it
         "--seed",
         "3",
         "--cases",
-        "4",
+        "2",
         "--format",
         "json",
     ];
