@@ -5,9 +5,11 @@
 
 mod clean;
 mod doctor;
+mod guard;
 mod marker;
 mod mysql_protocol;
 mod postgres;
+mod session;
 mod sqlite;
 mod target;
 mod timestamps;

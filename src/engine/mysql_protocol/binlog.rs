@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::connection::Session;
 use super::{Access, number_of, text_of};
+use crate::engine::session::BareSession;
 use crate::engine::{Connection, EngineError, Mark, Resolver, Timestamps};
 use crate::model::{IsolationLevel, Outcome, Row};
 

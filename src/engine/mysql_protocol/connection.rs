@@ -1,16 +1,14 @@
-//! A connection, bare and as a session of a case.
-
-use std::sync::Arc;
+//! A bare connection.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
 use super::failure::{self, Failure};
-use super::{Access, rows_of, text_of, value};
-use crate::dialect::Dialect;
+use super::{Access, text_of, value};
+use crate::engine::session::{BareSession, rows_of};
 use crate::engine::target::Password;
-use crate::engine::{Connection, EngineError, TransactionState};
-use crate::model::{ErrorClass, Outcome, Row, SqlError, TableShape};
+use crate::engine::{EngineError, TransactionState};
+use crate::model::{ErrorClass, Outcome, Row, SqlError};
 
 /// The largest packet we send or take, in bytes. Stated, so that the driver need not ask.
 const PACKET_BYTES_MAX: usize = 64 << 20;
@@ -64,56 +62,6 @@ impl Session {
         })
     }
 
-    pub(super) fn engine(&self) -> &'static str {
-        self.access.engine
-    }
-
-    pub(super) fn id(&self) -> u64 {
-        u64::from(self.raw.connection_id())
-    }
-
-    /// Sends one statement. A rejection carries no class.
-    pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        if self.is_over {
-            return Err(EngineError::ConnectionLost {
-                engine: self.access.engine,
-                sql: sql.to_owned(),
-                cause: "the connection failed before".to_owned(),
-            });
-        }
-        let result = read_answer(&mut self.raw, sql);
-        result.or_else(
-            |error| match failure::of_statement(&self.access, sql, error) {
-                Failure::Answered(error) => Ok(Outcome::Rejected(SqlError {
-                    code: error.code.to_string(),
-                    class: ErrorClass::Other,
-                    message: error.message,
-                })),
-                Failure::NoAnswer(error) => {
-                    self.is_over = true;
-                    Err(error)
-                }
-            },
-        )
-    }
-
-    /// Sends a statement of ours, which must not be rejected.
-    pub(super) fn run(&mut self, sql: &str) -> Result<(), EngineError> {
-        self.rows(sql).map(drop)
-    }
-
-    /// Asks without a table: `SET TRANSACTION` for the next transaction is refused, with a number of
-    /// its own, exactly while one is open. Otherwise it takes back what an ended transaction may
-    /// leave behind: after the engine aborted a READ ONLY one, both products hold the next one for
-    /// read-only too, until somebody says otherwise.
-    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
-        let sql = "SET TRANSACTION READ WRITE";
-        match self.send(sql)? {
-            Outcome::Rejected(error) if error.code == IN_TRANSACTION => Ok(TransactionState::Open),
-            outcome => rows_of(self.access.engine, sql, outcome).map(|_| TransactionState::None),
-        }
-    }
-
     /// The account the server logged us in as, quoted for a GRANT.
     pub(super) fn account(&mut self) -> Result<String, EngineError> {
         let rows = self.rows("SELECT CURRENT_USER()")?;
@@ -148,11 +96,51 @@ impl Session {
             outcome => rows_of(self.access.engine, &sql, outcome).map(drop),
         }
     }
+}
 
-    /// As [`Session::run`], with the rows.
-    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
-        let outcome = self.send(sql)?;
-        rows_of(self.access.engine, sql, outcome)
+impl BareSession for Session {
+    fn engine(&self) -> &'static str {
+        self.access.engine
+    }
+
+    fn id(&self) -> u64 {
+        u64::from(self.raw.connection_id())
+    }
+
+    fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        if self.is_over {
+            return Err(EngineError::ConnectionLost {
+                engine: self.access.engine,
+                sql: sql.to_owned(),
+                cause: "the connection failed before".to_owned(),
+            });
+        }
+        let result = read_answer(&mut self.raw, sql);
+        result.or_else(
+            |error| match failure::of_statement(&self.access, sql, error) {
+                Failure::Answered(error) => Ok(Outcome::Rejected(SqlError {
+                    code: error.code.to_string(),
+                    class: ErrorClass::Other,
+                    message: error.message,
+                })),
+                Failure::NoAnswer(error) => {
+                    self.is_over = true;
+                    Err(error)
+                }
+            },
+        )
+    }
+
+    /// Asks without a table: `SET TRANSACTION` for the next transaction is refused, with a number of
+    /// its own, exactly while one is open. Otherwise it takes back what an ended transaction may
+    /// leave behind: after the engine aborted a READ ONLY one, both products hold the next one for
+    /// read-only too, until somebody says otherwise.
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        let sql = "SET TRANSACTION READ WRITE";
+        match self.send(sql)? {
+            Outcome::Rejected(error) if error.code == IN_TRANSACTION => Ok(TransactionState::Open),
+            outcome => rows_of(self.access.engine, sql, outcome).map(|_| TransactionState::None),
+        }
     }
 }
 
@@ -174,47 +162,4 @@ fn read_answer(raw: &mut Conn, sql: &str) -> Result<Outcome, mysql::Error> {
         });
     }
     Ok(outcome.unwrap_or(Outcome::Affected(affected)))
-}
-
-/// A session of a case.
-pub(super) struct MySqlConnection {
-    session: Session,
-    dialect: Arc<Dialect>,
-}
-
-impl MySqlConnection {
-    pub(super) fn new(session: Session, dialect: Arc<Dialect>) -> Self {
-        Self { session, dialect }
-    }
-}
-
-impl Connection for MySqlConnection {
-    fn id(&self) -> u64 {
-        self.session.id()
-    }
-
-    fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        let mut outcome = self.session.send(sql)?;
-        if let Outcome::Rejected(error) = &mut outcome {
-            error.class = self.dialect.error_class(&error.code);
-            if error.class == ErrorClass::Resource {
-                let message = format!("{} {}", error.code, error.message);
-                return Err(EngineError::Resource(message));
-            }
-        }
-        Ok(outcome)
-    }
-
-    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
-        self.session.transaction_state()
-    }
-
-    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
-        let sql = self.dialect.select_all(table);
-        let mut outcome = self.execute(&sql)?;
-        if let Outcome::Rows(rows) = &mut outcome {
-            rows.sort_unstable();
-        }
-        Ok(outcome)
-    }
 }

@@ -5,8 +5,8 @@
 
 mod binlog;
 mod connection;
+mod databases;
 mod failure;
-mod guard;
 mod mariadb;
 mod mysql;
 mod value;
@@ -15,15 +15,17 @@ mod watcher;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::connection::{MySqlConnection, Session};
-use self::guard::Guard;
+use self::connection::Session;
+use self::databases::MySqlDatabases;
 use super::doctor::DiagnosisLine;
+use super::guard::Guard;
 use super::marker::{Leftover, check_database_name};
+use super::session::{BareSession, ClassifiedSession};
 use super::target::{Password, Target};
 use super::timestamps::no_timestamps;
 use super::{Connection, Engine, EngineError, Identity, OpenOptions, Server, Timestamps, Watcher};
 use crate::dialect::{Dialect, Version};
-use crate::model::{Outcome, Row, Value};
+use crate::model::Value;
 
 pub(super) use self::mariadb::MARIADB;
 pub(super) use self::mysql::MYSQL;
@@ -59,7 +61,7 @@ pub(super) struct Flavour {
     /// Opens the lock view.
     watch: Watch,
     /// What the login must be granted beside its own databases, for this version.
-    grants: fn(&Version) -> Vec<guard::Grant>,
+    grants: fn(&Version) -> Vec<databases::Grant>,
     /// Whether a consistent snapshot says which place of the binary log it stands for.
     marks_snapshots: bool,
 }
@@ -148,8 +150,9 @@ struct MySqlServer {
 }
 
 impl MySqlServer {
-    fn guard(&self, session: Session) -> Guard {
-        Guard::new(session, self.options.run_id.clone())
+    fn guard(&self, session: Session) -> Guard<MySqlDatabases> {
+        let grants = (self.flavour.grants)(&self.identity.version);
+        Guard::new(MySqlDatabases::new(session, grants), &self.options.run_id)
     }
 }
 
@@ -181,10 +184,8 @@ impl Server for MySqlServer {
         session.run(&format!(
             "SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_S}, lock_wait_timeout = {LOCK_WAIT_S}"
         ))?;
-        Ok(Box::new(MySqlConnection::new(
-            session,
-            Arc::clone(&self.dialect),
-        )))
+        let dialect = Arc::clone(&self.dialect);
+        Ok(Box::new(ClassifiedSession::new(session, dialect)))
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, EngineError> {
@@ -196,8 +197,7 @@ impl Server for MySqlServer {
     }
 
     fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        let needs = (self.flavour.grants)(&self.identity.version);
-        self.guard(self.access.session(None)?).examine(&needs)
+        self.guard(self.access.session(None)?).examine()
     }
 
     fn timestamps(&self) -> Result<Box<dyn Timestamps>, EngineError> {
@@ -283,19 +283,6 @@ fn text_of(value: &Value) -> Option<String> {
 /// A cell as a number, whatever the server gave it as.
 fn number_of(value: &Value) -> Option<u64> {
     text_of(value)?.parse().ok()
-}
-
-/// The rows of an outcome that was asked for by us and must not be a rejection.
-fn rows_of(engine: &'static str, sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
-    match outcome {
-        Outcome::Rows(rows) => Ok(rows),
-        Outcome::Affected(_) => Ok(Vec::new()),
-        Outcome::Rejected(error) => Err(EngineError::Rejected {
-            engine,
-            sql: sql.to_owned(),
-            message: format!("{} {}", error.code, error.message),
-        }),
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::Flavour;
 use super::connection::Session;
-use super::guard::Grant;
+use super::databases::Grant;
 use super::watcher::LockViewWatcher;
 use super::watcher::lock_tables::LockTables;
 use super::watcher::status::InnodbStatus;

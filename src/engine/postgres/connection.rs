@@ -1,7 +1,6 @@
-//! A connection, bare and as a session of a case.
+//! A bare connection.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -11,10 +10,10 @@ use tokio_postgres::{Client, Config, NoTls};
 use super::answer::answer;
 use super::failure::{self, Failure};
 use super::{Access, NAME, first_text};
-use crate::dialect::Dialect;
+use crate::engine::session::BareSession;
 use crate::engine::target::Password;
-use crate::engine::{Connection, EngineError, TransactionState};
-use crate::model::{ErrorClass, Outcome, Row, SqlError, TableShape};
+use crate::engine::{EngineError, TransactionState};
+use crate::model::{ErrorClass, Outcome, SqlError};
 
 /// `no_active_sql_transaction`.
 const NO_TRANSACTION: &str = "25P01";
@@ -68,14 +67,19 @@ impl Session {
             .unwrap_or_default();
         Ok(session)
     }
+}
+
+impl BareSession for Session {
+    fn engine(&self) -> &'static str {
+        NAME
+    }
 
     /// The process that serves the connection.
-    pub(super) fn id(&self) -> u64 {
+    fn id(&self) -> u64 {
         self.id
     }
 
-    /// Sends one statement. A rejection carries no class.
-    pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+    fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         if self.is_over {
             return Err(EngineError::ConnectionLost {
                 engine: NAME,
@@ -102,24 +106,6 @@ impl Session {
                 self.is_over = true;
                 Err(error)
             }
-        }
-    }
-
-    /// Sends a statement of ours, which must not be rejected.
-    pub(super) fn run(&mut self, sql: &str) -> Result<(), EngineError> {
-        self.rows(sql).map(drop)
-    }
-
-    /// As [`Session::run`], with the rows.
-    pub(super) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
-        match self.send(sql)? {
-            Outcome::Rows(rows) => Ok(rows),
-            Outcome::Affected(_) => Ok(Vec::new()),
-            Outcome::Rejected(error) => Err(EngineError::Rejected {
-                engine: NAME,
-                sql: sql.to_owned(),
-                message: format!("{} {}", error.code, error.message),
-            }),
         }
     }
 
@@ -185,45 +171,6 @@ fn socket_of(path: &str) -> (&Path, Option<u16>) {
     match (port.and_then(|port| port.parse().ok()), path.parent()) {
         (Some(port), Some(folder)) => (folder, Some(port)),
         _ => (path, None),
-    }
-}
-
-/// A session of a case.
-pub(super) struct PostgresConnection {
-    session: Session,
-    dialect: Arc<Dialect>,
-}
-
-impl PostgresConnection {
-    pub(super) fn new(session: Session, dialect: Arc<Dialect>) -> Self {
-        Self { session, dialect }
-    }
-}
-
-impl Connection for PostgresConnection {
-    fn id(&self) -> u64 {
-        self.session.id()
-    }
-
-    fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        let mut outcome = self.session.send(sql)?;
-        if let Outcome::Rejected(error) = &mut outcome {
-            error.class = self.dialect.error_class(&error.code);
-        }
-        Ok(outcome)
-    }
-
-    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
-        self.session.transaction_state()
-    }
-
-    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
-        let sql = self.dialect.select_all(table);
-        let mut outcome = self.execute(&sql)?;
-        if let Outcome::Rows(rows) = &mut outcome {
-            rows.sort_unstable();
-        }
-        Ok(outcome)
     }
 }
 

@@ -7,17 +7,19 @@
 
 mod answer;
 mod connection;
+mod databases;
 mod failure;
-mod guard;
 mod watcher;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::connection::{PostgresConnection, Session};
-use self::guard::Guard;
+use self::connection::Session;
+use self::databases::PostgresDatabases;
 use super::doctor::DiagnosisLine;
+use super::guard::Guard;
 use super::marker::{Leftover, check_database_name};
+use super::session::{BareSession, ClassifiedSession};
 use super::target::{Password, Target};
 use super::{Connection, Engine, EngineError, Identity, OpenOptions, Server, Watcher};
 use crate::dialect::{Dialect, Version};
@@ -97,13 +99,10 @@ struct PostgresServer {
 }
 
 impl PostgresServer {
-    fn guard(&self, session: Session) -> Guard {
-        Guard::new(
-            session,
-            self.access.clone(),
-            self.options.run_id.clone(),
-            self.identity.version.clone(),
-        )
+    fn guard(&self, session: Session) -> Guard<PostgresDatabases> {
+        let version = self.identity.version.clone();
+        let databases = PostgresDatabases::new(session, self.access.clone(), version);
+        Guard::new(databases, &self.options.run_id)
     }
 }
 
@@ -133,10 +132,8 @@ impl Server for PostgresServer {
             session.run(sql)?;
         }
         session.run(&format!("SET lock_timeout = '{LOCK_WAIT_S}s'"))?;
-        Ok(Box::new(PostgresConnection::new(
-            session,
-            Arc::clone(&self.dialect),
-        )))
+        let dialect = Arc::clone(&self.dialect);
+        Ok(Box::new(ClassifiedSession::new(session, dialect)))
     }
 
     fn watcher(&self) -> Result<Box<dyn Watcher>, EngineError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::connection::Session;
 use super::text_of;
+use crate::engine::session::BareSession;
 use crate::engine::{EngineError, Watcher};
 
 /// Asks who waits for whom.

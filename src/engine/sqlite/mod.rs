@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex};
 use rusqlite::InterruptHandle;
 
 use self::connection::SqliteConnection;
-use self::store::Store;
+use self::store::{Files, Store};
 use super::doctor::DiagnosisLine;
-use super::marker::{Leftover, Marker, check_database_name};
+use super::guard::Guard;
+use super::marker::{Leftover, check_database_name};
 use super::target::Target;
 use super::{Connection, Engine, EngineError, Identity, OpenOptions, Server, Watcher};
 use crate::dialect::{Dialect, Version};
@@ -91,6 +92,16 @@ struct SqliteServer {
     running: Running,
 }
 
+impl SqliteServer {
+    fn guard(&self) -> Guard<Files<'_>> {
+        let files = Files {
+            store: &self.store,
+            journal: self.journal,
+        };
+        Guard::new(files, &self.options.run_id)
+    }
+}
+
 impl Server for SqliteServer {
     fn identity(&self) -> &Identity {
         &self.identity
@@ -106,35 +117,12 @@ impl Server for SqliteServer {
 
     fn create_database(&self, name: &str) -> Result<(), EngineError> {
         check_database_name(name)?;
-        if let Some(leftover) = self.store.leftover(name)? {
-            match &leftover.marker {
-                Some(marker) if marker.gives_way_to(&self.options.run_id) => {
-                    self.store.remove(name)?;
-                }
-                _ => {
-                    return Err(EngineError::Unsafe(format!(
-                        "{} exists and is not ours to replace",
-                        self.store.path(name).display()
-                    )));
-                }
-            }
-        }
-        let marker = Marker::of_this_process(&self.options.run_id);
-        self.store.create(name, self.journal, &marker)
+        self.guard().create(name)
     }
 
     fn drop_database(&self, name: &str) -> Result<(), EngineError> {
         check_database_name(name)?;
-        match self.store.leftover(name)? {
-            Some(Leftover {
-                marker: Some(_), ..
-            }) => self.store.remove(name),
-            Some(_) => Err(EngineError::Unsafe(format!(
-                "{} carries no marker of ours: not dropped",
-                self.store.path(name).display()
-            ))),
-            None => Ok(()),
-        }
+        self.guard().drop(name)
     }
 
     fn connect(&self, database: &str) -> Result<Box<dyn Connection>, EngineError> {
@@ -158,18 +146,11 @@ impl Server for SqliteServer {
     }
 
     fn leftovers(&self) -> Result<Vec<Leftover>, EngineError> {
-        self.store.leftovers()
+        self.guard().leftovers()
     }
 
     fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        Ok(vec![DiagnosisLine::new(
-            "safety",
-            true,
-            format!(
-                "databases are files in {}; nothing else is touched",
-                self.store.folder().display()
-            ),
-        )])
+        self.guard().examine()
     }
 
     fn statement_counters(&self) -> Result<Option<BTreeMap<String, u64>>, EngineError> {

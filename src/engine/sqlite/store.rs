@@ -7,7 +7,9 @@ use tempfile::TempDir;
 
 use super::{Journal, NAME};
 use crate::engine::EngineError;
-use crate::engine::marker::{Leftover, MARKER_TABLE, Marker, is_ours};
+use crate::engine::doctor::DiagnosisLine;
+use crate::engine::guard::Databases;
+use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
 use crate::model::Value;
 
 const SUFFIX: &str = ".sqlite3";
@@ -59,82 +61,9 @@ impl Store {
         })
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// The file of a database whose name was checked.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{SUFFIX}"))
-    }
-
-    /// A database of this name, when there is one.
-    pub(super) fn leftover(&self, name: &str) -> Result<Option<Leftover>, EngineError> {
-        let path = self.path(name);
-        if !path.exists() {
-            return Ok(None);
-        }
-        Ok(Some(Leftover {
-            database: name.to_owned(),
-            marker: read_marker(&path)?,
-        }))
-    }
-
-    /// Every database with a name of ours.
-    pub(super) fn leftovers(&self) -> Result<Vec<Leftover>, EngineError> {
-        let entries =
-            std::fs::read_dir(&self.folder).map_err(|error| unusable(&self.folder, &error))?;
-        let mut names: Vec<String> = entries
-            .filter_map(Result::ok)
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter_map(|name| name.strip_suffix(SUFFIX).map(str::to_owned))
-            .filter(|name| is_ours(name))
-            .collect();
-        names.sort_unstable();
-        names
-            .into_iter()
-            .filter_map(|name| self.leftover(&name).transpose())
-            .collect()
-    }
-
-    /// Makes the file with its marker. The file must not exist.
-    pub(super) fn create(
-        &self,
-        name: &str,
-        journal: Journal,
-        marker: &Marker,
-    ) -> Result<(), EngineError> {
-        let path = self.path(name);
-        // Opened for creation only: a file that appeared meanwhile is not ours.
-        std::fs::File::create_new(&path).map_err(|error| unusable(&path, &error))?;
-        let raw = self.connect(name)?;
-        let sql = format!("PRAGMA journal_mode = {}", journal.word());
-        raw.query_row(&sql, [], |_| Ok(()))
-            .map_err(|error| rejected(&sql, &error))?;
-        let sql = format!(
-            "CREATE TABLE {MARKER_TABLE} (run_id TEXT, host TEXT, pid INTEGER, created TEXT)"
-        );
-        raw.execute(&sql, [])
-            .map_err(|error| rejected(&sql, &error))?;
-        let sql = format!("INSERT INTO {MARKER_TABLE} VALUES (?1, ?2, ?3, datetime('now'))");
-        raw.execute(&sql, (&marker.run_id, &marker.host, marker.pid))
-            .map_err(|error| rejected(&sql, &error))?;
-        Ok(())
-    }
-
-    /// Removes the file of a database, and what SQLite keeps beside it.
-    pub(super) fn remove(&self, name: &str) -> Result<(), EngineError> {
-        let path = self.path(name);
-        for suffix in ["-wal", "-shm", "-journal", ""] {
-            let file = PathBuf::from(format!("{}{suffix}", path.display()));
-            match std::fs::remove_file(&file) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(unusable(&file, &error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     /// Opens a connection that never waits and never syncs.
@@ -150,6 +79,78 @@ impl Store {
         };
         setup().map_err(|error| connect_error(&path, &error))?;
         Ok(raw)
+    }
+}
+
+/// The databases of a store, for the guard.
+pub(super) struct Files<'s> {
+    pub(super) store: &'s Store,
+    /// Of the files that are made.
+    pub(super) journal: Journal,
+}
+
+impl Databases for Files<'_> {
+    /// Those with a name of ours, whatever else is in the folder.
+    fn names(&mut self) -> Result<Vec<String>, EngineError> {
+        let folder = &self.store.folder;
+        let entries = std::fs::read_dir(folder).map_err(|error| unusable(folder, &error))?;
+        let mut names: Vec<String> = entries
+            .filter_map(Result::ok)
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter_map(|name| name.strip_suffix(SUFFIX).map(str::to_owned))
+            .filter(|name| is_ours(name))
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Files of others are no databases of a server of ours.
+    fn foreign(&mut self) -> Result<Vec<String>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError> {
+        read_marker(&self.store.path(name))
+    }
+
+    fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
+        let path = self.store.path(name);
+        // Opened for creation only: a file that appeared meanwhile is not ours.
+        std::fs::File::create_new(&path).map_err(|error| unusable(&path, &error))?;
+        let raw = self.store.connect(name)?;
+        let sql = format!("PRAGMA journal_mode = {}", self.journal.word());
+        raw.query_row(&sql, [], |_| Ok(()))
+            .map_err(|error| rejected(&sql, &error))?;
+        let sql = format!(
+            "CREATE TABLE {MARKER_TABLE} (run_id TEXT, host TEXT, pid INTEGER, created TEXT)"
+        );
+        raw.execute(&sql, [])
+            .map_err(|error| rejected(&sql, &error))?;
+        let sql = format!("INSERT INTO {MARKER_TABLE} VALUES (?1, ?2, ?3, datetime('now'))");
+        raw.execute(&sql, (&marker.run_id, &marker.host, marker.pid))
+            .map_err(|error| rejected(&sql, &error))?;
+        Ok(())
+    }
+
+    /// Removes the file, and what SQLite keeps beside it.
+    fn remove(&mut self, name: &str) -> Result<(), EngineError> {
+        let path = self.store.path(name);
+        for suffix in ["-wal", "-shm", "-journal", ""] {
+            let file = PathBuf::from(format!("{}{suffix}", path.display()));
+            match std::fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(unusable(&file, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
+        let folder = self.store.folder.display();
+        let text = format!("databases are files in {folder}; nothing else is touched");
+        Ok(vec![DiagnosisLine::new("safety", true, text)])
     }
 }
 

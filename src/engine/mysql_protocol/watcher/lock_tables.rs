@@ -10,6 +10,7 @@ use super::super::connection::Session;
 use super::super::number_of;
 use super::LockView;
 use crate::engine::EngineError;
+use crate::engine::session::BareSession;
 
 const WAITS: &str = "SELECT REQUESTING_ENGINE_TRANSACTION_ID, BLOCKING_ENGINE_TRANSACTION_ID \
                      FROM performance_schema.data_lock_waits";

@@ -7,6 +7,7 @@ use super::super::connection::Session;
 use super::super::{number_of, text_of};
 use super::LockView;
 use crate::engine::EngineError;
+use crate::engine::session::BareSession;
 
 const STATUS: &str = "SHOW ENGINE INNODB STATUS";
 const PROCESSES: &str = "SHOW PROCESSLIST";

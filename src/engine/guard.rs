@@ -1,0 +1,217 @@
+//! The wrong-database guard: what is made and dropped, and which servers are refused.
+//!
+//! The rules stand here, once: a database is touched only if its name is one of ours and our marker is
+//! in it. How an engine lists, makes and removes databases is its own ([`Databases`]).
+
+use super::EngineError;
+use super::doctor::DiagnosisLine;
+use super::marker::{Leftover, Marker, is_ours};
+
+/// What the guard asks of an engine. Names that are handed in were checked.
+pub(super) trait Databases {
+    /// The databases that a connection could be made to.
+    fn names(&mut self) -> Result<Vec<String>, EngineError>;
+
+    /// Those that are neither the server's own nor ours.
+    fn foreign(&mut self) -> Result<Vec<String>, EngineError>;
+
+    /// The marker in a database. One that cannot be read is none.
+    fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError>;
+
+    /// Makes a database with this marker in it. There is none of this name.
+    fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError>;
+
+    /// Removes a database, whatever is in it.
+    fn remove(&mut self, name: &str) -> Result<(), EngineError>;
+
+    /// What the login may do, for `doctor`. Changes nothing.
+    fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError>;
+}
+
+/// Acts on the databases of one server for one run.
+pub(super) struct Guard<D> {
+    databases: D,
+    run_id: String,
+}
+
+impl<D: Databases> Guard<D> {
+    pub(super) fn new(databases: D, run_id: &str) -> Self {
+        Self {
+            databases,
+            run_id: run_id.to_owned(),
+        }
+    }
+
+    /// Refuses a server that holds databases of somebody else.
+    pub(super) fn check_safe(mut self, allow_shared_server: bool) -> Result<(), EngineError> {
+        let foreign = self.databases.foreign()?;
+        if foreign.is_empty() || allow_shared_server {
+            return Ok(());
+        }
+        Err(EngineError::Unsafe(format!(
+            "the server holds databases that are not ours: {}; a test server of its own is safe, \
+             --allow-shared-server goes on in spite of them",
+            foreign.join(", ")
+        )))
+    }
+
+    /// Makes a database with its marker. One that is there gives way if its run is over, or is this
+    /// one.
+    pub(super) fn create(&mut self, name: &str) -> Result<(), EngineError> {
+        if self.has(name)? {
+            match self.databases.marker(name)? {
+                Some(marker) if marker.gives_way_to(&self.run_id) => self.databases.remove(name)?,
+                _ => {
+                    return Err(EngineError::Unsafe(format!(
+                        "the database {name} exists and is not ours to replace"
+                    )));
+                }
+            }
+        }
+        let marker = Marker::of_this_process(&self.run_id);
+        self.databases.make(name, &marker)
+    }
+
+    /// Drops a database that carries our marker; one that is not there is dropped already.
+    pub(super) fn drop(&mut self, name: &str) -> Result<(), EngineError> {
+        if !self.has(name)? {
+            return Ok(());
+        }
+        if self.databases.marker(name)?.is_none() {
+            return Err(EngineError::Unsafe(format!(
+                "the database {name} carries no marker of ours: not dropped"
+            )));
+        }
+        self.databases.remove(name)
+    }
+
+    /// Every database with a name of ours.
+    pub(super) fn leftovers(&mut self) -> Result<Vec<Leftover>, EngineError> {
+        let names = self.databases.names()?;
+        let ours = names.into_iter().filter(|name| is_ours(name));
+        ours.map(|database| {
+            let marker = self.databases.marker(&database)?;
+            Ok(Leftover { database, marker })
+        })
+        .collect()
+    }
+
+    /// Privileges and safety, for `doctor`. Changes nothing.
+    pub(super) fn examine(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
+        let mut lines = self.databases.privileges()?;
+        let foreign = self.databases.foreign()?;
+        let text = if foreign.is_empty() {
+            "no databases but the server's and ours".to_owned()
+        } else {
+            format!(
+                "databases of somebody else: {}; refused without --allow-shared-server",
+                foreign.join(", ")
+            )
+        };
+        lines.push(DiagnosisLine::new("safety", foreign.is_empty(), text));
+        Ok(lines)
+    }
+
+    fn has(&mut self, name: &str) -> Result<bool, EngineError> {
+        Ok(self.databases.names()?.iter().any(|known| known == name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Databases in memory, by name, with their markers.
+    #[derive(Default)]
+    struct Memory(BTreeMap<String, Option<Marker>>);
+
+    impl Databases for &mut Memory {
+        fn names(&mut self) -> Result<Vec<String>, EngineError> {
+            Ok(self.0.keys().cloned().collect())
+        }
+
+        fn foreign(&mut self) -> Result<Vec<String>, EngineError> {
+            Ok(self
+                .0
+                .keys()
+                .filter(|name| !is_ours(name))
+                .cloned()
+                .collect())
+        }
+
+        fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError> {
+            Ok(self.0[name].clone())
+        }
+
+        fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
+            let before = self.0.insert(name.to_owned(), Some(marker.clone()));
+            assert!(before.is_none(), "{name} was there");
+            Ok(())
+        }
+
+        fn remove(&mut self, name: &str) -> Result<(), EngineError> {
+            assert!(self.0.remove(name).is_some(), "{name} was not there");
+            Ok(())
+        }
+
+        fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
+            Ok(Vec::new())
+        }
+    }
+
+    fn elsewhere() -> Marker {
+        let mut marker = Marker::of_this_process("other");
+        marker.host = "elsewhere".to_owned();
+        marker
+    }
+
+    fn is_unsafe(result: Result<(), EngineError>) -> bool {
+        matches!(result, Err(EngineError::Unsafe(_)))
+    }
+
+    #[test]
+    fn only_what_carries_our_marker_is_dropped() {
+        let mut memory = Memory::default();
+        memory.0.insert("rashomon_bare".to_owned(), None);
+        memory
+            .0
+            .insert("rashomon_other".to_owned(), Some(elsewhere()));
+        let mut guard = Guard::new(&mut memory, "r1");
+        assert!(is_unsafe(guard.drop("rashomon_bare")));
+        assert!(guard.drop("rashomon_other").is_ok());
+        assert!(guard.drop("rashomon_none").is_ok());
+        assert_eq!(memory.0.keys().collect::<Vec<_>>(), ["rashomon_bare"]);
+    }
+
+    #[test]
+    fn a_database_gives_way_to_its_own_run_and_to_none_that_may_be_alive() {
+        let mut memory = Memory::default();
+        memory.0.insert("rashomon_bare".to_owned(), None);
+        memory
+            .0
+            .insert("rashomon_other".to_owned(), Some(elsewhere()));
+        let mut guard = Guard::new(&mut memory, "r1");
+        assert!(is_unsafe(guard.create("rashomon_bare")));
+        assert!(is_unsafe(guard.create("rashomon_other")));
+        assert!(guard.create("rashomon_r1_0").is_ok());
+        assert!(guard.create("rashomon_r1_0").is_ok());
+        assert_eq!(guard.leftovers().expect("a list").len(), 3);
+    }
+
+    #[test]
+    fn a_shared_server_is_refused_unless_it_is_allowed() {
+        let mut memory = Memory::default();
+        assert!(Guard::new(&mut memory, "r1").check_safe(false).is_ok());
+        memory.0.insert("prod".to_owned(), None);
+        assert!(is_unsafe(Guard::new(&mut memory, "r1").check_safe(false)));
+        assert!(Guard::new(&mut memory, "r1").check_safe(true).is_ok());
+        let lines = Guard::new(&mut memory, "r1").examine().expect("lines");
+        assert!(
+            lines
+                .iter()
+                .any(|line| !line.ok && line.text.contains("prod"))
+        );
+    }
+}

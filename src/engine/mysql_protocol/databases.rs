@@ -1,0 +1,187 @@
+//! Databases of MySQL and MariaDB, for the guard.
+
+use super::connection::Session;
+use super::{LOCK_WAIT_S, number_of, text_of};
+use crate::engine::EngineError;
+use crate::engine::doctor::DiagnosisLine;
+use crate::engine::guard::Databases;
+use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
+use crate::engine::session::{BareSession, rows_of};
+use crate::model::Outcome;
+
+/// Databases of the server's own.
+const SYSTEM: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+
+/// Gives the login everything in databases of ours, and nothing elsewhere.
+const OWN_DATABASES: &str = "GRANT ALL ON `rashomon\\_%`.* TO {user}";
+
+/// A privilege beside the one on our databases.
+pub(super) struct Grant {
+    what: &'static str,
+    /// `{user}` stands for the account.
+    sql: &'static str,
+    /// A statement that only works with it.
+    proof: &'static str,
+}
+
+impl Grant {
+    pub(super) fn new(what: &'static str, sql: &'static str, proof: &'static str) -> Self {
+        Self { what, sql, proof }
+    }
+}
+
+/// The databases of a server, through a connection.
+pub(super) struct MySqlDatabases {
+    session: Session,
+    /// What the login must be granted beside its own databases.
+    grants: Vec<Grant>,
+}
+
+impl MySqlDatabases {
+    pub(super) fn new(session: Session, grants: Vec<Grant>) -> Self {
+        Self { session, grants }
+    }
+
+    fn is_empty(&mut self, database: &str) -> Result<bool, EngineError> {
+        let rows = self
+            .session
+            .rows(&format!("SHOW TABLES FROM `{database}`"))?;
+        Ok(rows.is_empty())
+    }
+
+    /// Whether databases of ours can be made: tried by asking for the definition of one that is
+    /// not there, which needs a privilege on it and changes nothing.
+    fn own_databases_line(&mut self, grant: &str) -> Result<DiagnosisLine, EngineError> {
+        let sql = "SHOW CREATE DATABASE `rashomon_doctor`";
+        let denied = match self.session.send(sql)? {
+            Outcome::Rejected(error) => error.code == "1044",
+            outcome => rows_of(self.session.engine(), sql, outcome).map(|_| false)?,
+        };
+        Ok(if denied {
+            let text = format!("databases of ours: missing; give it with: {grant}");
+            DiagnosisLine::new("privilege", false, text)
+        } else {
+            DiagnosisLine::new("privilege", true, "databases of ours: granted")
+        })
+    }
+}
+
+impl Databases for MySqlDatabases {
+    fn names(&mut self) -> Result<Vec<String>, EngineError> {
+        let rows = self.session.rows("SHOW DATABASES")?;
+        Ok(rows
+            .iter()
+            .filter_map(|row| text_of(row.first()?))
+            .collect())
+    }
+
+    /// An empty `test`, which installations bring along, counts for nothing.
+    fn foreign(&mut self) -> Result<Vec<String>, EngineError> {
+        let names = self.names()?;
+        let has_tables = names.iter().any(|name| name == "test") && !self.is_empty("test")?;
+        Ok(foreign_among(names, has_tables))
+    }
+
+    fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError> {
+        let sql = format!("SELECT run_id, host, pid, created FROM `{name}`.{MARKER_TABLE}");
+        let Outcome::Rows(rows) = self.session.send(&sql)? else {
+            return Ok(None);
+        };
+        Ok(rows.first().and_then(|row| {
+            let [run_id, host, pid, created] = row.as_slice() else {
+                return None;
+            };
+            Some(Marker {
+                run_id: text_of(run_id)?,
+                host: text_of(host)?,
+                pid: u32::try_from(number_of(pid)?).ok()?,
+                created: text_of(created)?,
+            })
+        }))
+    }
+
+    fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
+        let account = self.session.account()?;
+        let grant = OWN_DATABASES.replace("{user}", &account);
+        self.session
+            .privileged(&format!("CREATE DATABASE `{name}`"), &grant)?;
+        self.session.run(&format!(
+            "CREATE TABLE `{name}`.{MARKER_TABLE} (run_id VARCHAR(190) NOT NULL, \
+             host VARCHAR(190) NOT NULL, pid INT UNSIGNED NOT NULL, created DATETIME NOT NULL) \
+             ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+        ))?;
+        self.session.run(&format!(
+            "INSERT INTO `{name}`.{MARKER_TABLE} VALUES ({}, {}, {}, UTC_TIMESTAMP())",
+            hex(&marker.run_id),
+            hex(&marker.host),
+            marker.pid
+        ))
+    }
+
+    fn remove(&mut self, name: &str) -> Result<(), EngineError> {
+        // A connection that still has a transaction open there must not hold us up for a day.
+        self.session
+            .run(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_S}"))?;
+        self.session.run(&format!("DROP DATABASE `{name}`"))
+    }
+
+    fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
+        let account = self.session.account()?;
+        let own = OWN_DATABASES.replace("{user}", &account);
+        let mut lines = vec![self.own_databases_line(&own)?];
+        for need in &self.grants {
+            let ok = !matches!(self.session.send(need.proof)?, Outcome::Rejected(_));
+            let text = if ok {
+                format!("{}: granted", need.what)
+            } else {
+                let grant = need.sql.replace("{user}", &account);
+                format!("{}: missing; give it with: {grant}", need.what)
+            };
+            lines.push(DiagnosisLine::new("privilege", ok, text));
+        }
+        Ok(lines)
+    }
+}
+
+/// The names that are neither the server's nor ours. `test` counts if it has tables.
+fn foreign_among(names: Vec<String>, test_has_tables: bool) -> Vec<String> {
+    names
+        .into_iter()
+        .filter(|name| !SYSTEM.contains(&name.to_ascii_lowercase().as_str()))
+        .filter(|name| !is_ours(name))
+        .filter(|name| name != "test" || test_has_tables)
+        .collect()
+}
+
+/// Text as a literal that needs no escaping, whatever the session's mode.
+fn hex(text: &str) -> String {
+    let digits: String = text.bytes().map(|byte| format!("{byte:02X}")).collect();
+    format!("X'{digits}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_of_somebody_else_are_found() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+        let clean = ["information_schema", "mysql", "sys", "test", "rashomon_a_1"];
+        assert!(foreign_among(names(&clean), false).is_empty());
+        assert_eq!(foreign_among(names(&clean), true), ["test"]);
+        let shared = [
+            "MYSQL",
+            "prod",
+            "rashomon",
+            "rashomon_x-y",
+            "performance_schema",
+        ];
+        let foreign = foreign_among(names(&shared), false);
+        assert_eq!(foreign, ["prod", "rashomon", "rashomon_x-y"]);
+    }
+
+    #[test]
+    fn a_literal_of_ours_needs_no_escaping() {
+        assert_eq!(hex("a'\\"), "X'61275C'");
+    }
+}

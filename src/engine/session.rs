@@ -1,0 +1,93 @@
+//! Connections of servers that are reached by a protocol: what they share beside how bytes travel.
+
+use std::sync::Arc;
+
+use super::{Connection, EngineError, TransactionState};
+use crate::dialect::Dialect;
+use crate::model::{ErrorClass, Outcome, Row, TableShape};
+
+/// A connection whose answers carry no error class: what the guard and the watchers use.
+pub(super) trait BareSession: Send {
+    /// As URLs name it.
+    fn engine(&self) -> &'static str;
+
+    /// The engine's own number of the connection.
+    fn id(&self) -> u64;
+
+    /// Sends one statement.
+    fn send(&mut self, sql: &str) -> Result<Outcome, EngineError>;
+
+    /// As [`Connection::transaction_state`].
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
+
+    /// Sends a statement of ours, which must not be rejected.
+    fn run(&mut self, sql: &str) -> Result<(), EngineError> {
+        self.rows(sql).map(drop)
+    }
+
+    /// The same, with the rows.
+    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
+        let outcome = self.send(sql)?;
+        rows_of(self.engine(), sql, outcome)
+    }
+}
+
+/// The rows of an outcome that was asked for by us and must not be a rejection.
+pub(super) fn rows_of(
+    engine: &'static str,
+    sql: &str,
+    outcome: Outcome,
+) -> Result<Vec<Row>, EngineError> {
+    match outcome {
+        Outcome::Rows(rows) => Ok(rows),
+        Outcome::Affected(_) => Ok(Vec::new()),
+        Outcome::Rejected(error) => Err(EngineError::Rejected {
+            engine,
+            sql: sql.to_owned(),
+            message: format!("{} {}", error.code, error.message),
+        }),
+    }
+}
+
+/// A session of a case: its answers are classified by the dialect.
+pub(super) struct ClassifiedSession<S> {
+    session: S,
+    dialect: Arc<Dialect>,
+}
+
+impl<S: BareSession> ClassifiedSession<S> {
+    pub(super) fn new(session: S, dialect: Arc<Dialect>) -> Self {
+        Self { session, dialect }
+    }
+}
+
+impl<S: BareSession> Connection for ClassifiedSession<S> {
+    fn id(&self) -> u64 {
+        self.session.id()
+    }
+
+    fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        let mut outcome = self.session.send(sql)?;
+        if let Outcome::Rejected(error) = &mut outcome {
+            error.class = self.dialect.error_class(&error.code);
+            if error.class == ErrorClass::Resource {
+                let message = format!("{} {}", error.code, error.message);
+                return Err(EngineError::Resource(message));
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        self.session.transaction_state()
+    }
+
+    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
+        let sql = self.dialect.select_all(table);
+        let mut outcome = self.execute(&sql)?;
+        if let Outcome::Rows(rows) = &mut outcome {
+            rows.sort_unstable();
+        }
+        Ok(outcome)
+    }
+}
