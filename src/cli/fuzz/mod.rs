@@ -126,6 +126,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     let plan = Plan::of(arguments, random_u64)?;
     let open_options = plan.server.open_options(&plan.run_id)?;
     let server = engine::open(&plan.target, &open_options)?;
+    engine::require_cases(&*server)?;
     let identity = server.identity().clone();
     let dialect = server.dialect().clone();
     plan.check_levels(&dialect)?;

@@ -34,6 +34,9 @@ pub(super) fn is_target(name: &str) -> bool {
 /// A workload that runs.
 pub(super) struct Live {
     thread: JoinHandle<Result<(), Failure>>,
+    pub(super) settings: Settings,
+    /// Product and version.
+    pub(super) server: String,
 }
 
 impl Live {
@@ -53,26 +56,31 @@ pub(super) fn start(
 ) -> Result<(PipeReader, Live), Failure> {
     settings.timestamps = true;
     let run_id = format!("watch{:08x}", random_u64()? >> 32);
-    let server = load.open(target, &run_id)?;
+    let opened = load.open(target, &run_id)?;
     // Who has none is told before anything runs.
-    server.timestamps()?;
+    opened.timestamps()?;
     let name = format!(
         "{} {}",
-        server.identity().engine,
-        server.identity().version_text
+        opened.identity().engine,
+        opened.identity().version_text
     );
     let cannot = |error: std::io::Error| Failure::environment(format!("no pipe: {error}"));
     let (reader, mut writer) = std::io::pipe().map_err(cannot)?;
     let stop = stop.clone();
+    let (told, server) = (settings.clone(), name.clone());
     let run = move || {
         let mut file = HistoryFile::new(&mut writer, &settings, &name).map_err(cannot)?;
         let database = format!("rashomon_{run_id}");
-        let ended = workload::run(&*server, &database, &settings, &mut file, &|| stop.is_set());
+        let ended = workload::run(&*opened, &database, &settings, &mut file, &|| stop.is_set());
         let written = file.finish();
         ended.map_err(|error| failure(error, "to the checker"))?;
         written.map_err(cannot)
     };
     let thread = std::thread::Builder::new().name("workload".to_owned());
-    let thread = thread.spawn(run).map_err(cannot)?;
-    Ok((reader, Live { thread }))
+    let live = Live {
+        thread: thread.spawn(run).map_err(cannot)?,
+        settings: told,
+        server,
+    };
+    Ok((reader, live))
 }

@@ -147,7 +147,10 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         busy: Duration::ZERO,
         is_live: live.is_some(),
     };
-    let mut ended = watch.through(&source);
+    let told = live
+        .as_ref()
+        .map_or(Ok(()), |live| watch.teller.started(live));
+    let mut ended = told.and_then(|()| watch.through(&source));
     if let Some(live) = live {
         // It ends by itself, unless what it says is of no use any more.
         if ended.is_err() {

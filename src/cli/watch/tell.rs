@@ -10,6 +10,7 @@ use super::super::exit::Failure;
 use super::super::output::Output;
 use super::super::terminal::{Style, grouped, live_line, printable};
 use super::super::value::Format;
+use super::live::Live;
 use crate::checker::Model;
 use crate::checker::aion::{Aion, Breach, Summary, Verdict};
 use crate::history::{Atom, Texts};
@@ -41,6 +42,34 @@ impl<'o> Teller<'o> {
             output,
             bar: live_line()?,
         })
+    }
+
+    /// What runs on a server.
+    pub(super) fn started(&mut self, live: &Live) -> Result<(), Failure> {
+        let settings = &live.settings;
+        let (kind, seed) = (settings.kind.name(), settings.seed);
+        let level = settings.level.map(|level| level.slug());
+        match self.format {
+            Format::Human => self.output.line(&format!(
+                "seed {seed}   {}   {kind}   {} sessions, {} keys ({}), isolation {}",
+                printable(&live.server),
+                settings.sessions,
+                settings.keys,
+                settings.distribution,
+                level.unwrap_or("of the server"),
+            )),
+            Format::Json => self.output.json(&json!({
+                "v": 1,
+                "event": "started",
+                "target": live.server,
+                "kind": kind,
+                "isolation": level,
+                "sessions": settings.sessions,
+                "keys": settings.keys,
+                "keys_dist": settings.distribution.slug(),
+                "seed": seed,
+            })),
+        }
     }
 
     /// The live line.
