@@ -101,8 +101,12 @@ impl Pursuit<'_> {
         for order in [execution.execution_order(), execution.sending_order()] {
             let scheduled = case.in_order(&order).at_pace(Pace::Scheduled);
             // The violation may have another name in a schedule: it is one all the same.
-            let shown = judge::check(self.oracle, &scheduled, self.executor)?;
-            let Verdict::Violation(shown) = shown.verdict else {
+            let shown = match judge::check(self.oracle, &scheduled, self.executor) {
+                Ok(run) => run.verdict,
+                Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let Verdict::Violation(shown) = shown else {
                 continue;
             };
             let (reproduced, sighting) = self.confirm(&scheduled, &shown)?;

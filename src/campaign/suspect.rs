@@ -11,7 +11,7 @@ use super::publish::{self, Reproducer};
 use super::shared::Shared;
 use crate::engine::EngineError;
 use crate::execute::Interrupted;
-use crate::model::{StatementId, TestCase, Verdict};
+use crate::model::{Pace, StatementId, TestCase, Verdict};
 use crate::oracle::crash;
 use crate::reproducer::{PublishError, Reproduced};
 
@@ -70,7 +70,7 @@ impl Suspect {
         }
         let runs = shared.options.confirmations;
         let place = interrupted.and_then(|interrupted| interrupted.statement);
-        match self.decide(place.map(|id| (loss_of(error), id)), runs) {
+        match self.decide(place.map(|id| (loss_of(error), id)), case.pace, runs) {
             Decision::RunAgain => Ok(Next::RunAgain),
             Decision::GiveUp => Ok(Next::GiveUp),
             Decision::Finding(id) => {
@@ -92,10 +92,15 @@ impl Suspect {
         }
     }
 
-    fn decide(&mut self, sighting: Option<(Loss, StatementId)>, runs: u32) -> Decision {
+    fn decide(&mut self, sighting: Option<(Loss, StatementId)>, pace: Pace, runs: u32) -> Decision {
         self.losses += 1;
+        // At the free pace several statements are under way: chance says which is told first.
+        let is_alike = |(loss, id): (Loss, StatementId)| match pace {
+            Pace::Scheduled => self.last == Some((loss, id)),
+            Pace::Free => self.last.is_some_and(|(last, _)| last == loss),
+        };
         match sighting {
-            Some(sighting) if self.last == Some(sighting) => self.alike += 1,
+            Some(sighting) if is_alike(sighting) => self.alike += 1,
             Some(_) => self.alike = 1,
             None => self.alike = 0,
         }
@@ -170,19 +175,47 @@ mod tests {
     #[test]
     fn only_the_same_loss_in_every_run_is_a_finding() {
         let mut suspect = Suspect::new(7);
-        assert_eq!(suspect.decide(at(2), 3), Decision::RunAgain);
-        assert_eq!(suspect.decide(at(2), 3), Decision::RunAgain);
-        assert_eq!(suspect.decide(at(2), 3), Decision::RunAgain);
-        assert!(matches!(suspect.decide(at(2), 3), Decision::Finding(_)));
+        assert_eq!(
+            suspect.decide(at(2), Pace::Scheduled, 3),
+            Decision::RunAgain
+        );
+        assert_eq!(
+            suspect.decide(at(2), Pace::Scheduled, 3),
+            Decision::RunAgain
+        );
+        assert_eq!(
+            suspect.decide(at(2), Pace::Scheduled, 3),
+            Decision::RunAgain
+        );
+        assert!(matches!(
+            suspect.decide(at(2), Pace::Scheduled, 3),
+            Decision::Finding(_)
+        ));
     }
 
     #[test]
     fn losses_here_and_there_are_given_up() {
         let mut suspect = Suspect::new(7);
         for position in 1..=6 {
-            assert_eq!(suspect.decide(at(position), 3), Decision::RunAgain);
+            assert_eq!(
+                suspect.decide(at(position), Pace::Scheduled, 3),
+                Decision::RunAgain
+            );
         }
-        assert_eq!(suspect.decide(at(7), 3), Decision::GiveUp);
+        assert_eq!(suspect.decide(at(7), Pace::Scheduled, 3), Decision::GiveUp);
+    }
+
+    #[test]
+    fn at_the_free_pace_any_statement_will_do() {
+        let mut suspect = Suspect::new(7);
+        for position in 1..=3 {
+            let decision = suspect.decide(at(position), Pace::Free, 3);
+            assert_eq!(decision, Decision::RunAgain);
+        }
+        assert!(matches!(
+            suspect.decide(at(4), Pace::Free, 3),
+            Decision::Finding(_)
+        ));
     }
 
     #[test]
@@ -190,8 +223,11 @@ mod tests {
         let mut suspect = Suspect::new(7);
         let hang = at(2).map(|(_, id)| (Loss::Hang, id));
         for sighting in [at(2), hang, at(2), hang, at(2), hang] {
-            assert_eq!(suspect.decide(sighting, 3), Decision::RunAgain);
+            assert_eq!(
+                suspect.decide(sighting, Pace::Scheduled, 3),
+                Decision::RunAgain
+            );
         }
-        assert_eq!(suspect.decide(None, 3), Decision::GiveUp);
+        assert_eq!(suspect.decide(None, Pace::Scheduled, 3), Decision::GiveUp);
     }
 }

@@ -5,9 +5,9 @@
 
 use super::EngineError;
 use super::doctor::DiagnosisLine;
-use super::marker::{Leftover, Marker, is_ours};
+use super::marker::{Leftover, Marker, check_database_name, is_ours};
 
-/// What the guard asks of an engine. Names that are handed in were checked.
+/// What the guard asks of an engine. Names that are handed in are of our form.
 pub(super) trait Databases {
     /// The databases that a connection could be made to.
     fn names(&mut self) -> Result<Vec<String>, EngineError>;
@@ -26,6 +26,20 @@ pub(super) trait Databases {
 
     /// What the login may do, for `doctor`. Changes nothing.
     fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError>;
+
+    /// Whether it is safe to work here, for `doctor`.
+    fn safety(&mut self) -> Result<DiagnosisLine, EngineError> {
+        let foreign = self.foreign()?;
+        let text = if foreign.is_empty() {
+            "no databases but the server's and ours".to_owned()
+        } else {
+            format!(
+                "databases of somebody else: {}; refused without --allow-shared-server",
+                foreign.join(", ")
+            )
+        };
+        Ok(DiagnosisLine::new("safety", foreign.is_empty(), text))
+    }
 }
 
 /// Acts on the databases of one server for one run.
@@ -58,6 +72,7 @@ impl<D: Databases> Guard<D> {
     /// Makes a database with its marker. One that is there gives way if its run is over, or is this
     /// one.
     pub(super) fn create(&mut self, name: &str) -> Result<(), EngineError> {
+        check_database_name(name)?;
         if self.has(name)? {
             match self.databases.marker(name)? {
                 Some(marker) if marker.gives_way_to(&self.run_id) => self.databases.remove(name)?,
@@ -74,6 +89,7 @@ impl<D: Databases> Guard<D> {
 
     /// Drops a database that carries our marker; one that is not there is dropped already.
     pub(super) fn drop(&mut self, name: &str) -> Result<(), EngineError> {
+        check_database_name(name)?;
         if !self.has(name)? {
             return Ok(());
         }
@@ -99,16 +115,7 @@ impl<D: Databases> Guard<D> {
     /// Privileges and safety, for `doctor`. Changes nothing.
     pub(super) fn examine(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
         let mut lines = self.databases.privileges()?;
-        let foreign = self.databases.foreign()?;
-        let text = if foreign.is_empty() {
-            "no databases but the server's and ours".to_owned()
-        } else {
-            format!(
-                "databases of somebody else: {}; refused without --allow-shared-server",
-                foreign.join(", ")
-            )
-        };
-        lines.push(DiagnosisLine::new("safety", foreign.is_empty(), text));
+        lines.push(self.databases.safety()?);
         Ok(lines)
     }
 
@@ -182,6 +189,8 @@ mod tests {
         assert!(is_unsafe(guard.drop("rashomon_bare")));
         assert!(guard.drop("rashomon_other").is_ok());
         assert!(guard.drop("rashomon_none").is_ok());
+        assert!(is_unsafe(guard.drop("prod")));
+        assert!(is_unsafe(guard.create("prod")));
         assert_eq!(memory.0.keys().collect::<Vec<_>>(), ["rashomon_bare"]);
     }
 

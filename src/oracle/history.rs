@@ -15,10 +15,10 @@ use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
-    Execution, Finding, Outcome, Row, SetupKind, Signature, StatementId, TestCase, Tick,
-    TransactionId, TransactionStatus, Value, Verdict,
+    Execution, Finding, Outcome, Row, SetupKind, Signature, StatementId, StatementKind, TestCase,
+    Tick, TransactionId, TransactionStatus, Value, Verdict,
 };
-use crate::statement::{KeyAccess, inserted_rows, key_access};
+use crate::statement::{KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 
 /// How long a check may take. Cases are small: it is for values that are written many times.
 const CHECK_TIME: Duration = Duration::from_secs(5);
@@ -94,59 +94,82 @@ fn promised(case: &TestCase, dialect: &Dialect) -> Option<Model> {
     promises.collect::<Option<Vec<Model>>>()?.into_iter().min()
 }
 
-/// A value's place: table, column, key of the row.
-type Place = (String, String, i64);
-
 /// What the statements of a case do to keys.
 struct Keys {
     accesses: BTreeMap<StatementId, KeyAccess>,
-    /// What the set-up gives each value.
-    initial: BTreeMap<Place, i64>,
+    /// What the set-up gives each key that has a row.
+    initial: BTreeMap<i64, i64>,
 }
 
 impl Keys {
     /// None when a statement, or the set-up, does anything else.
+    ///
+    /// One table of one value a row: InnoDB gives a transaction that writes one column of a row a new
+    /// version of all of them, which no model of single values foresees.
     fn of(case: &TestCase, dialect: &Dialect) -> Option<Self> {
+        let (mut tables, mut initial) = (Vec::new(), BTreeMap::new());
+        for setup in &case.setup {
+            match setup.kind {
+                SetupKind::Schema => tables.push(key_table(&setup.sql, dialect)?),
+                SetupKind::Rows => initial.extend(rows(tables.first()?, &setup.sql, dialect)?),
+            }
+        }
+        let [table] = tables.as_slice() else {
+            return None;
+        };
         let mut accesses = BTreeMap::new();
-        for statement in case.user_statements() {
-            let access = key_access(&statement.sql, dialect)?;
-            let table = case.table(&access.table)?;
-            // The key names one row, and nothing computes the value.
-            let names_a_row = |key: &Vec<String>| matches!(key.as_slice(), [column] if column.eq_ignore_ascii_case(&access.key_column));
-            let column = &table.columns[table.column(&access.column)?];
-            if !table.unique_keys.iter().any(names_a_row) || column.generated {
-                return None;
-            }
-            accesses.insert(statement.id, access);
-        }
-        let mut initial = BTreeMap::new();
-        for setup in case.setup.iter().filter(|s| s.kind == SetupKind::Rows) {
-            let inserted = inserted_rows(&setup.sql, dialect)?;
-            for access in accesses.values().filter(|a| a.table == inserted.table) {
-                let at = |name: &String| inserted.columns.iter().position(|c| c == name);
-                let (key, value) = (at(&access.key_column)?, at(&access.column)?);
-                initial.extend(inserted.rows.iter().map(|row| {
-                    let place = (access.table.clone(), access.column.clone(), row[key]);
-                    (place, row[value])
-                }));
+        for statement in &case.statements {
+            match statement.effect.kind {
+                StatementKind::Select | StatementKind::Update => {
+                    let access = key_access(&statement.sql, dialect)?;
+                    accesses.insert(statement.id, access);
+                }
+                // Savepoints take back writes, and settings may change what a level means.
+                StatementKind::Commit | StatementKind::Rollback => {}
+                kind if kind.is_begin() => {}
+                _ => return None,
             }
         }
-        Some(Self { accesses, initial })
+        let is_its_own = |access: &KeyAccess| {
+            let value = access.written.unwrap_or(0);
+            access.table == table.table
+                && access.key_column == table.key_column
+                && access.column == table.column
+                && (access.key.abs() < table.largest.0 && value.abs() < table.largest.1)
+        };
+        let keys = Self { accesses, initial };
+        (keys.accesses.values().all(is_its_own) && keys.has_distinct_values()).then_some(keys)
     }
 
-    fn place(access: &KeyAccess) -> Place {
-        (access.table.clone(), access.column.clone(), access.key)
+    /// Whether no value is written to a key twice, or is there at first: a write that changes
+    /// nothing leaves no version on some engines, and a read of such a value names no writer.
+    fn has_distinct_values(&self) -> bool {
+        let mut values: BTreeSet<(i64, i64)> = self.initial.iter().map(|(k, v)| (*k, *v)).collect();
+        let written = self
+            .accesses
+            .values()
+            .filter_map(|a| Some((a.key, a.written?)));
+        written.into_iter().all(|value| values.insert(value))
     }
+}
 
-    /// The name of a place: its key, where there is one table and column only.
-    fn name(&self, place: &Place, builder: &mut Builder) -> Result<Atom, HistoryError> {
-        let (table, column, key) = place;
-        let is_other = |access: &KeyAccess| (&access.table, &access.column) != (table, column);
-        match Atom::integer(*key) {
-            Some(atom) if !self.accesses.values().any(is_other) => Ok(atom),
-            _ => builder.text(&format!("{table}.{column} of {key}")),
-        }
-    }
+/// The rows that an INSERT gives a table; none when it is of another form.
+fn rows(table: &KeyTable, sql: &str, dialect: &Dialect) -> Option<Vec<(i64, i64)>> {
+    let inserted = inserted_rows(sql, dialect)?;
+    let at = |name: &String| inserted.columns.iter().position(|column| column == name);
+    let (key, value) = (at(&table.key_column)?, at(&table.column)?);
+    let holds =
+        |row: &Vec<i64>| row[key].abs() < table.largest.0 && row[value].abs() < table.largest.1;
+    let is_plain = inserted.table == table.table
+        && inserted.columns.len() == 2
+        && inserted.rows.iter().all(holds);
+    is_plain.then(|| {
+        inserted
+            .rows
+            .iter()
+            .map(|row| (row[key], row[value]))
+            .collect()
+    })
 }
 
 /// A history, and the statements that gave its committed events.
@@ -171,13 +194,12 @@ fn record(case: &TestCase, keys: &Keys, execution: &Execution) -> Result<Recorde
     let mut builder = Builder::new(Atom::NIL);
     let mut tested = BTreeSet::new();
     let mut number_of = BTreeMap::new();
-    for place in keys.accesses.values().map(Keys::place) {
-        let name = keys.name(&place, &mut builder)?;
-        let number = builder.key(name)?;
-        if let Some(value) = keys.initial.get(&place) {
+    for access in keys.accesses.values() {
+        let number = builder.key(Atom::integer(access.key).ok_or(StrangeCell)?)?;
+        if let Some(value) = keys.initial.get(&access.key) {
             builder.set_initial(number, Atom::integer(*value).ok_or(StrangeCell)?);
         }
-        number_of.insert(place, number);
+        number_of.insert(access.key, number);
     }
     // Transactions of a session are numbered in its order.
     for (transaction, status) in &execution.transactions {
@@ -196,10 +218,9 @@ fn record(case: &TestCase, keys: &Keys, execution: &Execution) -> Result<Recorde
             let Some(access) = keys.accesses.get(&record.id) else {
                 continue;
             };
-            let place = Keys::place(access);
-            let is_there = keys.initial.contains_key(&place);
+            let is_there = keys.initial.contains_key(&access.key);
             if let Some((kind, value)) = event(access, &record.outcome, is_there)? {
-                let key = number_of[&place];
+                let key = number_of[&access.key];
                 events.push(Event { kind, key, value });
                 if matches!(status, TransactionStatus::Committed(_)) {
                     tested.insert(record.id);

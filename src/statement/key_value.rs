@@ -6,8 +6,8 @@ use super::effect::without_end;
 use super::token::{Token, TokenKind, tokens};
 use crate::dialect::Dialect;
 
-/// A statement on one value, which a table, a column and the key of a row name. Names are in lower
-/// case, as no engine here tells columns by case.
+/// A statement on one value, which a table, a column and the key of a row name. Columns are in lower
+/// case, as no engine here tells them by case; tables are as written, since some servers do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyAccess {
     pub table: String,
@@ -24,7 +24,7 @@ pub fn key_access(sql: &str, dialect: &Dialect) -> Option<KeyAccess> {
     let words = words(sql, dialect)?;
     let mut rest = Rest(without_end(&words));
     let access = if rest.word("SELECT").is_some() {
-        let column = rest.name()?;
+        let column = rest.column()?;
         rest.word("FROM")?;
         let table = rest.name()?;
         let (key_column, key) = rest.condition()?;
@@ -39,7 +39,7 @@ pub fn key_access(sql: &str, dialect: &Dialect) -> Option<KeyAccess> {
         rest.word("UPDATE")?;
         let table = rest.name()?;
         rest.word("SET")?;
-        let column = rest.name()?;
+        let column = rest.column()?;
         rest.mark('=')?;
         let written = rest.integer()?;
         let (key_column, key) = rest.condition()?;
@@ -57,8 +57,8 @@ pub fn key_access(sql: &str, dialect: &Dialect) -> Option<KeyAccess> {
 /// Rows of integers that an INSERT names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsertedRows {
-    /// In lower case, as the columns are.
     pub table: String,
+    /// In lower case.
     pub columns: Vec<String>,
     pub rows: Vec<Vec<i64>>,
 }
@@ -70,7 +70,7 @@ pub fn inserted_rows(sql: &str, dialect: &Dialect) -> Option<InsertedRows> {
     rest.word("INSERT")?;
     rest.word("INTO")?;
     let table = rest.name()?;
-    let columns = rest.list(Rest::name)?;
+    let columns = rest.list(Rest::column)?;
     rest.word("VALUES")?;
     let mut rows = vec![rest.list(Rest::integer)?];
     while rest.mark(',').is_some() {
@@ -81,6 +81,51 @@ pub fn inserted_rows(sql: &str, dialect: &Dialect) -> Option<InsertedRows> {
         table,
         columns,
         rows,
+    })
+}
+
+/// A table of two integers, the first of which names a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyTable {
+    pub table: String,
+    /// In lower case, both.
+    pub key_column: String,
+    pub column: String,
+    /// The largest key and the largest value that it holds on every engine; the smallest are about
+    /// their negatives.
+    pub largest: (i64, i64),
+}
+
+/// `CREATE TABLE table (key_column INT PRIMARY KEY, column INT)`, the types INT, INTEGER or BIGINT,
+/// NOT NULL or not, with the dialect's own table options or none; nothing for everything else.
+pub fn key_table(sql: &str, dialect: &Dialect) -> Option<KeyTable> {
+    let words = words(sql, dialect)?;
+    let mut rest = Rest(without_end(&words));
+    rest.word("CREATE")?;
+    rest.word("TABLE")?;
+    let table = rest.name()?;
+    rest.mark('(')?;
+    let key_column = rest.column()?;
+    let largest_key = rest.integer_type()?;
+    rest.word("PRIMARY")?;
+    rest.word("KEY")?;
+    rest.mark(',')?;
+    let column = rest.column()?;
+    let largest_value = rest.integer_type()?;
+    rest.mark(')')?;
+    let options = tokens(&dialect.spelling.table_options, dialect)?;
+    let texts = |tokens: &[Token<'_>]| -> Vec<String> {
+        tokens
+            .iter()
+            .map(|token| token.text.to_lowercase())
+            .collect()
+    };
+    let is_plain = rest.0.is_empty() || texts(rest.0) == texts(&options);
+    (is_plain && key_column != column).then_some(KeyTable {
+        table,
+        key_column,
+        column,
+        largest: (largest_key, largest_value),
     })
 }
 
@@ -111,9 +156,26 @@ impl Rest<'_, '_> {
 
     fn name(&mut self) -> Option<String> {
         let (first, rest) = self.0.split_first()?;
-        let name = first.name()?.to_lowercase();
+        let name = first.name()?;
         self.0 = rest;
         Some(name)
+    }
+
+    fn column(&mut self) -> Option<String> {
+        Some(self.name()?.to_lowercase())
+    }
+
+    /// An integer type, and whether it may be NULL is nobody's concern; its largest value.
+    fn integer_type(&mut self) -> Option<i64> {
+        let largest = match self.name()?.to_uppercase().as_str() {
+            "INT" | "INTEGER" => i64::from(i32::MAX),
+            "BIGINT" => i64::MAX,
+            _ => return None,
+        };
+        if self.word("NOT").is_some() {
+            self.word("NULL")?;
+        }
+        Some(largest)
     }
 
     fn integer(&mut self) -> Option<i64> {
@@ -129,7 +191,7 @@ impl Rest<'_, '_> {
 
     fn condition(&mut self) -> Option<(String, i64)> {
         self.word("WHERE")?;
-        let column = self.name()?;
+        let column = self.column()?;
         self.mark('=')?;
         Some((column, self.integer()?))
     }
@@ -159,7 +221,7 @@ mod tests {
         let dialect = mysql();
         let access = |sql: &str| key_access(sql, &dialect);
         let read = access("select `V` from KV where k = 3;").expect("a read");
-        assert_eq!((read.table.as_str(), read.column.as_str()), ("kv", "v"));
+        assert_eq!((read.table.as_str(), read.column.as_str()), ("KV", "v"));
         assert_eq!((read.key, read.written), (3, None));
         let write = access("UPDATE kv SET v = -7 WHERE k=12").expect("a write");
         assert_eq!((write.key, write.written), (12, Some(-7)));
@@ -180,6 +242,37 @@ mod tests {
             "DELETE FROM kv WHERE k = 3",
         ] {
             assert_eq!(access(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_a_key_and_a_value_and_no_other() {
+        let dialect = mysql();
+        let options = &dialect.spelling.table_options;
+        let own = format!(
+            "CREATE TABLE `kv` (`k` INTEGER NOT NULL PRIMARY KEY, `v` BIGINT NOT NULL){options}"
+        );
+        let table = key_table(&own, &dialect).expect("a table of ours");
+        assert_eq!(
+            (table.key_column.as_str(), table.column.as_str()),
+            ("k", "v")
+        );
+        assert_eq!(table.largest, (i64::from(i32::MAX), i64::MAX));
+        assert!(key_table("create table t (a int primary key, b int)", &dialect).is_some());
+        for other in [
+            "CREATE TABLE t (a INT PRIMARY KEY, b TINYINT)",
+            "CREATE TABLE t (a INT PRIMARY KEY, b YEAR)",
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT UNSIGNED)",
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)",
+            "CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT)",
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT REFERENCES u (a) ON UPDATE CASCADE)",
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT AS (a + 1))",
+            "CREATE TABLE t (a INT, b INT)",
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT) ENGINE=MyISAM",
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT) AS SELECT 1, 2",
+            "CREATE TEMPORARY TABLE t (a INT PRIMARY KEY, b INT)",
+        ] {
+            assert_eq!(key_table(other, &dialect), None, "{other}");
         }
     }
 

@@ -20,7 +20,7 @@ mod words;
 
 pub use column::without_column;
 pub use effect::analyze;
-pub use key_value::{InsertedRows, KeyAccess, inserted_rows, key_access};
+pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use shape::{setup_kind, shapes};
 pub use simplify::simplify;
 pub(crate) use walk::{Node, walk};

@@ -141,10 +141,28 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
         History.inapplicable(&case, &driver as &dyn Executor)
     };
     assert_eq!(reason(&format!("{SETUP}{LOST_UPDATE}")), None);
-    let no_key = SETUP.replace("PRIMARY KEY", "");
-    let other = "s1: UPDATE kv SET v = v + 1 WHERE k = 1";
-    for script in [format!("{no_key}{LOST_UPDATE}"), format!("{SETUP}{other}")] {
-        assert_eq!(reason(&script).as_deref(), Some("not-keys-and-values"));
+    let schema = |from: &str, to: &str| format!("{}{LOST_UPDATE}", SETUP.replace(from, to));
+    let other = [
+        schema("PRIMARY KEY", ""),
+        schema("v INT", "v TINYINT"),
+        schema("v INT", "v INT, w INT"),
+        schema("v INT)", "v INT) WITHOUT ROWID"),
+        // The values of the rows do not fit everywhere.
+        schema("(1, 10)", "(1, 3000000000)"),
+        // Written twice, or there at first: some engines make no version of it.
+        format!("{SETUP}s1: UPDATE kv SET v = 5 WHERE k = 1\ns2: UPDATE kv SET v = 5 WHERE k = 1"),
+        format!("{SETUP}s1: UPDATE kv SET v = 10 WHERE k = 1"),
+        format!("{SETUP}s1: UPDATE kv SET v = v + 1 WHERE k = 1"),
+        // What is written may be taken back, or a level may mean something else.
+        format!(
+            "{SETUP}s1: BEGIN\ns1: SAVEPOINT a\ns1: UPDATE kv SET v = 5 WHERE k = 1\ns1: COMMIT"
+        ),
+        format!("{SETUP}s1: SET x = 1\ns1: UPDATE kv SET v = 5 WHERE k = 1"),
+        format!("{SETUP}s1: DELETE FROM kv WHERE k = 1"),
+    ];
+    for script in other {
+        let told = reason(&script);
+        assert_eq!(told.as_deref(), Some("not-keys-and-values"), "{script}");
     }
     driver.close().expect("the database goes");
 
@@ -166,13 +184,17 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
 #[test]
 fn sessions_let_loose_keep_what_their_level_promises() {
     let test = "sessions_let_loose_keep_what_their_level_promises";
-    let levels = CaseLevels {
-        levels: LevelChoice::AnyOne,
-        claim: None,
-    };
     let servers = [Needs::MariaDb, Needs::MySql].map(|needs| server(test, needs));
     for server in servers.into_iter().flatten().chain([open("sqlite:")]) {
-        let cases = (0..40).map(|index| workload::case(11, index, levels, server.dialect()));
+        let cases = (0..40).map(|index| {
+            let levels = if index % 4 == 0 {
+                LevelChoice::Mixed
+            } else {
+                LevelChoice::AnyOne
+            };
+            let claim = None;
+            workload::case(11, index, CaseLevels { levels, claim }, server.dialect())
+        });
         let mut refused = 0;
         for (index, judgement) in judge(&*server, cases).iter().enumerate() {
             let engine = &server.dialect().engine;
@@ -209,8 +231,9 @@ fn a_run_of_workloads_finds_a_false_claim_and_publishes_a_schedule_that_shows_it
         "serializable",
         "--seed",
         "3",
+        // Of ten such cases some eight are shown by a schedule.
         "--cases",
-        "2",
+        "5",
         "--format",
         "json",
     ];

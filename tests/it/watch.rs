@@ -181,6 +181,10 @@ fn a_workload_on_a_server_is_judged_while_it_runs() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     assert_eq!(told["verdict"], "satisfied");
     assert!(told["transactions"].as_u64() >= Some(1500), "{told}");
+    let first = ran.out.lines().next().unwrap_or_default();
+    let first: serde_json::Value = serde_json::from_str(first).expect("what runs is told first");
+    assert_eq!([&first["promised"], &first["kind"]], ["si", "register"]);
+    assert_eq!(first["seed"], 5);
     // Snapshots let two writers read what the other overwrites.
     let ran = run(&[&watch[..], &["ser"], &load, &json].concat());
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);

@@ -37,6 +37,8 @@ pub(super) struct Live {
     pub(super) settings: Settings,
     /// Product and version.
     pub(super) server: String,
+    /// The model that the level promises there.
+    pub(super) promised: Option<&'static str>,
 }
 
 impl Live {
@@ -56,9 +58,9 @@ pub(super) fn start(
 ) -> Result<(PipeReader, Live), Failure> {
     settings.timestamps = true;
     let run_id = format!("watch{:08x}", random_u64()? >> 32);
-    let opened = load.open(target, &run_id)?;
-    // Who has none is told before anything runs.
-    opened.timestamps()?;
+    let opened = load.open_for(target, &run_id, &mut settings)?;
+    let promise = |level| opened.dialect().promise(level);
+    let promised = settings.level.and_then(promise);
     let name = format!(
         "{} {}",
         opened.identity().engine,
@@ -81,6 +83,7 @@ pub(super) fn start(
         thread: thread.spawn(run).map_err(cannot)?,
         settings: told,
         server,
+        promised,
     };
     Ok((reader, live))
 }

@@ -44,9 +44,10 @@ pub(super) struct Arguments {
     #[arg(long, value_parser = model)]
     model: Model,
 
-    /// How long a read waits for versions that come late
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::duration)]
-    timeout: Duration,
+    /// How long a read waits for versions that come late [default: 5s; 30s on a server, where a
+    /// commit may be answered late]
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    timeout: Option<Duration>,
 
     /// How much memory to take; what does not fit goes to disk: 512M, 4G
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = check::bytes)]
@@ -77,6 +78,12 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// On a server longer than a statement may take to be answered.
+    fn timeout(&self, is_target: bool) -> Duration {
+        let default = if is_target { 30 } else { 5 };
+        self.timeout.unwrap_or(Duration::from_secs(default))
+    }
+
     /// Refuses options that mean nothing where this comes from.
     fn check(&self, is_target: bool) -> Result<(), Failure> {
         if self.memory < MEMORY_MIN {
@@ -99,7 +106,7 @@ impl Arguments {
     /// The source, and the workload that is behind it.
     fn open(&self, is_target: bool, stop: &Stop) -> Result<(Source, Option<Live>), Failure> {
         if !is_target {
-            let idle = self.idle.unwrap_or(self.timeout);
+            let idle = self.idle.unwrap_or(self.timeout(is_target));
             return Ok((source::open(&self.source, idle, stop)?, None));
         }
         let kind = match self.kind {
@@ -129,7 +136,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     fuzz::listen_to_signals(&stop)?;
     let mut aion = Aion::new(Settings {
         model: arguments.model,
-        timeout: arguments.timeout,
+        timeout: arguments.timeout(is_target),
         memory: arguments.memory,
         folder: arguments.spill.clone().unwrap_or_else(std::env::temp_dir),
     });

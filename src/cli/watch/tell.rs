@@ -49,9 +49,10 @@ impl<'o> Teller<'o> {
         let settings = &live.settings;
         let (kind, seed) = (settings.kind.name(), settings.seed);
         let level = settings.level.map(|level| level.slug());
+        let promised = live.promised.unwrap_or("nothing");
         match self.format {
             Format::Human => self.output.line(&format!(
-                "seed {seed}   {}   {kind}   {} sessions, {} keys ({}), isolation {}",
+                "seed {seed}   {}   {kind}   {} sessions, {} keys ({}), isolation {}, which promises {promised}",
                 printable(&live.server),
                 settings.sessions,
                 settings.keys,
@@ -64,6 +65,7 @@ impl<'o> Teller<'o> {
                 "target": live.server,
                 "kind": kind,
                 "isolation": level,
+                "promised": live.promised,
                 "sessions": settings.sessions,
                 "keys": settings.keys,
                 "keys_dist": settings.distribution.slug(),

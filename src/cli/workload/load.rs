@@ -47,7 +47,8 @@ pub(in crate::cli) struct Load {
     #[arg(long, value_name = "DISTRIBUTION", value_parser = distribution)]
     keys_dist: Option<Distribution>,
 
-    /// The isolation level of the sessions [default: the server's]
+    /// The isolation level of the sessions [default: the server's; with timestamps, that of its
+    /// snapshots]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     isolation: Option<IsolationLevel>,
 
@@ -90,14 +91,23 @@ impl Load {
         Ok(settings)
     }
 
-    /// Opens the server for a run of this name.
-    pub(in crate::cli) fn open(
+    /// Opens the server for a run of this name, and gives the sessions the level that timestamps
+    /// need where no other was asked for.
+    ///
+    /// Who gives no timestamps is told before anything runs.
+    pub(in crate::cli) fn open_for(
         &self,
         target: &str,
         run_id: &str,
+        settings: &mut Settings,
     ) -> Result<Box<dyn Server>, Failure> {
         let options = self.server.open_options(run_id)?;
-        Ok(engine::open(target, &options)?)
+        let server = engine::open(target, &options)?;
+        if settings.timestamps {
+            let needed = server.timestamps()?.level();
+            settings.level.get_or_insert(needed);
+        }
+        Ok(server)
     }
 
     /// An option that was given, for who takes none.

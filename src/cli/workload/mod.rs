@@ -75,11 +75,13 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
-    let settings = arguments.settings()?;
+    let mut settings = arguments.settings()?;
     let stop = Stop::default();
     listen_to_signals(&stop)?;
     let run_id = format!("workload{:08x}", random_u64()? >> 32);
-    let server = arguments.load.open(&arguments.target, &run_id)?;
+    let server = arguments
+        .load
+        .open_for(&arguments.target, &run_id, &mut settings)?;
     let identity = server.identity().clone();
     let name = format!("{} {}", identity.engine, identity.version_text);
     let mut out = open(&arguments.output)?;

@@ -166,12 +166,10 @@ impl Server for MySqlServer {
     }
 
     fn create_database(&self, name: &str) -> Result<(), EngineError> {
-        check_database_name(name)?;
         self.guard(self.access.session(None)?).create(name)
     }
 
     fn drop_database(&self, name: &str) -> Result<(), EngineError> {
-        check_database_name(name)?;
         self.guard(self.access.session(None)?).drop(name)
     }
 

@@ -116,12 +116,10 @@ impl Server for SqliteServer {
     }
 
     fn create_database(&self, name: &str) -> Result<(), EngineError> {
-        check_database_name(name)?;
         self.guard().create(name)
     }
 
     fn drop_database(&self, name: &str) -> Result<(), EngineError> {
-        check_database_name(name)?;
         self.guard().drop(name)
     }
 

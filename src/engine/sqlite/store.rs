@@ -98,7 +98,7 @@ impl Databases for Files<'_> {
             .filter_map(Result::ok)
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter_map(|name| name.strip_suffix(SUFFIX).map(str::to_owned))
-            .filter(|name| is_ours(name))
+            .filter(|name| is_ours(name) && self.store.path(name).exists())
             .collect();
         names.sort_unstable();
         Ok(names)
@@ -109,8 +109,13 @@ impl Databases for Files<'_> {
         Ok(Vec::new())
     }
 
+    /// A file that is gone has none.
     fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError> {
-        read_marker(&self.store.path(name))
+        let path = self.store.path(name);
+        match read_marker(&path) {
+            Err(_) if !path.exists() => Ok(None),
+            marker => marker,
+        }
     }
 
     fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
@@ -148,9 +153,13 @@ impl Databases for Files<'_> {
     }
 
     fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    fn safety(&mut self) -> Result<DiagnosisLine, EngineError> {
         let folder = self.store.folder.display();
         let text = format!("databases are files in {folder}; nothing else is touched");
-        Ok(vec![DiagnosisLine::new("safety", true, text)])
+        Ok(DiagnosisLine::new("safety", true, text))
     }
 }
 
