@@ -268,7 +268,17 @@ pub trait Connection: Send {
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
 
     /// Whole content of a table, columns in the order of the shape, sorted.
-    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError>;
+    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
+        let sql = self.dialect().select_all(table);
+        let mut outcome = self.execute(&sql)?;
+        if let Outcome::Rows(rows) = &mut outcome {
+            rows.sort_unstable();
+        }
+        Ok(outcome)
+    }
+
+    /// The dialect of the server.
+    fn dialect(&self) -> &Dialect;
 }
 
 /// The view of who waits for whom.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Connection, EngineError, TransactionState};
 use crate::dialect::Dialect;
-use crate::model::{ErrorClass, Outcome, Row, TableShape};
+use crate::model::{ErrorClass, Outcome, Row};
 
 /// A connection whose answers carry no error class: what the guard and the watchers use.
 pub(super) trait BareSession: Send {
@@ -82,12 +82,7 @@ impl<S: BareSession> Connection for ClassifiedSession<S> {
         self.session.transaction_state()
     }
 
-    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
-        let sql = self.dialect.select_all(table);
-        let mut outcome = self.execute(&sql)?;
-        if let Outcome::Rows(rows) = &mut outcome {
-            rows.sort_unstable();
-        }
-        Ok(outcome)
+    fn dialect(&self) -> &Dialect {
+        &self.dialect
     }
 }

@@ -23,35 +23,29 @@ pub struct KeyAccess {
 pub fn key_access(sql: &str, dialect: &Dialect) -> Option<KeyAccess> {
     let words = words(sql, dialect)?;
     let mut rest = Rest(without_end(&words));
-    let access = if rest.word("SELECT").is_some() {
+    let (table, column, written) = if rest.word("SELECT").is_some() {
         let column = rest.column()?;
         rest.word("FROM")?;
-        let table = rest.name()?;
-        let (key_column, key) = rest.condition()?;
-        KeyAccess {
-            table,
-            key_column,
-            column,
-            key,
-            written: None,
-        }
+        (rest.name()?, column, None)
     } else {
         rest.word("UPDATE")?;
         let table = rest.name()?;
         rest.word("SET")?;
         let column = rest.column()?;
         rest.mark('=')?;
-        let written = rest.integer()?;
-        let (key_column, key) = rest.condition()?;
-        KeyAccess {
-            table,
-            key_column,
-            column,
-            key,
-            written: Some(written),
-        }
+        (table, column, Some(rest.integer()?))
     };
-    (rest.0.is_empty() && access.column != access.key_column).then_some(access)
+    rest.word("WHERE")?;
+    let key_column = rest.column()?;
+    rest.mark('=')?;
+    let key = rest.integer()?;
+    (rest.0.is_empty() && column != key_column).then_some(KeyAccess {
+        table,
+        key_column,
+        column,
+        key,
+        written,
+    })
 }
 
 /// Rows of integers that an INSERT names.
@@ -189,13 +183,6 @@ impl Rest<'_, '_> {
         number.checked_mul(sign)
     }
 
-    fn condition(&mut self) -> Option<(String, i64)> {
-        self.word("WHERE")?;
-        let column = self.column()?;
-        self.mark('=')?;
-        Some((column, self.integer()?))
-    }
-
     fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         self.mark('(')?;
         let mut items = vec![item(self)?];
@@ -210,16 +197,12 @@ impl Rest<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn mysql() -> Dialect {
-        let (name, text) = crate::dialect::BUILTIN[1];
-        crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
-    }
+    use crate::statement::tests::dialect;
 
     #[test]
     fn one_value_by_its_key_and_nothing_else() {
-        let dialect = mysql();
-        let access = |sql: &str| key_access(sql, &dialect);
+        let mysql = dialect("mysql");
+        let access = |sql: &str| key_access(sql, &mysql);
         let read = access("select `V` from KV where k = 3;").expect("a read");
         assert_eq!((read.table.as_str(), read.column.as_str()), ("KV", "v"));
         assert_eq!((read.key, read.written), (3, None));
@@ -247,18 +230,18 @@ mod tests {
 
     #[test]
     fn a_table_of_a_key_and_a_value_and_no_other() {
-        let dialect = mysql();
-        let options = &dialect.spelling.table_options;
+        let mysql = dialect("mysql");
+        let options = &mysql.spelling.table_options;
         let own = format!(
             "CREATE TABLE `kv` (`k` INTEGER NOT NULL PRIMARY KEY, `v` BIGINT NOT NULL){options}"
         );
-        let table = key_table(&own, &dialect).expect("a table of ours");
+        let table = key_table(&own, &mysql).expect("a table of ours");
         assert_eq!(
             (table.key_column.as_str(), table.column.as_str()),
             ("k", "v")
         );
         assert_eq!(table.largest, (i64::from(i32::MAX), i64::MAX));
-        assert!(key_table("create table t (a int primary key, b int)", &dialect).is_some());
+        assert!(key_table("create table t (a int primary key, b int)", &mysql).is_some());
         for other in [
             "CREATE TABLE t (a INT PRIMARY KEY, b TINYINT)",
             "CREATE TABLE t (a INT PRIMARY KEY, b YEAR)",
@@ -272,14 +255,14 @@ mod tests {
             "CREATE TABLE t (a INT PRIMARY KEY, b INT) AS SELECT 1, 2",
             "CREATE TEMPORARY TABLE t (a INT PRIMARY KEY, b INT)",
         ] {
-            assert_eq!(key_table(other, &dialect), None, "{other}");
+            assert_eq!(key_table(other, &mysql), None, "{other}");
         }
     }
 
     #[test]
     fn rows_of_integers_are_read_and_no_others() {
-        let dialect = mysql();
-        let rows = inserted_rows("INSERT INTO kv (k, v) VALUES (0, 0), (1, -5)", &dialect);
+        let mysql = dialect("mysql");
+        let rows = inserted_rows("INSERT INTO kv (k, v) VALUES (0, 0), (1, -5)", &mysql);
         let rows = rows.expect("rows");
         assert_eq!(rows.rows, [[0, 0], [1, -5]]);
         for other in [
@@ -290,7 +273,7 @@ mod tests {
             "INSERT IGNORE INTO kv (k, v) VALUES (0, 1)",
             "INSERT INTO kv (k, v) VALUES (0, 1) ON DUPLICATE KEY UPDATE v = 2",
         ] {
-            assert_eq!(inserted_rows(other, &dialect), None, "{other}");
+            assert_eq!(inserted_rows(other, &mysql), None, "{other}");
         }
     }
 }

@@ -122,20 +122,16 @@ fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn mysql() -> Dialect {
-        let (name, text) = crate::dialect::BUILTIN[1];
-        crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
-    }
+    use crate::statement::tests::dialect;
 
     #[test]
     fn a_name_is_replaced_as_a_name_and_nowhere_else() {
-        let dialect = mysql();
+        let mysql = dialect("mysql");
         let sql = "UPDATE t1 SET `T1`.c = 't1', t10 = 1 /* t1 */ WHERE t1.c > 0";
-        assert!(mentions(sql, "t1", &dialect));
-        assert!(!mentions("SELECT 't1' FROM t10", "t1", &dialect));
+        assert!(mentions(sql, "t1", &mysql));
+        assert!(!mentions("SELECT 't1' FROM t10", "t1", &mysql));
         assert_eq!(
-            renamed(sql, "t1", "t0", &dialect),
+            renamed(sql, "t1", "t0", &mysql),
             "UPDATE t0 SET `t0`.c = 't1', t10 = 1 /* t1 */ WHERE t0.c > 0"
         );
     }
@@ -143,13 +139,16 @@ mod tests {
     #[test]
     fn rows_are_cut_at_their_parentheses() {
         let sql = "INSERT INTO t (a, b) VALUES (1, ')'), (f(2), '('),(3, NULL) AS n";
-        let rows = ValueRows::of(sql, &mysql()).unwrap();
+        let rows = ValueRows::of(sql, &dialect("mysql")).unwrap();
         assert_eq!(rows.len(), 3);
         assert_eq!(
             rows.with(|number| number != 0).unwrap(),
             "INSERT INTO t (a, b) VALUES (f(2), '('), (3, NULL) AS n"
         );
         assert_eq!(rows.with(|_| false), None);
-        assert_eq!(ValueRows::of("INSERT INTO t SELECT 1", &mysql()), None);
+        assert_eq!(
+            ValueRows::of("INSERT INTO t SELECT 1", &dialect("mysql")),
+            None
+        );
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 use super::{NAME, Running, lock};
 use crate::dialect::Dialect;
 use crate::engine::{Connection, EngineError, TransactionState};
-use crate::model::{ErrorClass, Outcome, Row, SqlError, TableShape, Value};
+use crate::model::{ErrorClass, Outcome, Row, SqlError, Value};
 
 /// How many virtual machine steps pass between two looks at the clock.
 const STEPS_PER_LOOK: i32 = 20_000;
@@ -163,13 +163,8 @@ impl Connection for SqliteConnection {
         })
     }
 
-    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
-        let sql = self.dialect.select_all(table);
-        let mut outcome = self.execute(&sql)?;
-        if let Outcome::Rows(rows) = &mut outcome {
-            rows.sort_unstable();
-        }
-        Ok(outcome)
+    fn dialect(&self) -> &Dialect {
+        &self.dialect
     }
 }
 
