@@ -42,6 +42,15 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 wait`, `2 waits`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!(
+        "{} {what}{}",
+        grouped(count),
+        if count == 1 { "" } else { "s" }
+    )
+}
+
 /// The line that is written again and again at the bottom of a terminal; none where standard error
 /// is no terminal.
 pub(super) fn live_line() -> Result<Option<ProgressBar>, Failure> {

@@ -1,10 +1,10 @@
 //! `watch`: what comes through a pipe, a socket and a file that grows.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::program::{Ran, folder, program, ran, run, shown, summary, write};
@@ -24,6 +24,15 @@ fn piped(text: &str, arguments: &[&str]) -> Ran {
     stream.write_all(text.as_bytes()).expect("it reads");
     drop(stream);
     ran(&child.wait_with_output().expect("it ends"))
+}
+
+/// Sends a signal, by its option of `kill`.
+#[cfg(unix)]
+fn signal(child: &Child, option: &str) {
+    let kill = Command::new("kill")
+        .args([option, &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill is there").success());
 }
 
 #[test]
@@ -122,6 +131,35 @@ fn a_file_is_followed_until_it_does_not_grow() {
     assert_eq!(summary(&ran)["transactions"], 5);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_read_does_not_wait_while_the_program_is_stopped() {
+    let mut command = program(&["watch", "-", "--model", "si", "--timeout", "2s"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut stream = child.stdin.take().expect("a pipe");
+    let mut told = BufReader::new(child.stdout.take().expect("a pipe"));
+    // The second transaction is wrong by itself: when that is told, the first one was taken.
+    let early = "#! rashomon history 1\ninitial 0\n\
+                 committed 2 @3..4 r(x,1)\n\
+                 committed 3 @5..6 w(y,1) r(y,2)\n";
+    stream.write_all(early.as_bytes()).expect("it reads");
+    let mut first = String::new();
+    told.read_line(&mut first).expect("something is told");
+    assert!(first.contains("T2 reads 2 for y"), "{first}");
+    signal(&child, "-STOP");
+    let late = b"committed 1 @1..2 r(x,0) w(x,1)\n";
+    stream.write_all(late).expect("the pipe has room");
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&child, "-CONT");
+    drop(stream);
+    let mut rest = String::new();
+    told.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{rest}");
+    assert!(!rest.contains("T1"), "what it read came in time: {rest}");
+    assert!(rest.contains("5 events, 1 violation, 1 flip"), "{rest}");
+}
+
 #[test]
 fn a_socket_is_read_to_its_end() {
     let folder = folder();
@@ -211,11 +249,7 @@ fn ctrl_c_ends_a_watched_workload_in_order() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("it starts");
     std::thread::sleep(Duration::from_secs(2));
-    let id = i32::try_from(child.id()).expect("a process");
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &id.to_string()])
-        .status();
-    assert!(killed.expect("kill is there").success());
+    signal(&child, "-INT");
     let ran = ran(&child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, Some(130), "{}{}", ran.out, ran.err);
     // Everything that the sessions did was judged, so there is a verdict.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
-use super::super::terminal::{Style, grouped, printable};
+use super::super::terminal::{Style, counted, grouped, printable};
 use super::super::value::Format;
 use super::live::{clock, rate};
 use crate::campaign::{Cases, Options, Share, Statistics, Summary};
@@ -98,15 +98,6 @@ fn target(summary: &Summary) -> String {
 
 fn three_digits(share: Share) -> Option<f64> {
     share.ratio().map(|ratio| (ratio * 1000.0).round() / 1000.0)
-}
-
-/// `1 wait`, `2 waits`.
-fn counted(count: u64, what: &str) -> String {
-    format!(
-        "{} {what}{}",
-        grouped(count),
-        if count == 1 { "" } else { "s" }
-    )
 }
 
 fn percent(share: Share) -> String {

@@ -3,6 +3,7 @@
 mod live;
 mod source;
 mod tell;
+mod waited;
 
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
@@ -23,6 +24,7 @@ use crate::workload::Workload;
 use live::Live;
 use source::Source;
 use tell::Teller;
+use waited::Waited;
 
 /// Judges a history by its timestamps while it is recorded (Aion)
 ///
@@ -145,12 +147,14 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         aion.set_initial(atom.ok_or_else(|| Failure::usage("--initial is too small"))?);
     }
     let (source, live) = arguments.open(is_target, &stop)?;
+    let begun = Instant::now();
     let mut watch = Watch {
         teller: Teller::new(arguments.format, output)?,
         aion,
         stop,
         memory: arguments.memory,
-        begun: Instant::now(),
+        begun,
+        waited: Waited::since(begun),
         busy: Duration::ZERO,
         is_live: live.is_some(),
     };
@@ -176,6 +180,8 @@ struct Watch<'o> {
     stop: Stop,
     memory: u64,
     begun: Instant,
+    /// What reads wait by.
+    waited: Waited,
     /// When the last transaction came.
     busy: Duration,
     /// A workload of ours is behind it, which ends in order when it is stopped.
@@ -192,8 +198,9 @@ impl Watch<'_> {
             match source.batches.recv_timeout(TICK) {
                 Ok(batch) => {
                     let batch = batch?;
+                    let moment = self.waited.look(Instant::now());
                     self.aion
-                        .receive_batch(&batch, self.begun.elapsed())
+                        .receive_batch(&batch, moment)
                         .map_err(|error| disk(&error))?;
                     self.busy = self.begun.elapsed();
                     source.give_back(batch);
@@ -220,7 +227,7 @@ impl Watch<'_> {
     }
 
     fn advance(&mut self) -> Result<(), Failure> {
-        let moment = self.begun.elapsed();
+        let moment = self.waited.look(Instant::now());
         self.aion.advance(moment).map_err(|error| disk(&error))
     }
 

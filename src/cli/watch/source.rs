@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::super::exit::Failure;
+use super::waited::Waited;
 use crate::campaign::Stop;
 use crate::history::format::Stream;
 use crate::history::{Batch, HistoryError, Texts};
@@ -121,11 +122,12 @@ struct Growing {
 
 impl Read for Growing {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let begun = Instant::now();
+        let mut waited = Waited::since(Instant::now());
         loop {
             let count = self.file.read(buffer)?;
             self.at += count as u64;
-            if count > 0 || self.stop.is_set() || begun.elapsed() >= self.idle {
+            let idle = waited.look(Instant::now());
+            if count > 0 || self.stop.is_set() || idle >= self.idle {
                 return Ok(count);
             }
             if self.file.metadata()?.len() < self.at {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::check::status_kib;
 use super::super::exit::Failure;
 use super::super::output::Output;
-use super::super::terminal::{Style, grouped, live_line, printable};
+use super::super::terminal::{Style, counted, grouped, live_line, printable};
 use super::super::value::Format;
 use super::live::Live;
 use crate::checker::Model;
@@ -212,22 +212,23 @@ fn in_words(summary: &Summary, account: &Account<'_>) -> String {
         Verdict::Unknown => style.yellow("unknown"),
     };
     let mut text = format!(
-        "{verdict}: {} by timestamps: {} transactions, {} events, {} violations",
+        "{verdict}: {} by timestamps: {}, {}, {}",
         account.model,
-        grouped(summary.transactions),
-        grouped(summary.events),
-        grouped(summary.violation_count()),
+        counted(summary.transactions, "transaction"),
+        counted(summary.events, "event"),
+        counted(summary.violation_count(), "violation"),
     );
     let counts = [
-        (account.open as u64, "reads wrong but not final"),
-        (summary.flips, "flips"),
-        (summary.duplicates, "duplicates"),
-        (summary.late, "writers after the timeout"),
-        (summary.spilled, "entries spilled"),
-        (summary.reloads, "reloaded"),
+        (account.open as u64, "read", "reads", " wrong but not final"),
+        (summary.flips, "flip", "flips", ""),
+        (summary.duplicates, "duplicate", "duplicates", ""),
+        (summary.late, "writer", "writers", " after the timeout"),
+        (summary.spilled, "entry", "entries", " spilled"),
+        (summary.reloads, "entry", "entries", " reloaded"),
     ];
-    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        text.push_str(&format!(", {} {what}", grouped(count)));
+    for (count, one, many, how) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+        let what = if count == 1 { one } else { many };
+        text.push_str(&format!(", {} {what}{how}", grouped(count)));
     }
     for (why, count) in &summary.unjudged {
         text.push_str(&format!("; {} not judged: {why}", grouped(*count)));
