@@ -24,6 +24,15 @@ pub(super) struct ServerArguments {
 }
 
 impl ServerArguments {
+    /// An option that was given, for who takes none.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        if self.allow_shared_server {
+            return Some("--allow-shared-server");
+        }
+        let file = self.password_file.as_ref().map(|_| "--password-file");
+        file.or(self.dialect.as_ref().map(|_| "--dialect"))
+    }
+
     /// The dialect file, as it was given.
     pub(super) fn dialect(&self) -> Option<&Path> {
         self.dialect.as_deref()

@@ -47,6 +47,9 @@ impl Observe {
 
 /// Reads an isolation level.
 pub(super) fn level(text: &str) -> Result<IsolationLevel, String> {
+    if let "all" | "mixed" = text {
+        return Err(format!("{text} stands for several levels: name one"));
+    }
     text.parse()
         .map_err(|error: <IsolationLevel as FromStr>::Err| error.to_string())
 }

@@ -51,8 +51,14 @@ impl Builder {
         self.default_initial
     }
 
-    /// Changes what keys hold that nobody wrote, those that were named already included.
+    /// Says what keys hold that nobody wrote, those that were named already included.
     pub fn set_default_initial(&mut self, initial: Atom) {
+        self.assume_initial(initial);
+        self.history.is_initial_told = true;
+    }
+
+    /// As [`Builder::set_default_initial`], where the file does not say it itself.
+    pub fn assume_initial(&mut self, initial: Atom) {
         self.default_initial = initial;
         self.history.initial.fill(initial);
     }
@@ -60,6 +66,7 @@ impl Builder {
     /// Says what one key holds before anyone writes it.
     pub fn set_initial(&mut self, key: u32, value: Atom) {
         self.history.initial[key as usize] = value;
+        self.history.initials_told.push(key);
     }
 
     /// The texts of the history, to make atoms of.
@@ -158,6 +165,7 @@ impl Builder {
         if history.status.len() < 2 {
             return;
         }
+        history.is_initial_told = true;
         history.sessions.remove(0);
         for session in history.session_of.iter_mut().skip(2) {
             *session -= 1;

@@ -11,7 +11,7 @@ pub enum HistoryError {
     #[error("{place}: {message}")]
     IllFormed { place: Place, message: String },
     /// No format knows this file.
-    #[error("line 1, column 1: no known history format: the file begins with {0:?}")]
+    #[error("line 1, column 1: no known history format: {0}")]
     UnknownFormat(String),
     /// The file cannot be read to its end.
     #[error("cannot read the history")]

@@ -76,6 +76,10 @@ pub struct History {
     pub(in crate::history) texts: Texts,
     pub(in crate::history) keys: Vec<Atom>,
     pub(in crate::history) initial: Vec<Atom>,
+    /// Whether the file itself says what every key holds at first.
+    pub(in crate::history) is_initial_told: bool,
+    /// The keys of which it says so beside that.
+    pub(in crate::history) initials_told: Vec<u32>,
     pub(in crate::history) sessions: Vec<Atom>,
     pub(in crate::history) labels: Vec<Atom>,
     pub(in crate::history) session_of: Vec<u32>,
@@ -115,7 +119,18 @@ pub(in crate::history) const NO_SPAN: Span = Span {
 impl History {
     /// Changes what keys hold before anyone writes them, where the file does not say it.
     pub fn set_initial(&mut self, value: Atom) {
+        if self.is_initial_told {
+            return;
+        }
+        let told: Vec<(u32, Atom)> = self
+            .initials_told
+            .iter()
+            .map(|key| (*key, self.initial(*key)))
+            .collect();
         self.initial.fill(value);
+        for (key, value) in told {
+            self.initial[key as usize] = value;
+        }
     }
 
     /// How many transactions there are, the initial one counted.

@@ -235,7 +235,7 @@ fn record(case: &TestCase, keys: &Keys, execution: &Execution) -> Result<Recorde
     })
 }
 
-/// What a statement did to its key; nothing when it was refused, or met no row to write.
+/// What a statement did to its key; nothing when it was refused, or there is no row to write.
 fn event(
     access: &KeyAccess,
     outcome: &Outcome,
@@ -243,6 +243,8 @@ fn event(
 ) -> Result<Option<(Kind, Atom)>, StrangeCell> {
     match (access.written, outcome) {
         (_, Outcome::Rejected(_)) => Ok(None),
+        // The row is there, and the value is another: it read that the row is gone.
+        (Some(_), Outcome::Affected(0)) if is_there => Ok(Some((Kind::Read, Atom::NIL))),
         (Some(value), _) => {
             let value = Atom::integer(value).ok_or(StrangeCell)?;
             Ok(is_there.then_some((Kind::Write, value)))

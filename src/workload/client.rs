@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::draw::Draw;
+use super::held::value_of;
 use super::outbox::Outbox;
 use super::pending::Ended;
 use super::plan::{End, Plan, Step};
 use super::table::{Table, integer, list};
 use super::{Settings, WorkloadError};
-use crate::engine::{Connection, EngineError, Mark, Server, Timestamps};
+use crate::engine::{Connection, EngineError, Mark, Server, Timestamps, TransactionState};
 use crate::history::{Operation, Recorded, Span, Status};
 use crate::model::{ErrorClass, IsolationLevel, Outcome, SqlError};
 
@@ -92,8 +93,8 @@ pub(super) struct Client<'a> {
     /// Which of the sessions that were begun; keeps values apart.
     slot: u32,
     draw: Draw,
-    /// How many values it wrote.
-    values: i64,
+    /// How many values it has drawn.
+    values: u64,
     /// None when nothing is recorded.
     outbox: Option<&'a Outbox>,
 }
@@ -189,9 +190,15 @@ impl<'a> Client<'a> {
         let records = self.outbox.is_some();
         let from = if records { self.stage.now() } else { 0 };
         let mut attempt = Attempt::default();
-        let (status, fate) = match plan.end {
-            End::Autocommit => self.alone(plan, expected, &mut attempt)?,
-            End::Commit | End::Rollback => self.whole(plan, &mut attempt)?,
+        let ended = match plan.end {
+            End::Autocommit => self.alone(plan, expected, &mut attempt),
+            End::Commit | End::Rollback => self.whole(plan, &mut attempt),
+        };
+        // What ends the run has not been committed, and goes with the connection. Somebody may
+        // have read it all the same, and waits for it.
+        let (status, fate) = match ended {
+            Ok((status, fate)) => (status, Ok(fate)),
+            Err(error) => (Status::Aborted, Err(error)),
         };
         let counters = &self.stage.counters;
         count_one(match status {
@@ -206,7 +213,7 @@ impl<'a> Client<'a> {
             };
             self.tell(status, Span { from, to }, attempt);
         }
-        Ok(fate)
+        fate
     }
 
     /// A transaction between BEGIN and its end.
@@ -221,19 +228,32 @@ impl<'a> Client<'a> {
         let spelling = &self.stage.server.dialect().spelling;
         match inside {
             Ok(()) if plan.end == End::Commit => self.commit(attempt),
-            Ok(()) => match self.send(&spelling.rollback) {
-                Ok(_) => Ok((Status::Aborted, Fate::Done)),
-                Err(_) => Ok((Status::Aborted, Fate::Lost)),
-            },
+            Ok(()) => Ok((
+                Status::Aborted,
+                self.roll_back(&spelling.rollback, Fate::Done),
+            )),
             // Whatever is left of the transaction must go: after a lock timeout all of it is
             // still there, after a deadlock nothing.
-            Err(Stopped::Refused) => match self.send(&spelling.rollback) {
-                Ok(_) => Ok((Status::Aborted, Fate::Refused)),
-                Err(_) => Ok((Status::Aborted, Fate::Lost)),
-            },
+            Err(Stopped::Refused) => Ok((
+                Status::Aborted,
+                self.roll_back(&spelling.rollback, Fate::Refused),
+            )),
             // No COMMIT was sent: the server rolls back what its client left.
             Err(Stopped::Lost) => Ok((Status::Aborted, Fate::Lost)),
             Err(Stopped::Error(error)) => Err(error),
+        }
+    }
+
+    /// Rolls back; a connection whose transaction is still open then must go, or its next BEGIN
+    /// would commit it. (Where nothing was open, an engine may reject the ROLLBACK.)
+    fn roll_back(&mut self, rollback: &str, fate: Fate) -> Fate {
+        match self.send(rollback) {
+            Ok(Outcome::Rejected(_)) => match self.connection.transaction_state() {
+                Ok(TransactionState::None) => fate,
+                Ok(TransactionState::Open) | Err(_) => Fate::Lost,
+            },
+            Ok(_) => fate,
+            Err(_) => Fate::Lost,
         }
     }
 
@@ -255,11 +275,7 @@ impl<'a> Client<'a> {
         let spelling = &stage.server.dialect().spelling;
         match self.send(&spelling.commit) {
             Ok(Outcome::Rejected(error)) => {
-                let undone = self.send(&spelling.rollback);
-                let fate = match undone {
-                    Ok(_) => Fate::Refused,
-                    Err(_) => Fate::Lost,
-                };
+                let fate = self.roll_back(&spelling.rollback, Fate::Refused);
                 // An engine that refuses a commit for concurrency has undone the transaction; of
                 // another error at this point nobody knows.
                 if may_happen(error.class) {
@@ -387,9 +403,12 @@ impl<'a> Client<'a> {
 
     /// A value that nobody else writes.
     fn fresh(&mut self) -> i64 {
-        let value = self.values * i64::from(self.stage.settings.sessions) + i64::from(self.slot);
+        let value = value_of(self.slot, self.values, self.stage.settings.sessions);
         self.values += 1;
-        value + 1
+        if let Some(outbox) = self.outbox {
+            outbox.draw(self.slot, self.values);
+        }
+        value
     }
 
     fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
@@ -440,6 +459,7 @@ impl<'a> Client<'a> {
         };
         if let Some(outbox) = self.outbox {
             outbox.push(Ended {
+                client: self.slot,
                 recorded,
                 mark: attempt.mark,
                 commit: attempt.commit,

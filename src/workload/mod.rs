@@ -9,6 +9,7 @@ mod case;
 mod client;
 mod draw;
 mod file;
+mod held;
 mod lightweight;
 mod list_append;
 mod mini_transaction;
@@ -31,7 +32,7 @@ pub use case::{CaseLevels, case};
 pub use draw::{Distribution, Draw, UnknownDistribution};
 pub use file::HistoryFile;
 pub use plan::{End, Plan, Step};
-pub use run::run;
+pub use run::{check, run};
 
 /// Every kind, in the order of `--help`.
 pub const WORKLOADS: &[&dyn Workload] = &[

@@ -4,7 +4,7 @@
 //! channel would wake the recorder's thread for every transaction, which costs more than the
 //! transaction's statements cost us.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -25,6 +25,9 @@ pub(super) struct Outbox {
     closed: AtomicBool,
     /// Sessions that may still leave something.
     sessions: AtomicUsize,
+    /// By client, how many values it has drawn: every one of them is left here with the
+    /// transaction that it was drawn for.
+    drawn: Vec<AtomicU64>,
 }
 
 impl Outbox {
@@ -33,7 +36,18 @@ impl Outbox {
             waiting: Mutex::default(),
             closed: AtomicBool::new(false),
             sessions: AtomicUsize::new(sessions),
+            drawn: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
         }
+    }
+
+    /// Says how many values a client has drawn, before it sends the last of them.
+    pub(super) fn draw(&self, client: u32, values: u64) {
+        self.drawn[client as usize].store(values, Ordering::Release);
+    }
+
+    /// How many values a client has drawn. Whoever has read one asks later than it was drawn.
+    pub(super) fn drawn(&self, client: usize) -> u64 {
+        self.drawn[client].load(Ordering::Acquire)
     }
 
     /// Leaves a transaction, as soon as there is room.
@@ -79,6 +93,7 @@ mod tests {
 
     fn ended(session: u32) -> Ended {
         Ended {
+            client: session,
             recorded: Recorded {
                 session,
                 status: Status::Committed,

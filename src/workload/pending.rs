@@ -9,6 +9,8 @@ use crate::history::{Recorded, Span, Status};
 /// A transaction as its session hands it over.
 #[derive(Debug)]
 pub(super) struct Ended {
+    /// Which of the clients; it has another session after a lost connection.
+    pub client: u32,
     pub recorded: Recorded,
     pub mark: Option<Mark>,
     /// The commit timestamp of one that wrote.
@@ -42,14 +44,15 @@ impl Pending {
         }
     }
 
-    /// The next transaction, unless its start is not known yet.
-    pub(super) fn pop(&mut self) -> Option<Recorded> {
+    /// The next transaction and its client, unless its start is not known yet.
+    pub(super) fn pop(&mut self) -> Option<(u32, Recorded)> {
         let first = self.queue.front()?;
         let start = match (&first.mark, &self.resolver) {
             (Some(mark), Some(resolver)) => Some(resolver.resolve(mark)?),
             _ => None,
         };
         let Ended {
+            client,
             mut recorded,
             commit,
             ..
@@ -64,7 +67,7 @@ impl Pending {
             };
             recorded.timestamps = Some(Span { from, to });
         }
-        Some(recorded)
+        Some((client, recorded))
     }
 
     /// Transactions whose start nobody can tell.

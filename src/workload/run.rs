@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::client::{Client, Counters, Stage};
 use super::draw::{Draw, Keys};
+use super::held::Held;
 use super::outbox::Outbox;
 use super::pending::Pending;
 use super::table::Table;
@@ -33,12 +34,7 @@ pub fn run(
     recorder: &mut dyn Recorder,
     stop: &dyn Fn() -> bool,
 ) -> Result<Progress, WorkloadError> {
-    check(server, settings)?;
-    let timestamps = match settings.timestamps {
-        true => Some(server.timestamps()?),
-        false => None,
-    };
-    check_level(settings, timestamps.as_deref())?;
+    let timestamps = check(server, settings)?;
     server.create_database(database)?;
     let result = in_database(server, database, settings, timestamps, recorder, stop);
     let dropped = server.drop_database(database);
@@ -47,8 +43,25 @@ pub fn run(
     Ok(progress)
 }
 
-/// Refuses what cannot be run.
-fn check(server: &dyn Server, settings: &Settings) -> Result<(), WorkloadError> {
+/// Refuses what cannot be run, before anything is made; where timestamps come from.
+///
+/// # Errors
+/// When the settings make no sense or the server does not provide what they ask for.
+pub fn check(
+    server: &dyn Server,
+    settings: &Settings,
+) -> Result<Option<Box<dyn Timestamps>>, WorkloadError> {
+    check_numbers(server, settings)?;
+    let timestamps = match settings.timestamps {
+        true => Some(server.timestamps()?),
+        false => None,
+    };
+    check_level(settings, timestamps.as_deref())?;
+    Ok(timestamps)
+}
+
+/// Refuses numbers that are too large or too small, and levels that the server does not have.
+fn check_numbers(server: &dyn Server, settings: &Settings) -> Result<(), WorkloadError> {
     let wrong = |message: String| Err(WorkloadError::Settings(message));
     if settings.sessions == 0 || settings.sessions > 1000 {
         return wrong("the sessions must be 1 to 1,000".to_owned());
@@ -197,6 +210,7 @@ fn take(
     let deadline = stage.settings.time.map(|time| stage.began + time);
     let mut next_tick = Instant::now() + TICK;
     let mut batch = Vec::new();
+    let mut held = Held::new(stage.settings.sessions as usize);
     loop {
         // Asked before the fetch: what a session left before it ended is in it.
         let is_last = outbox.is_last();
@@ -215,11 +229,14 @@ fn take(
                 stage.over.store(true, Ordering::Relaxed);
             }
         }
-        while let Some(recorded) = pending.pop() {
-            recorder
-                .transaction(recorded)
-                .map_err(WorkloadError::Recorder)?;
+        while let Some((client, recorded)) = pending.pop() {
+            held.push(client, recorded);
         }
+        let drawn = |client| outbox.drawn(client);
+        held.release(drawn, |recorded| {
+            let taken = recorder.transaction(recorded);
+            taken.map_err(WorkloadError::Recorder)
+        })?;
         if is_last {
             break;
         }

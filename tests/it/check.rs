@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value as Json;
 
-use crate::program::{folder, run, shown, write};
+use crate::program::{folder, program, run, shown, summary, write};
 
 /// Write skew between two sessions, whose keys have names that XML gives a meaning to.
 const SKEW: &str = "\
@@ -26,7 +27,7 @@ fn pictures_are_drawn_of_the_model_asked_for_or_of_the_weakest_violated() {
         arguments.extend(model);
         arguments.extend(pictures.iter().map(String::as_str));
         let ran = run(&arguments);
-        assert_eq!(ran.code, Some(i32::from(!model.is_empty())), "{}", ran.err);
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
         assert!(ran.out.contains("violated: write skew"), "{}", ran.out);
         let drawn = std::fs::read_to_string(&svg).expect("a picture");
         assert_is_xml(&drawn);
@@ -96,6 +97,107 @@ fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
     let last = ran.out.lines().last().expect("a line");
     let checked: Json = serde_json::from_str(last).expect("JSON");
     assert_eq!(checked["transactions"], 399_999);
+}
+
+/// The history alone is too large, or takes too long to read: the line of JSON says it, too.
+#[test]
+fn a_limit_that_is_over_before_the_check_is_told_in_json() {
+    let folder = folder();
+    let file = write(&folder, "skew.txt", SKEW);
+    let limited = ["check", &file, "--memory-limit", "1K", "--format", "json"];
+    let ran = run(&limited);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    let told = summary(&ran);
+    assert_eq!([&told["event"], &told["verdict"]], ["checked", "unknown"]);
+    assert!(told["reason"].is_string() && told["transactions"].is_null());
+    assert!(ran.err.contains(&file), "{}", ran.err);
+}
+
+/// A million transactions take the linear checkers longer than nothing.
+#[test]
+fn a_time_limit_ends_a_check_that_does_not_look_at_it() {
+    let folder = folder();
+    let mut text = String::from("#! rashomon history 1\ninitial 0\n");
+    for number in 1..300_000 {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "committed s{} w(x,{number})", number % 7);
+    }
+    let file = write(&folder, "long.txt", &text);
+    let check = ["check", &file, "--with", "weak", "--model", "cc"];
+    let ran = run(&[&check[..], &["--time-limit", "0s"]].concat());
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(format!("{}{}", ran.out, ran.err).contains("--time-limit"));
+    let ran = run(&[&check[..], &["--time-limit", "10m"]].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn the_ladder_ends_as_what_it_found() {
+    let folder = folder();
+    let skew = write(&folder, "skew.txt", SKEW);
+    let serial = write(&folder, "serial.txt", &SKEW.replace("r(\"b&\",0) ", ""));
+    let empty = write(&folder, "empty.txt", "#! rashomon history 1\ninitial 0\n");
+    let ran = run(&["check", &skew]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("weakest violated: serializability"));
+    let timed = std::fs::read_to_string(&serial).expect("it is there");
+    let timed = timed
+        .replace("s1 ", "s1 ~1..2 ")
+        .replace("s2 ", "s2 ~1..2 ");
+    let timed = write(&folder, "timed.txt", &timed);
+    let ran = run(&["check", &timed]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let ran = run(&["check", &serial]);
+    assert_eq!(ran.code, Some(3), "no real time: {}{}", ran.out, ran.err);
+    let ran = run(&["check", &empty]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("no transaction"), "{}", ran.err);
+}
+
+/// Nobody reads what is told, and the exit code says it all the same.
+#[test]
+fn a_closed_standard_output_does_not_hide_a_violation() {
+    let folder = folder();
+    let file = write(&folder, "skew.txt", SKEW);
+    for model in [&["--model", "ser", "--explain"][..], &[]] {
+        let mut command = program(&[&["check", &file], model].concat());
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let status = command.stdout(writer).stderr(Stdio::null()).status();
+        assert_eq!(status.expect("it ends").code(), Some(1), "{model:?}");
+    }
+}
+
+#[test]
+fn a_picture_does_not_replace_the_history_or_the_other_picture() {
+    let folder = folder();
+    let file = write(&folder, "skew.txt", SKEW);
+    let picture = shown(&folder.path().join("picture"));
+    for (pictures, says) in [
+        (&["--svg", &file][..], "the history itself"),
+        (&["--dot", &file], "the history itself"),
+        (&["--dot", &picture, "--svg", &picture], "both name"),
+        (&["--dot", "-"], "name a file"),
+    ] {
+        let ran = run(&[&["check", &file, "--model", "ser"], pictures].concat());
+        assert_eq!(ran.code, Some(2), "{pictures:?}: {}", ran.err);
+        assert!(ran.err.contains(says), "{pictures:?}: {}", ran.err);
+        assert_eq!(std::fs::read_to_string(&file).expect("it is there"), SKEW);
+    }
+}
+
+#[test]
+fn what_no_format_knows_says_which_there_are() {
+    let folder = folder();
+    let empty = write(&folder, "empty", "");
+    let logs = shown(folder.path());
+    for (path, says) in [(&empty, "the file is empty"), (&logs, "without .log files")] {
+        let ran = run(&["check", path]);
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        assert!(ran.err.contains(says), "{}", ran.err);
+        assert!(ran.err.contains("--input NAME"), "{}", ran.err);
+        assert!(ran.err.contains("jepsen-log, timekiller"), "{}", ran.err);
+    }
 }
 
 #[test]

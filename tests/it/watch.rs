@@ -98,6 +98,16 @@ fn an_ill_formed_line_is_exit_2_with_its_place_after_what_is_certain() {
     let ran = piped("#! rashomon history 1\norder(x) 1 2\n", &["--model", "si"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("cannot hold lists"), "{}", ran.err);
+    // Of a list that is no register nothing is judged.
+    let lists = "#! rashomon history 1\ncommitted 1 @1..2 w(x,1) r(x,[1])\n";
+    let ran = piped(lists, &["--model", "si"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("unknown") && !ran.out.contains("T1"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("did not come to its end"), "{}", ran.out);
     assert!(
         ran.out.contains("unknown"),
         "it did not come to its end: {}",
@@ -124,7 +134,7 @@ fn a_file_is_followed_until_it_does_not_grow() {
         .expect("it is there");
     file.write_all(b"committed 4 @5..6 r(x,").expect("written");
     std::thread::sleep(Duration::from_millis(500));
-    file.write_all(b"1)\ncommitted 5 @7..8 r(x,1)")
+    file.write_all(b"1)\ncommitted 5 @7..8 r(x,1)\n")
         .expect("written");
     let ran = ran(&child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
@@ -272,7 +282,23 @@ fn what_cannot_be_watched_is_refused_with_the_reason() {
     let ran = run(&["watch", "sqlite:", "--model", "si", "--txns", "10"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("timestamps"), "{}", ran.err);
-    let ran = run(&["watch", "oracle://nowhere", "--model", "si"]);
+    for nowhere in ["oracle://nowhere", "oracle:"] {
+        let ran = run(&["watch", nowhere, "--model", "si"]);
+        assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("mariadb"), "{}", ran.err);
+    }
+    let spilled = [
+        "watch",
+        &path,
+        "--model",
+        "si",
+        "--spill",
+        "/no/such/folder",
+    ];
+    let ran = run(&spilled);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("/no/such/folder"), "{}", ran.err);
+    let ran = run(&["watch", &path, "--model", "si", "--allow-shared-server"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     let ran = run(&["watch", "sqlite:", "--model", "si", "--kind", "list-append"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);

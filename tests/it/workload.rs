@@ -1,10 +1,11 @@
 //! Workloads on live servers: what stock engines promise must hold, what they do not must show.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use rashomon::checker::{self, Anomaly, Answer, Budget, Model};
 use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::history::{History, Recorded, Span, Status, format};
+use rashomon::history::{History, Operation, Recorded, Span, Status, format};
 use rashomon::model::{IsolationLevel, Outcome, Value};
 use rashomon::workload::{self, HistoryFile, Progress, Recorder, Settings};
 
@@ -399,6 +400,60 @@ fn the_command_records_what_check_reads() {
     assert_ne!(alone("5", "a"), alone("6", "c"));
 }
 
+/// Whatever a reader finds in a file that still grows, or that a killed run left: every prefix of
+/// what is told names the writers of what it reads.
+#[test]
+fn a_history_that_is_cut_anywhere_has_the_writers_of_its_reads() {
+    let test = "workload_cut";
+    let check = |server: &dyn Server, name: &str, level| {
+        for kind in ["register", "list-append"] {
+            let mut settings = settings(kind, level, 4000);
+            (settings.sessions, settings.keys) = (24, 8);
+            let (recorded, _) = record(server, &format!("cut_{name}"), &settings);
+            assert_reads_follow_their_writes(&recorded, name);
+        }
+    };
+    // Where an answer is there soonest, a thread that waits for its turn is outrun most.
+    check(
+        &*open("sqlite:", test),
+        "sqlite",
+        IsolationLevel::Serializable,
+    );
+    on_servers(test, |server, name| {
+        check(server, name, IsolationLevel::ReadCommitted);
+    });
+}
+
+fn assert_reads_follow_their_writes(recorded: &[Recorded], name: &str) {
+    let mut written = BTreeSet::from([0]);
+    for (at, transaction) in recorded.iter().enumerate() {
+        let values = |writes: bool| {
+            let operations = transaction.operations.iter();
+            operations.flat_map(move |operation| match operation {
+                Operation::Write { value, .. } if writes => vec![*value],
+                Operation::Read { value, .. } if !writes => value.iter().copied().collect(),
+                Operation::ReadList { values, .. } if !writes => values.clone(),
+                _ => Vec::new(),
+            })
+        };
+        written.extend(values(true));
+        let nobodys: Vec<i64> = values(false).filter(|v| !written.contains(v)).collect();
+        assert!(nobodys.is_empty(), "{name}, line {at}: {nobodys:?}");
+    }
+}
+
+#[test]
+fn what_is_piped_has_its_summary_on_standard_error() {
+    let ran = program::run(&[
+        "workload", "sqlite:", "--kind", "register", "--txns", "20", "--format", "json", "-o", "-",
+    ]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.starts_with("#! rashomon history 1"), "{}", ran.out);
+    let last = ran.err.lines().last().expect("a summary");
+    let told: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(told["event"], "recorded");
+}
+
 #[test]
 fn what_is_asked_wrong_is_exit_2_and_says_what_is_right() {
     let folder = program::folder();
@@ -423,14 +478,18 @@ fn what_is_asked_wrong_is_exit_2_and_says_what_is_right() {
             &["--kind", "register", "--isolation", "read-committed"],
             "serializable",
         ),
+        (&["--kind", "register", "--isolation", "all"], "name one"),
         (&[], "--kind"),
     ];
     for (arguments, says) in wrong {
         let mut all = vec!["workload", "sqlite:", "-o", &file];
         all.extend_from_slice(arguments);
+        std::fs::write(&file, "what was there").expect("written");
         let ran = program::run(&all);
         assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains(says), "{arguments:?}: {}", ran.err);
+        let kept = std::fs::read_to_string(&file).expect("it is there");
+        assert_eq!(kept, "what was there", "{arguments:?}");
     }
     let ran = program::run(&[
         "workload",

@@ -101,6 +101,8 @@ impl Aion {
     ) -> io::Result<Option<i64>> {
         if self.version_at(number, version.at)?.is_some() {
             self.summary.count(Unjudged::Tie);
+            let name = self.keys.get(number).name;
+            self.doubt(name, version.value);
             return Ok(None);
         }
         if self.is_snapshot {

@@ -108,27 +108,30 @@ impl Breach {
 pub enum Unjudged {
     /// A committed transaction has no timestamps.
     Untimed,
-    /// A transaction commits before it starts.
+    /// A transaction commits before it starts, or a writer at its start.
     Backwards,
     /// Two writers of a key commit at one time.
     Tie,
-    /// A read of what a transaction without timestamps wrote.
+    /// A read of what was written at a time that nobody knows.
     Doubtful,
     /// A session that may have been forgotten since.
     Session,
     /// A read, where too many are wrong and not final to remember it.
     Crowded,
+    /// A read that was told to be wrong, and whose writer came later.
+    Withdrawn,
 }
 
 impl fmt::Display for Unjudged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Untimed => "committed without timestamps",
-            Self::Backwards => "commits before it starts",
+            Self::Backwards => "does not commit after it starts",
             Self::Tie => "two writers of a key commit at one time",
-            Self::Doubtful => "reads from a transaction without timestamps",
+            Self::Doubtful => "reads from a transaction whose commit has no certain time",
             Self::Session => "too old for what is remembered of its session",
             Self::Crowded => "too many reads are wrong at once",
+            Self::Withdrawn => "told as wrong before its writer came (a longer --timeout helps)",
         })
     }
 }

@@ -40,7 +40,7 @@ use self::roles::{Role, tell_roles};
 use self::sessions::{Place, Sessions};
 use self::spill::Spill;
 use self::timeline::{Entry, Timelines};
-use super::Model;
+use super::{Anomaly, Model};
 use crate::history::{Atom, Batch, Head, Kind, NamedEvent, Span, Status};
 
 /// What to judge, and within which bounds.
@@ -88,6 +88,9 @@ pub struct Aion {
     open_max: usize,
     /// What was written by transactions whose commit timestamp nobody knows.
     doubtful: BTreeSet<(Atom, Atom)>,
+    /// Reads that were told to be wrong, by what they saw: the latest of their snapshots, and how
+    /// many they were.
+    told: BTreeMap<(Atom, Atom), (i64, u64)>,
     /// By epoch, the latest moment that a read of it saw.
     seen: VecDeque<(u32, i64)>,
     /// The latest moment that a final read saw.
@@ -103,6 +106,9 @@ pub struct Aion {
 
 /// How many doubtful writes are remembered.
 const DOUBTFUL_MAX: usize = 1 << 20;
+
+/// How many values are remembered that were told to be read wrongly.
+const TOLD_MAX: usize = 1 << 16;
 
 /// One read that is open and wrong is remembered for so many bytes of memory: a seventh of it, in
 /// an ordered map.
@@ -124,6 +130,7 @@ impl Aion {
             open: BTreeMap::new(),
             open_max: usize::try_from(settings.memory / OPEN_SHARE).unwrap_or(usize::MAX),
             doubtful: BTreeSet::new(),
+            told: BTreeMap::new(),
             seen: VecDeque::new(),
             final_mark: i64::MIN,
             last_commit: i64::MIN,
@@ -197,10 +204,11 @@ impl Aion {
 
     /// The timestamps to judge a transaction by, unless there is nothing to judge.
     fn admit(&mut self, head: &Head, events: &[NamedEvent]) -> Option<Span> {
-        let mut writes = events.iter().filter(|event| event.kind == Kind::Write);
+        let writes = events.iter().filter(|event| event.kind == Kind::Write);
         let why = match (head.status, head.timestamps) {
             (Status::Aborted, _) => return None,
-            (Status::Indeterminate, None | Some(Span { to: i64::MAX, .. })) => None,
+            // Whether it took place nobody knows, whatever time it would have taken place at.
+            (Status::Indeterminate, _) => None,
             (Status::Committed, None | Some(Span { to: i64::MAX, .. })) => Some(Unjudged::Untimed),
             (_, Some(span)) => {
                 let is_writer = writes.clone().next().is_some();
@@ -211,8 +219,9 @@ impl Aion {
             }
         };
         // Nobody knows when its writes were there; that somebody reads them is no breach.
-        while let (Some(event), true) = (writes.next(), self.doubtful.len() < DOUBTFUL_MAX) {
-            self.doubtful.insert((event.key, event.value));
+        for event in writes {
+            self.doubt(event.key, event.value);
+            self.withdraw(event, i64::MIN);
         }
         if let Some(why) = why {
             self.summary.count(why);
@@ -257,6 +266,9 @@ impl Aion {
                         wrote: events[own].value,
                     }),
                     Role::Final => {
+                        if !self.told.is_empty() {
+                            self.withdraw(event, span.to);
+                        }
                         let entry = Entry {
                             at: span.to,
                             value: event.value,
@@ -306,6 +318,35 @@ impl Aion {
         match self.seen.back_mut() {
             Some((epoch, seen)) if *epoch == now => *seen = snapshot.max(*seen),
             _ => self.seen.push_back((now, snapshot)),
+        }
+    }
+
+    /// Remembers a value that was there at a time that nobody knows.
+    fn doubt(&mut self, key: Atom, value: Atom) {
+        if self.doubtful.len() < DOUBTFUL_MAX {
+            self.doubtful.insert((key, value));
+        }
+    }
+
+    /// Somebody writes, too late, what was told to be wrong: those reads were not.
+    fn withdraw(&mut self, event: &NamedEvent, commit: i64) {
+        let name = (event.key, event.value);
+        let Some((snapshot, reads)) = self.told.get(&name).copied() else {
+            return;
+        };
+        if commit > snapshot {
+            return;
+        }
+        self.told.remove(&name);
+        let violations = &mut self.summary.violations;
+        if let Some(count) = violations.get_mut(&Anomaly::TimestampExternal) {
+            *count = count.saturating_sub(reads);
+            if *count == 0 {
+                violations.remove(&Anomaly::TimestampExternal);
+            }
+        }
+        for _ in 0..reads {
+            self.summary.count(Unjudged::Withdrawn);
         }
     }
 
@@ -375,6 +416,10 @@ impl Aion {
         {
             self.summary.count(Unjudged::Tie);
             return Ok(());
+        }
+        if self.told.len() < TOLD_MAX {
+            let told = self.told.entry((name, read.value)).or_insert((i64::MIN, 0));
+            *told = (told.0.max(at), told.1 + 1);
         }
         self.tell(Breach::External {
             transaction: label,

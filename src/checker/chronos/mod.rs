@@ -46,13 +46,13 @@ impl Checker for Chronos {
             Err(reason) => return Answer::Unknown(reason),
         };
         let witness = run.through();
-        if let Some(reader) = run.saw_doubtful {
-            let reader = history.name(reader);
-            return Answer::Unknown(format!(
-                "{reader} reads from a transaction without timestamps"
-            ));
-        }
         let Some((anomaly, _)) = run.breaches.first() else {
+            if let Some(reader) = run.saw_doubtful {
+                let reader = history.name(reader);
+                return Answer::Unknown(format!(
+                    "{reader} reads from a transaction whose commit has no certain time"
+                ));
+            }
             // Reads of lists were compared by their last values; the rest of the lists is left.
             let follows = history.orders().is_empty() || replay(history, model, &witness).is_ok();
             return if follows && history.order_conflicts().is_empty() {
@@ -103,7 +103,8 @@ impl<'h> Run<'h> {
             };
             match (history.status(transaction), span) {
                 (Status::Aborted, _) => {}
-                (Status::Indeterminate, None | Some(Span { to: i64::MAX, .. })) => {
+                // Whether it took place nobody knows, whatever time it would have done so at.
+                (Status::Indeterminate, _) => {
                     doubtful.extend(writes().map(|event| (event.key, event.value)));
                 }
                 (_, None | Some(Span { to: i64::MAX, .. })) => {
@@ -112,7 +113,7 @@ impl<'h> Run<'h> {
                 (_, Some(Span { from, to })) => {
                     let is_writer = writes().next().is_some();
                     if from > to || from == to && is_writer {
-                        return Err(format!("{} commits before it starts", name()));
+                        return Err(format!("{} does not commit after it starts", name()));
                     }
                     if is_writer {
                         writers.push(to);
@@ -221,10 +222,10 @@ impl Run<'_> {
                     self.breach(Anomaly::NotMyOwnWrite, transaction, transaction, reason);
                 }
                 None if held == event.value => {}
+                None if self.doubtful.contains(&(event.key, event.value)) => {
+                    self.saw_doubtful.get_or_insert(transaction);
+                }
                 None => {
-                    if self.doubtful.contains(&(event.key, event.value)) {
-                        self.saw_doubtful.get_or_insert(transaction);
-                    }
                     self.breach(
                         Anomaly::TimestampExternal,
                         writer,

@@ -1,7 +1,10 @@
-//! What a check may take of this machine: memory, asked of the kernel.
+//! What a check may take of this machine: time, and memory, which the kernel is asked for.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::checker::Budget;
 
 /// A number of bytes: `512M`, `4G`, `65536`.
 pub(in crate::cli) fn bytes(text: &str) -> Result<u64, String> {
@@ -41,14 +44,35 @@ pub(super) fn set_memory_limit(bytes: u64) {
 /// How much is read between two looks at the memory.
 const LOOK_EVERY: u64 = 4 << 20;
 
-/// The history took more than the limit before it was read to its end.
+/// A limit that was reached before the history was read to its end.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the history alone takes more than --memory-limit")]
-pub(super) struct MemoryIsOver;
+pub(super) enum Limit {
+    #[error("the history alone takes more than --memory-limit")]
+    Memory,
+    #[error("reading the history alone takes longer than --time-limit")]
+    Time,
+}
 
-/// A file that is read, with an eye on the memory and on how far it is.
+impl Limit {
+    /// The one that is reached, if any is.
+    pub(super) fn reached(budget: Budget) -> Option<Self> {
+        if memory_is_over() {
+            return Some(Self::Memory);
+        }
+        let deadline = budget.deadline?;
+        (Instant::now() >= deadline).then_some(Self::Time)
+    }
+
+    /// The one that ended a stream.
+    pub(super) fn behind(error: &std::io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
+/// A file that is read, with an eye on the limits and on how far it is.
 pub(super) struct Watched<R, F> {
     inner: R,
+    budget: Budget,
     /// Told how many bytes were read, once in a while.
     tell: F,
     bytes: u64,
@@ -56,9 +80,10 @@ pub(super) struct Watched<R, F> {
 }
 
 impl<R, F> Watched<R, F> {
-    pub(super) fn new(inner: R, tell: F) -> Self {
+    pub(super) fn new(inner: R, budget: Budget, tell: F) -> Self {
         Self {
             inner,
+            budget,
             tell,
             bytes: 0,
             looked: 0,
@@ -73,8 +98,8 @@ impl<R: Read, F: FnMut(u64)> Read for Watched<R, F> {
         if self.bytes - self.looked >= LOOK_EVERY {
             self.looked = self.bytes;
             (self.tell)(self.bytes);
-            if memory_is_over() {
-                return Err(std::io::Error::other(MemoryIsOver));
+            if let Some(limit) = Limit::reached(self.budget) {
+                return Err(std::io::Error::other(limit));
             }
         }
         Ok(length)

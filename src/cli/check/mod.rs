@@ -1,16 +1,18 @@
 //! `rashomon check`: which consistency models does a history satisfy?
 
+mod bounded;
 mod limits;
 mod waiting;
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use limits::{MemoryIsOver, Watched, memory_is_over, set_memory_limit};
+use limits::{Limit, Watched, memory_is_over, set_memory_limit};
 pub(super) use limits::{bytes, status_kib};
 use waiting::Waiting;
 
@@ -18,13 +20,14 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::terminal::{Style, printable};
 use super::value::{self, Format};
-use crate::checker::{self, Answer, Budget, Counterexample, Model};
+use crate::checker::{self, Answer, Budget, Checker, Counterexample, Model};
 use crate::history::{Atom, History, HistoryError, format};
 
 /// Checks a history of transactions against a consistency model
 ///
 /// Reads the formats of the peers (see --input). Without --model it climbs the ladder from read
-/// committed to strict serializability. Satisfied is exit 0, violated 1, unknown 3.
+/// committed to strict serializability, as far as they are satisfied. Satisfied is exit 0 (without
+/// --model: all of the ladder), violated 1, unknown 3, a history without transactions 4.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  rashomon check history.txt --model si --explain\n  rashomon check history.edn --dot cycle.dot --model ser"
@@ -92,6 +95,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         return Err(Failure::usage(message));
     }
     set_memory_limit(arguments.memory_limit.unwrap_or(0));
+    arguments.check_pictures()?;
     let budget = Budget {
         stop: arguments
             .memory_limit
@@ -100,17 +104,31 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     };
     let begun = Instant::now();
     let waiting = Waiting::start();
-    let mut history = load(arguments, &waiting)?;
+    let mut history = match load(arguments, budget, &waiting) {
+        Ok(history) => history,
+        Err(Unread::Failure(failure)) => return Err(failure),
+        Err(Unread::Limit(limit)) => return given_up(arguments, limit, begun.elapsed(), output),
+    };
     if let Some(initial) = arguments.initial {
         let atom = Atom::integer(initial);
         history.set_initial(atom.ok_or_else(|| Failure::usage("--initial is too small"))?);
     }
+    if history.is_empty() {
+        let message = format!(
+            "{}: there is no transaction in it",
+            arguments.file.display()
+        );
+        return Err(Failure {
+            exit: Exit::Nothing,
+            message,
+        });
+    }
     if memory_is_over() {
-        return Err(too_large());
+        return given_up(arguments, Limit::Memory, begun.elapsed(), output);
     }
     let subject = Subject {
         arguments,
-        history: &history,
+        history: Arc::new(history),
         load: begun.elapsed(),
         budget,
         waiting,
@@ -133,22 +151,107 @@ fn exit_of(answer: &Answer) -> Exit {
     }
 }
 
-fn too_large() -> Failure {
-    Failure {
-        exit: Exit::Inconclusive,
-        message: MemoryIsOver.to_string(),
+impl Arguments {
+    /// A picture may replace neither the history nor the other picture.
+    fn check_pictures(&self) -> Result<(), Failure> {
+        let pictures = [("--dot", &self.dot), ("--svg", &self.svg)];
+        let pictures = pictures.map(|(name, path)| path.as_deref().map(|path| (name, path)));
+        for (name, path) in pictures.into_iter().flatten() {
+            if path.as_os_str() == "-" {
+                let message = format!("{name} - : standard output holds the answer; name a file");
+                return Err(Failure::usage(message));
+            }
+            if is_same_file(path, &self.file) {
+                let message = format!("{name} {}: that is the history itself", path.display());
+                return Err(Failure::usage(message));
+            }
+        }
+        match pictures {
+            [Some((_, dot)), Some((_, svg))] if dot == svg || is_same_file(dot, svg) => {
+                let message = format!("--dot and --svg both name {}", dot.display());
+                Err(Failure::usage(message))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
-fn load(arguments: &Arguments, waiting: &Waiting) -> Result<History, Failure> {
+/// Whether two names lead to one file that is there.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// Tells that a limit was reached before anything was checked.
+fn given_up(
+    arguments: &Arguments,
+    limit: Limit,
+    load: Duration,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let reason = limit.to_string();
+    if arguments.format == Format::Json {
+        unless_unread(output.json(&json!({
+            "v": 1,
+            "event": "checked",
+            "file": arguments.file.display().to_string(),
+            "model": arguments.model.map(Model::slug),
+            "with": null,
+            "verdict": "unknown",
+            "anomaly": null,
+            "transactions": null,
+            "events": null,
+            "load_s": seconds(load),
+            "check_s": 0.0,
+            "peak_rss_mb": peak_mebibytes(),
+            "reason": reason,
+        })))?;
+    }
+    Err(Failure {
+        exit: Exit::Inconclusive,
+        message: format!("{}: {reason}", arguments.file.display()),
+    })
+}
+
+/// A reader that went away changes no answer: the exit code still says it.
+fn unless_unread(told: Result<(), Failure>) -> Result<(), Failure> {
+    told.or_else(|failure| match failure.exit {
+        Exit::Clean => Ok(()),
+        _ => Err(failure),
+    })
+}
+
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+fn peak_mebibytes() -> Option<u64> {
+    status_kib("VmHWM:").map(|kib| kib / 1024)
+}
+
+/// Why there is no history.
+enum Unread {
+    Failure(Failure),
+    Limit(Limit),
+}
+
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+fn load(arguments: &Arguments, budget: Budget, waiting: &Waiting) -> Result<History, Unread> {
     let path: &Path = &arguments.file;
     let shown = path.display();
     if path.is_dir() {
-        return format::read_folder(path).map_err(|error| failure(path, &error));
+        return format::read_folder(path).map_err(|error| unread(path, &error));
     }
     let file = File::open(path).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
-    let watched = Watched::new(file, |read| waiting.reads(read, size));
+    let watched = Watched::new(file, budget, |read| waiting.reads(read, size));
     let mut stream = BufReader::with_capacity(1 << 20, watched);
     let read = match arguments.input.as_str() {
         "auto" => {
@@ -156,35 +259,40 @@ fn load(arguments: &Arguments, waiting: &Waiting) -> Result<History, Failure> {
         }
         name => {
             let format = format::by_name(name).ok_or_else(|| {
-                let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
-                let names = names.join(", ");
+                let names = format_names();
                 Failure::usage(format!("unknown format {name:?}: auto, {names}"))
             })?;
             (format.read)(&mut stream)
         }
     };
-    read.map_err(|error| failure(path, &error))
+    read.map_err(|error| unread(path, &error))
 }
 
-fn failure(path: &Path, error: &HistoryError) -> Failure {
+fn unread(path: &Path, error: &HistoryError) -> Unread {
     let path = path.display();
     match error {
-        HistoryError::Read(cause) if is_too_large(cause) => too_large(),
-        HistoryError::Read(cause) => Failure::environment(format!("{path}: {error}: {cause}")),
-        _ => Failure::usage(format!("{path}: {error}")),
+        HistoryError::Read(cause) => match Limit::behind(cause) {
+            Some(limit) => Unread::Limit(limit),
+            None => Failure::environment(format!("{path}: {error}: {cause}")).into(),
+        },
+        HistoryError::UnknownFormat(_) => Failure::usage(format!(
+            "{path}: {error}; --input NAME says which one it is: {}",
+            format_names()
+        ))
+        .into(),
+        _ => Failure::usage(format!("{path}: {error}")).into(),
     }
 }
 
-fn is_too_large(error: &std::io::Error) -> bool {
-    error
-        .get_ref()
-        .is_some_and(|inner| inner.is::<MemoryIsOver>())
+fn format_names() -> String {
+    let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
+    names.join(", ")
 }
 
 /// What is checked, and how it is told.
 struct Subject<'a> {
     arguments: &'a Arguments,
-    history: &'a History,
+    history: Arc<History>,
     load: Duration,
     budget: Budget,
     waiting: Waiting,
@@ -196,23 +304,44 @@ impl Subject<'_> {
         let begun = Instant::now();
         self.waiting.checks(model, &self.arguments.with);
         let (with, answer) = match checker::by_name(&self.arguments.with) {
-            None => checker::check(self.history, model, self.budget),
-            Some(checker) if checker.models().contains(&model) => (
-                checker.name(),
-                checker.check(self.history, model, self.budget),
-            ),
-            Some(checker) => {
+            Some(checker) if !checker.models().contains(&model) => {
                 let reason = format!("it does not decide {model}");
                 (checker.name(), Answer::Unknown(reason))
             }
+            checker => self.bounded(model, checker)?,
         };
         let check = begun.elapsed();
         self.waiting.pause();
-        match self.arguments.format {
-            Format::Json => self.tell_json(model, with, &answer, check, output)?,
-            Format::Human => self.tell(model, with, &answer, check, output)?,
-        }
+        unless_unread(match self.arguments.format {
+            Format::Json => self.tell_json(model, with, &answer, check, output),
+            Format::Human => self.tell(model, with, &answer, check, output),
+        })?;
         Ok(answer)
+    }
+
+    /// Asks a checker, or one after the other, as long as the limits allow it.
+    fn bounded(
+        &self,
+        model: Model,
+        checker: Option<&'static dyn Checker>,
+    ) -> Result<(&'static str, Answer), Failure> {
+        let (history, budget) = (Arc::clone(&self.history), self.budget);
+        let answered = bounded::within(budget, move || match checker {
+            None => checker::check(&history, model, budget),
+            Some(checker) => (checker.name(), checker.check(&history, model, budget)),
+        })?;
+        Ok(answered.unwrap_or_else(|| {
+            let limit = if memory_is_over() {
+                "--memory-limit"
+            } else {
+                "--time-limit"
+            };
+            let reason = format!("given up at {limit}; nothing was proved");
+            (
+                checker.map_or("auto", Checker::name),
+                Answer::Unknown(reason),
+            )
+        }))
     }
 
     /// Draws the counterexample where that was asked for.
@@ -222,7 +351,7 @@ impl Subject<'_> {
         };
         let write = |path: &Option<PathBuf>, draw: fn(&History, &Counterexample) -> String| {
             let Some(path) = path else { return Ok(()) };
-            std::fs::write(path, draw(self.history, found))
+            std::fs::write(path, draw(&self.history, found))
                 .map_err(|error| Failure::environment(format!("{}: {error}", path.display())))
         };
         write(&self.arguments.dot, checker::dot)?;
@@ -237,7 +366,6 @@ impl Subject<'_> {
         check: Duration,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let seconds = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
         let (verdict, anomaly, reason) = match answer {
             Answer::Satisfied(_) => ("satisfied", None, None),
             Answer::Violated(found) => ("violated", Some(found.anomaly.slug()), None),
@@ -255,7 +383,7 @@ impl Subject<'_> {
             "events": self.history.event_count(),
             "load_s": seconds(self.load),
             "check_s": seconds(check),
-            "peak_rss_mb": status_kib("VmHWM:").map(|kib| kib / 1024),
+            "peak_rss_mb": peak_mebibytes(),
         });
         if let (Some(reason), Some(fields)) = (reason, line.as_object_mut()) {
             fields.insert("reason".to_owned(), json!(reason));
@@ -263,7 +391,7 @@ impl Subject<'_> {
         if let (true, Answer::Violated(found)) = (self.arguments.explain, answer)
             && let Some(fields) = line.as_object_mut()
         {
-            let words = checker::in_words(self.history, found);
+            let words = checker::in_words(&self.history, found);
             fields.insert("counterexample".to_owned(), json!(words));
         }
         output.json(&line)
@@ -295,13 +423,13 @@ impl Subject<'_> {
     }
 
     fn explain(&self, found: &Counterexample, output: &mut Output) -> Result<(), Failure> {
-        let words = checker::in_words(self.history, found);
+        let words = checker::in_words(&self.history, found);
         output.line(printable(words.trim_end()).as_ref())
     }
 
     /// Climbs from the weakest model up. What a model violates all stronger ones violate too.
     fn ladder(&self, output: &mut Output) -> Result<Exit, Failure> {
-        let (mut strongest, mut weakest, mut is_known) = (None, None, true);
+        let (mut strongest, mut weakest) = (None, None);
         for model in Model::LADDER {
             let answer = self.one(model, output)?;
             self.pictures(&answer)?;
@@ -311,18 +439,18 @@ impl Subject<'_> {
                     weakest = Some(model);
                     break;
                 }
-                Answer::Unknown(_) => is_known = false,
+                Answer::Unknown(_) => {}
             }
         }
         let name = |model: Option<Model>| model.map(Model::slug);
-        match self.arguments.format {
+        unless_unread(match self.arguments.format {
             Format::Json => output.json(&json!({
                 "v": 1,
                 "event": "ladder",
                 "file": self.arguments.file.display().to_string(),
                 "strongest_satisfied": name(strongest),
                 "weakest_violated": name(weakest),
-            }))?,
+            })),
             Format::Human => {
                 let shown =
                     |model: Option<Model>| model.map_or("none".to_owned(), |m| m.to_string());
@@ -330,13 +458,14 @@ impl Subject<'_> {
                     "strongest satisfied: {}; weakest violated: {}",
                     shown(strongest),
                     shown(weakest)
-                ))?;
+                ))
             }
-        }
-        Ok(if weakest.is_some() || is_known {
-            Exit::Clean
-        } else {
-            Exit::Inconclusive
+        })?;
+        // A satisfied model implies all weaker ones, those that no checker could tell included.
+        Ok(match weakest {
+            Some(_) => Exit::Finding,
+            None if strongest.as_ref() == Model::LADDER.last() => Exit::Clean,
+            None => Exit::Inconclusive,
         })
     }
 }

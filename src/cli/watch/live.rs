@@ -27,8 +27,9 @@ pub(super) fn kind(text: &str) -> Result<&'static dyn Workload, String> {
 
 /// Whether a name is the URL of a server, and neither a file nor another source.
 pub(super) fn is_target(name: &str) -> bool {
-    let is_url = name.contains("://") || name.starts_with("sqlite:");
-    is_url && !name.starts_with("tcp://") && !Path::new(name).exists()
+    let scheme = name.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_url = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_url && scheme != "tcp" && !Path::new(name).exists()
 }
 
 /// A workload that runs.

@@ -5,7 +5,7 @@ mod source;
 mod tell;
 mod waited;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -136,11 +136,13 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     arguments.check(is_target)?;
     let stop = Stop::default();
     fuzz::listen_to_signals(&stop)?;
+    let folder = arguments.spill.clone().unwrap_or_else(std::env::temp_dir);
+    can_spill(&folder)?;
     let mut aion = Aion::new(Settings {
         model: arguments.model,
         timeout: arguments.timeout(is_target),
         memory: arguments.memory,
-        folder: arguments.spill.clone().unwrap_or_else(std::env::temp_dir),
+        folder,
     });
     if let Some(initial) = arguments.initial {
         let atom = Atom::integer(initial);
@@ -154,7 +156,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         stop,
         memory: arguments.memory,
         begun,
-        waited: Waited::since(begun),
+        waited: Waited::since(begun, arguments.timeout(is_target)),
         busy: Duration::ZERO,
         is_live: live.is_some(),
     };
@@ -171,6 +173,18 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         ended = ended.and(live.join());
     }
     watch.finish(&arguments.source, arguments.model, &source, ended)
+}
+
+/// Tries the folder before hours have passed until it is needed.
+fn can_spill(folder: &Path) -> Result<(), Failure> {
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::usage(format!(
+            "no file can be made in {} for what does not fit into memory: {error}; --spill DIR \
+             names another folder",
+            folder.display()
+        ))),
+    }
 }
 
 /// A history on its way.

@@ -122,7 +122,7 @@ struct Growing {
 
 impl Read for Growing {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut waited = Waited::since(Instant::now());
+        let mut waited = Waited::since(Instant::now(), self.idle);
         loop {
             let count = self.file.read(buffer)?;
             self.at += count as u64;
@@ -192,7 +192,9 @@ impl Pump {
                 what: "lists",
             });
         }
-        let is_taken = batch.is_empty() || self.sender.send(Ok(batch)).is_ok();
+        // Lists taken for registers would be judged wrongly: nothing of it is handed over.
+        let is_held_back = batch.is_empty() || batch.has_lists();
+        let is_taken = is_held_back || self.sender.send(Ok(batch)).is_ok();
         match filled {
             Ok(()) => is_taken,
             Err(error) => {

@@ -196,6 +196,7 @@ fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
         "duplicates": summary.duplicates,
         "late": summary.late,
         "unjudged": unjudged.collect::<Map<_, _>>(),
+        "whole": account.is_whole,
         "spilled": summary.spilled,
         "reloaded": summary.reloads,
         "elapsed_s": seconds(account.elapsed),
@@ -232,6 +233,9 @@ fn in_words(summary: &Summary, account: &Account<'_>) -> String {
     }
     for (why, count) in &summary.unjudged {
         text.push_str(&format!("; {} not judged: {why}", grouped(*count)));
+    }
+    if !account.is_whole {
+        text.push_str("; the history did not come to its end");
     }
     let rate = grouped(rate(summary, account));
     let seconds = account.elapsed.as_secs_f64();

@@ -125,6 +125,7 @@ impl Load {
         ]
         .into_iter()
         .find_map(|(is_given, name)| is_given.then_some(name))
+        .or(self.server.given())
     }
 }
 

@@ -55,6 +55,12 @@ pub(super) struct Arguments {
     load: Load,
 }
 
+/// Said where connections were lost: the server may have gone down.
+const DURABILITY: &str = "
+Connections were lost. A server that went down may have lost what it had committed, and a violation
+may be just that, unless it is set to keep it (innodb_flush_log_at_trx_commit = 1 and sync_binlog = 1;
+PostgreSQL: fsync and synchronous_commit)";
+
 const EXAMPLES: &str = "\
 Examples:
   rashomon workload 'mariadb://root@127.0.0.1:3306' --kind mini-transaction --isolation serializable --for 60s -o run.hist
@@ -84,6 +90,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         .open_for(&arguments.target, &run_id, &mut settings)?;
     let identity = server.identity().clone();
     let name = format!("{} {}", identity.engine, identity.version_text);
+    // What cannot run must not cost the file that was there.
+    let shown = arguments.output.display().to_string();
+    workload::check(&*server, &settings).map_err(|error| failure(error, &shown))?;
     let mut out = open(&arguments.output)?;
     let cannot = |error: &std::io::Error| {
         let path = arguments.output.display();
@@ -107,8 +116,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     if is_terminal {
         say_line("\r\u{1b}[K");
     }
-    let progress =
-        result.map_err(|error| failure(error, &arguments.output.display().to_string()))?;
+    let progress = result.map_err(|error| failure(error, &shown))?;
     finished.map_err(|error| cannot(&error))?;
     drop(out);
     let model = promised(&settings, server.dialect());
@@ -181,15 +189,20 @@ fn report(
     progress: &Progress,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    // The history itself is on standard output.
-    if arguments.output.as_os_str() == "-" {
-        return Ok(());
-    }
+    // The history itself is on standard output then.
+    let is_piped = arguments.output.as_os_str() == "-";
+    let mut tell = |text: &str| match is_piped {
+        true => {
+            say_line(&format!("{text}\n"));
+            Ok(())
+        }
+        false => output.line(text),
+    };
     let path = arguments.output.display().to_string();
     let level = settings.level.map(|level| level.slug());
     if arguments.format == Format::Json {
         let millis = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
-        return output.json(&json!({
+        let recorded = json!({
             "v": 1,
             "event": "recorded",
             "file": path,
@@ -211,13 +224,13 @@ fn report(
             "statements": progress.statements,
             "elapsed_s": millis(progress.elapsed),
             "transactions_per_s": rate(progress).round(),
-        }));
+        });
+        return tell(&recorded.to_string());
     }
-    output.line(&format!(
+    let mut text = format!(
         "{}: {} transactions of {} on {}, isolation {}, seed {}\n\
          {:>10} committed, {} aborted, {} indeterminate, {} retries, {} connections lost\n\
-         {:>10.0} committed a second, {} statements in {:.1} s\n\
-         Check {}: rashomon check {}{} --explain",
+         {:>10.0} committed a second, {} statements in {:.1} s",
         printable(&path),
         grouped(progress.transactions()),
         settings.kind.name(),
@@ -232,11 +245,19 @@ fn report(
         rate(progress),
         grouped(progress.statements),
         progress.elapsed.as_secs_f64(),
-        match model {
-            Some(_) => "what the level promises",
-            None => "it",
-        },
-        printable(&path),
-        model.map_or(String::new(), |model| format!(" --model {model}")),
-    ))
+    );
+    if progress.lost > 0 {
+        text.push_str(DURABILITY);
+    }
+    if !is_piped {
+        let (what, model) = match model {
+            Some(model) => ("what the level promises", format!(" --model {model}")),
+            None => ("it", String::new()),
+        };
+        let path = printable(&path);
+        text.push_str(&format!(
+            "\nCheck {what}: rashomon check {path}{model} --explain"
+        ));
+    }
+    tell(&text)
 }

@@ -29,9 +29,8 @@ pub fn read_folder(folder: &Path) -> Result<History, HistoryError> {
     }
     paths.sort();
     if paths.is_empty() {
-        return Err(HistoryError::UnknownFormat(
-            "a folder without .log files".to_owned(),
-        ));
+        let message = "a folder without .log files; a folder is read as the logs of Cobra";
+        return Err(HistoryError::UnknownFormat(message.to_owned()));
     }
     let mut builder = Builder::new(Atom::NIL);
     let mut seen = Seen::default();

@@ -47,6 +47,19 @@ impl Form {
         }
     }
 
+    /// What kind of form it is, in words.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Nil => "nil",
+            Self::Bool(_) => "a truth value",
+            Self::Integer(_) => "an integer",
+            Self::Text(_) => "a text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+            Self::Number(_) => "a number that is no integer of 64 bits",
+        }
+    }
+
     pub(super) fn list(&self) -> Option<&[Form]> {
         match self {
             Self::List(items) => Some(items),

@@ -33,6 +33,11 @@ fn a_truncated_file_says_where_it_ends() {
             "line 2, column 23: expected ','",
         ),
         (
+            "rashomon",
+            "#! rashomon history 1\ncommitted 1 r(x,0) w(x,1)",
+            "line 2, column 26: the last line has no line feed",
+        ),
+        (
             "text",
             "r(1,0,1,1)\nw(1,2,1",
             "line 2, column 8: expected ','",
@@ -80,8 +85,16 @@ fn a_wrong_field_says_where_it_stands() {
             "r(1,x,1,1)",
             "line 1, column 5: expected an integer",
         ),
-        ("text", "u(1,0,1,1)", "line 1, column 1: expected 'w'"),
-        ("sections", "r 1 0\n--", "line 2, column 1: expected 'w'"),
+        (
+            "text",
+            "u(1,0,1,1)",
+            "line 1, column 1: expected 'r' or 'w'",
+        ),
+        (
+            "sections",
+            "r 1 0\n--",
+            "line 2, column 1: expected 'r' or 'w'",
+        ),
         (
             "elle",
             "{:type :ok, :value [[:r 1 nil]]}\n{:type :okay, :value []}",
@@ -111,6 +124,32 @@ fn a_wrong_field_says_where_it_stands() {
             "cobra",
             "X\0\0\0\0\0\0\0\x01",
             "byte 10: 'X' has no place here",
+        ),
+    ]);
+}
+
+#[test]
+fn an_operation_that_is_none_says_what_was_expected() {
+    check(&[
+        (
+            "jepsen-log",
+            "INFO jepsen.util - 0 :invoke :read nil\nINFO jepsen.util - 0 ok read 3\n",
+            "line 2, column 1: expected INFO jepsen.util - PROCESS :TYPE",
+        ),
+        (
+            "jepsen-log",
+            "INFO jepsen.core - Setting up\ncommitted 1 r(x,0)\n",
+            "line 2, column 1: the file ends without a line of the form INFO jepsen.util",
+        ),
+        (
+            "elle",
+            "{:type :ok, :value [[:r {:a 1} 2]]}",
+            "line 1, column 1: expected a key or a value, found a map",
+        ),
+        (
+            "elle",
+            "{:type :invoke, :value [[:r 1 nil]]}\n{:type :invoke, :value [[:r 1 nil]]}",
+            "line 2, column 1: a second :invoke without a :process",
         ),
     ]);
 }

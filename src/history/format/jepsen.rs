@@ -1,7 +1,7 @@
 //! The log lines of Jepsen that Porcupine tests with: a register with read, write and cas.
 //!
-//! `INFO  jepsen.util - PROCESS :TYPE :F VALUE`, parted by tabs; whatever else a line says is
-//! somebody else's log.
+//! `INFO  jepsen.util - PROCESS :TYPE :F VALUE`, parted by tabs or blanks; lines of other loggers
+//! are passed over.
 
 use std::io::BufRead;
 
@@ -12,6 +12,9 @@ use crate::history::{History, HistoryError};
 
 const MARK: &str = "jepsen.util - ";
 
+/// What a line must be.
+const SHAPE: &str = "INFO jepsen.util - PROCESS :TYPE :F VALUE";
+
 pub(super) fn detect(head: &[u8]) -> bool {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     line.starts_with(b"INFO") && line.windows(MARK.len()).any(|part| part == MARK.as_bytes())
@@ -21,50 +24,61 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut lines = Lines::new(stream);
     let mut operations = Operations::new();
     let mut position = 0i64;
+    let mut last = 1;
     while let Some(line) = lines.next()? {
-        let number = line.number;
+        last = line.number;
         let text = std::str::from_utf8(line.rest());
-        let text = text.map_err(|_| HistoryError::at(number, 1, "a line that is not UTF-8"))?;
-        let Some((_, rest)) = text.split_once(MARK) else {
+        let text = text.map_err(|_| HistoryError::at(last, 1, "a line that is not UTF-8"))?;
+        let Some((_, said)) = text.split_once(MARK) else {
             continue;
         };
-        let mut parts = rest
-            .split('\t')
-            .map(str::trim)
-            .filter(|part| !part.is_empty());
-        let head = [parts.next(), parts.next(), parts.next()];
-        let [Some(process), Some(kind), Some(f)] = head else {
-            continue;
-        };
-        let (Some(kind), Some(f)) = (kind.strip_prefix(':'), f.strip_prefix(':')) else {
-            continue;
-        };
-        let text = |text: &str| Form::Text(text.to_owned());
-        let process = process
-            .parse()
-            .map_or_else(|_| text(process), Form::Integer);
-        let value = value(parts.next().unwrap_or("nil"), number)?;
         position += 1;
-        let entries = vec![
-            (text("process"), process),
-            (text("type"), text(kind)),
-            (text("f"), text(f)),
-            (text("value"), value),
-        ];
-        operations.operation(number, position, Form::Map(entries))?;
+        operations.operation(last, position, operation(said, last)?)?;
+    }
+    if position == 0 {
+        let message = format!("the file ends without a line of the form {SHAPE}");
+        return Err(HistoryError::at(last, 1, message));
     }
     operations.finish()
 }
 
-/// The value at the end of a line.
+/// What stands behind the mark: three words, and a value in EDN.
+fn operation(said: &str, number: u64) -> Result<Form, HistoryError> {
+    let shape = || HistoryError::at(number, 1, format!("expected {SHAPE}"));
+    let word = |said: &str| {
+        let said = said.trim_start();
+        let end = said.find(char::is_whitespace).unwrap_or(said.len());
+        (said[..end].to_owned(), said[end..].to_owned())
+    };
+    let (process, rest) = word(said);
+    let (kind, rest) = word(&rest);
+    let (f, rest) = word(&rest);
+    let (Some(kind), Some(f)) = (kind.strip_prefix(':'), f.strip_prefix(':')) else {
+        return Err(shape());
+    };
+    let text = |text: &str| Form::Text(text.to_owned());
+    let process = match (process.parse(), process.strip_prefix(':')) {
+        (Ok(number), _) => Form::Integer(number),
+        (_, Some(name)) => text(name),
+        _ => return Err(shape()),
+    };
+    Ok(Form::Map(vec![
+        (text("process"), process),
+        (text("type"), text(kind)),
+        (text("f"), text(f)),
+        (text("value"), value(&rest, number)?),
+    ]))
+}
+
+/// The value, nil where there is none. What stands behind it is a reason.
 fn value(text: &str, number: u64) -> Result<Form, HistoryError> {
-    // A map around it, so that a list is not taken for the list of all forms.
-    let wrapped = format!("{{:value {text}}}");
+    // A list around it, so that a value that is a list is not taken for the list of all forms. If
+    // the value is whole, another form follows.
+    let wrapped = format!("[{text} nil nil]");
     let mut bytes = wrapped.as_bytes();
-    let form = Forms::new(&mut bytes).next();
-    let form = form
-        .ok()
-        .flatten()
-        .and_then(|(_, form)| form.get("value").cloned());
-    form.ok_or_else(|| HistoryError::at(number, 1, "a value that is no EDN"))
+    let mut forms = Forms::new(&mut bytes);
+    match (forms.next(), forms.next()) {
+        (Ok(Some((_, value))), Ok(Some(_))) => Ok(value),
+        _ => Err(HistoryError::at(number, 1, "a value that is no EDN")),
+    }
 }

@@ -157,6 +157,7 @@ impl Parser {
             }
         };
         line.end()?;
+        line.is_whole()?;
         Ok(Some(item))
     }
 
@@ -295,10 +296,7 @@ fn read_events(
         if line.rest().is_empty() {
             return Ok(());
         }
-        let kind = match line.take(b'r') {
-            true => Kind::Read,
-            false => line.expect(b'w').map(|()| Kind::Write)?,
-        };
+        let kind = line.kind()?;
         line.expect(b'(')?;
         let key = atom(line, texts)?;
         line.expect(b',')?;
@@ -491,7 +489,10 @@ mod tests {
             ),
             ("commited 1 r(1,1)", "line 2, column 1: expected committed"),
             ("committed 1 r(1,1", "line 2, column 18: expected ')'"),
-            ("committed 1 q(1,1)", "line 2, column 13: expected 'w'"),
+            (
+                "committed 1 q(1,1)",
+                "line 2, column 13: expected 'r' or 'w'",
+            ),
             (
                 "committed 1 w(1,99999999999999999999)",
                 "line 2, column 17: an integer too large",

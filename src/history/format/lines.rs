@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::FORM_BYTES_MAX;
-use crate::history::{Atom, HistoryError};
+use crate::history::{Atom, HistoryError, Kind};
 
 /// Hands out one line after the other without its end.
 pub(super) struct Lines<'s> {
@@ -37,7 +37,7 @@ impl<'s> Lines<'s> {
             let buffered = self.stream.fill_buf()?;
             if buffered.is_empty() {
                 let last = (!self.carried.is_empty()).then_some(());
-                return Ok(last.map(|()| Line::new(&self.carried, self.number)));
+                return Ok(last.map(|()| Line::unended(&self.carried, self.number)));
             }
             if let Some(end) = memchr(buffered) {
                 self.consumed = end + 1;
@@ -72,6 +72,8 @@ pub(super) struct Line<'l> {
     bytes: &'l [u8],
     at: usize,
     pub(super) number: u64,
+    /// Whether the file ended where its line feed should be.
+    is_unended: bool,
 }
 
 impl<'l> Line<'l> {
@@ -82,6 +84,28 @@ impl<'l> Line<'l> {
             bytes,
             at: 0,
             number,
+            is_unended: false,
+        }
+    }
+
+    /// A last line that has no line feed.
+    pub(super) fn unended(bytes: &'l [u8], number: u64) -> Self {
+        Self {
+            is_unended: true,
+            ..Self::new(bytes, number)
+        }
+    }
+
+    /// Refuses a line that has no line feed: what it says may be the half of it.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub(super) fn is_whole(&self) -> Result<(), HistoryError> {
+        match self.is_unended {
+            false => Ok(()),
+            true => Err(self.error(
+                "the last line has no line feed: it was cut, or is being written; end it, or take it out",
+            )),
         }
     }
 
@@ -116,6 +140,18 @@ impl<'l> Line<'l> {
             return Ok(());
         }
         Err(self.error(format!("expected {:?}", char::from(byte))))
+    }
+
+    /// Reads the letter of an event, `r` or `w`.
+    ///
+    /// # Errors
+    /// When something else comes next.
+    pub(super) fn kind(&mut self) -> Result<Kind, HistoryError> {
+        match (self.take(b'r'), self.rest().first()) {
+            (true, _) => Ok(Kind::Read),
+            (false, Some(b'w')) => self.expect(b'w').map(|()| Kind::Write),
+            (false, _) => Err(self.error("expected 'r' or 'w'")),
+        }
     }
 
     /// Reads bytes as long as they satisfy `is_part`.

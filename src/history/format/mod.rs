@@ -36,6 +36,9 @@ pub const FORM_BYTES_MAX: usize = 16 << 20;
 /// How much of a file is looked at to tell its format, in bytes.
 const HEAD_BYTES: u64 = 4096;
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Reads a whole history.
 type Reader = fn(&mut dyn BufRead) -> Result<History, HistoryError>;
 
@@ -136,11 +139,18 @@ pub fn detect<R: BufRead>(
     let mut head = Vec::new();
     // As many reads as it takes: a pipe may give a few bytes at a time.
     stream.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    // Some editors put a byte order mark in front.
+    if head.starts_with(BYTE_ORDER_MARK) {
+        head.drain(..BYTE_ORDER_MARK.len());
+    }
     match FORMATS.iter().find(|format| (format.detect)(&head)) {
         Some(format) => Ok((format, Cursor::new(head).chain(stream))),
         None => {
             let shown: String = String::from_utf8_lossy(&head).chars().take(40).collect();
-            Err(HistoryError::UnknownFormat(shown))
+            Err(HistoryError::UnknownFormat(match head.is_empty() {
+                true => "the file is empty".to_owned(),
+                false => format!("the file begins with {shown:?}"),
+            }))
         }
     }
 }

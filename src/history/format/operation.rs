@@ -87,6 +87,7 @@ impl Operations {
         if process.text() == Some("nemesis") {
             return Ok(());
         }
+        let is_named = *process != NO_PROCESS;
         let process = format!("{process:?}");
         let status = match kind {
             "invoke" => {
@@ -98,7 +99,12 @@ impl Operations {
                 };
                 return match self.pending.insert(process, pending) {
                     None => Ok(()),
-                    Some(_) => Err(error("this process has not completed its last operation")),
+                    Some(_) if is_named => {
+                        Err(error("this process has not completed its last operation"))
+                    }
+                    Some(_) => Err(error(
+                        "a second :invoke without a :process, before the first has completed",
+                    )),
                 };
             }
             "ok" => Status::Committed,
@@ -294,7 +300,7 @@ impl Operations {
                 Atom::integer(*value).ok_or_else(|| format!("the integer {value} is too small"))
             }
             Form::Text(text) => self.builder.text(text).map_err(|error| error.to_string()),
-            other => Err(format!("expected a key or a value, found {other:?}")),
+            other => Err(format!("expected a key or a value, found {}", other.kind())),
         }
     }
 

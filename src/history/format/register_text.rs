@@ -40,10 +40,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
         if line.is_blank() || line.rest().starts_with(b"#") {
             continue;
         }
-        let kind = match line.take(b'r') {
-            true => Kind::Read,
-            false => line.expect(b'w').map(|()| Kind::Write)?,
-        };
+        let kind = line.kind()?;
         line.expect(b'(')?;
         let mut parts = [zero; 4];
         for (index, part) in parts.iter_mut().enumerate() {

@@ -32,10 +32,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
             session += next_session;
             continue;
         }
-        let kind = match line.take(b'r') {
-            true => Kind::Read,
-            false => line.expect(b'w').map(|()| Kind::Write)?,
-        };
+        let kind = line.kind()?;
         line.expect(b' ')?;
         line.skip_spaces();
         let key = line.atom()?;

@@ -30,11 +30,11 @@ impl Stream {
         while let Some(end) = memchr(bytes) {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
             if self.carried.is_empty() {
-                self.line(line, texts, tell)?;
+                self.line(line, true, texts, tell)?;
             } else {
                 let mut carried = std::mem::take(&mut self.carried);
                 carried.extend_from_slice(line);
-                self.line(&carried, texts, tell)?;
+                self.line(&carried, true, texts, tell)?;
                 carried.clear();
                 self.carried = carried;
             }
@@ -48,10 +48,10 @@ impl Stream {
         Ok(())
     }
 
-    /// Nothing more comes: the last line may lack its line feed.
+    /// Nothing more comes.
     ///
     /// # Errors
-    /// When it is ill-formed, or there was no line at all.
+    /// When the last line has no line feed, or there was no line at all.
     pub fn end(
         &mut self,
         texts: &mut Texts,
@@ -59,7 +59,7 @@ impl Stream {
     ) -> Result<(), HistoryError> {
         let carried = std::mem::take(&mut self.carried);
         if self.lines == 0 || !carried.is_empty() {
-            self.line(&carried, texts, tell)?;
+            self.line(&carried, false, texts, tell)?;
         }
         Ok(())
     }
@@ -67,11 +67,15 @@ impl Stream {
     fn line(
         &mut self,
         bytes: &[u8],
+        is_ended: bool,
         texts: &mut Texts,
         tell: &mut dyn FnMut(Item<'_>),
     ) -> Result<(), HistoryError> {
         self.lines += 1;
-        let mut line = Line::new(bytes, self.lines);
+        let mut line = match is_ended {
+            true => Line::new(bytes, self.lines),
+            false => Line::unended(bytes, self.lines),
+        };
         if self.lines == 1 {
             return self.parser.header(&mut line);
         }
@@ -87,7 +91,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "#! rashomon history 1\ninitial 0\n# a comment\n\
-                        committed s1 @1..2 r(x,0) w(x,1) r(y,[1 2])\naborted s2 w(y,1)\norder(x) 0 1";
+                        committed s1 @1..2 r(x,0) w(x,1) r(y,[1 2])\naborted s2 w(y,1)\norder(x) 0 1\n";
 
     /// What is told when the bytes come in pieces of this size.
     fn told(text: &str, size: usize) -> Result<Vec<String>, String> {

@@ -86,6 +86,64 @@ fn every_format_knows_its_own_and_reads_it() {
     }
 }
 
+/// Tabs or blanks, as Porcupine's logs have the one or the other.
+#[test]
+fn a_log_of_jepsen_says_the_same_however_its_words_are_parted() {
+    let tabs = "INFO  jepsen.util - 0\t:invoke\t:cas\t[2 3]\n\
+                INFO  jepsen.core - somebody else's\n\
+                INFO  jepsen.util - :nemesis\t:info\t:start\tnil\n\
+                INFO  jepsen.util - 0\t:ok\t:cas\t[2 3]\n\
+                INFO  jepsen.util - 1\t:info\t:write\t:timed-out\n";
+    let format = by_name("jepsen-log").expect("a format");
+    let read = |text: &str| (format.read)(&mut text.as_bytes()).expect("well-formed");
+    let (tabs, blanks) = (read(tabs), read(&tabs.replace('\t', "   ")));
+    assert_eq!((tabs.len() - 1, tabs.event_count()), (2, 3));
+    assert_eq!((blanks.len() - 1, blanks.event_count()), (2, 3));
+    let events = |history: &History| history.events(1).collect::<Vec<_>>();
+    assert_eq!(events(&tabs), events(&blanks));
+}
+
+#[test]
+fn what_begins_a_file_is_told_and_a_byte_order_mark_is_passed_over() {
+    let refusal = |bytes: &'static [u8]| match detect(bytes) {
+        Ok((format, _)) => panic!("it is taken for {}", format.name),
+        Err(error) => error.to_string(),
+    };
+    assert!(refusal(b"").ends_with("the file is empty"));
+    assert!(refusal(b"\x7fELF").contains("begins with \"\\u{7f}ELF\""));
+    assert!(refusal(b"<html> \"ops\"").contains("<html>"));
+    let marked = [
+        b"\xef\xbb\xbf",
+        HEADER.as_bytes(),
+        b"\ncommitted 1 w(x,1)\n",
+    ]
+    .concat();
+    let (format, mut stream) = detect(&marked[..]).expect("ours");
+    let history = (format.read)(&mut stream).expect("well-formed");
+    assert_eq!(history.len(), 2);
+}
+
+/// The option is for what a file leaves open.
+#[test]
+fn an_initial_value_of_the_file_is_kept() {
+    let ours = by_name("rashomon").expect("a format");
+    let initial = |text: &str| {
+        let text = format!("{HEADER}\n{text}committed 1 r(x,0) r(y,0)\n");
+        let mut history = (ours.read)(&mut text.as_bytes()).expect("well-formed");
+        history.set_initial(Atom::from(9));
+        [0, 1].map(|key| history.initial(key))
+    };
+    let [zero, three, nine] = [0, 3, 9].map(Atom::from);
+    assert_eq!(initial(""), [nine, nine]);
+    assert_eq!(initial("initial 0\n"), [zero, zero]);
+    assert_eq!(initial("initial(x) 3\n"), [three, nine]);
+    let text = by_name("text").expect("a format");
+    let first = "w(1,4,0,0)\nr(1,4,1,1)\n";
+    let mut history = (text.read)(&mut first.as_bytes()).expect("well-formed");
+    history.set_initial(nine);
+    assert_eq!(history.initial(0), Atom::from(4));
+}
+
 /// The bound is on a line or form, not on the file.
 #[test]
 fn a_history_of_dbcop_in_json_may_be_longer_than_a_form() {

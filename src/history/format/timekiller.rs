@@ -14,7 +14,12 @@ use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Sta
 
 pub(super) fn detect(head: &[u8]) -> bool {
     let has = |name: &[u8]| head.windows(name.len()).any(|window| window == name);
-    has(b"\"ops\"") || (has(b"\"cts\"") && head.trim_ascii_start().first() == Some(&b'['))
+    let first = head.trim_ascii_start().first();
+    match first {
+        Some(b'[') => has(b"\"ops\"") || has(b"\"cts\""),
+        Some(b'{') => has(b"\"ops\""),
+        _ => false,
+    }
 }
 
 /// A timestamp as it comes: physical and logical part, too wide for 64 bits together.
@@ -46,7 +51,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     }
     lists.finish(&mut builder);
     if reads_zero {
-        builder.set_default_initial(zero);
+        builder.assume_initial(zero);
     }
     set_timestamps(&mut builder, &spans);
     Ok(builder.finish())
@@ -144,7 +149,7 @@ fn atom(builder: &mut Builder, form: Option<&Form>) -> Result<Atom, String> {
             Atom::integer(*value).ok_or_else(|| format!("the integer {value} is too small"))
         }
         Some(Form::Text(text)) => builder.text(text).map_err(|error| error.to_string()),
-        Some(other) => Err(format!("expected a key or a value, found {other:?}")),
+        Some(other) => Err(format!("expected a key or a value, found {}", other.kind())),
     }
 }
 

@@ -1,0 +1,239 @@
+//! Transactions that wait for what they read.
+//!
+//! A reader's answer may be known before its writer's: the commit took effect, and the writer's
+//! thread has not run since. Whoever sees the reader without the writer sees a value that nobody
+//! wrote. So a transaction is told only when everything that it read was told, and a history that
+//! is cut anywhere, because it still grows or its recorder was killed, is one that the engine may
+//! have had.
+
+use std::collections::VecDeque;
+
+use crate::history::{Operation, Recorded};
+
+/// Transactions on their way to the recorder, in a queue for each client.
+///
+/// A value names the client that wrote it and its place among the values of that client
+/// ([`value_of`]), and clients hand over in order: two counters for each tell what is there.
+#[derive(Debug)]
+pub(super) struct Held {
+    queues: Vec<VecDeque<Recorded>>,
+    /// By client: values before this one were handed over.
+    known: Vec<u64>,
+    /// By client: values before this one were told.
+    told: Vec<u64>,
+}
+
+/// The value that a client writes at a place, counted from 0; it is written once.
+pub(super) fn value_of(client: u32, place: u64, clients: u32) -> i64 {
+    let value = u128::from(place) * u128::from(clients) + u128::from(client) + 1;
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Who writes a value, and its place; nothing for what was there at first.
+fn source(value: i64, clients: usize) -> Option<(usize, u64)> {
+    let number = u64::try_from(value.checked_sub(1)?).ok()?;
+    let clients = clients.max(1) as u64;
+    Some(((number % clients) as usize, number / clients))
+}
+
+impl Held {
+    pub(super) fn new(clients: usize) -> Self {
+        Self {
+            queues: (0..clients).map(|_| VecDeque::new()).collect(),
+            known: vec![0; clients],
+            told: vec![0; clients],
+        }
+    }
+
+    /// Takes the next transaction of a client.
+    pub(super) fn push(&mut self, client: u32, recorded: Recorded) {
+        let client = client as usize;
+        let after = after_writes(&recorded, self.queues.len());
+        self.known[client] = self.known[client].max(after);
+        self.queues[client].push_back(recorded);
+    }
+
+    /// Tells what waits for nothing any more, writers before their readers where the engine let
+    /// nobody read in a circle. `drawn` says how many values a client has drawn: what a read shows
+    /// beyond that is nobody's, and is not waited for.
+    pub(super) fn release(
+        &mut self,
+        drawn: impl Fn(usize) -> u64,
+        mut tell: impl FnMut(Recorded) -> Result<(), super::WorkloadError>,
+    ) -> Result<(), super::WorkloadError> {
+        let mut free = self.free(&drawn);
+        while free.iter().any(|free| *free > 0) {
+            let mut goes_on = false;
+            for (client, free) in free.iter_mut().enumerate() {
+                while *free > 0 && self.waits_for(client, 0, &self.told, &drawn).is_none() {
+                    *free -= 1;
+                    goes_on = true;
+                    self.pop(client).map_or(Ok(()), &mut tell)?;
+                }
+            }
+            if !goes_on && let Some(client) = free.iter().position(|free| *free > 0) {
+                // They read each other's writes: all of them are there.
+                free[client] -= 1;
+                self.pop(client).map_or(Ok(()), &mut tell)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of each queue wait for nothing but each other.
+    fn free(&self, drawn: &impl Fn(usize) -> u64) -> Vec<usize> {
+        let mut free: Vec<usize> = self.queues.iter().map(VecDeque::len).collect();
+        // Values before this are told, or free.
+        let mut bound = self.known.clone();
+        loop {
+            let mut is_settled = true;
+            for client in 0..free.len() {
+                let waits = |at: &usize| self.waits_for(client, *at, &bound, drawn).is_some();
+                let Some(first) = (0..free[client]).find(waits) else {
+                    continue;
+                };
+                free[client] = first;
+                bound[client] = self.before_writes(client, first);
+                is_settled = false;
+            }
+            if is_settled {
+                return free;
+            }
+        }
+    }
+
+    /// A client whose value a transaction has read that is not there yet.
+    fn waits_for(
+        &self,
+        client: usize,
+        at: usize,
+        there: &[u64],
+        drawn: &impl Fn(usize) -> u64,
+    ) -> Option<usize> {
+        let clients = self.queues.len();
+        let is_missing = |value: i64| {
+            let (writer, place) = source(value, clients)?;
+            let is_missing = writer != client && place >= there[writer];
+            (is_missing && place < drawn(writer)).then_some(writer)
+        };
+        let operations = &self.queues[client].get(at)?.operations;
+        operations.iter().find_map(|operation| match operation {
+            Operation::Read { value, .. } => value.and_then(is_missing),
+            Operation::ReadList { values, .. } => values.iter().copied().find_map(is_missing),
+            Operation::Write { .. } => None,
+        })
+    }
+
+    /// Values of a client before this one are in transactions before the one at `at`.
+    fn before_writes(&self, client: usize, at: usize) -> u64 {
+        let clients = self.queues.len();
+        let rest = self.queues[client].iter().skip(at);
+        let first = rest.flat_map(|recorded| written(recorded, clients)).next();
+        first.unwrap_or(self.known[client])
+    }
+
+    fn pop(&mut self, client: usize) -> Option<Recorded> {
+        let recorded = self.queues[client].pop_front()?;
+        let after = after_writes(&recorded, self.queues.len());
+        self.told[client] = self.told[client].max(after);
+        Some(recorded)
+    }
+}
+
+/// The places of the values that a transaction wrote.
+fn written(recorded: &Recorded, clients: usize) -> impl Iterator<Item = u64> + '_ {
+    let operations = recorded.operations.iter();
+    operations.filter_map(move |operation| match operation {
+        Operation::Write { value, .. } => Some(source(*value, clients)?.1),
+        Operation::Read { .. } | Operation::ReadList { .. } => None,
+    })
+}
+
+/// Values before this one are in the transaction or in earlier ones; 0 where it wrote nothing.
+fn after_writes(recorded: &Recorded, clients: usize) -> u64 {
+    written(recorded, clients).max().map_or(0, |last| last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Status;
+
+    const CLIENTS: u32 = 3;
+
+    /// A transaction of a client that reads and writes values by client and place.
+    fn transaction(client: u32, reads: &[(u32, u64)], writes: &[u64]) -> Recorded {
+        let read = |&(writer, place): &(u32, u64)| Operation::Read {
+            key: 0,
+            value: Some(value_of(writer, place, CLIENTS)),
+        };
+        let write = |place: &u64| Operation::Write {
+            key: 0,
+            value: value_of(client, *place, CLIENTS),
+        };
+        let operations = reads.iter().map(read).chain(writes.iter().map(write));
+        Recorded {
+            session: client,
+            status: Status::Committed,
+            timestamps: None,
+            real_time: None,
+            operations: operations.collect(),
+        }
+    }
+
+    /// The sessions of what is told.
+    fn told(held: &mut Held, drawn: [u64; CLIENTS as usize]) -> Vec<u32> {
+        let mut told = Vec::new();
+        let tell = |recorded: Recorded| {
+            told.push(recorded.session);
+            Ok(())
+        };
+        held.release(|client| drawn[client], tell).expect("told");
+        told
+    }
+
+    #[test]
+    fn a_value_names_its_client_and_its_place() {
+        for (client, place) in [(0, 0), (2, 0), (1, 7), (2, 1 << 40)] {
+            let value = value_of(client, place, CLIENTS);
+            let found = source(value, CLIENTS as usize);
+            assert_eq!(found, Some((client as usize, place)));
+        }
+        for nobodys in [0, -1, i64::MIN] {
+            assert_eq!(source(nobodys, 3), None);
+        }
+    }
+
+    #[test]
+    fn a_reader_waits_for_its_writer_and_its_session_for_it() {
+        let mut held = Held::new(CLIENTS as usize);
+        held.push(0, transaction(0, &[(1, 4)], &[0]));
+        held.push(0, transaction(0, &[], &[1]));
+        held.push(2, transaction(2, &[(0, 0)], &[]));
+        assert_eq!(told(&mut held, [2, 5, 0]), Vec::<u32>::new());
+        held.push(1, transaction(1, &[], &[0, 1, 2, 3]));
+        assert_eq!(told(&mut held, [2, 5, 0]), [1]);
+        held.push(1, transaction(1, &[], &[4]));
+        assert_eq!(told(&mut held, [2, 5, 0]), [1, 0, 0, 2]);
+    }
+
+    #[test]
+    fn what_nobody_drew_is_not_waited_for() {
+        let mut held = Held::new(CLIENTS as usize);
+        held.push(0, transaction(0, &[(1, 5)], &[]));
+        assert_eq!(told(&mut held, [0, 5, 0]), [0]);
+    }
+
+    /// As dirty reads do, or an engine that is wrong.
+    #[test]
+    fn transactions_that_read_each_other_are_told_together() {
+        let mut held = Held::new(CLIENTS as usize);
+        held.push(0, transaction(0, &[(1, 0)], &[0]));
+        assert!(told(&mut held, [1, 1, 0]).is_empty());
+        held.push(2, transaction(2, &[(0, 0)], &[]));
+        held.push(1, transaction(1, &[(0, 0)], &[0]));
+        let mut told = told(&mut held, [1, 1, 0]);
+        told.sort_unstable();
+        assert_eq!(told, [0, 1, 2]);
+    }
+}
