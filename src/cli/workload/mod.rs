@@ -119,8 +119,14 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let progress = result.map_err(|error| failure(error, &shown))?;
     finished.map_err(|error| cannot(&error))?;
     drop(out);
-    let model = promised(&settings, server.dialect());
-    report(arguments, &settings, &identity, model, &progress, output)?;
+    let account = Account {
+        arguments,
+        settings: &settings,
+        identity: &identity,
+        promised: promised(&settings, server.dialect()),
+        progress: &progress,
+    };
+    account.tell(output)?;
     Ok(match stop.signal() {
         Some(signal) if signal == signal_hook::consts::SIGTERM as usize => Exit::Terminated,
         Some(_) => Exit::Interrupted,
@@ -181,40 +187,50 @@ fn promised(settings: &Settings, dialect: &Dialect) -> Option<&'static str> {
     promise.filter(|_| !settings.kind.stores_lists())
 }
 
-fn report(
-    arguments: &Arguments,
-    settings: &Settings,
-    identity: &Identity,
-    model: Option<&'static str>,
-    progress: &Progress,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    // The history itself is on standard output then.
-    let is_piped = arguments.output.as_os_str() == "-";
-    let mut tell = |text: &str| match is_piped {
-        true => {
+/// A run that has ended.
+struct Account<'a> {
+    arguments: &'a Arguments,
+    settings: &'a Settings,
+    identity: &'a Identity,
+    /// The model that the level promises.
+    promised: Option<&'static str>,
+    progress: &'a Progress,
+}
+
+impl Account<'_> {
+    fn tell(&self, output: &mut Output) -> Result<(), Failure> {
+        let text = match self.arguments.format {
+            Format::Json => self.json().to_string(),
+            Format::Human => self.in_words(),
+        };
+        if self.is_piped() {
             say_line(&format!("{text}\n"));
-            Ok(())
+            return Ok(());
         }
-        false => output.line(text),
-    };
-    let path = arguments.output.display().to_string();
-    let level = settings.level.map(|level| level.slug());
-    if arguments.format == Format::Json {
+        output.line(&text)
+    }
+
+    /// Whether the history itself is on standard output.
+    fn is_piped(&self) -> bool {
+        self.arguments.output.as_os_str() == "-"
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let (settings, identity, progress) = (self.settings, self.identity, self.progress);
         let millis = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
-        let recorded = json!({
+        json!({
             "v": 1,
             "event": "recorded",
-            "file": path,
+            "file": self.arguments.output.display().to_string(),
             "target": format!("{} {}", identity.engine, identity.version),
             "kind": settings.kind.name(),
-            "isolation": level,
+            "isolation": settings.level.map(|level| level.slug()),
             "sessions": settings.sessions,
             "keys": settings.keys,
             "keys_dist": settings.distribution.slug(),
             "seed": settings.seed,
             "timestamps": settings.timestamps,
-            "promised": model,
+            "promised": self.promised,
             "transactions": progress.transactions(),
             "committed": progress.committed,
             "aborted": progress.aborted,
@@ -224,40 +240,43 @@ fn report(
             "statements": progress.statements,
             "elapsed_s": millis(progress.elapsed),
             "transactions_per_s": rate(progress).round(),
-        });
-        return tell(&recorded.to_string());
+        })
     }
-    let mut text = format!(
-        "{}: {} transactions of {} on {}, isolation {}, seed {}\n\
-         {:>10} committed, {} aborted, {} indeterminate, {} retries, {} connections lost\n\
-         {:>10.0} committed a second, {} statements in {:.1} s",
-        printable(&path),
-        grouped(progress.transactions()),
-        settings.kind.name(),
-        printable(&format!("{} {}", identity.engine, identity.version_text)),
-        level.unwrap_or("of the server"),
-        settings.seed,
-        grouped(progress.committed),
-        grouped(progress.aborted),
-        grouped(progress.indeterminate),
-        grouped(progress.retries),
-        grouped(progress.lost),
-        rate(progress),
-        grouped(progress.statements),
-        progress.elapsed.as_secs_f64(),
-    );
-    if progress.lost > 0 {
-        text.push_str(DURABILITY);
-    }
-    if !is_piped {
-        let (what, model) = match model {
-            Some(model) => ("what the level promises", format!(" --model {model}")),
-            None => ("it", String::new()),
-        };
+
+    fn in_words(&self) -> String {
+        let (settings, identity, progress) = (self.settings, self.identity, self.progress);
+        let path = self.arguments.output.display().to_string();
         let path = printable(&path);
-        text.push_str(&format!(
-            "\nCheck {what}: rashomon check {path}{model} --explain"
-        ));
+        let level = settings.level.map(|level| level.slug());
+        let mut text = format!(
+            "{path}: {} transactions of {} on {}, isolation {}, seed {}\n\
+             {:>10} committed, {} aborted, {} indeterminate, {} retries, {} connections lost\n\
+             {:>10.0} committed a second, {} statements in {:.1} s",
+            grouped(progress.transactions()),
+            settings.kind.name(),
+            printable(&format!("{} {}", identity.engine, identity.version_text)),
+            level.unwrap_or("of the server"),
+            settings.seed,
+            grouped(progress.committed),
+            grouped(progress.aborted),
+            grouped(progress.indeterminate),
+            grouped(progress.retries),
+            grouped(progress.lost),
+            rate(progress),
+            grouped(progress.statements),
+            progress.elapsed.as_secs_f64(),
+        );
+        if progress.lost > 0 {
+            text.push_str(DURABILITY);
+        }
+        if !self.is_piped() {
+            let (what, model) = match self.promised {
+                Some(model) => ("what the level promises", format!(" --model {model}")),
+                None => ("it", String::new()),
+            };
+            let command = format!("rashomon check {path}{model} --explain");
+            text.push_str(&format!("\nCheck {what}: {command}"));
+        }
+        text
     }
-    tell(&text)
 }
