@@ -199,7 +199,7 @@ fn transaction_in_words(history: &History, transaction: u32) -> String {
     let events = history
         .events(transaction)
         .map(|event| event_in_words(history, event));
-    let session = history.show(history.session(history.session_of(transaction)));
+    let session = history.spelled(history.session(history.session_of(transaction)));
     let events: Vec<String> = events.collect();
     format!(
         "{} of session {session}: {}",
@@ -214,15 +214,15 @@ pub(super) fn event_in_words(history: &History, event: Event) -> String {
         Kind::Write => 'w',
     };
     let (key, value) = (
-        history.show(history.key(event.key)),
-        history.show(event.value),
+        history.spelled(history.key(event.key)),
+        history.spelled(event.value),
     );
     format!("{letter}({key},{value})")
 }
 
 pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
     let (from, to) = (history.name(edge.from), history.name(edge.to));
-    let key = |key: u32| history.show(history.key(key));
+    let key = |key: u32| history.spelled(history.key(key));
     match edge.reason {
         Reason::Session if edge.from == 0 => format!("{from} -SO-> {to}: {from} is the beginning"),
         Reason::Session => format!("{from} -SO-> {to}: {from} comes before {to} in their session"),
@@ -249,13 +249,13 @@ pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
         }
         Reason::Missed(at) => {
             let event = history.event(at);
-            let (key, value) = (key(event.key), history.show(event.value));
+            let (key, value) = (key(event.key), history.spelled(event.value));
             format!("{to} reads {value} for {key}, where {from} had left another value")
         }
         Reason::Overlap(k) => format!("{from} and {to} overlap and both write {}", key(k)),
         Reason::Event(at) => {
             let event = history.event(at);
-            let (key, value) = (key(event.key), history.show(event.value));
+            let (key, value) = (key(event.key), history.spelled(event.value));
             if edge.from == edge.to {
                 format!("{to} reads {value} for {key}")
             } else {
@@ -267,7 +267,7 @@ pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
 
 /// The reason of an edge as pictures have it: `WR(x)`.
 pub(super) fn label(history: &History, reason: Reason) -> String {
-    let key = |key: u32| history.show(history.key(key));
+    let key = |key: u32| history.spelled(history.key(key));
     match reason {
         Reason::Session => "SO".to_owned(),
         Reason::RealTime => "RT".to_owned(),

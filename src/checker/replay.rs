@@ -81,9 +81,9 @@ impl<'h> Store<'h> {
                 return Err(format!(
                     "{} reads {} for {}, where {} is",
                     self.history.name(transaction),
-                    self.history.show(event.value),
-                    self.history.show(self.history.key(event.key)),
-                    self.history.show(held)
+                    self.history.spelled(event.value),
+                    self.history.spelled(self.history.key(event.key)),
+                    self.history.spelled(held)
                 ));
             }
         }

@@ -68,8 +68,8 @@ impl Unresolved {
     pub(super) fn reason(history: &History, key: u32, value: Atom) -> String {
         format!(
             "the value {} of key {} was written more than once and read",
-            history.show(value),
-            history.show(history.key(key))
+            history.spelled(value),
+            history.spelled(history.key(key))
         )
     }
 }

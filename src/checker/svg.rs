@@ -126,7 +126,7 @@ fn nodes(history: &History, counterexample: &Counterexample) -> Vec<Node> {
         let name = if transaction == 0 {
             "the beginning".to_owned()
         } else {
-            let session = history.show(history.session(history.session_of(transaction)));
+            let session = history.spelled(history.session(history.session_of(transaction)));
             format!("{} of session {session}", history.name(transaction))
         };
         let lines = events(history, transaction);

@@ -81,6 +81,22 @@ impl Texts {
         }
     }
 
+    /// An atom as our own line format has it: a text that is no word in quotes, on one line.
+    pub fn spelled(&self, atom: Atom) -> String {
+        let Some(text) = self.text(atom) else {
+            return self.show(atom);
+        };
+        let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+        if begins && text != "nil" && text.bytes().all(is_plain_byte) {
+            return text.to_owned();
+        }
+        let escaped = text
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n");
+        format!("\"{escaped}\"")
+    }
+
     /// The text, unless the atom is an integer or nil.
     pub fn text(&self, atom: Atom) -> Option<&str> {
         if atom == Atom::NIL || atom.as_integer().is_some() {
@@ -89,6 +105,11 @@ impl Texts {
         let index = usize::try_from(atom.0.wrapping_sub(i64::MIN + 1)).ok()?;
         self.texts.get(index).map(|text| &**text)
     }
+}
+
+/// What a word of our own line format is made of.
+pub(in crate::history) fn is_plain_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte)
 }
 
 /// FNV-1a: short texts, no secret, the same on every machine.
@@ -111,6 +132,11 @@ mod tests {
         let minus = Atom::integer(-7).expect("an integer");
         let shown: Vec<String> = [x, y, minus, Atom::NIL].map(|a| texts.show(a)).into();
         assert_eq!(shown, ["x", "y y", "-7", "nil"]);
+        let torn = texts.atom("a\n\"b\"").expect("room");
+        let spelled: Vec<String> = [x, y, minus, Atom::NIL, torn]
+            .map(|a| texts.spelled(a))
+            .into();
+        assert_eq!(spelled, ["x", "\"y y\"", "-7", "nil", "\"a\\n\\\"b\\\"\""]);
         assert_eq!(Atom::integer(i64::MIN + 5), None);
     }
 }

@@ -240,6 +240,11 @@ impl History {
         self.texts.show(atom)
     }
 
+    /// An atom as our own line format has it.
+    pub fn spelled(&self, atom: Atom) -> String {
+        self.texts.spelled(atom)
+    }
+
     /// A transaction as people say it: `T7`, or `T0` for the initial one.
     pub fn name(&self, transaction: u32) -> String {
         if transaction == 0 {

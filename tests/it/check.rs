@@ -31,7 +31,11 @@ fn pictures_are_drawn_of_the_model_asked_for_or_of_the_weakest_violated() {
         assert!(ran.out.contains("violated: write skew"), "{}", ran.out);
         let drawn = std::fs::read_to_string(&svg).expect("a picture");
         assert_is_xml(&drawn);
-        for part in ["write skew (G2-item)", "RW(&lt;a&gt;)", "RW(b&amp;)"] {
+        for part in [
+            "write skew (G2-item)",
+            "RW(&quot;&lt;a&gt;&quot;)",
+            "RW(&quot;b&amp;&quot;)",
+        ] {
             assert!(drawn.contains(part), "{part}: {drawn}");
         }
         assert_eq!(drawn.matches("<polygon").count(), 2, "an arrow an edge");

@@ -77,7 +77,7 @@ impl Breach {
 
     /// In one line.
     pub fn in_words(&self, texts: &Texts) -> String {
-        let show = |atom| texts.show(atom);
+        let show = |atom| texts.spelled(atom);
         let name = |label: Option<Atom>| label.map_or("T0".to_owned(), |l| format!("T{}", show(l)));
         let (it, other) = (name(Some(self.transaction())), name(self.other()));
         match *self {

@@ -55,7 +55,7 @@ impl Checker for Mtc {
             Err(counterexample) => return Answer::Violated(counterexample),
         };
         if !chains.is_total() {
-            let key = history.show(history.key(chains.heads[0].0));
+            let key = history.spelled(history.key(chains.heads[0].0));
             return Answer::Unknown(format!("the version order of key {key} is not known"));
         }
         match model {

@@ -6,6 +6,7 @@ use std::io::{BufRead, Write};
 
 use super::lines::{Line, Lines};
 use super::list::{self, Operation};
+use crate::history::atom::is_plain_byte;
 use crate::history::{
     Atom, Builder, Event, Head, History, HistoryError, Kind, NamedEvent, Span, Status, Texts,
 };
@@ -340,7 +341,7 @@ fn atom(line: &mut Line<'_>, texts: &mut Texts) -> Result<Atom, HistoryError> {
             texts.atom(&text).ok_or(HistoryError::TooLarge("texts"))
         }
         _ => {
-            let word = line.word(is_plain);
+            let word = line.word(is_plain_byte);
             if word.is_empty() {
                 return Err(line.error("expected an integer, a word, a text in quotes or nil"));
             }
@@ -352,10 +353,6 @@ fn atom(line: &mut Line<'_>, texts: &mut Texts) -> Result<Atom, HistoryError> {
             texts.atom(&text).ok_or(HistoryError::TooLarge("texts"))
         }
     }
-}
-
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte)
 }
 
 /// A text in quotes; `\"` and `\\` stand for themselves, `\n` for a line feed.
@@ -391,14 +388,14 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
     for key in 0..history.key_count() as u32 {
         let initial = history.initial(key);
         if initial != Atom::NIL {
-            let name = spelled(history, history.key(key));
-            writeln!(out, "initial({name}) {}", spelled(history, initial))?;
+            let name = history.spelled(history.key(key));
+            writeln!(out, "initial({name}) {}", history.spelled(initial))?;
         }
     }
     for (key, values) in history.orders() {
-        write!(out, "order({})", spelled(history, history.key(*key)))?;
+        write!(out, "order({})", history.spelled(history.key(*key)))?;
         for value in values {
-            write!(out, " {}", spelled(history, *value))?;
+            write!(out, " {}", history.spelled(*value))?;
         }
         writeln!(out)?;
     }
@@ -409,7 +406,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
             Status::Indeterminate => "indeterminate",
         };
         let session = history.session(history.session_of(transaction));
-        write!(out, "{status} {}", spelled(history, session))?;
+        write!(out, "{status} {}", history.spelled(session))?;
         for (mark, span) in [
             ('@', history.timestamps(transaction)),
             ('~', history.real_time(transaction)),
@@ -425,34 +422,12 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
                 Kind::Read => 'r',
                 Kind::Write => 'w',
             };
-            let key = spelled(history, history.key(event.key));
-            write!(out, " {letter}({key},{})", spelled(history, event.value))?;
+            let key = history.spelled(history.key(event.key));
+            write!(out, " {letter}({key},{})", history.spelled(event.value))?;
         }
         writeln!(out)?;
     }
     Ok(())
-}
-
-/// An atom as the reader takes it.
-fn spelled(history: &History, atom: Atom) -> String {
-    let shown = history.show(atom);
-    if atom == Atom::NIL || atom.as_integer().is_some() {
-        return shown;
-    }
-    let is_word = shown.bytes().all(is_plain)
-        && shown
-            .bytes()
-            .next()
-            .is_some_and(|byte| byte.is_ascii_alphabetic())
-        && shown != "nil";
-    if is_word {
-        return shown;
-    }
-    let escaped = shown
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    format!("\"{escaped}\"")
 }
 
 #[cfg(test)]
