@@ -23,6 +23,7 @@ mod search;
 mod svg;
 #[cfg(test)]
 mod tests;
+mod value_index;
 mod versions;
 mod weak;
 

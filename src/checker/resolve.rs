@@ -5,7 +5,8 @@
 
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Reason};
-use crate::history::{Atom, Event, History, Interner, Kind, Status};
+use super::value_index::{Found, ValueIndex};
+use crate::history::{Atom, Event, History, Kind, Status};
 
 /// How many versions all open reads together may be of.
 const CANDIDATES_MAX: usize = 1 << 21;
@@ -186,54 +187,24 @@ impl Resolved<'_> {
     }
 }
 
-/// Values by key: the transactions whose last write it is.
-struct Index {
-    interner: Interner,
-    /// Value, key, version, and whether another transaction wrote the same: in one line of cache.
-    entries: Vec<(Atom, u32, u32)>,
-    /// Entries of values that several transactions wrote, with all their versions.
-    shared: std::collections::BTreeMap<u32, Vec<u32>>,
+/// What a transaction did to one key so far, without clearing anything between transactions; all of
+/// it in one line of cache.
+#[derive(Clone, Copy)]
+struct OwnKey {
+    /// The transaction that wrote the key last.
+    writer: u32,
+    /// The transaction that read the key from others first.
+    reader: u32,
+    wrote: Atom,
+    read: Atom,
 }
 
-impl Index {
-    fn hash(key: u32, value: Atom) -> u64 {
-        value.bits() ^ u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-
-    fn insert(&mut self, key: u32, value: Atom, version: u32) {
-        let fresh = self.entries.len() as u32;
-        let entries = &self.entries;
-        let equal = |known: u32| {
-            let entry = entries[known as usize];
-            (entry.0, entry.1) == (value, key)
-        };
-        let found = self
-            .interner
-            .find_or_insert(Self::hash(key, value), fresh, equal);
-        if found == fresh {
-            self.entries.push((value, key, version));
-        } else {
-            let first = self.entries[found as usize].2;
-            let all = self.shared.entry(found).or_insert_with(|| vec![first]);
-            all.push(version);
-        }
-    }
-
-    fn find(&self, key: u32, value: Atom) -> Option<u32> {
-        self.interner.find(Self::hash(key, value), |known| {
-            let entry = self.entries[known as usize];
-            (entry.0, entry.1) == (value, key)
-        })
-    }
-}
-
-/// What a transaction did to each key so far, without clearing anything between transactions.
-struct Own {
-    /// The transaction that wrote the key last, and the value.
-    wrote: Vec<(u32, Atom)>,
-    /// The transaction that read the key from others first, and the value.
-    read: Vec<(u32, Atom)>,
-}
+const UNTOUCHED: OwnKey = OwnKey {
+    writer: NONE,
+    reader: NONE,
+    wrote: Atom::NIL,
+    read: Atom::NIL,
+};
 
 /// Finds the version of every read.
 ///
@@ -269,10 +240,7 @@ pub(super) fn resolve_openly(history: &History) -> Result<Resolved<'_>, Unresolv
         }));
     }
     let (mut resolved, index) = versions(history);
-    let mut own = Own {
-        wrote: vec![(NONE, Atom::NIL); history.key_count()],
-        read: vec![(NONE, Atom::NIL); history.key_count()],
-    };
+    let mut own = vec![UNTOUCHED; history.key_count()];
     // Reads of indeterminate transactions count only if somebody saw these: twice through.
     seen_in_lists(&mut resolved)?;
     let is_certain = history
@@ -280,8 +248,7 @@ pub(super) fn resolve_openly(history: &History) -> Result<Resolved<'_>, Unresolv
         .all(|t| history.status(t) == Status::Committed);
     if !is_certain {
         mark_live(&mut resolved, &index, &mut own)?;
-        own.wrote.fill((NONE, Atom::NIL));
-        own.read.fill((NONE, Atom::NIL));
+        own.fill(UNTOUCHED);
     }
     resolved.read_versions.reserve(history.event_count());
     for transaction in 0..history.len() as u32 {
@@ -296,14 +263,9 @@ pub(super) fn resolve_openly(history: &History) -> Result<Resolved<'_>, Unresolv
 }
 
 /// Numbers the versions and indexes them by value.
-fn versions(history: &History) -> (Resolved<'_>, Index) {
+fn versions(history: &History) -> (Resolved<'_>, ValueIndex<'_>) {
     let keys = history.key_count();
-    let writes_max = history.event_count();
-    let mut index = Index {
-        interner: Interner::with_capacity(writes_max / 2),
-        entries: Vec::with_capacity(writes_max / 2),
-        shared: std::collections::BTreeMap::new(),
-    };
+    let mut index = ValueIndex::new(history);
     let mut resolved = Resolved {
         history,
         is_live: vec![true],
@@ -316,9 +278,6 @@ fn versions(history: &History) -> (Resolved<'_>, Index) {
         candidates: 0,
         non_repeatable: None,
     };
-    for key in 0..keys as u32 {
-        index.insert(key, history.initial(key), key);
-    }
     // The place of the last write to each key among the versions of the current transaction.
     let mut latest = vec![NONE; keys];
     let mut values: Vec<Atom> = Vec::new();
@@ -359,20 +318,17 @@ enum Source {
 }
 
 /// The versions of a value that `reader` may see.
-fn source(resolved: &Resolved<'_>, index: &Index, reader: u32, event: Event) -> Source {
-    let Some(entry) = index.find(event.key, event.value) else {
-        return Source::Nobody;
+fn source(resolved: &Resolved<'_>, index: &ValueIndex<'_>, reader: u32, event: Event) -> Source {
+    // Its own versions are next to each other: no look at who wrote which.
+    let own = resolved.writes(reader);
+    let all = match index.find(event.key, event.value) {
+        Found::None => return Source::Nobody,
+        Found::One(version) if own.contains(&version) => return Source::Nobody,
+        Found::One(version) => return Source::One(version),
+        Found::Several(all) => all,
     };
-    let Some(all) = index.shared.get(&entry) else {
-        let version = index.entries[entry as usize].2;
-        return if resolved.writer[version as usize] == reader {
-            Source::Nobody
-        } else {
-            Source::One(version)
-        };
-    };
-    let is_other = |version: &u32| resolved.writer[*version as usize] != reader;
-    let others: Vec<u32> = all.iter().copied().filter(is_other).collect();
+    let others = all.iter().copied().filter(|version| !own.contains(version));
+    let others: Vec<u32> = others.collect();
     match others[..] {
         [] => Source::Nobody,
         [one] => Source::One(one),
@@ -383,8 +339,8 @@ fn source(resolved: &Resolved<'_>, index: &Index, reader: u32, event: Event) -> 
 /// Reads the events of a transaction: internal reads must agree, others find their version.
 fn read_transaction(
     resolved: &mut Resolved<'_>,
-    index: &Index,
-    own: &mut Own,
+    index: &ValueIndex<'_>,
+    own: &mut [OwnKey],
     transaction: u32,
 ) -> Result<(), Unresolved> {
     let history = resolved.history;
@@ -392,12 +348,12 @@ fn read_transaction(
         let event = history.event(at);
         let key = event.key as usize;
         if event.kind == Kind::Write {
-            own.wrote[key] = (transaction, event.value);
+            (own[key].writer, own[key].wrote) = (transaction, event.value);
             continue;
         }
-        let (writer, value) = own.wrote[key];
-        if writer == transaction {
-            if value != event.value {
+        let before = own[key];
+        if before.writer == transaction {
+            if before.wrote != event.value {
                 return Err(internal(history, transaction, at));
             }
             continue;
@@ -408,10 +364,9 @@ fn read_transaction(
             Source::Several(candidates) => candidates[0],
             Source::Nobody => return Err(nobody(history, transaction, at)),
         };
-        let (reader, first) = own.read[key];
-        if reader != transaction {
-            own.read[key] = (transaction, event.value);
-        } else if first != event.value && resolved.non_repeatable.is_none() {
+        if before.reader != transaction {
+            (own[key].reader, own[key].read) = (transaction, event.value);
+        } else if before.read != event.value && resolved.non_repeatable.is_none() {
             let reason = Reason::Event(at);
             let from = resolved.writer[version as usize];
             let counterexample = event_anomaly(Anomaly::NonRepeatableRead, from, transaction);
@@ -476,7 +431,11 @@ fn nobody(history: &History, transaction: u32, at: usize) -> Unresolved {
 
 /// Finds the indeterminate transactions that were seen by one that counts: they took place.
 /// Those that nobody saw can be left out of any order, so they are.
-fn mark_live(resolved: &mut Resolved<'_>, index: &Index, own: &mut Own) -> Result<(), Unresolved> {
+fn mark_live(
+    resolved: &mut Resolved<'_>,
+    index: &ValueIndex<'_>,
+    own: &mut [OwnKey],
+) -> Result<(), Unresolved> {
     let history = resolved.history;
     let mut pending: Vec<u32> = resolved.live().collect();
     let mut open: Vec<(Event, Vec<u32>)> = Vec::new();
@@ -484,10 +443,10 @@ fn mark_live(resolved: &mut Resolved<'_>, index: &Index, own: &mut Own) -> Resul
         for event in history.events(transaction) {
             let key = event.key as usize;
             if event.kind == Kind::Write {
-                own.wrote[key] = (transaction, event.value);
+                own[key].writer = transaction;
                 continue;
             }
-            if own.wrote[key].0 == transaction {
+            if own[key].writer == transaction {
                 continue;
             }
             match source(resolved, index, transaction, event) {

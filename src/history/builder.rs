@@ -1,5 +1,6 @@
 //! The raw stage: a history told one transaction after the other.
 
+use super::key_index::KeyIndex;
 use super::{
     Atom, Event, History, HistoryError, Interner, Kind, NO_SPAN, OrderConflict, Span, Status,
     Texts, WRITE,
@@ -23,7 +24,7 @@ pub struct Head {
 #[derive(Debug)]
 pub struct Builder {
     history: History,
-    key_index: Interner,
+    key_index: KeyIndex,
     session_index: Interner,
     default_initial: Atom,
 }
@@ -40,7 +41,7 @@ impl Builder {
         };
         Self {
             history,
-            key_index: Interner::default(),
+            key_index: KeyIndex::default(),
             session_index: Interner::default(),
             default_initial: initial,
         }
@@ -93,8 +94,7 @@ impl Builder {
         if fresh >= WRITE {
             return Err(HistoryError::TooLarge("keys"));
         }
-        let equal = |known: u32| keys[known as usize] == name;
-        let found = self.key_index.find_or_insert(name.bits(), fresh, equal);
+        let found = self.key_index.find_or_insert(name, keys);
         if found == fresh {
             keys.push(name);
             self.history.initial.push(self.default_initial);

@@ -12,6 +12,7 @@ mod builder;
 mod error;
 pub mod format;
 mod intern;
+mod key_index;
 mod recorded;
 pub mod synthetic;
 
