@@ -39,7 +39,7 @@ impl<'h> ValueIndex<'h> {
         let values = writes.filter(|event| event.kind == Kind::Write);
         let count = values.clone().count();
         let room = (count * 2).next_power_of_two();
-        let fits = |value: &Atom| place(*value).is_some_and(|place| place < room);
+        let fits = |value: &Atom| value.as_place().is_some_and(|place| place < room);
         let is_dense = values.filter(|event| fits(&event.value)).count() * 2 > count;
         Self {
             history,
@@ -80,7 +80,7 @@ impl<'h> ValueIndex<'h> {
     fn find_or_insert(&mut self, key: u32, value: Atom, fresh: u32) -> u32 {
         let entries = &self.entries;
         let equal = |known: u32| is_at(entries, known, key, value);
-        if let Some(slot) = place(value).and_then(|place| self.table.get_mut(place)) {
+        if let Some(slot) = value.as_place().and_then(|place| self.table.get_mut(place)) {
             match slot.checked_sub(1) {
                 None => {
                     *slot = fresh + 1;
@@ -96,7 +96,7 @@ impl<'h> ValueIndex<'h> {
     /// The versions that hold this value, that from before everything included.
     pub(super) fn find(&self, key: u32, value: Atom) -> Found<'_> {
         let equal = |known: u32| is_at(&self.entries, known, key, value);
-        let slot = place(value).and_then(|place| self.table.get(place));
+        let slot = value.as_place().and_then(|place| self.table.get(place));
         let known = slot.and_then(|slot| slot.checked_sub(1));
         let entry = known
             .filter(|known| equal(*known))
@@ -115,10 +115,6 @@ impl<'h> ValueIndex<'h> {
 fn is_at(entries: &[(Atom, u32, u32)], entry: u32, key: u32, value: Atom) -> bool {
     let entry = entries[entry as usize];
     (entry.0, entry.1) == (value, key)
-}
-
-fn place(value: Atom) -> Option<usize> {
-    usize::try_from(value.as_integer()?).ok()
 }
 
 fn hash(key: u32, value: Atom) -> u64 {

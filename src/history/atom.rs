@@ -24,6 +24,11 @@ impl Atom {
         (self.0 >= FIRST_INTEGER).then_some(self.0)
     }
 
+    /// The integer as a place in a table, unless it is negative.
+    pub fn as_place(self) -> Option<usize> {
+        usize::try_from(self.as_integer()?).ok()
+    }
+
     /// The bits, for hashing and indexing.
     pub fn bits(self) -> u64 {
         self.0.cast_unsigned()

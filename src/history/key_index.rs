@@ -45,8 +45,7 @@ impl KeyIndex {
     }
 
     fn place(&self, name: Atom) -> Option<usize> {
-        let place = usize::try_from(name.as_integer()?).ok()?;
-        (place < self.table.len()).then_some(place)
+        name.as_place().filter(|place| *place < self.table.len())
     }
 
     /// Each time that there are twice as many keys, enlarges the table if most keys lie in it then.
@@ -57,10 +56,7 @@ impl KeyIndex {
         self.next_look = names.len() * 2;
         let room = (names.len() * PLACES).next_power_of_two();
         let all = || names.iter().chain([&newest]);
-        let place = |name: &Atom| {
-            let place = usize::try_from(name.as_integer()?).ok()?;
-            (place < room).then_some(place)
-        };
+        let place = |name: &Atom| name.as_place().filter(|place| *place < room);
         if room <= self.table.len() || all().filter_map(place).count() * 2 < names.len() {
             return;
         }

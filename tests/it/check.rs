@@ -16,6 +16,16 @@ committed s1 r(\"<a>\",0) r(\"b&\",0) w(\"<a>\",1)
 committed s2 r(\"<a>\",0) r(\"b&\",0) w(\"b&\",1)
 ";
 
+/// So many committed transactions, each as its number says.
+fn many(count: u32, transaction: impl Fn(u32) -> String) -> String {
+    let mut text = String::from("#! rashomon history 1\ninitial 0\n");
+    for number in 1..=count {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "committed {}", transaction(number));
+    }
+    text
+}
+
 #[test]
 fn pictures_are_drawn_of_the_model_asked_for_or_of_the_weakest_violated() {
     let folder = folder();
@@ -83,14 +93,9 @@ fn what_is_satisfied_leaves_no_picture_and_a_place_that_takes_none_is_told() {
 #[test]
 fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
     let folder = folder();
-    let mut text = String::from("#! rashomon history 1\ninitial 0\n");
-    for number in 1..400_000 {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "committed s1 w(k{number},{number}) r(k{number},{number})"
-        );
-    }
+    let text = many(399_999, |number| {
+        format!("s1 w(k{number},{number}) r(k{number},{number})")
+    });
     let file = write(&folder, "large.txt", &text);
     let limited = ["check", &file, "--model", "ser", "--memory-limit", "16M"];
     let ran = run(&limited);
@@ -117,15 +122,11 @@ fn a_limit_that_is_over_before_the_check_is_told_in_json() {
     assert!(ran.err.contains(&file), "{}", ran.err);
 }
 
-/// A million transactions take the linear checkers longer than nothing.
+/// So many transactions take a linear checker longer than nothing.
 #[test]
 fn a_time_limit_ends_a_check_that_does_not_look_at_it() {
     let folder = folder();
-    let mut text = String::from("#! rashomon history 1\ninitial 0\n");
-    for number in 1..300_000 {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "committed s{} w(x,{number})", number % 7);
-    }
+    let text = many(299_999, |number| format!("s{} w(x,{number})", number % 7));
     let file = write(&folder, "long.txt", &text);
     let check = ["check", &file, "--with", "weak", "--model", "cc"];
     let ran = run(&[&check[..], &["--time-limit", "0s"]].concat());

@@ -45,14 +45,9 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
 /// What stands behind the mark: three words, and a value in EDN.
 fn operation(said: &str, number: u64) -> Result<Form, HistoryError> {
     let shape = || HistoryError::at(number, 1, format!("expected {SHAPE}"));
-    let word = |said: &str| {
-        let said = said.trim_start();
-        let end = said.find(char::is_whitespace).unwrap_or(said.len());
-        (said[..end].to_owned(), said[end..].to_owned())
-    };
     let (process, rest) = word(said);
-    let (kind, rest) = word(&rest);
-    let (f, rest) = word(&rest);
+    let (kind, rest) = word(rest);
+    let (f, rest) = word(rest);
     let (Some(kind), Some(f)) = (kind.strip_prefix(':'), f.strip_prefix(':')) else {
         return Err(shape());
     };
@@ -66,8 +61,14 @@ fn operation(said: &str, number: u64) -> Result<Form, HistoryError> {
         (text("process"), process),
         (text("type"), text(kind)),
         (text("f"), text(f)),
-        (text("value"), value(&rest, number)?),
+        (text("value"), value(rest, number)?),
     ]))
+}
+
+/// The first word, and what stands behind it.
+fn word(said: &str) -> (&str, &str) {
+    let said = said.trim_start();
+    said.split_at(said.find(char::is_whitespace).unwrap_or(said.len()))
 }
 
 /// The value, nil where there is none. What stands behind it is a reason.
