@@ -43,6 +43,11 @@ impl Checker for BruteForce {
         if model >= Model::StrictSerializable && !all.iter().all(timed) {
             return Answer::Unknown("a transaction has no real time".to_owned());
         }
+        if has_ambiguous_list(history, &all) {
+            return Answer::Unknown(
+                "a list has values that were written more than once".to_owned(),
+            );
+        }
         let optional: Vec<u32> = all
             .iter()
             .copied()
@@ -70,6 +75,21 @@ impl Checker for BruteForce {
             core: history.transactions().collect(),
         })
     }
+}
+
+/// Whether a list names a value that was written twice, or its key was written back to what it held
+/// at first: then it does not say which writes it means.
+fn has_ambiguous_list(history: &History, all: &[u32]) -> bool {
+    let events = || all.iter().flat_map(|t| history.events(*t));
+    let count = |key: u32, value: Atom| {
+        let same =
+            |event: &Event| (event.kind, event.key, event.value) == (Kind::Write, key, value);
+        events().filter(same).count()
+    };
+    history.orders().iter().any(|(key, values)| {
+        let is_double = |value: &Atom| count(*key, *value) > 1;
+        count(*key, history.initial(*key)) > 0 || values.iter().any(is_double)
+    })
 }
 
 /// The transactions that are taken to have happened.

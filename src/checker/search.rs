@@ -53,13 +53,8 @@ impl Checker for Search {
             ]
         };
         let lists = Lists::of(history);
-        let real = history
-            .transactions()
-            .filter(|t| history.status(*t) != Status::Aborted);
-        let writes = real.flat_map(|t| history.events(t).filter(|event| lists.names(*event)));
-        let written: BTreeSet<(u32, Atom)> = writes.map(|event| (event.key, event.value)).collect();
-        if lists.before.keys().any(|named| !written.contains(named)) {
-            return Answer::Unknown("a list names what nobody committed".to_owned());
+        if let Some(reason) = lists.unknown(history) {
+            return Answer::Unknown(reason.to_owned());
         }
         let mut points: Vec<(i64, usize, u32)> = Vec::new();
         for group in groups {
@@ -143,6 +138,26 @@ impl Lists {
             }
         }
         Self { before, inner }
+    }
+
+    /// What keeps the lists from saying which write they mean.
+    fn unknown(&self, history: &History) -> Option<&'static str> {
+        let mut written: BTreeSet<(u32, Atom)> = BTreeSet::new();
+        let real = history
+            .transactions()
+            .filter(|t| history.status(*t) != Status::Aborted);
+        let events = real.flat_map(|t| history.events(t));
+        for event in events.filter(|event| event.kind == Kind::Write) {
+            let is_initial = event.value == history.initial(event.key);
+            if is_initial && self.inner.contains(&(event.key, event.value)) {
+                return Some("what a listed key holds at first was written, too");
+            }
+            if self.names(event) && !written.insert((event.key, event.value)) {
+                return Some("a list names a value that was written more than once");
+            }
+        }
+        let is_unwritten = self.before.len() > written.len();
+        is_unwritten.then_some("a list names what nobody committed")
     }
 
     /// Whether an event writes what a list names.
@@ -307,12 +322,13 @@ impl<'h> Run<'h> {
     }
 
     /// Whether a transaction that is still to come ended before this one, or a later one, began.
+    /// One that may be left out binds nobody: it is left out then.
     fn is_bound(&self, at: usize) -> bool {
         let begin = self.spans[at].from;
         let len = self.group.len();
         let mut other = self.next[len];
         while other != len && self.spans[other].from < begin {
-            if self.spans[other].to < begin {
+            if self.spans[other].to < begin && !self.is_optional(other) {
                 return true;
             }
             other = self.next[other];
@@ -323,11 +339,15 @@ impl<'h> Run<'h> {
     fn may_come(&self, at: usize) -> bool {
         let session = self.before[at];
         let waits = |before: usize| !self.has(before);
-        // One that may have happened cannot do so after what its session did later.
+        // One that may have happened cannot do so after what its session did later, nor after what
+        // began when it had ended.
         let is_late = || {
             let session = |place: usize| self.history.session_of(self.group[place]);
-            let follows = |place: usize| self.group[place] > self.group[at] && self.has(place);
-            (0..self.group.len()).any(|place| session(place) == session(at) && follows(place))
+            let follows = |place: usize| {
+                let is_later = session(place) == session(at) && self.group[place] > self.group[at];
+                is_later || self.spans[place].from > self.spans[at].to
+            };
+            (0..self.group.len()).any(|place| self.has(place) && follows(place))
         };
         !(self.is_bound(at) || session.is_some_and(waits) || (self.is_optional(at) && is_late()))
     }

@@ -59,16 +59,21 @@ fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
     let mut violated = 0;
     for model in Model::LADDER.into_iter().chain([Model::Linearizable]) {
         let referee = brute_force::BruteForce.check(history, model, Budget::default());
-        let expected = match &referee {
+        let mut expected = match &referee {
             Answer::Satisfied(witness) => {
                 let replayed = replay(history, model, witness);
                 assert_eq!(replayed, Ok(()), "{model}\n{}", shown());
-                true
+                Some(true)
             }
-            Answer::Violated(_) => false,
-            Answer::Unknown(reason) => panic!("the referee must know: {reason}"),
+            Answer::Violated(_) => Some(false),
+            Answer::Unknown(reason) => {
+                // Which of two writes a list means is not known, but what the others say agrees.
+                let is_ambiguous = has_doubles(history) && !history.orders().is_empty();
+                assert!(is_ambiguous, "the referee must know: {reason}\n{}", shown());
+                None
+            }
         };
-        violated += usize::from(!expected);
+        let is_known = expected.is_some();
         let mut answers = 0;
         for checker in CHECKERS
             .iter()
@@ -78,20 +83,24 @@ fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
             match checker.check(history, model, Budget::default()) {
                 Answer::Satisfied(witness) => {
                     answers += 1;
-                    assert!(expected, "{name} accepts under {model}\n{}", shown());
+                    let is_right = *expected.get_or_insert(true);
+                    assert!(is_right, "{name} accepts under {model}\n{}", shown());
                     let replayed = replay(history, model, &witness);
                     assert_eq!(replayed, Ok(()), "{name}, {model}\n{}", shown());
                 }
                 Answer::Violated(counterexample) => {
                     answers += 1;
                     let words = in_words(history, &counterexample);
+                    let is_wrong = *expected.get_or_insert(false);
                     assert!(
-                        !expected,
+                        !is_wrong,
                         "{name} refuses under {model}: {words}\n{}",
                         shown()
                     );
-                    let checked = rederive(history, model, &counterexample);
-                    assert_eq!(checked, Ok(()), "{name}, {model}: {words}\n{}", shown());
+                    if is_known {
+                        let checked = rederive(history, model, &counterexample);
+                        assert_eq!(checked, Ok(()), "{name}, {model}: {words}\n{}", shown());
+                    }
                 }
                 Answer::Unknown(_) => {}
             }
@@ -103,6 +112,7 @@ fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
             "nobody but the referee knows {model}\n{}",
             shown()
         );
+        violated += usize::from(expected == Some(false));
     }
     violated
 }
@@ -159,10 +169,10 @@ fn random(numbers: &mut Numbers, size: [u64; 3], doubles: u64) -> Draft {
         let from = *clock + 1 + numbers.below(6) as i64;
         let to = from + 1 + numbers.below(12) as i64;
         *clock = to;
-        let to = if status == Status::Indeterminate {
-            i64::MAX
-        } else {
-            to
+        // Our recorder knows no end of them; others may.
+        let to = match status {
+            Status::Indeterminate if numbers.below(2) == 0 => i64::MAX,
+            _ => to,
         };
         draft.spans.push(Span { from, to });
         let mut list = Vec::new();
@@ -278,11 +288,7 @@ fn all_checkers_agree_with_the_referee_on_lists() {
     let mut numbers = Numbers(11);
     let (mut satisfied, mut violated) = (0, 0);
     for round in 0..rounds(2_000) {
-        let draft = random(&mut numbers, [4, 3, 2], 40);
-        let history = build(&draft);
-        if has_doubles(&history) {
-            continue;
-        }
+        let draft = random(&mut numbers, [4, 3, 2], 20);
         let history = with_lists(&mut numbers, &draft);
         let shown = || format!("round {round}: {draft:?} {:?}", history.orders());
         if compare(&history, &shown) == 0 {
