@@ -17,7 +17,7 @@ pub(super) use limits::{bytes, status_kib};
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
-use super::output::Output;
+use super::output::{Output, seconds};
 use super::terminal::{Style, printable};
 use super::value::{self, Format};
 use crate::checker::{self, Answer, Budget, Checker, Counterexample, Model};
@@ -193,25 +193,31 @@ fn given_up(
 ) -> Result<Exit, Failure> {
     let reason = limit.to_string();
     if arguments.format == Format::Json {
-        unless_unread(output.json(&json!({
-            "v": 1,
-            "event": "checked",
-            "file": arguments.file.display().to_string(),
-            "model": arguments.model.map(Model::slug),
-            "with": null,
-            "verdict": "unknown",
-            "anomaly": null,
-            "transactions": null,
-            "events": null,
-            "load_s": seconds(load),
-            "check_s": 0.0,
-            "peak_rss_mb": peak_mebibytes(),
-            "reason": reason,
-        })))?;
+        let mut line = unknown_line(arguments, arguments.model, load);
+        line["reason"] = json!(reason);
+        unless_unread(output.json(&line))?;
     }
     Err(Failure {
         exit: Exit::Inconclusive,
         message: format!("{}: {reason}", arguments.file.display()),
+    })
+}
+
+/// The line of JSON of a check, as long as nothing is known.
+fn unknown_line(arguments: &Arguments, model: Option<Model>, load: Duration) -> serde_json::Value {
+    json!({
+        "v": 1,
+        "event": "checked",
+        "file": arguments.file.display().to_string(),
+        "model": model.map(Model::slug),
+        "with": null,
+        "verdict": "unknown",
+        "anomaly": null,
+        "transactions": null,
+        "events": null,
+        "load_s": seconds(load),
+        "check_s": 0.0,
+        "peak_rss_mb": peak_mebibytes(),
     })
 }
 
@@ -221,10 +227,6 @@ fn unless_unread(told: Result<(), Failure>) -> Result<(), Failure> {
         Exit::Clean => Ok(()),
         _ => Err(failure),
     })
-}
-
-fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
 fn peak_mebibytes() -> Option<u64> {
@@ -366,33 +368,21 @@ impl Subject<'_> {
         check: Duration,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let (verdict, anomaly, reason) = match answer {
-            Answer::Satisfied(_) => ("satisfied", None, None),
-            Answer::Violated(found) => ("violated", Some(found.anomaly.slug()), None),
-            Answer::Unknown(reason) => ("unknown", None, Some(reason)),
-        };
-        let mut line = json!({
-            "v": 1,
-            "event": "checked",
-            "file": self.arguments.file.display().to_string(),
-            "model": model.slug(),
-            "with": with,
-            "verdict": verdict,
-            "anomaly": anomaly,
-            "transactions": self.history.len() - 1,
-            "events": self.history.event_count(),
-            "load_s": seconds(self.load),
-            "check_s": seconds(check),
-            "peak_rss_mb": peak_mebibytes(),
-        });
-        if let (Some(reason), Some(fields)) = (reason, line.as_object_mut()) {
-            fields.insert("reason".to_owned(), json!(reason));
-        }
-        if let (true, Answer::Violated(found)) = (self.arguments.explain, answer)
-            && let Some(fields) = line.as_object_mut()
-        {
-            let words = checker::in_words(&self.history, found);
-            fields.insert("counterexample".to_owned(), json!(words));
+        let mut line = unknown_line(self.arguments, Some(model), self.load);
+        line["with"] = json!(with);
+        line["transactions"] = json!(self.history.len() - 1);
+        line["events"] = json!(self.history.event_count());
+        line["check_s"] = json!(seconds(check));
+        match answer {
+            Answer::Satisfied(_) => line["verdict"] = json!("satisfied"),
+            Answer::Violated(found) => {
+                line["verdict"] = json!("violated");
+                line["anomaly"] = json!(found.anomaly.slug());
+                if self.arguments.explain {
+                    line["counterexample"] = json!(checker::in_words(&self.history, found));
+                }
+            }
+            Answer::Unknown(reason) => line["reason"] = json!(reason),
         }
         output.json(&line)
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::exit::{Exit, Failure};
-use super::super::output::Output;
+use super::super::output::{Output, seconds};
 use super::super::terminal::{Style, counted, grouped, printable};
 use super::super::value::Format;
 use super::live::{clock, rate};
@@ -65,7 +65,7 @@ fn machine(summary: &Summary) -> Json {
         "statements": statistics.statements_sent,
         "blocked": statistics.blocked,
         "deadlocks": statistics.deadlocks,
-        "elapsed_s": (summary.elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
+        "elapsed_s": seconds(summary.elapsed),
         "cases_per_s": (rate(verdicts.total(), summary.elapsed) * 10.0).round() / 10.0,
         "tested_share": three_digits(statistics.tested),
         "reproducers": reproducers,

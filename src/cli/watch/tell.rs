@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::check::status_kib;
 use super::super::exit::Failure;
-use super::super::output::Output;
+use super::super::output::{Output, seconds};
 use super::super::terminal::{Style, counted, grouped, live_line, printable};
 use super::super::value::Format;
 use super::live::Live;
@@ -171,7 +171,6 @@ fn rate(summary: &Summary, account: &Account<'_>) -> u64 {
 }
 
 fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
-    let seconds = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
     let anomalies = summary.violations.iter();
     let anomalies = anomalies.map(|(anomaly, count)| (anomaly.slug().to_owned(), json!(count)));
     let unjudged = summary.unjudged.iter();

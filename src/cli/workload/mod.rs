@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::exit::{Exit, Failure};
 use super::fuzz::listen_to_signals;
-use super::output::Output;
+use super::output::{Output, seconds};
 use super::server::random_u64;
 use super::terminal::{grouped, printable};
 use super::value::Format;
@@ -217,7 +217,6 @@ impl Account<'_> {
 
     fn json(&self) -> serde_json::Value {
         let (settings, identity, progress) = (self.settings, self.identity, self.progress);
-        let millis = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
         json!({
             "v": 1,
             "event": "recorded",
@@ -238,7 +237,7 @@ impl Account<'_> {
             "retries": progress.retries,
             "lost_connections": progress.lost,
             "statements": progress.statements,
-            "elapsed_s": millis(progress.elapsed),
+            "elapsed_s": seconds(progress.elapsed),
             "transactions_per_s": rate(progress).round(),
         })
     }
