@@ -31,7 +31,7 @@ pub enum Anomaly {
     LongFork,
     /// Two writers of one key started from the same version (MTC m).
     LostUpdate,
-    /// Two transactions each read what the other overwrites (MTC n).
+    /// Transactions read what others of them overwrite, in a circle (MTC n, of two).
     WriteSkew,
     /// Write orders of two keys contradict each other (Adya G0).
     DirtyWrite,
@@ -147,6 +147,11 @@ impl Anomaly {
 
 impl fmt::Display for Anomaly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.slug().replace('-', " "))
+        let words = self.slug().replace('-', " ");
+        f.write_str(
+            &words
+                .replace("thin air", "thin-air")
+                .replace("non ", "non-"),
+        )
     }
 }

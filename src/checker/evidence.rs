@@ -1,6 +1,7 @@
 //! What an answer rests on.
 
 use super::anomaly::Anomaly;
+use crate::history::Atom;
 
 /// Shows that a history satisfies a model; [`super::replay`] can tell whether it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +62,13 @@ pub enum Reason {
     SeenBy { key: u32, reader: u32 },
     /// The event of `to`, by its place in the history, is the anomaly by itself.
     Event(usize),
+    /// What was read of the key shows this value before another, and no transaction left it there:
+    /// nobody wrote it, or `from` did and aborted. `to` is the reader, or the initial transaction
+    /// where the file just says so.
+    Listed { key: u32, value: Atom },
+    /// Version orders of the key contradict each other: those that the two transactions read; or
+    /// that of the one transaction and what it wrote itself.
+    Lists(u32),
     /// By the timestamps the event of `to` should have read what `from` left.
     Missed(usize),
     /// By the timestamps both were running and wrote the key.

@@ -6,7 +6,7 @@ use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Reason};
 use super::resolve::Resolved;
 use super::versions::Chains;
-use crate::history::{Event, History, Kind};
+use crate::history::{Atom, Event, History, Kind, OrderConflict, Status};
 
 /// What the edges of a cycle may be, beside dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +128,9 @@ fn one_anti_dependency(history: &History, edges: &[Edge], at: usize) -> Anomaly 
             _ => Anomaly::ReadSkew,
         };
     }
+    if others().all(|reason| reason == Reason::WriteWrite(stale)) {
+        return Anomaly::LostUpdate;
+    }
     let is_causal = |reason| matches!(reason, Reason::Session | Reason::WriteRead(_));
     if others().all(is_causal) {
         Anomaly::CausalityViolation
@@ -146,7 +149,9 @@ pub(super) fn torn_read(history: &History, reader: u32, seen: u32, stale: u32) -
     let is_initial = |event: Event| {
         event.kind == Kind::Read && event.key == stale && event.value == history.initial(stale)
     };
-    if place(seen) < place(stale) && !history.events(reader).any(is_initial) {
+    let is_back = place(seen) < place(stale) && !history.events(reader).any(is_initial);
+    // Two versions of one key: the second is the older.
+    if is_back || seen == stale {
         Anomaly::NonMonotonicRead
     } else {
         Anomaly::FracturedRead
@@ -161,7 +166,18 @@ pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
     for edge in &counterexample.edges {
         let _ = writeln!(text, "  {}", edge_in_words(history, edge));
     }
+    if let (Anomaly::LostUpdate, [one, other]) = (counterexample.anomaly, &counterexample.edges[..])
+        && one.reason == other.reason
+    {
+        text.push_str(
+            "  both wrote what both had read: the later did not see the write of the earlier\n",
+        );
+    }
     if !counterexample.core.is_empty() {
+        let allowed = match counterexample.anomaly {
+            Anomaly::StaleRead => " that real time allows",
+            _ => "",
+        };
         let names: Vec<String> = counterexample
             .core
             .iter()
@@ -169,12 +185,13 @@ pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
             .collect();
         let _ = writeln!(
             text,
-            "  no order of the writes of these explains all reads: {}",
+            "  no order of the writes of these{allowed} explains all reads: {}",
             names.join(", ")
         );
     }
     for transaction in involved(counterexample) {
-        let _ = writeln!(text, "  {}", transaction_in_words(history, transaction));
+        let told = transaction_in_words(history, counterexample, transaction);
+        let _ = writeln!(text, "  {told}");
     }
     text
 }
@@ -195,14 +212,31 @@ pub(super) fn involved(counterexample: &Counterexample) -> Vec<u32> {
     all
 }
 
-fn transaction_in_words(history: &History, transaction: u32) -> String {
+fn transaction_in_words(
+    history: &History,
+    counterexample: &Counterexample,
+    transaction: u32,
+) -> String {
     let events = history
         .events(transaction)
         .map(|event| event_in_words(history, event));
     let session = history.spelled(history.session(history.session_of(transaction)));
     let events: Vec<String> = events.collect();
+    let status = match history.status(transaction) {
+        Status::Committed => "",
+        Status::Aborted => ", aborted",
+        Status::Indeterminate => ", indeterminate",
+    };
+    let is_timed = |edge: &Edge| edge.reason == Reason::RealTime;
+    let is_timed =
+        counterexample.anomaly == Anomaly::StaleRead || counterexample.edges.iter().any(is_timed);
+    let time = match history.real_time(transaction).filter(|_| is_timed) {
+        None => String::new(),
+        Some(span) if span.to == i64::MAX => format!(" ~{}..", span.from),
+        Some(span) => format!(" ~{}..{}", span.from, span.to),
+    };
     format!(
-        "{} of session {session}: {}",
+        "{} of session {session}{status}{time}: {}",
         history.name(transaction),
         events.join(" ")
     )
@@ -213,11 +247,85 @@ pub(super) fn event_in_words(history: &History, event: Event) -> String {
         Kind::Read => 'r',
         Kind::Write => 'w',
     };
-    let (key, value) = (
-        history.spelled(history.key(event.key)),
-        history.spelled(event.value),
-    );
+    let key = history.spelled(history.key(event.key));
+    let value = match event.kind {
+        Kind::Read if history.has_lists() => list_in_words(history, &list_of(history, event), 0),
+        _ => history.spelled(event.value),
+    };
     format!("{letter}({key},{value})")
+}
+
+/// The list that an event read, as far as the history still has it: of a list that is no beginning
+/// of the longest, the last element.
+fn list_of(history: &History, read: Event) -> Vec<Atom> {
+    if read.value == Atom::NIL {
+        return Vec::new();
+    }
+    let orders = history.orders().iter().filter(|order| order.0 == read.key);
+    let conflicts = history.order_conflicts().iter();
+    let conflicts = conflicts.filter(|conflict| conflict.key == read.key);
+    let exact = conflicts.flat_map(|conflict| conflict.lists.iter().flatten());
+    let exact = exact.filter(|list| list.last() == Some(&read.value));
+    let mut lists = exact.chain(orders.map(|(_, values)| values));
+    let list = lists.find_map(|list| {
+        let place = list.iter().position(|value| *value == read.value)?;
+        Some(list[..=place].to_vec())
+    });
+    list.unwrap_or_else(|| vec![read.value])
+}
+
+/// So many elements of a list are shown.
+const ELEMENTS_MAX: usize = 12;
+
+/// A list as our own line format has it; of a long one the part from just before `place`, or where
+/// nothing is to be seen at a place, the end.
+fn list_in_words(history: &History, list: &[Atom], place: usize) -> String {
+    let last = list.len().saturating_sub(ELEMENTS_MAX);
+    let begin = if place == 0 {
+        last
+    } else {
+        last.min(place.saturating_sub(2))
+    };
+    let end = list.len().min(begin + ELEMENTS_MAX);
+    let shown = list[begin..end].iter().map(|value| history.spelled(*value));
+    let cut = |is_cut: bool| is_cut.then(|| "..".to_owned());
+    let words = cut(begin > 0).into_iter().chain(shown);
+    let words: Vec<String> = words.chain(cut(end < list.len())).collect();
+    format!("[{}]", words.join(" "))
+}
+
+/// How two reads contradict each other on the order of a key.
+fn conflict_in_words(history: &History, conflict: &OrderConflict) -> String {
+    let (first, second) = (history.name(conflict.first), history.name(conflict.second));
+    let key = history.spelled(history.key(conflict.key));
+    let Some([one, other]) = &conflict.lists else {
+        return format!("{first} and {second} read orders of {key} that exclude each other");
+    };
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let shown = |list: &[Atom]| list_in_words(history, list, same);
+    if same == one.len().min(other.len()) {
+        let list = list_in_words(history, other, 0);
+        return format!("{second} reads {list} for {key}, with an element twice");
+    }
+    format!(
+        "{first} reads {} for {key}, {second} reads {}: neither begins with the other",
+        shown(one),
+        shown(other)
+    )
+}
+
+/// A value that a list or an order of versions has, and that no transaction left there.
+fn listed_in_words(history: &History, edge: &Edge, key: u32, value: Atom) -> String {
+    let (from, to) = (history.name(edge.from), history.name(edge.to));
+    let (key, value) = (history.spelled(history.key(key)), history.spelled(value));
+    let whence = match edge.from == edge.to {
+        true => "nobody wrote".to_owned(),
+        false => format!("{from} wrote and aborted"),
+    };
+    match edge.to {
+        0 => format!("the order of {key} names {value}, which {whence}"),
+        _ => format!("{to} reads {key} behind {value}, which {whence}"),
+    }
 }
 
 pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
@@ -247,6 +355,19 @@ pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
                 "{from} -CO-> {to}: {reader} must see {from}, and reads the version of {key} that {to} wrote"
             )
         }
+        Reason::Listed { key, value } => listed_in_words(history, edge, key, value),
+        Reason::Lists(k) => {
+            let is_it = |conflict: &&OrderConflict| {
+                (conflict.key, conflict.first, conflict.second) == (k, edge.from, edge.to)
+            };
+            match history.order_conflicts().iter().find(is_it) {
+                Some(conflict) => conflict_in_words(history, conflict),
+                None => format!(
+                    "the order of {} does not have all that {from} wrote in a row",
+                    key(k)
+                ),
+            }
+        }
         Reason::Missed(at) => {
             let event = history.event(at);
             let (key, value) = (key(event.key), history.spelled(event.value));
@@ -275,7 +396,8 @@ pub(super) fn label(history: &History, reason: Reason) -> String {
         Reason::WriteWrite(k) => format!("WW({})", key(k)),
         Reason::ReadWrite(k) => format!("RW({})", key(k)),
         Reason::SeenBy { key: k, .. } => format!("CO({})", key(k)),
-        Reason::Event(_) | Reason::Missed(_) => "reads".to_owned(),
+        Reason::Event(_) | Reason::Missed(_) | Reason::Listed { .. } => "reads".to_owned(),
+        Reason::Lists(k) => format!("order({})", key(k)),
         Reason::Overlap(k) => format!("overlap({})", key(k)),
     }
 }
@@ -291,7 +413,7 @@ pub fn dot(history: &History, counterexample: &Counterexample) -> String {
     );
     for transaction in involved(counterexample) {
         let name = quoted(history.name(transaction));
-        let label = quoted(transaction_in_words(history, transaction));
+        let label = quoted(transaction_in_words(history, counterexample, transaction));
         let _ = writeln!(text, "  {name} [label={label}];");
     }
     for edge in &counterexample.edges {

@@ -73,10 +73,14 @@ impl Events<'_> {
 
     /// An anomaly of one read.
     fn single(&self, model: Model, anomaly: Anomaly, edge: Edge) -> Result<(), String> {
-        let Reason::Event(at) = edge.reason else {
-            let is_torn =
-                !self.history.order_conflicts().is_empty() || self.has_torn_list(edge.from);
-            return hold(is_torn, "no lists contradict each other");
+        let at = match edge.reason {
+            Reason::Event(at) => at,
+            Reason::Listed { key, value } => return self.listed(anomaly, edge.from, key, value),
+            _ => {
+                let is_torn =
+                    !self.history.order_conflicts().is_empty() || self.has_torn_list(edge.from);
+                return hold(is_torn, "no lists contradict each other");
+            }
         };
         let read = self.history.event(at);
         let range = self.history.event_range(edge.to);
@@ -96,6 +100,10 @@ impl Events<'_> {
         let same = |e: Event| e.kind == Kind::Write && (e.key, e.value) == (read.key, read.value);
         let wrote = |t: u32| self.history.events(t).any(same);
         let shows = match anomaly {
+            Anomaly::FutureRead if mine.is_some() => {
+                let later = (at..range.end).map(|at| self.history.event(at));
+                mine.is_some_and(|mine| mine.value != read.value) && later.into_iter().any(same)
+            }
             Anomaly::NotMyOwnWrite | Anomaly::NotMyLastWrite => {
                 mine.is_some_and(|mine| mine.value != read.value)
             }
@@ -112,6 +120,26 @@ impl Events<'_> {
             _ => false,
         };
         hold(shows, "the read is no such anomaly")
+    }
+
+    /// A value that an order of versions names and that no transaction left there.
+    fn listed(&self, anomaly: Anomaly, from: u32, key: u32, value: Atom) -> Result<(), String> {
+        let mut orders = self.history.orders().iter();
+        let names = orders.any(|(k, values)| *k == key && values.contains(&value));
+        hold(names, "no order names the value")?;
+        let wrote = |t: &u32| {
+            let same = |e: Event| (e.kind, e.key, e.value) == (Kind::Write, key, value);
+            self.history.events(*t).any(same)
+        };
+        let is_left = |t: &u32| self.history.status(*t) != Status::Aborted && wrote(t);
+        hold(
+            value != self.history.initial(key) && !self.history.transactions().any(|t| is_left(&t)),
+            "somebody left the value there",
+        )?;
+        let is_aborted = anomaly == Anomaly::AbortedRead && wrote(&from);
+        let is_thin =
+            anomaly == Anomaly::ThinAirRead && !self.history.transactions().any(|t| wrote(&t));
+        hold(is_aborted || is_thin, "the value has another source")
     }
 
     /// Whether some list does not have the writes of a transaction in a row, as far as it goes.
@@ -190,6 +218,8 @@ impl Events<'_> {
             }
             // Breaches of timestamps are no edges of a cycle.
             Reason::Event(_) | Reason::Missed(_) | Reason::Overlap(_) => false,
+            // Nor is a contradiction of lists.
+            Reason::Listed { .. } | Reason::Lists(_) => false,
         }
     }
 

@@ -234,7 +234,7 @@ pub(super) fn resolve_openly(history: &History) -> Result<Resolved<'_>, Unresolv
             edges: vec![Edge {
                 from: conflict.first,
                 to: conflict.second,
-                reason: Reason::WriteWrite(conflict.key),
+                reason: Reason::Lists(conflict.key),
             }],
             core: Vec::new(),
         }));
@@ -396,8 +396,11 @@ fn internal(history: &History, transaction: u32, at: usize) -> Unresolved {
         .take_while(|earlier| *earlier < at);
     let is_same_write =
         |e: Event| e.kind == Kind::Write && (e.key, e.value) == (event.key, event.value);
+    let mut later = history.event_range(transaction).skip_while(|e| *e <= at);
     let anomaly = if earlier.into_iter().any(|e| is_same_write(history.event(e))) {
         Anomaly::NotMyLastWrite
+    } else if later.any(|e| is_same_write(history.event(e))) {
+        Anomaly::FutureRead
     } else {
         Anomaly::NotMyOwnWrite
     };
@@ -527,10 +530,11 @@ fn listed_wrongly(
     };
     let found = resolved
         .live()
-        .find_map(|t| Some((t, history.event_range(t).find(shows)?)));
-    let (reader, reason) = match found {
-        Some((reader, at)) => (reader, Reason::Event(at)),
-        None => (0, Reason::WriteWrite(key)),
+        .find(|t| history.event_range(*t).any(|at| shows(&at)));
+    let reader = found.unwrap_or(0);
+    let reason = Reason::Listed {
+        key,
+        value: values[0],
     };
     let (anomaly, from) = match writer {
         Some(writer) => (Anomaly::AbortedRead, writer),

@@ -313,7 +313,11 @@ fn colour(reason: Reason) -> &'static str {
         Reason::ReadWrite(_) => "#cf222e",
         Reason::Session | Reason::RealTime => "#57606a",
         Reason::SeenBy { .. } => "#8250df",
-        Reason::Event(_) | Reason::Missed(_) | Reason::Overlap(_) => "#9a6700",
+        Reason::Event(_)
+        | Reason::Listed { .. }
+        | Reason::Lists(_)
+        | Reason::Missed(_)
+        | Reason::Overlap(_) => "#9a6700",
     }
 }
 

@@ -3,6 +3,8 @@
 //! A transaction that reads a version and writes the key makes the next version (MTC, section IV);
 //! a list says the order of its versions; the initial version precedes all others.
 
+use std::collections::BTreeMap;
+
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Reason};
 use super::resolve::{NONE, Resolved};
@@ -47,6 +49,8 @@ pub(super) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Counterexample> 
     let mut has_previous = vec![false; resolved.writer.len()];
     let is_listed = listed(resolved, &mut next, &mut has_previous)?;
     let mut written: Vec<(u32, u32)> = vec![(NONE, NONE); resolved.history.key_count()];
+    // Who read a version of a listed key and wrote the key.
+    let mut updates: BTreeMap<u32, u32> = BTreeMap::new();
     let mut heads = Vec::new();
     for transaction in resolved.live() {
         let writes = resolved.writes(transaction);
@@ -59,7 +63,20 @@ pub(super) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Counterexample> 
         for read in resolved.reads(transaction) {
             let key = resolved.key[*read as usize];
             let (writer, version) = written[key as usize];
-            if writer != transaction || is_listed.get(key as usize) == Some(&true) {
+            if writer != transaction {
+                continue;
+            }
+            if is_listed.get(key as usize) == Some(&true) {
+                let is_named = has_previous[version as usize];
+                let after = next[*read as usize];
+                if after != NONE && !is_named {
+                    let other = resolved.writer[after as usize];
+                    return Err(overwritten(key, transaction, other));
+                }
+                let first = *updates.entry(*read).or_insert(transaction);
+                if first != transaction {
+                    return Err(lost_update(key, first, transaction));
+                }
                 continue;
             }
             let follower = &mut next[*read as usize];
@@ -116,6 +133,19 @@ fn lost_update(key: u32, one: u32, other: u32) -> Counterexample {
     Counterexample {
         anomaly: Anomaly::LostUpdate,
         edges: vec![edge(one, other), edge(other, one)],
+        core: Vec::new(),
+    }
+}
+
+/// A transaction that read what another overwrote next, and wrote the key after this.
+fn overwritten(key: u32, transaction: u32, other: u32) -> Counterexample {
+    let edge = |from, to, reason| Edge { from, to, reason };
+    Counterexample {
+        anomaly: Anomaly::LostUpdate,
+        edges: vec![
+            edge(transaction, other, Reason::ReadWrite(key)),
+            edge(other, transaction, Reason::WriteWrite(key)),
+        ],
         core: Vec::new(),
     }
 }
@@ -181,7 +211,7 @@ fn whole_writes(
                 edges: vec![Edge {
                     from: writer,
                     to: writer,
-                    reason: Reason::WriteWrite(key),
+                    reason: Reason::Lists(key),
                 }],
                 core: Vec::new(),
             });

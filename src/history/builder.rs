@@ -153,6 +153,11 @@ impl Builder {
         self.history.orders.push((key, values));
     }
 
+    /// Says that reads were of whole lists, each told by its last element.
+    pub fn set_lists(&mut self) {
+        self.history.has_lists = true;
+    }
+
     /// Says that two transactions read versions of a key that no one order explains.
     pub fn order_conflict(&mut self, conflict: OrderConflict) {
         self.history.order_conflicts.push(conflict);

@@ -96,16 +96,20 @@ pub struct History {
     pub(in crate::history) real_time: Vec<Span>,
     /// Version orders that the history itself shows, as lists do: per key, oldest first.
     pub(in crate::history) orders: Vec<(u32, Vec<Atom>)>,
+    /// Whether reads were of whole lists; an empty list is read as [`Atom::NIL`].
+    pub(in crate::history) has_lists: bool,
     /// Reads that contradict each other on the version order of a key: no order explains both.
     pub(in crate::history) order_conflicts: Vec<OrderConflict>,
 }
 
 /// Two transactions that read versions of one key in orders that exclude each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OrderConflict {
     pub key: u32,
     pub first: u32,
     pub second: u32,
+    /// The lists that they read, where lists were read.
+    pub lists: Option<[Vec<Atom>; 2]>,
 }
 
 /// Marks the key of a write among `event_keys`.
@@ -230,6 +234,11 @@ impl History {
     /// Version orders that the history itself shows: key, values oldest first.
     pub fn orders(&self) -> &[(u32, Vec<Atom>)] {
         &self.orders
+    }
+
+    /// Whether reads were of whole lists.
+    pub fn has_lists(&self) -> bool {
+        self.has_lists
     }
 
     pub fn order_conflicts(&self) -> &[OrderConflict] {

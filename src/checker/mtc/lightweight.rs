@@ -17,6 +17,7 @@ pub(super) fn check(history: &History) -> Answer {
             return Answer::Unknown(Unresolved::reason(history, key, value));
         }
     };
+    let before = resolved.session_predecessors();
     for transaction in resolved.live() {
         let (reads, writes) = (resolved.reads(transaction), resolved.writes(transaction));
         let is_lightweight = reads.len() == 1
@@ -28,6 +29,17 @@ pub(super) fn check(history: &History) -> Answer {
         }
         if history.real_time(transaction).is_none() {
             return Answer::Unknown(format!("{} has no real time", history.name(transaction)));
+        }
+        // Real time orders a session, unless its clock was too coarse to tell an end from the
+        // beginning that followed.
+        let ended = history.real_time(before[transaction as usize]);
+        let began = history.real_time(transaction);
+        if began
+            .zip(ended)
+            .is_some_and(|(began, ended)| ended.to >= began.from)
+        {
+            let name = history.name(transaction);
+            return Answer::Unknown(format!("{name} began when its session was not done"));
         }
     }
     if !history.orders().is_empty() {

@@ -115,11 +115,13 @@ fn set_spans(draft: &mut Draft, turn: u64) {
             to: place * 3 + length,
         })
         .to_vec();
-    // In one session transactions do not overlap.
+    // In one session transactions do not overlap, but a coarse clock may show one time for an end
+    // and the beginning that follows.
+    let gap = (turn / 18 % 2) as i64;
     for later in 1..3 {
         for earlier in 0..later {
             if draft.sessions[earlier] == draft.sessions[later] {
-                let end = draft.spans[later].from - 1;
+                let end = draft.spans[later].from - gap;
                 draft.spans[earlier].to = draft.spans[earlier].to.min(end);
             }
         }

@@ -91,6 +91,7 @@ impl Lists {
                 key,
                 first: *first,
                 second: number,
+                lists: Some([longest.clone(), list.to_vec()]),
             };
             builder.order_conflict(conflict);
         } else if list.len() > longest.len() {
@@ -101,6 +102,9 @@ impl Lists {
 
     /// Tells the builder the version orders.
     pub(super) fn finish(self, builder: &mut Builder) {
+        if !self.longest.is_empty() {
+            builder.set_lists();
+        }
         for (key, (longest, _)) in self.longest.into_iter().enumerate() {
             if !longest.is_empty() {
                 builder.order(key as u32, longest);

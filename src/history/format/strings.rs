@@ -131,6 +131,7 @@ impl Strings {
                 key,
                 first: transactions[first],
                 second: transactions[second],
+                lists: None,
             });
         }
         Ok(())

@@ -1,0 +1,140 @@
+//! Histories that were judged or told wrong once, with what is right.
+
+use super::*;
+use crate::history::format;
+
+fn read(lines: &str) -> History {
+    let text = format!("#! rashomon history 1\n{lines}");
+    let ours = format::by_name("rashomon").expect("our format");
+    (ours.read)(&mut text.as_bytes()).expect("a history")
+}
+
+/// What `auto` says: the name of the anomaly, or nothing.
+fn judged(history: &History, model: Model) -> Option<&'static str> {
+    match check(history, model, Budget::default()).1 {
+        Answer::Satisfied(witness) => {
+            assert_eq!(replay(history, model, &witness), Ok(()));
+            None
+        }
+        Answer::Violated(found) => Some(found.anomaly.slug()),
+        Answer::Unknown(reason) => Some(if reason.is_empty() { "?" } else { "unknown" }),
+    }
+}
+
+#[test]
+fn an_indeterminate_transaction_with_an_end_may_be_left_out() {
+    let history = read(
+        "initial 0\nindeterminate s1 ~1..4 r(x,0) w(x,1)\nindeterminate s2 ~1..4 r(x,0) w(x,1)\n\
+         committed s3 ~5..6 r(x,1)\n",
+    );
+    for model in [Model::StrictSerializable, Model::Linearizable] {
+        assert_eq!(judged(&history, model), None, "{model}");
+    }
+}
+
+#[test]
+fn a_list_of_the_initial_value_makes_no_violation() {
+    let history = read("initial 0\norder(x) 0\ncommitted s1 w(x,0)\ncommitted s2 r(x,0) w(x,1)\n");
+    assert_eq!(judged(&history, Model::Serializable), Some("unknown"));
+}
+
+#[test]
+fn a_session_keeps_its_order_where_its_clock_does_not_show_it() {
+    let history =
+        read("initial 0\ncommitted s1 ~1..5 r(x,1) w(x,2)\ncommitted s1 ~5..9 r(x,0) w(x,1)\n");
+    for checker in CHECKERS {
+        if checker.models().contains(&Model::Linearizable) {
+            let answer = checker.check(&history, Model::Linearizable, Budget::default());
+            assert!(matches!(answer, Answer::Violated(_)), "{}", checker.name());
+        }
+    }
+}
+
+#[test]
+fn anomalies_have_their_names() {
+    use Model::{ReadCommitted, Serializable, Snapshot, StrictSerializable};
+    let cases = [
+        // Serializable, in an order that real time forbids.
+        (
+            "initial 0\ncommitted s1 ~1..2 w(x,1)\ncommitted s2 ~3..4 w(x,2)\n\
+             committed s3 ~5..6 r(x,1)\n",
+            StrictSerializable,
+            "stale-read",
+        ),
+        (
+            "committed s1 w(x,9)\ncommitted s1 r(x,[9]) w(x,1)\ncommitted s2 r(x,[9]) w(x,2)\n",
+            Snapshot,
+            "lost-update",
+        ),
+        (
+            "committed s1 w(x,9)\ncommitted s1 r(x,[9]) w(x,1)\ncommitted s2 r(x,[9]) w(x,2)\n\
+             committed s3 r(x,[9 2])\n",
+            Snapshot,
+            "lost-update",
+        ),
+        // One key is no fork.
+        (
+            "initial 0\ncommitted s1 w(x,1)\ncommitted s2 w(x,1)\ncommitted s3 r(x,1) w(x,3)\n\
+             committed s4 r(x,1) w(x,4)\ncommitted s5 r(x,1) w(x,5)\n",
+            Snapshot,
+            "no-version-order",
+        ),
+        (
+            "initial 0\ncommitted s1 w(x,1) r(x,2) w(x,2)\n",
+            ReadCommitted,
+            "future-read",
+        ),
+        (
+            "initial 0\ncommitted s1 w(x,1)\ncommitted s1 r(x,1) w(x,2)\n\
+             committed s2 r(x,2) r(x,1)\n",
+            ReadCommitted,
+            "non-monotonic-read",
+        ),
+        (
+            "initial 0\ncommitted s1 r(x,0) w(y,1)\ncommitted s2 r(y,0) w(x,1)\n",
+            Serializable,
+            "write-skew",
+        ),
+    ];
+    for (lines, model, anomaly) in cases {
+        assert_eq!(judged(&read(lines), model), Some(anomaly), "{lines}");
+    }
+}
+
+/// The words of the counterexample.
+fn words(lines: &str, model: Model) -> String {
+    let history = read(lines);
+    match check(&history, model, Budget::default()).1 {
+        Answer::Violated(found) => in_words(&history, &found),
+        answer => panic!("{answer:?}"),
+    }
+}
+
+#[test]
+fn words_show_the_lists_that_were_read() {
+    let two = "committed s1 w(x,1)\ncommitted s2 w(x,2)\n";
+    let contradict = format!("{two}committed s3 r(x,[1 2])\ncommitted s4 r(x,[2 1])\n");
+    expect_test::expect![[r"
+        incompatible order
+          T3 reads [1 2] for x, T4 reads [2 1]: neither begins with the other
+          T3 of session s3: r(x,[1 2])
+          T4 of session s4: r(x,[2 1])
+    "]]
+    .assert_eq(&words(&contradict, Model::ReadCommitted));
+    let aborted = "committed s1 w(x,1)\naborted s2 w(x,9)\ncommitted s3 r(x,[9 1])\n";
+    expect_test::expect![[r"
+        aborted read (G1a)
+          T3 reads x behind 9, which T2 wrote and aborted
+          T2 of session s2, aborted: w(x,9)
+          T3 of session s3: r(x,[9 1])
+    "]]
+    .assert_eq(&words(aborted, Model::ReadCommitted));
+    expect_test::expect![[r"
+        thin-air read
+          the order of x names 7, which nobody wrote
+    "]]
+    .assert_eq(&words(
+        "order(x) 7\ncommitted s1 w(x,1)\n",
+        Model::ReadCommitted,
+    ));
+}
