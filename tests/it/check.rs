@@ -159,6 +159,23 @@ fn the_ladder_ends_as_what_it_found() {
     assert!(ran.err.contains("no transaction"), "{}", ran.err);
 }
 
+/// Where nobody knows of a weaker model, a stronger one that is satisfied says it of both.
+#[test]
+fn what_a_stronger_model_says_holds_for_the_weaker() {
+    let folder = folder();
+    let doubtful = "indeterminate s1 ~1..4 r(x,0) w(x,1)\nindeterminate s2 ~1..4 r(x,0) w(x,1)\n\
+                    committed s4 ~5..6 r(x,1)\n";
+    let rest = many(20, |n| {
+        format!("s3 ~{}..{} r(y,{}) w(y,{n})", n * 10, n * 10 + 5, n - 1)
+    });
+    let file = write(&folder, "doubtful.txt", &format!("{rest}{doubtful}"));
+    let alone = run(&["check", &file, "--model", "si"]);
+    assert_eq!(alone.code, Some(3), "{}{}", alone.out, alone.err);
+    let ran = run(&["check", &file]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("unknown"), "{}", ran.out);
+}
+
 /// Nobody reads what is told, and the exit code says it all the same.
 #[test]
 fn a_closed_standard_output_does_not_hide_a_violation() {

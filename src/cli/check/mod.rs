@@ -300,9 +300,34 @@ struct Subject<'a> {
     waiting: Waiting,
 }
 
+/// What was answered, by whom, and how long that took.
+struct Asked {
+    with: &'static str,
+    answer: Answer,
+    check: Duration,
+}
+
+impl Asked {
+    /// The same of a weaker model, if this one is satisfied.
+    fn implied(&self) -> Option<Self> {
+        matches!(self.answer, Answer::Satisfied(_)).then(|| Self {
+            with: self.with,
+            answer: self.answer.clone(),
+            check: Duration::ZERO,
+        })
+    }
+}
+
 impl Subject<'_> {
     /// Checks one model and tells the answer.
     fn one(&self, model: Model, output: &mut Output) -> Result<Answer, Failure> {
+        let asked = self.ask(model)?;
+        self.tell_asked(model, &asked, output)?;
+        Ok(asked.answer)
+    }
+
+    /// Checks one model.
+    fn ask(&self, model: Model) -> Result<Asked, Failure> {
         let begun = Instant::now();
         self.waiting.checks(model, &self.arguments.with);
         let (with, answer) = match checker::by_name(&self.arguments.with) {
@@ -314,11 +339,19 @@ impl Subject<'_> {
         };
         let check = begun.elapsed();
         self.waiting.pause();
+        Ok(Asked {
+            with,
+            answer,
+            check,
+        })
+    }
+
+    fn tell_asked(&self, model: Model, asked: &Asked, output: &mut Output) -> Result<(), Failure> {
+        let (with, answer, check) = (asked.with, &asked.answer, asked.check);
         unless_unread(match self.arguments.format {
-            Format::Json => self.tell_json(model, with, &answer, check, output),
-            Format::Human => self.tell(model, with, &answer, check, output),
-        })?;
-        Ok(answer)
+            Format::Json => self.tell_json(model, with, answer, check, output),
+            Format::Human => self.tell(model, with, answer, check, output),
+        })
     }
 
     /// Asks a checker, or one after the other, as long as the limits allow it.
@@ -418,12 +451,35 @@ impl Subject<'_> {
     }
 
     /// Climbs from the weakest model up. What a model violates all stronger ones violate too.
+    /// Asks for the next model of the ladder. Where nobody knows, the strongest is asked ahead of
+    /// its turn: it may be the easier one (real time leaves fewer orders to try), and if it is
+    /// satisfied, so are all others.
+    fn next_of_ladder(&self, model: Model, ahead: &mut Option<Asked>) -> Result<Asked, Failure> {
+        let strongest = Model::StrictSerializable;
+        if model == strongest
+            && let Some(asked) = ahead.take()
+        {
+            return Ok(asked);
+        }
+        if let Some(implied) = ahead.as_ref().and_then(Asked::implied) {
+            return Ok(implied);
+        }
+        let asked = self.ask(model)?;
+        if !matches!(asked.answer, Answer::Unknown(_)) || model == strongest || ahead.is_some() {
+            return Ok(asked);
+        }
+        let first = ahead.insert(self.ask(strongest)?);
+        Ok(first.implied().unwrap_or(asked))
+    }
+
     fn ladder(&self, output: &mut Output) -> Result<Exit, Failure> {
         let (mut strongest, mut weakest) = (None, None);
+        let mut ahead: Option<Asked> = None;
         for model in Model::LADDER {
-            let answer = self.one(model, output)?;
-            self.pictures(&answer)?;
-            match answer {
+            let asked = self.next_of_ladder(model, &mut ahead)?;
+            self.tell_asked(model, &asked, output)?;
+            self.pictures(&asked.answer)?;
+            match asked.answer {
                 Answer::Satisfied(_) => strongest = Some(model),
                 Answer::Violated(_) => {
                     weakest = Some(model);
