@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Point, Witness};
-use super::{Answer, Budget, Checker, Model};
+use super::{Answer, Budget, Checker, Model, reduce};
 use crate::history::{Atom, Event, History, Kind, Status};
 
 /// Tries all orders.
@@ -32,49 +32,61 @@ impl Checker for BruteForce {
     }
 
     fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
-        let all: Vec<u32> = history
-            .transactions()
-            .filter(|t| history.status(*t) != Status::Aborted)
-            .collect();
-        if all.len() > TRANSACTIONS_MAX {
-            return Answer::Unknown(format!("more than {TRANSACTIONS_MAX} transactions"));
+        match decide(history, model, budget) {
+            Answer::Violated(mut found) => {
+                found.core = reduce::core_of(history, found.core, budget, |part| {
+                    matches!(decide(part, model, budget), Answer::Violated(_))
+                });
+                Answer::Violated(found)
+            }
+            answer => answer,
         }
-        let timed = |t: &u32| history.real_time(*t).is_some();
-        if model >= Model::StrictSerializable && !all.iter().all(timed) {
-            return Answer::Unknown("a transaction has no real time".to_owned());
-        }
-        if has_ambiguous_list(history, &all) {
-            return Answer::Unknown(
-                "a list has values that were written more than once".to_owned(),
-            );
-        }
-        let optional: Vec<u32> = all
-            .iter()
-            .copied()
-            .filter(|t| history.status(*t) == Status::Indeterminate)
-            .collect();
-        if history.order_conflicts().is_empty() {
-            for chosen in 0u32..1 << optional.len() {
-                if budget.is_over() {
-                    return Answer::Unknown("the budget is over".to_owned());
-                }
-                let is_out = |t: &u32| {
-                    let place = optional.iter().position(|o| o == t);
-                    place.is_some_and(|place| chosen >> place & 1 == 0)
-                };
-                let here: Vec<u32> = all.iter().copied().filter(|t| !is_out(t)).collect();
-                let found = Trial { history, here }.search(model);
-                if let Some(witness) = found {
-                    return Answer::Satisfied(witness);
-                }
+    }
+}
+
+/// What is so; a counterexample is all there is. The referee is to share nothing with those whose
+/// judge it is: it is asked here, and nothing is made small for it.
+pub(super) fn decide(history: &History, model: Model, budget: Budget) -> Answer {
+    let all: Vec<u32> = history
+        .transactions()
+        .filter(|t| history.status(*t) != Status::Aborted)
+        .collect();
+    if all.len() > TRANSACTIONS_MAX {
+        return Answer::Unknown(format!("more than {TRANSACTIONS_MAX} transactions"));
+    }
+    let timed = |t: &u32| history.real_time(*t).is_some();
+    if model >= Model::StrictSerializable && !all.iter().all(timed) {
+        return Answer::Unknown("a transaction has no real time".to_owned());
+    }
+    if has_ambiguous_list(history, &all) {
+        return Answer::Unknown("a list has values that were written more than once".to_owned());
+    }
+    let optional: Vec<u32> = all
+        .iter()
+        .copied()
+        .filter(|t| history.status(*t) == Status::Indeterminate)
+        .collect();
+    if history.order_conflicts().is_empty() {
+        for chosen in 0u32..1 << optional.len() {
+            if budget.is_over() {
+                return Answer::Unknown("the budget is over".to_owned());
+            }
+            let is_out = |t: &u32| {
+                let place = optional.iter().position(|o| o == t);
+                place.is_some_and(|place| chosen >> place & 1 == 0)
+            };
+            let here: Vec<u32> = all.iter().copied().filter(|t| !is_out(t)).collect();
+            let found = Trial { history, here }.search(model);
+            if let Some(witness) = found {
+                return Answer::Satisfied(witness);
             }
         }
-        Answer::Violated(Counterexample {
-            anomaly: Anomaly::NoVersionOrder,
-            edges: Vec::new(),
-            core: history.transactions().collect(),
-        })
     }
+    Answer::Violated(Counterexample {
+        anomaly: Anomaly::NoVersionOrder,
+        edges: Vec::new(),
+        core: all,
+    })
 }
 
 /// Whether a list names a value that was written twice, or its key was written back to what it held

@@ -33,7 +33,8 @@ pub struct Counterexample {
     /// The cycle, each edge beginning where the one before ends; or the transactions of an
     /// anomaly that needs no cycle, as edges of the read that shows it.
     pub edges: Vec<Edge>,
-    /// Transactions that cannot be ordered among themselves, where no one cycle says it all.
+    /// Without edges: transactions that cannot be ordered among themselves, where no one cycle
+    /// says it all. Beside edges: those by way of which a reader must see what it misses.
     pub core: Vec<u32>,
 }
 

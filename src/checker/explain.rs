@@ -22,7 +22,18 @@ pub(super) fn counterexample(
     cycle: &[u32],
     kind: CycleKind,
 ) -> Counterexample {
-    let edges = pairs(cycle)
+    let is_before = |from: u32, to: u32| {
+        let spans = || {
+            resolved
+                .history
+                .real_time(from)
+                .zip(resolved.history.real_time(to))
+        };
+        direct_reason(resolved, from, to).is_some()
+            || (kind == CycleKind::RealTime && spans().is_some_and(|(one, two)| one.to < two.from))
+    };
+    let cycle = shortened(cycle, is_before);
+    let edges = pairs(&cycle)
         .map(|(from, to)| Edge {
             from,
             to,
@@ -30,6 +41,28 @@ pub(super) fn counterexample(
         })
         .collect();
     named(resolved.history, edges)
+}
+
+/// Longer cycles are not searched for short cuts.
+const SHORTENED_MAX: usize = 128;
+
+/// A cycle without what can be left out of it: where one transaction comes before another by
+/// itself, nothing between them is needed. No anti-dependency is added, so that what snapshot
+/// isolation forbids stays forbidden.
+pub(super) fn shortened(cycle: &[u32], is_before: impl Fn(u32, u32) -> bool) -> Vec<u32> {
+    let mut cycle = cycle.to_vec();
+    while (3..=SHORTENED_MAX).contains(&cycle.len()) {
+        let len = cycle.len();
+        // The widest step first: what is left of the cycle is shortest.
+        let steps = (2..len)
+            .rev()
+            .flat_map(|step| (0..len).map(move |at| (at, step)));
+        let mut cuts = steps.filter(|(at, step)| is_before(cycle[*at], cycle[(at + step) % len]));
+        let Some((at, step)) = cuts.next() else { break };
+        cycle.rotate_left(at);
+        cycle.drain(1..step);
+    }
+    cycle
 }
 
 /// The neighbours of a cycle.
@@ -173,27 +206,43 @@ pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
             "  both wrote what both had read: the later did not see the write of the earlier\n",
         );
     }
-    if !counterexample.core.is_empty() {
+    if !counterexample.core.is_empty() && !counterexample.edges.is_empty() {
+        let _ = writeln!(
+            text,
+            "  by way of {}: each reads from the one before, or follows it in its session",
+            names(history, &counterexample.core)
+        );
+    }
+    if counterexample.edges.is_empty() {
         let allowed = match counterexample.anomaly {
             Anomaly::StaleRead => " that real time allows",
             _ => "",
         };
-        let names: Vec<String> = counterexample
-            .core
-            .iter()
-            .map(|t| history.name(*t))
-            .collect();
         let _ = writeln!(
             text,
             "  no order of the writes of these{allowed} explains all reads: {}",
-            names.join(", ")
+            names(history, &counterexample.core)
         );
     }
-    for transaction in involved(counterexample) {
-        let told = transaction_in_words(history, counterexample, transaction);
+    let all = involved(counterexample);
+    for transaction in all.iter().take(NAMED_MAX) {
+        let told = transaction_in_words(history, counterexample, *transaction);
         let _ = writeln!(text, "  {told}");
     }
     text
+}
+
+/// So many transactions are named, where no small part shows the violation.
+const NAMED_MAX: usize = 40;
+
+fn names(history: &History, transactions: &[u32]) -> String {
+    let mut names: Vec<String> = transactions.iter().map(|t| history.name(*t)).collect();
+    let more = names.len().saturating_sub(NAMED_MAX);
+    names.truncate(NAMED_MAX);
+    match more {
+        0 => names.join(", "),
+        _ => format!("{}, and {more} more", names.join(", ")),
+    }
 }
 
 /// The transactions that a counterexample names, but for the initial one.

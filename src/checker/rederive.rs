@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::anomaly::Anomaly;
-use super::brute_force::{BruteForce, TRANSACTIONS_MAX};
+use super::brute_force::{self, TRANSACTIONS_MAX};
 use super::evidence::{Counterexample, Edge, Reason};
 use super::reduce::restricted;
-use super::{Answer, Budget, Checker, Model};
+use super::{Answer, Budget, Model};
 use crate::history::{Atom, Event, History, Kind, Status};
 
 /// Whether a counterexample shows that the history violates the model.
@@ -299,19 +299,15 @@ impl Events<'_> {
 
     /// Transactions that no order explains, as the referee finds.
     fn core(&self, model: Model, found: &Counterexample) -> Result<(), String> {
-        let part = if found.anomaly == Anomaly::NoSerialOrder {
-            self.history.transactions().collect()
-        } else {
-            found.core.clone()
-        };
+        let part = &found.core;
         if part.len() > TRANSACTIONS_MAX {
             return Err(format!(
                 "{} transactions are too many to try all orders",
                 part.len()
             ));
         }
-        let part = restricted(self.history, &part).ok_or("the part cannot be built")?;
-        match BruteForce.check(&part, model, Budget::default()) {
+        let part = restricted(self.history, part).ok_or("the part cannot be built")?;
+        match brute_force::decide(&part, model, Budget::default()) {
             Answer::Violated(_) => Ok(()),
             Answer::Satisfied(_) => Err("the transactions alone have an order".to_owned()),
             Answer::Unknown(reason) => Err(reason),

@@ -18,6 +18,20 @@ const REDUCED_EVENTS_MAX: usize = 40_000_000;
 pub(super) fn core(
     history: &History,
     budget: Budget,
+    violates: impl FnMut(&History) -> bool,
+) -> Vec<u32> {
+    let all = history.transactions();
+    let all = all
+        .filter(|t| history.status(*t) != Status::Aborted)
+        .collect();
+    core_of(history, all, budget, violates)
+}
+
+/// The same of transactions that are known to violate the model by themselves.
+pub(super) fn core_of(
+    history: &History,
+    mut core: Vec<u32>,
+    budget: Budget,
     mut violates: impl FnMut(&History) -> bool,
 ) -> Vec<u32> {
     let writers = Writers::of(history);
@@ -32,10 +46,6 @@ pub(super) fn core(
         events_left -= history.event_count();
         violates(&history)
     };
-    let mut core: Vec<u32> = history
-        .transactions()
-        .filter(|t| history.status(*t) != Status::Aborted)
-        .collect();
     let mut pieces = 2;
     while core.len() > 1 && pieces <= core.len() {
         let size = core.len().div_ceil(pieces);

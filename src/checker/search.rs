@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Witness};
-use super::{Answer, Budget, Checker, Model};
+use super::{Answer, Budget, Checker, Model, reduce};
 use crate::history::{Atom, Event, History, Interner, Kind, Span, Status};
 
 /// Searches a serial order.
@@ -18,6 +18,9 @@ pub(super) struct Search;
 
 /// Words of memory that a search may spend on what it has tried.
 const TRIED_WORDS_MAX: usize = 1 << 25;
+
+/// And all searches together that make a counterexample small.
+const REDUCING_WORDS_MAX: usize = 1 << 22;
 
 impl Checker for Search {
     fn name(&self) -> &'static str {
@@ -33,59 +36,79 @@ impl Checker for Search {
     }
 
     fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
-        if !history.order_conflicts().is_empty() {
-            return Answer::Unknown("lists contradict each other".to_owned());
+        let mut words = TRIED_WORDS_MAX;
+        match search(history, model, budget, &mut words) {
+            Found::Order(order) => Answer::Satisfied(Witness::Order(order)),
+            Found::TooMuch(reason) => Answer::Unknown(reason),
+            Found::None(group) => Answer::Violated(Counterexample {
+                anomaly: Anomaly::NoSerialOrder,
+                edges: Vec::new(),
+                core: smallest(history, group, model, budget),
+            }),
         }
-        let is_strict = model != Model::Serializable;
-        let mut here = history
-            .transactions()
-            .filter(|t| history.status(*t) != Status::Aborted);
-        if is_strict && let Some(t) = here.find(|t| history.real_time(*t).is_none()) {
-            return Answer::Unknown(format!("{} has no real time", history.name(t)));
-        }
-        let groups = if is_strict {
-            groups(history)
-        } else {
-            let all = history.transactions();
-            vec![
-                all.filter(|t| history.status(*t) != Status::Aborted)
-                    .collect(),
-            ]
-        };
-        let lists = Lists::of(history);
-        if let Some(reason) = lists.unknown(history) {
-            return Answer::Unknown(reason.to_owned());
-        }
-        let mut points: Vec<(i64, usize, u32)> = Vec::new();
-        for group in groups {
-            let mut run = Run::new(history, &lists, &group, is_strict);
-            match run.search(budget) {
-                Found::Order(order) => {
-                    let mut latest = i64::MIN;
-                    for (place, transaction) in order.into_iter().enumerate() {
-                        if is_strict && let Some(span) = history.real_time(transaction) {
-                            latest = latest.max(span.from);
-                        }
-                        points.push((latest, place, transaction));
-                    }
-                }
-                Found::None => {
-                    let core = run.first_stuck();
-                    let anomaly = Anomaly::NoSerialOrder;
-                    let edges = Vec::new();
-                    return Answer::Violated(Counterexample {
-                        anomaly,
-                        edges,
-                        core,
-                    });
-                }
-                Found::TooMuch(reason) => return Answer::Unknown(reason.to_owned()),
-            }
-        }
-        points.sort_unstable();
-        let order = points.into_iter().map(|(_, _, transaction)| transaction);
-        Answer::Satisfied(Witness::Order(order.collect()))
     }
+}
+
+/// What a search came to.
+enum Found {
+    Order(Vec<u32>),
+    /// These have no order.
+    None(Vec<u32>),
+    TooMuch(String),
+}
+
+/// Transactions without an order of which none can be left out, as far as that is found soon.
+fn smallest(history: &History, group: Vec<u32>, model: Model, budget: Budget) -> Vec<u32> {
+    let mut words = REDUCING_WORDS_MAX;
+    let has_none = |part: &History| {
+        let found = search(part, model, budget, &mut words);
+        matches!(found, Found::None(_))
+    };
+    reduce::core_of(history, group, budget, has_none)
+}
+
+/// Looks for an order of each group; `words` of memory may be spent, and fewer are left.
+fn search(history: &History, model: Model, budget: Budget, words: &mut usize) -> Found {
+    if !history.order_conflicts().is_empty() {
+        return Found::TooMuch("lists contradict each other".to_owned());
+    }
+    let is_strict = model != Model::Serializable;
+    let all = history.transactions();
+    let here: Vec<u32> = all
+        .filter(|t| history.status(*t) != Status::Aborted)
+        .collect();
+    let untimed = here.iter().find(|t| history.real_time(**t).is_none());
+    if is_strict && let Some(t) = untimed {
+        return Found::TooMuch(format!("{} has no real time", history.name(*t)));
+    }
+    let lists = Lists::of(history);
+    if let Some(reason) = lists.unknown(history) {
+        return Found::TooMuch(reason.to_owned());
+    }
+    let groups = if is_strict {
+        groups(history)
+    } else {
+        vec![here]
+    };
+    let mut points: Vec<(i64, usize, u32)> = Vec::new();
+    for group in groups {
+        let mut run = Run::new(history, &lists, &group, is_strict);
+        let order = match run.search(budget, words) {
+            Ok(Some(order)) => order,
+            Ok(None) => return Found::None(group),
+            Err(reason) => return Found::TooMuch(reason.to_owned()),
+        };
+        let mut latest = i64::MIN;
+        for (place, transaction) in order.into_iter().enumerate() {
+            if is_strict && let Some(span) = history.real_time(transaction) {
+                latest = latest.max(span.from);
+            }
+            points.push((latest, place, transaction));
+        }
+    }
+    points.sort_unstable();
+    let order = points.into_iter().map(|(_, _, transaction)| transaction);
+    Found::Order(order.collect())
 }
 
 /// Transactions that did not abort, in groups that share no key.
@@ -174,12 +197,6 @@ impl Lists {
     }
 }
 
-enum Found {
-    Order(Vec<u32>),
-    None,
-    TooMuch(&'static str),
-}
-
 /// A transaction that was put into the order, and what it changed.
 struct Step {
     place: usize,
@@ -205,8 +222,6 @@ struct Run<'h> {
     values: BTreeMap<u32, Atom>,
     tried: Interner,
     configurations: Vec<Box<[u64]>>,
-    /// The longest order that was found, to say where it got stuck.
-    best: Vec<usize>,
 }
 
 impl<'h> Run<'h> {
@@ -257,7 +272,6 @@ impl<'h> Run<'h> {
             values,
             tried: Interner::default(),
             configurations: Vec::new(),
-            best: Vec::new(),
         }
     }
 
@@ -269,12 +283,19 @@ impl<'h> Run<'h> {
         self.is_optional[place]
     }
 
-    fn search(&mut self, budget: Budget) -> Found {
+    /// An order, if there is one.
+    ///
+    /// # Errors
+    /// When the memory or the budget is over.
+    fn search(
+        &mut self,
+        budget: Budget,
+        words: &mut usize,
+    ) -> Result<Option<Vec<u32>>, &'static str> {
         let len = self.group.len();
         let mut missing = (0..len).filter(|place| !self.is_optional(*place)).count();
         let mut path: Vec<Step> = Vec::new();
         let mut at = self.next[len];
-        let mut words = 0;
         while missing > 0 {
             // What ended first among those still to come bounds who may come next.
             if at != len
@@ -282,13 +303,10 @@ impl<'h> Run<'h> {
                 && let Some(old) = self.apply(at)
             {
                 self.is_done[at / 64] |= 1 << (at % 64);
-                if self.is_new(&mut words) {
+                if self.is_new(words) {
                     self.unlink(at);
                     missing -= usize::from(!self.is_optional(at));
                     path.push(Step { place: at, old });
-                    if path.len() > self.best.len() {
-                        self.best = path.iter().map(|step| step.place).collect();
-                    }
                     at = self.next[len];
                     continue;
                 }
@@ -297,18 +315,18 @@ impl<'h> Run<'h> {
                     self.values.insert(key, value);
                 });
             }
-            if words > TRIED_WORDS_MAX {
-                return Found::TooMuch("the search remembers as much as it may");
+            if *words == 0 {
+                return Err("the search remembers as much as it may");
             }
             if self.configurations.len().is_multiple_of(256) && budget.is_over() {
-                return Found::TooMuch("the budget is over");
+                return Err("the budget is over");
             }
             if at != len && !self.is_bound(at) {
                 at = self.next[at];
                 continue;
             }
             let Some(step) = path.pop() else {
-                return Found::None;
+                return Ok(None);
             };
             step.old.into_iter().rev().for_each(|(key, value)| {
                 self.values.insert(key, value);
@@ -318,7 +336,8 @@ impl<'h> Run<'h> {
             missing += usize::from(!self.is_optional(step.place));
             at = self.next[step.place];
         }
-        Found::Order(path.iter().map(|step| self.group[step.place]).collect())
+        let order = path.iter().map(|step| self.group[step.place]);
+        Ok(Some(order.collect()))
     }
 
     /// Whether a transaction that is still to come ended before this one, or a later one, began.
@@ -391,7 +410,7 @@ impl<'h> Run<'h> {
         let equal = |other: u32| known[other as usize] == configuration;
         let is_new = self.tried.find_or_insert(hash, fresh, equal) == fresh;
         if is_new {
-            *words += configuration.len() + 4;
+            *words = words.saturating_sub(configuration.len() + 4);
             self.configurations.push(configuration);
         }
         is_new
@@ -407,19 +426,5 @@ impl<'h> Run<'h> {
         let (next, previous) = (self.next[at], self.previous[at]);
         self.next[previous] = at;
         self.previous[next] = at;
-    }
-
-    /// The transactions that could not follow the longest order: those that had begun by the time
-    /// the first of them ended.
-    fn first_stuck(&self) -> Vec<u32> {
-        let is_left = |place: &usize| !self.best.contains(place) && !self.is_optional(*place);
-        let left: Vec<usize> = (0..self.group.len()).filter(is_left).collect();
-        let end = left
-            .iter()
-            .map(|place| self.spans[*place].to)
-            .min()
-            .unwrap_or(i64::MAX);
-        let stuck = left.iter().filter(|place| self.spans[**place].from <= end);
-        stuck.map(|place| self.group[*place]).collect()
     }
 }

@@ -59,7 +59,7 @@ fn fill(draft: &Draft) -> Builder {
 fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
     let mut violated = 0;
     for model in Model::LADDER.into_iter().chain([Model::Linearizable]) {
-        let referee = brute_force::BruteForce.check(history, model, Budget::default());
+        let referee = brute_force::decide(history, model, Budget::default());
         let mut expected = match &referee {
             Answer::Satisfied(witness) => {
                 let replayed = replay(history, model, witness);
@@ -78,7 +78,7 @@ fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
         let mut answers = 0;
         for checker in CHECKERS
             .iter()
-            .filter(|checker| checker.models().contains(&model))
+            .filter(|checker| checker.models().contains(&model) && checker.name() != "brute-force")
         {
             let name = checker.name();
             match checker.check(history, model, Budget::default()) {
@@ -109,7 +109,7 @@ fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
         // Whether a transaction took place may depend on which of several writes was read.
         let is_doubtful = has_doubles(history) && has_doubts(history);
         assert!(
-            answers > 1 || is_doubtful || (has_doubles(history) && !history.orders().is_empty()),
+            answers > 0 || is_doubtful || (has_doubles(history) && !history.orders().is_empty()),
             "nobody but the referee knows {model}\n{}",
             shown()
         );

@@ -138,3 +138,58 @@ fn words_show_the_lists_that_were_read() {
         Model::ReadCommitted,
     ));
 }
+
+#[test]
+fn what_stands_between_is_told_and_nothing_else() {
+    let hidden = "initial 0\ncommitted s1 w(x,1)\ncommitted s1 w(y,1)\n\
+                  committed s2 r(y,1) w(z,1)\ncommitted s3 r(z,1) r(x,0)\n";
+    expect_test::expect![[r#"
+        causality violation (G-single)
+          T0 -SO-> T1: T0 is the beginning
+          T1 -CO-> T0: T4 must see T1, and reads the version of x that T0 wrote
+          by way of T2, T3: each reads from the one before, or follows it in its session
+          T1 of session s1: w(x,1)
+          T2 of session s1: w(y,1)
+          T3 of session s2: r(y,1) w(z,1)
+          T4 of session s3: r(z,1) r(x,0)
+    "#]]
+    .assert_eq(&words(hidden, Model::Causal));
+    let long = "initial 0\ncommitted s1 r(x,1)\ncommitted s1 w(y,3)\ncommitted s1 w(z,3)\n\
+                committed s1 w(x,1)\n";
+    expect_test::expect![[r#"
+        circular information flow (G1c)
+          T1 -SO-> T4: T1 comes before T4 in their session
+          T4 -WR(x)-> T1: T1 reads the version of x that T4 wrote
+          T1 of session s1: r(x,1)
+          T4 of session s1: w(x,1)
+    "#]]
+    .assert_eq(&words(long, Model::Causal));
+}
+
+/// Of what no order explains, only what it takes.
+#[test]
+fn nothing_can_be_left_out_of_a_set_without_an_order() {
+    let searched = "initial 0\nindeterminate s1 w(x,1)\nindeterminate s2 w(x,1)\n\
+                    committed s3 r(x,1)\ncommitted s4 w(y,5)\ncommitted s3 r(x,0) r(y,5)\n";
+    expect_test::expect![[r#"
+        no serial order
+          no order of the writes of these explains all reads: T1, T2, T3, T5
+          T1 of session s1, indeterminate: w(x,1)
+          T2 of session s2, indeterminate: w(x,1)
+          T3 of session s3: r(x,1)
+          T5 of session s3: r(x,0) r(y,5)
+    "#]]
+    .assert_eq(&words(searched, Model::Serializable));
+    let tried = "initial 0\naborted s9 w(z,7)\nindeterminate s8 w(u,1)\n\
+                 indeterminate s1 w(x,1)\nindeterminate s2 w(x,1)\ncommitted s3 r(x,1)\n\
+                 committed s3 r(x,0)\ncommitted s4 r(z,0)\n";
+    expect_test::expect![[r#"
+        no version order
+          no order of the writes of these explains all reads: T3, T4, T5, T6
+          T3 of session s1, indeterminate: w(x,1)
+          T4 of session s2, indeterminate: w(x,1)
+          T5 of session s3: r(x,1)
+          T6 of session s3: r(x,0)
+    "#]]
+    .assert_eq(&words(tried, Model::Causal));
+}

@@ -10,10 +10,12 @@
 mod causal;
 mod open;
 
+use std::collections::{BTreeMap, VecDeque};
+
 use super::anomaly::Anomaly;
 use super::arcs::Arcs;
 use super::evidence::{Counterexample, Edge, Reason, Witness};
-use super::explain::{direct_reason, pairs, torn_read};
+use super::explain::{direct_reason, pairs, shortened, torn_read};
 use super::resolve::{NONE, Resolved, Unresolved, resolve_openly};
 use super::versions::listed_orders;
 use super::{Answer, Budget, Checker, Model};
@@ -218,6 +220,8 @@ fn explained(
     cycle: &[u32],
     listed: &[(u32, u32)],
 ) -> Counterexample {
+    let is_before = |from: u32, to: u32| direct_reason(resolved, from, to).is_some();
+    let cycle = &shortened(cycle, is_before)[..];
     let mut found: Vec<Option<Reason>> = pairs(cycle)
         .map(|(from, to)| direct_reason(resolved, from, to))
         .collect();
@@ -252,11 +256,39 @@ fn explained(
             reason: reason.unwrap_or_else(|| written_in_lists(resolved, listed, *from, *to)),
         })
         .collect();
+    let unseen = edges.iter().filter_map(|edge| match edge.reason {
+        Reason::SeenBy { reader, .. } if direct_reason(resolved, edge.from, reader).is_none() => {
+            Some(way(resolved, edge.from, reader))
+        }
+        _ => None,
+    });
     Counterexample {
         anomaly: name(resolved, &edges),
+        core: unseen.flatten().collect(),
         edges,
-        core: Vec::new(),
     }
+}
+
+/// The transactions between two of which the one leads to the other, in this order.
+fn way(resolved: &Resolved<'_>, from: u32, to: u32) -> Vec<u32> {
+    let before = resolved.session_predecessors();
+    let mut after: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut reached = VecDeque::from([to]);
+    while let Some(at) = reached.pop_front() {
+        if at == from {
+            break;
+        }
+        let writers = resolved.reads(at).iter();
+        let writers = writers.map(|version| resolved.writer[*version as usize]);
+        for earlier in writers.chain([before[at as usize]]).filter(|t| *t > 0) {
+            after.entry(earlier).or_insert_with(|| {
+                reached.push_back(earlier);
+                at
+            });
+        }
+    }
+    let next = |at: &u32| after.get(at).copied().filter(|next| *next != to);
+    std::iter::successors(next(&from), next).collect()
 }
 
 /// The key of a list in which the one precedes the other.
