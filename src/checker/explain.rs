@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Reason};
-use super::resolve::Resolved;
+use super::resolve::{NONE, Resolved};
 use super::versions::Chains;
 use crate::history::{Atom, Event, History, Kind, OrderConflict, Status};
 
@@ -40,7 +40,41 @@ pub(super) fn counterexample(
             reason: reason(resolved, chains, from, to, kind),
         })
         .collect();
-    named(resolved.history, edges)
+    let mut found = named(resolved.history, edges);
+    let behind = found.edges.iter();
+    let behind = behind.flat_map(|edge| chain_behind(resolved, chains, edge));
+    found.core = behind.filter(|t| !cycle.contains(t)).collect();
+    found.core.dedup();
+    found
+}
+
+/// The writers of the versions from the initial one on, where an edge rests on that no other could
+/// have come between them: each read the version before its own.
+fn chain_behind(resolved: &Resolved<'_>, chains: &Chains, edge: &Edge) -> Vec<u32> {
+    let (key, versions) = match edge.reason {
+        Reason::WriteWrite(key) => (key, resolved.writes(edge.from).collect()),
+        Reason::ReadWrite(key) => (key, resolved.reads(edge.from).to_vec()),
+        _ => return Vec::new(),
+    };
+    let is_read = |version: &u32| resolved.reads(edge.to).contains(version);
+    let is_listed = resolved
+        .history
+        .orders()
+        .iter()
+        .any(|(listed, _)| *listed == key);
+    let of_key = |version: &&u32| resolved.key[**version as usize] == key;
+    let Some(last) = versions.iter().find(of_key).filter(|v| !is_read(v)) else {
+        return Vec::new();
+    };
+    if is_listed || *last == key {
+        return Vec::new();
+    }
+    let next = |version: &u32| Some(chains.next[*version as usize]).filter(|v| *v != NONE);
+    let chain = std::iter::successors(next(&key), next).take(NAMED_MAX);
+    let chain = chain.take_while(|version| version != last);
+    chain
+        .map(|version| resolved.writer[version as usize])
+        .collect()
 }
 
 /// Longer cycles are not searched for short cuts.

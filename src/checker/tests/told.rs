@@ -154,6 +154,18 @@ fn what_stands_between_is_told_and_nothing_else() {
           T4 of session s3: r(z,1) r(x,0)
     "#]]
     .assert_eq(&words(hidden, Model::Causal));
+    let chain = "initial 0\ncommitted s1 w(x,9)\ncommitted s2 r(x,0) w(x,1)\n\
+                 committed s1 r(x,1) w(x,2)\n";
+    expect_test::expect![[r#"
+        circular information flow (G1c)
+          T1 -SO-> T3: T1 comes before T3 in their session
+          T3 -WW(x)-> T1: T1 writes x after T3
+          by way of T2: each reads from the one before, or follows it in its session
+          T1 of session s1: w(x,9)
+          T2 of session s2: r(x,0) w(x,1)
+          T3 of session s1: r(x,1) w(x,2)
+    "#]]
+    .assert_eq(&words(chain, Model::Snapshot));
     let long = "initial 0\ncommitted s1 r(x,1)\ncommitted s1 w(y,3)\ncommitted s1 w(z,3)\n\
                 committed s1 w(x,1)\n";
     expect_test::expect![[r#"
