@@ -235,3 +235,25 @@ fn ten_gigabytes_of_one_line_are_an_error_with_a_place() {
     assert!(ran.err.contains("line 2, column"), "{}", ran.err);
     assert!(ran.err.len() < 1000, "{}", ran.err);
 }
+
+/// A recorder that was stopped leaves half a line, wherever the cut falls.
+#[test]
+fn a_history_that_was_cut_within_its_last_line_says_so() {
+    let folder = folder();
+    let whole = many(9, |number| format!("s1 @{number}..{number} w(x,{number})"));
+    let cuts: Vec<usize> = [1, 3, 6, 9, 14, 20, 25]
+        .map(|left| whole.len() - left)
+        .into();
+    for end in cuts {
+        let file = write(&folder, "cut.txt", &whole[..end]);
+        for arguments in [
+            &["check", &file, "--model", "ser"][..],
+            &["watch", &file, "--model", "si", "--idle", "0s"],
+        ] {
+            let ran = run(arguments);
+            assert_eq!(ran.code, Some(2), "{end}: {}{}", ran.out, ran.err);
+            assert!(ran.err.contains("line 11, column"), "{end}: {}", ran.err);
+            assert!(ran.err.contains("it was cut"), "{end}: {}", ran.err);
+        }
+    }
+}

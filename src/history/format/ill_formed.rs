@@ -30,7 +30,7 @@ fn a_truncated_file_says_where_it_ends() {
         (
             "rashomon",
             "#! rashomon history 1\ncommitted 1 r(x,0) w(x",
-            "line 2, column 23: expected ','",
+            "line 2, column 23: the last line has no line feed",
         ),
         (
             "rashomon",
@@ -77,7 +77,7 @@ fn a_wrong_field_says_where_it_stands() {
     check(&[
         (
             "rashomon",
-            "#! rashomon history 1\ncommitted 1 ~9..3 r(x,0)",
+            "#! rashomon history 1\ncommitted 1 ~9..3 r(x,0)\n",
             "line 2, column 18: a transaction that ends before it begins",
         ),
         (

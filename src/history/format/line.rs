@@ -14,8 +14,11 @@ use crate::history::{
 /// The first line of every file; the number is raised when an older reader would misread a file.
 pub const HEADER: &str = "#! rashomon history 1";
 
+/// What the first line is before its number.
+const MARK: &[u8] = b"#! rashomon history";
+
 pub(super) fn detect(head: &[u8]) -> bool {
-    head.starts_with(b"#! rashomon history")
+    head.starts_with(MARK)
 }
 
 pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
@@ -116,6 +119,16 @@ impl Parser {
 
     /// Any other line; nothing for a blank one or a comment.
     pub(super) fn item(
+        &mut self,
+        line: &mut Line<'_>,
+        texts: &mut Texts,
+    ) -> Result<Option<Item<'_>>, HistoryError> {
+        // What seems wrong with the half of a line says nothing of the whole.
+        self.said(line, texts)
+            .map_err(|error| line.is_whole().err().unwrap_or(error))
+    }
+
+    fn said(
         &mut self,
         line: &mut Line<'_>,
         texts: &mut Texts,
@@ -494,11 +507,24 @@ mod tests {
             let text = if body.is_empty() || body.starts_with('#') {
                 body.to_owned()
             } else {
-                format!("{HEADER}\n{body}")
+                format!("{HEADER}\n{body}\n")
             };
             let error = parse(&text).expect_err(body);
             assert!(error.starts_with(message), "{body:?}: {error}");
         }
+    }
+
+    #[test]
+    fn a_last_line_that_was_cut_anywhere_says_so() {
+        let line = "committed s1 @1..2 ~3..4 r(\"x\",[1 2]) w(y,-1)";
+        for end in 1..=line.len() {
+            let cut = &line[..end];
+            let error = parse(&format!("{HEADER}\n{cut}")).expect_err(cut);
+            let place = format!("line 2, column {}: the last line has no line feed", end + 1);
+            assert!(error.starts_with(&place), "{cut:?}: {error}");
+        }
+        let whole = format!("{HEADER}\n{line}\n");
+        assert_eq!(parse(&whole).map(|history| history.len()), Ok(2));
     }
 
     /// The first writes at the end of the list that the second reads; the third saw other elements.

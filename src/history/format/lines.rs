@@ -103,7 +103,8 @@ impl<'l> Line<'l> {
     pub(super) fn is_whole(&self) -> Result<(), HistoryError> {
         match self.is_unended {
             false => Ok(()),
-            true => Err(self.error(
+            true => Err(self.error_at(
+                self.bytes.len(),
                 "the last line has no line feed: it was cut, or is being written; end it, or take it out",
             )),
         }
