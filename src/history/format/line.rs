@@ -14,8 +14,17 @@ use crate::history::{
 /// The first line of every file; the number is raised when an older reader would misread a file.
 pub const HEADER: &str = "#! rashomon history 1";
 
+/// The number in it.
+const VERSION: u64 = 1;
+
 /// What the first line is before its number.
 const MARK: &[u8] = b"#! rashomon history";
+
+/// The number of a first line; nothing where it has none.
+fn version(line: &[u8]) -> Option<u64> {
+    let number = line.strip_prefix(MARK)?.strip_prefix(b" ")?;
+    str::from_utf8(number.trim_ascii_end()).ok()?.parse().ok()
+}
 
 pub(super) fn detect(head: &[u8]) -> bool {
     head.starts_with(MARK)
@@ -113,7 +122,13 @@ impl Parser {
         if line.rest().trim_ascii_end() == HEADER.as_bytes() {
             return Ok(());
         }
-        let message = format!("the first line must be {HEADER:?}");
+        let message = match version(line.rest()) {
+            Some(version) if version > VERSION => format!(
+                "the file is of version {version} of the format, which is newer than what this \
+                 program reads ({VERSION})"
+            ),
+            _ => format!("the first line must be {HEADER:?}"),
+        };
         Err(HistoryError::at(1, 1, message))
     }
 
@@ -473,6 +488,14 @@ mod tests {
             ("", "line 1, column 1: the first line must be"),
             (
                 "#! rashomon history 2\n",
+                "line 1, column 1: the file is of version 2 of the format, which is newer than",
+            ),
+            (
+                "#! rashomon history 0\n",
+                "line 1, column 1: the first line must be",
+            ),
+            (
+                "#! rashomon history one\n",
                 "line 1, column 1: the first line must be",
             ),
             ("commited 1 r(1,1)", "line 2, column 1: expected committed"),
@@ -512,6 +535,11 @@ mod tests {
             let error = parse(&text).expect_err(body);
             assert!(error.starts_with(message), "{body:?}: {error}");
         }
+    }
+
+    #[test]
+    fn the_first_line_holds_the_version_that_is_read() {
+        assert_eq!(version(HEADER.as_bytes()), Some(VERSION));
     }
 
     #[test]
