@@ -1,12 +1,13 @@
 //! `rashomon check` as its users run it: answers, pictures, limits.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value as Json;
 
-use crate::program::{folder, program, run, shown, summary, write};
+use crate::program::{Ran, folder, program, ran, run, shown, summary, write};
 
 /// Write skew between two sessions, whose keys have names that XML gives a meaning to.
 const SKEW: &str = "\
@@ -206,6 +207,39 @@ fn a_picture_does_not_replace_the_history_or_the_other_picture() {
         assert!(ran.err.contains(says), "{pictures:?}: {}", ran.err);
         assert_eq!(std::fs::read_to_string(&file).expect("it is there"), SKEW);
     }
+}
+
+/// Checks what comes from standard input, which is this file.
+fn from_stdin(file: &str, arguments: &[&str]) -> Ran {
+    let mut command = program(&[&["check", "-"], arguments].concat());
+    command.stdin(std::fs::File::open(file).expect("it is there"));
+    ran(&command.output().expect("the program runs"))
+}
+
+#[test]
+fn a_history_comes_from_standard_input_in_any_format() {
+    let folder = folder();
+    let ours = write(&folder, "skew.txt", SKEW);
+    let text = write(&folder, "text", "w(1,2,1,1)\nr(1,2,2,2)\n");
+    let ran = from_stdin(&ours, &["--model", "ser", "--format", "json"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["file"], "-");
+    for input in ["auto", "text"] {
+        let ran = from_stdin(&text, &["--model", "ser", "--input", input]);
+        assert_eq!(ran.code, Some(0), "{input}: {}{}", ran.out, ran.err);
+    }
+    // What comes through a pipe has no name that a picture could take.
+    let mut command = program(&["check", "-", "--model", "ser", "--svg", "/dev/null"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let mut stream = child.stdin.take().expect("a pipe");
+    stream.write_all(SKEW.as_bytes()).expect("it reads");
+    drop(stream);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    let ran = from_stdin(&ours, &["--model", "ser", "--svg", &ours]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("the history itself"), "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(&ours).expect("it is there"), SKEW);
 }
 
 #[test]

@@ -2,18 +2,19 @@
 
 mod bounded;
 mod limits;
+mod load;
+mod pictures;
 mod waiting;
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use limits::{Limit, Watched, memory_is_over, set_memory_limit};
+use limits::{Limit, memory_is_over, set_memory_limit};
 pub(super) use limits::{bytes, status_kib};
+use load::{Unread, load};
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
@@ -21,7 +22,7 @@ use super::output::{Output, seconds};
 use super::terminal::{Style, printable};
 use super::value::{self, Format};
 use crate::checker::{self, Answer, Budget, Checker, Counterexample, Model};
-use crate::history::{Atom, History, HistoryError, format};
+use crate::history::{Atom, History};
 
 /// Checks a history of transactions against a consistency model
 ///
@@ -33,7 +34,7 @@ use crate::history::{Atom, History, HistoryError, format};
     after_help = "Examples:\n  rashomon check history.txt --model si --explain\n  rashomon check history.edn --dot cycle.dot --model ser"
 )]
 pub(super) struct Arguments {
-    /// The history; a folder of Cobra's logs is one
+    /// The history; a folder of Cobra's logs is one, and - is standard input
     file: PathBuf,
 
     /// What to check: rc, ra, cc, si, ser, sser, lin; all of the ladder without it
@@ -151,39 +152,6 @@ fn exit_of(answer: &Answer) -> Exit {
     }
 }
 
-impl Arguments {
-    /// A picture may replace neither the history nor the other picture.
-    fn check_pictures(&self) -> Result<(), Failure> {
-        let pictures = [("--dot", &self.dot), ("--svg", &self.svg)];
-        let pictures = pictures.map(|(name, path)| path.as_deref().map(|path| (name, path)));
-        for (name, path) in pictures.into_iter().flatten() {
-            if path.as_os_str() == "-" {
-                let message = format!("{name} - : standard output holds the answer; name a file");
-                return Err(Failure::usage(message));
-            }
-            if is_same_file(path, &self.file) {
-                let message = format!("{name} {}: that is the history itself", path.display());
-                return Err(Failure::usage(message));
-            }
-        }
-        match pictures {
-            [Some((_, dot)), Some((_, svg))] if dot == svg || is_same_file(dot, svg) => {
-                let message = format!("--dot and --svg both name {}", dot.display());
-                Err(Failure::usage(message))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Whether two names lead to one file that is there.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
-}
-
 /// Tells that a limit was reached before anything was checked.
 fn given_up(
     arguments: &Arguments,
@@ -231,64 +199,6 @@ fn unless_unread(told: Result<(), Failure>) -> Result<(), Failure> {
 
 fn peak_mebibytes() -> Option<u64> {
     status_kib("VmHWM:").map(|kib| kib / 1024)
-}
-
-/// Why there is no history.
-enum Unread {
-    Failure(Failure),
-    Limit(Limit),
-}
-
-impl From<Failure> for Unread {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
-
-fn load(arguments: &Arguments, budget: Budget, waiting: &Waiting) -> Result<History, Unread> {
-    let path: &Path = &arguments.file;
-    let shown = path.display();
-    if path.is_dir() {
-        return format::read_folder(path).map_err(|error| unread(path, &error));
-    }
-    let file = File::open(path).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    let size = file.metadata().map_or(0, |metadata| metadata.len());
-    let watched = Watched::new(file, budget, |read| waiting.reads(read, size));
-    let mut stream = BufReader::with_capacity(1 << 20, watched);
-    let read = match arguments.input.as_str() {
-        "auto" => {
-            format::detect(stream).and_then(|(format, mut stream)| (format.read)(&mut stream))
-        }
-        name => {
-            let format = format::by_name(name).ok_or_else(|| {
-                let names = format_names();
-                Failure::usage(format!("unknown format {name:?}: auto, {names}"))
-            })?;
-            (format.read)(&mut stream)
-        }
-    };
-    read.map_err(|error| unread(path, &error))
-}
-
-fn unread(path: &Path, error: &HistoryError) -> Unread {
-    let path = path.display();
-    match error {
-        HistoryError::Read(cause) => match Limit::behind(cause) {
-            Some(limit) => Unread::Limit(limit),
-            None => Failure::environment(format!("{path}: {error}: {cause}")).into(),
-        },
-        HistoryError::UnknownFormat(_) => Failure::usage(format!(
-            "{path}: {error}; --input NAME says which one it is: {}",
-            format_names()
-        ))
-        .into(),
-        _ => Failure::usage(format!("{path}: {error}")).into(),
-    }
-}
-
-fn format_names() -> String {
-    let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
-    names.join(", ")
 }
 
 /// What is checked, and how it is told.

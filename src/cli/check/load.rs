@@ -1,0 +1,88 @@
+//! How a history is read: from a file, a folder of logs, or standard input.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use super::super::exit::Failure;
+use super::Arguments;
+use super::limits::{Limit, Watched};
+use super::waiting::Waiting;
+use crate::checker::Budget;
+use crate::history::{History, HistoryError, format};
+
+/// Whether a name stands for standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Why there is no history.
+pub(super) enum Unread {
+    Failure(Failure),
+    Limit(Limit),
+}
+
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+pub(super) fn load(
+    arguments: &Arguments,
+    budget: Budget,
+    waiting: &Waiting,
+) -> Result<History, Unread> {
+    let path: &Path = &arguments.file;
+    if path.is_dir() && !is_standard_input(path) {
+        return format::read_folder(path).map_err(|error| unread(path, &error));
+    }
+    let (file, size) = open(path)?;
+    let watched = Watched::new(file, budget, |read| waiting.reads(read, size));
+    let mut stream = BufReader::with_capacity(1 << 20, watched);
+    let read = match arguments.input.as_str() {
+        "auto" => {
+            format::detect(stream).and_then(|(format, mut stream)| (format.read)(&mut stream))
+        }
+        name => {
+            let format = format::by_name(name).ok_or_else(|| {
+                let names = format_names();
+                Failure::usage(format!("unknown format {name:?}: auto, {names}"))
+            })?;
+            (format.read)(&mut stream)
+        }
+    };
+    read.map_err(|error| unread(path, &error))
+}
+
+/// A file and its size, or standard input, whose size nobody knows.
+fn open(path: &Path) -> Result<(Box<dyn Read>, u64), Failure> {
+    if is_standard_input(path) {
+        return Ok((Box::new(std::io::stdin()), 0));
+    }
+    let wrong = |error| Failure::usage(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(wrong)?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    Ok((Box::new(file), size))
+}
+
+fn unread(path: &Path, error: &HistoryError) -> Unread {
+    let path = path.display();
+    match error {
+        HistoryError::Read(cause) => match Limit::behind(cause) {
+            Some(limit) => Unread::Limit(limit),
+            None => Failure::environment(format!("{path}: {error}: {cause}")).into(),
+        },
+        HistoryError::UnknownFormat(_) => Failure::usage(format!(
+            "{path}: {error}; --input NAME says which one it is: {}",
+            format_names()
+        ))
+        .into(),
+        _ => Failure::usage(format!("{path}: {error}")).into(),
+    }
+}
+
+fn format_names() -> String {
+    let names: Vec<&str> = format::FORMATS.iter().map(|format| format.name).collect();
+    names.join(", ")
+}

@@ -1,0 +1,45 @@
+//! Where pictures of the counterexample go.
+
+use std::path::Path;
+
+use super::super::exit::Failure;
+use super::Arguments;
+use super::load::is_standard_input;
+
+impl Arguments {
+    /// A picture may replace neither the history nor the other picture.
+    pub(super) fn check_pictures(&self) -> Result<(), Failure> {
+        // Where it comes from a file this is a link to it.
+        let history = match is_standard_input(&self.file) {
+            true => Path::new("/dev/stdin"),
+            false => &self.file,
+        };
+        let pictures = [("--dot", &self.dot), ("--svg", &self.svg)];
+        let pictures = pictures.map(|(name, path)| path.as_deref().map(|path| (name, path)));
+        for (name, path) in pictures.into_iter().flatten() {
+            if path.as_os_str() == "-" {
+                let message = format!("{name} - : standard output holds the answer; name a file");
+                return Err(Failure::usage(message));
+            }
+            if is_same_file(path, history) {
+                let message = format!("{name} {}: that is the history itself", path.display());
+                return Err(Failure::usage(message));
+            }
+        }
+        match pictures {
+            [Some((_, dot)), Some((_, svg))] if dot == svg || is_same_file(dot, svg) => {
+                let message = format!("--dot and --svg both name {}", dot.display());
+                Err(Failure::usage(message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether two names lead to one file that is there.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
