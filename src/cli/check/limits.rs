@@ -2,8 +2,9 @@
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::super::value;
 use crate::checker::Budget;
 
 /// A number of bytes: `512M`, `4G`, `65536`.
@@ -14,11 +15,28 @@ pub(in crate::cli) fn bytes(text: &str) -> Result<u64, String> {
     let count: u64 = digits
         .parse()
         .map_err(|_| format!("{text:?} is no size: 65536, 512M, 4G"))?;
+    if count == 0 {
+        return Err(no_limit("512M"));
+    }
     let shift = unit.map_or(0, |(_, shift)| *shift);
     count
         .checked_mul(1 << shift)
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| format!("the size {text:?} is zero or too large"))
+        .ok_or_else(|| format!("the size {text:?} is too large"))
+}
+
+/// A time that is not nothing.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    match value::duration(text)? {
+        Duration::ZERO => Err(no_limit("1s")),
+        time => Ok(time),
+    }
+}
+
+/// What is said of a limit of nothing; `least` is one that can be kept.
+fn no_limit(least: &str) -> String {
+    format!(
+        "nothing can be done within nothing: give more, such as {least}, or leave the option out"
+    )
 }
 
 /// The memory limit in bytes; zero when there is none. A checker asks through a plain function.
@@ -116,6 +134,15 @@ mod tests {
         assert_eq!(bytes("512M"), Ok(512 << 20));
         for wrong in ["", "M", "0", "-1", "1T", "99999999999G"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_nothing_is_refused_with_the_remedy() {
+        assert_eq!(time("90"), Ok(Duration::from_secs(90)));
+        for refused in [time("0").err(), time("0h0s").err(), bytes("0M").err()] {
+            let says = refused.expect("no limit");
+            assert!(says.contains("leave the option out"), "{says}");
         }
     }
 }

@@ -20,7 +20,7 @@ use waiting::Waiting;
 use super::exit::{Exit, Failure};
 use super::output::{Output, seconds};
 use super::terminal::{Style, printable};
-use super::value::{self, Format};
+use super::value::Format;
 use crate::checker::{self, Answer, Budget, Checker, Counterexample, Model};
 use crate::history::{Atom, History};
 
@@ -68,7 +68,7 @@ pub(super) struct Arguments {
     svg: Option<PathBuf>,
 
     /// Give up after this long: 30s, 5m
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = limits::time)]
     time_limit: Option<Duration>,
 
     /// Give up when this much memory is in use: 512M, 4G
