@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 
 use crate::program::{Ran, folder, program, ran, run, shown, summary, write};
@@ -135,13 +137,61 @@ fn long() -> String {
 }
 
 #[test]
-fn a_time_limit_ends_a_check() {
+fn a_time_limit_ends_a_check_and_is_told_by_its_name() {
     let folder = folder();
     let file = write(&folder, "long.txt", &long());
     let check = ["check", &file, "--with", "brute-force", "--model", "ser"];
     let ran = run(&[&check[..], &["--time-limit", "1s"]].concat());
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("unknown"), "{}", ran.out);
+    assert!(
+        ran.out.contains("unknown: --time-limit is reached"),
+        "{}",
+        ran.out
+    );
+}
+
+/// Interrupts a program that has had a second to start.
+fn interrupted(command: &mut Command) -> Ran {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    std::thread::sleep(Duration::from_secs(1));
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a process"), Signal::INT).expect("it is signalled");
+    ran(&child.wait_with_output().expect("it ends"))
+}
+
+#[test]
+fn an_interrupted_check_says_what_it_did_not_come_to_know() {
+    let folder = folder();
+    let file = write(&folder, "long.txt", &long());
+    let check = ["check", &file, "--with", "brute-force", "--model", "ser"];
+    for format in ["human", "json"] {
+        let mut command = program(&[&check[..], &["--format", format]].concat());
+        let ran = interrupted(&mut command);
+        assert_eq!(ran.code, Some(130), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("interrupted"), "{}", ran.err);
+        if format == "json" {
+            let told = summary(&ran);
+            assert_eq!([&told["event"], &told["verdict"]], ["checked", "unknown"]);
+            assert_eq!([&told["reason"], &told["model"]], ["interrupted", "ser"]);
+        }
+    }
+}
+
+/// A pipe through which nothing comes is no reason to wait.
+#[test]
+fn an_interrupted_reading_is_told_as_well() {
+    let mut command = program(&["check", "-", "--format", "json"]);
+    let (reader, _kept_open) = std::io::pipe().expect("a pipe");
+    command.stdin(reader);
+    let ran = interrupted(&mut command);
+    assert_eq!(ran.code, Some(130), "{}{}", ran.out, ran.err);
+    let told = summary(&ran);
+    assert_eq!(
+        [&told["verdict"], &told["reason"]],
+        ["unknown", "interrupted"]
+    );
+    assert!(told["model"].is_null() && told["transactions"].is_null());
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::super::exit::Failure;
-use super::Arguments;
+use super::bounded;
 use super::limits::{Limit, Watched};
 use super::waiting::Waiting;
 use crate::checker::Budget;
@@ -28,19 +29,34 @@ impl From<Failure> for Unread {
     }
 }
 
+/// Where a history is, and in which format.
+pub(super) struct Place {
+    pub(super) file: PathBuf,
+    /// As `--input` has it.
+    pub(super) input: String,
+}
+
+/// Reads a history as long as the limits allow it.
 pub(super) fn load(
-    arguments: &Arguments,
+    place: Place,
     budget: Budget,
-    waiting: &Waiting,
+    waiting: &Arc<Waiting>,
 ) -> Result<History, Unread> {
-    let path: &Path = &arguments.file;
+    let shown = Arc::clone(waiting);
+    // A pipe may give nothing for ever, and a folder of logs looks at no limit.
+    let loaded = bounded::within(budget, move || read(&place, budget, &shown))?;
+    loaded.unwrap_or_else(|| Err(Unread::Limit(Limit::that_was_reached(budget))))
+}
+
+fn read(place: &Place, budget: Budget, waiting: &Waiting) -> Result<History, Unread> {
+    let path: &Path = &place.file;
     if path.is_dir() && !is_standard_input(path) {
         return format::read_folder(path).map_err(|error| unread(path, &error));
     }
     let (file, size) = open(path)?;
     let watched = Watched::new(file, budget, |read| waiting.reads(read, size));
     let mut stream = BufReader::with_capacity(1 << 20, watched);
-    let read = match arguments.input.as_str() {
+    let read = match place.input.as_str() {
         "auto" => {
             format::detect(stream).and_then(|(format, mut stream)| (format.read)(&mut stream))
         }

@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use limits::{Limit, memory_is_over, set_memory_limit};
+use limits::{Limit, STOP, memory_is_over, set_memory_limit};
 pub(super) use limits::{bytes, status_kib};
-use load::{Unread, load};
+use load::{Place, Unread, load};
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
+use super::fuzz::listen_to_signals;
 use super::output::{Output, seconds};
 use super::terminal::{Style, printable};
 use super::value::Format;
@@ -97,15 +98,17 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     }
     set_memory_limit(arguments.memory_limit.unwrap_or(0));
     arguments.check_pictures()?;
-    let budget = Budget {
-        stop: arguments
-            .memory_limit
-            .map(|_| memory_is_over as fn() -> bool),
-        ..Budget::of(arguments.time_limit)
-    };
+    listen_to_signals(&STOP)?;
+    let budget = limits::budget(arguments.time_limit);
     let begun = Instant::now();
-    let waiting = Waiting::start();
-    let mut history = match load(arguments, budget, &waiting) {
+    let waiting = Arc::new(Waiting::start());
+    let place = Place {
+        file: arguments.file.clone(),
+        input: arguments.input.clone(),
+    };
+    let loaded = load(place, budget, &waiting);
+    waiting.pause();
+    let mut history = match loaded {
         Ok(history) => history,
         Err(Unread::Failure(failure)) => return Err(failure),
         Err(Unread::Limit(limit)) => return given_up(arguments, limit, begun.elapsed(), output),
@@ -166,7 +169,7 @@ fn given_up(
         unless_unread(output.json(&line))?;
     }
     Err(Failure {
-        exit: Exit::Inconclusive,
+        exit: limit.exit(),
         message: format!("{}: {reason}", arguments.file.display()),
     })
 }
@@ -207,7 +210,7 @@ struct Subject<'a> {
     history: Arc<History>,
     load: Duration,
     budget: Budget,
-    waiting: Waiting,
+    waiting: Arc<Waiting>,
 }
 
 /// What was answered, by whom, and how long that took.
@@ -249,6 +252,11 @@ impl Subject<'_> {
         };
         let check = begun.elapsed();
         self.waiting.pause();
+        let limit = Limit::that_was_reached(self.budget);
+        let answer = match answer {
+            Answer::Unknown(reason) => Answer::Unknown(limit.in_options(&reason)),
+            answer => answer,
+        };
         Ok(Asked {
             with,
             answer,
@@ -261,7 +269,15 @@ impl Subject<'_> {
         unless_unread(match self.arguments.format {
             Format::Json => self.tell_json(model, with, answer, check, output),
             Format::Human => self.tell(model, with, answer, check, output),
-        })
+        })?;
+        let limit = Limit::that_was_reached(self.budget);
+        match answer {
+            Answer::Unknown(reason) if limit == Limit::Interrupted => Err(Failure {
+                exit: limit.exit(),
+                message: format!("{}: {reason}", self.arguments.file.display()),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Asks a checker, or one after the other, as long as the limits allow it.
@@ -276,12 +292,7 @@ impl Subject<'_> {
             Some(checker) => (checker.name(), checker.check(&history, model, budget)),
         })?;
         Ok(answered.unwrap_or_else(|| {
-            let limit = if memory_is_over() {
-                "--memory-limit"
-            } else {
-                "--time-limit"
-            };
-            let reason = format!("given up at {limit}; nothing was proved");
+            let reason = Limit::that_was_reached(budget).of_a_checker();
             (
                 checker.map_or("auto", Checker::name),
                 Answer::Unknown(reason),

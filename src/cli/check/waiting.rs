@@ -1,6 +1,6 @@
 //! What a person sees on a terminal while a long check goes on.
 
-use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -11,7 +11,7 @@ use crate::checker::Model;
 /// A line at the bottom of the terminal: what is done, for how long, and with how much memory.
 /// Nothing is shown where standard error is no terminal.
 pub(super) struct Waiting {
-    bar: RefCell<Option<ProgressBar>>,
+    bar: Mutex<Option<ProgressBar>>,
 }
 
 /// How often the line moves. What is over before the first time shows nothing.
@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(250);
 impl Waiting {
     pub(super) fn start() -> Self {
         Self {
-            bar: RefCell::new(None),
+            bar: Mutex::new(None),
         }
     }
 
@@ -39,15 +39,20 @@ impl Waiting {
     }
 
     fn shows(&self, message: String) {
-        let mut bar = self.bar.borrow_mut();
+        let mut bar = self.bar();
         bar.get_or_insert_with(bar_on_terminal).set_message(message);
     }
 
     /// Takes the line away, so that an answer can be printed.
     pub(super) fn pause(&self) {
-        if let Some(bar) = self.bar.take() {
+        if let Some(bar) = self.bar().take() {
             bar.finish_and_clear();
         }
+    }
+
+    /// A thread that panicked leaves it as it is.
+    fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
