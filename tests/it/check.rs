@@ -80,13 +80,42 @@ fn assert_is_xml(text: &str) {
 }
 
 #[test]
-fn what_is_satisfied_leaves_no_picture_and_a_place_that_takes_none_is_told() {
+fn what_is_satisfied_leaves_no_picture_and_says_so_and_a_place_that_takes_none_is_told() {
     let folder = folder();
     let file = write(&folder, "skew.txt", SKEW);
     let svg = shown(&folder.path().join("none.svg"));
     let ran = run(&["check", &file, "--model", "si", "--svg", &svg]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(!Path::new(&svg).exists());
+    assert!(
+        ran.err
+            .contains("nothing is violated: no picture was drawn"),
+        "{}",
+        ran.err
+    );
+    assert!(!ran.err.contains("earlier run"), "{}", ran.err);
+    // One that lies there is not of this run, and nobody else's to remove.
+    std::fs::write(&svg, "old").expect("written");
+    let ran = run(&["check", &file, "--model", "si", "--svg", &svg]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("{svg} is of an earlier run")),
+        "{}",
+        ran.err
+    );
+    assert_eq!(std::fs::read_to_string(&svg).expect("it is there"), "old");
+    // Strict serializability is not known, and nothing else is violated.
+    let serial = write(&folder, "serial.txt", &SKEW.replace("r(\"b&\",0) ", ""));
+    let ran = run(&["check", &serial, "--svg", &svg]);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert!(
+        ran.err.contains("no violation was found: no picture"),
+        "{}",
+        ran.err
+    );
+    // Where nobody asked for a picture nothing is said of one.
+    let ran = run(&["check", &file, "--model", "si"]);
+    assert_eq!(ran.err, "");
     let nowhere = shown(&folder.path().join("no/such/folder.svg"));
     let ran = run(&["check", &file, "--model", "ser", "--svg", &nowhere]);
     assert_eq!(ran.code, Some(5), "{}", ran.err);

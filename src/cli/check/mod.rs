@@ -87,6 +87,15 @@ pub(super) fn model(text: &str) -> Result<Model, String> {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    let ended = check(arguments, output);
+    arguments.tell_undrawn(match &ended {
+        Ok(exit) => *exit,
+        Err(failure) => failure.exit,
+    });
+    ended
+}
+
+fn check(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     if arguments.with != "auto" && checker::by_name(&arguments.with).is_none() {
         let names: Vec<&str> = checker::CHECKERS.iter().map(|c| c.name()).collect();
         let message = format!(

@@ -1,8 +1,10 @@
 //! Where pictures of the counterexample go.
 
+use std::io::Write as _;
 use std::path::Path;
 
-use super::super::exit::Failure;
+use super::super::exit::{Exit, Failure};
+use super::super::terminal::printable;
 use super::Arguments;
 use super::load::is_standard_input;
 
@@ -33,6 +35,28 @@ impl Arguments {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Arguments {
+    /// Says that no picture was drawn where one was asked for; one of an earlier run may lie there
+    /// and be taken for it.
+    pub(super) fn tell_undrawn(&self, exit: Exit) {
+        let why = match exit {
+            Exit::Clean => "nothing is violated",
+            Exit::Inconclusive | Exit::Interrupted | Exit::Terminated => "no violation was found",
+            _ => return,
+        };
+        let asked = [&self.dot, &self.svg];
+        if asked.iter().all(|path| path.is_none()) {
+            return;
+        }
+        let mut text = format!("{why}: no picture was drawn");
+        for path in asked.into_iter().flatten().filter(|path| path.is_file()) {
+            text.push_str(&format!("; {} is of an earlier run", path.display()));
+        }
+        // Nothing can be said of a closed standard error.
+        let _ = writeln!(std::io::stderr(), "{}", printable(&text));
     }
 }
 
