@@ -272,6 +272,25 @@ fn what_a_stronger_model_says_holds_for_the_weaker() {
     assert!(!ran.out.contains("unknown"), "{}", ran.out);
 }
 
+#[test]
+fn a_checker_is_asked_for_what_it_decides_and_says_what_that_is() {
+    let folder = folder();
+    let stamped = SKEW.replace("s1 ", "s1 @1..3 ").replace("s2 ", "s2 @2..4 ");
+    let file = write(&folder, "skew.txt", &stamped);
+    let chronos = ["check", &file, "--with", "chronos"];
+    let ran = run(&[&chronos[..], &["--format", "json"]].concat());
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let lines = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let models: Vec<Json> = lines.map(|line: Json| line["model"].clone()).collect();
+    assert_eq!(models, [Json::from("si"), Json::from("ser"), Json::Null]);
+    let ran = run(&[&chronos[..], &["--model", "rc"]].concat());
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("it decides si, ser only"), "{}", ran.out);
+}
+
 /// Nobody reads what is told, and the exit code says it all the same.
 #[test]
 fn a_closed_standard_output_does_not_hide_a_violation() {

@@ -164,6 +164,12 @@ fn exit_of(answer: &Answer) -> Exit {
     }
 }
 
+/// Said of a checker that is asked for a model that it does not decide.
+fn decides_others(checker: &dyn Checker) -> String {
+    let models: Vec<&str> = checker.models().iter().map(|model| model.slug()).collect();
+    format!("it decides {} only", models.join(", "))
+}
+
 /// Tells that a limit was reached before anything was checked.
 fn given_up(
     arguments: &Arguments,
@@ -254,8 +260,7 @@ impl Subject<'_> {
         self.waiting.checks(model, &self.arguments.with);
         let (with, answer) = match checker::by_name(&self.arguments.with) {
             Some(checker) if !checker.models().contains(&model) => {
-                let reason = format!("it does not decide {model}");
-                (checker.name(), Answer::Unknown(reason))
+                (checker.name(), Answer::Unknown(decides_others(checker)))
             }
             checker => self.bounded(model, checker)?,
         };
@@ -384,8 +389,12 @@ impl Subject<'_> {
     /// Asks for the next model of the ladder. Where nobody knows, the strongest is asked ahead of
     /// its turn: it may be the easier one (real time leaves fewer orders to try), and if it is
     /// satisfied, so are all others.
-    fn next_of_ladder(&self, model: Model, ahead: &mut Option<Asked>) -> Result<Asked, Failure> {
-        let strongest = Model::StrictSerializable;
+    fn next_of_ladder(
+        &self,
+        model: Model,
+        strongest: Model,
+        ahead: &mut Option<Asked>,
+    ) -> Result<Asked, Failure> {
         if model == strongest
             && let Some(asked) = ahead.take()
         {
@@ -403,10 +412,14 @@ impl Subject<'_> {
     }
 
     fn ladder(&self, output: &mut Output) -> Result<Exit, Failure> {
+        let checker = checker::by_name(&self.arguments.with);
+        let is_asked = |model: &Model| checker.is_none_or(|c| c.models().contains(model));
+        let rungs: Vec<Model> = Model::LADDER.into_iter().filter(is_asked).collect();
+        let top = rungs.last().copied().unwrap_or(Model::StrictSerializable);
         let (mut strongest, mut weakest) = (None, None);
         let mut ahead: Option<Asked> = None;
-        for model in Model::LADDER {
-            let asked = self.next_of_ladder(model, &mut ahead)?;
+        for model in rungs {
+            let asked = self.next_of_ladder(model, top, &mut ahead)?;
             self.tell_asked(model, &asked, output)?;
             self.pictures(&asked.answer)?;
             match asked.answer {
@@ -440,7 +453,7 @@ impl Subject<'_> {
         // A satisfied model implies all weaker ones, those that no checker could tell included.
         Ok(match weakest {
             Some(_) => Exit::Finding,
-            None if strongest.as_ref() == Model::LADDER.last() => Exit::Clean,
+            None if strongest == Some(top) => Exit::Clean,
             None => Exit::Inconclusive,
         })
     }
