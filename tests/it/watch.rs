@@ -239,6 +239,19 @@ fn a_workload_on_a_server_is_judged_while_it_runs() {
     assert_eq!(summary(&ran)["verdict"], "violated");
 }
 
+#[test]
+fn a_workload_that_cannot_run_is_refused_before_anything_is_told() {
+    let test = "a_workload_that_cannot_run_is_refused_before_anything_is_told";
+    let Some(url) = url(test, Needs::MariaDbBinlog) else {
+        return;
+    };
+    let watch = ["watch", &url, "--allow-shared-server", "--model", "si"];
+    let ran = run(&[&watch[..], &["--isolation", "serializable"]].concat());
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("timestamps are those of"), "{}", ran.err);
+    assert_eq!(ran.out, "");
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_watched_workload_in_order() {

@@ -60,6 +60,8 @@ pub(super) fn start(
     settings.timestamps = true;
     let run_id = format!("watch{:08x}", random_u64()? >> 32);
     let opened = load.open_for(target, &run_id, &mut settings)?;
+    // What cannot run is refused before anything is told of it.
+    workload::check(&*opened, &settings).map_err(|error| failure(error, "to the checker"))?;
     let promise = |level| opened.dialect().promise(level);
     let promised = settings.level.and_then(promise);
     let name = format!(
