@@ -76,8 +76,16 @@ fn what_is_not_judged_is_exit_3_and_an_empty_history_exit_4() {
     let ran = piped(&text, &["--model", "si", "--format", "json"]);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["unjudged"]["committed without timestamps"], 1);
-    let ran = piped("#! rashomon history 1\n", &["--model", "si"]);
+    let folder = folder();
+    let empty = write(&folder, "empty", "#! rashomon history 1\n");
+    let ran = run(&["watch", &empty, "--model", "si", "--idle", "0s"]);
     assert_eq!(ran.code, Some(4), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("unknown"), "{}", ran.out);
+    assert!(
+        ran.out.contains("; there is no transaction in it"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
@@ -98,21 +106,17 @@ fn an_ill_formed_line_is_exit_2_with_its_place_after_what_is_certain() {
     let ran = piped("#! rashomon history 1\norder(x) 1 2\n", &["--model", "si"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("cannot hold lists"), "{}", ran.err);
+    assert_eq!(ran.out, "", "nothing was judged");
     // Of a list that is no register nothing is judged.
     let lists = "#! rashomon history 1\ncommitted 1 @1..2 w(x,1) r(x,[1])\n";
     let ran = piped(lists, &["--model", "si"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
-    assert!(
-        ran.out.contains("unknown") && !ran.out.contains("T1"),
-        "{}",
-        ran.out
-    );
-    assert!(ran.out.contains("did not come to its end"), "{}", ran.out);
-    assert!(
-        ran.out.contains("unknown"),
-        "it did not come to its end: {}",
-        ran.out
-    );
+    assert_eq!(ran.out, "", "nothing was judged");
+    let foreign = "{:type :ok, :f :txn, :value [[:w 1 1]]}\n";
+    let ran = piped(foreign, &["--model", "si", "--format", "json"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("the first line must be"), "{}", ran.err);
+    assert_eq!(ran.out, "", "nothing was judged");
     let ran = run(&["watch", "-", "--model", "rc"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
 }
@@ -139,6 +143,37 @@ fn a_file_is_followed_until_it_does_not_grow() {
     let ran = ran(&child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["transactions"], 5);
+}
+
+/// Interrupts who watches a history that has not come to its end, and has been told this much.
+#[cfg(unix)]
+fn interrupted(text: &str, option: &str) -> Ran {
+    let mut command = program(&["watch", "-", "--model", "si"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut stream = child.stdin.take().expect("a pipe");
+    stream.write_all(text.as_bytes()).expect("it reads");
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&child, option);
+    let ended = child.wait_with_output().expect("it ends");
+    drop(stream);
+    ran(&ended)
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_watch_ends_as_what_it_found() {
+    for (option, code) in [("-INT", 130), ("-TERM", 143)] {
+        let ran = interrupted(VALID, option);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains("unknown"), "{}", ran.out);
+        assert!(ran.out.contains("; interrupted before"), "{}", ran.out);
+        // It is wrong whatever comes after it.
+        let broken = format!("{VALID}committed 4 @5..6 w(y,1) r(y,2)\n");
+        let ran = interrupted(&broken, option);
+        assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains("violated"), "{}", ran.out);
+    }
 }
 
 #[cfg(unix)]

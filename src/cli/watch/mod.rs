@@ -23,7 +23,7 @@ use crate::history::{Atom, Texts};
 use crate::workload::Workload;
 use live::Live;
 use source::Source;
-use tell::Teller;
+use tell::{End, Teller};
 use waited::Waited;
 
 /// Judges a history by its timestamps while it is recorded (Aion)
@@ -32,7 +32,8 @@ use waited::Waited;
 /// meanwhile, or reads our line format from a file that may grow, a pipe, or a socket. Transactions
 /// of different sessions may come in any order; a read waits --timeout for versions that come late,
 /// then its verdict is final and told. A pipe or socket is over at its end, a file when it has not
-/// grown for --idle, and everything at Ctrl-C. Satisfied is exit 0, violated 1, unknown 3.
+/// grown for --idle. Satisfied is exit 0, violated 1, unknown 3; at Ctrl-C violated is 1, anything
+/// else 130.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  rashomon watch 'mariadb://root@127.0.0.1:3306' --model si --for 10m\n  rashomon watch history.txt --model si\n  recorder | rashomon watch - --model ser --format json\n  rashomon watch tcp://localhost:7000 --model si --timeout 30s --memory 2G"
@@ -267,13 +268,23 @@ impl Watch<'_> {
         let told = self.tell(source);
         let ended = ended.and(told);
         let summary = self.aion.summary();
+        if let Err(failure) = &ended
+            && failure.exit != Exit::Clean
+            && summary.transactions == 0
+        {
+            // There is nothing that a summary could be of.
+            self.teller.clear();
+            return ended.map(|()| Exit::Clean);
+        }
         let account = tell::Account {
             source: name,
             model,
             open: self.aion.open_breaches(),
-            is_whole: ended.is_ok()
-                && (self.is_live || !self.stop.is_set())
-                && summary.transactions > 0,
+            end: match &ended {
+                Err(_) => End::Broken,
+                Ok(()) if self.stop.is_set() && !self.is_live => End::Interrupted,
+                Ok(()) => End::Whole,
+            },
             busy: self.busy,
             elapsed: self.begun.elapsed(),
         };
@@ -286,7 +297,10 @@ impl Watch<'_> {
                 return Err(failure);
             }
         }
-        if let Some(signal) = self.stop.signal() {
+        // What was found was found, whoever ended the search.
+        if let Some(signal) = self.stop.signal()
+            && summary.verdict() != Verdict::Violated
+        {
             let is_interrupt = signal == signal_hook::consts::SIGINT as usize;
             return Ok(match is_interrupt {
                 true => Exit::Interrupted,

@@ -28,11 +28,20 @@ pub(super) struct Account<'a> {
     pub(super) model: Model,
     /// Reads that were wrong and not final when it ended.
     pub(super) open: usize,
-    /// Whether something came, and came to its end.
-    pub(super) is_whole: bool,
+    pub(super) end: End,
     /// How long transactions came.
     pub(super) busy: Duration,
     pub(super) elapsed: Duration,
+}
+
+/// How far a history came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Whole,
+    /// A signal came first.
+    Interrupted,
+    /// An error came first.
+    Broken,
 }
 
 impl<'o> Teller<'o> {
@@ -112,15 +121,20 @@ impl<'o> Teller<'o> {
         Ok(())
     }
 
+    /// Takes the live line away.
+    pub(super) fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
     /// The last line.
     pub(super) fn summary(
         &mut self,
         summary: &Summary,
         account: &Account<'_>,
     ) -> Result<(), Failure> {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.clear();
         match self.format {
             Format::Human => self.output.line(&in_words(summary, account)),
             Format::Json => self.output.json(&summary_json(summary, account)),
@@ -128,10 +142,11 @@ impl<'o> Teller<'o> {
     }
 }
 
-/// What did not come to its end is never called satisfied.
+/// What did not come to its end is never called satisfied, nor is what has nothing in it.
 fn verdict(summary: &Summary, account: &Account<'_>) -> Verdict {
     match summary.verdict() {
-        Verdict::Satisfied if !account.is_whole => Verdict::Unknown,
+        Verdict::Satisfied if account.end != End::Whole => Verdict::Unknown,
+        Verdict::Satisfied if summary.transactions == 0 => Verdict::Unknown,
         verdict => verdict,
     }
 }
@@ -195,7 +210,7 @@ fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
         "duplicates": summary.duplicates,
         "late": summary.late,
         "unjudged": unjudged.collect::<Map<_, _>>(),
-        "whole": account.is_whole,
+        "whole": account.end == End::Whole,
         "spilled": summary.spilled,
         "reloaded": summary.reloads,
         "elapsed_s": seconds(account.elapsed),
@@ -233,9 +248,12 @@ fn in_words(summary: &Summary, account: &Account<'_>) -> String {
     for (why, count) in &summary.unjudged {
         text.push_str(&format!("; {} not judged: {why}", grouped(*count)));
     }
-    if !account.is_whole {
-        text.push_str("; the history did not come to its end");
-    }
+    text.push_str(match account.end {
+        End::Whole if summary.transactions == 0 => "; there is no transaction in it",
+        End::Whole => "",
+        End::Interrupted => "; interrupted before the history came to its end",
+        End::Broken => "; the history did not come to its end",
+    });
     let rate = grouped(rate(summary, account));
     let seconds = account.elapsed.as_secs_f64();
     text.push_str(&format!(" ({seconds:.1} s, {rate} transactions/s)"));
