@@ -8,6 +8,7 @@ use super::super::exit::Failure;
 use super::super::server::random_u64;
 use super::super::workload::{Load, failure};
 use crate::campaign::Stop;
+use crate::engine::Target;
 use crate::workload::{self, HistoryFile, Settings, WORKLOADS, Workload};
 
 /// The kinds whose events are reads and writes of whole values, by transactions that have a start.
@@ -30,6 +31,14 @@ pub(super) fn is_target(name: &str) -> bool {
     let scheme = name.split_once(':').map_or("", |(scheme, _)| scheme);
     let is_url = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_url && scheme != "tcp" && !Path::new(name).exists()
+}
+
+/// What a source is called in what is told: the URL of a server without its password.
+pub(super) fn shown(source: &str) -> Result<String, Failure> {
+    match is_target(source) {
+        true => Ok(source.parse::<Target>()?.to_string()),
+        false => Ok(source.to_owned()),
+    }
 }
 
 /// A workload that runs.
@@ -89,4 +98,18 @@ pub(super) fn start(
         promised,
     };
     Ok((reader, live))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_told_without_its_password() {
+        let told = |source| shown(source).expect("a source");
+        let url = "mariadb://root:s3cret@127.0.0.1:3306?socket=/run/s.sock";
+        let without = "mariadb://root@127.0.0.1:3306?socket=/run/s.sock";
+        assert_eq!(told(url), without);
+        assert_eq!(["-", "run.hist"].map(told), ["-", "run.hist"]);
+    }
 }

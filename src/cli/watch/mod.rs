@@ -118,7 +118,8 @@ impl Arguments {
         };
         let settings = self.load.settings(kind, None)?;
         let (reader, live) = live::start(&self.source, settings, &self.load, stop)?;
-        Ok((source::pumped(&self.source, Box::new(reader))?, Some(live)))
+        let shown = live::shown(&self.source)?;
+        Ok((source::pumped(&shown, Box::new(reader))?, Some(live)))
     }
 }
 
@@ -173,7 +174,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         }
         ended = ended.and(live.join());
     }
-    watch.finish(&arguments.source, arguments.model, &source, ended)
+    let shown = live::shown(&arguments.source)?;
+    watch.finish(&shown, arguments.model, &source, ended)
 }
 
 /// Tries the folder before hours have passed until it is needed.
