@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 
-use crate::program::{Ran, folder, program, ran, run, shown, summary, write};
+use crate::program::{Ran, assert_documented, folder, program, ran, run, shown, summary, write};
 
 /// Write skew between two sessions, whose keys have names that XML gives a meaning to.
 const SKEW: &str = "\
@@ -289,6 +289,26 @@ fn a_checker_is_asked_for_what_it_decides_and_says_what_that_is() {
     let ran = run(&[&chronos[..], &["--model", "rc"]].concat());
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("it decides si, ser only"), "{}", ran.out);
+}
+
+#[test]
+fn every_field_of_the_lines_of_json_is_documented() {
+    let folder = folder();
+    let file = write(&folder, "skew.txt", SKEW);
+    for arguments in [
+        &["check", &file, "--explain", "--format", "json"][..],
+        &[
+            "check", &file, "--model", "sser", "--with", "weak", "--format", "json",
+        ],
+        &[
+            "workload", "sqlite:", "--kind", "register", "--txns", "3", "-o", &file, "--format",
+            "json",
+        ],
+    ] {
+        let ran = run(arguments);
+        assert!(!ran.out.is_empty(), "{}", ran.err);
+        assert_documented(&ran);
+    }
 }
 
 /// Nobody reads what is told, and the exit code says it all the same.

@@ -67,6 +67,21 @@ pub(crate) fn summary(ran: &Ran) -> Json {
     serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}"))
 }
 
+/// Holds lines of JSON to the section of the page that describes them.
+pub(crate) fn assert_documented(ran: &Ran) {
+    let page = include_str!("../../docs/checkers.md");
+    let section = page.split("## Lines of JSON").nth(1).expect("the section");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    for line in ran.out.lines() {
+        let line: Json = serde_json::from_str(line).expect("JSON");
+        let event = line["event"].as_str().expect("a name").to_owned();
+        let fields = line.as_object().expect("an object").keys();
+        for field in fields.filter(|field| *field != "v").chain([&event]) {
+            assert!(section.contains(&format!("`{field}`")), "{field}: {line}");
+        }
+    }
+}
+
 pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::program::{Ran, folder, program, ran, run, shown, summary, write};
+use crate::program::{Ran, assert_documented, folder, program, ran, run, shown, summary, write};
 use crate::servers::{Needs, url};
 
 const VALID: &str = "#! rashomon history 1\ninitial 0\n\
@@ -68,6 +68,7 @@ fn a_violation_is_told_in_words_and_is_exit_1() {
     );
     let ran = piped(&text, &["--model", "ser", "--format", "json"]);
     assert_eq!(summary(&ran)["anomalies"], serde_json::json!({"ext": 1}));
+    assert_documented(&ran);
 }
 
 #[test]
@@ -272,6 +273,7 @@ fn a_workload_on_a_server_is_judged_while_it_runs() {
     let ran = run(&[&watch[..], &["ser"], &load, &json].concat());
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["verdict"], "violated");
+    assert_documented(&ran);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::history::{Atom, History};
 /// --model: all of the ladder), violated 1, unknown 3, a history without transactions 4.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  rashomon check history.txt --model si --explain\n  rashomon check history.edn --dot cycle.dot --model ser"
+    after_help = "Examples:\n  rashomon check history.txt --model si --explain\n  rashomon check history.edn --dot cycle.dot --model ser\n  rashomon workload sqlite: --kind register -o - | rashomon check - --model ser\n\nThe lines of --format json, field by field: docs/checkers.md, \"Lines of JSON\""
 )]
 pub(super) struct Arguments {
     /// The history; a folder of Cobra's logs is one, and - is standard input

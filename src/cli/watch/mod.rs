@@ -36,7 +36,7 @@ use waited::Waited;
 /// else 130.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  rashomon watch 'mariadb://root@127.0.0.1:3306' --model si --for 10m\n  rashomon watch history.txt --model si\n  recorder | rashomon watch - --model ser --format json\n  rashomon watch tcp://localhost:7000 --model si --timeout 30s --memory 2G"
+    after_help = "Examples:\n  rashomon watch 'mariadb://root@127.0.0.1:3306' --model si --for 10m\n  rashomon watch history.txt --model si\n  recorder | rashomon watch - --model ser --format json\n  rashomon watch tcp://localhost:7000 --model si --timeout 30s --memory 2G\n\nThe lines of --format json, field by field: docs/checkers.md, \"Lines of JSON\""
 )]
 pub(super) struct Arguments {
     /// The URL of a server, a file that may grow, a named pipe, a Unix socket, tcp://HOST:PORT, or -
