@@ -11,7 +11,7 @@ use super::plan::{End, Plan, Step};
 use super::table::{Table, integer, list};
 use super::{Settings, WorkloadError};
 use crate::engine::{Connection, EngineError, Mark, Server, Timestamps, TransactionState};
-use crate::history::{Operation, Recorded, Span, Status};
+use crate::history::{Kind, Operation, Recorded, Span, Status};
 use crate::model::{ErrorClass, IsolationLevel, Outcome, SqlError};
 
 /// How often a transaction that the engine refused is run again before the session goes on.
@@ -32,6 +32,8 @@ pub(super) struct Counters {
     pub retries: AtomicU64,
     pub lost: AtomicU64,
     pub statements: AtomicU64,
+    /// Values written by transactions that were not undone, as far as anybody knows.
+    pub written: AtomicU64,
 }
 
 /// What the sessions share.
@@ -67,8 +69,11 @@ impl Stage<'_> {
         Ok(connection)
     }
 
+    /// Each session asks the clock itself: whoever fetches what they did may be busy with that
+    /// when the time is over.
     fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
+        let is_late = |time| self.began.elapsed() >= time;
+        self.over.load(Ordering::Relaxed) || self.settings.time.is_some_and(is_late)
     }
 
     /// Nanoseconds since the run began.
@@ -154,7 +159,8 @@ impl<'a> Client<'a> {
         let count = settings.transactions_of(self.slot).unwrap_or(u64::MAX);
         let mut number = 0;
         while number < count && !self.stage.is_over() {
-            let plan = settings.kind.plan(&mut self.draw, number, settings);
+            let written = self.stage.counters.written.load(Ordering::Relaxed);
+            let plan = settings.kind.plan(&mut self.draw, written, settings);
             number += 1;
             for attempt in 0..=RETRIES_MAX {
                 if attempt > 0 {
@@ -206,6 +212,12 @@ impl<'a> Client<'a> {
             Status::Aborted => &counters.aborted,
             Status::Indeterminate => &counters.indeterminate,
         });
+        if status != Status::Aborted {
+            let operations = attempt.operations.iter();
+            let writes = operations.filter(|operation| operation.kind() == Kind::Write);
+            let written = writes.count() as u64;
+            counters.written.fetch_add(written, Ordering::Relaxed);
+        }
         if records {
             let to = match status {
                 Status::Indeterminate => i64::MAX,
@@ -460,6 +472,7 @@ impl<'a> Client<'a> {
         if let Some(outbox) = self.outbox {
             outbox.push(Ended {
                 client: self.slot,
+                values: self.values,
                 recorded,
                 mark: attempt.mark,
                 commit: attempt.commit,

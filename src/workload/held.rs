@@ -16,7 +16,8 @@ use crate::history::{Operation, Recorded};
 /// ([`value_of`]), and clients hand over in order: two counters for each tell what is there.
 #[derive(Debug)]
 pub(super) struct Held {
-    queues: Vec<VecDeque<Recorded>>,
+    /// Each transaction with the number of values that its client had drawn at its end.
+    queues: Vec<VecDeque<(Recorded, u64)>>,
     /// By client: values before this one were handed over.
     known: Vec<u64>,
     /// By client: values before this one were told.
@@ -45,12 +46,12 @@ impl Held {
         }
     }
 
-    /// Takes the next transaction of a client.
-    pub(super) fn push(&mut self, client: u32, recorded: Recorded) {
+    /// Takes the next transaction of a client, which had drawn so many values when it ended: those
+    /// of them that no transaction holds were never written, and nobody waits for them.
+    pub(super) fn push(&mut self, client: u32, values: u64, recorded: Recorded) {
         let client = client as usize;
-        let after = after_writes(&recorded, self.queues.len());
-        self.known[client] = self.known[client].max(after);
-        self.queues[client].push_back(recorded);
+        self.known[client] = values;
+        self.queues[client].push_back((recorded, values));
     }
 
     /// Tells what waits for nothing any more, writers before their readers where the engine let
@@ -116,7 +117,7 @@ impl Held {
             let is_missing = writer != client && place >= there[writer];
             (is_missing && place < drawn(writer)).then_some(writer)
         };
-        let operations = &self.queues[client].get(at)?.operations;
+        let operations = &self.queues[client].get(at)?.0.operations;
         operations.iter().find_map(|operation| match operation {
             Operation::Read { value, .. } => value.and_then(is_missing),
             Operation::ReadList { values, .. } => values.iter().copied().find_map(is_missing),
@@ -126,32 +127,15 @@ impl Held {
 
     /// Values of a client before this one are in transactions before the one at `at`.
     fn before_writes(&self, client: usize, at: usize) -> u64 {
-        let clients = self.queues.len();
-        let rest = self.queues[client].iter().skip(at);
-        let first = rest.flat_map(|recorded| written(recorded, clients)).next();
-        first.unwrap_or(self.known[client])
+        let before = at.checked_sub(1).and_then(|at| self.queues[client].get(at));
+        before.map_or(self.told[client], |(_, values)| *values)
     }
 
     fn pop(&mut self, client: usize) -> Option<Recorded> {
-        let recorded = self.queues[client].pop_front()?;
-        let after = after_writes(&recorded, self.queues.len());
-        self.told[client] = self.told[client].max(after);
+        let (recorded, values) = self.queues[client].pop_front()?;
+        self.told[client] = values;
         Some(recorded)
     }
-}
-
-/// The places of the values that a transaction wrote.
-fn written(recorded: &Recorded, clients: usize) -> impl Iterator<Item = u64> + '_ {
-    let operations = recorded.operations.iter();
-    operations.filter_map(move |operation| match operation {
-        Operation::Write { value, .. } => Some(source(*value, clients)?.1),
-        Operation::Read { .. } | Operation::ReadList { .. } => None,
-    })
-}
-
-/// Values before this one are in the transaction or in earlier ones; 0 where it wrote nothing.
-fn after_writes(recorded: &Recorded, clients: usize) -> u64 {
-    written(recorded, clients).max().map_or(0, |last| last + 1)
 }
 
 #[cfg(test)]
@@ -181,6 +165,11 @@ mod tests {
         }
     }
 
+    /// Hands over a transaction of a client that has drawn so many values by then.
+    fn push(held: &mut Held, values: u64, recorded: Recorded) {
+        held.push(recorded.session, values, recorded);
+    }
+
     /// The sessions of what is told.
     fn told(held: &mut Held, drawn: [u64; CLIENTS as usize]) -> Vec<u32> {
         let mut told = Vec::new();
@@ -207,20 +196,32 @@ mod tests {
     #[test]
     fn a_reader_waits_for_its_writer_and_its_session_for_it() {
         let mut held = Held::new(CLIENTS as usize);
-        held.push(0, transaction(0, &[(1, 4)], &[0]));
-        held.push(0, transaction(0, &[], &[1]));
-        held.push(2, transaction(2, &[(0, 0)], &[]));
+        push(&mut held, 1, transaction(0, &[(1, 4)], &[0]));
+        push(&mut held, 2, transaction(0, &[], &[1]));
+        push(&mut held, 0, transaction(2, &[(0, 0)], &[]));
         assert_eq!(told(&mut held, [2, 5, 0]), Vec::<u32>::new());
-        held.push(1, transaction(1, &[], &[0, 1, 2, 3]));
+        push(&mut held, 4, transaction(1, &[], &[0, 1, 2, 3]));
         assert_eq!(told(&mut held, [2, 5, 0]), [1]);
-        held.push(1, transaction(1, &[], &[4]));
+        push(&mut held, 5, transaction(1, &[], &[4]));
         assert_eq!(told(&mut held, [2, 5, 0]), [1, 0, 0, 2]);
+    }
+
+    /// An append to a row that is gone draws a value and writes nothing.
+    #[test]
+    fn a_value_that_no_transaction_holds_is_not_waited_for_once_its_client_is_past_it() {
+        let mut held = Held::new(CLIENTS as usize);
+        push(&mut held, 0, transaction(0, &[(1, 0)], &[]));
+        assert!(told(&mut held, [0, 1, 0]).is_empty());
+        push(&mut held, 1, transaction(1, &[], &[]));
+        let mut told = told(&mut held, [0, 1, 0]);
+        told.sort_unstable();
+        assert_eq!(told, [0, 1]);
     }
 
     #[test]
     fn what_nobody_drew_is_not_waited_for() {
         let mut held = Held::new(CLIENTS as usize);
-        held.push(0, transaction(0, &[(1, 5)], &[]));
+        push(&mut held, 0, transaction(0, &[(1, 5)], &[]));
         assert_eq!(told(&mut held, [0, 5, 0]), [0]);
     }
 
@@ -228,10 +229,10 @@ mod tests {
     #[test]
     fn transactions_that_read_each_other_are_told_together() {
         let mut held = Held::new(CLIENTS as usize);
-        held.push(0, transaction(0, &[(1, 0)], &[0]));
+        push(&mut held, 1, transaction(0, &[(1, 0)], &[0]));
         assert!(told(&mut held, [1, 1, 0]).is_empty());
-        held.push(2, transaction(2, &[(0, 0)], &[]));
-        held.push(1, transaction(1, &[(0, 0)], &[0]));
+        push(&mut held, 0, transaction(2, &[(0, 0)], &[]));
+        push(&mut held, 1, transaction(1, &[(0, 0)], &[0]));
         let mut told = told(&mut held, [1, 1, 0]);
         told.sort_unstable();
         assert_eq!(told, [0, 1, 2]);

@@ -23,7 +23,7 @@ impl Workload for Lightweight {
         }
     }
 
-    fn plan(&self, draw: &mut Draw, _number: u64, settings: &Settings) -> Plan {
+    fn plan(&self, draw: &mut Draw, _written: u64, settings: &Settings) -> Plan {
         let is_read = draw.percent(settings.reads_percent);
         let key = draw.key();
         Plan {

@@ -2,7 +2,10 @@
 //! version order of its key (Elle, VLDB 2020).
 //!
 //! Lists must not grow for ever. When all keys in use have had [`APPENDS_PER_KEY`] elements each on
-//! average, the sessions move on to the next keys, by the number of their transactions.
+//! average, the sessions move on to the next keys, by what they have written: an engine that refuses
+//! most of the transactions keeps them longer at the same keys. After the last keys come the first
+//! ones again, so that nothing but the whole table grows where an engine is faster than was made
+//! room for.
 
 use super::mini_transaction::end;
 use super::plan::{Plan, Step};
@@ -11,10 +14,13 @@ use super::{Defaults, Draw, Settings, Workload};
 /// How long lists get, about.
 const APPENDS_PER_KEY: u64 = 50;
 
-/// How many transactions a second are made room for when only the time is known.
-const TRANSACTIONS_PER_SECOND: u64 = 5000;
+/// How many committed transactions a second are made room for when only the time is known.
+const TRANSACTIONS_PER_SECOND: u64 = 20_000;
 
-/// The most rows that are made room for; after that the last keys' lists grow.
+/// How long a run is taken to be that nothing ends but its user.
+const ENDLESS_SECONDS: u64 = 60;
+
+/// The most rows that are made.
 const ROWS_MAX: u64 = 1_000_000;
 
 pub(super) struct ListAppend;
@@ -44,12 +50,9 @@ impl Workload for ListAppend {
         windows(settings) * u64::from(settings.keys)
     }
 
-    fn plan(&self, draw: &mut Draw, number: u64, settings: &Settings) -> Plan {
-        let window = number
-            .saturating_mul(u64::from(settings.sessions))
-            .saturating_mul(appends_per_1000(settings))
-            / (1000 * APPENDS_PER_KEY * u64::from(settings.keys.max(1)));
-        let window = window.min(windows(settings) - 1);
+    fn plan(&self, draw: &mut Draw, written: u64, settings: &Settings) -> Plan {
+        let window = written / (APPENDS_PER_KEY * u64::from(settings.keys.max(1)));
+        let window = window % windows(settings);
         // At most ROWS_MAX keys: they fit.
         let base = (window * u64::from(settings.keys)) as u32;
         let steps = (0..settings.operations.max(1)).map(|_| {
@@ -76,12 +79,13 @@ fn appends_per_1000(settings: &Settings) -> u64 {
 
 /// How many times the sessions move on, the first keys included.
 fn windows(settings: &Settings) -> u64 {
-    let by_time = settings
+    let seconds = settings
         .time
-        .map(|time| time.as_secs().max(1) * TRANSACTIONS_PER_SECOND);
-    let transactions = match (settings.transactions, by_time) {
-        (Some(a), Some(b)) => a.min(b),
-        (a, b) => a.or(b).unwrap_or(1),
+        .map_or(ENDLESS_SECONDS, |time| time.as_secs().max(1));
+    let by_time = seconds.saturating_mul(TRANSACTIONS_PER_SECOND);
+    let transactions = match (settings.transactions, settings.time) {
+        (Some(asked), None) => asked,
+        (asked, _) => asked.map_or(by_time, |asked| asked.min(by_time)),
     };
     let appends = transactions.saturating_mul(appends_per_1000(settings)) / 1000;
     let keys = u64::from(settings.keys.max(1));

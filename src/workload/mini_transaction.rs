@@ -71,7 +71,7 @@ impl Workload for MiniTransaction {
         }
     }
 
-    fn plan(&self, draw: &mut Draw, _number: u64, settings: &Settings) -> Plan {
+    fn plan(&self, draw: &mut Draw, _written: u64, settings: &Settings) -> Plan {
         let shapes = if draw.percent(settings.reads_percent) {
             READS
         } else {

@@ -68,8 +68,9 @@ pub trait Workload: Sync {
         u64::from(settings.keys)
     }
 
-    /// Draws the transaction of this number, counted from 0 in each session.
-    fn plan(&self, draw: &mut Draw, number: u64, settings: &Settings) -> Plan;
+    /// Draws the next transaction of a session, when all sessions together have written so many
+    /// values that were not undone.
+    fn plan(&self, draw: &mut Draw, written: u64, settings: &Settings) -> Plan;
 }
 
 impl std::fmt::Debug for dyn Workload {
@@ -144,7 +145,7 @@ impl Settings {
 /// Takes transactions as they end.
 ///
 /// It is called by the thread that called [`run`], never by a session's: however slow it is, the
-/// sessions go on until 65,536 transactions wait for it.
+/// sessions go on until transactions with some 500,000 values wait for it.
 pub trait Recorder {
     /// Takes a transaction. Those of one session come in its order. An error ends the run.
     fn transaction(&mut self, transaction: Recorded) -> std::io::Result<()>;

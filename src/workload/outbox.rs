@@ -10,17 +10,26 @@ use std::thread;
 use std::time::Duration;
 
 use super::pending::Ended;
+use crate::history::{Operation, Recorded};
 
-/// How many transactions may wait for the recorder before the sessions wait for it.
-const WAITING_MAX: usize = 65_536;
+/// How many values that were read or written may wait for the recorder before the sessions wait for
+/// it: about 20 MB. Values and not transactions, because one may have read a thousand lists.
+const VALUES_MAX: u64 = 1 << 19;
 
 /// How long a session waits before it looks again whether there is room.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Transactions that have ended and that nobody has fetched yet.
+///
+/// The bound is on all that the recorder has not taken, fetched or not: what was fetched may have to
+/// wait for a transaction that some session has not left yet. So a session never waits before it has
+/// left its own, and what others wait for always comes; between two transactions it holds no locks
+/// either.
 #[derive(Debug)]
 pub(super) struct Outbox {
     waiting: Mutex<Vec<Ended>>,
+    /// The values of all that was left here and that the recorder has not taken.
+    values: AtomicU64,
     /// Nobody fetches any more.
     closed: AtomicBool,
     /// Sessions that may still leave something.
@@ -34,6 +43,7 @@ impl Outbox {
     pub(super) fn new(sessions: usize) -> Self {
         Self {
             waiting: Mutex::default(),
+            values: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             sessions: AtomicUsize::new(sessions),
             drawn: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
@@ -50,17 +60,29 @@ impl Outbox {
         self.drawn[client].load(Ordering::Acquire)
     }
 
-    /// Leaves a transaction, as soon as there is room.
+    /// Leaves a transaction, and waits then until there is room for the next one.
     pub(super) fn push(&self, ended: Ended) {
-        while !self.closed.load(Ordering::Relaxed) {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            if waiting.len() < WAITING_MAX {
-                waiting.push(ended);
-                return;
-            }
-            drop(waiting);
+        if self.is_closed() {
+            return;
+        }
+        // Counted first: the recorder may take it as soon as it is there.
+        let values = values(&ended.recorded);
+        self.values.fetch_add(values, Ordering::Relaxed);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(ended);
+        drop(waiting);
+        while self.values.load(Ordering::Relaxed) >= VALUES_MAX && !self.is_closed() {
             thread::sleep(PAUSE);
         }
+    }
+
+    /// The recorder takes a transaction: there is room for others.
+    pub(super) fn taken(&self, recorded: &Recorded) {
+        self.values.fetch_sub(values(recorded), Ordering::Relaxed);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// Swaps what waits for an empty vector.
@@ -86,14 +108,25 @@ impl Outbox {
     }
 }
 
+/// How much of the room a transaction takes; one for itself.
+fn values(recorded: &Recorded) -> u64 {
+    let of_one = |operation: &Operation| match operation {
+        Operation::Read { .. } | Operation::Write { .. } => 1,
+        Operation::ReadList { values, .. } => 1 + values.len() as u64,
+    };
+    1 + recorded.operations.iter().map(of_one).sum::<u64>()
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::held::{Held, value_of};
     use super::*;
-    use crate::history::{Recorded, Status};
+    use crate::history::Status;
 
     fn ended(session: u32) -> Ended {
         Ended {
             client: session,
+            values: 0,
             recorded: Recorded {
                 session,
                 status: Status::Committed,
@@ -106,39 +139,113 @@ mod tests {
         }
     }
 
-    /// The order of each session is kept, and a session that finds no room waits for it.
+    /// A transaction that has read a list of so many elements, the last of which is this one.
+    fn reader(session: u32, elements: u64, last: i64) -> Ended {
+        let mut ended = ended(session);
+        let mut values = vec![0; elements as usize];
+        values.push(last);
+        let operation = Operation::ReadList { key: 0, values };
+        ended.recorded.operations.push(operation);
+        ended
+    }
+
+    fn of_session(batch: &[Ended], session: u32) -> usize {
+        let of_it = batch.iter().filter(|ended| ended.client == session);
+        of_it.count()
+    }
+
     #[test]
     fn a_full_outbox_makes_sessions_wait_and_loses_nothing() {
+        const ELEMENTS: u64 = 10_000;
         let outbox = Outbox::new(2);
-        let each = WAITING_MAX;
-        let mut fetched = Vec::new();
+        let each = 4 * (VALUES_MAX / ELEMENTS) as usize;
+        let mut fetched = [0, 0];
         thread::scope(|scope| {
             for session in 0..2 {
                 let outbox = &outbox;
                 scope.spawn(move || {
-                    (0..each).for_each(|_| outbox.push(ended(session)));
+                    (0..each).for_each(|_| outbox.push(reader(session, ELEMENTS, 0)));
                     outbox.leave();
                 });
             }
             let mut batch = Vec::new();
-            let mut total = [0, 0];
             loop {
                 let is_last = outbox.is_last();
                 outbox.fetch(&mut batch);
-                assert!(batch.len() <= WAITING_MAX);
+                // Each session has left at most one when there was no more room.
+                let most = VALUES_MAX / ELEMENTS + 2;
+                assert!(batch.len() as u64 <= most, "{} of {most}", batch.len());
+                for session in [0, 1] {
+                    fetched[session as usize] += of_session(&batch, session);
+                }
                 for ended in &batch {
-                    total[ended.recorded.session as usize] += 1;
+                    outbox.taken(&ended.recorded);
                 }
                 if is_last {
                     break;
                 }
                 thread::sleep(PAUSE);
             }
-            fetched.extend(total);
         });
         assert_eq!(fetched, [each, each]);
-        // A closed one swallows.
+        // Whoever is let go leaves nothing any more, and waits for nobody.
         outbox.close();
-        (0..=WAITING_MAX).for_each(|_| outbox.push(ended(0)));
+        let far = VALUES_MAX / ELEMENTS + 2;
+        (0..far).for_each(|_| outbox.push(reader(0, ELEMENTS, 0)));
+        let mut rest = Vec::new();
+        outbox.fetch(&mut rest);
+        assert!(rest.is_empty());
+    }
+
+    /// What fills the room are readers of a value whose writer has not left its transaction yet: it
+    /// finds no room, and comes through all the same.
+    #[test]
+    fn a_writer_that_all_others_wait_for_does_not_wait_for_them() {
+        let outbox = Outbox::new(2);
+        let written = value_of(1, 0, 2);
+        outbox.draw(1, 1);
+        let mut held = Held::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                outbox.push(reader(0, VALUES_MAX, written));
+                outbox.leave();
+            });
+            while outbox.values.load(Ordering::Relaxed) < VALUES_MAX {
+                thread::sleep(PAUSE);
+            }
+            scope.spawn(|| {
+                let mut writer = ended(1);
+                writer.values = 1;
+                let (key, value) = (0, written);
+                writer
+                    .recorded
+                    .operations
+                    .push(Operation::Write { key, value });
+                outbox.push(writer);
+                outbox.leave();
+            });
+            let mut told = Vec::new();
+            let mut batch = Vec::new();
+            for _ in 0..10_000 {
+                outbox.fetch(&mut batch);
+                for ended in batch.drain(..) {
+                    held.push(ended.client, ended.values, ended.recorded);
+                }
+                let tell = |recorded: Recorded| {
+                    outbox.taken(&recorded);
+                    told.push(recorded.session);
+                    Ok(())
+                };
+                held.release(|client| outbox.drawn(client), tell)
+                    .expect("told");
+                if told.len() == 2 {
+                    break;
+                }
+                thread::sleep(PAUSE);
+            }
+            // Or the threads would wait for ever where this fails.
+            outbox.close();
+            assert_eq!(told, [1, 0]);
+        });
     }
 }

@@ -11,6 +11,9 @@ use crate::history::{Recorded, Span, Status};
 pub(super) struct Ended {
     /// Which of the clients; it has another session after a lost connection.
     pub client: u32,
+    /// How many values the client has drawn: all of them are in this transaction or were in earlier
+    /// ones, or nobody ever sees them.
+    pub values: u64,
     pub recorded: Recorded,
     pub mark: Option<Mark>,
     /// The commit timestamp of one that wrote.
@@ -44,30 +47,25 @@ impl Pending {
         }
     }
 
-    /// The next transaction and its client, unless its start is not known yet.
-    pub(super) fn pop(&mut self) -> Option<(u32, Recorded)> {
+    /// The next transaction, unless its start is not known yet.
+    pub(super) fn pop(&mut self) -> Option<Ended> {
         let first = self.queue.front()?;
         let start = match (&first.mark, &self.resolver) {
             (Some(mark), Some(resolver)) => Some(resolver.resolve(mark)?),
             _ => None,
         };
-        let Ended {
-            client,
-            mut recorded,
-            commit,
-            ..
-        } = self.queue.pop_front()?;
+        let mut ended = self.queue.pop_front()?;
         if let Some(from) = start {
             // Who wrote nothing commits where it started; a commit that nobody answered for has
             // no time.
-            let to = match (commit, recorded.status) {
+            let to = match (ended.commit, ended.recorded.status) {
                 (Some(commit), _) => commit,
                 (None, Status::Indeterminate) => i64::MAX,
                 (None, _) => from,
             };
-            recorded.timestamps = Some(Span { from, to });
+            ended.recorded.timestamps = Some(Span { from, to });
         }
-        Some((client, recorded))
+        Some(ended)
     }
 
     /// Transactions whose start nobody can tell.

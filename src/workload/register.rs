@@ -24,7 +24,7 @@ impl Workload for Register {
         }
     }
 
-    fn plan(&self, draw: &mut Draw, _number: u64, settings: &Settings) -> Plan {
+    fn plan(&self, draw: &mut Draw, _written: u64, settings: &Settings) -> Plan {
         let steps = (0..settings.operations.max(1)).map(|_| {
             let is_read = draw.percent(settings.reads_percent);
             let key = draw.key();

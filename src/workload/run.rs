@@ -207,7 +207,6 @@ fn take(
     recorder: &mut dyn Recorder,
     stop: &dyn Fn() -> bool,
 ) -> Result<(), WorkloadError> {
-    let deadline = stage.settings.time.map(|time| stage.began + time);
     let mut next_tick = Instant::now() + TICK;
     let mut batch = Vec::new();
     let mut held = Held::new(stage.settings.sessions as usize);
@@ -218,10 +217,10 @@ fn take(
         for ended in batch.drain(..) {
             pending.push(ended);
         }
-        let now = Instant::now();
-        if stop() || deadline.is_some_and(|deadline| now >= deadline) {
+        if stop() {
             stage.over.store(true, Ordering::Relaxed);
         }
+        let now = Instant::now();
         if now >= next_tick || is_last {
             next_tick = now + TICK;
             pending.advance()?;
@@ -229,20 +228,19 @@ fn take(
                 stage.over.store(true, Ordering::Relaxed);
             }
         }
-        while let Some((client, recorded)) = pending.pop() {
-            held.push(client, recorded);
+        while let Some(ended) = pending.pop() {
+            held.push(ended.client, ended.values, ended.recorded);
         }
         let drawn = |client| outbox.drawn(client);
         held.release(drawn, |recorded| {
+            outbox.taken(&recorded);
             let taken = recorder.transaction(recorded);
             taken.map_err(WorkloadError::Recorder)
         })?;
         if is_last {
             break;
         }
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
-        let left = left.filter(|left| !left.is_zero()).unwrap_or(FETCH);
-        thread::sleep(left.min(FETCH));
+        thread::sleep(FETCH);
     }
     match pending.left() {
         0 => Ok(()),

@@ -12,7 +12,11 @@ fn draws(settings: &Settings, session: u32) -> Vec<Plan> {
     let keys = Keys::new(settings.distribution, settings.keys);
     let mut draw = Draw::new(settings.seed, session, keys);
     (0..300)
-        .map(|number| settings.kind.plan(&mut draw, number, settings))
+        .map(|number: u64| {
+            // Up to more than any run can write.
+            let written = number << (number % 56);
+            settings.kind.plan(&mut draw, written, settings)
+        })
         .collect()
 }
 
@@ -49,6 +53,39 @@ fn every_key_is_one_of_the_rows() {
             }
         }
     }
+}
+
+/// SQLite refuses most of what is sent at once, and so fast that no plan made room for it: the
+/// sessions move on by what was committed.
+#[test]
+fn lists_stay_about_as_long_as_they_should_however_fast_the_engine_refuses() {
+    let settings = Settings {
+        sessions: 8,
+        transactions: None,
+        time: Some(Duration::from_secs(1)),
+        keys: 1,
+        ..Settings::of(&list_append::ListAppend)
+    };
+    let (recorded, progress) = on_sqlite("lists", &settings);
+    let mut elements: BTreeMap<u32, u32> = BTreeMap::new();
+    for transaction in recorded.iter().filter(|t| t.status == Status::Committed) {
+        for operation in &transaction.operations {
+            if let Operation::Write { key, .. } = operation {
+                *elements.entry(*key).or_default() += 1;
+            }
+        }
+    }
+    let longest = elements.values().copied().max().unwrap_or(0);
+    assert!((50..=100).contains(&longest), "{longest}: {progress:?}");
+    let read = recorded.iter().flat_map(|t| &t.operations);
+    let read = read.map(|operation| match operation {
+        Operation::ReadList { values, .. } => values.len(),
+        _ => 0,
+    });
+    assert!(
+        read.max().unwrap_or(0) <= 100 + 4,
+        "nor what was not committed"
+    );
 }
 
 /// Definition 8 of the paper, and every shape that its Table I needs.
