@@ -23,6 +23,12 @@ const RECONNECT_TIME: Duration = Duration::from_secs(30);
 /// How long it waits between two tries.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
+/// The longest pause, in microseconds, after the first attempt that found the engine busy.
+const BUSY_PAUSE_MICROS: u32 = 250;
+
+/// How often that is doubled, attempt by attempt: up to 4 ms.
+const BUSY_DOUBLINGS_MAX: u32 = 4;
+
 /// What happened so far, in all sessions.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
@@ -98,6 +104,8 @@ pub(super) struct Client<'a> {
     /// Which of the sessions that were begun; keeps values apart.
     slot: u32,
     draw: Draw,
+    /// How long it pauses, apart from what it sends: how often that is asked is the engine's.
+    pauses: Draw,
     /// How many values it has drawn.
     values: u64,
     /// None when nothing is recorded.
@@ -107,8 +115,8 @@ pub(super) struct Client<'a> {
 /// How an attempt ended, for the session's next step.
 enum Fate {
     Done,
-    /// The engine refused it: it may be run again.
-    Refused,
+    /// The engine refused it for this: it may be run again.
+    Refused(ErrorClass),
     /// The connection is gone.
     Lost,
 }
@@ -123,7 +131,7 @@ struct Attempt {
 
 /// Why the statements of an attempt did not come to their end.
 enum Stopped {
-    Refused,
+    Refused(ErrorClass),
     Lost,
     Error(WorkloadError),
 }
@@ -139,7 +147,7 @@ impl<'a> Client<'a> {
         stage: &'a Stage<'a>,
         slot: u32,
         connection: Box<dyn Connection>,
-        draw: Draw,
+        draws: (Draw, Draw),
         outbox: Option<&'a Outbox>,
     ) -> Self {
         Self {
@@ -147,7 +155,8 @@ impl<'a> Client<'a> {
             connection,
             session: slot,
             slot,
-            draw,
+            draw: draws.0,
+            pauses: draws.1,
             values: 0,
             outbox,
         }
@@ -171,7 +180,9 @@ impl<'a> Client<'a> {
                 }
                 match self.attempt(&plan)? {
                     Fate::Done => break,
-                    Fate::Refused => {}
+                    Fate::Refused(ErrorClass::Busy) => self.pause(attempt),
+                    // Who was waited for has ended.
+                    Fate::Refused(_) => {}
                     Fate::Lost => {
                         self.reconnect()?;
                         break;
@@ -182,12 +193,20 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
+    /// Lets whoever holds the lock come to its end: where an engine answers BUSY instead of waiting,
+    /// sessions that ask again at once use up their attempts, and the processor, on nothing.
+    fn pause(&mut self, attempt: u32) {
+        let doublings = attempt.min(BUSY_DOUBLINGS_MAX);
+        let micros = self.pauses.below(BUSY_PAUSE_MICROS << doublings);
+        std::thread::sleep(Duration::from_micros(micros.into()));
+    }
+
     /// Sends one transaction and tells how it ended.
     fn attempt(&mut self, plan: &Plan) -> Result<Fate, WorkloadError> {
         let expected = match plan.steps.as_slice() {
             [Step::CompareAndSet(key)] => match self.look(*key) {
                 Ok(expected) => expected,
-                Err(Stopped::Refused) => return Ok(Fate::Refused),
+                Err(Stopped::Refused(class)) => return Ok(Fate::Refused(class)),
                 Err(Stopped::Lost) => return Ok(Fate::Lost),
                 Err(Stopped::Error(error)) => return Err(error),
             },
@@ -246,9 +265,9 @@ impl<'a> Client<'a> {
             )),
             // Whatever is left of the transaction must go: after a lock timeout all of it is
             // still there, after a deadlock nothing.
-            Err(Stopped::Refused) => Ok((
+            Err(Stopped::Refused(class)) => Ok((
                 Status::Aborted,
-                self.roll_back(&spelling.rollback, Fate::Refused),
+                self.roll_back(&spelling.rollback, Fate::Refused(class)),
             )),
             // No COMMIT was sent: the server rolls back what its client left.
             Err(Stopped::Lost) => Ok((Status::Aborted, Fate::Lost)),
@@ -287,7 +306,7 @@ impl<'a> Client<'a> {
         let spelling = &stage.server.dialect().spelling;
         match self.send(&spelling.commit) {
             Ok(Outcome::Rejected(error)) => {
-                let fate = self.roll_back(&spelling.rollback, Fate::Refused);
+                let fate = self.roll_back(&spelling.rollback, Fate::Refused(error.class));
                 // An engine that refuses a commit for concurrency has undone the transaction; of
                 // another error at this point nobody knows.
                 if may_happen(error.class) {
@@ -324,7 +343,7 @@ impl<'a> Client<'a> {
         let Some(Step::CompareAndSet(key)) = plan.steps.first().copied() else {
             return match self.steps(&plan.steps, attempt) {
                 Ok(()) => Ok((Status::Committed, Fate::Done)),
-                Err(Stopped::Refused) => Ok((Status::Aborted, Fate::Refused)),
+                Err(Stopped::Refused(class)) => Ok((Status::Aborted, Fate::Refused(class))),
                 // What was not answered may have happened; a read changes nothing.
                 Err(Stopped::Lost) => Ok((Status::Indeterminate, Fate::Lost)),
                 Err(Stopped::Error(error)) => Err(error),
@@ -350,9 +369,9 @@ impl<'a> Client<'a> {
                 attempt.operations.extend([read, write]);
                 Ok((Status::Committed, Fate::Done))
             }
-            Err(Stopped::Refused) => {
+            Err(Stopped::Refused(class)) => {
                 attempt.operations.push(write);
-                Ok((Status::Aborted, Fate::Refused))
+                Ok((Status::Aborted, Fate::Refused(class)))
             }
             Err(Stopped::Lost) => {
                 attempt.operations.extend([read, write]);
@@ -431,7 +450,9 @@ impl<'a> Client<'a> {
     /// Sends a statement that concurrency alone may stop.
     fn statement(&mut self, sql: &str) -> Result<Outcome, Stopped> {
         match self.send(sql) {
-            Ok(Outcome::Rejected(error)) if may_happen(error.class) => Err(Stopped::Refused),
+            Ok(Outcome::Rejected(error)) if may_happen(error.class) => {
+                Err(Stopped::Refused(error.class))
+            }
             Ok(Outcome::Rejected(error)) => Err(Stopped::Error(rejected(sql, &error))),
             Ok(outcome) => Ok(outcome),
             Err(error) => Err(unanswered(error)),

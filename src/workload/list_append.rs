@@ -15,7 +15,7 @@ use super::{Defaults, Draw, Settings, Workload};
 const APPENDS_PER_KEY: u64 = 50;
 
 /// How many committed transactions a second are made room for when only the time is known.
-const TRANSACTIONS_PER_SECOND: u64 = 20_000;
+const TRANSACTIONS_PER_SECOND: u64 = 50_000;
 
 /// How long a run is taken to be that nothing ends but its user.
 const ENDLESS_SECONDS: u64 = 60;

@@ -157,14 +157,15 @@ fn sessions(
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for (slot, connection) in (0u32..).zip(connections) {
-            let draw = Draw::new(settings.seed, slot, keys.clone());
+            let draw = |session| Draw::new(settings.seed, session, keys.clone());
+            let draws = (draw(slot), draw(u32::MAX - slot));
             let (outbox, barrier) = (&outbox, &barrier);
             threads.push(scope.spawn(move || {
                 // Left however the session ends, by a panic, too.
                 let _left = Left(outbox);
                 barrier.wait();
                 let records = settings.records.then_some(outbox);
-                let result = Client::new(stage, slot, connection, draw, records).run();
+                let result = Client::new(stage, slot, connection, draws, records).run();
                 if result.is_err() {
                     stage.over.store(true, Ordering::Relaxed);
                 }

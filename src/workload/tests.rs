@@ -62,7 +62,7 @@ fn lists_stay_about_as_long_as_they_should_however_fast_the_engine_refuses() {
     let settings = Settings {
         sessions: 8,
         transactions: None,
-        time: Some(Duration::from_secs(1)),
+        time: Some(Duration::from_millis(500)),
         keys: 1,
         ..Settings::of(&list_append::ListAppend)
     };
@@ -234,6 +234,20 @@ fn no_value_is_written_twice_and_times_are_in_order() {
         let before = last.insert(transaction.session, span.to).unwrap_or(0);
         assert!(before <= span.from, "sessions do one thing at a time");
     }
+}
+
+/// Eight sessions that asked a busy engine again at once had one attempt in thirty committed.
+#[test]
+fn sessions_that_find_the_engine_busy_let_each_other_come_to_an_end() {
+    let settings = Settings {
+        sessions: 8,
+        transactions: None,
+        time: Some(Duration::from_millis(500)),
+        ..Settings::of(&register::Register)
+    };
+    let (_, progress) = on_sqlite("busy", &settings);
+    let share = progress.committed as f64 / progress.transactions() as f64;
+    assert!(share > 0.25, "{share}: {progress:?}");
 }
 
 #[test]
