@@ -225,6 +225,21 @@ impl Dialect {
         self.promises.get(&level).copied()
     }
 
+    /// The same for histories of lists.
+    ///
+    /// An append reads the row that it changes. Where that is the current row while plain reads keep
+    /// to an older snapshot, the transaction finds appends of others in its own list, and does not
+    /// find them anywhere else: not even its reads agree. None there, unless the level refuses to
+    /// change what the snapshot does not hold, and so promises that no update is lost.
+    pub fn promise_for_lists(&self, level: IsolationLevel) -> Option<&'static str> {
+        let mode = |role| self.read_mode(level, role, true);
+        let is_snapshot = |role| mode(role) == ReadMode::TransactionSnapshot;
+        let agrees = !is_snapshot(Role::PlainSelect) || is_snapshot(Role::UpdateTarget);
+        let loses_updates = |model: &&str| matches!(*model, "rc" | "ra" | "cc");
+        let promise = self.promise(level)?;
+        (agrees || !loses_updates(&promise)).then_some(promise)
+    }
+
     /// The class of an error code.
     pub fn error_class(&self, code: &str) -> ErrorClass {
         self.errors.get(code).copied().unwrap_or(ErrorClass::Other)

@@ -72,6 +72,27 @@ fn read_modes_change_with_the_servers_variables() {
 }
 
 #[test]
+fn lists_are_promised_less_where_an_append_reads_past_the_snapshot() {
+    use IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+    let promise = |engine: &str, isolation: &str, level| {
+        let name = "innodb_snapshot_isolation".to_owned();
+        let variables = BTreeMap::from([(name, isolation.to_owned())]);
+        let version = Version(vec![11, 8]);
+        let dialect = parse_for(engine, builtin(engine), &version, &variables).expect("the file");
+        dialect.promise_for_lists(level)
+    };
+    assert_eq!(promise("mariadb", "OFF", RepeatableRead), None);
+    assert_eq!(promise("mariadb", "ON", RepeatableRead), Some("si"));
+    assert_eq!(promise("mysql", "OFF", RepeatableRead), None);
+    assert_eq!(promise("postgres", "", RepeatableRead), Some("si"));
+    for engine in ["mariadb", "mysql", "postgres"] {
+        assert_eq!(promise(engine, "OFF", Serializable), Some("ser"));
+        assert_eq!(promise(engine, "OFF", ReadCommitted), Some("rc"));
+    }
+    assert_eq!(promise("sqlite", "", Serializable), Some("sser"));
+}
+
+#[test]
 fn codes_have_classes_and_values_have_literals() {
     let mysql = parse("mysql", builtin("mysql"), &Version(vec![9])).expect("the file");
     assert_eq!(mysql.error_class("1213"), ErrorClass::Deadlock);

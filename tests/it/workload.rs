@@ -168,6 +168,30 @@ fn read_committed_is_no_more_than_that() {
     });
 }
 
+/// What the dialect promises of lists holds; where it promises nothing, appends that read the current
+/// row beside plain reads of a snapshot show.
+#[test]
+fn lists_satisfy_what_is_promised_of_them() {
+    on_servers("workload_lists", |server, name| {
+        for level in server.dialect().levels.clone() {
+            let promised = server.dialect().promise_for_lists(level);
+            let model = promised.map_or(Model::ReadAtomic, |it| it.parse().expect("a model"));
+            let seeds = if promised.is_some() { 1..=2 } else { 1..=20 };
+            let is_kept = seeds.into_iter().all(|seed| {
+                let mut settings = settings("list-append", level, 2000);
+                (settings.seed, settings.keys) = (seed, 10);
+                let (recorded, _) = record(server, &format!("lists_{name}"), &settings);
+                match answer(&history(&settings, &recorded), model) {
+                    Answer::Satisfied(_) => true,
+                    Answer::Violated(_) => false,
+                    Answer::Unknown(reason) => panic!("{name} at {level}: {reason}"),
+                }
+            });
+            assert_eq!(is_kept, promised.is_some(), "{name} at {level}: {model}");
+        }
+    });
+}
+
 #[test]
 fn compare_and_set_is_linearizable_at_every_level() {
     on_servers("workload_lightweight", |server, name| {
@@ -398,6 +422,18 @@ fn the_command_records_what_check_reads() {
     };
     assert_eq!(alone("5", "a"), alone("5", "b"));
     assert_ne!(alone("5", "a"), alone("6", "c"));
+}
+
+#[test]
+fn the_summary_tells_what_the_level_promises_of_lists() {
+    let folder = program::folder();
+    let file = program::shown(&folder.path().join("lists.hist"));
+    let kind = ["--kind", "list-append", "--isolation", "serializable"];
+    let rest = ["--txns", "20", "--format", "json", "-o", &file];
+    let ran = program::run(&[&["workload", "sqlite:"], &kind[..], &rest].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told: serde_json::Value = serde_json::from_str(ran.out.trim()).expect("JSON");
+    assert_eq!(told["promised"], "sser", "{told}");
 }
 
 /// Whatever a reader finds in a file that still grows, or that a killed run left: every prefix of

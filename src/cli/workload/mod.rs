@@ -183,8 +183,11 @@ fn promised(settings: &Settings, dialect: &Dialect) -> Option<&'static str> {
     if settings.kind.name() == "lightweight" {
         return Some("lin");
     }
-    let promise = dialect.promise(settings.level?);
-    promise.filter(|_| !settings.kind.stores_lists())
+    let level = settings.level?;
+    match settings.kind.stores_lists() {
+        true => dialect.promise_for_lists(level),
+        false => dialect.promise(level),
+    }
 }
 
 /// A run that has ended.
