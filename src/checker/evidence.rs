@@ -70,6 +70,8 @@ pub enum Reason {
     /// Version orders of the key contradict each other: those that the two transactions read; or
     /// that of the one transaction and what it wrote itself.
     Lists(u32),
+    /// By the timestamps `to` begins before `from`, which precedes it in its session, has ended.
+    Early,
     /// By the timestamps the event of `to` should have read what `from` left.
     Missed(usize),
     /// By the timestamps both were running and wrote the key.

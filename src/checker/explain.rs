@@ -1,7 +1,9 @@
 //! From cycles to counterexamples, and from counterexamples to words and pictures.
 
 use std::fmt::Write;
+use std::ops::Range;
 
+use super::aion::Breach;
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Reason};
 use super::resolve::{NONE, Resolved};
@@ -303,8 +305,28 @@ fn transaction_in_words(
     let events = history
         .events(transaction)
         .map(|event| event_in_words(history, event));
-    let session = history.spelled(history.session(history.session_of(transaction)));
     let events: Vec<String> = events.collect();
+    format!(
+        "{}: {}",
+        origin_in_words(history, counterexample, transaction),
+        events.join(" ")
+    )
+}
+
+/// A transaction and its session, and its timestamps in the spelling of our format where they are
+/// the evidence.
+pub(super) fn origin_in_words(
+    history: &History,
+    counterexample: &Counterexample,
+    transaction: u32,
+) -> String {
+    let session = history.spelled(history.session(history.session_of(transaction)));
+    let by_timestamps = |edge: &Edge| {
+        matches!(
+            edge.reason,
+            Reason::Early | Reason::Missed(_) | Reason::Overlap(_)
+        )
+    };
     let status = match history.status(transaction) {
         Status::Committed => "",
         Status::Aborted => ", aborted",
@@ -318,11 +340,15 @@ fn transaction_in_words(
         Some(span) if span.to == i64::MAX => format!(" ~{}..", span.from),
         Some(span) => format!(" ~{}..{}", span.from, span.to),
     };
-    format!(
-        "{} of session {session}{status}{time}: {}",
-        history.name(transaction),
-        events.join(" ")
-    )
+    let is_evidence = counterexample.edges.iter().any(by_timestamps);
+    let span = history
+        .timestamps(transaction)
+        .filter(|_| is_evidence)
+        .map_or(String::new(), |span| {
+            format!(" @{}..{}", span.from, span.to)
+        });
+    let name = history.name(transaction);
+    format!("{name} of session {session}{status}{span}{time}")
 }
 
 pub(super) fn event_in_words(history: &History, event: Event) -> String {
@@ -411,6 +437,51 @@ fn listed_in_words(history: &History, edge: &Edge, key: u32, value: Atom) -> Str
     }
 }
 
+/// What a read should have shown by the timestamps, in the words of `watch`.
+fn missed_in_words(history: &History, edge: &Edge, at: usize) -> String {
+    let read = history.event(at);
+    let left = last_write(history, history.event_range(edge.from), read.key);
+    let breach = Breach::External {
+        transaction: history.label(edge.to),
+        key: history.key(read.key),
+        read: read.value,
+        held: left.unwrap_or(history.initial(read.key)),
+        writer: (edge.from > 0).then(|| history.label(edge.from)),
+    };
+    breach.in_words(history.texts())
+}
+
+/// A read that is an anomaly by itself.
+fn read_in_words(history: &History, edge: &Edge, at: usize) -> String {
+    let read = history.event(at);
+    let (key, value) = (
+        history.spelled(history.key(read.key)),
+        history.spelled(read.value),
+    );
+    let (from, to) = (history.name(edge.from), history.name(edge.to));
+    if edge.from != edge.to {
+        return format!("{to} reads {value} for {key}, written by {from}");
+    }
+    let before = history.event_range(edge.to).start..at;
+    let Some(wrote) = last_write(history, before, read.key) else {
+        return format!("{to} reads {value} for {key}");
+    };
+    let breach = Breach::Internal {
+        transaction: history.label(edge.to),
+        key: history.key(read.key),
+        read: read.value,
+        wrote,
+    };
+    breach.in_words(history.texts())
+}
+
+/// The value of the last of these events that writes the key.
+fn last_write(history: &History, mut range: Range<usize>, key: u32) -> Option<Atom> {
+    let is_it = |event: &Event| event.kind == Kind::Write && event.key == key;
+    let last = range.rfind(|at| is_it(&history.event(*at)));
+    last.map(|at| history.event(at).value)
+}
+
 pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
     let (from, to) = (history.name(edge.from), history.name(edge.to));
     let key = |key: u32| history.spelled(history.key(key));
@@ -451,21 +522,24 @@ pub(super) fn edge_in_words(history: &History, edge: &Edge) -> String {
                 ),
             }
         }
-        Reason::Missed(at) => {
-            let event = history.event(at);
-            let (key, value) = (key(event.key), history.spelled(event.value));
-            format!("{to} reads {value} for {key}, where {from} had left another value")
+        Reason::Early => {
+            let (transaction, before) = (history.label(edge.to), history.label(edge.from));
+            let breach = Breach::Session {
+                transaction,
+                before,
+            };
+            breach.in_words(history.texts())
         }
-        Reason::Overlap(k) => format!("{from} and {to} overlap and both write {}", key(k)),
-        Reason::Event(at) => {
-            let event = history.event(at);
-            let (key, value) = (key(event.key), history.spelled(event.value));
-            if edge.from == edge.to {
-                format!("{to} reads {value} for {key}")
-            } else {
-                format!("{to} reads {value} for {key}, written by {from}")
-            }
+        Reason::Overlap(k) => {
+            let breach = Breach::Conflict {
+                transaction: history.label(edge.to),
+                other: history.label(edge.from),
+                key: history.key(k),
+            };
+            breach.in_words(history.texts())
         }
+        Reason::Missed(at) => missed_in_words(history, edge, at),
+        Reason::Event(at) => read_in_words(history, edge, at),
     }
 }
 
@@ -481,6 +555,7 @@ pub(super) fn label(history: &History, reason: Reason) -> String {
         Reason::SeenBy { key: k, .. } => format!("CO({})", key(k)),
         Reason::Event(_) | Reason::Missed(_) | Reason::Listed { .. } => "reads".to_owned(),
         Reason::Lists(k) => format!("order({})", key(k)),
+        Reason::Early => "session".to_owned(),
         Reason::Overlap(k) => format!("overlap({})", key(k)),
     }
 }
@@ -496,7 +571,8 @@ pub fn dot(history: &History, counterexample: &Counterexample) -> String {
     );
     for transaction in involved(counterexample) {
         let name = quoted(history.name(transaction));
-        let label = quoted(transaction_in_words(history, counterexample, transaction));
+        let words = transaction_in_words(history, counterexample, transaction);
+        let label = quoted(words);
         let _ = writeln!(text, "  {name} [label={label}];");
     }
     for edge in &counterexample.edges {

@@ -217,7 +217,7 @@ impl Events<'_> {
                     && self.must_see(model, reader, from, key)
             }
             // Breaches of timestamps are no edges of a cycle.
-            Reason::Event(_) | Reason::Missed(_) | Reason::Overlap(_) => false,
+            Reason::Event(_) | Reason::Early | Reason::Missed(_) | Reason::Overlap(_) => false,
             // Nor is a contradiction of lists.
             Reason::Listed { .. } | Reason::Lists(_) => false,
         }

@@ -316,6 +316,7 @@ fn colour(reason: Reason) -> &'static str {
         Reason::Event(_)
         | Reason::Listed { .. }
         | Reason::Lists(_)
+        | Reason::Early
         | Reason::Missed(_)
         | Reason::Overlap(_) => "#9a6700",
     }

@@ -245,6 +245,11 @@ impl History {
         &self.order_conflicts
     }
 
+    /// The texts among its atoms.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
     /// An atom as people wrote it.
     pub fn show(&self, atom: Atom) -> String {
         self.texts.show(atom)

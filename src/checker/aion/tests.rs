@@ -4,10 +4,11 @@ use std::cell::Cell;
 
 use super::*;
 use crate::checker::chronos::tests::{Numbers, Plain, build, run};
-use crate::checker::evidence::{Counterexample, Reason};
-use crate::checker::{Anomaly, Answer, Budget, by_name};
+use crate::checker::evidence::Counterexample;
+use crate::checker::explain::edge_in_words;
+use crate::checker::{Answer, Budget, by_name};
 use crate::history::synthetic::{Promise, Synthetic, Workload};
-use crate::history::{Builder, Event, History};
+use crate::history::{Builder, Event, History, Texts};
 
 fn aion(model: Model, timeout: Duration) -> Aion {
     let mut aion = Aion::new(Settings {
@@ -55,56 +56,19 @@ fn shuffled(mut told: Vec<Told>, numbers: &mut Numbers) -> Vec<Told> {
     other
 }
 
-/// Name, transaction, the other one, key.
-type Plainly = (Anomaly, Atom, Option<Atom>, Option<Atom>);
+/// What is told, each breach once: a read that is repeated is no second one.
+type Words = BTreeSet<String>;
 
-/// What Chronos found, in the same words.
-fn plainly(history: &History, found: &Counterexample) -> Vec<Plainly> {
-    let label = |transaction: u32| (transaction > 0).then(|| history.label(transaction));
-    let mut found: Vec<Plainly> = found
-        .edges
-        .iter()
-        .map(|edge| {
-            let (anomaly, key) = match edge.reason {
-                Reason::Session => (Anomaly::TimestampSession, None),
-                Reason::Event(at) => (Anomaly::NotMyOwnWrite, Some(history.event(at).key)),
-                Reason::Missed(at) => (Anomaly::TimestampExternal, Some(history.event(at).key)),
-                Reason::Overlap(key) => (Anomaly::TimestampConflict, Some(key)),
-                other => panic!("{other:?} is no reason by timestamps"),
-            };
-            let key = key.map(|key| history.key(key));
-            (anomaly, history.label(edge.to), label(edge.from), key)
-        })
-        .collect();
-    found.sort();
-    found
+/// What Chronos found.
+fn plainly(history: &History, found: &Counterexample) -> Words {
+    let edges = found.edges.iter();
+    edges.map(|edge| edge_in_words(history, edge)).collect()
 }
 
-fn breaches(aion: &mut Aion) -> Vec<Plainly> {
+fn breaches(aion: &mut Aion) -> Words {
     let taken = aion.take_breaches();
-    let mut all: Vec<Plainly> = taken
-        .iter()
-        .map(|breach| {
-            (
-                breach.anomaly(),
-                breach.transaction(),
-                breach.other(),
-                breach.key(),
-            )
-        })
-        .collect();
-    all.sort();
-    all
-}
-
-/// SESSION names a pair, and which of several it names depends on the order.
-fn without_sessions(breaches: &[Plainly]) -> (Vec<Plainly>, bool) {
-    let is_session = |breach: &&Plainly| breach.0 == Anomaly::TimestampSession;
-    let others = breaches.iter().filter(|breach| !is_session(breach));
-    (
-        others.copied().collect(),
-        breaches.iter().any(|b| is_session(&b)),
-    )
+    let texts = Texts::default();
+    taken.iter().map(|b| b.in_words(&texts)).collect()
 }
 
 fn chronos(history: &History, model: Model) -> Answer {
@@ -162,7 +126,7 @@ fn whatever_comes_when_and_whatever_is_on_disk_the_breaches_are_those_of_chronos
         let told = shuffled(told(&transactions), numbers);
         for model in [Model::Snapshot, Model::Serializable] {
             let expected = match chronos(&history, model) {
-                Answer::Satisfied(_) => Vec::new(),
+                Answer::Satisfied(_) => Words::new(),
                 Answer::Violated(found) if found.edges.len() < 20 => plainly(&history, &found),
                 Answer::Violated(_) => continue,
                 Answer::Unknown(reason) => {
@@ -176,8 +140,7 @@ fn whatever_comes_when_and_whatever_is_on_disk_the_breaches_are_those_of_chronos
             let mut aion = judge(model, &told, numbers, 1 + seed % 7);
             let found = breaches(&mut aion);
             assert_eq!(
-                without_sessions(&found),
-                without_sessions(&expected),
+                found, expected,
                 "{seed} {model}\n{transactions:?}\n{told:?}"
             );
             let verdict = match expected.is_empty() {

@@ -13,7 +13,7 @@
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Point, Reason, Witness};
@@ -80,8 +80,9 @@ struct Run<'h> {
     frontier: Vec<(Atom, u32)>,
     /// Commits of writers by key, oldest first, as long as somebody may overlap them.
     commits: Vec<Vec<(i64, u32)>>,
-    /// The commit of the last transaction of every session, and the transaction.
-    sessions: Vec<(i64, u32)>,
+    /// Transactions that begin before one that precedes them in their session has ended, and that
+    /// one.
+    early: BTreeMap<u32, u32>,
     /// What transactions without timestamps wrote, whose commit nobody knows.
     doubtful: BTreeSet<(u32, Atom)>,
     saw_doubtful: Option<u32>,
@@ -142,12 +143,43 @@ impl<'h> Run<'h> {
                 .map(|key| (history.initial(key), 0))
                 .collect(),
             commits: vec![Vec::new(); keys],
-            sessions: vec![(i64::MIN, 0); history.session_count()],
+            early: early(history, model),
             doubtful,
             saw_doubtful: None,
             breaches: Vec::new(),
         })
     }
+}
+
+/// Transactions in the order of their sessions, which is that of the file: those that begin before
+/// another one that precedes them has ended, and of these the one that ended last.
+fn early(history: &History, model: Model) -> BTreeMap<u32, u32> {
+    let mut ended = vec![((i64::MIN, false), 0); history.session_count()];
+    let mut early = BTreeMap::new();
+    for transaction in history.transactions() {
+        let Some(span) = history.timestamps(transaction) else {
+            continue;
+        };
+        if history.status(transaction) != Status::Committed {
+            continue;
+        }
+        // As in the points: serially, who wrote nothing comes behind the commits of its time.
+        let (begins, ends) = if model == Model::Snapshot {
+            ((span.from, false), (span.to, false))
+        } else {
+            let mut events = history.events(transaction);
+            let point = (span.to, !events.any(|event| event.kind == Kind::Write));
+            (point, point)
+        };
+        let (latest, before) = &mut ended[history.session_of(transaction) as usize];
+        if begins < *latest {
+            early.insert(transaction, *before);
+        }
+        if ends >= *latest {
+            (*latest, *before) = (ends, transaction);
+        }
+    }
+    early
 }
 
 impl Run<'_> {
@@ -159,7 +191,7 @@ impl Run<'_> {
         for (time, is_late, transaction) in points {
             if is_late && self.model == Model::Snapshot {
                 moments.push(Point::Start(transaction));
-                self.start(time, transaction);
+                self.start(transaction);
                 if !self.writes(transaction) {
                     moments.push(Point::Commit(transaction));
                 }
@@ -168,7 +200,7 @@ impl Run<'_> {
             moments.push(Point::Commit(transaction));
             order.push(transaction);
             if self.model != Model::Snapshot {
-                self.start(time, transaction);
+                self.start(transaction);
             }
             self.commit(time, transaction);
         }
@@ -185,26 +217,34 @@ impl Run<'_> {
     }
 
     fn breach(&mut self, anomaly: Anomaly, from: u32, to: u32, reason: Reason) {
-        if self.breaches.len() < BREACHES_SHOWN {
-            self.breaches.push((anomaly, Edge { from, to, reason }));
+        let edge = Edge { from, to, reason };
+        let is_told =
+            |told: &(Anomaly, Edge)| told.0 == anomaly && self.says_the_same(told.1, edge);
+        if self.breaches.len() < BREACHES_SHOWN && !self.breaches.iter().any(is_told) {
+            self.breaches.push((anomaly, edge));
         }
     }
 
+    /// Whether two edges say the same: a read that is repeated is no second breach.
+    fn says_the_same(&self, one: Edge, other: Edge) -> bool {
+        let read = |reason| match reason {
+            Reason::Event(at) | Reason::Missed(at) => Some(self.history.event(at)),
+            _ => None,
+        };
+        let is_same_reason = match (read(one.reason), read(other.reason)) {
+            (Some(one), Some(other)) => (one.key, one.value) == (other.key, other.value),
+            _ => one.reason == other.reason,
+        };
+        (one.from, one.to) == (other.from, other.to) && is_same_reason
+    }
+
     /// SESSION, INT and EXT, where the transaction takes its snapshot.
-    fn start(&mut self, time: i64, transaction: u32) {
+    fn start(&mut self, transaction: u32) {
         let history = self.history;
-        let session = history.session_of(transaction) as usize;
-        let (ended, before) = self.sessions[session];
-        if time < ended || transaction < before {
-            self.breach(
-                Anomaly::TimestampSession,
-                before,
-                transaction,
-                Reason::Session,
-            );
+        if let Some(before) = self.early.get(&transaction).copied() {
+            let anomaly = Anomaly::TimestampSession;
+            self.breach(anomaly, before, transaction, Reason::Early);
         }
-        let end = history.timestamps(transaction).map_or(time, |span| span.to);
-        self.sessions[session] = (end.max(ended), transaction.max(before));
         // Transactions are short: looking back through one costs less than a map.
         let range = history.event_range(transaction);
         for at in range.clone() {

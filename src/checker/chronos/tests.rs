@@ -2,6 +2,7 @@
 //! takes the axioms literally.
 
 use super::*;
+use crate::checker::explain::in_words;
 use crate::checker::replay::replay;
 use crate::history::{Builder, Event, Head};
 
@@ -204,6 +205,36 @@ fn each_axiom_has_its_breach() {
     }
     let untimed = [t(1, 4, 4, &[(Write, 1, 5)])];
     assert!(matches!(judge(&untimed), Answer::Unknown(_)));
+}
+
+/// The second transaction of the session has its start in the past, of the first one and of a writer
+/// whose value it reads twice.
+#[test]
+fn what_is_wrong_is_told_once_with_its_values_and_its_timestamps() {
+    let span = |from, to| Span { from, to };
+    let history = build(&[
+        (1, span(8, 9), vec![(Kind::Write, 1, 5)]),
+        (2, span(3, 4), vec![(Kind::Write, 2, 6)]),
+        (1, span(2, 2), vec![(Kind::Read, 2, 6), (Kind::Read, 2, 6)]),
+    ]);
+    let answer = Chronos.check(&history, Model::Snapshot, Budget::default());
+    let Answer::Violated(found) = answer else {
+        panic!("{answer:?}");
+    };
+    let told = "session\n  \
+        T3 begins before T1 of its own session has ended\n  \
+        T3 reads 6 for 2, where T0 had left 0\n  \
+        T1 of session 1 @8..9: w(1,5)\n  \
+        T3 of session 1 @2..2: r(2,6) r(2,6)\n";
+    assert_eq!(in_words(&history, &found), told);
+    let own = build(&[(1, span(1, 4), vec![(Kind::Write, 1, 5), (Kind::Read, 1, 0)])]);
+    let answer = Chronos.check(&own, Model::Snapshot, Budget::default());
+    let Answer::Violated(found) = answer else {
+        panic!("{answer:?}");
+    };
+    let told = in_words(&own, &found);
+    let says = "T1 reads 0 for 1, where it had written 5";
+    assert!(told.contains(says), "{told}");
 }
 
 /// The reader stands first in the file; both ended at 3, and it saw what was committed then.
