@@ -9,6 +9,7 @@ use super::evidence::{Counterexample, Edge, Reason};
 use super::resolve::{NONE, Resolved};
 use super::versions::Chains;
 use crate::history::{Atom, Event, History, Kind, OrderConflict, Status};
+use crate::model::printable;
 
 /// What the edges of a cycle may be, beside dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,49 +307,50 @@ fn transaction_in_words(
         .events(transaction)
         .map(|event| event_in_words(history, event));
     let events: Vec<String> = events.collect();
+    let span = span_in_words(history, counterexample, transaction);
     format!(
-        "{}: {}",
-        origin_in_words(history, counterexample, transaction),
+        "{}{}: {}",
+        origin_in_words(history, transaction),
+        span.map_or(String::new(), |span| format!(" {span}")),
         events.join(" ")
     )
 }
 
-/// A transaction and its session, and its timestamps in the spelling of our format where they are
-/// the evidence.
-pub(super) fn origin_in_words(
+/// A transaction and its session.
+pub(super) fn origin_in_words(history: &History, transaction: u32) -> String {
+    let session = history.spelled(history.session(history.session_of(transaction)));
+    let status = match history.status(transaction) {
+        Status::Committed => "",
+        Status::Aborted => ", aborted",
+        Status::Indeterminate => ", indeterminate",
+    };
+    format!("{} of session {session}{status}", history.name(transaction))
+}
+
+/// The timestamps of a transaction as our format spells them, where they are the evidence.
+pub(super) fn span_in_words(
     history: &History,
     counterexample: &Counterexample,
     transaction: u32,
-) -> String {
-    let session = history.spelled(history.session(history.session_of(transaction)));
+) -> Option<String> {
     let by_timestamps = |edge: &Edge| {
         matches!(
             edge.reason,
             Reason::Early | Reason::Missed(_) | Reason::Overlap(_)
         )
     };
-    let status = match history.status(transaction) {
-        Status::Committed => "",
-        Status::Aborted => ", aborted",
-        Status::Indeterminate => ", indeterminate",
-    };
+    let is_evidence = counterexample.edges.iter().any(by_timestamps);
+    if let Some(span) = history.timestamps(transaction).filter(|_| is_evidence) {
+        return Some(format!("@{}..{}", span.from, span.to));
+    }
     let is_timed = |edge: &Edge| edge.reason == Reason::RealTime;
     let is_timed =
         counterexample.anomaly == Anomaly::StaleRead || counterexample.edges.iter().any(is_timed);
-    let time = match history.real_time(transaction).filter(|_| is_timed) {
-        None => String::new(),
-        Some(span) if span.to == i64::MAX => format!(" ~{}..", span.from),
-        Some(span) => format!(" ~{}..{}", span.from, span.to),
-    };
-    let is_evidence = counterexample.edges.iter().any(by_timestamps);
-    let span = history
-        .timestamps(transaction)
-        .filter(|_| is_evidence)
-        .map_or(String::new(), |span| {
-            format!(" @{}..{}", span.from, span.to)
-        });
-    let name = history.name(transaction);
-    format!("{name} of session {session}{status}{span}{time}")
+    let span = history.real_time(transaction).filter(|_| is_timed)?;
+    Some(match span.to {
+        i64::MAX => format!("~{}..", span.from),
+        _ => format!("~{}..{}", span.from, span.to),
+    })
 }
 
 pub(super) fn event_in_words(history: &History, event: Event) -> String {
@@ -562,7 +564,10 @@ pub(super) fn label(history: &History, reason: Reason) -> String {
 
 /// The counterexample as a graph for Graphviz.
 pub fn dot(history: &History, counterexample: &Counterexample) -> String {
-    let quoted = |text: String| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let quoted = |text: String| {
+        let text = printable(&text);
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    };
     let mut text = String::from("digraph counterexample {\n  node [shape=box];\n");
     let _ = writeln!(
         text,

@@ -4,8 +4,11 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt::Write;
 
 use super::evidence::{Counterexample, Edge, Reason};
-use super::explain::{edge_in_words, event_in_words, involved, label};
+use super::explain::{
+    edge_in_words, event_in_words, involved, label, origin_in_words, span_in_words,
+};
 use crate::history::History;
+use crate::model::printable;
 
 /// Sizes in the picture's own unit, about a pixel.
 const LETTER: f64 = 7.3;
@@ -20,6 +23,14 @@ const BEND: f64 = 0.16;
 /// Letters of a line in a box, and lines of it: longer transactions are cut, and say so.
 const LETTERS_MAX: usize = 34;
 const LINES_MAX: usize = 8;
+
+/// Letters of the reason at an arrow.
+const LABEL_LETTERS_MAX: usize = 26;
+
+/// Letters of a line below the picture, of a word in it, and lines of one reason.
+const NOTE_LETTERS_MAX: usize = 110;
+const WORD_LETTERS_MAX: usize = 48;
+const NOTE_LINES_MAX: usize = 4;
 
 const STYLE: &str = "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1f2328}\
     .title{font-weight:bold;font-size:15px}.name{font-weight:bold}.note{fill:#57606a}\
@@ -53,7 +64,7 @@ pub fn svg(history: &History, counterexample: &Counterexample) -> String {
     let words: Vec<String> = counterexample
         .edges
         .iter()
-        .map(|edge| edge_in_words(history, edge))
+        .flat_map(|edge| wrapped(&edge_in_words(history, edge)))
         .collect();
     let adya = counterexample.anomaly.adya();
     let adya = adya.map_or(String::new(), |name| format!(" ({name})"));
@@ -126,10 +137,12 @@ fn nodes(history: &History, counterexample: &Counterexample) -> Vec<Node> {
         let name = if transaction == 0 {
             "the beginning".to_owned()
         } else {
-            let session = history.spelled(history.session(history.session_of(transaction)));
-            format!("{} of session {session}", history.name(transaction))
+            shown(&origin_in_words(history, transaction), LETTERS_MAX)
         };
-        let lines = events(history, transaction);
+        let mut lines = events(history, transaction);
+        if let Some(span) = span_in_words(history, counterexample, transaction) {
+            lines.insert(0, span);
+        }
         let letters = lines.iter().chain([&name]).map(|line| line.chars().count());
         Node {
             transaction,
@@ -149,7 +162,7 @@ fn nodes(history: &History, counterexample: &Counterexample) -> Vec<Node> {
 fn events(history: &History, transaction: u32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for event in history.events(transaction) {
-        let word = event_in_words(history, event);
+        let word = shown(&event_in_words(history, event), LETTERS_MAX);
         match lines.last_mut() {
             Some(line) if line.chars().count() + word.chars().count() < LETTERS_MAX => {
                 line.push(' ');
@@ -209,7 +222,7 @@ impl Arrow {
             control,
             end: border(to, control),
             colour: colour(edge.reason),
-            label: label(history, edge.reason),
+            label: shown(&label(history, edge.reason), LABEL_LETTERS_MAX),
         })
     }
 
@@ -322,6 +335,43 @@ fn colour(reason: Reason) -> &'static str {
     }
 }
 
+/// Text of a file as it may stand in a picture: on one line, nothing in it that turns the direction of
+/// writing, and from what is longer than so many letters the middle left out.
+fn shown(text: &str, letters_max: usize) -> String {
+    let text = printable(text).replace('\n', " ");
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= letters_max {
+        return text;
+    }
+    let kept = letters_max.saturating_sub(3);
+    let tail = kept / 3;
+    let (head, tail) = (&letters[..kept - tail], &letters[letters.len() - tail..]);
+    format!(
+        "{}...{}",
+        head.iter().collect::<String>(),
+        tail.iter().collect::<String>()
+    )
+}
+
+/// A sentence on as many lines as it needs, long words cut.
+fn wrapped(sentence: &str) -> Vec<String> {
+    let words = sentence.split(' ');
+    let words: Vec<String> = words.map(|word| shown(word, WORD_LETTERS_MAX)).collect();
+    // A text of the history may be many words.
+    let sentence = shown(&words.join(" "), NOTE_LETTERS_MAX * NOTE_LINES_MAX);
+    let mut lines: Vec<String> = Vec::new();
+    for word in sentence.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < NOTE_LETTERS_MAX => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// What XML gives a meaning to, and what it does not allow at all.
 fn escaped(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
@@ -349,4 +399,75 @@ fn width(letters: usize) -> f64 {
 )]
 fn count(number: usize) -> f64 {
     number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::explain::dot;
+    use super::*;
+    use crate::checker::Anomaly;
+    use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
+
+    /// One transaction, whose start is early, which reads this value.
+    fn reader(value: &str) -> (History, Counterexample) {
+        let mut builder = Builder::new(Atom::from(0));
+        let key = builder.text(value).expect("a text");
+        let key = builder.key(key).expect("a key");
+        let value = builder.text(value).expect("a text");
+        let head = Head {
+            session: 1.into(),
+            label: 1.into(),
+            status: Status::Committed,
+            timestamps: Some(Span { from: 3, to: 7 }),
+            real_time: None,
+        };
+        let kind = Kind::Read;
+        let read = Event { kind, key, value };
+        builder.transaction(&head, vec![read]).expect("one");
+        let history = builder.finish();
+        let (from, to, reason) = (0, 1, Reason::Missed(0));
+        let found = Counterexample {
+            anomaly: Anomaly::TimestampExternal,
+            edges: vec![Edge { from, to, reason }],
+            core: Vec::new(),
+        };
+        (history, found)
+    }
+
+    fn width_of(picture: &str) -> f64 {
+        let begins = picture.find(" width=\"").expect("a width") + 8;
+        let rest = &picture[begins..];
+        let ends = rest.find('"').expect("its end");
+        rest[..ends].parse().expect("a number")
+    }
+
+    #[test]
+    fn values_of_any_length_fit_on_a_page_and_both_their_ends_are_shown() {
+        let words = "many words ".repeat(10_000);
+        for long in ["x".repeat(160_000), words] {
+            let (history, found) = reader(&format!("begin{long}end"));
+            let picture = svg(&history, &found);
+            let width = width_of(&picture);
+            assert!(width < 1_200.0, "{width} units");
+            assert!(picture.len() < 10_000, "{} bytes", picture.len());
+            for part in ["begin", "...", "end", "left 0", "@3..7"] {
+                assert!(picture.contains(part), "{part}: {picture}");
+            }
+        }
+        // What fits is not touched.
+        let (history, found) = reader("short");
+        assert!(svg(&history, &found).contains("r(short,short)"));
+    }
+
+    #[test]
+    fn no_picture_holds_what_turns_the_direction_of_writing() {
+        let (history, found) = reader("a\u{202e}b\u{2066}c\u{1b}[2Jd\u{9b}e");
+        for picture in [svg(&history, &found), dot(&history, &found)] {
+            let is_safe = |letter: char| letter == '\n' || (' '..='~').contains(&letter);
+            assert!(picture.chars().all(is_safe), "{picture:?}");
+            for escape in ["u{202e}", "u{2066}", "u{1b}", "u{9b}"] {
+                assert!(picture.contains(escape), "{escape}: {picture}");
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ mod effect;
 mod execution;
 mod id;
 mod level;
+mod printable;
 mod value;
 mod verdict;
 
@@ -19,5 +20,6 @@ pub use execution::{
 };
 pub use id::{SessionId, StatementId, TransactionId};
 pub use level::IsolationLevel;
+pub use printable::printable;
 pub use value::{Row, Value};
 pub use verdict::{Difference, Finding, Signature, Verdict};

@@ -1,0 +1,38 @@
+//! What may be shown of a text that comes from outside.
+
+use std::fmt::Write as _;
+
+/// Text of a server or a file, made safe to print and to draw: control characters (C0, C1, ESC) and the
+/// characters that turn the direction of writing are shown as escapes. Line feeds stay.
+pub fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns_direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}')
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c);
+        if c == '\n' {
+            safe.push(c);
+        } else if c == '\t' {
+            safe.push_str("    ");
+        } else if c.is_control() || turns_direction {
+            // Writing to a String cannot fail.
+            let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_direction_marks_do_not_reach_the_terminal() {
+        assert_eq!(
+            printable("a\u{1b}[2Jb\u{9b}c\u{202e}d\ne"),
+            "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\ne"
+        );
+    }
+}
