@@ -176,9 +176,9 @@ fn lists_satisfy_what_is_promised_of_them() {
         for level in server.dialect().levels.clone() {
             let promised = server.dialect().promise_for_lists(level);
             let model = promised.map_or(Model::ReadAtomic, |it| it.parse().expect("a model"));
-            let seeds = if promised.is_some() { 1..=2 } else { 1..=20 };
+            let seeds = if promised.is_some() { 1..=1 } else { 1..=20 };
             let is_kept = seeds.into_iter().all(|seed| {
-                let mut settings = settings("list-append", level, 2000);
+                let mut settings = settings("list-append", level, 1000);
                 (settings.seed, settings.keys) = (seed, 10);
                 let (recorded, _) = record(server, &format!("lists_{name}"), &settings);
                 match answer(&history(&settings, &recorded), model) {
