@@ -9,9 +9,9 @@ mod anomaly;
 mod arcs;
 pub mod brute_force;
 mod chronos;
+mod cycle;
 mod evidence;
 mod explain;
-
 mod model;
 mod mtc;
 mod polysi;

@@ -9,8 +9,8 @@
 mod lightweight;
 
 use super::arcs::Arcs;
+use super::cycle::{CycleKind, counterexample};
 use super::evidence::{Point, Witness};
-use super::explain::{CycleKind, counterexample};
 use super::resolve::{NONE, Resolved, Unresolved, resolve};
 use super::versions::{Chains, chains};
 use super::{Answer, Budget, Checker, Model};

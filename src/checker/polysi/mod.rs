@@ -12,8 +12,8 @@ mod polygraph;
 mod prune;
 mod solve;
 
+use super::cycle::{CycleKind, counterexample};
 use super::evidence::{Counterexample, Witness};
-use super::explain::{CycleKind, counterexample};
 use super::mtc::{points, transactions_of};
 use super::resolve::{Resolved, Unresolved, resolve_openly};
 use super::versions::{Chains, chains};

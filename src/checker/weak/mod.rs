@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::anomaly::Anomaly;
 use super::arcs::Arcs;
+use super::cycle::{direct_reason, pairs, shortened, torn_read};
 use super::evidence::{Counterexample, Edge, Reason, Witness};
-use super::explain::{direct_reason, pairs, shortened, torn_read};
 use super::resolve::{NONE, Resolved, Unresolved, resolve_openly};
 use super::versions::listed_orders;
 use super::{Answer, Budget, Checker, Model};
