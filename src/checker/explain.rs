@@ -14,33 +14,8 @@ pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
     let adya = counterexample.anomaly.adya();
     let adya = adya.map_or(String::new(), |name| format!(" ({name})"));
     let mut text = format!("{}{adya}\n", counterexample.anomaly);
-    for edge in &counterexample.edges {
-        let _ = writeln!(text, "  {}", edge_in_words(history, edge));
-    }
-    if let (Anomaly::LostUpdate, [one, other]) = (counterexample.anomaly, &counterexample.edges[..])
-        && one.reason == other.reason
-    {
-        text.push_str(
-            "  both wrote what both had read: the later did not see the write of the earlier\n",
-        );
-    }
-    if !counterexample.core.is_empty() && !counterexample.edges.is_empty() {
-        let _ = writeln!(
-            text,
-            "  by way of {}: each reads from the one before, or follows it in its session",
-            names(history, &counterexample.core)
-        );
-    }
-    if counterexample.edges.is_empty() {
-        let allowed = match counterexample.anomaly {
-            Anomaly::StaleRead => " that real time allows",
-            _ => "",
-        };
-        let _ = writeln!(
-            text,
-            "  no order of the writes of these{allowed} explains all reads: {}",
-            names(history, &counterexample.core)
-        );
+    for sentence in sentences(history, counterexample) {
+        let _ = writeln!(text, "  {sentence}");
     }
     let all = involved(counterexample);
     for transaction in all.iter().take(NAMED_MAX) {
@@ -48,6 +23,32 @@ pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
         let _ = writeln!(text, "  {told}");
     }
     text
+}
+
+/// What a counterexample says: a sentence an edge, and what the edges have to do with each other.
+pub(super) fn sentences(history: &History, counterexample: &Counterexample) -> Vec<String> {
+    let edges = &counterexample.edges;
+    let mut sentences: Vec<String> = edges.iter().map(|e| edge_in_words(history, e)).collect();
+    if let (Anomaly::LostUpdate, [one, other]) = (counterexample.anomaly, &edges[..])
+        && one.reason == other.reason
+    {
+        let sentence = "both wrote what both had read: \
+                        the later did not see the write of the earlier";
+        sentences.push(sentence.to_owned());
+    }
+    let core = names(history, &counterexample.core);
+    if edges.is_empty() {
+        let allowed = match counterexample.anomaly {
+            Anomaly::StaleRead => " that real time allows",
+            _ => "",
+        };
+        let order = "no order of the writes of these";
+        sentences.push(format!("{order}{allowed} explains all reads: {core}"));
+    } else if !core.is_empty() {
+        let each = "each reads from the one before, or follows it in its session";
+        sentences.push(format!("by way of {core}: {each}"));
+    }
+    sentences
 }
 
 /// So many transactions are named, where no small part shows the violation.

@@ -4,9 +4,7 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt::Write;
 
 use super::evidence::{Counterexample, Edge, Reason};
-use super::explain::{
-    edge_in_words, event_in_words, involved, label, origin_in_words, span_in_words,
-};
+use super::explain::{event_in_words, involved, label, origin_in_words, sentences, span_in_words};
 use crate::history::History;
 use crate::model::printable;
 
@@ -61,11 +59,8 @@ pub fn svg(history: &History, counterexample: &Counterexample) -> String {
         .iter()
         .filter_map(|edge| Arrow::of(history, &nodes, edge))
         .collect();
-    let words: Vec<String> = counterexample
-        .edges
-        .iter()
-        .flat_map(|edge| wrapped(&edge_in_words(history, edge)))
-        .collect();
+    let sentences = sentences(history, counterexample);
+    let words: Vec<String> = sentences.iter().flat_map(|words| wrapped(words)).collect();
     let adya = counterexample.anomaly.adya();
     let adya = adya.map_or(String::new(), |name| format!(" ({name})"));
     let title = format!("{}{adya}", counterexample.anomaly);
