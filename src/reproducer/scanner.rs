@@ -135,7 +135,7 @@ impl<'a> Scanner<'a> {
         self.at += rest.len() - rest.trim_start().len();
         let at = self.at;
         let length = self.statement_length(at)?;
-        let sql = without_trailing_comments(&self.text[at..at + length]);
+        let sql = without_trailing_comments(&self.text[at..], length);
         if sql.is_empty() {
             return Err(self.error(at, "expected a statement behind the tag"));
         }
@@ -214,13 +214,13 @@ fn quoted_length(rest: &str, quote: char) -> Option<usize> {
 }
 
 /// The statement up to its last word: a comment behind it would swallow the semicolon when it is
-/// written on one line.
-fn without_trailing_comments(sql: &str) -> &str {
+/// written on one line. The text goes on with the semicolon: a `#` before it begins no comment.
+fn without_trailing_comments(text: &str, length: usize) -> &str {
     let mut end = 0;
     let mut at = 0;
-    while at < sql.len() {
-        let rest = &sql[at..];
-        let length = token_length(sql, at).unwrap_or(rest.len());
+    while at < length {
+        let rest = &text[at..];
+        let length = token_length(text, at).unwrap_or(length - at);
         let blank = rest.starts_with(char::is_whitespace);
         let executable = rest.starts_with("/*!") || rest.starts_with("/*M!");
         let comment = comment_marker(rest, false).is_some() || rest.starts_with("/*");
@@ -229,5 +229,5 @@ fn without_trailing_comments(sql: &str) -> &str {
             end = at;
         }
     }
-    &sql[..end]
+    &text[..end]
 }

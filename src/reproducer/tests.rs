@@ -251,6 +251,18 @@ fn file() -> impl Strategy<Value = CaseFile> {
         })
 }
 
+/// What a comment behind it made no comment is none when that is gone.
+#[test]
+fn a_sign_before_the_semicolon_begins_no_comment() {
+    for sql in ["#", "--", "SELECT 1 #"] {
+        let header = "--! format = 1\n--! isolation = \"SERIALIZABLE\"\n";
+        let text = format!("{header}/* s1 */ {sql}/* behind */;\n");
+        let once = write(&read(&text, "x.sql").unwrap());
+        assert!(once.ends_with(&format!("/* s1 */ {sql};\n")), "{once}");
+        assert_eq!(read(&once, "x.sql").map(|file| write(&file)), Ok(once));
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read_back(file in file()) {
