@@ -111,35 +111,59 @@ fn search(history: &History, model: Model, budget: Budget, words: &mut usize) ->
     Found::Order(order.collect())
 }
 
-/// Transactions that did not abort, in groups that share no key.
+/// Transactions that did not abort, in groups that share no key, and whose order in their sessions
+/// real time shows.
 fn groups(history: &History) -> Vec<Vec<u32>> {
-    let mut parent: Vec<u32> = (0..history.key_count() as u32).collect();
-    fn root(parent: &mut [u32], mut key: u32) -> u32 {
-        while parent[key as usize] != key {
-            parent[key as usize] = parent[parent[key as usize] as usize];
-            key = parent[key as usize];
-        }
-        key
-    }
+    let mut keys = Joined((0..history.key_count() as u32).collect());
     let first = |t: u32| history.events(t).next().map(|event| event.key);
+    let mut sessions: BTreeMap<u32, Vec<(i64, u32)>> = BTreeMap::new();
     for transaction in history.transactions() {
         let Some(first) = first(transaction) else {
             continue;
         };
         for event in history.events(transaction) {
-            let (one, other) = (root(&mut parent, first), root(&mut parent, event.key));
-            parent[one as usize] = other;
+            keys.join(first, event.key);
         }
+        let span = history.real_time(transaction);
+        let Some(span) = span.filter(|_| history.status(transaction) != Status::Aborted) else {
+            continue;
+        };
+        // What began when its session was not done, by its clock, is ordered by the session alone.
+        let earlier = sessions.entry(history.session_of(transaction)).or_default();
+        for (_, key) in earlier.iter().filter(|(end, _)| *end >= span.from) {
+            keys.join(first, *key);
+        }
+        let mine = keys.root(first);
+        earlier.retain(|(end, key)| *end > span.to || keys.root(*key) != mine);
+        earlier.push((span.to, first));
     }
     let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for transaction in history.transactions() {
         if history.status(transaction) != Status::Aborted {
             // A transaction without events stands in the group of the first key: it binds nothing.
-            let group = first(transaction).map_or(0, |key| root(&mut parent, key));
+            let group = first(transaction).map_or(0, |key| keys.root(key));
             groups.entry(group).or_default().push(transaction);
         }
     }
     groups.into_values().collect()
+}
+
+/// Which keys belong together: each knows another of its set, or is its root.
+struct Joined(Vec<u32>);
+
+impl Joined {
+    fn root(&mut self, mut key: u32) -> u32 {
+        while self.0[key as usize] != key {
+            self.0[key as usize] = self.0[self.0[key as usize] as usize];
+            key = self.0[key as usize];
+        }
+        key
+    }
+
+    fn join(&mut self, one: u32, other: u32) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.0[one as usize] = other;
+    }
 }
 
 /// What lists say: the value that must be there when a value is appended.

@@ -50,6 +50,25 @@ fn a_session_keeps_its_order_where_its_clock_does_not_show_it() {
     }
 }
 
+/// Each group of keys alone has an order; the sessions, whose times touch, have none in common.
+#[test]
+fn sessions_whose_times_touch_bind_keys_that_nobody_joins() {
+    let history = read(
+        "initial 0\ncommitted s1 ~1..6 r(x,1)\ncommitted s1 ~6..9 r(y,0)\n\
+         committed s2 ~1..6 w(y,1)\ncommitted s2 ~6..9 w(x,1)\n",
+    );
+    for checker in CHECKERS {
+        if checker.models().contains(&Model::StrictSerializable) && !checker.judges_timestamps() {
+            let answer = checker.check(&history, Model::StrictSerializable, Budget::default());
+            assert!(
+                !matches!(answer, Answer::Satisfied(_)),
+                "{}",
+                checker.name()
+            );
+        }
+    }
+}
+
 #[test]
 fn anomalies_have_their_names() {
     use Model::{ReadCommitted, Serializable, Snapshot, StrictSerializable};
