@@ -395,7 +395,23 @@ impl OwnServer {
         while signal == rustix::process::Signal::KILL && lives() {
             std::thread::sleep(Duration::from_millis(5));
         }
+        // Nor does a process stand still at once: a thread of it may still answer.
+        while signal == rustix::process::Signal::STOP && !is_stopped(number) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
+}
+
+/// Whether all threads of a process stand still, as the kernel has it (proc(5), state T).
+fn is_stopped(process: i32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("a process");
+    threads.filter_map(Result::ok).all(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // The name of the program ends with the last parenthesis.
+        stat.rsplit(')')
+            .next()
+            .is_none_or(|rest| rest.trim_start().starts_with('T'))
+    })
 }
 
 impl Drop for OwnServer {
