@@ -363,23 +363,26 @@ pub(crate) struct OwnServer {
 
 impl OwnServer {
     pub(crate) fn script(&self, action: &str) -> String {
-        // One starts at a time: the script looks for a free port, and takes it a moment later.
-        static STARTS: Mutex<()> = Mutex::new(());
-        let _turn = (action == "up").then(|| STARTS.lock());
-        let output =
-            std::process::Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/engine"))
-                .args(["mariadb", action])
-                .env("RASHOMON_ENGINE_INSTANCE", self.instance)
-                .env("RASHOMON_CONTAINER", "none")
-                .env_remove("RASHOMON_ENGINE_PORT")
-                .output()
-                .expect("the script runs");
+        let output = self.run(action);
         assert!(
             output.status.success(),
             "{}",
             String::from_utf8_lossy(&output.stderr)
         );
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn run(&self, action: &str) -> std::process::Output {
+        // One starts at a time: the script looks for a free port, and takes it a moment later.
+        static STARTS: Mutex<()> = Mutex::new(());
+        let _turn = (action == "up").then(|| STARTS.lock());
+        std::process::Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/engine"))
+            .args(["mariadb", action])
+            .env("RASHOMON_ENGINE_INSTANCE", self.instance)
+            .env("RASHOMON_CONTAINER", "none")
+            .env_remove("RASHOMON_ENGINE_PORT")
+            .output()
+            .expect("the script runs")
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
@@ -416,9 +419,9 @@ fn is_stopped(process: i32) -> bool {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.script("kill");
-        }
+        // A server that a failed test left would fail the next run, too.
+        let killed = self.run("kill");
+        assert!(std::thread::panicking() || killed.status.success());
     }
 }
 
