@@ -1,6 +1,8 @@
 //! The history oracle on real engines: workloads agree with what their level promises, and claims
 //! that do not hold are found and come down to a few statements.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::{Driver, Executor};
 use rashomon::generate::LevelChoice;
@@ -67,9 +69,15 @@ fn open(url: &str) -> Box<dyn Server> {
     engine::open(url, &options).expect("the test server answers")
 }
 
+/// A name of its own for each call: tests that run at once may use one server.
+fn database() -> String {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    format!("rashomon_it_history_{}_{call}", std::process::id())
+}
+
 fn judge(server: &dyn Server, cases: impl IntoIterator<Item = TestCase>) -> Vec<Judgement> {
-    let database = format!("rashomon_it_history_{}", std::process::id());
-    let mut driver = Driver::open(server, &database).expect("a database of our own");
+    let mut driver = Driver::open(server, &database()).expect("a database of our own");
     let judgements = cases.into_iter().map(|case| {
         let inapplicable = History.inapplicable(&case, &driver as &dyn Executor);
         assert_eq!(inapplicable, None);
@@ -135,7 +143,7 @@ fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
 #[test]
 fn other_statements_and_levels_without_a_promise_are_left_to_others() {
     let server = open("sqlite:");
-    let driver = Driver::open(&*server, "rashomon_it_history_none").expect("a database");
+    let driver = Driver::open(&*server, &database()).expect("a database");
     let reason = |script: &str| {
         let case = case(&*server, IsolationLevel::Serializable, script);
         History.inapplicable(&case, &driver as &dyn Executor)
@@ -170,7 +178,7 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
     let Some(server) = self::server(test, Needs::MariaDb) else {
         return;
     };
-    let driver = Driver::open(&*server, "rashomon_it_history_none").expect("a database");
+    let driver = Driver::open(&*server, &database()).expect("a database");
     let case = case(
         &*server,
         IsolationLevel::ReadUncommitted,
