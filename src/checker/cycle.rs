@@ -71,9 +71,10 @@ fn chain_behind(resolved: &Resolved<'_>, chains: &Chains, edge: &Edge) -> Vec<u3
         return Vec::new();
     }
     let next = |version: &u32| Some(chains.next[*version as usize]).filter(|v| *v != NONE);
-    let chain = std::iter::successors(next(&key), next).take(CHAIN_MAX);
-    let chain = chain.take_while(|version| version != last);
-    chain
+    let before = std::iter::successors(next(&key), next).take(CHAIN_MAX);
+    let before = before.take_while(|version| version != last);
+    before
+        .chain([*last])
         .map(|version| resolved.writer[version as usize])
         .collect()
 }

@@ -7,6 +7,7 @@
 //! and nothing has to be composed.
 
 mod acyclic;
+mod name;
 mod open;
 mod polygraph;
 mod prune;
@@ -18,7 +19,7 @@ use super::mtc::{points, transactions_of};
 use super::resolve::{Resolved, Unresolved, resolve_openly};
 use super::versions::{Chains, chains};
 use super::{Anomaly, Answer, Budget, Checker, Model, reduce, weak};
-use crate::history::{History, Kind};
+use crate::history::History;
 
 use open::OpenReads;
 use polygraph::{Polygraph, View};
@@ -173,40 +174,15 @@ fn smallest(history: &History, model: Model, budget: Budget) -> Counterexample {
     let core = reduce::core(history, budget, |part| {
         is_satisfied(part, model, budget) == Some(false)
     });
-    let anomaly = reduce::restricted(history, &core)
-        .map_or(Anomaly::NoVersionOrder, |part| name(&part, model, budget));
+    let anomaly = reduce::restricted(history, &core).map_or(Anomaly::NoVersionOrder, |part| {
+        name::name(&part, model, budget)
+    });
     let edges = Vec::new();
     Counterexample {
         anomaly,
         edges,
         core,
     }
-}
-
-/// Names what no choice avoids, by the models that it leaves: nothing can be left out of it.
-fn name(core: &History, model: Model, budget: Budget) -> Anomaly {
-    let satisfies = |weaker: Model| is_satisfied(core, weaker, budget);
-    if model >= Model::StrictSerializable && satisfies(Model::Serializable) == Some(true) {
-        return Anomaly::StaleRead;
-    }
-    match (model, satisfies(Model::Snapshot)) {
-        (Model::Snapshot, _) | (_, Some(false)) if readers_of_two_keys(core) < 2 => {
-            Anomaly::NoVersionOrder
-        }
-        (Model::Snapshot, _) | (_, Some(false)) => Anomaly::LongFork,
-        (_, Some(true)) => Anomaly::WriteSkew,
-        (_, None) => Anomaly::NoVersionOrder,
-    }
-}
-
-/// How many transactions read two keys: a long fork has two.
-fn readers_of_two_keys(core: &History) -> usize {
-    let reads = |t: u32| core.events(t).filter(|event| event.kind == Kind::Read);
-    let reads_two = |t: &u32| {
-        let first = reads(*t).next().map(|event| event.key);
-        reads(*t).any(|event| Some(event.key) != first)
-    };
-    core.transactions().filter(reads_two).count()
 }
 
 /// The counterexample of a cycle before any choice.

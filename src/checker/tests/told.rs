@@ -185,6 +185,18 @@ fn what_stands_between_is_told_and_nothing_else() {
           T3 of session s1: r(x,1) w(x,2)
     "#]]
     .assert_eq(&words(chain, Model::Snapshot));
+    let overwritten = "initial 0\ncommitted s1 r(x,0) w(x,6)\ncommitted s2 w(x,3) w(y,3)\n\
+                       committed s3 r(y,3) r(x,6)\n";
+    expect_test::expect![[r#"
+        non-monotonic read (G-single)
+          T2 -WR(y)-> T3: T3 reads the version of y that T2 wrote
+          T3 -RW(x)-> T2: T3 reads a version of x that T2 overwrites
+          by way of T1: each reads from the one before, or follows it in its session
+          T1 of session s1: r(x,0) w(x,6)
+          T2 of session s2: w(x,3) w(y,3)
+          T3 of session s3: r(y,3) r(x,6)
+    "#]]
+    .assert_eq(&words(overwritten, Model::Snapshot));
     let long = "initial 0\ncommitted s1 r(x,1)\ncommitted s1 w(y,3)\ncommitted s1 w(z,3)\n\
                 committed s1 w(x,1)\n";
     expect_test::expect![[r#"
@@ -223,4 +235,39 @@ fn nothing_can_be_left_out_of_a_set_without_an_order() {
           T6 of session s3: r(x,0)
     "#]]
     .assert_eq(&words(tried, Model::Causal));
+}
+
+/// A set gets the name of a cycle only where every version order has such a cycle.
+#[test]
+fn a_set_has_the_name_of_what_every_version_order_leads_to() {
+    // T3 before T1 wrote x and y in contradicting orders; T3 after T2 is torn by T4.
+    let differ = "initial 0\ncommitted s1 w(x,1) w(y,1)\ncommitted s1 r(x,1) r(z,0) w(x,6)\n\
+                  committed s2 w(x,3) w(y,3)\ncommitted s3 r(y,3) r(x,6)\n";
+    expect_test::expect![[r#"
+        no version order
+          no order of the writes of these explains all reads: T1, T2, T3, T4
+          T1 of session s1: w(x,1) w(y,1)
+          T2 of session s1: r(x,1) r(z,0) w(x,6)
+          T3 of session s2: w(x,3) w(y,3)
+          T4 of session s3: r(y,3) r(x,6)
+    "#]]
+    .assert_eq(&words(differ, Model::Serializable));
+    // Whoever wrote x first, two readers see two writers in opposite orders.
+    let forked = "initial 0\ncommitted s1 w(x,1) w(d,1)\ncommitted s2 w(x,2) w(b,1)\n\
+                  committed s3 w(c,1)\ncommitted s4 w(e,1)\n\
+                  committed s5 r(x,1) r(c,1)\ncommitted s6 r(b,1) r(c,0)\n\
+                  committed s7 r(x,2) r(e,1)\ncommitted s8 r(d,1) r(e,0)\n";
+    expect_test::expect![[r#"
+        long fork (G-nonadjacent)
+          no order of the writes of these explains all reads: T1, T2, T3, T4, T5, T6, T7, T8
+          T1 of session s1: w(x,1) w(d,1)
+          T2 of session s2: w(x,2) w(b,1)
+          T3 of session s3: w(c,1)
+          T4 of session s4: w(e,1)
+          T5 of session s5: r(x,1) r(c,1)
+          T6 of session s6: r(b,1) r(c,0)
+          T7 of session s7: r(x,2) r(e,1)
+          T8 of session s8: r(d,1) r(e,0)
+    "#]]
+    .assert_eq(&words(forked, Model::Serializable));
 }
