@@ -185,6 +185,31 @@ fn a_dirty_read_comes_down_to_its_two_transactions() {
     .assert_eq(&all);
 }
 
+/// Workloads have dozens of transactions: to try every pair of them would cost the whole budget.
+#[test]
+fn a_finding_of_three_among_many_transactions_is_found_within_the_budget() {
+    let line = |n: u32| {
+        let sql = match n {
+            7 => "UPDATE t0 SET vkey = 1000".to_owned(),
+            31 => "DELETE FROM t1".to_owned(),
+            58 => "SELECT * FROM t2".to_owned(),
+            n => format!("UPDATE t2 SET vkey = {n}"),
+        };
+        (n % 5, sql)
+    };
+    let lines: Vec<(u32, String)> = (0..60).map(line).collect();
+    let shows = |case: &TestCase| {
+        let lines = lines_of(case);
+        let needed = ["UPDATE t0", "DELETE FROM t1", "SELECT * FROM t2"];
+        needed.iter().all(|sql| lines.contains(sql))
+    };
+    let result = run(&case(&lines), shows, Budget::default());
+    assert_eq!(result.end, End::Fixpoint);
+    let kinds = result.case.statements.iter().map(|s| s.effect.kind);
+    let left = kinds.filter(|kind| !kind.is_begin() && !kind.is_end());
+    assert_eq!(left.count(), 3, "{}", lines_of(&result.case));
+}
+
 /// Three statements in this order, by at least two transactions that overlap.
 fn three_in_order(case: &TestCase) -> bool {
     let mut wanted = ["UPDATE t0", "SELECT * FROM t1", "DELETE FROM t2"].iter();

@@ -6,6 +6,9 @@ use crate::minimize::draft::Draft;
 use crate::minimize::search::{Search, Stop};
 use crate::model::TransactionId;
 
+/// Of so many transactions every pair is tried: 190 candidates, a quarter of the budget.
+const PAIRED_MAX: usize = 20;
+
 pub(super) struct Transactions;
 
 impl super::Pass for Transactions {
@@ -14,21 +17,30 @@ impl super::Pass for Transactions {
     }
 
     fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+        if search.best().transactions().len() > PAIRED_MAX {
+            remove(search)?;
+        }
         let all = search.best().transactions();
-        if all.len() > 2 {
-            for (index, first) in all.iter().enumerate() {
-                for second in &all[index + 1..] {
-                    let pair = search
-                        .best()
-                        .with_lines(|_, line| [*first, *second].contains(&line.transaction));
-                    if search.try_draft(pair)? {
-                        return remove(search);
-                    }
-                }
-            }
+        if (3..=PAIRED_MAX).contains(&all.len()) {
+            try_pairs(search, &all)?;
         }
         remove(search)
     }
+}
+
+/// Tries two transactions alone.
+fn try_pairs(search: &mut Search<'_>, all: &[TransactionId]) -> Result<(), Stop> {
+    for (index, first) in all.iter().enumerate() {
+        for second in &all[index + 1..] {
+            let pair = search
+                .best()
+                .with_lines(|_, line| [*first, *second].contains(&line.transaction));
+            if search.try_draft(pair)? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn remove(search: &mut Search<'_>) -> Result<(), Stop> {
