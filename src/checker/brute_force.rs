@@ -69,7 +69,7 @@ pub(super) fn decide(history: &History, model: Model, budget: Budget) -> Answer 
     if history.order_conflicts().is_empty() {
         for chosen in 0u32..1 << optional.len() {
             if budget.is_over() {
-                return Answer::Unknown("the budget is over".to_owned());
+                return Answer::Unknown(Budget::IS_OVER.to_owned());
             }
             let is_out = |t: &u32| {
                 let place = optional.iter().position(|o| o == t);

@@ -56,6 +56,9 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// In the reasons of what is unknown because of it.
+    pub const IS_OVER: &str = "the budget is over";
+
     /// Gives up after this long, counted from now.
     pub fn of(limit: Option<Duration>) -> Self {
         Self {

@@ -343,7 +343,7 @@ impl<'h> Run<'h> {
                 return Err("the search remembers as much as it may");
             }
             if self.configurations.len().is_multiple_of(256) && budget.is_over() {
-                return Err("the budget is over");
+                return Err(Budget::IS_OVER);
             }
             if at != len && !self.is_bound(at) {
                 at = self.next[at];

@@ -140,17 +140,15 @@ fn pruned<'r>(
     match prune::prune(&mut polygraph, budget) {
         Ok(()) => Ok(polygraph),
         Err(prune::Stopped::Violated) => Err(Outcome::Stuck),
-        Err(prune::Stopped::TimeIsOver) => Err(Outcome::TooMuch(OVER.to_owned())),
+        Err(prune::Stopped::TimeIsOver) => Err(Outcome::TooMuch(Budget::IS_OVER.to_owned())),
     }
 }
-
-const OVER: &str = "the budget is over";
 
 fn told(resolved: &Resolved<'_>, model: Model, solved: Solved) -> Outcome {
     match solved {
         Solved::Order(order) => Outcome::Satisfied(witness(resolved, model, order)),
         Solved::Stuck => Outcome::Stuck,
-        Solved::TimeIsOver => Outcome::TooMuch(OVER.to_owned()),
+        Solved::TimeIsOver => Outcome::TooMuch(Budget::IS_OVER.to_owned()),
     }
 }
 

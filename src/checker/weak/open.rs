@@ -30,7 +30,7 @@ pub(super) fn check(resolved: &Resolved<'_>, model: Model, budget: Budget) -> An
     let mut choice = Choice::new(resolved, model);
     for _ in 0..ROUNDS_MAX {
         if budget.is_over() {
-            return unknown("and the budget is over");
+            return unknown(&format!("and {}", Budget::IS_OVER));
         }
         let versions = choice.versions();
         let chosen = resolved.with_versions(&versions);

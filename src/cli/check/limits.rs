@@ -125,7 +125,7 @@ impl Limit {
     /// The reason of a checker that ended by itself. It knows a budget, and no options.
     pub(super) fn in_options(self, reason: &str) -> String {
         match self.option() {
-            Some(option) => reason.replace("the budget is over", &format!("{option} is reached")),
+            Some(option) => reason.replace(Budget::IS_OVER, &format!("{option} is reached")),
             None => self.to_string(),
         }
     }
@@ -201,15 +201,14 @@ mod tests {
         }
     }
 
-    /// The words are those of the checkers: the test of the program holds them together.
     #[test]
     fn a_reason_names_the_option_that_ended_the_check() {
-        let reason = "mtc: a blind write; polysi: the budget is over";
+        let reason = format!("mtc: a blind write; polysi: {}", Budget::IS_OVER);
         assert_eq!(
-            Limit::Time.in_options(reason),
+            Limit::Time.in_options(&reason),
             "mtc: a blind write; polysi: --time-limit is reached"
         );
-        assert_eq!(Limit::Interrupted.in_options(reason), "interrupted");
+        assert_eq!(Limit::Interrupted.in_options(&reason), "interrupted");
         let over = Budget::of(Some(Duration::ZERO));
         assert_eq!(Limit::that_was_reached(over), Limit::Time);
     }
