@@ -9,7 +9,8 @@ use crate::engine;
 /// Drops the databases that dead runs left, and nothing else
 ///
 /// A database is dropped when its name begins with rashomon_, it carries our marker, and the
-/// process that made it is gone from this machine. Everything else stays, with the reason.
+/// process that made it is gone from this machine. Everything else stays, with the reason. For sqlite:
+/// without a path these are the temporary folders of all runs.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  rashomon clean 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock'"
@@ -24,8 +25,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let options = arguments.server.open_options("clean")?;
-    let server = engine::open(&arguments.target, &options)?;
-    let cleaned = engine::clean(&*server)?;
+    let cleaned = engine::clean_target(&arguments.target, &options)?;
     if cleaned.is_empty() {
         output.line("nothing was left behind")?;
     }

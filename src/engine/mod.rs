@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::dialect::{BUILTIN, Dialect, DialectError, Version};
 use crate::model::{Outcome, TableShape};
 
-pub use clean::{Cleaned, clean};
+pub use clean::{Cleaned, clean, clean_target};
 pub use doctor::{Diagnosis, DiagnosisLine, doctor};
 pub use marker::{Leftover, MARKER_TABLE, Marker, check_database_name};
 pub use target::{Password, Target};

@@ -96,6 +96,19 @@ impl Target {
         }
     }
 
+    /// Whether a run makes a temporary folder for its databases.
+    pub(super) fn is_temporary(&self) -> bool {
+        matches!(self.place, Place::Path(None))
+    }
+
+    /// The same, with its databases in this folder.
+    pub(super) fn in_folder(&self, folder: &Path) -> Self {
+        Self {
+            place: Place::Path(Some(folder.to_owned())),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn user(&self) -> Option<&str> {
         match &self.place {
             Place::Host { user, .. } => user.as_deref(),

@@ -252,3 +252,47 @@ fn sweeps(url: &str, folder: &Path) {
     });
     assert_eq!(torn, 0, "what a killed run left half-written is swept");
 }
+
+/// A killed run on SQLite cannot remove its temporary folder: `clean sqlite:` does, and spares that
+/// of a run that goes on.
+#[test]
+fn the_temporary_folder_of_a_killed_run_is_cleaned_and_a_living_ones_is_not() {
+    let place = folder();
+    let begun = |seed: &str| {
+        let mut command = program(&["fuzz", "sqlite:", "--seed", seed, "--format", "json"]);
+        command
+            .current_dir(place.path())
+            .env("TMPDIR", place.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.spawn().expect("it starts")
+    };
+    let clean = || {
+        let mut command = program(&["clean", "sqlite:"]);
+        command.env("TMPDIR", place.path());
+        let cleaned = ran(&command.output().expect("it runs"));
+        assert_eq!(cleaned.code, Some(0), "{}", cleaned.err);
+        cleaned.out
+    };
+    let (alive, killed) = (begun("6"), begun("7"));
+    let patience = Instant::now();
+    // A run has two databases, and is not begun before they have their markers.
+    while clean().matches("still runs").count() < 4 {
+        assert!(patience.elapsed() < PATIENCE, "no database comes");
+    }
+    signal(&killed, Signal::KILL);
+    let dead = format!("process {}", killed.id());
+    let living = format!("process {}", alive.id());
+    end(killed);
+    let cleaned = clean();
+    assert!(!cleaned.contains(&dead), "{cleaned}");
+    assert_eq!(cleaned.matches(&living).count(), 2, "{cleaned}");
+    assert_eq!(cleaned.matches("dropped").count(), 2, "{cleaned}");
+    let entries = std::fs::read_dir(place.path()).expect("the folder is read");
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let left = names.filter(|name| name.to_string_lossy().starts_with("rashomon-"));
+    assert_eq!(left.count(), 1, "the folder is gone, too");
+    signal(&alive, Signal::INT);
+    assert_eq!(end(alive).code, Some(130));
+    assert_eq!(clean(), "nothing was left behind\n");
+}

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::InterruptHandle;
 
 use self::connection::SqliteConnection;
+pub(super) use self::store::temporary_folders;
 use self::store::{Files, Store};
 use super::doctor::DiagnosisLine;
 use super::guard::Guard;

@@ -13,6 +13,27 @@ use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
 use crate::model::Value;
 
 const SUFFIX: &str = ".sqlite3";
+/// What the names of temporary folders begin with.
+const PREFIX: &str = "rashomon-";
+
+/// The temporary folders of this and other runs, as far as they can be seen.
+pub(in crate::engine) fn temporary_folders() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(std::env::temp_dir())
+        .into_iter()
+        .flatten();
+    let is_one = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    };
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .filter(is_one)
+        .map(|entry| entry.path())
+        .filter(|folder| std::fs::read_dir(folder).is_ok())
+        .collect();
+    folders.sort_unstable();
+    folders
+}
 
 /// Where databases are.
 pub(super) struct Store {
@@ -27,7 +48,7 @@ impl Store {
     pub(super) fn open(path: Option<&Path>) -> Result<Self, EngineError> {
         let Some(path) = path else {
             let temporary = tempfile::Builder::new()
-                .prefix("rashomon-")
+                .prefix(PREFIX)
                 .tempdir()
                 .map_err(|error| unusable(&std::env::temp_dir(), &error))?;
             return Ok(Self {
