@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::aion::Breach;
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Reason};
+use super::links::links;
 use crate::history::{Atom, Event, History, Kind, OrderConflict, Status};
 use crate::model::printable;
 
@@ -362,13 +363,19 @@ pub fn dot(history: &History, counterexample: &Counterexample) -> String {
         let label = quoted(words);
         let _ = writeln!(text, "  {name} [label={label}];");
     }
-    for edge in &counterexample.edges {
+    let mut arrow = |edge: &Edge, style: &str| {
         let (from, to) = (
             quoted(history.name(edge.from)),
             quoted(history.name(edge.to)),
         );
         let label = quoted(label(history, edge.reason));
-        let _ = writeln!(text, "  {from} -> {to} [label={label}];");
+        let _ = writeln!(text, "  {from} -> {to} [label={label}{style}];");
+    };
+    for edge in &counterexample.edges {
+        arrow(edge, "");
+    }
+    for edge in &links(history, counterexample) {
+        arrow(edge, " style=dashed");
     }
     text.push_str("}\n");
     text

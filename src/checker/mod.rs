@@ -12,6 +12,7 @@ mod chronos;
 mod cycle;
 mod evidence;
 mod explain;
+mod links;
 mod model;
 mod mtc;
 mod polysi;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::evidence::{Counterexample, Edge, Reason};
 use super::explain::{event_in_words, involved, label, origin_in_words, sentences, span_in_words};
+use super::links::links;
 use crate::history::History;
 use crate::model::printable;
 
@@ -54,11 +55,7 @@ struct Node {
 /// The counterexample as an SVG document, which needs nothing beside itself.
 pub fn svg(history: &History, counterexample: &Counterexample) -> String {
     let nodes = nodes(history, counterexample);
-    let arrows: Vec<Arrow> = counterexample
-        .edges
-        .iter()
-        .filter_map(|edge| Arrow::of(history, &nodes, edge))
-        .collect();
+    let arrows = arrows(history, counterexample, &nodes);
     let sentences = sentences(history, counterexample);
     let words: Vec<String> = sentences.iter().flat_map(|words| wrapped(words)).collect();
     let adya = counterexample.anomaly.adya();
@@ -193,6 +190,36 @@ fn place(nodes: &mut [Node]) {
     }
 }
 
+/// The arrows of the cycle, and dashed ones beside it.
+fn arrows(history: &History, counterexample: &Counterexample, nodes: &[Node]) -> Vec<Arrow> {
+    let edges = counterexample.edges.iter();
+    let mut arrows: Vec<Arrow> = edges
+        .filter_map(|edge| Arrow::of(history, nodes, edge, BEND))
+        .collect();
+    let links = links(history, counterexample);
+    for link in &links {
+        let at = |wanted: u32| nodes.iter().position(|node| node.transaction == wanted);
+        let (Some(from), Some(to)) = (at(link.from), at(link.to)) else {
+            continue;
+        };
+        // Clockwise the left is outside, where others of the circle stand between the two.
+        let steps = (to + nodes.len() - from) % nodes.len();
+        let is_outside = steps > 1 && steps * 2 < nodes.len();
+        let has_opposite = links.iter().any(|l| (l.from, l.to) == (link.to, link.from));
+        let bend = if is_outside && !has_opposite {
+            -BEND
+        } else {
+            BEND
+        };
+        let arrow = Arrow::of(history, nodes, link, bend);
+        arrows.extend(arrow.map(|arrow| Arrow {
+            is_dashed: true,
+            ..arrow
+        }));
+    }
+    arrows
+}
+
 /// An arrow from box to box, bent to its left, so that two opposite ones do not meet.
 struct Arrow {
     start: Point,
@@ -200,17 +227,19 @@ struct Arrow {
     end: Point,
     colour: &'static str,
     label: String,
+    /// Beside the cycle.
+    is_dashed: bool,
 }
 
 impl Arrow {
-    /// None for an edge of a transaction to itself.
-    fn of(history: &History, nodes: &[Node], edge: &Edge) -> Option<Self> {
+    /// None for an edge of a transaction to itself. It bends to the left of its way, or to the right.
+    fn of(history: &History, nodes: &[Node], edge: &Edge, bend: f64) -> Option<Self> {
         let find = |wanted: u32| nodes.iter().find(|node| node.transaction == wanted);
         let (from, to) = (find(edge.from)?, find(edge.to)?);
         let (dx, dy) = (to.center.x - from.center.x, to.center.y - from.center.y);
         let control = Point {
-            x: f64::midpoint(from.center.x, to.center.x) + dy * BEND * 2.0,
-            y: f64::midpoint(from.center.y, to.center.y) - dx * BEND * 2.0,
+            x: f64::midpoint(from.center.x, to.center.x) + dy * bend * 2.0,
+            y: f64::midpoint(from.center.y, to.center.y) - dx * bend * 2.0,
         };
         (edge.from != edge.to).then(|| Self {
             start: border(from, control),
@@ -218,6 +247,7 @@ impl Arrow {
             end: border(to, control),
             colour: colour(edge.reason),
             label: shown(&label(history, edge.reason), LABEL_LETTERS_MAX),
+            is_dashed: false,
         })
     }
 
@@ -235,9 +265,13 @@ impl Arrow {
 
     fn draw(&self, out: &mut String) {
         let (start, control, end, colour) = (self.start, self.control, self.end, self.colour);
+        let dashes = match self.is_dashed {
+            true => " stroke-dasharray=\"5 4\"",
+            false => "",
+        };
         let _ = writeln!(
             out,
-            "<path d=\"M{:.1},{:.1} Q{:.1},{:.1} {:.1},{:.1}\" stroke=\"{colour}\"/>",
+            "<path d=\"M{:.1},{:.1} Q{:.1},{:.1} {:.1},{:.1}\" stroke=\"{colour}\"{dashes}/>",
             start.x, start.y, control.x, control.y, end.x, end.y
         );
         head(out, control, end, colour);

@@ -36,6 +36,9 @@ fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
     }
     let mut named = None;
     is_every_order(known, &mut |chains| {
+        if budget.is_over() {
+            return false;
+        }
         let Err(Outcome::Cycle(found)) = pruned(&resolved, chains, Model::Snapshot, budget) else {
             return false;
         };
