@@ -13,8 +13,9 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-use rashomon::checker::{self, Answer, Budget, Model};
+use rashomon::checker::{self, Answer, Budget};
 use rashomon::history::format;
+use rashomon::model::ConsistencyModel;
 use shapes::{Engine, Shape};
 
 /// A history, who checks it against what, and what that may cost.
@@ -229,7 +230,7 @@ fn check_one(file: &Path, format: &str, model: &str, with: &str) {
     let file = std::fs::File::open(file).expect("the history");
     let history = read(&mut BufReader::with_capacity(1 << 20, file)).expect("a history");
     let load = cpu_seconds();
-    let model: Model = model.parse().expect("a model");
+    let model: ConsistencyModel = model.parse().expect("a model");
     let checker = checker::by_name(with).expect("a checker");
     let verdict = match checker.check(&history, model, Budget::default()) {
         Answer::Satisfied(_) => "satisfied".to_owned(),

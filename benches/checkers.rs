@@ -7,16 +7,17 @@ mod shapes;
 use std::time::Duration;
 
 use rashomon::checker::aion::{Aion, Settings, Verdict};
-use rashomon::checker::{self, Answer, Budget, Model};
+use rashomon::checker::{self, Answer, Budget};
 use rashomon::history::synthetic::{Promise, Synthetic, Workload};
 use rashomon::history::{Batch, History};
+use rashomon::model::ConsistencyModel;
 use shapes::{Engine, Shape, history};
 
 fn main() {
     divan::main();
 }
 
-fn run(bencher: divan::Bencher<'_, '_>, history: &History, with: &str, model: Model) {
+fn run(bencher: divan::Bencher<'_, '_>, history: &History, with: &str, model: ConsistencyModel) {
     let checker = checker::by_name(with).expect("a checker");
     bencher.bench_local(|| {
         let answer = checker.check(history, model, Budget::default());
@@ -83,9 +84,9 @@ fn timestamps(bencher: divan::Bencher<'_, '_>, model: &str) {
 /// 100,000 general transactions one by one, told up to 1,000 transactions late.
 #[divan::bench(args = ["si", "ser"], sample_count = 5)]
 fn online(bencher: divan::Bencher<'_, '_>, model: &str) {
-    let model: Model = model.parse().expect("a model");
+    let model: ConsistencyModel = model.parse().expect("a model");
     let promise = match model {
-        Model::Snapshot => Promise::Snapshot,
+        ConsistencyModel::Snapshot => Promise::Snapshot,
         _ => Promise::Serial,
     };
     let workload = Workload {
@@ -115,7 +116,7 @@ fn online(bencher: divan::Bencher<'_, '_>, model: &str) {
 #[divan::bench(args = ["si", "ser"], sample_count = 5)]
 fn stale_reads(bencher: divan::Bencher<'_, '_>, model: &str) {
     let history = history(Engine::Faulty, Shape::Mini, 100_000);
-    let model: Model = model.parse().expect("a model");
+    let model: ConsistencyModel = model.parse().expect("a model");
     bencher.bench_local(|| {
         let (_, answer) = checker::check(&history, model, Budget::default());
         assert!(matches!(answer, Answer::Violated(_)), "{model}");

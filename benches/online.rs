@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use rashomon::checker::Model;
 use rashomon::checker::aion::{Aion, Settings};
 use rashomon::history::synthetic::{Promise, Synthetic, Workload};
 use rashomon::history::{Atom, Batch, Head, Kind, NamedEvent};
+use rashomon::model::ConsistencyModel;
 
 #[derive(Parser, Debug)]
 struct Arguments {
@@ -56,9 +56,9 @@ const BATCH: usize = 20_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let model: Model = arguments.model.parse()?;
+    let model: ConsistencyModel = arguments.model.parse()?;
     let promise = match model {
-        Model::Snapshot => Promise::Snapshot,
+        ConsistencyModel::Snapshot => Promise::Snapshot,
         _ => Promise::Serial,
     };
     let workload = Workload {
@@ -103,7 +103,11 @@ impl Told {
     }
 }
 
-fn run(stream: &mut Told, model: Model, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+fn run(
+    stream: &mut Told,
+    model: ConsistencyModel,
+    arguments: &Arguments,
+) -> Result<(), Box<dyn Error>> {
     let mut aion = Aion::new(Settings {
         model,
         timeout: Duration::from_secs(arguments.timeout),

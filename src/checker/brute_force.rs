@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Point, Witness};
-use super::{Answer, Budget, Checker, Model, reduce};
+use super::{Answer, Budget, Checker, reduce};
 use crate::history::{Atom, Event, History, Kind, Status};
+use crate::model::ConsistencyModel;
 
 /// Tries all orders.
 pub struct BruteForce;
@@ -19,19 +20,19 @@ impl Checker for BruteForce {
         "brute-force"
     }
 
-    fn models(&self) -> &'static [Model] {
+    fn models(&self) -> &'static [ConsistencyModel] {
         &[
-            Model::ReadCommitted,
-            Model::ReadAtomic,
-            Model::Causal,
-            Model::Snapshot,
-            Model::Serializable,
-            Model::StrictSerializable,
-            Model::Linearizable,
+            ConsistencyModel::ReadCommitted,
+            ConsistencyModel::ReadAtomic,
+            ConsistencyModel::Causal,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+            ConsistencyModel::StrictSerializable,
+            ConsistencyModel::Linearizable,
         ]
     }
 
-    fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
+    fn check(&self, history: &History, model: ConsistencyModel, budget: Budget) -> Answer {
         match decide(history, model, budget) {
             Answer::Violated(mut found) => {
                 found.core = reduce::core_of(history, found.core, budget, |part| {
@@ -46,7 +47,7 @@ impl Checker for BruteForce {
 
 /// What is so; a counterexample is all there is. The referee is to share nothing with those whose
 /// judge it is: it is asked here, and nothing is made small for it.
-pub(super) fn decide(history: &History, model: Model, budget: Budget) -> Answer {
+pub(super) fn decide(history: &History, model: ConsistencyModel, budget: Budget) -> Answer {
     let all: Vec<u32> = history
         .transactions()
         .filter(|t| history.status(*t) != Status::Aborted)
@@ -55,7 +56,7 @@ pub(super) fn decide(history: &History, model: Model, budget: Budget) -> Answer 
         return Answer::Unknown(format!("more than {TRANSACTIONS_MAX} transactions"));
     }
     let timed = |t: &u32| history.real_time(*t).is_some();
-    if model >= Model::StrictSerializable && !all.iter().all(timed) {
+    if model >= ConsistencyModel::StrictSerializable && !all.iter().all(timed) {
         return Answer::Unknown("a transaction has no real time".to_owned());
     }
     if has_ambiguous_list(history, &all) {
@@ -121,8 +122,8 @@ struct State {
 }
 
 impl Trial<'_> {
-    fn search(&self, model: Model) -> Option<Witness> {
-        if model < Model::Snapshot {
+    fn search(&self, model: ConsistencyModel) -> Option<Witness> {
+        if model < ConsistencyModel::Snapshot {
             return self.weak(model);
         }
         let keys = 0..self.history.key_count() as u32;
@@ -136,7 +137,7 @@ impl Trial<'_> {
         if !self.run(model, state, &mut seen, &mut path) {
             return None;
         }
-        if model == Model::Snapshot {
+        if model == ConsistencyModel::Snapshot {
             return Some(Witness::Points(path));
         }
         let commit = |point: Point| match point {
@@ -151,7 +152,7 @@ impl Trial<'_> {
     /// Starts or commits one more transaction, in every way that is allowed.
     fn run(
         &self,
-        model: Model,
+        model: ConsistencyModel,
         state: State,
         seen: &mut BTreeSet<State>,
         path: &mut Vec<Point>,
@@ -169,7 +170,7 @@ impl Trial<'_> {
                 let mut next = state.clone();
                 next.started |= bit;
                 path.push(Point::Start(*transaction));
-                let found = if model == Model::Snapshot {
+                let found = if model == ConsistencyModel::Snapshot {
                     self.run(model, next, seen, path)
                 } else {
                     path.push(Point::Commit(*transaction));
@@ -197,10 +198,10 @@ impl Trial<'_> {
         false
     }
 
-    fn may_start(&self, model: Model, state: &State, place: usize) -> bool {
+    fn may_start(&self, model: ConsistencyModel, state: &State, place: usize) -> bool {
         let history = self.history;
         let transaction = self.here[place];
-        let is_strict = model >= Model::StrictSerializable;
+        let is_strict = model >= ConsistencyModel::StrictSerializable;
         let ended = |t: u32| history.real_time(t).map_or(i64::MAX, |span| span.to);
         let began = history
             .real_time(transaction)
@@ -267,7 +268,7 @@ type Foreign = (usize, u32, Atom, usize);
 
 impl Trial<'_> {
     /// Tries every choice of writers for the reads, and for each every commit order.
-    fn weak(&self, model: Model) -> Option<Witness> {
+    fn weak(&self, model: ConsistencyModel) -> Option<Witness> {
         let mut reads: Vec<Foreign> = Vec::new();
         for (place, transaction) in self.here.iter().enumerate() {
             let mut own: Vec<(u32, Atom)> = Vec::new();
@@ -300,7 +301,7 @@ impl Trial<'_> {
     /// Gives one more read a writer: a place, or none for the initial transaction.
     fn choose(
         &self,
-        model: Model,
+        model: ConsistencyModel,
         reads: &[Foreign],
         sources: &mut Vec<Option<usize>>,
     ) -> Option<Vec<u32>> {
@@ -329,7 +330,7 @@ impl Trial<'_> {
     /// Pairs that the axioms put into the commit order; none when one precedes the beginning.
     fn forced(
         &self,
-        model: Model,
+        model: ConsistencyModel,
         reads: &[Foreign],
         sources: &[Option<usize>],
     ) -> Option<Vec<(usize, usize)>> {
@@ -347,7 +348,7 @@ impl Trial<'_> {
             }
         }
         let base = leads.clone();
-        if model == Model::Causal {
+        if model == ConsistencyModel::Causal {
             for middle in 0..len {
                 for from in 0..len {
                     for to in 0..len {
@@ -364,7 +365,7 @@ impl Trial<'_> {
             for (other, row) in leads.iter().enumerate() {
                 let is_earlier = |r: usize| reads[r].0 == *reader && sources[r] == Some(other);
                 let sees = match model {
-                    Model::ReadCommitted => (0..at).any(is_earlier),
+                    ConsistencyModel::ReadCommitted => (0..at).any(is_earlier),
                     _ => row[*reader],
                 };
                 if sees

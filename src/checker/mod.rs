@@ -13,7 +13,6 @@ mod cycle;
 mod evidence;
 mod explain;
 mod links;
-mod model;
 mod mtc;
 mod polysi;
 pub mod rederive;
@@ -33,10 +32,10 @@ use std::time::{Duration, Instant};
 pub use anomaly::Anomaly;
 pub use evidence::{Counterexample, Edge, Reason, Witness};
 pub use explain::{dot, in_words};
-pub use model::{Model, UnknownModel};
 pub use svg::svg;
 
 use crate::history::History;
+use crate::model::ConsistencyModel;
 
 /// What a checker says of a history and a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +80,7 @@ pub trait Checker: Sync {
     fn name(&self) -> &'static str;
 
     /// The models that it decides.
-    fn models(&self) -> &'static [Model];
+    fn models(&self) -> &'static [ConsistencyModel];
 
     /// Whether it judges by timestamps, so that a violation is one of their order only.
     fn judges_timestamps(&self) -> bool {
@@ -90,7 +89,7 @@ pub trait Checker: Sync {
 
     /// Whether the history satisfies the model. Where the checker's precondition does not hold it
     /// answers [`Answer::Unknown`] and says which.
-    fn check(&self, history: &History, model: Model, budget: Budget) -> Answer;
+    fn check(&self, history: &History, model: ConsistencyModel, budget: Budget) -> Answer;
 }
 
 /// Every checker, in the order in which `auto` asks them.
@@ -112,7 +111,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Checker> {
 }
 
 /// Asks the checkers of a model one after the other until one knows; its name and answer.
-pub fn check(history: &History, model: Model, budget: Budget) -> (&'static str, Answer) {
+pub fn check(history: &History, model: ConsistencyModel, budget: Budget) -> (&'static str, Answer) {
     let mut reasons: Vec<String> = Vec::new();
     let may =
         |checker: &&&dyn Checker| checker.models().contains(&model) && !checker.judges_timestamps();

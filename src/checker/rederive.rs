@@ -7,15 +7,20 @@ use super::anomaly::Anomaly;
 use super::brute_force::{self, TRANSACTIONS_MAX};
 use super::evidence::{Counterexample, Edge, Reason};
 use super::reduce::restricted;
-use super::{Answer, Budget, Model};
+use super::{Answer, Budget};
 use crate::history::{Atom, Event, History, Kind, Status};
+use crate::model::ConsistencyModel;
 
 /// Whether a counterexample shows that the history violates the model.
 ///
 /// # Errors
 /// Says what does not hold, or that the counterexample is too large to be judged by trying all
 /// orders.
-pub fn rederive(history: &History, model: Model, found: &Counterexample) -> Result<(), String> {
+pub fn rederive(
+    history: &History,
+    model: ConsistencyModel,
+    found: &Counterexample,
+) -> Result<(), String> {
     let events = Events { history };
     match found.edges[..] {
         [] => events.core(model, found),
@@ -72,7 +77,7 @@ impl Events<'_> {
     }
 
     /// An anomaly of one read.
-    fn single(&self, model: Model, anomaly: Anomaly, edge: Edge) -> Result<(), String> {
+    fn single(&self, model: ConsistencyModel, anomaly: Anomaly, edge: Edge) -> Result<(), String> {
         let at = match edge.reason {
             Reason::Event(at) => at,
             Reason::Listed { key, value } => return self.listed(anomaly, edge.from, key, value),
@@ -110,7 +115,7 @@ impl Events<'_> {
             Anomaly::NonRepeatableRead => {
                 let other =
                     |e: Event| e.kind == Kind::Read && e.key == read.key && e.value != read.value;
-                model > Model::ReadCommitted && mine.is_none() && before(at).any(other)
+                model > ConsistencyModel::ReadCommitted && mine.is_none() && before(at).any(other)
             }
             Anomaly::ThinAirRead => mine.is_none() && !has_writer && !others.clone().any(wrote),
             Anomaly::FutureRead => mine.is_none() && !has_writer && wrote(edge.to),
@@ -154,7 +159,7 @@ impl Events<'_> {
     }
 
     /// A cycle that the model forbids, of edges that hold.
-    fn cycle(&self, model: Model, found: &Counterexample) -> Result<(), String> {
+    fn cycle(&self, model: ConsistencyModel, found: &Counterexample) -> Result<(), String> {
         let edges = &found.edges;
         let is_anti = |edge: &Edge| matches!(edge.reason, Reason::ReadWrite(_));
         for (edge, next) in edges.iter().zip(edges.iter().cycle().skip(1)) {
@@ -162,10 +167,13 @@ impl Events<'_> {
             let adjacent = is_anti(edge) && is_anti(next);
             let is_update = self.is_lost_update(edges);
             hold(
-                !adjacent || model > Model::Snapshot || is_update,
+                !adjacent || model > ConsistencyModel::Snapshot || is_update,
                 "two RW edges follow each other",
             )?;
-            hold(model >= Model::Snapshot || !is_anti(edge), "an RW edge")?;
+            hold(
+                model >= ConsistencyModel::Snapshot || !is_anti(edge),
+                "an RW edge",
+            )?;
             let shown = || format!("the edge {edge:?} does not hold");
             if !is_update && !self.edge(model, edge) {
                 return Err(shown());
@@ -191,7 +199,7 @@ impl Events<'_> {
         same && writes(one.from) && writes(other.from)
     }
 
-    fn edge(&self, model: Model, edge: &Edge) -> bool {
+    fn edge(&self, model: ConsistencyModel, edge: &Edge) -> bool {
         let Edge { from, to, reason } = *edge;
         match reason {
             Reason::Session => {
@@ -200,7 +208,7 @@ impl Events<'_> {
             }
             Reason::RealTime => {
                 let spans = self.history.real_time(from).zip(self.history.real_time(to));
-                model >= Model::StrictSerializable
+                model >= ConsistencyModel::StrictSerializable
                     && spans.is_some_and(|(from, to)| from.to < to.from)
             }
             Reason::WriteRead(key) => self.reads_from(to, from, key),
@@ -265,10 +273,10 @@ impl Events<'_> {
     }
 
     /// Whether a reader must see a transaction when it reads the key.
-    fn must_see(&self, model: Model, reader: u32, seen: u32, key: u32) -> bool {
+    fn must_see(&self, model: ConsistencyModel, reader: u32, seen: u32, key: u32) -> bool {
         let reads = self.foreign_reads(reader);
         let from_seen = |e: &Event| self.last_write(seen, e.key) == Some(e.value);
-        if model == Model::ReadCommitted {
+        if model == ConsistencyModel::ReadCommitted {
             let place = reads.iter().position(from_seen);
             let last = reads.iter().rposition(|e| e.key == key);
             return place.is_some() && place < last;
@@ -282,7 +290,7 @@ impl Events<'_> {
                     .iter()
                     .any(|e| self.last_write(from, e.key) == Some(e.value))
         };
-        if model == Model::ReadAtomic || leads(seen, reader) {
+        if model == ConsistencyModel::ReadAtomic || leads(seen, reader) {
             return leads(seen, reader);
         }
         let (mut reached, mut next) = (BTreeSet::new(), vec![reader]);
@@ -298,7 +306,7 @@ impl Events<'_> {
     }
 
     /// Transactions that no order explains, as the referee finds.
-    fn core(&self, model: Model, found: &Counterexample) -> Result<(), String> {
+    fn core(&self, model: ConsistencyModel, found: &Counterexample) -> Result<(), String> {
         let part = &found.core;
         if part.len() > TRANSACTIONS_MAX {
             return Err(format!(

@@ -2,24 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Model;
 use super::evidence::{Point, Witness};
 use crate::history::{Atom, History, Kind, Status};
+use crate::model::ConsistencyModel;
 
 /// Whether a witness shows that the history satisfies the model.
 ///
 /// # Errors
 /// Says where the witness fails.
-pub fn replay(history: &History, model: Model, witness: &Witness) -> Result<(), String> {
+pub fn replay(history: &History, model: ConsistencyModel, witness: &Witness) -> Result<(), String> {
     match (model, witness) {
-        (Model::Snapshot, Witness::Points(points)) => snapshot(history, points),
-        (Model::Serializable, Witness::Order(order)) => serial(history, order),
-        (Model::StrictSerializable | Model::Linearizable, Witness::Order(order)) => {
+        (ConsistencyModel::Snapshot, Witness::Points(points)) => snapshot(history, points),
+        (ConsistencyModel::Serializable, Witness::Order(order)) => serial(history, order),
+        (
+            ConsistencyModel::StrictSerializable | ConsistencyModel::Linearizable,
+            Witness::Order(order),
+        ) => {
             serial(history, order)?;
             real_time(history, order)
         }
-        (_, Witness::Order(order)) if model < Model::Snapshot => weak(history, model, order, &[]),
-        (_, Witness::Sourced { order, sources }) if model < Model::Snapshot => {
+        (_, Witness::Order(order)) if model < ConsistencyModel::Snapshot => {
+            weak(history, model, order, &[])
+        }
+        (_, Witness::Sourced { order, sources }) if model < ConsistencyModel::Snapshot => {
             weak(history, model, order, sources)
         }
         _ => Err(format!("the witness is none of {model}")),
@@ -189,7 +194,7 @@ fn snapshot(history: &History, points: &[Point]) -> Result<(), String> {
 /// The axioms of Biswas and Enea, taken literally, on a commit order.
 fn weak(
     history: &History,
-    model: Model,
+    model: ConsistencyModel,
     order: &[u32],
     sources: &[(usize, u32)],
 ) -> Result<(), String> {
@@ -206,8 +211,8 @@ fn weak(
         let sources = reads.iter().map(|(_, writer)| *writer).chain(earlier);
         let mut seen: BTreeSet<u32> = BTreeSet::new();
         match model {
-            Model::ReadCommitted => {}
-            Model::Causal => {
+            ConsistencyModel::ReadCommitted => {}
+            ConsistencyModel::Causal => {
                 let closed = |t: u32| seen_by.get(&t).into_iter().flatten().copied().chain([t]);
                 seen.extend(sources.flat_map(closed));
             }
@@ -221,7 +226,7 @@ fn weak(
                     history.name(*missed)
                 ));
             }
-            if model == Model::ReadCommitted {
+            if model == ConsistencyModel::ReadCommitted {
                 seen.insert(*writer);
             }
         }

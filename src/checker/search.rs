@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Witness};
-use super::{Answer, Budget, Checker, Model, reduce};
+use super::{Answer, Budget, Checker, reduce};
 use crate::history::{Atom, Event, History, Interner, Kind, Span, Status};
+use crate::model::ConsistencyModel;
 
 /// Searches a serial order.
 pub(super) struct Search;
@@ -27,15 +28,15 @@ impl Checker for Search {
         "search"
     }
 
-    fn models(&self) -> &'static [Model] {
+    fn models(&self) -> &'static [ConsistencyModel] {
         &[
-            Model::Serializable,
-            Model::StrictSerializable,
-            Model::Linearizable,
+            ConsistencyModel::Serializable,
+            ConsistencyModel::StrictSerializable,
+            ConsistencyModel::Linearizable,
         ]
     }
 
-    fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
+    fn check(&self, history: &History, model: ConsistencyModel, budget: Budget) -> Answer {
         let mut words = TRIED_WORDS_MAX;
         match search(history, model, budget, &mut words) {
             Found::Order(order) => Answer::Satisfied(Witness::Order(order)),
@@ -58,7 +59,12 @@ enum Found {
 }
 
 /// Transactions without an order of which none can be left out, as far as that is found soon.
-fn smallest(history: &History, group: Vec<u32>, model: Model, budget: Budget) -> Vec<u32> {
+fn smallest(
+    history: &History,
+    group: Vec<u32>,
+    model: ConsistencyModel,
+    budget: Budget,
+) -> Vec<u32> {
     let mut words = REDUCING_WORDS_MAX;
     let has_none = |part: &History| {
         let found = search(part, model, budget, &mut words);
@@ -68,11 +74,11 @@ fn smallest(history: &History, group: Vec<u32>, model: Model, budget: Budget) ->
 }
 
 /// Looks for an order of each group; `words` of memory may be spent, and fewer are left.
-fn search(history: &History, model: Model, budget: Budget, words: &mut usize) -> Found {
+fn search(history: &History, model: ConsistencyModel, budget: Budget, words: &mut usize) -> Found {
     if !history.order_conflicts().is_empty() {
         return Found::TooMuch("lists contradict each other".to_owned());
     }
-    let is_strict = model != Model::Serializable;
+    let is_strict = model != ConsistencyModel::Serializable;
     let all = history.transactions();
     let here: Vec<u32> = all
         .filter(|t| history.status(*t) != Status::Aborted)

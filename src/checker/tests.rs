@@ -58,7 +58,10 @@ fn fill(draft: &Draft) -> Builder {
 /// Asks every checker of every model; returns how many violated.
 fn compare(history: &History, shown: &dyn Fn() -> String) -> usize {
     let mut violated = 0;
-    for model in Model::LADDER.into_iter().chain([Model::Linearizable]) {
+    for model in ConsistencyModel::LADDER
+        .into_iter()
+        .chain([ConsistencyModel::Linearizable])
+    {
         let referee = brute_force::decide(history, model, Budget::default());
         let mut expected = match &referee {
             Answer::Satisfied(witness) => {
@@ -137,7 +140,11 @@ fn has_doubles(history: &History) -> bool {
 }
 
 /// Checks a counterexample against the events alone.
-fn rederive(history: &History, model: Model, found: &Counterexample) -> Result<(), String> {
+fn rederive(
+    history: &History,
+    model: ConsistencyModel,
+    found: &Counterexample,
+) -> Result<(), String> {
     super::rederive::rederive(history, model, found)
 }
 

@@ -9,7 +9,7 @@ use super::{
     CAPABILITIES, Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling,
     TypeClass, TypeSpec, Version,
 };
-use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
+use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
 /// A dialect file that cannot be used, with the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -152,20 +152,28 @@ impl Source<'_> {
 
     /// Looks a word up among the allowed ones.
     fn word<T: Copy>(&self, word: &Spanned<String>, of: &[(&str, T)]) -> Result<T, DialectError> {
-        of.iter()
-            .find(|(name, _)| name == word.get_ref())
-            .map(|(_, value)| *value)
-            .ok_or_else(|| {
-                let names: Vec<&str> = of.iter().map(|(name, _)| *name).collect();
-                self.error(
-                    word.span().start,
-                    format!(
-                        "unknown word {:?}: one of {}",
-                        word.get_ref(),
-                        names.join(", ")
-                    ),
-                )
-            })
+        let allowed = of.iter().find(|(name, _)| name == word.get_ref());
+        allowed.map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<&str> = of.iter().map(|(name, _)| *name).collect();
+            let (word, at) = (word.get_ref(), word.span().start);
+            self.error(
+                at,
+                format!("unknown word {word:?}: one of {}", names.join(", ")),
+            )
+        })
+    }
+
+    /// As [`Source::word`], for the value of a key, which the error names.
+    fn value<T: Copy>(
+        &self,
+        key: &str,
+        word: &Spanned<String>,
+        of: &[(&str, T)],
+    ) -> Result<T, DialectError> {
+        self.word(word, of).map_err(|error| DialectError {
+            message: format!("{key}: {}", error.message),
+            ..error
+        })
     }
 }
 
@@ -251,9 +259,6 @@ pub fn parse_for(
     })
 }
 
-/// Consistency models, as `check --model` takes them.
-const MODELS: [&str; 6] = ["rc", "ra", "cc", "si", "ser", "sser"];
-
 const SNAPSHOT_POINTS: [(&str, SnapshotPoint); 2] = [
     ("first-consistent-read", SnapshotPoint::FirstConsistentRead),
     ("first-statement", SnapshotPoint::FirstStatement),
@@ -270,6 +275,12 @@ fn level_words() -> Vec<(&'static str, IsolationLevel)> {
         .iter()
         .map(|level| (level.slug(), *level))
         .collect()
+}
+
+/// The models that a level may promise: linearizability is not one, since a level cannot bound a
+/// transaction to one object.
+fn model_words() -> [(&'static str, ConsistencyModel); 6] {
+    ConsistencyModel::LADDER.map(|model| (model.slug(), model))
 }
 
 fn role_words() -> Vec<(&'static str, Role)> {
@@ -382,31 +393,31 @@ fn read_modes(
     Ok(all)
 }
 
-/// The model that each level promises on this server; none where it promises nothing.
+/// The model that each level promises on this server; a level that promises nothing has no entry.
 fn promises(
     source: &Source<'_>,
     table: &BTreeMap<Spanned<String>, Spanned<String>>,
     changes: &[PromiseEntry],
     variables: &BTreeMap<String, String>,
-) -> Result<BTreeMap<IsolationLevel, &'static str>, DialectError> {
-    let models = MODELS.map(|model| (model, model));
-    let holds = |change: &&PromiseEntry| {
-        change.when.iter().all(|(name, value)| {
+) -> Result<BTreeMap<IsolationLevel, ConsistencyModel>, DialectError> {
+    let mut promised = BTreeMap::new();
+    for (level, model) in table {
+        let key = format!("promises.{}", level.get_ref());
+        let level = source.word(level, &level_words())?;
+        promised.insert(level, source.value(&key, model, &model_words())?);
+    }
+    for change in changes {
+        let level = source.word(&change.level, &level_words())?;
+        let model = source.value("promise-change.model", &change.model, &model_words())?;
+        let holds = change.when.iter().all(|(name, value)| {
             let found = variables.get(name);
             found.is_some_and(|found| found.eq_ignore_ascii_case(value))
-        })
-    };
-    let changes = changes.iter().filter(holds);
-    table
-        .iter()
-        .chain(changes.map(|change| (&change.level, &change.model)))
-        .map(|(level, model)| {
-            Ok((
-                source.word(level, &level_words())?,
-                source.word(model, &models)?,
-            ))
-        })
-        .collect()
+        });
+        if holds {
+            promised.insert(level, model);
+        }
+    }
+    Ok(promised)
 }
 
 /// The read modes that hold instead on this server.

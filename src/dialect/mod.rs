@@ -13,7 +13,9 @@ mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape};
+use crate::model::{
+    ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
+};
 
 pub use file::{DialectError, parse, parse_for};
 pub use version::Version;
@@ -194,7 +196,7 @@ pub struct Dialect {
     read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
-    promises: BTreeMap<IsolationLevel, &'static str>,
+    promises: BTreeMap<IsolationLevel, ConsistencyModel>,
     errors: BTreeMap<String, ErrorClass>,
 }
 
@@ -219,9 +221,9 @@ impl Dialect {
             .unwrap_or(ReadMode::Current)
     }
 
-    /// The strongest consistency model that histories of registers satisfy at this level, as
-    /// `check --model` takes it; none where the level promises nothing.
-    pub fn promise(&self, level: IsolationLevel) -> Option<&'static str> {
+    /// The strongest consistency model that histories of registers satisfy at this level; none
+    /// where the level promises nothing.
+    pub fn promise(&self, level: IsolationLevel) -> Option<ConsistencyModel> {
         self.promises.get(&level).copied()
     }
 
@@ -231,13 +233,13 @@ impl Dialect {
     /// to an older snapshot, the transaction finds appends of others in its own list, and does not
     /// find them anywhere else: not even its reads agree. None there, unless the level refuses to
     /// change what the snapshot does not hold, and so promises that no update is lost.
-    pub fn promise_for_lists(&self, level: IsolationLevel) -> Option<&'static str> {
+    pub fn promise_for_lists(&self, level: IsolationLevel) -> Option<ConsistencyModel> {
         let mode = |role| self.read_mode(level, role, true);
         let is_snapshot = |role| mode(role) == ReadMode::TransactionSnapshot;
         let agrees = !is_snapshot(Role::PlainSelect) || is_snapshot(Role::UpdateTarget);
-        let loses_updates = |model: &&str| matches!(*model, "rc" | "ra" | "cc");
         let promise = self.promise(level)?;
-        (agrees || !loses_updates(&promise)).then_some(promise)
+        let loses_updates = promise < ConsistencyModel::Snapshot;
+        (agrees || !loses_updates).then_some(promise)
     }
 
     /// The class of an error code.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{BUILTIN, CAPABILITIES, Version, parse, parse_for};
-use crate::model::{ErrorClass, IsolationLevel, ReadMode, Role, Value};
+use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, Value};
 
 fn builtin(engine: &str) -> &'static str {
     BUILTIN
@@ -82,14 +82,29 @@ fn lists_are_promised_less_where_an_append_reads_past_the_snapshot() {
         dialect.promise_for_lists(level)
     };
     assert_eq!(promise("mariadb", "OFF", RepeatableRead), None);
-    assert_eq!(promise("mariadb", "ON", RepeatableRead), Some("si"));
+    assert_eq!(
+        promise("mariadb", "ON", RepeatableRead),
+        Some(ConsistencyModel::Snapshot)
+    );
     assert_eq!(promise("mysql", "OFF", RepeatableRead), None);
-    assert_eq!(promise("postgres", "", RepeatableRead), Some("si"));
+    assert_eq!(
+        promise("postgres", "", RepeatableRead),
+        Some(ConsistencyModel::Snapshot)
+    );
     for engine in ["mariadb", "mysql", "postgres"] {
-        assert_eq!(promise(engine, "OFF", Serializable), Some("ser"));
-        assert_eq!(promise(engine, "OFF", ReadCommitted), Some("rc"));
+        assert_eq!(
+            promise(engine, "OFF", Serializable),
+            Some(ConsistencyModel::Serializable)
+        );
+        assert_eq!(
+            promise(engine, "OFF", ReadCommitted),
+            Some(ConsistencyModel::ReadCommitted)
+        );
     }
-    assert_eq!(promise("sqlite", "", Serializable), Some("sser"));
+    assert_eq!(
+        promise("sqlite", "", Serializable),
+        Some(ConsistencyModel::StrictSerializable)
+    );
 }
 
 #[test]
@@ -153,6 +168,23 @@ fn a_broken_file_says_where_and_what_was_expected() {
     assert!(error.contains("unheard"), "{error}");
     let error = complaint("levels = [", "levels = ");
     assert!(error.starts_with("my.toml:"), "{error}");
+}
+
+#[test]
+fn a_misspelt_consistency_model_is_refused_with_file_and_key() {
+    let error = complaint("repeatable-read = \"cc\"", "repeatable-read = \"casual\"");
+    assert!(error.starts_with("my.toml:"), "{error}");
+    let expected =
+        "promises.repeatable-read: unknown word \"casual\": one of rc, ra, cc, si, ser, sser";
+    assert!(error.ends_with(expected), "{error}");
+    // Also where the entry does not hold on this server.
+    let text = builtin("mariadb").replacen("model = \"si\"", "model = \"is\"", 1);
+    let error = parse("my.toml", &text, &Version(vec![11])).expect_err("no such model");
+    let error = error.to_string();
+    assert!(
+        error.contains("promise-change.model: unknown word \"is\""),
+        "{error}"
+    );
 }
 
 #[test]

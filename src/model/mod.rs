@@ -4,6 +4,7 @@
 //! What a text *does* is an [`Effect`], worked out one layer up, in `statement/`.
 
 mod case;
+mod consistency;
 mod effect;
 mod execution;
 mod id;
@@ -13,6 +14,7 @@ mod value;
 mod verdict;
 
 pub use case::{CaseStatement, Column, Pace, SetupKind, SetupStatement, TableShape, TestCase};
+pub use consistency::{ConsistencyModel, UnknownModel};
 pub use effect::{Effect, ReadMode, Role, RowOrder, StatementKind, TableUse};
 pub use execution::{
     ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag, SqlError,

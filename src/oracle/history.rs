@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Judgement, Oracle, finding_levels};
-use crate::checker::{self, Answer, Budget, Counterexample, Model};
+use crate::checker::{self, Answer, Budget, Counterexample};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
-    Execution, Finding, Outcome, Row, SetupKind, Signature, StatementId, StatementKind, TestCase,
-    TransactionId, TransactionStatus, Value, Verdict,
+    ConsistencyModel, Execution, Finding, Outcome, Row, SetupKind, Signature, StatementId,
+    StatementKind, TestCase, TransactionId, TransactionStatus, Value, Verdict,
 };
 use crate::statement::{KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 
@@ -86,12 +86,13 @@ impl Oracle for History {
 }
 
 /// The model that the levels by which the sessions are judged promise together: the weakest.
-fn promised(case: &TestCase, dialect: &Dialect) -> Option<Model> {
-    let promises = case.sessions().into_iter().map(|session| {
-        let promise = dialect.promise(case.judged_level(session))?;
-        promise.parse::<Model>().ok()
-    });
-    promises.collect::<Option<Vec<Model>>>()?.into_iter().min()
+fn promised(case: &TestCase, dialect: &Dialect) -> Option<ConsistencyModel> {
+    let sessions = case.sessions().into_iter();
+    let promises = sessions.map(|session| dialect.promise(case.judged_level(session)));
+    promises
+        .collect::<Option<Vec<ConsistencyModel>>>()?
+        .into_iter()
+        .min()
 }
 
 /// What the statements of a case do to keys.
@@ -309,7 +310,7 @@ fn untested(
 fn finding(
     case: &TestCase,
     history: &history::History,
-    model: Model,
+    model: ConsistencyModel,
     found: &Counterexample,
 ) -> Finding {
     let words = checker::in_words(history, found);

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::draw::Keys;
 use super::*;
-use crate::checker::{self, Answer, Budget, Model};
+use crate::checker::{self, Answer, Budget};
 use crate::engine;
 use crate::history::{Kind, Operation, Status, format};
+use crate::model::ConsistencyModel;
 
 fn draws(settings: &Settings, session: u32) -> Vec<Plan> {
     let keys = Keys::new(settings.distribution, settings.keys);
@@ -199,8 +200,8 @@ fn what_sqlite_does_is_recorded_and_satisfies_strict_serializability() {
         let history = (format.read)(stream).expect("a history");
         assert_eq!(history.len() - 1, recorded.len());
         let model = match kind.name() {
-            "lightweight" => Model::Linearizable,
-            _ => Model::StrictSerializable,
+            "lightweight" => ConsistencyModel::Linearizable,
+            _ => ConsistencyModel::StrictSerializable,
         };
         let (with, answer) = checker::check(&history, model, Budget::default());
         assert!(

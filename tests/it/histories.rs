@@ -7,8 +7,9 @@ use std::fs::{self, File};
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use rashomon::checker::{self, Anomaly, Answer, Budget, Model, rederive, replay};
+use rashomon::checker::{self, Anomaly, Answer, Budget, rederive, replay};
 use rashomon::history::{Atom, History, Status, format};
+use rashomon::model::ConsistencyModel;
 
 /// The folder, or nothing after having said that the test did not run.
 fn folder(test: &str) -> Option<PathBuf> {
@@ -39,7 +40,7 @@ fn try_read(path: &Path) -> Result<History, String> {
 }
 
 /// Whether a history satisfies a model, its witness replayed, or its counterexample derived again.
-fn satisfies(shown: &str, history: &History, model: Model) -> Result<(), String> {
+fn satisfies(shown: &str, history: &History, model: ConsistencyModel) -> Result<(), String> {
     let (with, answer) = checker::check(history, model, Budget::default());
     match answer {
         Answer::Satisfied(witness) => {
@@ -67,7 +68,13 @@ fn satisfies(shown: &str, history: &History, model: Model) -> Result<(), String>
     }
 }
 
-fn expect(shown: &str, history: &History, model: Model, expected: bool, wrong: &mut Vec<String>) {
+fn expect(
+    shown: &str,
+    history: &History,
+    model: ConsistencyModel,
+    expected: bool,
+    wrong: &mut Vec<String>,
+) {
     let found = satisfies(shown, history, model);
     if found.is_ok() != expected {
         wrong.push(format!(
@@ -102,14 +109,14 @@ fn the_recorded_histories_of_cockroach_and_galera_have_their_verdicts() {
         expect(
             &label[0],
             &history,
-            Model::Serializable,
+            ConsistencyModel::Serializable,
             label[1] == "true",
             &mut wrong,
         );
         expect(
             &label[0],
             &history,
-            Model::Snapshot,
+            ConsistencyModel::Snapshot,
             label[2] == "true",
             &mut wrong,
         );
@@ -118,135 +125,169 @@ fn the_recorded_histories_of_cockroach_and_galera_have_their_verdicts() {
 }
 
 /// A history, models that it satisfies, models that it violates.
-const PUBLISHED: &[(&str, &[Model], &[Model])] = &[
+const PUBLISHED: &[(&str, &[ConsistencyModel], &[ConsistencyModel])] = &[
     (
         "mtc/causality-violation.txt",
-        &[Model::ReadCommitted, Model::ReadAtomic],
-        &[Model::Causal, Model::Snapshot, Model::Serializable],
+        &[
+            ConsistencyModel::ReadCommitted,
+            ConsistencyModel::ReadAtomic,
+        ],
+        &[
+            ConsistencyModel::Causal,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+        ],
     ),
     (
         "mtc/causality-violation.orig.txt",
         &[],
-        &[Model::Snapshot, Model::Serializable],
+        &[ConsistencyModel::Snapshot, ConsistencyModel::Serializable],
     ),
     (
         "mtc/long-fork.txt",
-        &[Model::Causal],
-        &[Model::Snapshot, Model::Serializable],
+        &[ConsistencyModel::Causal],
+        &[ConsistencyModel::Snapshot, ConsistencyModel::Serializable],
     ),
     (
         "mtc/session-guarantee.txt",
-        &[Model::ReadCommitted],
-        &[Model::ReadAtomic, Model::Snapshot, Model::Serializable],
+        &[ConsistencyModel::ReadCommitted],
+        &[
+            ConsistencyModel::ReadAtomic,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+        ],
     ),
     (
         "mtc/write-skew.txt",
-        &[Model::Snapshot],
-        &[Model::Serializable],
+        &[ConsistencyModel::Snapshot],
+        &[ConsistencyModel::Serializable],
     ),
     (
         "mtc/fractured-reads.txt",
         &[],
-        &[Model::ReadAtomic, Model::Snapshot, Model::Serializable],
+        &[
+            ConsistencyModel::ReadAtomic,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+        ],
     ),
     (
         "mtc/lost-update.txt",
-        &[Model::Causal],
-        &[Model::Snapshot, Model::Serializable],
+        &[ConsistencyModel::Causal],
+        &[ConsistencyModel::Snapshot, ConsistencyModel::Serializable],
     ),
     (
         "mtc/maria-galera-lost-update.txt",
         &[],
-        &[Model::Snapshot, Model::Serializable],
+        &[ConsistencyModel::Snapshot, ConsistencyModel::Serializable],
     ),
     (
         "adversarial/fractured-init-read-RA-violation.txt",
         &[],
-        &[Model::ReadAtomic],
+        &[ConsistencyModel::ReadAtomic],
     ),
     (
         "adversarial/g1b-intermediate-read.txt",
         &[],
-        &[Model::ReadCommitted, Model::Snapshot, Model::Serializable],
+        &[
+            ConsistencyModel::ReadCommitted,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+        ],
     ),
     (
         "adversarial/rmw-double-write-VALID.txt",
         &[
-            Model::ReadCommitted,
-            Model::Causal,
-            Model::Snapshot,
-            Model::Serializable,
+            ConsistencyModel::ReadCommitted,
+            ConsistencyModel::Causal,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
         ],
         &[],
     ),
     (
         "polysi/violations/dgraph/history.bincode",
         &[],
-        &[Model::Snapshot],
+        &[ConsistencyModel::Snapshot],
     ),
     (
         "polysi/violations/galera/galera.txt",
         &[],
-        &[Model::Snapshot],
+        &[ConsistencyModel::Snapshot],
     ),
     (
         "polysi/violations/yugabyte/yugabyte.txt",
         &[],
-        &[Model::Snapshot],
+        &[ConsistencyModel::Snapshot],
     ),
     (
         "isovista/bugs/dgraph_si.txt",
         &[],
-        &[Model::Causal, Model::Snapshot],
+        &[ConsistencyModel::Causal, ConsistencyModel::Snapshot],
     ),
     (
         "isovista/bugs/pg_ser_bug.txt",
-        &[Model::Snapshot],
-        &[Model::Serializable],
+        &[ConsistencyModel::Snapshot],
+        &[ConsistencyModel::Serializable],
     ),
-    ("isovista/bugs/yugabyte_tcc.txt", &[], &[Model::Causal]),
-    ("elle/paper-example.edn", &[], &[Model::Serializable]),
+    (
+        "isovista/bugs/yugabyte_tcc.txt",
+        &[],
+        &[ConsistencyModel::Causal],
+    ),
+    (
+        "elle/paper-example.edn",
+        &[],
+        &[ConsistencyModel::Serializable],
+    ),
     // Elle judges with real time, where this one is wrong; a serial order of it exists.
     (
         "elle/huge-scc.edn",
-        &[Model::Serializable],
-        &[Model::StrictSerializable],
+        &[ConsistencyModel::Serializable],
+        &[ConsistencyModel::StrictSerializable],
     ),
     // Elle rejects this one under snapshot isolation with real time. Without, it has starts and
     // commits that explain every read, and is a write skew.
     (
         "elle/si-without-g-single.edn",
-        &[Model::Causal, Model::Snapshot],
-        &[Model::Serializable, Model::StrictSerializable],
+        &[ConsistencyModel::Causal, ConsistencyModel::Snapshot],
+        &[
+            ConsistencyModel::Serializable,
+            ConsistencyModel::StrictSerializable,
+        ],
     ),
     (
         "elle-cli/elle/paper-example.edn",
         &[],
-        &[Model::Serializable],
+        &[ConsistencyModel::Serializable],
     ),
     (
         "elle-cli/elle/paper-example.json",
         &[],
-        &[Model::Serializable],
+        &[ConsistencyModel::Serializable],
     ),
     (
         "elle-cli/elle/list-append-gh-30.edn",
         &[],
-        &[Model::Serializable],
+        &[ConsistencyModel::Serializable],
     ),
     // Elle calls these two valid: it does not look for the writer of a value. Nobody wrote
     // the 3 that is read here.
     (
         "elle-cli/elle/rw-register.edn",
         &[],
-        &[Model::ReadCommitted],
+        &[ConsistencyModel::ReadCommitted],
     ),
     (
         "elle-cli/elle/rw-register.json",
         &[],
-        &[Model::ReadCommitted],
+        &[ConsistencyModel::ReadCommitted],
     ),
-    ("elle-cli/jepsen/long-fork.edn", &[], &[Model::Snapshot]),
+    (
+        "elle-cli/jepsen/long-fork.edn",
+        &[],
+        &[ConsistencyModel::Snapshot],
+    ),
 ];
 
 #[test]
@@ -271,7 +312,11 @@ fn awdits_histories_satisfy_their_folder_and_nothing_stronger() {
     let test = "awdits_histories_satisfy_their_folder_and_nothing_stronger";
     let Some(folder) = folder(test) else { return };
     let mut wrong = Vec::new();
-    let weak = [Model::ReadCommitted, Model::ReadAtomic, Model::Causal];
+    let weak = [
+        ConsistencyModel::ReadCommitted,
+        ConsistencyModel::ReadAtomic,
+        ConsistencyModel::Causal,
+    ];
     let cases = table(&folder.join("awdit/manifest.tsv"));
     assert!(cases.len() > 20);
     for case in cases {
@@ -312,7 +357,7 @@ fn registers_of_knossos_and_porcupine_are_linearizable_or_not() {
             expect(
                 &case[0],
                 &history,
-                Model::Linearizable,
+                ConsistencyModel::Linearizable,
                 case[3] == "valid",
                 &mut wrong,
             );
@@ -335,7 +380,7 @@ fn registers_of_knossos_and_porcupine_are_linearizable_or_not() {
         expect(
             &case[0],
             &read(&path),
-            Model::Linearizable,
+            ConsistencyModel::Linearizable,
             case[1] == "true",
             &mut wrong,
         );
@@ -451,11 +496,11 @@ const TABLE_ONE: &[(&str, &str, usize)] = &[
 #[test]
 fn the_fourteen_anomalies_have_their_names_and_violate_what_they_should() {
     let ladder = [
-        Model::ReadCommitted,
-        Model::ReadAtomic,
-        Model::Causal,
-        Model::Snapshot,
-        Model::Serializable,
+        ConsistencyModel::ReadCommitted,
+        ConsistencyModel::ReadAtomic,
+        ConsistencyModel::Causal,
+        ConsistencyModel::Snapshot,
+        ConsistencyModel::Serializable,
     ];
     for (name, text, satisfied) in TABLE_ONE {
         let mut lines = String::from("#! rashomon history 1\ninitial 0\n");

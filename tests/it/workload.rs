@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use rashomon::checker::{self, Anomaly, Answer, Budget, Model};
+use rashomon::checker::{self, Anomaly, Answer, Budget};
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::history::{History, Operation, Recorded, Span, Status, format};
-use rashomon::model::{IsolationLevel, Outcome, Value};
+use rashomon::model::{ConsistencyModel, IsolationLevel, Outcome, Value};
 use rashomon::workload::{self, HistoryFile, Progress, Recorder, Settings};
 
 use crate::program;
@@ -60,7 +60,7 @@ fn history(settings: &Settings, recorded: &[Recorded]) -> History {
     (format.read)(&mut text.as_slice()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn answer(history: &History, model: Model) -> Answer {
+fn answer(history: &History, model: ConsistencyModel) -> Answer {
     checker::check(history, model, Budget::default()).1
 }
 
@@ -87,9 +87,8 @@ fn on_servers(test: &str, check: impl Fn(&dyn Server, &str)) {
 }
 
 /// What the dialect file says of a level.
-fn promise(server: &dyn Server, level: IsolationLevel) -> Model {
-    let promise = server.dialect().promise(level).expect("a promise");
-    promise.parse().expect("a model")
+fn promise(server: &dyn Server, level: IsolationLevel) -> ConsistencyModel {
+    server.dialect().promise(level).expect("a promise")
 }
 
 /// Records until a model is violated, and says by what. What is promised is checked each time.
@@ -97,7 +96,7 @@ fn until_violated(
     server: &dyn Server,
     name: &str,
     level: IsolationLevel,
-    broken: Model,
+    broken: ConsistencyModel,
 ) -> Anomaly {
     let promised = promise(server, level);
     for seed in 1..=20 {
@@ -130,7 +129,10 @@ fn serializable_satisfies_serializability() {
             let (recorded, progress) = record(server, &database, &settings);
             assert!(progress.committed > 200, "{name}: {progress:?}");
             assert_eq!(progress.indeterminate, 0, "{name}: {progress:?}");
-            let found = answer(&history(&settings, &recorded), Model::Serializable);
+            let found = answer(
+                &history(&settings, &recorded),
+                ConsistencyModel::Serializable,
+            );
             assert!(
                 matches!(found, Answer::Satisfied(_)),
                 "{name}, {kind}: {found:?}"
@@ -145,16 +147,16 @@ fn repeatable_read_is_snapshot_isolation_on_postgres_and_loses_updates_on_innodb
     on_servers("workload_repeatable_read", |server, name| {
         let database = format!("workload_rr_{name}");
         if name == "postgres" {
-            assert_eq!(promise(server, level), Model::Snapshot);
-            let found = until_violated(server, &database, level, Model::Serializable);
+            assert_eq!(promise(server, level), ConsistencyModel::Snapshot);
+            let found = until_violated(server, &database, level, ConsistencyModel::Serializable);
             assert_eq!(found, Anomaly::WriteSkew);
             return;
         }
-        if promise(server, level) == Model::Snapshot {
-            until_violated(server, &database, level, Model::Serializable);
+        if promise(server, level) == ConsistencyModel::Snapshot {
+            until_violated(server, &database, level, ConsistencyModel::Serializable);
             return;
         }
-        let found = until_violated(server, &database, level, Model::Snapshot);
+        let found = until_violated(server, &database, level, ConsistencyModel::Snapshot);
         assert_eq!(found, Anomaly::LostUpdate);
     });
 }
@@ -164,7 +166,7 @@ fn read_committed_is_no_more_than_that() {
     let level = IsolationLevel::ReadCommitted;
     on_servers("workload_read_committed", |server, name| {
         let database = format!("workload_rc_{name}");
-        until_violated(server, &database, level, Model::ReadAtomic);
+        until_violated(server, &database, level, ConsistencyModel::ReadAtomic);
     });
 }
 
@@ -175,7 +177,7 @@ fn lists_satisfy_what_is_promised_of_them() {
     on_servers("workload_lists", |server, name| {
         for level in server.dialect().levels.clone() {
             let promised = server.dialect().promise_for_lists(level);
-            let model = promised.map_or(Model::ReadAtomic, |it| it.parse().expect("a model"));
+            let model = promised.unwrap_or(ConsistencyModel::ReadAtomic);
             let seeds = if promised.is_some() { 1..=1 } else { 1..=20 };
             let is_kept = seeds.into_iter().all(|seed| {
                 let mut settings = settings("list-append", level, 1000);
@@ -200,7 +202,10 @@ fn compare_and_set_is_linearizable_at_every_level() {
             let database = format!("workload_lwt_{name}");
             let (recorded, progress) = record(server, &database, &settings);
             assert!(progress.committed > 200, "{name} at {level}: {progress:?}");
-            let found = answer(&history(&settings, &recorded), Model::Linearizable);
+            let found = answer(
+                &history(&settings, &recorded),
+                ConsistencyModel::Linearizable,
+            );
             assert!(
                 matches!(found, Answer::Satisfied(_)),
                 "{name} at {level}: {found:?}"
@@ -262,13 +267,16 @@ fn lost_connections_leave_a_history_that_is_still_right() {
             .is_some_and(|span| span.to == i64::MAX);
         is_open == (transaction.status == Status::Indeterminate)
     }));
-    let found = answer(&history(&settings, &kept.all), Model::Serializable);
+    let found = answer(
+        &history(&settings, &kept.all),
+        ConsistencyModel::Serializable,
+    );
     assert!(matches!(found, Answer::Satisfied(_)), "{found:?}");
 }
 
 fn chronos(history: &History) -> Answer {
     let chronos = checker::by_name("chronos").expect("chronos");
-    chronos.check(history, Model::Snapshot, Budget::default())
+    chronos.check(history, ConsistencyModel::Snapshot, Budget::default())
 }
 
 /// The binary log's account of snapshots and commits explains every read, and an account with one

@@ -40,14 +40,15 @@ use self::roles::{Role, tell_roles};
 use self::sessions::{Place, Sessions};
 use self::spill::Spill;
 use self::timeline::{Entry, Timelines};
-use super::{Anomaly, Model};
+use super::Anomaly;
 use crate::history::{Atom, Batch, Head, Kind, NamedEvent, Span, Status};
+use crate::model::ConsistencyModel;
 
 /// What to judge, and within which bounds.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Snapshot isolation, or else serializability.
-    pub model: Model,
+    pub model: ConsistencyModel,
     /// How long a read waits for versions that come late.
     pub timeout: Duration,
     /// How much memory the process may take, in bytes; what does not fit goes to disk.
@@ -120,7 +121,7 @@ const PROGRAM_BYTES: u64 = 32 << 20;
 impl Aion {
     pub fn new(settings: Settings) -> Self {
         Self {
-            is_snapshot: settings.model == Model::Snapshot,
+            is_snapshot: settings.model == ConsistencyModel::Snapshot,
             initial: Atom::NIL,
             clock: Clock::new(settings.timeout),
             keys: Keys::default(),

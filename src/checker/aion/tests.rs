@@ -10,7 +10,7 @@ use crate::checker::{Answer, Budget, by_name};
 use crate::history::synthetic::{Promise, Synthetic, Workload};
 use crate::history::{Builder, Event, History, Texts};
 
-fn aion(model: Model, timeout: Duration) -> Aion {
+fn aion(model: ConsistencyModel, timeout: Duration) -> Aion {
     let mut aion = Aion::new(Settings {
         model,
         timeout,
@@ -71,13 +71,18 @@ fn breaches(aion: &mut Aion) -> Words {
     taken.iter().map(|b| b.in_words(&texts)).collect()
 }
 
-fn chronos(history: &History, model: Model) -> Answer {
+fn chronos(history: &History, model: ConsistencyModel) -> Answer {
     let chronos = by_name("chronos").expect("a checker");
     chronos.check(history, model, Budget::default())
 }
 
 /// Feeds Aion, collecting now and then; nothing becomes final before the end.
-fn judge(model: Model, told: &[Told], numbers: &mut Numbers, collect_one_in: u64) -> Aion {
+fn judge(
+    model: ConsistencyModel,
+    told: &[Told],
+    numbers: &mut Numbers,
+    collect_one_in: u64,
+) -> Aion {
     let mut aion = aion(model, Duration::from_secs(3600));
     for (at, (head, events)) in told.iter().enumerate() {
         let moment = Duration::from_millis(at as u64);
@@ -124,7 +129,7 @@ fn whatever_comes_when_and_whatever_is_on_disk_the_breaches_are_those_of_chronos
         }
         let history = build(&transactions);
         let told = shuffled(told(&transactions), numbers);
-        for model in [Model::Snapshot, Model::Serializable] {
+        for model in [ConsistencyModel::Snapshot, ConsistencyModel::Serializable] {
             let expected = match chronos(&history, model) {
                 Answer::Satisfied(_) => Words::new(),
                 Answer::Violated(found) if found.edges.len() < 20 => plainly(&history, &found),
@@ -176,9 +181,9 @@ fn in_order(mut told: Vec<Told>) -> History {
 #[test]
 fn delays_change_verdicts_on_the_way_and_none_at_the_end() {
     for (seed, promise, model) in [
-        (1, Promise::Snapshot, Model::Snapshot),
-        (2, Promise::Serial, Model::Serializable),
-        (3, Promise::Snapshot, Model::Serializable),
+        (1, Promise::Snapshot, ConsistencyModel::Snapshot),
+        (2, Promise::Serial, ConsistencyModel::Serializable),
+        (3, Promise::Snapshot, ConsistencyModel::Serializable),
     ] {
         let workload = Workload {
             keys: 300,
@@ -204,7 +209,7 @@ fn delays_change_verdicts_on_the_way_and_none_at_the_end() {
             summary.verdict() == Verdict::Satisfied,
             "{seed}: {answer:?}"
         );
-        let is_kept = (promise == Promise::Snapshot) == (model == Model::Snapshot);
+        let is_kept = (promise == Promise::Snapshot) == (model == ConsistencyModel::Snapshot);
         assert_eq!(breaches(&mut aion).is_empty(), is_kept, "{seed}");
     }
 }
@@ -225,7 +230,7 @@ fn one(label: u32, session: u32, span: (i64, i64), events: &[(Kind, u32, u32)]) 
 
 /// Tells each transaction at its second, with a timeout of eight.
 fn at_seconds(told: &[(u64, Told)]) -> Aion {
-    let mut aion = aion(Model::Snapshot, Duration::from_secs(8));
+    let mut aion = aion(ConsistencyModel::Snapshot, Duration::from_secs(8));
     for (second, (head, events)) in told {
         let moment = Duration::from_secs(*second);
         aion.receive(head, events, moment).expect("a disk");
@@ -383,7 +388,7 @@ fn a_writer_that_comes_after_its_reader_was_told_withdraws_it() {
 
 #[test]
 fn whoever_reads_one_of_two_writers_of_one_time_is_not_judged() {
-    for model in [Model::Snapshot, Model::Serializable] {
+    for model in [ConsistencyModel::Snapshot, ConsistencyModel::Serializable] {
         let mut aion = aion(model, Duration::from_secs(5));
         for (head, events) in [
             one(1, 1, (1, 4), &[(Kind::Write, 7, 5)]),
@@ -447,8 +452,8 @@ fn many_events_have_the_roles_that_few_have() {
 #[test]
 fn within_a_small_limit_the_verdict_is_the_same() {
     for (promise, model) in [
-        (Promise::Snapshot, Model::Snapshot),
-        (Promise::Serial, Model::Serializable),
+        (Promise::Snapshot, ConsistencyModel::Snapshot),
+        (Promise::Serial, ConsistencyModel::Serializable),
     ] {
         let mut aion = Aion::new(Settings {
             model,
@@ -482,7 +487,7 @@ fn within_a_small_limit_the_verdict_is_the_same() {
 #[test]
 fn too_many_open_reads_are_not_judged_rather_than_judged_early() {
     let mut aion = Aion::new(Settings {
-        model: Model::Snapshot,
+        model: ConsistencyModel::Snapshot,
         timeout: Duration::from_secs(5),
         memory: 64 << 10,
         folder: std::env::temp_dir(),

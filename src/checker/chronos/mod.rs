@@ -18,8 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::anomaly::Anomaly;
 use super::evidence::{Counterexample, Edge, Point, Reason, Witness};
 use super::replay::replay;
-use super::{Answer, Budget, Checker, Model};
+use super::{Answer, Budget, Checker};
 use crate::history::{Atom, History, Kind, Span, Status};
+use crate::model::ConsistencyModel;
 
 /// Judges by timestamps.
 pub(super) struct Chronos;
@@ -32,15 +33,15 @@ impl Checker for Chronos {
         "chronos"
     }
 
-    fn models(&self) -> &'static [Model] {
-        &[Model::Snapshot, Model::Serializable]
+    fn models(&self) -> &'static [ConsistencyModel] {
+        &[ConsistencyModel::Snapshot, ConsistencyModel::Serializable]
     }
 
     fn judges_timestamps(&self) -> bool {
         true
     }
 
-    fn check(&self, history: &History, model: Model, _budget: Budget) -> Answer {
+    fn check(&self, history: &History, model: ConsistencyModel, _budget: Budget) -> Answer {
         let mut run = match Run::new(history, model) {
             Ok(run) => run,
             Err(reason) => return Answer::Unknown(reason),
@@ -72,7 +73,7 @@ impl Checker for Chronos {
 /// A history on its way through time.
 struct Run<'h> {
     history: &'h History,
-    model: Model,
+    model: ConsistencyModel,
     /// Time, whether it comes after the commits of that time, transaction. After them come starts
     /// and, serially, transactions that wrote nothing: they see what was committed then.
     points: Vec<(i64, bool, u32)>,
@@ -90,7 +91,7 @@ struct Run<'h> {
 }
 
 impl<'h> Run<'h> {
-    fn new(history: &'h History, model: Model) -> Result<Self, String> {
+    fn new(history: &'h History, model: ConsistencyModel) -> Result<Self, String> {
         let mut points = Vec::with_capacity(history.len() * 2);
         let mut doubtful = BTreeSet::new();
         let mut writers = Vec::new();
@@ -119,11 +120,11 @@ impl<'h> Run<'h> {
                     if is_writer {
                         writers.push(to);
                     }
-                    if model == Model::Snapshot {
+                    if model == ConsistencyModel::Snapshot {
                         points.push((from, true, transaction));
                     }
                     // Who writes nothing commits at once: its end binds its session only.
-                    if is_writer || model != Model::Snapshot {
+                    if is_writer || model != ConsistencyModel::Snapshot {
                         points.push((to, !is_writer, transaction));
                     }
                 }
@@ -153,7 +154,7 @@ impl<'h> Run<'h> {
 
 /// Transactions in the order of their sessions, which is that of the file: those that begin before
 /// another one that precedes them has ended, and of these the one that ended last.
-fn early(history: &History, model: Model) -> BTreeMap<u32, u32> {
+fn early(history: &History, model: ConsistencyModel) -> BTreeMap<u32, u32> {
     let mut ended = vec![((i64::MIN, false), 0); history.session_count()];
     let mut early = BTreeMap::new();
     for transaction in history.transactions() {
@@ -164,7 +165,7 @@ fn early(history: &History, model: Model) -> BTreeMap<u32, u32> {
             continue;
         }
         // As in the points: serially, who wrote nothing comes behind the commits of its time.
-        let (begins, ends) = if model == Model::Snapshot {
+        let (begins, ends) = if model == ConsistencyModel::Snapshot {
             ((span.from, false), (span.to, false))
         } else {
             let mut events = history.events(transaction);
@@ -189,7 +190,7 @@ impl Run<'_> {
         let points = std::mem::take(&mut self.points);
         let (mut order, mut moments) = (Vec::new(), Vec::new());
         for (time, is_late, transaction) in points {
-            if is_late && self.model == Model::Snapshot {
+            if is_late && self.model == ConsistencyModel::Snapshot {
                 moments.push(Point::Start(transaction));
                 self.start(transaction);
                 if !self.writes(transaction) {
@@ -199,13 +200,13 @@ impl Run<'_> {
             }
             moments.push(Point::Commit(transaction));
             order.push(transaction);
-            if self.model != Model::Snapshot {
+            if self.model != ConsistencyModel::Snapshot {
                 self.start(transaction);
             }
             self.commit(time, transaction);
         }
         match self.model {
-            Model::Snapshot => Witness::Points(moments),
+            ConsistencyModel::Snapshot => Witness::Points(moments),
             _ => Witness::Order(order),
         }
     }
@@ -296,7 +297,7 @@ impl Run<'_> {
             }
             let key = event.key as usize;
             self.frontier[key] = (event.value, transaction);
-            if self.model != Model::Snapshot {
+            if self.model != ConsistencyModel::Snapshot {
                 continue;
             }
             let commits = std::mem::take(&mut self.commits[key]);

@@ -123,7 +123,11 @@ fn literal(transactions: &[Plain]) -> bool {
 }
 
 fn judge(transactions: &[Plain]) -> Answer {
-    Chronos.check(&build(transactions), Model::Snapshot, Budget::default())
+    Chronos.check(
+        &build(transactions),
+        ConsistencyModel::Snapshot,
+        Budget::default(),
+    )
 }
 
 #[test]
@@ -131,10 +135,10 @@ fn what_a_correct_engine_records_is_satisfied_and_its_witness_replays() {
     for seed in 0..300 {
         let transactions = run(&mut Numbers(seed), 12);
         let history = build(&transactions);
-        match Chronos.check(&history, Model::Snapshot, Budget::default()) {
+        match Chronos.check(&history, ConsistencyModel::Snapshot, Budget::default()) {
             Answer::Satisfied(witness) => {
                 assert_eq!(
-                    replay(&history, Model::Snapshot, &witness),
+                    replay(&history, ConsistencyModel::Snapshot, &witness),
                     Ok(()),
                     "{seed}"
                 );
@@ -217,7 +221,7 @@ fn what_is_wrong_is_told_once_with_its_values_and_its_timestamps() {
         (2, span(3, 4), vec![(Kind::Write, 2, 6)]),
         (1, span(2, 2), vec![(Kind::Read, 2, 6), (Kind::Read, 2, 6)]),
     ]);
-    let answer = Chronos.check(&history, Model::Snapshot, Budget::default());
+    let answer = Chronos.check(&history, ConsistencyModel::Snapshot, Budget::default());
     let Answer::Violated(found) = answer else {
         panic!("{answer:?}");
     };
@@ -228,7 +232,7 @@ fn what_is_wrong_is_told_once_with_its_values_and_its_timestamps() {
         T3 of session 1 @2..2: r(2,6) r(2,6)\n";
     assert_eq!(in_words(&history, &found), told);
     let own = build(&[(1, span(1, 4), vec![(Kind::Write, 1, 5), (Kind::Read, 1, 0)])]);
-    let answer = Chronos.check(&own, Model::Snapshot, Budget::default());
+    let answer = Chronos.check(&own, ConsistencyModel::Snapshot, Budget::default());
     let Answer::Violated(found) = answer else {
         panic!("{answer:?}");
     };
@@ -245,7 +249,7 @@ fn serially_a_reader_sees_the_commit_of_its_own_time_wherever_it_stands_in_the_f
         (1, span(3, 3), vec![(Kind::Read, 0, 1)]),
         (2, span(1, 3), vec![(Kind::Write, 0, 1)]),
     ]);
-    for model in [Model::Serializable, Model::Snapshot] {
+    for model in [ConsistencyModel::Serializable, ConsistencyModel::Snapshot] {
         let answer = Chronos.check(&history, model, Budget::default());
         assert!(
             matches!(answer, Answer::Satisfied(_)),

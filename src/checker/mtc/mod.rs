@@ -13,8 +13,9 @@ use super::cycle::{CycleKind, counterexample};
 use super::evidence::{Point, Witness};
 use super::resolve::{NONE, Resolved, Unresolved, resolve};
 use super::versions::{Chains, chains};
-use super::{Answer, Budget, Checker, Model};
+use super::{Answer, Budget, Checker};
 use crate::history::History;
+use crate::model::ConsistencyModel;
 
 /// The linear path for snapshot isolation, serializability and strict serializability.
 pub(super) struct Mtc;
@@ -24,17 +25,17 @@ impl Checker for Mtc {
         "mtc"
     }
 
-    fn models(&self) -> &'static [Model] {
+    fn models(&self) -> &'static [ConsistencyModel] {
         &[
-            Model::Snapshot,
-            Model::Serializable,
-            Model::StrictSerializable,
-            Model::Linearizable,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+            ConsistencyModel::StrictSerializable,
+            ConsistencyModel::Linearizable,
         ]
     }
 
-    fn check(&self, history: &History, model: Model, _budget: Budget) -> Answer {
-        if model == Model::Linearizable {
+    fn check(&self, history: &History, model: ConsistencyModel, _budget: Budget) -> Answer {
+        if model == ConsistencyModel::Linearizable {
             match lightweight::check(history) {
                 Answer::Unknown(_) => {}
                 answer => return answer,
@@ -59,8 +60,10 @@ impl Checker for Mtc {
             return Answer::Unknown(format!("the version order of key {key} is not known"));
         }
         match model {
-            Model::Snapshot => snapshot(&resolved, &chains),
-            Model::StrictSerializable | Model::Linearizable => strict(&resolved, &chains),
+            ConsistencyModel::Snapshot => snapshot(&resolved, &chains),
+            ConsistencyModel::StrictSerializable | ConsistencyModel::Linearizable => {
+                strict(&resolved, &chains)
+            }
             _ => serializable(&resolved, &chains),
         }
     }

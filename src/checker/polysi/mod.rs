@@ -18,8 +18,9 @@ use super::evidence::{Counterexample, Witness};
 use super::mtc::{points, transactions_of};
 use super::resolve::{Resolved, Unresolved, resolve_openly};
 use super::versions::{Chains, chains};
-use super::{Anomaly, Answer, Budget, Checker, Model, reduce, weak};
+use super::{Anomaly, Answer, Budget, Checker, reduce, weak};
 use crate::history::History;
+use crate::model::ConsistencyModel;
 
 use open::OpenReads;
 use polygraph::{Polygraph, View};
@@ -33,24 +34,26 @@ impl Checker for PolySi {
         "polysi"
     }
 
-    fn models(&self) -> &'static [Model] {
+    fn models(&self) -> &'static [ConsistencyModel] {
         &[
-            Model::Snapshot,
-            Model::Serializable,
-            Model::StrictSerializable,
-            Model::Linearizable,
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+            ConsistencyModel::StrictSerializable,
+            ConsistencyModel::Linearizable,
         ]
     }
 
-    fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
+    fn check(&self, history: &History, model: ConsistencyModel, budget: Budget) -> Answer {
         match judge(history, model, budget) {
             Outcome::Satisfied(witness) => Answer::Satisfied(witness),
             Outcome::Violated(counterexample) => Answer::Violated(counterexample),
             // A violation of causal consistency says more than one of a stronger model.
-            Outcome::Cycle(cycle) => match weak::Weak.check(history, Model::Causal, budget) {
-                Answer::Violated(found) => Answer::Violated(found),
-                _ => Answer::Violated(cycle),
-            },
+            Outcome::Cycle(cycle) => {
+                match weak::Weak.check(history, ConsistencyModel::Causal, budget) {
+                    Answer::Violated(found) => Answer::Violated(found),
+                    _ => Answer::Violated(cycle),
+                }
+            }
             Outcome::Stuck => Answer::Violated(smallest(history, model, budget)),
             Outcome::TooMuch(reason) => Answer::Unknown(reason),
         }
@@ -69,7 +72,7 @@ enum Outcome {
     TooMuch(String),
 }
 
-fn judge(history: &History, model: Model, budget: Budget) -> Outcome {
+fn judge(history: &History, model: ConsistencyModel, budget: Budget) -> Outcome {
     let resolved = match resolve_openly(history) {
         Ok(resolved) => resolved,
         Err(Unresolved::Violated(counterexample)) => return Outcome::Violated(counterexample),
@@ -84,7 +87,7 @@ fn judge(history: &History, model: Model, budget: Budget) -> Outcome {
         Ok(chains) => chains,
         Err(counterexample) => return Outcome::Violated(counterexample),
     };
-    if model >= Model::StrictSerializable
+    if model >= ConsistencyModel::StrictSerializable
         && let Some(t) = resolved.live().find(|t| history.real_time(*t).is_none())
     {
         return Outcome::TooMuch(format!("{} has no real time", history.name(t)));
@@ -100,7 +103,12 @@ fn judge(history: &History, model: Model, budget: Budget) -> Outcome {
 
 /// The same where the writers of some reads are to be chosen: first as the file has it, and then
 /// by the solver.
-fn judge_openly(resolved: &Resolved<'_>, known: &Chains, model: Model, budget: Budget) -> Outcome {
+fn judge_openly(
+    resolved: &Resolved<'_>,
+    known: &Chains,
+    model: ConsistencyModel,
+    budget: Budget,
+) -> Outcome {
     let history = resolved.history;
     if !history.orders().is_empty() {
         return Outcome::TooMuch("values were written more than once, in lists too".to_owned());
@@ -129,7 +137,7 @@ fn judge_openly(resolved: &Resolved<'_>, known: &Chains, model: Model, budget: B
 fn pruned<'r>(
     resolved: &'r Resolved<'r>,
     chains: &Chains,
-    model: Model,
+    model: ConsistencyModel,
     budget: Budget,
 ) -> Result<Polygraph<'r>, Outcome> {
     let view = View::of(model);
@@ -144,7 +152,7 @@ fn pruned<'r>(
     }
 }
 
-fn told(resolved: &Resolved<'_>, model: Model, solved: Solved) -> Outcome {
+fn told(resolved: &Resolved<'_>, model: ConsistencyModel, solved: Solved) -> Outcome {
     match solved {
         Solved::Order(order) => Outcome::Satisfied(witness(resolved, model, order)),
         Solved::Stuck => Outcome::Stuck,
@@ -153,7 +161,7 @@ fn told(resolved: &Resolved<'_>, model: Model, solved: Solved) -> Outcome {
 }
 
 /// Whether some choice is acyclic; none when the budget was over.
-fn is_satisfied(history: &History, model: Model, budget: Budget) -> Option<bool> {
+fn is_satisfied(history: &History, model: ConsistencyModel, budget: Budget) -> Option<bool> {
     match judge(history, model, budget) {
         Outcome::Satisfied(_) => Some(true),
         Outcome::Violated(_) | Outcome::Cycle(_) | Outcome::Stuck => Some(false),
@@ -162,9 +170,13 @@ fn is_satisfied(history: &History, model: Model, budget: Budget) -> Option<bool>
 }
 
 /// A small counterexample of a history whose every choice is a violation.
-fn smallest(history: &History, model: Model, budget: Budget) -> Counterexample {
+fn smallest(history: &History, model: ConsistencyModel, budget: Budget) -> Counterexample {
     // A violation of a weak model is one of the stronger, and is a cycle.
-    for weaker in [Model::ReadCommitted, Model::ReadAtomic, Model::Causal] {
+    for weaker in [
+        ConsistencyModel::ReadCommitted,
+        ConsistencyModel::ReadAtomic,
+        ConsistencyModel::Causal,
+    ] {
         if let Answer::Violated(found) = weak::Weak.check(history, weaker, budget) {
             return found;
         }
@@ -208,8 +220,8 @@ fn known_cycle(
     counterexample(resolved, chains, &transactions, kind)
 }
 
-fn witness(resolved: &Resolved<'_>, model: Model, order: Vec<u32>) -> Witness {
-    if model == Model::Snapshot {
+fn witness(resolved: &Resolved<'_>, model: ConsistencyModel, order: Vec<u32>) -> Witness {
+    if model == ConsistencyModel::Snapshot {
         return Witness::Points(points(resolved, &order));
     }
     let is_real = |t: &u32| *t > 0 && resolved.is_live.get(*t as usize) == Some(&true);

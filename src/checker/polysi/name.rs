@@ -3,20 +3,23 @@
 use super::{Outcome, is_satisfied, pruned};
 use crate::checker::resolve::resolve_openly;
 use crate::checker::versions::{Chains, chains, last_of};
-use crate::checker::{Anomaly, Budget, Model};
+use crate::checker::{Anomaly, Budget};
 use crate::history::History;
+use crate::model::ConsistencyModel;
 
 /// With more version orders than this the counterexample has no name of its own.
 const ORDERS_MAX: usize = 720;
 
 /// Names a core by the models that it leaves, and by what every version order makes of it: nothing
 /// can be left out of it.
-pub(super) fn name(core: &History, model: Model, budget: Budget) -> Anomaly {
-    let satisfies = |weaker: Model| is_satisfied(core, weaker, budget);
-    if model >= Model::StrictSerializable && satisfies(Model::Serializable) == Some(true) {
+pub(super) fn name(core: &History, model: ConsistencyModel, budget: Budget) -> Anomaly {
+    let satisfies = |weaker: ConsistencyModel| is_satisfied(core, weaker, budget);
+    if model >= ConsistencyModel::StrictSerializable
+        && satisfies(ConsistencyModel::Serializable) == Some(true)
+    {
         return Anomaly::StaleRead;
     }
-    if model != Model::Snapshot && satisfies(Model::Snapshot) == Some(true) {
+    if model != ConsistencyModel::Snapshot && satisfies(ConsistencyModel::Snapshot) == Some(true) {
         return Anomaly::WriteSkew;
     }
     of_every_order(core, budget).unwrap_or(Anomaly::NoVersionOrder)
@@ -39,7 +42,9 @@ fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
         if budget.is_over() {
             return false;
         }
-        let Err(Outcome::Cycle(found)) = pruned(&resolved, chains, Model::Snapshot, budget) else {
+        let Err(Outcome::Cycle(found)) =
+            pruned(&resolved, chains, ConsistencyModel::Snapshot, budget)
+        else {
             return false;
         };
         *named.get_or_insert(found.anomaly) == found.anomaly

@@ -1,10 +1,10 @@
 //! Known edges, and constraints between chains of versions.
 
-use crate::checker::Model;
 use crate::checker::arcs::{Arcs, Rows};
 use crate::checker::mtc::{Dependency, dependencies, real_time};
 use crate::checker::resolve::{NONE, Resolved};
 use crate::checker::versions::{Chains, last_of};
+use crate::model::ConsistencyModel;
 
 /// How transactions become vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub(super) enum View {
 }
 
 impl View {
-    pub(super) fn of(model: Model) -> Self {
+    pub(super) fn of(model: ConsistencyModel) -> Self {
         match model {
-            Model::Snapshot => Self::Split,
-            Model::StrictSerializable | Model::Linearizable => Self::Strict,
+            ConsistencyModel::Snapshot => Self::Split,
+            ConsistencyModel::StrictSerializable | ConsistencyModel::Linearizable => Self::Strict,
             _ => Self::Whole,
         }
     }

@@ -10,7 +10,7 @@ fn read(lines: &str) -> History {
 }
 
 /// What `auto` says: the name of the anomaly, or nothing.
-fn judged(history: &History, model: Model) -> Option<&'static str> {
+fn judged(history: &History, model: ConsistencyModel) -> Option<&'static str> {
     match check(history, model, Budget::default()).1 {
         Answer::Satisfied(witness) => {
             assert_eq!(replay(history, model, &witness), Ok(()));
@@ -27,7 +27,10 @@ fn an_indeterminate_transaction_with_an_end_may_be_left_out() {
         "initial 0\nindeterminate s1 ~1..4 r(x,0) w(x,1)\nindeterminate s2 ~1..4 r(x,0) w(x,1)\n\
          committed s3 ~5..6 r(x,1)\n",
     );
-    for model in [Model::StrictSerializable, Model::Linearizable] {
+    for model in [
+        ConsistencyModel::StrictSerializable,
+        ConsistencyModel::Linearizable,
+    ] {
         assert_eq!(judged(&history, model), None, "{model}");
     }
 }
@@ -35,7 +38,10 @@ fn an_indeterminate_transaction_with_an_end_may_be_left_out() {
 #[test]
 fn a_list_of_the_initial_value_makes_no_violation() {
     let history = read("initial 0\norder(x) 0\ncommitted s1 w(x,0)\ncommitted s2 r(x,0) w(x,1)\n");
-    assert_eq!(judged(&history, Model::Serializable), Some("unknown"));
+    assert_eq!(
+        judged(&history, ConsistencyModel::Serializable),
+        Some("unknown")
+    );
 }
 
 #[test]
@@ -43,8 +49,8 @@ fn a_session_keeps_its_order_where_its_clock_does_not_show_it() {
     let history =
         read("initial 0\ncommitted s1 ~1..5 r(x,1) w(x,2)\ncommitted s1 ~5..9 r(x,0) w(x,1)\n");
     for checker in CHECKERS {
-        if checker.models().contains(&Model::Linearizable) {
-            let answer = checker.check(&history, Model::Linearizable, Budget::default());
+        if checker.models().contains(&ConsistencyModel::Linearizable) {
+            let answer = checker.check(&history, ConsistencyModel::Linearizable, Budget::default());
             assert!(matches!(answer, Answer::Violated(_)), "{}", checker.name());
         }
     }
@@ -58,8 +64,16 @@ fn sessions_whose_times_touch_bind_keys_that_nobody_joins() {
          committed s2 ~1..6 w(y,1)\ncommitted s2 ~6..9 w(x,1)\n",
     );
     for checker in CHECKERS {
-        if checker.models().contains(&Model::StrictSerializable) && !checker.judges_timestamps() {
-            let answer = checker.check(&history, Model::StrictSerializable, Budget::default());
+        if checker
+            .models()
+            .contains(&ConsistencyModel::StrictSerializable)
+            && !checker.judges_timestamps()
+        {
+            let answer = checker.check(
+                &history,
+                ConsistencyModel::StrictSerializable,
+                Budget::default(),
+            );
             assert!(
                 !matches!(answer, Answer::Satisfied(_)),
                 "{}",
@@ -71,7 +85,7 @@ fn sessions_whose_times_touch_bind_keys_that_nobody_joins() {
 
 #[test]
 fn anomalies_have_their_names() {
-    use Model::{ReadCommitted, Serializable, Snapshot, StrictSerializable};
+    use ConsistencyModel::{ReadCommitted, Serializable, Snapshot, StrictSerializable};
     let cases = [
         // Serializable, in an order that real time forbids.
         (
@@ -121,7 +135,7 @@ fn anomalies_have_their_names() {
 }
 
 /// The words of the counterexample.
-fn words(lines: &str, model: Model) -> String {
+fn words(lines: &str, model: ConsistencyModel) -> String {
     let history = read(lines);
     match check(&history, model, Budget::default()).1 {
         Answer::Violated(found) => in_words(&history, &found),
@@ -139,7 +153,7 @@ fn words_show_the_lists_that_were_read() {
           T3 of session s3: r(x,[1 2])
           T4 of session s4: r(x,[2 1])
     "]]
-    .assert_eq(&words(&contradict, Model::ReadCommitted));
+    .assert_eq(&words(&contradict, ConsistencyModel::ReadCommitted));
     let aborted = "committed s1 w(x,1)\naborted s2 w(x,9)\ncommitted s3 r(x,[9 1])\n";
     expect_test::expect![[r"
         aborted read (G1a)
@@ -147,14 +161,14 @@ fn words_show_the_lists_that_were_read() {
           T2 of session s2, aborted: w(x,9)
           T3 of session s3: r(x,[9 1])
     "]]
-    .assert_eq(&words(aborted, Model::ReadCommitted));
+    .assert_eq(&words(aborted, ConsistencyModel::ReadCommitted));
     expect_test::expect![[r"
         thin-air read
           the order of x names 7, which nobody wrote
     "]]
     .assert_eq(&words(
         "order(x) 7\ncommitted s1 w(x,1)\n",
-        Model::ReadCommitted,
+        ConsistencyModel::ReadCommitted,
     ));
 }
 
@@ -172,7 +186,7 @@ fn what_stands_between_is_told_and_nothing_else() {
           T3 of session s2: r(y,1) w(z,1)
           T4 of session s3: r(z,1) r(x,0)
     "#]]
-    .assert_eq(&words(hidden, Model::Causal));
+    .assert_eq(&words(hidden, ConsistencyModel::Causal));
     let chain = "initial 0\ncommitted s1 w(x,9)\ncommitted s2 r(x,0) w(x,1)\n\
                  committed s1 r(x,1) w(x,2)\n";
     expect_test::expect![[r#"
@@ -184,7 +198,7 @@ fn what_stands_between_is_told_and_nothing_else() {
           T2 of session s2: r(x,0) w(x,1)
           T3 of session s1: r(x,1) w(x,2)
     "#]]
-    .assert_eq(&words(chain, Model::Snapshot));
+    .assert_eq(&words(chain, ConsistencyModel::Snapshot));
     let overwritten = "initial 0\ncommitted s1 r(x,0) w(x,6)\ncommitted s2 w(x,3) w(y,3)\n\
                        committed s3 r(y,3) r(x,6)\n";
     expect_test::expect![[r#"
@@ -196,7 +210,7 @@ fn what_stands_between_is_told_and_nothing_else() {
           T2 of session s2: w(x,3) w(y,3)
           T3 of session s3: r(y,3) r(x,6)
     "#]]
-    .assert_eq(&words(overwritten, Model::Snapshot));
+    .assert_eq(&words(overwritten, ConsistencyModel::Snapshot));
     let long = "initial 0\ncommitted s1 r(x,1)\ncommitted s1 w(y,3)\ncommitted s1 w(z,3)\n\
                 committed s1 w(x,1)\n";
     expect_test::expect![[r#"
@@ -206,7 +220,7 @@ fn what_stands_between_is_told_and_nothing_else() {
           T1 of session s1: r(x,1)
           T4 of session s1: w(x,1)
     "#]]
-    .assert_eq(&words(long, Model::Causal));
+    .assert_eq(&words(long, ConsistencyModel::Causal));
 }
 
 /// Of what no order explains, only what it takes.
@@ -222,7 +236,7 @@ fn nothing_can_be_left_out_of_a_set_without_an_order() {
           T3 of session s3: r(x,1)
           T5 of session s3: r(x,0) r(y,5)
     "#]]
-    .assert_eq(&words(searched, Model::Serializable));
+    .assert_eq(&words(searched, ConsistencyModel::Serializable));
     let tried = "initial 0\naborted s9 w(z,7)\nindeterminate s8 w(u,1)\n\
                  indeterminate s1 w(x,1)\nindeterminate s2 w(x,1)\ncommitted s3 r(x,1)\n\
                  committed s3 r(x,0)\ncommitted s4 r(z,0)\n";
@@ -234,7 +248,7 @@ fn nothing_can_be_left_out_of_a_set_without_an_order() {
           T5 of session s3: r(x,1)
           T6 of session s3: r(x,0)
     "#]]
-    .assert_eq(&words(tried, Model::Causal));
+    .assert_eq(&words(tried, ConsistencyModel::Causal));
 }
 
 /// A set gets the name of a cycle only where every version order has such a cycle.
@@ -251,7 +265,7 @@ fn a_set_has_the_name_of_what_every_version_order_leads_to() {
           T3 of session s2: w(x,3) w(y,3)
           T4 of session s3: r(y,3) r(x,6)
     "#]]
-    .assert_eq(&words(differ, Model::Serializable));
+    .assert_eq(&words(differ, ConsistencyModel::Serializable));
     // Whoever wrote x first, two readers see two writers in opposite orders.
     let forked = "initial 0\ncommitted s1 w(x,1) w(d,1)\ncommitted s2 w(x,2) w(b,1)\n\
                   committed s3 w(c,1)\ncommitted s4 w(e,1)\n\
@@ -269,5 +283,5 @@ fn a_set_has_the_name_of_what_every_version_order_leads_to() {
           T7 of session s7: r(x,2) r(e,1)
           T8 of session s8: r(d,1) r(e,0)
     "#]]
-    .assert_eq(&words(forked, Model::Serializable));
+    .assert_eq(&words(forked, ConsistencyModel::Serializable));
 }

@@ -18,8 +18,9 @@ use super::cycle::{direct_reason, pairs, shortened, torn_read};
 use super::evidence::{Counterexample, Edge, Reason, Witness};
 use super::resolve::{NONE, Resolved, Unresolved, resolve_openly};
 use super::versions::listed_orders;
-use super::{Answer, Budget, Checker, Model};
+use super::{Answer, Budget, Checker};
 use crate::history::{Atom, History, Kind};
+use crate::model::ConsistencyModel;
 
 /// The checker of the weak models.
 pub(in crate::checker) struct Weak;
@@ -29,11 +30,15 @@ impl Checker for Weak {
         "weak"
     }
 
-    fn models(&self) -> &'static [Model] {
-        &[Model::ReadCommitted, Model::ReadAtomic, Model::Causal]
+    fn models(&self) -> &'static [ConsistencyModel] {
+        &[
+            ConsistencyModel::ReadCommitted,
+            ConsistencyModel::ReadAtomic,
+            ConsistencyModel::Causal,
+        ]
     }
 
-    fn check(&self, history: &History, model: Model, budget: Budget) -> Answer {
+    fn check(&self, history: &History, model: ConsistencyModel, budget: Budget) -> Answer {
         let resolved = match resolve_openly(history) {
             Ok(resolved) => resolved,
             Err(Unresolved::Violated(counterexample)) => return Answer::Violated(counterexample),
@@ -41,7 +46,7 @@ impl Checker for Weak {
                 return Answer::Unknown(Unresolved::reason(history, key, value));
             }
         };
-        if model > Model::ReadCommitted
+        if model > ConsistencyModel::ReadCommitted
             && let Some(counterexample) = &resolved.non_repeatable
         {
             return Answer::Violated(counterexample.clone());
@@ -53,7 +58,7 @@ impl Checker for Weak {
     }
 }
 
-fn decide(resolved: &Resolved<'_>, model: Model) -> Answer {
+fn decide(resolved: &Resolved<'_>, model: ConsistencyModel) -> Answer {
     let mut arcs = Arcs::new(resolved.len(), resolved.len() * 2);
     happens_before(resolved, |from, to| arcs.add(from, to));
     // The order that lists show is no relation of what is seen, but every commit order has it.
@@ -65,8 +70,8 @@ fn decide(resolved: &Resolved<'_>, model: Model) -> Answer {
         arcs.add(*from, *to);
     }
     match model {
-        Model::ReadCommitted => committed(resolved, |from, to, _, _| arcs.add(from, to)),
-        Model::ReadAtomic => {
+        ConsistencyModel::ReadCommitted => committed(resolved, |from, to, _, _| arcs.add(from, to)),
+        ConsistencyModel::ReadAtomic => {
             atomic_reads(resolved, |from, to, _, _| arcs.add(from, to));
             atomic_session(resolved, |from, to, _, _| arcs.add(from, to));
         }
@@ -216,7 +221,7 @@ fn atomic_session(resolved: &Resolved<'_>, mut forced: impl FnMut(u32, u32, u32,
 /// The counterexample of a cycle: the reason of each edge is looked for again.
 fn explained(
     resolved: &Resolved<'_>,
-    model: Model,
+    model: ConsistencyModel,
     cycle: &[u32],
     listed: &[(u32, u32)],
 ) -> Counterexample {
@@ -234,8 +239,8 @@ fn explained(
         }
     };
     match model {
-        Model::ReadCommitted => committed(resolved, &mut see),
-        Model::ReadAtomic => {
+        ConsistencyModel::ReadCommitted => committed(resolved, &mut see),
+        ConsistencyModel::ReadAtomic => {
             atomic_reads(resolved, &mut see);
             atomic_session(resolved, &mut see);
         }

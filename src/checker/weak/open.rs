@@ -10,13 +10,14 @@ use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 
 use crate::checker::evidence::{Counterexample, Reason, Witness};
 use crate::checker::resolve::{OpenRead, Resolved};
-use crate::checker::{Anomaly, Answer, Budget, Checker, Model, reduce};
+use crate::checker::{Anomaly, Answer, Budget, Checker, reduce};
 use crate::history::History;
+use crate::model::ConsistencyModel;
 
 /// How many choices are looked at.
 const ROUNDS_MAX: usize = 2_000;
 
-pub(super) fn check(resolved: &Resolved<'_>, model: Model, budget: Budget) -> Answer {
+pub(super) fn check(resolved: &Resolved<'_>, model: ConsistencyModel, budget: Budget) -> Answer {
     let history = resolved.history;
     let unknown = |why: &str| {
         let count = resolved.open_reads.len();
@@ -61,7 +62,7 @@ fn sources(resolved: &Resolved<'_>, versions: &[u32]) -> Vec<(usize, u32)> {
 }
 
 /// The counterexample where every choice leads to a violation, but not to the same.
-fn without_choice(history: &History, model: Model, budget: Budget) -> Counterexample {
+fn without_choice(history: &History, model: ConsistencyModel, budget: Budget) -> Counterexample {
     let core = reduce::core(history, budget, |part| {
         let answer = super::Weak.check(part, model, budget);
         matches!(answer, Answer::Violated(_))
@@ -87,12 +88,14 @@ struct Choice<'r> {
 }
 
 impl<'r> Choice<'r> {
-    fn new(resolved: &'r Resolved<'r>, model: Model) -> Self {
+    fn new(resolved: &'r Resolved<'r>, model: ConsistencyModel) -> Self {
         let mut solver = BasicSolver::default();
         let likely = resolved.likely_versions();
         let (mut leader, mut first, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
         for (at, read) in resolved.open_reads.iter().enumerate() {
-            let repeats = read.repeats.filter(|_| model > Model::ReadCommitted);
+            let repeats = read
+                .repeats
+                .filter(|_| model > ConsistencyModel::ReadCommitted);
             leader.push(repeats.map_or(at, |place| place as usize));
             first.push(solver.num_vars());
             let place = read.candidates.iter().position(|v| *v == likely[at]);
@@ -130,7 +133,7 @@ impl<'r> Choice<'r> {
         &self,
         chosen: &Resolved<'_>,
         versions: &[u32],
-        model: Model,
+        model: ConsistencyModel,
         found: &Counterexample,
     ) -> BTreeSet<usize> {
         let open = Open::of(self.resolved, versions);
@@ -141,7 +144,9 @@ impl<'r> Choice<'r> {
                 Reason::SeenBy { key, reader } => {
                     support.extend(open.of_key(reader, key));
                     match model {
-                        Model::Causal => open.path(chosen, edge.from, reader, &mut support),
+                        ConsistencyModel::Causal => {
+                            open.path(chosen, edge.from, reader, &mut support)
+                        }
                         _ => support.extend(open.from(reader, edge.from)),
                     }
                 }

@@ -22,8 +22,9 @@ use super::fuzz::listen_to_signals;
 use super::output::{Output, seconds};
 use super::terminal::{Style, printable};
 use super::value::Format;
-use crate::checker::{self, Answer, Budget, Checker, Counterexample, Model};
+use crate::checker::{self, Answer, Budget, Checker, Counterexample};
 use crate::history::{Atom, History};
+use crate::model::{ConsistencyModel, UnknownModel};
 
 /// Checks a history of transactions against a consistency model
 ///
@@ -40,7 +41,7 @@ pub(super) struct Arguments {
 
     /// What to check: rc, ra, cc, si, ser, sser, lin; all of the ladder without it
     #[arg(long, value_parser = model)]
-    model: Option<Model>,
+    model: Option<ConsistencyModel>,
 
     /// Who checks: mtc, weak, polysi, search, brute-force, chronos (by timestamps), or auto: the
     /// first who knows
@@ -81,9 +82,9 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-pub(super) fn model(text: &str) -> Result<Model, String> {
+pub(super) fn model(text: &str) -> Result<ConsistencyModel, String> {
     text.parse()
-        .map_err(|error: checker::UnknownModel| error.to_string())
+        .map_err(|error: UnknownModel| error.to_string())
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
@@ -190,12 +191,16 @@ fn given_up(
 }
 
 /// The line of JSON of a check, as long as nothing is known.
-fn unknown_line(arguments: &Arguments, model: Option<Model>, load: Duration) -> serde_json::Value {
+fn unknown_line(
+    arguments: &Arguments,
+    model: Option<ConsistencyModel>,
+    load: Duration,
+) -> serde_json::Value {
     json!({
         "v": 1,
         "event": "checked",
         "file": arguments.file.display().to_string(),
-        "model": model.map(Model::slug),
+        "model": model.map(ConsistencyModel::slug),
         "with": null,
         "verdict": "unknown",
         "anomaly": null,
@@ -248,14 +253,14 @@ impl Asked {
 
 impl Subject<'_> {
     /// Checks one model and tells the answer.
-    fn one(&self, model: Model, output: &mut Output) -> Result<Answer, Failure> {
+    fn one(&self, model: ConsistencyModel, output: &mut Output) -> Result<Answer, Failure> {
         let asked = self.ask(model)?;
         self.tell_asked(model, &asked, output)?;
         Ok(asked.answer)
     }
 
     /// Checks one model.
-    fn ask(&self, model: Model) -> Result<Asked, Failure> {
+    fn ask(&self, model: ConsistencyModel) -> Result<Asked, Failure> {
         let begun = Instant::now();
         self.waiting.checks(model, &self.arguments.with);
         let (with, answer) = match checker::by_name(&self.arguments.with) {
@@ -278,7 +283,12 @@ impl Subject<'_> {
         })
     }
 
-    fn tell_asked(&self, model: Model, asked: &Asked, output: &mut Output) -> Result<(), Failure> {
+    fn tell_asked(
+        &self,
+        model: ConsistencyModel,
+        asked: &Asked,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
         let (with, answer, check) = (asked.with, &asked.answer, asked.check);
         unless_unread(match self.arguments.format {
             Format::Json => self.tell_json(model, with, answer, check, output),
@@ -297,7 +307,7 @@ impl Subject<'_> {
     /// Asks a checker, or one after the other, as long as the limits allow it.
     fn bounded(
         &self,
-        model: Model,
+        model: ConsistencyModel,
         checker: Option<&'static dyn Checker>,
     ) -> Result<(&'static str, Answer), Failure> {
         let (history, budget) = (Arc::clone(&self.history), self.budget);
@@ -330,7 +340,7 @@ impl Subject<'_> {
 
     fn tell_json(
         &self,
-        model: Model,
+        model: ConsistencyModel,
         with: &str,
         answer: &Answer,
         check: Duration,
@@ -357,7 +367,7 @@ impl Subject<'_> {
 
     fn tell(
         &self,
-        model: Model,
+        model: ConsistencyModel,
         with: &str,
         answer: &Answer,
         check: Duration,
@@ -391,8 +401,8 @@ impl Subject<'_> {
     /// satisfied, so are all others.
     fn next_of_ladder(
         &self,
-        model: Model,
-        strongest: Model,
+        model: ConsistencyModel,
+        strongest: ConsistencyModel,
         ahead: &mut Option<Asked>,
     ) -> Result<Asked, Failure> {
         if model == strongest
@@ -413,9 +423,16 @@ impl Subject<'_> {
 
     fn ladder(&self, output: &mut Output) -> Result<Exit, Failure> {
         let checker = checker::by_name(&self.arguments.with);
-        let is_asked = |model: &Model| checker.is_none_or(|c| c.models().contains(model));
-        let rungs: Vec<Model> = Model::LADDER.into_iter().filter(is_asked).collect();
-        let top = rungs.last().copied().unwrap_or(Model::StrictSerializable);
+        let is_asked =
+            |model: &ConsistencyModel| checker.is_none_or(|c| c.models().contains(model));
+        let rungs: Vec<ConsistencyModel> = ConsistencyModel::LADDER
+            .into_iter()
+            .filter(is_asked)
+            .collect();
+        let top = rungs
+            .last()
+            .copied()
+            .unwrap_or(ConsistencyModel::StrictSerializable);
         let (mut strongest, mut weakest) = (None, None);
         let mut ahead: Option<Asked> = None;
         for model in rungs {
@@ -431,7 +448,7 @@ impl Subject<'_> {
                 Answer::Unknown(_) => {}
             }
         }
-        let name = |model: Option<Model>| model.map(Model::slug);
+        let name = |model: Option<ConsistencyModel>| model.map(ConsistencyModel::slug);
         unless_unread(match self.arguments.format {
             Format::Json => output.json(&json!({
                 "v": 1,
@@ -441,8 +458,9 @@ impl Subject<'_> {
                 "weakest_violated": name(weakest),
             })),
             Format::Human => {
-                let shown =
-                    |model: Option<Model>| model.map_or("none".to_owned(), |m| m.to_string());
+                let shown = |model: Option<ConsistencyModel>| {
+                    model.map_or("none".to_owned(), |m| m.to_string())
+                };
                 output.line(&format!(
                     "strongest satisfied: {}; weakest violated: {}",
                     shown(strongest),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::limits::status_kib;
-use crate::checker::Model;
+use crate::model::ConsistencyModel;
 
 /// A line at the bottom of the terminal: what is done, for how long, and with how much memory.
 /// Nothing is shown where standard error is no terminal.
@@ -33,7 +33,7 @@ impl Waiting {
         });
     }
 
-    pub(super) fn checks(&self, model: Model, with: &str) {
+    pub(super) fn checks(&self, model: ConsistencyModel, with: &str) {
         self.pause();
         self.shows(format!("checking {model} by {with}"));
     }

@@ -9,6 +9,7 @@ use super::super::server::random_u64;
 use super::super::workload::{Load, failure};
 use crate::campaign::Stop;
 use crate::engine::Target;
+use crate::model::ConsistencyModel;
 use crate::workload::{self, HistoryFile, Settings, WORKLOADS, Workload};
 
 /// The kinds whose events are reads and writes of whole values, by transactions that have a start.
@@ -48,7 +49,7 @@ pub(super) struct Live {
     /// Product and version.
     pub(super) server: String,
     /// The model that the level promises there.
-    pub(super) promised: Option<&'static str>,
+    pub(super) promised: Option<ConsistencyModel>,
 }
 
 impl Live {

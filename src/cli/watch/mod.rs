@@ -17,9 +17,9 @@ use super::value::{self, Format};
 use super::workload::Load;
 use super::{check, fuzz};
 use crate::campaign::Stop;
-use crate::checker::Model;
 use crate::checker::aion::{Aion, Settings, SpillError, Verdict};
 use crate::history::{Atom, Texts};
+use crate::model::ConsistencyModel;
 use crate::workload::Workload;
 use live::Live;
 use source::Source;
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 
     /// What to check: si or ser
     #[arg(long, value_parser = model)]
-    model: Model,
+    model: ConsistencyModel,
 
     /// How long a read waits for versions that come late [default: 5s; 30s on a server, where a
     /// commit may be answered late]
@@ -123,9 +123,9 @@ impl Arguments {
     }
 }
 
-fn model(text: &str) -> Result<Model, String> {
+fn model(text: &str) -> Result<ConsistencyModel, String> {
     match check::model(text)? {
-        model @ (Model::Snapshot | Model::Serializable) => Ok(model),
+        model @ (ConsistencyModel::Snapshot | ConsistencyModel::Serializable) => Ok(model),
         model => Err(format!("{model} is not watched: si, ser")),
     }
 }
@@ -262,7 +262,7 @@ impl Watch<'_> {
     fn finish(
         mut self,
         name: &str,
-        model: Model,
+        model: ConsistencyModel,
         source: &Source,
         ended: Result<(), Failure>,
     ) -> Result<Exit, Failure> {

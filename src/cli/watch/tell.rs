@@ -11,9 +11,9 @@ use super::super::output::{Output, seconds};
 use super::super::terminal::{Style, counted, grouped, live_line, printable};
 use super::super::value::Format;
 use super::live::Live;
-use crate::checker::Model;
 use crate::checker::aion::{Aion, Breach, Summary, Verdict};
 use crate::history::{Atom, Texts};
+use crate::model::ConsistencyModel;
 
 /// Tells breaches on standard output, and progress on standard error if it is a terminal.
 pub(super) struct Teller<'o> {
@@ -25,7 +25,7 @@ pub(super) struct Teller<'o> {
 /// What the summary says beside what the checker counts.
 pub(super) struct Account<'a> {
     pub(super) source: &'a str,
-    pub(super) model: Model,
+    pub(super) model: ConsistencyModel,
     /// Reads that were wrong and not final when it ended.
     pub(super) open: usize,
     pub(super) end: End,
@@ -58,7 +58,7 @@ impl<'o> Teller<'o> {
         let settings = &live.settings;
         let (kind, seed) = (settings.kind.name(), settings.seed);
         let level = settings.level.map(|level| level.slug());
-        let promised = live.promised.unwrap_or("nothing");
+        let promised = live.promised.map_or("nothing", ConsistencyModel::slug);
         match self.format {
             Format::Human => self.output.line(&format!(
                 "seed {seed}   {}   {kind}   {} sessions, {} keys ({}), isolation {}, which promises {promised}",
@@ -74,7 +74,7 @@ impl<'o> Teller<'o> {
                 "target": live.server,
                 "kind": kind,
                 "isolation": level,
-                "promised": live.promised,
+                "promised": live.promised.map(ConsistencyModel::slug),
                 "sessions": settings.sessions,
                 "keys": settings.keys,
                 "keys_dist": settings.distribution.slug(),

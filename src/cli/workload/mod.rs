@@ -18,6 +18,7 @@ use super::value::Format;
 use crate::campaign::Stop;
 use crate::dialect::Dialect;
 use crate::engine::Identity;
+use crate::model::ConsistencyModel;
 use crate::workload::{self, HistoryFile, Progress, Settings, Workload};
 pub(super) use load::{Load, failure, kind};
 
@@ -179,9 +180,9 @@ fn rate(progress: &Progress) -> f64 {
 
 /// The model that the level promises for this kind; none where nothing is promised, or where the
 /// server's own level was taken.
-fn promised(settings: &Settings, dialect: &Dialect) -> Option<&'static str> {
+fn promised(settings: &Settings, dialect: &Dialect) -> Option<ConsistencyModel> {
     if settings.kind.name() == "lightweight" {
-        return Some("lin");
+        return Some(ConsistencyModel::Linearizable);
     }
     let level = settings.level?;
     match settings.kind.stores_lists() {
@@ -196,7 +197,7 @@ struct Account<'a> {
     settings: &'a Settings,
     identity: &'a Identity,
     /// The model that the level promises.
-    promised: Option<&'static str>,
+    promised: Option<ConsistencyModel>,
     progress: &'a Progress,
 }
 
@@ -232,7 +233,7 @@ impl Account<'_> {
             "keys_dist": settings.distribution.slug(),
             "seed": settings.seed,
             "timestamps": settings.timestamps,
-            "promised": self.promised,
+            "promised": self.promised.map(ConsistencyModel::slug),
             "transactions": progress.transactions(),
             "committed": progress.committed,
             "aborted": progress.aborted,
@@ -273,7 +274,10 @@ impl Account<'_> {
         }
         if !self.is_piped() {
             let (what, model) = match self.promised {
-                Some(model) => ("what the level promises", format!(" --model {model}")),
+                Some(model) => (
+                    "what the level promises",
+                    format!(" --model {}", model.slug()),
+                ),
                 None => ("it", String::new()),
             };
             let command = format!("rashomon check {path}{model} --explain");

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A consistency model, weakest first. Not an isolation level: that is what a session asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Model {
+pub enum ConsistencyModel {
     /// Reads see committed final writes, and do not go back within a transaction.
     ReadCommitted,
     /// A transaction is seen whole or not at all.
@@ -22,7 +22,7 @@ pub enum Model {
     Linearizable,
 }
 
-impl Model {
+impl ConsistencyModel {
     /// The models of the ladder, weakest first; linearizability is no further step of it.
     pub const LADDER: [Self; 6] = [
         Self::ReadCommitted,
@@ -47,7 +47,7 @@ impl Model {
     }
 }
 
-impl fmt::Display for Model {
+impl fmt::Display for ConsistencyModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ReadCommitted => "read committed",
@@ -66,7 +66,7 @@ impl fmt::Display for Model {
 #[error("unknown model {0:?}: one of rc, ra, cc, si, ser, sser, lin")]
 pub struct UnknownModel(pub String);
 
-impl FromStr for Model {
+impl FromStr for ConsistencyModel {
     type Err = UnknownModel;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
