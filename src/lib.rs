@@ -1,7 +1,7 @@
 //! Rashomon: a differential-testing fuzzer for transactional SQL engines.
 //!
 //! The modules stand in layer order: each uses the ones above it only. `ARCHITECTURE.md` is the
-//! map; `tests/tidy.rs` holds the code to it.
+//! map; `tests/tidy/` holds the code to it.
 
 pub mod graph;
 pub mod model;
