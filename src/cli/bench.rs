@@ -14,7 +14,7 @@ use super::value::{Format, positive};
 use crate::campaign::{Ahead, CaseSource, Generator, WorkloadShare};
 use crate::engine::{self, Server};
 use crate::execute::Driver;
-use crate::execute::bare_loop::{BareLoop, Pace};
+use crate::execute::bare_loop::{BareLoop, LoopTiming};
 use crate::generate::GenerateOptions;
 use crate::model::Verdict;
 use crate::oracle::{ORACLES, Oracle};
@@ -60,7 +60,7 @@ pub(super) struct Arguments {
 struct Round {
     elapsed: Duration,
     statements: u64,
-    bare: Pace,
+    bare: LoopTiming,
     undecided: u64,
     violations: u64,
 }

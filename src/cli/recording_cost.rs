@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::value::Format;
 use crate::engine::Server;
-use crate::workload::{self, HistoryFile, Settings, WorkloadError};
+use crate::workload::{self, HistoryFile, WorkloadError, WorkloadSettings};
 
 /// How long one run takes.
 const RUN_TIME: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ pub(super) fn run(
     format: Format,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let mut settings = Settings::of(workload::WORKLOADS[0]);
+    let mut settings = WorkloadSettings::of(workload::WORKLOADS[0]);
     settings.sessions = 8;
     settings.transactions = None;
     settings.keys = 1000;
@@ -103,7 +103,7 @@ pub(super) fn run(
 fn rate(
     server: &dyn Server,
     database: &str,
-    settings: &Settings,
+    settings: &WorkloadSettings,
     records: bool,
     time: Duration,
 ) -> Result<Pace, Failure> {
@@ -112,7 +112,7 @@ fn rate(
     };
     let mut file = tempfile::tempfile().map_err(cannot)?;
     let out: &mut dyn Write = &mut file;
-    let settings = Settings {
+    let settings = WorkloadSettings {
         records,
         time: Some(time),
         ..settings.clone()

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use crate::engine::{Connection, EngineError, STATEMENT_DEADLINE, Server};
 use crate::model::Outcome;
 
-use super::recording::{Place, Recording};
-use super::sessions::{Ask, Reply, Sessions};
+use super::recording::{ConnectionRole, Recording};
+use super::sessions::{Ask, SessionConnections, StatementReply};
 
 /// What a loop took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct LoopTiming {
     pub statements: u64,
     /// Without the stalls.
     pub elapsed: Duration,
@@ -25,7 +25,7 @@ pub struct Pace {
     pub stalls: u32,
 }
 
-impl Pace {
+impl LoopTiming {
     /// Statements per second.
     pub fn rate(&self) -> f64 {
         self.statements as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
@@ -51,19 +51,21 @@ impl<'s> BareLoop<'s> {
     ///
     /// # Errors
     /// When there is no answer. What the engine rejects is an answer.
-    pub fn run(&self, recording: &Recording) -> Result<Pace, EngineError> {
+    pub fn run(&self, recording: &Recording) -> Result<LoopTiming, EngineError> {
         let serial = format!("{}_serial", self.database);
         self.server.create_database(&self.database)?;
         self.server.create_database(&serial)?;
-        let mut sessions = Sessions::new();
-        let mut others: BTreeMap<Place, Box<dyn Connection>> = BTreeMap::new();
+        let mut sessions = SessionConnections::new();
+        let mut others: BTreeMap<ConnectionRole, Box<dyn Connection>> = BTreeMap::new();
         for sent in &recording.stream {
             match sent.place {
-                Place::Session(slot) => sessions.open(slot + 1, self.server, &self.database)?,
+                ConnectionRole::Session(slot) => {
+                    sessions.open(slot + 1, self.server, &self.database)?
+                }
                 place => {
                     if let Entry::Vacant(entry) = others.entry(place) {
                         let database = match place {
-                            Place::Serial => &serial,
+                            ConnectionRole::Serial => &serial,
                             _ => &self.database,
                         };
                         entry.insert(self.server.connect(database)?);
@@ -77,7 +79,7 @@ impl<'s> BareLoop<'s> {
         drop((sessions, others));
         self.server.drop_database(&self.database)?;
         self.server.drop_database(&serial)?;
-        Ok(Pace {
+        Ok(LoopTiming {
             statements: recording.stream.len() as u64,
             elapsed,
             stalls: u32::try_from(stalled.len()).unwrap_or(u32::MAX),
@@ -93,8 +95,8 @@ const REACH: Duration = Duration::from_micros(200);
 
 fn send_all(
     recording: &Recording,
-    sessions: &mut Sessions,
-    others: &mut BTreeMap<Place, Box<dyn Connection>>,
+    sessions: &mut SessionConnections,
+    others: &mut BTreeMap<ConnectionRole, Box<dyn Connection>>,
 ) -> Result<Vec<Duration>, EngineError> {
     let mut stalled = Vec::new();
     // Statements that wait, by the place in the stream before which they have to answer.
@@ -109,7 +111,7 @@ fn send_all(
         for slot in due.remove(&index).into_iter().flatten() {
             come_home(sessions, slot, &mut victims)?;
         }
-        let Place::Session(slot) = sent.place else {
+        let ConnectionRole::Session(slot) = sent.place else {
             if let Some(connection) = others.get_mut(&sent.place) {
                 connection.execute(&sent.sql)?;
             }
@@ -140,7 +142,7 @@ fn send_all(
 
 /// Takes answers until this session's is there.
 fn come_home(
-    sessions: &mut Sessions,
+    sessions: &mut SessionConnections,
     slot: usize,
     victims: &mut BTreeSet<usize>,
 ) -> Result<(), EngineError> {
@@ -159,9 +161,9 @@ fn come_home(
 /// Where the engine chose another victim this time, ends what it ended when it was recorded: the
 /// stream holds no COMMIT for it, and its locks would stop the others.
 fn settle_victim(
-    sessions: &mut Sessions,
+    sessions: &mut SessionConnections,
     slot: usize,
-    reply: &Reply,
+    reply: &StatementReply,
     victims: &mut BTreeSet<usize>,
 ) -> Result<(), EngineError> {
     if victims.remove(&slot) && !matches!(reply.outcome, Outcome::Rejected(_)) {

@@ -6,12 +6,12 @@ use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{Execution, IsolationLevel, StatementKind, TestCase};
 
-use super::recording::{Log, Place, Recording};
+use super::recording::{ConnectionRole, Recording, SentLog};
 use super::room::{Emptying, Hand, Room, Schema};
-use super::run::{Run, Stage};
-use super::scheduler::Line;
-use super::serial::Serial;
-use super::sessions::Sessions;
+use super::run::{InterleavedRun, RunConnections};
+use super::scheduled_statement::ScheduledStatement;
+use super::serial::ServerSerialRun;
+use super::sessions::SessionConnections;
 use super::{Executor, Instrumentation, Interrupted, SerialRun};
 
 /// Runs cases on one server, in two databases of its own.
@@ -26,12 +26,12 @@ pub struct Driver<'s> {
     serial_room: Room,
     line: Option<Connections>,
     interrupted: Option<Interrupted>,
-    log: Log,
+    log: SentLog,
 }
 
 /// What is open.
 struct Connections {
-    sessions: Sessions,
+    sessions: SessionConnections,
     keeper: Box<dyn Connection>,
     watcher: Option<Box<dyn Watcher>>,
     observer: Option<Box<dyn Connection>>,
@@ -53,7 +53,7 @@ impl<'s> Driver<'s> {
             serial_room: Room::new(format!("{database}_serial")),
             line: None,
             interrupted: None,
-            log: Log::default(),
+            log: SentLog::default(),
         };
         driver.reconnect()?;
         Ok(driver)
@@ -74,7 +74,7 @@ impl<'s> Driver<'s> {
             None
         };
         self.line = Some(Connections {
-            sessions: Sessions::new(),
+            sessions: SessionConnections::new(),
             keeper: self.server.connect(&self.room.database)?,
             watcher,
             observer: None,
@@ -155,7 +155,7 @@ impl<'s> Driver<'s> {
         }
         let mut keeper = Hand {
             connection: line.keeper.as_mut(),
-            place: Place::Keeper,
+            place: ConnectionRole::Keeper,
             log: &mut self.log,
             dialect,
         };
@@ -167,15 +167,15 @@ impl<'s> Driver<'s> {
             line.sessions
                 .open(case.sessions().len(), self.server, database)?;
         }
-        let lines = Line::of_case(case, instrumentation);
-        let stage = Stage {
+        let lines = ScheduledStatement::of_case(case, instrumentation);
+        let stage = RunConnections {
             dialect,
             sessions: &mut line.sessions,
             watcher: line.watcher.as_deref_mut(),
             observer: line.observer.as_deref_mut().filter(|_| observes),
             log: &mut self.log,
         };
-        let mut run = Run::new(stage, case, instrumentation, &lines);
+        let mut run = InterleavedRun::new(stage, case, instrumentation, &lines);
         if let Err(error) = run.play() {
             let (statement, record) = (run.interrupted, run.record);
             self.interrupted = Some(Interrupted {
@@ -188,7 +188,7 @@ impl<'s> Driver<'s> {
         let mut final_state = BTreeMap::new();
         let mut keeper = Hand {
             connection: line.keeper.as_mut(),
-            place: Place::Keeper,
+            place: ConnectionRole::Keeper,
             log: &mut self.log,
             dialect,
         };
@@ -260,11 +260,11 @@ impl Executor for Driver<'_> {
         };
         let hand = Hand {
             connection: connection.as_mut(),
-            place: Place::Serial,
+            place: ConnectionRole::Serial,
             log: &mut self.log,
             dialect: self.server.dialect(),
         };
-        let run = Serial::start(hand, &mut self.serial_room, case.clone())?;
+        let run = ServerSerialRun::start(hand, &mut self.serial_room, case.clone())?;
         Ok(Box::new(run))
     }
 

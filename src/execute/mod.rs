@@ -10,6 +10,7 @@ mod record;
 mod recording;
 mod room;
 mod run;
+mod scheduled_statement;
 mod scheduler;
 mod serial;
 mod sessions;
@@ -21,7 +22,7 @@ use crate::engine::EngineError;
 use crate::model::{Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
 
 pub use driver::Driver;
-pub use recording::{Place, Recording, Sent};
+pub use recording::{ConnectionRole, Recording, Sent};
 pub use transcript::transcript;
 
 /// A read that instrumentation adds. Never part of the case.

@@ -7,8 +7,9 @@ use crate::model::{
     StatementId, StatementKind, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
 };
 
-use super::fate::Fate;
-use super::scheduler::{Line, Step, Work};
+use super::fate::TransactionFate;
+use super::scheduled_statement::ScheduledStatement;
+use super::scheduler::{SessionStep, Work};
 use super::{Instrumentation, Probe};
 
 /// A probe's answer, and whose probe it was.
@@ -21,7 +22,7 @@ struct Probed {
 pub(super) struct Record<'a> {
     case: &'a TestCase,
     instrumentation: &'a Instrumentation,
-    lines: &'a [Line],
+    lines: &'a [ScheduledStatement],
     sessions: BTreeMap<TransactionId, SessionId>,
     execution: Execution,
     ticks: u32,
@@ -38,7 +39,7 @@ impl<'a> Record<'a> {
     pub(super) fn new(
         case: &'a TestCase,
         instrumentation: &'a Instrumentation,
-        lines: &'a [Line],
+        lines: &'a [ScheduledStatement],
     ) -> Self {
         Self {
             case,
@@ -78,7 +79,7 @@ impl<'a> Record<'a> {
     }
 
     /// The statement of the case that is sent in a step.
-    pub(super) fn statement(&self, step: Step) -> Option<StatementId> {
+    pub(super) fn statement(&self, step: SessionStep) -> Option<StatementId> {
         match step.work {
             Work::Statement { line } => Some(self.lines[line].id),
             _ => None,
@@ -90,7 +91,7 @@ impl<'a> Record<'a> {
         self.execution.records.get(&id)?.outcome.error_class()
     }
 
-    pub(super) fn sent(&mut self, step: Step) {
+    pub(super) fn sent(&mut self, step: SessionStep) {
         let tick = self.tick();
         self.sent.insert(step.session, tick);
         self.waits.remove(&step.session);
@@ -100,7 +101,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    pub(super) fn waiting(&mut self, step: Step, on: &BTreeSet<SessionId>) {
+    pub(super) fn waiting(&mut self, step: SessionStep, on: &BTreeSet<SessionId>) {
         let holders: BTreeSet<TransactionId> = on
             .iter()
             .filter_map(|session| self.last.get(session).copied())
@@ -116,7 +117,13 @@ impl<'a> Record<'a> {
         }
     }
 
-    pub(super) fn answered(&mut self, step: Step, fate: Fate, outcome: Outcome, open: bool) {
+    pub(super) fn answered(
+        &mut self,
+        step: SessionStep,
+        fate: TransactionFate,
+        outcome: Outcome,
+        open: bool,
+    ) {
         let tick = self.tick();
         let sent = self.sent.remove(&step.session).unwrap_or(tick);
         let wait = self.waits.remove(&step.session);
@@ -260,12 +267,12 @@ impl<'a> Record<'a> {
         answer
     }
 
-    fn ended(&mut self, transaction: TransactionId, fate: Fate, tick: Tick) {
+    fn ended(&mut self, transaction: TransactionId, fate: TransactionFate, tick: Tick) {
         let status = match fate {
-            Fate::Continues => return,
-            Fate::Committed => TransactionStatus::Committed(tick),
-            Fate::Aborted => TransactionStatus::Aborted(tick),
-            Fate::Strange(reason) => return self.unreliable(reason),
+            TransactionFate::Continues => return,
+            TransactionFate::Committed => TransactionStatus::Committed(tick),
+            TransactionFate::Aborted => TransactionStatus::Aborted(tick),
+            TransactionFate::Strange(reason) => return self.unreliable(reason),
         };
         self.execution.transactions.insert(transaction, status);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Which connection something was sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ConnectionRole {
     /// A session of cases, counted from 0.
     Session(usize),
     /// The connection that resets the tables and reads the final state.
@@ -17,7 +17,7 @@ pub enum Place {
 /// One statement of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
-    pub place: Place,
+    pub place: ConnectionRole,
     pub sql: String,
     /// It was seen waiting for a lock.
     pub waited: bool,
@@ -57,17 +57,17 @@ impl Recording {
 
 /// The count of what was sent, and the recording where one is wanted.
 #[derive(Debug, Default)]
-pub(super) struct Log {
+pub(super) struct SentLog {
     sent: u64,
     sent_in_all: u64,
     recording: Option<Recording>,
     /// Where the last statement of each connection stands in the stream.
-    last: BTreeMap<Place, usize>,
+    last: BTreeMap<ConnectionRole, usize>,
     /// A connection of ours gave no answer: none is to be used any more.
     pub(super) failed: bool,
 }
 
-impl Log {
+impl SentLog {
     pub(super) fn start_recording(&mut self) {
         self.recording = Some(Recording::default());
         self.last.clear();
@@ -78,7 +78,7 @@ impl Log {
         self.recording.as_mut().map(std::mem::take)
     }
 
-    pub(super) fn sent(&mut self, place: Place, sql: &str) {
+    pub(super) fn sent(&mut self, place: ConnectionRole, sql: &str) {
         self.sent += 1;
         self.sent_in_all += 1;
         if let Some(recording) = &mut self.recording {
@@ -112,14 +112,14 @@ impl Log {
     }
 
     /// The last statement of this connection waits.
-    pub(super) fn waited(&mut self, place: Place) {
+    pub(super) fn waited(&mut self, place: ConnectionRole) {
         if let Some(sent) = self.last_of(place) {
             sent.waited = true;
         }
     }
 
     /// The last statement of this connection answered.
-    pub(super) fn answered(&mut self, place: Place, aborted: bool) {
+    pub(super) fn answered(&mut self, place: ConnectionRole, aborted: bool) {
         let length = self.recording.as_ref().map(|r| r.stream.len());
         if let Some(sent) = self.last_of(place) {
             sent.answered = length;
@@ -127,7 +127,7 @@ impl Log {
         }
     }
 
-    fn last_of(&mut self, place: Place) -> Option<&mut Sent> {
+    fn last_of(&mut self, place: ConnectionRole) -> Option<&mut Sent> {
         let index = *self.last.get(&place)?;
         self.recording.as_mut()?.stream.get_mut(index)
     }

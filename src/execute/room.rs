@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::engine::{Connection, EngineError, MARKER_TABLE};
 use crate::model::{Outcome, Row, SetupKind, TableShape, TestCase, Value};
 
-use super::recording::{Log, Place};
+use super::recording::{ConnectionRole, SentLog};
 
 /// How tables are emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub(super) enum Emptying {
 /// A connection of ours and its place in the log.
 pub(super) struct Hand<'a> {
     pub(super) connection: &'a mut dyn Connection,
-    pub(super) place: Place,
-    pub(super) log: &'a mut Log,
+    pub(super) place: ConnectionRole,
+    pub(super) log: &'a mut SentLog,
     pub(super) dialect: &'a Dialect,
 }
 

@@ -10,12 +10,13 @@ use crate::model::{
 };
 
 use super::Instrumentation;
-use super::fate::Answer;
+use super::fate::AnswerState;
 use super::record::Record;
-use super::recording::{Log, Place};
+use super::recording::{ConnectionRole, SentLog};
 use super::room::Hand;
-use super::scheduler::{Action, Line, Noted, Scheduler, Step, Work};
-use super::sessions::{Ask, Reply, Sessions};
+use super::scheduled_statement::ScheduledStatement;
+use super::scheduler::{DriverAction, Noted, Scheduler, SessionStep, Work};
+use super::sessions::{Ask, SessionConnections, StatementReply};
 
 /// How long an answer is awaited before the lock view is asked.
 ///
@@ -39,22 +40,22 @@ const LOSS_TOLD_WITHIN: Duration = Duration::from_secs(1);
 pub(super) const NOTHING_CAN_ANSWER: &str = "nothing_can_answer";
 
 /// The connections a run uses.
-pub(super) struct Stage<'a> {
+pub(super) struct RunConnections<'a> {
     pub(super) dialect: &'a Dialect,
-    pub(super) sessions: &'a mut Sessions,
+    pub(super) sessions: &'a mut SessionConnections,
     /// None where nothing ever waits.
     pub(super) watcher: Option<&'a mut (dyn Watcher + 'static)>,
     /// Reads at rest: the observer, or the session that wrote where there is one writer only.
     pub(super) observer: Option<&'a mut (dyn crate::engine::Connection + 'static)>,
-    pub(super) log: &'a mut Log,
+    pub(super) log: &'a mut SentLog,
 }
 
 /// A run under way.
-pub(super) struct Run<'a, 'c> {
-    stage: Stage<'a>,
+pub(super) struct InterleavedRun<'a, 'c> {
+    stage: RunConnections<'a>,
     case: &'c TestCase,
     instrumentation: &'c Instrumentation,
-    lines: &'c [Line],
+    lines: &'c [ScheduledStatement],
     scheduler: Scheduler,
     pub(super) record: Record<'c>,
     /// Slot of each session of the case.
@@ -66,7 +67,7 @@ pub(super) struct Run<'a, 'c> {
     /// Sessions in a transaction, by the last answer that said so.
     open: BTreeSet<SessionId>,
     /// The steps under way.
-    under_way: BTreeMap<SessionId, Step>,
+    under_way: BTreeMap<SessionId, SessionStep>,
     /// Sessions of which a transaction was ended by a rejection.
     victims: BTreeSet<SessionId>,
     /// What was under way in the session whose connection failed.
@@ -100,12 +101,12 @@ impl Pause {
     }
 }
 
-impl<'a, 'c> Run<'a, 'c> {
+impl<'a, 'c> InterleavedRun<'a, 'c> {
     pub(super) fn new(
-        stage: Stage<'a>,
+        stage: RunConnections<'a>,
         case: &'c TestCase,
         instrumentation: &'c Instrumentation,
-        lines: &'c [Line],
+        lines: &'c [ScheduledStatement],
     ) -> Self {
         Self {
             stage,
@@ -130,16 +131,16 @@ impl<'a, 'c> Run<'a, 'c> {
         self.set_levels()?;
         loop {
             match self.scheduler.next() {
-                Action::Send(step) => self.send(step)?,
-                Action::Settle => self.settle()?,
-                Action::AwaitAnswer => {
+                DriverAction::Send(step) => self.send(step)?,
+                DriverAction::Settle => self.settle()?,
+                DriverAction::AwaitAnswer => {
                     if !self.receive(STATEMENT_DEADLINE)? {
                         self.record.unreliable(NOTHING_CAN_ANSWER);
                         return Ok(());
                     }
                 }
-                Action::Observe(active) => self.observe(active)?,
-                Action::Finish => return self.release_victims(),
+                DriverAction::Observe(active) => self.observe(active)?,
+                DriverAction::Finish => return self.release_victims(),
             }
         }
     }
@@ -153,9 +154,11 @@ impl<'a, 'c> Run<'a, 'c> {
         let rollback = &self.stage.dialect.spelling.rollback;
         for session in std::mem::take(&mut self.victims) {
             let slot = self.slots.get(&session).copied().unwrap_or_default();
-            self.stage.log.sent(Place::Session(slot), rollback);
+            self.stage.log.sent(ConnectionRole::Session(slot), rollback);
             self.stage.sessions.run(slot, rollback, Ask::Never)?;
-            self.stage.log.answered(Place::Session(slot), false);
+            self.stage
+                .log
+                .answered(ConnectionRole::Session(slot), false);
         }
         Ok(())
     }
@@ -168,7 +171,7 @@ impl<'a, 'c> Run<'a, 'c> {
                 continue;
             }
             if let Some(sql) = self.stage.dialect.set_isolation(level) {
-                self.stage.log.sent(Place::Session(slot), &sql);
+                self.stage.log.sent(ConnectionRole::Session(slot), &sql);
                 let reply = self.stage.sessions.run(slot, &sql, Ask::AfterRejection)?;
                 if let Outcome::Rejected(error) = reply.outcome {
                     return Err(EngineError::Setup {
@@ -182,7 +185,7 @@ impl<'a, 'c> Run<'a, 'c> {
         Ok(())
     }
 
-    fn send(&mut self, step: Step) -> Result<(), EngineError> {
+    fn send(&mut self, step: SessionStep) -> Result<(), EngineError> {
         let slot = self.slot(step.session);
         let sql = self
             .record
@@ -191,7 +194,7 @@ impl<'a, 'c> Run<'a, 'c> {
             .to_owned();
         let ask = self.ask(step.work);
         self.record.sent(step);
-        self.stage.log.sent(Place::Session(slot), &sql);
+        self.stage.log.sent(ConnectionRole::Session(slot), &sql);
         self.under_way.insert(step.session, step);
         let may_wait = match self.case.pace {
             Pace::Free => true,
@@ -222,7 +225,7 @@ impl<'a, 'c> Run<'a, 'c> {
     }
 
     /// Whether a step may find a lock of another session in its way.
-    fn may_wait(&self, step: Step) -> bool {
+    fn may_wait(&self, step: SessionStep) -> bool {
         let others_hold = self.holding.iter().any(|session| *session != step.session);
         match step.work {
             Work::Rollback => false,
@@ -234,7 +237,7 @@ impl<'a, 'c> Run<'a, 'c> {
     }
 
     /// Whether a step may take locks on rows, and so hold or meet some.
-    fn takes_locks(&self, step: Step) -> bool {
+    fn takes_locks(&self, step: SessionStep) -> bool {
         let line = match step.work {
             Work::Rollback => return false,
             // A probe locks what its statement locks.
@@ -336,7 +339,7 @@ impl<'a, 'c> Run<'a, 'c> {
     fn take(
         &mut self,
         session: SessionId,
-        reply: Result<Reply, EngineError>,
+        reply: Result<StatementReply, EngineError>,
     ) -> Result<(), EngineError> {
         let step = self.under_way.remove(&session);
         let reply = match reply {
@@ -360,18 +363,20 @@ impl<'a, 'c> Run<'a, 'c> {
             self.open.remove(&session);
             self.holding.remove(&session);
         }
-        let place = Place::Session(self.slot(session));
+        let place = ConnectionRole::Session(self.slot(session));
         self.stage.log.answered(place, rejected && !open);
         if rejected && !open {
             self.victims.insert(session);
         }
         self.replies.insert(session, (reply.outcome, open));
-        let noted = self.scheduler.answered(session, Answer { rejected, open });
+        let noted = self
+            .scheduler
+            .answered(session, AnswerState { rejected, open });
         self.note(noted)
     }
 
     /// What an accepted statement leaves: no server is asked what its own answer says.
-    fn open_by_rule(&self, step: Step) -> bool {
+    fn open_by_rule(&self, step: SessionStep) -> bool {
         let before = self.open.contains(&step.session);
         match step.work {
             Work::Rollback => false,
@@ -390,7 +395,7 @@ impl<'a, 'c> Run<'a, 'c> {
                     self.record.waiting(step, &on);
                     self.stage
                         .log
-                        .waited(Place::Session(self.slot(step.session)));
+                        .waited(ConnectionRole::Session(self.slot(step.session)));
                 }
                 Noted::Answered { step, fate, .. } => {
                     if let Some((outcome, open)) = self.replies.remove(&step.session) {
@@ -434,9 +439,9 @@ impl<'a, 'c> Run<'a, 'c> {
             .flatten()
             .collect();
         let (connection, place) = match self.stage.observer.as_deref_mut() {
-            Some(observer) => (observer, Place::Observer),
+            Some(observer) => (observer, ConnectionRole::Observer),
             None => match self.stage.sessions.connection(writer) {
-                Some(connection) => (connection.as_mut(), Place::Session(writer)),
+                Some(connection) => (connection.as_mut(), ConnectionRole::Session(writer)),
                 None => return Ok(BTreeMap::new()),
             },
         };

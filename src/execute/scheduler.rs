@@ -14,52 +14,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Pace, SessionId, StatementId, StatementKind, TestCase, TransactionId};
+use crate::model::{Pace, SessionId, StatementId, StatementKind, TransactionId};
 
-use super::Instrumentation;
-use super::fate::{Answer, Fate, fate};
-
-/// What the scheduler knows of one statement of the case.
-#[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) id: StatementId,
-    pub(super) session: SessionId,
-    pub(super) kind: StatementKind,
-    /// Stands between the BEGIN and the end of a transaction, both included.
-    pub(super) explicit: bool,
-    /// How many probes come before it and after it.
-    pub(super) before: usize,
-    pub(super) after: usize,
-    /// Somebody wants to see what it wrote.
-    pub(super) observed: bool,
-}
-
-impl Line {
-    /// The lines of a case with its instrumentation, in submitted order.
-    pub(super) fn of_case(case: &TestCase, instrumentation: &Instrumentation) -> Vec<Self> {
-        let explicit: BTreeSet<TransactionId> = case
-            .statements
-            .iter()
-            .filter(|s| s.effect.kind.is_begin())
-            .map(|s| s.id.transaction)
-            .collect();
-        let count = |map: &BTreeMap<StatementId, Vec<super::Probe>>, id| {
-            map.get(id).map_or(0, |probes| probes.len())
-        };
-        case.statements
-            .iter()
-            .map(|s| Self {
-                id: s.id,
-                session: s.session,
-                kind: s.effect.kind,
-                explicit: explicit.contains(&s.id.transaction),
-                before: count(&instrumentation.before, &s.id),
-                after: count(&instrumentation.after, &s.id),
-                observed: instrumentation.observe.contains_key(&s.id),
-            })
-            .collect()
-    }
-}
+use super::fate::{AnswerState, TransactionFate, fate};
+use super::scheduled_statement::ScheduledStatement;
 
 /// What is sent in a step. Lines are named by their place in submitted order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,15 +39,15 @@ pub(super) enum Work {
 
 /// One thing to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct SessionStep {
     pub(super) session: SessionId,
     pub(super) work: Work,
 }
 
 /// What the driver does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
-    Send(Step),
+pub(super) enum DriverAction {
+    Send(SessionStep),
     /// Bring an answer or a poll: something is on its way.
     Settle,
     /// Everything that is left waits for a lock: bring an answer, a victim's or a timeout's.
@@ -103,10 +61,13 @@ pub(super) enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Noted {
     /// Seen waiting, for these sessions where the engine says. Comes again when those change.
-    Waiting { step: Step, on: BTreeSet<SessionId> },
+    Waiting {
+        step: SessionStep,
+        on: BTreeSet<SessionId>,
+    },
     Answered {
-        step: Step,
-        fate: Fate,
+        step: SessionStep,
+        fate: TransactionFate,
         /// Waited before it answered.
         resumed: bool,
     },
@@ -115,7 +76,7 @@ pub(super) enum Noted {
 /// A step that was sent and is not recorded as answered.
 #[derive(Clone, Debug)]
 struct Flight {
-    step: Step,
+    step: SessionStep,
     /// Was seen waiting at any time.
     waited: bool,
     /// Was seen waiting in a poll taken after the last answer and the last send.
@@ -124,7 +85,7 @@ struct Flight {
     by_timer: bool,
     on: BTreeSet<SessionId>,
     /// Its answer, while it has to be recorded after another's.
-    answer: Option<Answer>,
+    answer: Option<AnswerState>,
 }
 
 impl Flight {
@@ -158,7 +119,7 @@ impl Lane {
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     pace: Pace,
-    lines: Vec<Line>,
+    lines: Vec<ScheduledStatement>,
     lanes: BTreeMap<SessionId, Lane>,
     /// The session of the last send, while its step has neither answered nor been seen waiting.
     current: Option<SessionId>,
@@ -175,7 +136,7 @@ pub(super) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(super) fn new(pace: Pace, lines: Vec<Line>) -> Self {
+    pub(super) fn new(pace: Pace, lines: Vec<ScheduledStatement>) -> Self {
         let mut lanes: BTreeMap<SessionId, Lane> = BTreeMap::new();
         for (index, line) in lines.iter().enumerate() {
             lanes.entry(line.session).or_default().lines.push(index);
@@ -194,25 +155,25 @@ impl Scheduler {
     }
 
     /// What to do now. A `Send` and an `Observe` count as done once they are returned.
-    pub(super) fn next(&mut self) -> Action {
+    pub(super) fn next(&mut self) -> DriverAction {
         if self.pace == Pace::Scheduled && !self.settled() {
-            return Action::Settle;
+            return DriverAction::Settle;
         }
         if std::mem::take(&mut self.observation_due) {
             // A write that waits may have got further since, and wait for the next row now.
             let under_way: Vec<Work> = self.flights().map(|flight| flight.step.work).collect();
             under_way.into_iter().for_each(|work| self.touch(work));
             self.observation_due = false;
-            return Action::Observe(std::mem::take(&mut self.active));
+            return DriverAction::Observe(std::mem::take(&mut self.active));
         }
         if let Some(step) = self.choose() {
             self.send(step);
-            return Action::Send(step);
+            return DriverAction::Send(step);
         }
         if self.in_flight().next().is_some() {
-            Action::AwaitAnswer
+            DriverAction::AwaitAnswer
         } else {
-            Action::Finish
+            DriverAction::Finish
         }
     }
 
@@ -233,7 +194,7 @@ impl Scheduler {
     }
 
     /// An answer came.
-    pub(super) fn answered(&mut self, session: SessionId, answer: Answer) -> Vec<Noted> {
+    pub(super) fn answered(&mut self, session: SessionId, answer: AnswerState) -> Vec<Noted> {
         self.disturb();
         let Some(flight) = self.flight_mut(session) else {
             return Vec::new();
@@ -341,10 +302,10 @@ impl Scheduler {
     }
 
     /// The next step, by the rules at the top of this page.
-    fn choose(&self) -> Option<Step> {
+    fn choose(&self) -> Option<SessionStep> {
         let due = self.lanes.iter().find(|(_, lane)| lane.rollback_due);
         if let Some((session, _)) = due {
-            return Some(Step {
+            return Some(SessionStep {
                 session: *session,
                 work: Work::Rollback,
             });
@@ -367,18 +328,18 @@ impl Scheduler {
 
     /// A session whose lines are done and whose transaction is open: it may be what others wait
     /// for, and it ends by ROLLBACK.
-    fn leftover(&self) -> Option<Step> {
+    fn leftover(&self) -> Option<SessionStep> {
         self.lanes
             .iter()
             .find(|(_, lane)| lane.open && lane.flight.is_none() && lane.head().is_none())
-            .map(|(session, _)| Step {
+            .map(|(session, _)| SessionStep {
                 session: *session,
                 work: Work::Rollback,
             })
     }
 
     /// The next step of a session; none when it is busy or done.
-    fn step_of(&self, session: SessionId) -> Option<Step> {
+    fn step_of(&self, session: SessionId) -> Option<SessionStep> {
         let lane = self.lanes.get(&session)?;
         if lane.flight.is_some() {
             return None;
@@ -396,10 +357,10 @@ impl Scheduler {
                 probe: lane.steps - before - 1,
             },
         };
-        Some(Step { session, work })
+        Some(SessionStep { session, work })
     }
 
-    fn send(&mut self, step: Step) {
+    fn send(&mut self, step: SessionStep) {
         self.disturb();
         self.current = Some(step.session);
         self.turn = Some(step.session);
@@ -507,9 +468,9 @@ impl Scheduler {
                 // Tried once: what a ROLLBACK leaves open, another would leave open too.
                 lane.open = false;
                 if answer.open {
-                    Fate::Strange("rollback_refused")
+                    TransactionFate::Strange("rollback_refused")
                 } else {
-                    Fate::Aborted
+                    TransactionFate::Aborted
                 }
             }
             Work::Statement { line } => self.statement_answered(line, answer, was_open),
@@ -525,7 +486,12 @@ impl Scheduler {
         })
     }
 
-    fn statement_answered(&mut self, index: usize, answer: Answer, was_open: bool) -> Fate {
+    fn statement_answered(
+        &mut self,
+        index: usize,
+        answer: AnswerState,
+        was_open: bool,
+    ) -> TransactionFate {
         let line = self.lines[index].clone();
         let fate = fate(&line, answer, was_open);
         let refused_end = line.explicit && line.kind.is_end() && answer.rejected && answer.open;
@@ -545,10 +511,10 @@ impl Scheduler {
         fate
     }
 
-    fn probe_answered(&mut self, index: usize, answer: Answer) -> Fate {
+    fn probe_answered(&mut self, index: usize, answer: AnswerState) -> TransactionFate {
         let line = self.lines[index].clone();
         let Some(lane) = self.lanes.get_mut(&line.session) else {
-            return Fate::Continues;
+            return TransactionFate::Continues;
         };
         lane.steps += 1;
         if lane.steps > line.before + line.after {
@@ -557,13 +523,13 @@ impl Scheduler {
         }
         let inside = line.explicit && !line.kind.is_begin() && !line.kind.is_end();
         if !inside || answer.open {
-            return Fate::Continues;
+            return TransactionFate::Continues;
         }
         self.drop_transaction(line.id.transaction, line.session);
         if answer.rejected {
-            Fate::Aborted
+            TransactionFate::Aborted
         } else {
-            Fate::Strange("transaction_ended_unasked")
+            TransactionFate::Strange("transaction_ended_unasked")
         }
     }
 

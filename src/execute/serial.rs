@@ -7,7 +7,7 @@ use super::SerialRun;
 use super::room::{Emptying, Hand, Room};
 
 /// One serial run.
-pub(super) struct Serial<'a> {
+pub(super) struct ServerSerialRun<'a> {
     hand: Hand<'a>,
     room: &'a mut Room,
     case: TestCase,
@@ -15,7 +15,7 @@ pub(super) struct Serial<'a> {
     fresh: bool,
 }
 
-impl<'a> Serial<'a> {
+impl<'a> ServerSerialRun<'a> {
     pub(super) fn start(
         hand: Hand<'a>,
         room: &'a mut Room,
@@ -135,7 +135,7 @@ impl<'a> Serial<'a> {
     }
 }
 
-impl SerialRun for Serial<'_> {
+impl SerialRun for ServerSerialRun<'_> {
     fn reset(&mut self) -> Result<(), EngineError> {
         if self.fresh {
             return Ok(());

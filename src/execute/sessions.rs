@@ -15,7 +15,7 @@ use crate::model::{IsolationLevel, Outcome};
 
 /// An answer, and the server's word on the session's transaction where it was asked for.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct StatementReply {
     pub(super) outcome: Outcome,
     pub(super) state: Option<TransactionState>,
 }
@@ -38,10 +38,10 @@ struct Job {
 }
 
 /// A connection on its way back.
-struct Done {
+struct ReturnedConnection {
     slot: usize,
     connection: Box<dyn Connection>,
-    reply: Result<Reply, EngineError>,
+    reply: Result<StatementReply, EngineError>,
 }
 
 /// One session's connection and thread.
@@ -56,13 +56,13 @@ struct Slot {
 }
 
 /// The sessions' connections, counted from 0.
-pub(super) struct Sessions {
+pub(super) struct SessionConnections {
     slots: Vec<Slot>,
-    done: Receiver<Done>,
-    done_sender: Sender<Done>,
+    done: Receiver<ReturnedConnection>,
+    done_sender: Sender<ReturnedConnection>,
 }
 
-impl Sessions {
+impl SessionConnections {
     pub(super) fn new() -> Self {
         let (done_sender, done) = unbounded();
         Self {
@@ -132,7 +132,12 @@ impl Sessions {
     }
 
     /// Runs a statement that cannot wait, here and now.
-    pub(super) fn run(&mut self, slot: usize, sql: &str, ask: Ask) -> Result<Reply, EngineError> {
+    pub(super) fn run(
+        &mut self,
+        slot: usize,
+        sql: &str,
+        ask: Ask,
+    ) -> Result<StatementReply, EngineError> {
         let connection = self.connection(slot).ok_or_else(|| busy(slot, sql))?;
         answer(connection.as_mut(), sql, ask)
     }
@@ -159,7 +164,7 @@ impl Sessions {
     pub(super) fn receive(
         &mut self,
         timeout: Duration,
-    ) -> Option<(usize, Result<Reply, EngineError>)> {
+    ) -> Option<(usize, Result<StatementReply, EngineError>)> {
         let done = self.done.recv_timeout(timeout).ok()?;
         self.slots.get_mut(done.slot)?.connection = Some(done.connection);
         Some((done.slot, done.reply))
@@ -176,7 +181,7 @@ impl Sessions {
                 for mut job in inbox {
                     let reply = answer(job.connection.as_mut(), &job.sql, job.ask);
                     let connection = job.connection;
-                    let sent = done.send(Done {
+                    let sent = done.send(ReturnedConnection {
                         slot,
                         connection,
                         reply,
@@ -191,7 +196,11 @@ impl Sessions {
     }
 }
 
-fn answer(connection: &mut dyn Connection, sql: &str, ask: Ask) -> Result<Reply, EngineError> {
+fn answer(
+    connection: &mut dyn Connection,
+    sql: &str,
+    ask: Ask,
+) -> Result<StatementReply, EngineError> {
     let outcome = connection.execute(sql)?;
     let asked = match ask {
         Ask::Never => false,
@@ -203,7 +212,7 @@ fn answer(connection: &mut dyn Connection, sql: &str, ask: Ask) -> Result<Reply,
     } else {
         None
     };
-    Ok(Reply { outcome, state })
+    Ok(StatementReply { outcome, state })
 }
 
 /// The scheduler never sends to a busy session; if it ever did, the run ends with this.

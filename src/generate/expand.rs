@@ -9,9 +9,9 @@ use std::sync::Arc;
 use super::entropy::Entropy;
 use super::rows::Stock;
 use super::schema::TablePlan;
-use super::scope::{ColumnRef, Frame, Relation, Shown, visible};
+use super::scope::{ColumnRef, Frame, ScopedRelation, Shown, visible};
 use crate::dialect::{Dialect, TypeClass};
-use crate::grammar::{Builtin, Grammar, Item, Wanted};
+use crate::grammar::{Builtin, Grammar, ProductionItem, Wanted};
 
 /// Beyond this depth only the shortest productions are drawn.
 const DEPTH: u32 = 9;
@@ -22,7 +22,7 @@ const CALLS: u32 = 2_000;
 /// What a local name of a production stands for.
 #[derive(Clone, Debug)]
 pub(super) enum Bound {
-    Relation(Relation),
+    Relation(ScopedRelation),
     Column(ColumnRef),
 }
 
@@ -135,13 +135,13 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         None
     }
 
-    fn items(&mut self, items: &'g [Item], depth: u32) -> Option<()> {
+    fn items(&mut self, items: &'g [ProductionItem], depth: u32) -> Option<()> {
         let mut locals = Locals::new();
         for item in items {
             match item {
-                Item::Text(text) => self.write(text),
-                Item::Rule(rule) => self.rule(*rule, depth + 1)?,
-                Item::Builtin(builtin) => self.builtin(builtin, &mut locals, depth)?,
+                ProductionItem::Text(text) => self.write(text),
+                ProductionItem::Rule(rule) => self.rule(*rule, depth + 1)?,
+                ProductionItem::Builtin(builtin) => self.builtin(builtin, &mut locals, depth)?,
             }
         }
         Some(())
@@ -162,8 +162,8 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         }
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
+    fn mark(&self) -> ExpansionMark {
+        ExpansionMark {
             text: self.text.len(),
             used: self.used.len(),
             frames: self.frames.len(),
@@ -174,7 +174,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         }
     }
 
-    fn take_back(&mut self, mark: &Mark) {
+    fn take_back(&mut self, mark: &ExpansionMark) {
         self.text.truncate(mark.text);
         self.used.truncate(mark.used);
         self.frames.truncate(mark.frames);
@@ -287,7 +287,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         };
         let bound = if wants(Wanted::Target) {
             self.targets.push(table);
-            let relation = Relation {
+            let relation = ScopedRelation {
                 table,
                 alias: self.tables[table].name.clone(),
                 shown: Shown::All,
@@ -310,7 +310,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         shown.sort_unstable();
         shown.dedup();
         self.aliases += 1;
-        let relation = Relation {
+        let relation = ScopedRelation {
             table,
             alias: format!("q{}", self.aliases),
             shown: Shown::Only(shown),
@@ -322,7 +322,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
     }
 
     /// Adds a table to the innermost level, under a name that no open level uses.
-    fn relate(&mut self, table: usize, shown: Shown, hidden: bool) -> Option<Relation> {
+    fn relate(&mut self, table: usize, shown: Shown, hidden: bool) -> Option<ScopedRelation> {
         let name = &self.tables[table].name;
         let taken = self
             .frames
@@ -335,7 +335,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         } else {
             name.clone()
         };
-        let relation = Relation {
+        let relation = ScopedRelation {
             table,
             alias,
             shown,
@@ -345,7 +345,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         Some(relation)
     }
 
-    fn as_from(&self, relation: &Relation) -> String {
+    fn as_from(&self, relation: &ScopedRelation) -> String {
         let name = &self.tables[relation.table].name;
         if relation.alias == *name {
             name.clone()
@@ -359,7 +359,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         format!("{}.{name}", column.alias)
     }
 
-    fn derived_columns(&self, derived: &Relation, base: &Relation) -> String {
+    fn derived_columns(&self, derived: &ScopedRelation, base: &ScopedRelation) -> String {
         let mut names = vec![
             format!("{}.pkey", base.alias),
             format!("{}.vkey", base.alias),
@@ -374,8 +374,8 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
     }
 
     /// A relation whose columns can be named: most often one of the innermost level.
-    fn any_relation(&mut self) -> Option<Relation> {
-        let levels: Vec<Vec<Relation>> = visible(&self.frames)
+    fn any_relation(&mut self) -> Option<ScopedRelation> {
+        let levels: Vec<Vec<ScopedRelation>> = visible(&self.frames)
             .map(|level| level.iter().filter(|r| !r.hidden).cloned().collect())
             .collect();
         let innermost = levels.first()?;
@@ -453,7 +453,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
 }
 
 /// What a production that fails must give back.
-struct Mark {
+struct ExpansionMark {
     text: usize,
     used: usize,
     frames: usize,
@@ -463,7 +463,7 @@ struct Mark {
     savepoints: Vec<String>,
 }
 
-fn relation<'l>(locals: &'l Locals<'_>, name: &str) -> Option<&'l Relation> {
+fn relation<'l>(locals: &'l Locals<'_>, name: &str) -> Option<&'l ScopedRelation> {
     match locals.get(name) {
         Some(Bound::Relation(relation)) => Some(relation),
         _ => None,

@@ -6,6 +6,7 @@
 
 mod entropy;
 mod expand;
+mod options;
 mod rows;
 mod schema;
 mod scope;
@@ -15,7 +16,6 @@ mod tests;
 mod write;
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::dialect::Dialect;
@@ -23,73 +23,11 @@ use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SessionId, SetupKind, SetupStatement, StatementId, TestCase};
 use crate::statement::shapes;
 use entropy::Entropy;
-use session::Sessions;
+pub use options::{GenerateOptions, LevelChoice};
+use session::SessionGenerator;
 
 /// How many consecutive cases share a schema.
 pub const EPOCH: u64 = 25;
-
-/// Which levels the sessions of a case run at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LevelChoice {
-    One(IsolationLevel),
-    /// Each case draws one of the dialect's levels.
-    AnyOne,
-    /// Each session draws one.
-    Mixed,
-}
-
-/// What a run wants of its cases.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GenerateOptions {
-    pub levels: LevelChoice,
-    /// The stronger level by which cases are judged.
-    pub claim: Option<IsolationLevel>,
-    /// Every write gives the rows it touches a version key never used before, as the txcheck
-    /// oracle needs it. Without, updates that change nothing are drawn too.
-    pub version_keys: bool,
-    pub tables: RangeInclusive<usize>,
-    /// Rows of each table.
-    pub rows: RangeInclusive<usize>,
-    pub sessions: RangeInclusive<usize>,
-    /// Transactions of each session.
-    pub transactions: RangeInclusive<usize>,
-    /// Statements of each transaction, beside its begin and end.
-    pub statements: RangeInclusive<usize>,
-    /// How often, in a hundred, a statement outside a transaction stands before one.
-    pub lone_percent: usize,
-}
-
-impl Default for GenerateOptions {
-    fn default() -> Self {
-        Self {
-            levels: LevelChoice::AnyOne,
-            claim: None,
-            version_keys: true,
-            tables: 1..=4,
-            rows: 3..=8,
-            sessions: 2..=4,
-            transactions: 1..=2,
-            statements: 1..=5,
-            lone_percent: 15,
-        }
-    }
-}
-
-impl GenerateOptions {
-    /// The fixed shape by which speed is measured: 2 tables of 15 rows, 2 sessions with one
-    /// transaction of 5 statements each.
-    pub fn benchmark() -> Self {
-        Self {
-            tables: 2..=2,
-            rows: 15..=15,
-            sessions: 2..=2,
-            transactions: 1..=1,
-            statements: 5..=5,
-            lone_percent: 0,
-            ..Self::default()
-        }
-    }
-}
 
 /// A case, and which productions of the grammar each of its statements came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +58,7 @@ pub fn generate(
         .collect();
     let sessions = entropy.range(&options.sessions);
     let isolation = levels(&mut entropy, options, dialect, sessions);
-    let mut lines = Sessions {
+    let mut lines = SessionGenerator {
         grammar,
         dialect,
         tables: &tables,

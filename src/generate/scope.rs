@@ -13,7 +13,7 @@ pub(super) enum Shown {
 
 /// A table in a FROM clause, or what stands for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Relation {
+pub(super) struct ScopedRelation {
     pub table: usize,
     pub alias: String,
     pub shown: Shown,
@@ -26,7 +26,7 @@ pub(super) struct Relation {
 pub(super) struct Frame {
     /// Nothing outside it can be named: a derived table or CTE.
     pub closed: bool,
-    pub relations: Vec<Relation>,
+    pub relations: Vec<ScopedRelation>,
 }
 
 /// A column of a relation.
@@ -37,7 +37,7 @@ pub(super) struct ColumnRef {
     pub column: usize,
 }
 
-impl Relation {
+impl ScopedRelation {
     /// The columns it shows, `pkey` and `vkey` left out, of a class if one is asked for.
     pub(super) fn columns(&self, tables: &[TablePlan], class: Option<TypeClass>) -> Vec<ColumnRef> {
         let plan = &tables[self.table];
@@ -57,7 +57,7 @@ impl Relation {
 }
 
 /// The relations that can be named at the innermost level, innermost level first.
-pub(super) fn visible(frames: &[Frame]) -> impl Iterator<Item = &[Relation]> {
+pub(super) fn visible(frames: &[Frame]) -> impl Iterator<Item = &[ScopedRelation]> {
     let first_closed = frames.iter().rposition(|frame| frame.closed).unwrap_or(0);
     frames[first_closed..]
         .iter()

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::GenerateOptions;
 use super::entropy::Entropy;
 use super::expand::Expander;
+use super::options::GenerateOptions;
 use super::rows::Stock;
 use super::schema::TablePlan;
 use crate::dialect::Dialect;
 use crate::grammar::Grammar;
-use crate::interleave::{Step, merge};
+use crate::interleave::{TableAccess, merge};
 use crate::model::{Effect, IsolationLevel, SessionId};
 use crate::statement::analyze;
 
@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 4;
 
 /// One statement of a session, with the productions it came from.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct DrawnStatement {
     pub session: SessionId,
     pub sql: String,
     pub effect: Effect,
@@ -28,7 +28,7 @@ pub(super) struct Line {
 }
 
 /// What all sessions of a case share.
-pub(super) struct Sessions<'g, 'a, 'e> {
+pub(super) struct SessionGenerator<'g, 'a, 'e> {
     pub grammar: &'g Grammar,
     pub dialect: &'g Dialect,
     pub tables: &'g [TablePlan],
@@ -38,13 +38,13 @@ pub(super) struct Sessions<'g, 'a, 'e> {
     pub stock: Stock,
 }
 
-impl Sessions<'_, '_, '_> {
+impl SessionGenerator<'_, '_, '_> {
     /// Every session's lines, merged into the submitted order.
-    pub(super) fn lines(&mut self, sessions: usize) -> Vec<Line> {
-        let own: Vec<Vec<Line>> = (1..=sessions)
+    pub(super) fn lines(&mut self, sessions: usize) -> Vec<DrawnStatement> {
+        let own: Vec<Vec<DrawnStatement>> = (1..=sessions)
             .map(|number| self.session(SessionId(u32::try_from(number).unwrap_or(u32::MAX))))
             .collect();
-        let steps: Vec<Vec<Step>> = own
+        let steps: Vec<Vec<TableAccess>> = own
             .iter()
             .map(|lines| lines.iter().map(step).collect())
             .collect();
@@ -57,7 +57,7 @@ impl Sessions<'_, '_, '_> {
             .collect()
     }
 
-    fn session(&mut self, session: SessionId) -> Vec<Line> {
+    fn session(&mut self, session: SessionId) -> Vec<DrawnStatement> {
         let mut lines = Vec::new();
         let lone = self.dialect.supports("autocommit-statement");
         for _ in 0..self.entropy.range(&self.options.transactions) {
@@ -75,11 +75,12 @@ impl Sessions<'_, '_, '_> {
         lines
     }
 
-    fn transaction(&mut self, session: SessionId, lines: &mut Vec<Line>) {
+    fn transaction(&mut self, session: SessionId, lines: &mut Vec<DrawnStatement>) {
         let mut savepoints = Vec::new();
         let read_only = self.dialect.spelling.begin.get("read-only");
-        let started_read_only =
-            |lines: &[Line]| read_only.is_some() && lines.last().map(|line| &line.sql) == read_only;
+        let started_read_only = |lines: &[DrawnStatement]| {
+            read_only.is_some() && lines.last().map(|line| &line.sql) == read_only
+        };
         for _ in 0..ATTEMPTS {
             if !self.add(session, "begin", &mut savepoints, true, lines) {
                 return;
@@ -111,7 +112,7 @@ impl Sessions<'_, '_, '_> {
         rule: &str,
         savepoints: &mut Vec<String>,
         inside: bool,
-        lines: &mut Vec<Line>,
+        lines: &mut Vec<DrawnStatement>,
     ) -> bool {
         for _ in 0..ATTEMPTS {
             let expander = Expander::new(
@@ -124,7 +125,7 @@ impl Sessions<'_, '_, '_> {
                 savepoints,
             );
             if let Some((sql, productions)) = expander.statement(rule) {
-                lines.push(Line {
+                lines.push(DrawnStatement {
                     session,
                     effect: analyze(&sql, self.dialect),
                     sql,
@@ -138,7 +139,7 @@ impl Sessions<'_, '_, '_> {
     }
 }
 
-fn step(line: &Line) -> Step {
+fn step(line: &DrawnStatement) -> TableAccess {
     let tables = |targets: bool| -> BTreeSet<String> {
         line.effect
             .uses
@@ -147,7 +148,7 @@ fn step(line: &Line) -> Step {
             .map(|u| u.table.clone())
             .collect()
     };
-    Step {
+    TableAccess {
         reads: tables(false),
         writes: tables(true),
         inside: line.inside,

@@ -2,8 +2,8 @@
 
 use super::expand::Expander;
 use super::schema::ColumnPlan;
-use super::scope::{ColumnRef, Frame, Relation};
-use crate::grammar::{NewRow, Rows, class_word};
+use super::scope::{ColumnRef, Frame, ScopedRelation};
+use crate::grammar::{AssignedRows, NewRow, class_word};
 
 impl Expander<'_, '_, '_> {
     /// The version key of this statement: one, however many rows it touches.
@@ -16,15 +16,15 @@ impl Expander<'_, '_, '_> {
     /// The list after SET.
     pub(super) fn assignments(
         &mut self,
-        of: &Relation,
-        rows: Rows,
+        of: &ScopedRelation,
+        rows: AssignedRows,
         qualified: bool,
         depth: u32,
     ) -> Option<()> {
         let plan = &self.tables[of.table];
         let eligible: Vec<usize> = (0..plan.columns.len())
             .filter(|at| plan.column(*at).generated.is_none())
-            .filter(|at| rows == Rows::One || !plan.column(*at).unique)
+            .filter(|at| rows == AssignedRows::One || !plan.column(*at).unique)
             .collect();
         let mut chosen: Vec<usize> = (0..=self.entropy.below(3))
             .filter_map(|_| self.entropy.pick(&eligible).copied())
@@ -44,7 +44,7 @@ impl Expander<'_, '_, '_> {
         }
         // A SET expression sees its own table and tables that nobody writes: the order in which an
         // engine assigns the columns of several targets is its own affair.
-        let mut relations = vec![Relation {
+        let mut relations = vec![ScopedRelation {
             hidden: false,
             ..of.clone()
         }];
@@ -82,7 +82,7 @@ impl Expander<'_, '_, '_> {
 
     /// Keeps out of reach what another assignment of the same SET may have changed: the other
     /// assigned columns and everything computed from columns.
-    fn forbid(&mut self, of: &Relation, own: usize, chosen: &[usize]) {
+    fn forbid(&mut self, of: &ScopedRelation, own: usize, chosen: &[usize]) {
         let plan = &self.tables[of.table];
         self.forbidden = (0..plan.columns.len())
             .filter(|at| *at != own)
@@ -102,7 +102,13 @@ impl Expander<'_, '_, '_> {
     }
 
     /// The value of one assigned column.
-    fn assigned(&mut self, of: &Relation, at: usize, rows: Rows, depth: u32) -> Option<()> {
+    fn assigned(
+        &mut self,
+        of: &ScopedRelation,
+        at: usize,
+        rows: AssignedRows,
+        depth: u32,
+    ) -> Option<()> {
         let tables = self.tables;
         let column = tables[of.table].column(at);
         if column.unique {
@@ -117,8 +123,8 @@ impl Expander<'_, '_, '_> {
         // Where NULL is forbidden, one row at a time only: of many, the first to fail is chance.
         let null_percent = match (column.nullable, rows) {
             (true, _) => 6,
-            (false, Rows::One) => 3,
-            (false, Rows::Many) => 0,
+            (false, AssignedRows::One) => 3,
+            (false, AssignedRows::Many) => 0,
         };
         if self.entropy.percent(null_percent) {
             self.write("NULL");
@@ -218,7 +224,7 @@ impl Expander<'_, '_, '_> {
     pub(super) fn insert_query(
         &mut self,
         table: usize,
-        source: &Relation,
+        source: &ScopedRelation,
         depth: u32,
     ) -> Option<()> {
         let tables = self.tables;

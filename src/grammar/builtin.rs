@@ -22,7 +22,7 @@ pub enum Wanted {
 
 /// How many rows a SET list applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum AssignedRows {
     /// At most one: columns of unique keys may be assigned.
     One,
     Many,
@@ -71,7 +71,7 @@ pub enum Builtin {
     InsertQuery(Local, Local),
     Assignments {
         of: Local,
-        rows: Rows,
+        rows: AssignedRows,
         qualified: bool,
     },
     Lock(String),
@@ -217,7 +217,10 @@ impl Builtin {
             ),
             "insert-query" => (2, Self::InsertQuery(local(0)?, local(1)?)),
             "assignments" => {
-                let rows = word(argument(1)?, &[("one", Rows::One), ("many", Rows::Many)])?;
+                let rows = word(
+                    argument(1)?,
+                    &[("one", AssignedRows::One), ("many", AssignedRows::Many)],
+                )?;
                 let qualified = match arguments.get(2) {
                     Some(text) => word(text, &[("qualified", true)])?,
                     None => false,

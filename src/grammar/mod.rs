@@ -6,25 +6,16 @@
 
 mod builtin;
 mod reader;
+mod rule;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
-use crate::dialect::Dialect;
-
-pub use builtin::{Builtin, Local, NewRow, Rows, Wanted, class_word};
-
-/// The rules from which the generator starts.
-pub const STARTS: &[&str] = &[
-    "begin",
-    "end",
-    "statement",
-    "read-statement",
-    "lone-statement",
-];
+pub use builtin::{AssignedRows, Builtin, Local, NewRow, Wanted, class_word};
+pub use rule::{
+    Grammar, GrammarError, GrammarRule, Production, ProductionItem, Requirement, STARTS,
+};
 
 /// The grammar files that come with the program: folder, name and text.
 const BUILTIN: &[(&str, &str, &str)] = &[
@@ -70,74 +61,6 @@ const BUILTIN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A grammar that cannot be used, with the place.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum GrammarError {
-    #[error("{file}:{line}:{column}: {message}")]
-    Text {
-        file: String,
-        line: usize,
-        column: usize,
-        message: String,
-    },
-    #[error("{file}: {cause}")]
-    Read { file: String, cause: String },
-}
-
-/// A feature that a production needs, or must not have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requirement {
-    pub capability: String,
-    pub absent: bool,
-}
-
-/// A piece of a production.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item {
-    /// SQL as it is.
-    Text(String),
-    /// A rule of the grammar, by its number.
-    Rule(usize),
-    Builtin(Builtin),
-}
-
-/// One way to write a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Production {
-    /// Names it in statistics: rule and place among the rule's productions, `select#3`.
-    pub label: Arc<str>,
-    /// The text as the file has it.
-    pub text: String,
-    pub weight: u32,
-    pub requires: Vec<Requirement>,
-    pub items: Vec<Item>,
-    /// The fewest rule calls, nested, that finish it.
-    pub height: u32,
-}
-
-impl Production {
-    /// Whether an engine of this dialect can have it.
-    pub fn fits(&self, dialect: &Dialect) -> bool {
-        self.requires
-            .iter()
-            .all(|need| dialect.supports(&need.capability) != need.absent)
-    }
-}
-
-/// A nonterminal and the ways to write it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    pub name: String,
-    pub productions: Vec<Production>,
-}
-
-/// All rules of one engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grammar {
-    rules: Vec<Rule>,
-    names: BTreeMap<String, usize>,
-}
-
 impl Grammar {
     /// The grammar that comes with the program.
     ///
@@ -171,21 +94,6 @@ impl Grammar {
             Vec::new()
         };
         reader::read(common, own)
-    }
-
-    /// The number of a rule.
-    pub fn rule(&self, name: &str) -> Option<usize> {
-        self.names.get(name).copied()
-    }
-
-    /// A rule by its number.
-    pub fn productions(&self, rule: usize) -> &[Production] {
-        self.rules.get(rule).map_or(&[], |rule| &rule.productions)
-    }
-
-    /// Every rule, in the order of the files.
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
     }
 }
 

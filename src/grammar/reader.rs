@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Builtin, Grammar, GrammarError, Item, Production, Requirement, Rule, STARTS};
+use super::builtin::{Builtin, class_word};
+use super::rule::{
+    Grammar, GrammarError, GrammarRule, Production, ProductionItem, Requirement, STARTS,
+};
 use crate::dialect::{CAPABILITIES, TypeClass};
 
 /// A place in a file.
 #[derive(Clone, Debug)]
-struct Place {
+struct GrammarPosition {
     file: String,
     line: usize,
     column: usize,
 }
 
-impl Place {
+impl GrammarPosition {
     fn error(&self, message: impl Into<String>) -> GrammarError {
         GrammarError::Text {
             file: self.file.clone(),
@@ -32,12 +35,12 @@ impl Place {
 }
 
 /// A production before its calls are resolved.
-struct Draft {
+struct DraftProduction {
     weight: u32,
     requires: Vec<Requirement>,
     text: String,
     /// Pieces with the place of each call.
-    items: Vec<(DraftItem, Place)>,
+    items: Vec<(DraftItem, GrammarPosition)>,
 }
 
 enum DraftItem {
@@ -48,8 +51,8 @@ enum DraftItem {
 
 struct DraftRule {
     name: String,
-    place: Place,
-    productions: Vec<Draft>,
+    place: GrammarPosition,
+    productions: Vec<DraftProduction>,
 }
 
 /// Reads the common files and the engine's, and joins them.
@@ -88,7 +91,7 @@ fn read_file(file: &str, text: &str) -> Result<Vec<DraftRule>, GrammarError> {
     let mut rules: Vec<DraftRule> = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
     while let Some((index, line)) = lines.next() {
-        let place = Place {
+        let place = GrammarPosition {
             file: file.to_owned(),
             line: index + 1,
             column: 1,
@@ -108,7 +111,7 @@ fn read_file(file: &str, text: &str) -> Result<Vec<DraftRule>, GrammarError> {
             lines.next_if(|(_, line)| line.trim_start().starts_with('|'))
         {
             let place = place.clone();
-            let place = Place {
+            let place = GrammarPosition {
                 line: index + 1,
                 ..place
             };
@@ -125,7 +128,7 @@ fn read_file(file: &str, text: &str) -> Result<Vec<DraftRule>, GrammarError> {
 }
 
 /// `name:` at the start of a line.
-fn read_name(line: &str, place: Place) -> Result<DraftRule, GrammarError> {
+fn read_name(line: &str, place: GrammarPosition) -> Result<DraftRule, GrammarError> {
     let Some(name) = line.trim_end().strip_suffix(':') else {
         return Err(
             place.error("expected a rule name and a colon, or a production indented by spaces")
@@ -148,7 +151,7 @@ fn read_name(line: &str, place: Place) -> Result<DraftRule, GrammarError> {
 }
 
 /// `weight [capability !capability] text`.
-fn read_production(line: &str, place: &Place) -> Result<Draft, GrammarError> {
+fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProduction, GrammarError> {
     let start = line.len() - line.trim_start().len();
     let digits = line[start..]
         .find(|c: char| !c.is_ascii_digit())
@@ -172,7 +175,7 @@ fn read_production(line: &str, place: &Place) -> Result<Draft, GrammarError> {
         }
         at = open + length + 1;
     }
-    let mut draft = Draft {
+    let mut draft = DraftProduction {
         weight,
         requires,
         text: line[at..].trim().to_owned(),
@@ -182,7 +185,7 @@ fn read_production(line: &str, place: &Place) -> Result<Draft, GrammarError> {
     Ok(draft)
 }
 
-fn requirement(word: &str, place: &Place) -> Result<Requirement, GrammarError> {
+fn requirement(word: &str, place: &GrammarPosition) -> Result<Requirement, GrammarError> {
     let (capability, absent) = match word.strip_prefix('!') {
         Some(rest) => (rest, true),
         None => (word, false),
@@ -200,7 +203,11 @@ fn requirement(word: &str, place: &Place) -> Result<Requirement, GrammarError> {
 }
 
 /// `| text`: goes on with the production of the line before.
-fn continue_production(draft: &mut Draft, line: &str, place: &Place) -> Result<(), GrammarError> {
+fn continue_production(
+    draft: &mut DraftProduction,
+    line: &str,
+    place: &GrammarPosition,
+) -> Result<(), GrammarError> {
     let at = line.find('|').map_or(0, |at| at + 1);
     draft.text = format!("{} {}", draft.text, line[at..].trim());
     draft
@@ -211,10 +218,10 @@ fn continue_production(draft: &mut Draft, line: &str, place: &Place) -> Result<(
 
 /// Cuts the text of a production: `<` before a letter opens a call, any other is SQL's.
 fn read_items(
-    draft: &mut Draft,
+    draft: &mut DraftProduction,
     line: &str,
     start: usize,
-    place: &Place,
+    place: &GrammarPosition,
 ) -> Result<(), GrammarError> {
     let end = line.trim_end().len();
     let mut at = line.len() - line[start..].trim_start().len();
@@ -259,7 +266,11 @@ fn read_items(
 
 /// The local names that a built-in nonterminal needs must be bound before it, in the same
 /// production.
-fn check_names(draft: &Draft, item: &DraftItem, place: &Place) -> Result<(), GrammarError> {
+fn check_names(
+    draft: &DraftProduction,
+    item: &DraftItem,
+    place: &GrammarPosition,
+) -> Result<(), GrammarError> {
     let DraftItem::Builtin(builtin) = item else {
         return Ok(());
     };
@@ -287,7 +298,7 @@ fn called_by(prefix: &str) -> Vec<String> {
         TypeClass::Bytes,
         TypeClass::Temporal,
     ]
-    .map(|class| format!("{prefix}{}", super::class_word(class)))
+    .map(|class| format!("{prefix}{}", class_word(class)))
     .to_vec()
 }
 
@@ -297,7 +308,7 @@ fn resolve(drafts: Vec<DraftRule>) -> Result<Grammar, GrammarError> {
         .enumerate()
         .map(|(index, rule)| (rule.name.clone(), index))
         .collect();
-    let whole = Place {
+    let whole = GrammarPosition {
         file: drafts
             .first()
             .map_or_else(|| "grammar".to_owned(), |rule| rule.place.file.clone()),
@@ -339,10 +350,10 @@ fn resolve(drafts: Vec<DraftRule>) -> Result<Grammar, GrammarError> {
 
 /// Numbers the calls and measures the productions.
 fn finish(drafts: Vec<DraftRule>, names: BTreeMap<String, usize>) -> Result<Grammar, GrammarError> {
-    let places: Vec<Place> = drafts.iter().map(|rule| rule.place.clone()).collect();
-    let mut rules: Vec<Rule> = drafts
+    let places: Vec<GrammarPosition> = drafts.iter().map(|rule| rule.place.clone()).collect();
+    let mut rules: Vec<GrammarRule> = drafts
         .into_iter()
-        .map(|draft| Rule {
+        .map(|draft| GrammarRule {
             productions: draft
                 .productions
                 .into_iter()
@@ -356,9 +367,9 @@ fn finish(drafts: Vec<DraftRule>, names: BTreeMap<String, usize>) -> Result<Gram
                         .items
                         .into_iter()
                         .map(|(item, _)| match item {
-                            DraftItem::Text(text) => Item::Text(text),
-                            DraftItem::Call(name) => Item::Rule(names[&name]),
-                            DraftItem::Builtin(builtin) => Item::Builtin(builtin),
+                            DraftItem::Text(text) => ProductionItem::Text(text),
+                            DraftItem::Call(name) => ProductionItem::Rule(names[&name]),
+                            DraftItem::Builtin(builtin) => ProductionItem::Builtin(builtin),
                         })
                         .collect(),
                     height: u32::MAX,
@@ -377,22 +388,22 @@ fn finish(drafts: Vec<DraftRule>, names: BTreeMap<String, usize>) -> Result<Gram
 }
 
 /// Sets the height of every production: 1 for one that calls nothing.
-fn measure(rules: &mut [Rule], names: &BTreeMap<String, usize>) {
+fn measure(rules: &mut [GrammarRule], names: &BTreeMap<String, usize>) {
     let mut heights = vec![u32::MAX; rules.len()];
     loop {
         let mut changed = false;
         for (index, rule) in rules.iter_mut().enumerate() {
             for production in &mut rule.productions {
                 let called = production.items.iter().flat_map(|item| match item {
-                    Item::Rule(rule) => vec![*rule],
-                    Item::Builtin(builtin) => builtin
+                    ProductionItem::Rule(rule) => vec![*rule],
+                    ProductionItem::Builtin(builtin) => builtin
                         .calls()
                         .map(called_by)
                         .unwrap_or_default()
                         .iter()
                         .map(|name| names[name])
                         .collect(),
-                    Item::Text(_) => Vec::new(),
+                    ProductionItem::Text(_) => Vec::new(),
                 });
                 let below = called.map(|rule| heights[rule]).max().unwrap_or(0);
                 let height = below.saturating_add(1);

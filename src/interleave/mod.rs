@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 /// Draws a number below its argument, which is never 0.
-pub type Draw<'a> = dyn FnMut(usize) -> usize + 'a;
+pub type DrawBelow<'a> = dyn FnMut(usize) -> usize + 'a;
 
 /// What a schedule needs to know of one statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct TableAccess {
     /// Tables it reads or locks.
     pub reads: BTreeSet<String>,
     pub writes: BTreeSet<String>,
@@ -19,7 +19,7 @@ pub struct Step {
     pub inside: bool,
 }
 
-impl Step {
+impl TableAccess {
     /// Whether the two touch a table of which one of them writes.
     pub fn conflicts(&self, other: &Self) -> bool {
         !self.writes.is_disjoint(&other.writes)
@@ -36,7 +36,7 @@ const SWITCH_OUTSIDE: usize = 45;
 /// A schedule with few context switches, most of them while a transaction is open that another
 /// session's next statements conflict with. One in four is drawn uniformly instead: what nobody
 /// thinks of must stay possible.
-pub fn merge(sessions: &[Vec<Step>], draw: &mut Draw<'_>) -> Vec<usize> {
+pub fn merge(sessions: &[Vec<TableAccess>], draw: &mut DrawBelow<'_>) -> Vec<usize> {
     if draw(4) == 0 {
         let lengths: Vec<usize> = sessions.iter().map(Vec::len).collect();
         return uniform(&lengths, draw);
@@ -91,7 +91,7 @@ pub fn merge(sessions: &[Vec<Step>], draw: &mut Draw<'_>) -> Vec<usize> {
 const LOOKAHEAD: usize = 5;
 
 /// An interleaving of sessions of these lengths, each with the same chance.
-pub fn uniform(lengths: &[usize], draw: &mut Draw<'_>) -> Vec<usize> {
+pub fn uniform(lengths: &[usize], draw: &mut DrawBelow<'_>) -> Vec<usize> {
     let mut left = lengths.to_vec();
     let mut order = Vec::with_capacity(lengths.iter().sum());
     loop {
@@ -171,7 +171,7 @@ impl Iterator for All {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::{Step, all, count, merge, uniform};
+    use super::{TableAccess, all, count, merge, uniform};
 
     /// A plain generator, so that the tests need no other part of the program.
     fn draws(seed: u64) -> impl FnMut(usize) -> usize {
@@ -215,8 +215,8 @@ mod tests {
         );
     }
 
-    fn step(table: &str, inside: bool) -> Step {
-        Step {
+    fn step(table: &str, inside: bool) -> TableAccess {
+        TableAccess {
             reads: BTreeSet::new(),
             writes: [table.to_owned()].into(),
             inside,
@@ -227,7 +227,7 @@ mod tests {
     fn merges_keep_every_step_and_switch_where_sessions_conflict() {
         let rivals = vec![vec![step("t", true); 6], vec![step("t", true); 6]];
         let strangers = vec![vec![step("t", true); 6], vec![step("u", true); 6]];
-        let switches = |sessions: &[Vec<Step>]| {
+        let switches = |sessions: &[Vec<TableAccess>]| {
             let mut draw = draws(11);
             let mut total = 0;
             for _ in 0..2_000 {

@@ -9,7 +9,7 @@ use super::effect::without_end;
 use super::parse::Parsed;
 use super::shape::element_ranges;
 use super::simplify::without_position;
-use super::token::{Token, tokens};
+use super::token::{SqlToken, tokens};
 use crate::dialect::Dialect;
 use crate::model::TableShape;
 
@@ -42,14 +42,14 @@ pub fn without_column(
     (!names_column(&again, sql, table, column, dialect)).then_some(smaller)
 }
 
-fn is_name(token: &Token<'_>, name: &str) -> bool {
+fn is_name(token: &SqlToken<'_>, name: &str) -> bool {
     token
         .name()
         .is_some_and(|text| text.eq_ignore_ascii_case(name))
 }
 
 /// The text without one element of a list, and without the comma beside it.
-fn cut(sql: &str, words: &[Token<'_>], element: &std::ops::Range<usize>) -> String {
+fn cut(sql: &str, words: &[SqlToken<'_>], element: &std::ops::Range<usize>) -> String {
     let after = words.get(element.end).filter(|word| word.is_mark(','));
     let (start, end) = match after {
         Some(_) => (
@@ -69,7 +69,7 @@ fn cut(sql: &str, words: &[Token<'_>], element: &std::ops::Range<usize>) -> Stri
 /// An INSERT into the table without the column's value; any other statement as it is.
 fn without_value(
     sql: &str,
-    words: &[Token<'_>],
+    words: &[SqlToken<'_>],
     table: &TableShape,
     column: &str,
     dialect: &Dialect,
@@ -109,7 +109,7 @@ fn without_value(
 /// Whether a statement still names the column: after its table's name or alias, or alone in a
 /// statement that uses the table.
 fn names_column(
-    words: &[Token<'_>],
+    words: &[SqlToken<'_>],
     original: &str,
     table: &TableShape,
     column: &str,

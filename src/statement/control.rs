@@ -1,10 +1,10 @@
 //! Transaction control and settings: recognised by their words.
 
-use super::token::{Token, stands};
+use super::token::{SqlToken, stands};
 use crate::model::{Effect, StatementKind};
 
 /// The effect of a control statement; nothing when the statement is none.
-pub(super) fn analyze(tokens: &[Token<'_>]) -> Option<Effect> {
+pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
     let first = tokens.first()?;
     let rest = tokens.get(1..)?;
     if first.is("BEGIN") {
@@ -41,7 +41,7 @@ pub(super) fn analyze(tokens: &[Token<'_>]) -> Option<Effect> {
 }
 
 /// `BEGIN`, with WORK or TRANSACTION, with SQLite's modes. A stored program's BEGIN is none.
-fn begin(rest: &[Token<'_>]) -> Option<StatementKind> {
+fn begin(rest: &[SqlToken<'_>]) -> Option<StatementKind> {
     let (kind, rest) = match rest.first() {
         Some(word) if word.is("IMMEDIATE") || word.is("EXCLUSIVE") => {
             (StatementKind::BeginImmediate, &rest[1..])
@@ -54,7 +54,7 @@ fn begin(rest: &[Token<'_>]) -> Option<StatementKind> {
 }
 
 /// `ROLLBACK [WORK|TRANSACTION] [TO [SAVEPOINT] name]`.
-fn rollback(rest: &[Token<'_>]) -> Option<Effect> {
+fn rollback(rest: &[SqlToken<'_>]) -> Option<Effect> {
     let rest = skip(skip(rest, "WORK"), "TRANSACTION");
     if rest.is_empty() {
         return Some(Effect::of_kind(StatementKind::Rollback));
@@ -68,12 +68,12 @@ fn rollback(rest: &[Token<'_>]) -> Option<Effect> {
         .flatten()
 }
 
-fn ends_here(rest: &[Token<'_>]) -> bool {
+fn ends_here(rest: &[SqlToken<'_>]) -> bool {
     skip(skip(rest, "WORK"), "TRANSACTION").is_empty()
 }
 
 /// The rest after an optional word.
-fn skip<'t, 'a>(tokens: &'t [Token<'a>], word: &str) -> &'t [Token<'a>] {
+fn skip<'t, 'a>(tokens: &'t [SqlToken<'a>], word: &str) -> &'t [SqlToken<'a>] {
     match tokens.first() {
         Some(token) if token.is(word) => &tokens[1..],
         _ => tokens,
@@ -81,7 +81,7 @@ fn skip<'t, 'a>(tokens: &'t [Token<'a>], word: &str) -> &'t [Token<'a>] {
 }
 
 /// An effect about the savepoint that the token names.
-fn named(kind: StatementKind, tokens: &[Token<'_>]) -> Option<Effect> {
+fn named(kind: StatementKind, tokens: &[SqlToken<'_>]) -> Option<Effect> {
     Some(Effect {
         savepoint: Some(tokens.first()?.name()?),
         ..Effect::of_kind(kind)

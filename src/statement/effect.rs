@@ -11,7 +11,7 @@ use sqlparser::ast::{
 use super::control;
 use super::parse::Parsed;
 use super::query::{Roles, by_call, last_name, locks, relations, row_order, surely_reads, uses_in};
-use super::token::{Token, stands, tokens};
+use super::token::{SqlToken, stands, tokens};
 use crate::dialect::Dialect;
 use crate::model::{Effect, Role, StatementKind, TableUse};
 
@@ -39,7 +39,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
 }
 
 /// The tokens without the semicolons at the end.
-pub(super) fn without_end<'t, 'a>(mut words: &'t [Token<'a>]) -> &'t [Token<'a>] {
+pub(super) fn without_end<'t, 'a>(mut words: &'t [SqlToken<'a>]) -> &'t [SqlToken<'a>] {
     while let Some((last, rest)) = words.split_last()
         && last.is_mark(';')
     {
@@ -49,7 +49,7 @@ pub(super) fn without_end<'t, 'a>(mut words: &'t [Token<'a>]) -> &'t [Token<'a>]
 }
 
 /// Whether these words stand after a lock clause.
-fn after_lock_clause(words: &[Token<'_>], tail: &[&str]) -> bool {
+fn after_lock_clause(words: &[SqlToken<'_>], tail: &[&str]) -> bool {
     let after_lock =
         |at: usize| {
             words[..at].iter().rev().take(4).any(|word| {

@@ -3,7 +3,7 @@
 //! Read by words: the forms are few, and whatever is none of them is left to others.
 
 use super::effect::without_end;
-use super::token::{Token, TokenKind, tokens};
+use super::token::{SqlToken, TokenKind, tokens};
 use crate::dialect::Dialect;
 
 /// A statement on one value, which a table, a column and the key of a row name. Columns are in lower
@@ -108,7 +108,7 @@ pub fn key_table(sql: &str, dialect: &Dialect) -> Option<KeyTable> {
     let largest_value = rest.integer_type()?;
     rest.mark(')')?;
     let options = tokens(&dialect.spelling.table_options, dialect)?;
-    let texts = |tokens: &[Token<'_>]| -> Vec<String> {
+    let texts = |tokens: &[SqlToken<'_>]| -> Vec<String> {
         tokens
             .iter()
             .map(|token| token.text.to_lowercase())
@@ -124,7 +124,7 @@ pub fn key_table(sql: &str, dialect: &Dialect) -> Option<KeyTable> {
 }
 
 /// The words; nothing where a comment may hide some that the engine executes.
-fn words<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<Token<'a>>> {
+fn words<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<SqlToken<'a>>> {
     if sql.contains("/*") {
         return None;
     }
@@ -132,10 +132,10 @@ fn words<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<Token<'a>>> {
 }
 
 /// The words that have not been read.
-struct Rest<'t, 'a>(&'t [Token<'a>]);
+struct Rest<'t, 'a>(&'t [SqlToken<'a>]);
 
 impl Rest<'_, '_> {
-    fn take(&mut self, is_it: impl Fn(&Token<'_>) -> bool) -> Option<()> {
+    fn take(&mut self, is_it: impl Fn(&SqlToken<'_>) -> bool) -> Option<()> {
         let (first, rest) = self.0.split_first()?;
         is_it(first).then(|| self.0 = rest)
     }

@@ -23,5 +23,5 @@ pub use effect::analyze;
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use shape::{setup_kind, shapes};
 pub use simplify::simplify;
-pub(crate) use walk::{Node, walk};
+pub(crate) use walk::{SyntaxNode, walk};
 pub use words::{ValueRows, mentions, renamed};

@@ -10,7 +10,7 @@ use sqlparser::dialect::{
 };
 use sqlparser::parser::{Parser, ParserOptions};
 
-use super::token::{Token, stands, tokens};
+use super::token::{SqlToken, stands, tokens};
 use crate::dialect::{Dialect, ParserKind};
 
 /// A statement that survived the round trip.
@@ -23,7 +23,7 @@ pub(super) struct Parsed {
 
 impl Parsed {
     /// Parses one statement; nothing when it does not parse or does not round-trip.
-    pub(super) fn new(sql: &str, words: &[Token<'_>], dialect: &Dialect) -> Option<Self> {
+    pub(super) fn new(sql: &str, words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Self> {
         let (text, old_share) = modern_share(sql, words);
         let tree = read(&text, dialect)?;
         let again = read(&tree.to_string(), dialect)?;
@@ -52,7 +52,7 @@ impl Parsed {
 }
 
 /// The text with `LOCK IN SHARE MODE` written `FOR SHARE`, and whether there was one.
-fn modern_share(sql: &str, words: &[Token<'_>]) -> (String, bool) {
+fn modern_share(sql: &str, words: &[SqlToken<'_>]) -> (String, bool) {
     let mut text = String::new();
     let mut at = 0;
     for index in 0..words.len() {

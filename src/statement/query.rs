@@ -8,7 +8,7 @@ use sqlparser::ast::{
     SetExpr, TableFactor, TableWithJoins, Visit,
 };
 
-use super::walk::{Node, walk};
+use super::walk::{SyntaxNode, walk};
 use crate::model::{Role, RowOrder, TableUse};
 
 /// The last part of a name, as written, without quotes.
@@ -21,7 +21,7 @@ pub(super) fn last_name(name: &ObjectName) -> Option<&str> {
 
 /// A table that a FROM clause names, and what the statement calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Relation {
+pub(super) struct NamedRelation {
     pub table: String,
     /// Its alias, or its own name.
     pub called: String,
@@ -29,7 +29,7 @@ pub(super) struct Relation {
 
 /// The base tables and CTEs that stand directly in FROM clauses, joins included; the second value
 /// says whether something else (a derived table, a function) stands there too.
-pub(super) fn relations(from: &[TableWithJoins]) -> (Vec<Relation>, bool) {
+pub(super) fn relations(from: &[TableWithJoins]) -> (Vec<NamedRelation>, bool) {
     let mut found = Vec::new();
     let mut other = false;
     for item in from {
@@ -41,7 +41,7 @@ pub(super) fn relations(from: &[TableWithJoins]) -> (Vec<Relation>, bool) {
     (found, other)
 }
 
-fn relation(factor: &TableFactor, found: &mut Vec<Relation>, other: &mut bool) {
+fn relation(factor: &TableFactor, found: &mut Vec<NamedRelation>, other: &mut bool) {
     match factor {
         TableFactor::Table {
             name,
@@ -50,7 +50,7 @@ fn relation(factor: &TableFactor, found: &mut Vec<Relation>, other: &mut bool) {
             ..
         } => {
             if let Some(table) = last_name(name) {
-                found.push(Relation {
+                found.push(NamedRelation {
                     table: table.to_owned(),
                     called: alias
                         .as_ref()
@@ -93,12 +93,12 @@ pub(super) fn uses_in<V: Visit>(tree: &V, roles: Roles) -> Option<BTreeSet<Table
     };
     let _ = walk(tree, &mut |node| {
         match node {
-            Node::Query(query) => collector.enter(query),
-            Node::QueryEnd => {
+            SyntaxNode::Query(query) => collector.enter(query),
+            SyntaxNode::QueryEnd => {
                 collector.queries.pop();
             }
-            Node::Table(factor) => collector.table(factor),
-            Node::Relation(_) | Node::Expression(_) => {}
+            SyntaxNode::Table(factor) => collector.table(factor),
+            SyntaxNode::Relation(_) | SyntaxNode::Expression(_) => {}
         }
         ControlFlow::Continue(())
     });
@@ -194,7 +194,7 @@ pub(super) fn row_order(query: &Query) -> RowOrder {
         let OrderByKind::Expressions(keys) = &query.order_by.as_ref()?.kind else {
             return None;
         };
-        let named = |table: &Relation| {
+        let named = |table: &NamedRelation| {
             keys.iter().any(|key| match &key.expr {
                 Expr::Identifier(column) => tables.len() == 1 && is_row_key(column),
                 Expr::CompoundIdentifier(parts) => {
@@ -255,7 +255,7 @@ pub(super) fn surely_reads(query: &Query) -> bool {
 
 fn has_subquery<V: Visit>(tree: &V) -> bool {
     let found = walk(tree, &mut |node| match node {
-        Node::Query(_) => ControlFlow::Break(()),
+        SyntaxNode::Query(_) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
     found.is_break()
@@ -267,7 +267,7 @@ pub(super) fn locks(query: &Query) -> bool {
 }
 
 /// The tables that a statement calls by a name.
-pub(super) fn by_call(tables: &[Relation]) -> BTreeMap<String, &str> {
+pub(super) fn by_call(tables: &[NamedRelation]) -> BTreeMap<String, &str> {
     tables
         .iter()
         .map(|table| (table.called.to_ascii_lowercase(), table.table.as_str()))

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::effect::without_end;
-use super::token::{Token, closing, items, stands, tokens};
+use super::token::{SqlToken, closing, items, stands, tokens};
 use crate::dialect::Dialect;
 use crate::model::{Column, SetupKind, SetupStatement, TableShape};
 
@@ -39,7 +39,7 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
 }
 
 /// What one statement of the set-up does to the tables; nothing for what is none of ours.
-fn apply(words: &[Token<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Option<()> {
+fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Option<()> {
     let first = words.first()?;
     if first.is("CREATE") {
         let unique = words.get(1)?.is("UNIQUE");
@@ -71,7 +71,7 @@ fn apply(words: &[Token<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Option
 }
 
 /// `CREATE TABLE`, from the token after TABLE on.
-fn create(words: &[Token<'_>], at: usize, sql: &str) -> Option<TableShape> {
+fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
     let at = if stands(words, at, &["IF", "NOT", "EXISTS"]) {
         at + 3
     } else {
@@ -98,7 +98,7 @@ fn create(words: &[Token<'_>], at: usize, sql: &str) -> Option<TableShape> {
 }
 
 /// The table that a CREATE TABLE makes, and the ranges of the elements of its list, in tokens.
-pub(super) fn element_ranges(words: &[Token<'_>]) -> Option<(String, Vec<Range<usize>>)> {
+pub(super) fn element_ranges(words: &[SqlToken<'_>]) -> Option<(String, Vec<Range<usize>>)> {
     words.first().filter(|word| word.is("CREATE"))?;
     let at = words.iter().take(4).position(|word| word.is("TABLE"))? + 1;
     let at = if stands(words, at, &["IF", "NOT", "EXISTS"]) {
@@ -114,7 +114,7 @@ pub(super) fn element_ranges(words: &[Token<'_>]) -> Option<(String, Vec<Range<u
 
 /// One element of CREATE TABLE's list, or what follows ADD in ALTER TABLE: a column or a key.
 fn element(
-    words: &[Token<'_>],
+    words: &[SqlToken<'_>],
     item: Range<usize>,
     sql: &str,
     table: &mut TableShape,
@@ -152,7 +152,7 @@ fn element(
 
 /// The columns of a key's list: names only, without lengths and directions. Nothing when a part
 /// is an expression: what is unique then is no set of columns.
-fn key_columns(words: &[Token<'_>], open: usize) -> Option<Vec<String>> {
+fn key_columns(words: &[SqlToken<'_>], open: usize) -> Option<Vec<String>> {
     let end = closing(words, open)?;
     items(words, open + 1..end)
         .into_iter()
@@ -189,7 +189,7 @@ const COLUMN_OPTIONS: &[&str] = &[
 ];
 
 fn column(
-    words: &[Token<'_>],
+    words: &[SqlToken<'_>],
     item: Range<usize>,
     sql: &str,
     table: &mut TableShape,
@@ -233,7 +233,12 @@ fn column(
 }
 
 /// One clause of ALTER TABLE: additions and dropped columns.
-fn alter(words: &[Token<'_>], item: Range<usize>, sql: &str, table: &mut TableShape) -> Option<()> {
+fn alter(
+    words: &[SqlToken<'_>],
+    item: Range<usize>,
+    sql: &str,
+    table: &mut TableShape,
+) -> Option<()> {
     let first = words.get(item.start)?;
     let skip = usize::from(
         words
@@ -257,7 +262,7 @@ fn alter(words: &[Token<'_>], item: Range<usize>, sql: &str, table: &mut TableSh
 
 /// `CREATE [UNIQUE] INDEX name ON table (..)`. A partial index is unique for some rows only, and an
 /// index over an expression for no set of columns: neither counts.
-fn create_index(words: &[Token<'_>], unique: bool, tables: &mut [TableShape]) -> Option<()> {
+fn create_index(words: &[SqlToken<'_>], unique: bool, tables: &mut [TableShape]) -> Option<()> {
     let on = words.iter().position(|word| word.is("ON"))?;
     let (name, at) = object_name(words, on + 1)?;
     let open = (at..words.len()).find(|index| words[*index].is_mark('('))?;
@@ -277,7 +282,7 @@ fn create_index(words: &[Token<'_>], unique: bool, tables: &mut [TableShape]) ->
 }
 
 /// A name, its schema left out, and the index after it.
-fn object_name(words: &[Token<'_>], at: usize) -> Option<(String, usize)> {
+fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, usize)> {
     let mut name = words.get(at)?.name()?;
     let mut at = at + 1;
     while words.get(at).is_some_and(|word| word.is_mark('.')) {

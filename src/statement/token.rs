@@ -23,14 +23,14 @@ pub(super) enum TokenKind {
 
 /// One token; comments and white space are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token<'a> {
+pub(super) struct SqlToken<'a> {
     pub kind: TokenKind,
     pub text: &'a str,
     /// Where it stands in the statement, in bytes.
     pub span: Range<usize>,
 }
 
-impl Token<'_> {
+impl SqlToken<'_> {
     /// Whether it is this bare word, in any case.
     pub(super) fn is(&self, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
@@ -56,7 +56,7 @@ impl Token<'_> {
 }
 
 /// Cuts a statement into tokens. Nothing when a quote or a comment does not end.
-pub(super) fn tokens<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<Token<'a>>> {
+pub(super) fn tokens<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<SqlToken<'a>>> {
     let bytes = sql.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -75,7 +75,7 @@ pub(super) fn tokens<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<Token<'a
             continue;
         }
         let (kind, length) = token_at(rest, dialect)?;
-        found.push(Token {
+        found.push(SqlToken {
             kind,
             text: &sql[at..at + length],
             span: at..at + length,
@@ -137,7 +137,7 @@ fn quoted_length(rest: &str, quote: char, dialect: &Dialect) -> Option<usize> {
 }
 
 /// The index of the mark that closes the parenthesis at `open`.
-pub(super) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+pub(super) fn closing(tokens: &[SqlToken<'_>], open: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
         if token.is_mark('(') {
@@ -153,7 +153,7 @@ pub(super) fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
 }
 
 /// The ranges of tokens between commas that stand outside parentheses.
-pub(super) fn items(tokens: &[Token<'_>], within: Range<usize>) -> Vec<Range<usize>> {
+pub(super) fn items(tokens: &[SqlToken<'_>], within: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut depth = 0i32;
     let mut start = within.start;
@@ -175,7 +175,7 @@ pub(super) fn items(tokens: &[Token<'_>], within: Range<usize>) -> Vec<Range<usi
 }
 
 /// Whether the words stand at this place, one after another.
-pub(super) fn stands(tokens: &[Token<'_>], at: usize, words: &[&str]) -> bool {
+pub(super) fn stands(tokens: &[SqlToken<'_>], at: usize, words: &[&str]) -> bool {
     words
         .iter()
         .enumerate()

@@ -11,7 +11,7 @@ use sqlparser::ast::{
 };
 
 /// What a walk meets.
-pub(crate) enum Node<'a> {
+pub(crate) enum SyntaxNode<'a> {
     Query(&'a Query),
     /// The end of the innermost query.
     QueryEnd,
@@ -30,7 +30,7 @@ pub(crate) enum NodeMut<'a> {
 /// Shows every node, outermost first, until told to break.
 pub(crate) fn walk<T: Visit>(
     tree: &T,
-    meet: &mut dyn FnMut(Node<'_>) -> ControlFlow<()>,
+    meet: &mut dyn FnMut(SyntaxNode<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     tree.visit(&mut Walker(meet))
 }
@@ -44,7 +44,10 @@ fn walk_mut(
 }
 
 /// What is picked of the nodes of a statement, in the order in which a walk meets them.
-pub(crate) fn collect<T>(tree: &Statement, mut pick: impl FnMut(Node<'_>) -> Option<T>) -> Vec<T> {
+pub(crate) fn collect<T>(
+    tree: &Statement,
+    mut pick: impl FnMut(SyntaxNode<'_>) -> Option<T>,
+) -> Vec<T> {
     let mut found = Vec::new();
     let _ = walk(tree, &mut |node| {
         found.extend(pick(node));
@@ -76,29 +79,29 @@ pub(crate) fn replace<T>(
     });
 }
 
-struct Walker<'f>(&'f mut dyn FnMut(Node<'_>) -> ControlFlow<()>);
+struct Walker<'f>(&'f mut dyn FnMut(SyntaxNode<'_>) -> ControlFlow<()>);
 
 impl Visitor for Walker<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        (self.0)(Node::Query(query))
+        (self.0)(SyntaxNode::Query(query))
     }
 
     fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        (self.0)(Node::QueryEnd)
+        (self.0)(SyntaxNode::QueryEnd)
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        (self.0)(Node::Relation(relation))
+        (self.0)(SyntaxNode::Relation(relation))
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        (self.0)(Node::Table(factor))
+        (self.0)(SyntaxNode::Table(factor))
     }
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-        (self.0)(Node::Expression(expression))
+        (self.0)(SyntaxNode::Expression(expression))
     }
 }
 

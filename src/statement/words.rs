@@ -1,7 +1,7 @@
 //! Cuts by words, for the minimizer: names found and replaced, rows of a VALUES list taken apart.
 //! Everything that is not cut stays as it was written.
 
-use super::token::{Token, TokenKind, stands, tokens};
+use super::token::{SqlToken, TokenKind, stands, tokens};
 use crate::dialect::Dialect;
 
 /// Whether a name stands in a statement, quoted or not, in any case. A keyword counts as a name;
@@ -30,7 +30,7 @@ pub fn renamed(sql: &str, old: &str, new: &str, dialect: &Dialect) -> String {
     text
 }
 
-fn names(token: &Token<'_>, name: &str) -> bool {
+fn names(token: &SqlToken<'_>, name: &str) -> bool {
     match token.kind {
         TokenKind::Word => token.text.eq_ignore_ascii_case(name),
         TokenKind::Quoted => token
@@ -104,7 +104,7 @@ impl ValueRows {
 }
 
 /// The parenthesis that closes the one at a token.
-fn closing(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+fn closing(tokens: &[SqlToken<'_>], open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
         if token.is_mark('(') {

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::draw::{Draw, Keys};
+use super::draw::{KeyWeights, SessionDraws};
 use super::mini_transaction::MiniTransaction;
-use super::plan::{End, Plan, Step};
+use super::plan::{PlannedOperation, TransactionEnd, TransactionPlan};
 use super::register::Register;
 use super::table::Table;
-use super::{Distribution, Settings, Workload};
+use super::{Distribution, Workload, WorkloadSettings};
 use crate::dialect::Dialect;
 use crate::generate::LevelChoice;
 use crate::model::{
@@ -45,7 +45,7 @@ impl CaseLevels {
 /// free pace. Contention is what it is about, so keys are few.
 pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> TestCase {
     let seed = case_seed(seed, index);
-    let mut draw = Draw::new(seed, u32::MAX, Keys::new(Distribution::Uniform, 1));
+    let mut draw = SessionDraws::new(seed, u32::MAX, KeyWeights::new(Distribution::Uniform, 1));
     let kind: &'static dyn Workload = if draw.percent(60) {
         &MiniTransaction
     } else {
@@ -56,22 +56,22 @@ pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> Tes
     } else {
         Distribution::Uniform
     };
-    let settings = Settings {
+    let settings = WorkloadSettings {
         keys: 2 + draw.below(7),
         operations: 1 + draw.below(6),
         reads_percent: 20 + draw.below(50),
         distribution,
-        ..Settings::of(kind)
+        ..WorkloadSettings::of(kind)
     };
     let sessions = 3 + draw.below(6);
     let rounds = 3 + draw.below(8);
     let isolation = isolation(&mut draw, sessions, levels.levels, &levels.judged(dialect));
-    let keys = Keys::new(settings.distribution, settings.keys);
-    let mut draws: Vec<Draw> = (0..sessions)
-        .map(|session| Draw::new(seed, session, keys.clone()))
+    let keys = KeyWeights::new(settings.distribution, settings.keys);
+    let mut draws: Vec<SessionDraws> = (0..sessions)
+        .map(|session| SessionDraws::new(seed, session, keys.clone()))
         .collect();
     let table = Table::new(dialect);
-    let mut lines = Lines::new(&table, dialect);
+    let mut lines = CaseStatements::new(&table, dialect);
     for round in 0..rounds {
         for (session, draw) in (1..).zip(&mut draws) {
             let plan = kind.plan(draw, u64::from(round), &settings);
@@ -100,7 +100,7 @@ fn case_seed(seed: u64, index: u64) -> u64 {
 }
 
 fn isolation(
-    draw: &mut Draw,
+    draw: &mut SessionDraws,
     sessions: u32,
     choice: LevelChoice,
     levels: &[IsolationLevel],
@@ -122,7 +122,7 @@ fn isolation(
 }
 
 /// The statements of all sessions.
-struct Lines<'a> {
+struct CaseStatements<'a> {
     table: &'a Table,
     dialect: &'a Dialect,
     lines: Vec<(SessionId, String, Effect)>,
@@ -132,7 +132,7 @@ struct Lines<'a> {
     value: i64,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> CaseStatements<'a> {
     fn new(table: &'a Table, dialect: &'a Dialect) -> Self {
         Self {
             table,
@@ -143,13 +143,13 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn transaction(&mut self, session: SessionId, plan: &Plan) {
+    fn transaction(&mut self, session: SessionId, plan: &TransactionPlan) {
         let spelling = &self.dialect.spelling;
         let begin = spelling.begin.get("plain").cloned().unwrap_or_default();
         let end = match plan.end {
-            End::Commit => Some((StatementKind::Commit, spelling.commit.clone())),
-            End::Rollback => Some((StatementKind::Rollback, spelling.rollback.clone())),
-            End::Autocommit => None,
+            TransactionEnd::Commit => Some((StatementKind::Commit, spelling.commit.clone())),
+            TransactionEnd::Rollback => Some((StatementKind::Rollback, spelling.rollback.clone())),
+            TransactionEnd::Autocommit => None,
         };
         if end.is_some() {
             self.push(session, StatementKind::Begin, begin);
@@ -162,14 +162,16 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn step(&mut self, session: SessionId, step: Step) {
+    fn step(&mut self, session: SessionId, step: PlannedOperation) {
         match step {
-            Step::Read(key) => {
+            PlannedOperation::Read(key) => {
                 let sql = self.table.read(key);
                 self.push(session, StatementKind::Select, sql);
             }
             // The other two belong to kinds that are not drawn here.
-            Step::Write(key) | Step::Append(key) | Step::CompareAndSet(key) => {
+            PlannedOperation::Write(key)
+            | PlannedOperation::Append(key)
+            | PlannedOperation::CompareAndSet(key) => {
                 self.value += 1;
                 let sql = self.table.write(key, self.value);
                 self.push(session, StatementKind::Update, sql);

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::draw::Draw;
+use super::draw::SessionDraws;
 use super::held::value_of;
 use super::outbox::Outbox;
 use super::pending::Ended;
-use super::plan::{End, Plan, Step};
+use super::plan::{PlannedOperation, TransactionEnd, TransactionPlan};
 use super::table::{Table, integer, list};
-use super::{Settings, WorkloadError};
+use super::{WorkloadError, WorkloadSettings};
 use crate::engine::{Connection, EngineError, Mark, Server, Timestamps, TransactionState};
 use crate::history::{Kind, Operation, Recorded, Span, Status};
 use crate::model::{ErrorClass, IsolationLevel, Outcome, SqlError};
@@ -43,10 +43,10 @@ pub(super) struct Counters {
 }
 
 /// What the sessions share.
-pub(super) struct Stage<'a> {
+pub(super) struct SharedByClients<'a> {
     pub server: &'a dyn Server,
     pub database: &'a str,
-    pub settings: &'a Settings,
+    pub settings: &'a WorkloadSettings,
     /// What every session asks for.
     pub level: Option<IsolationLevel>,
     pub table: Table,
@@ -60,7 +60,7 @@ pub(super) struct Stage<'a> {
     pub next_session: AtomicU64,
 }
 
-impl Stage<'_> {
+impl SharedByClients<'_> {
     /// A connection at the level of the run.
     pub(super) fn connect(&self) -> Result<Box<dyn Connection>, WorkloadError> {
         let mut connection = self.server.connect(self.database)?;
@@ -97,15 +97,15 @@ fn rejected(sql: &str, error: &SqlError) -> WorkloadError {
 
 /// A session and its connection.
 pub(super) struct Client<'a> {
-    stage: &'a Stage<'a>,
+    stage: &'a SharedByClients<'a>,
     connection: Box<dyn Connection>,
     /// The number of the session; another one after the connection was lost.
     session: u32,
     /// Which of the sessions that were begun; keeps values apart.
     slot: u32,
-    draw: Draw,
+    draw: SessionDraws,
     /// How long it pauses, apart from what it sends: how often that is asked is the engine's.
-    pauses: Draw,
+    pauses: SessionDraws,
     /// How many values it has drawn.
     values: u64,
     /// None when nothing is recorded.
@@ -113,7 +113,7 @@ pub(super) struct Client<'a> {
 }
 
 /// How an attempt ended, for the session's next step.
-enum Fate {
+enum AttemptOutcome {
     Done,
     /// The engine refused it for this: it may be run again.
     Refused(ErrorClass),
@@ -130,13 +130,13 @@ struct Attempt {
 }
 
 /// Why the statements of an attempt did not come to their end.
-enum Stopped {
+enum AttemptStopped {
     Refused(ErrorClass),
     Lost,
     Error(WorkloadError),
 }
 
-impl From<WorkloadError> for Stopped {
+impl From<WorkloadError> for AttemptStopped {
     fn from(error: WorkloadError) -> Self {
         Self::Error(error)
     }
@@ -144,10 +144,10 @@ impl From<WorkloadError> for Stopped {
 
 impl<'a> Client<'a> {
     pub(super) fn new(
-        stage: &'a Stage<'a>,
+        stage: &'a SharedByClients<'a>,
         slot: u32,
         connection: Box<dyn Connection>,
-        draws: (Draw, Draw),
+        draws: (SessionDraws, SessionDraws),
         outbox: Option<&'a Outbox>,
     ) -> Self {
         Self {
@@ -179,11 +179,11 @@ impl<'a> Client<'a> {
                     count_one(&self.stage.counters.retries);
                 }
                 match self.attempt(&plan)? {
-                    Fate::Done => break,
-                    Fate::Refused(ErrorClass::Busy) => self.pause(attempt),
+                    AttemptOutcome::Done => break,
+                    AttemptOutcome::Refused(ErrorClass::Busy) => self.pause(attempt),
                     // Who was waited for has ended.
-                    Fate::Refused(_) => {}
-                    Fate::Lost => {
+                    AttemptOutcome::Refused(_) => {}
+                    AttemptOutcome::Lost => {
                         self.reconnect()?;
                         break;
                     }
@@ -202,13 +202,13 @@ impl<'a> Client<'a> {
     }
 
     /// Sends one transaction and tells how it ended.
-    fn attempt(&mut self, plan: &Plan) -> Result<Fate, WorkloadError> {
+    fn attempt(&mut self, plan: &TransactionPlan) -> Result<AttemptOutcome, WorkloadError> {
         let expected = match plan.steps.as_slice() {
-            [Step::CompareAndSet(key)] => match self.look(*key) {
+            [PlannedOperation::CompareAndSet(key)] => match self.look(*key) {
                 Ok(expected) => expected,
-                Err(Stopped::Refused(class)) => return Ok(Fate::Refused(class)),
-                Err(Stopped::Lost) => return Ok(Fate::Lost),
-                Err(Stopped::Error(error)) => return Err(error),
+                Err(AttemptStopped::Refused(class)) => return Ok(AttemptOutcome::Refused(class)),
+                Err(AttemptStopped::Lost) => return Ok(AttemptOutcome::Lost),
+                Err(AttemptStopped::Error(error)) => return Err(error),
             },
             _ => None,
         };
@@ -216,8 +216,8 @@ impl<'a> Client<'a> {
         let from = if records { self.stage.now() } else { 0 };
         let mut attempt = Attempt::default();
         let ended = match plan.end {
-            End::Autocommit => self.alone(plan, expected, &mut attempt),
-            End::Commit | End::Rollback => self.whole(plan, &mut attempt),
+            TransactionEnd::Autocommit => self.alone(plan, expected, &mut attempt),
+            TransactionEnd::Commit | TransactionEnd::Rollback => self.whole(plan, &mut attempt),
         };
         // What ends the run has not been committed, and goes with the connection. Somebody may
         // have read it all the same, and waits for it.
@@ -250,45 +250,45 @@ impl<'a> Client<'a> {
     /// A transaction between BEGIN and its end.
     fn whole(
         &mut self,
-        plan: &Plan,
+        plan: &TransactionPlan,
         attempt: &mut Attempt,
-    ) -> Result<(Status, Fate), WorkloadError> {
+    ) -> Result<(Status, AttemptOutcome), WorkloadError> {
         let inside = self
             .begin(attempt)
             .and_then(|()| self.steps(&plan.steps, attempt));
         let spelling = &self.stage.server.dialect().spelling;
         match inside {
-            Ok(()) if plan.end == End::Commit => self.commit(attempt),
+            Ok(()) if plan.end == TransactionEnd::Commit => self.commit(attempt),
             Ok(()) => Ok((
                 Status::Aborted,
-                self.roll_back(&spelling.rollback, Fate::Done),
+                self.roll_back(&spelling.rollback, AttemptOutcome::Done),
             )),
             // Whatever is left of the transaction must go: after a lock timeout all of it is
             // still there, after a deadlock nothing.
-            Err(Stopped::Refused(class)) => Ok((
+            Err(AttemptStopped::Refused(class)) => Ok((
                 Status::Aborted,
-                self.roll_back(&spelling.rollback, Fate::Refused(class)),
+                self.roll_back(&spelling.rollback, AttemptOutcome::Refused(class)),
             )),
             // No COMMIT was sent: the server rolls back what its client left.
-            Err(Stopped::Lost) => Ok((Status::Aborted, Fate::Lost)),
-            Err(Stopped::Error(error)) => Err(error),
+            Err(AttemptStopped::Lost) => Ok((Status::Aborted, AttemptOutcome::Lost)),
+            Err(AttemptStopped::Error(error)) => Err(error),
         }
     }
 
     /// Rolls back; a connection whose transaction is still open then must go, or its next BEGIN
     /// would commit it. (Where nothing was open, an engine may reject the ROLLBACK.)
-    fn roll_back(&mut self, rollback: &str, fate: Fate) -> Fate {
+    fn roll_back(&mut self, rollback: &str, fate: AttemptOutcome) -> AttemptOutcome {
         match self.send(rollback) {
             Ok(Outcome::Rejected(_)) => match self.connection.transaction_state() {
                 Ok(TransactionState::None) => fate,
-                Ok(TransactionState::Open) | Err(_) => Fate::Lost,
+                Ok(TransactionState::Open) | Err(_) => AttemptOutcome::Lost,
             },
             Ok(_) => fate,
-            Err(_) => Fate::Lost,
+            Err(_) => AttemptOutcome::Lost,
         }
     }
 
-    fn begin(&mut self, attempt: &mut Attempt) -> Result<(), Stopped> {
+    fn begin(&mut self, attempt: &mut Attempt) -> Result<(), AttemptStopped> {
         let stage = self.stage;
         if let Some(timestamps) = &stage.timestamps {
             self.statement(timestamps.begin())?;
@@ -301,12 +301,12 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    fn commit(&mut self, attempt: &mut Attempt) -> Result<(Status, Fate), WorkloadError> {
+    fn commit(&mut self, attempt: &mut Attempt) -> Result<(Status, AttemptOutcome), WorkloadError> {
         let stage = self.stage;
         let spelling = &stage.server.dialect().spelling;
         match self.send(&spelling.commit) {
             Ok(Outcome::Rejected(error)) => {
-                let fate = self.roll_back(&spelling.rollback, Fate::Refused(error.class));
+                let fate = self.roll_back(&spelling.rollback, AttemptOutcome::Refused(error.class));
                 // An engine that refuses a commit for concurrency has undone the transaction; of
                 // another error at this point nobody knows.
                 if may_happen(error.class) {
@@ -324,29 +324,31 @@ impl<'a> Client<'a> {
                     match timestamps.committed(&mut *self.connection) {
                         Ok(commit) => attempt.commit = Some(commit),
                         // It is committed, and its timestamp is not known.
-                        Err(_) => return Ok((Status::Indeterminate, Fate::Lost)),
+                        Err(_) => return Ok((Status::Indeterminate, AttemptOutcome::Lost)),
                     }
                 }
-                Ok((Status::Committed, Fate::Done))
+                Ok((Status::Committed, AttemptOutcome::Done))
             }
-            Err(_) => Ok((Status::Indeterminate, Fate::Lost)),
+            Err(_) => Ok((Status::Indeterminate, AttemptOutcome::Lost)),
         }
     }
 
     /// One statement in autocommit.
     fn alone(
         &mut self,
-        plan: &Plan,
+        plan: &TransactionPlan,
         expected: Option<i64>,
         attempt: &mut Attempt,
-    ) -> Result<(Status, Fate), WorkloadError> {
-        let Some(Step::CompareAndSet(key)) = plan.steps.first().copied() else {
+    ) -> Result<(Status, AttemptOutcome), WorkloadError> {
+        let Some(PlannedOperation::CompareAndSet(key)) = plan.steps.first().copied() else {
             return match self.steps(&plan.steps, attempt) {
-                Ok(()) => Ok((Status::Committed, Fate::Done)),
-                Err(Stopped::Refused(class)) => Ok((Status::Aborted, Fate::Refused(class))),
+                Ok(()) => Ok((Status::Committed, AttemptOutcome::Done)),
+                Err(AttemptStopped::Refused(class)) => {
+                    Ok((Status::Aborted, AttemptOutcome::Refused(class)))
+                }
                 // What was not answered may have happened; a read changes nothing.
-                Err(Stopped::Lost) => Ok((Status::Indeterminate, Fate::Lost)),
-                Err(Stopped::Error(error)) => Err(error),
+                Err(AttemptStopped::Lost) => Ok((Status::Indeterminate, AttemptOutcome::Lost)),
+                Err(AttemptStopped::Error(error)) => Err(error),
             };
         };
         let value = self.fresh();
@@ -363,37 +365,41 @@ impl<'a> Client<'a> {
             Ok(Outcome::Affected(0)) => {
                 // Somebody else was faster: it read something else, and what that was nobody says.
                 attempt.operations.push(write);
-                Ok((Status::Aborted, Fate::Done))
+                Ok((Status::Aborted, AttemptOutcome::Done))
             }
             Ok(_) => {
                 attempt.operations.extend([read, write]);
-                Ok((Status::Committed, Fate::Done))
+                Ok((Status::Committed, AttemptOutcome::Done))
             }
-            Err(Stopped::Refused(class)) => {
+            Err(AttemptStopped::Refused(class)) => {
                 attempt.operations.push(write);
-                Ok((Status::Aborted, Fate::Refused(class)))
+                Ok((Status::Aborted, AttemptOutcome::Refused(class)))
             }
-            Err(Stopped::Lost) => {
+            Err(AttemptStopped::Lost) => {
                 attempt.operations.extend([read, write]);
-                Ok((Status::Indeterminate, Fate::Lost))
+                Ok((Status::Indeterminate, AttemptOutcome::Lost))
             }
-            Err(Stopped::Error(error)) => Err(error),
+            Err(AttemptStopped::Error(error)) => Err(error),
         }
     }
 
     /// What a compare-and-set expects: a read of its own before it, which no history holds.
-    fn look(&mut self, key: u32) -> Result<Option<i64>, Stopped> {
+    fn look(&mut self, key: u32) -> Result<Option<i64>, AttemptStopped> {
         let sql = self.stage.table.read(key);
         let outcome = self.statement(&sql)?;
         Ok(integer(&sql, &outcome)?)
     }
 
-    fn steps(&mut self, steps: &[Step], attempt: &mut Attempt) -> Result<(), Stopped> {
+    fn steps(
+        &mut self,
+        steps: &[PlannedOperation],
+        attempt: &mut Attempt,
+    ) -> Result<(), AttemptStopped> {
         let stage = self.stage;
         let records = self.outbox.is_some();
         for step in steps {
             match *step {
-                Step::Read(key) => {
+                PlannedOperation::Read(key) => {
                     let sql = stage.table.read(key);
                     let outcome = self.statement(&sql)?;
                     if !records {
@@ -409,9 +415,11 @@ impl<'a> Client<'a> {
                             Operation::Read { key, value }
                         });
                 }
-                Step::Write(key) | Step::Append(key) | Step::CompareAndSet(key) => {
+                PlannedOperation::Write(key)
+                | PlannedOperation::Append(key)
+                | PlannedOperation::CompareAndSet(key) => {
                     let value = self.fresh();
-                    let sql = if matches!(step, Step::Append(_)) {
+                    let sql = if matches!(step, PlannedOperation::Append(_)) {
                         stage.table.append(key, value)
                     } else {
                         stage.table.write(key, value)
@@ -448,12 +456,12 @@ impl<'a> Client<'a> {
     }
 
     /// Sends a statement that concurrency alone may stop.
-    fn statement(&mut self, sql: &str) -> Result<Outcome, Stopped> {
+    fn statement(&mut self, sql: &str) -> Result<Outcome, AttemptStopped> {
         match self.send(sql) {
             Ok(Outcome::Rejected(error)) if may_happen(error.class) => {
-                Err(Stopped::Refused(error.class))
+                Err(AttemptStopped::Refused(error.class))
             }
-            Ok(Outcome::Rejected(error)) => Err(Stopped::Error(rejected(sql, &error))),
+            Ok(Outcome::Rejected(error)) => Err(AttemptStopped::Error(rejected(sql, &error))),
             Ok(outcome) => Ok(outcome),
             Err(error) => Err(unanswered(error)),
         }
@@ -512,9 +520,9 @@ fn may_happen(class: ErrorClass) -> bool {
 }
 
 /// A statement that was not answered. Only a lost or hanging connection is worth a new one.
-fn unanswered(error: EngineError) -> Stopped {
+fn unanswered(error: EngineError) -> AttemptStopped {
     match error {
-        EngineError::ConnectionLost { .. } | EngineError::Hang { .. } => Stopped::Lost,
-        other => Stopped::Error(other.into()),
+        EngineError::ConnectionLost { .. } | EngineError::Hang { .. } => AttemptStopped::Lost,
+        other => AttemptStopped::Error(other.into()),
     }
 }

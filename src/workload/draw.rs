@@ -83,9 +83,9 @@ impl FromStr for Distribution {
 
 /// Keys with their weights, shared by all sessions.
 #[derive(Clone, Debug)]
-pub(super) struct Keys(Arc<Vec<f64>>);
+pub(super) struct KeyWeights(Arc<Vec<f64>>);
 
-impl Keys {
+impl KeyWeights {
     pub(super) fn new(distribution: Distribution, keys: u32) -> Self {
         Self(Arc::new(distribution.sums(keys)))
     }
@@ -93,14 +93,14 @@ impl Keys {
 
 /// The draws of one session.
 #[derive(Debug)]
-pub struct Draw {
+pub struct SessionDraws {
     generator: ChaCha8Rng,
-    keys: Keys,
+    keys: KeyWeights,
 }
 
-impl Draw {
+impl SessionDraws {
     /// The draws of a session of a run: the same for ever.
-    pub(super) fn new(seed: u64, session: u32, keys: Keys) -> Self {
+    pub(super) fn new(seed: u64, session: u32, keys: KeyWeights) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"workload\0");
         hasher.update(&seed.to_le_bytes());

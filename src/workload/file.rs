@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Progress, Recorder, Settings};
+use super::{Progress, Recorder, WorkloadSettings};
 use crate::history::Recorded;
 use crate::history::format::HEADER;
 
@@ -26,7 +26,11 @@ impl<'a> HistoryFile<'a> {
     ///
     /// # Errors
     /// When the stream fails.
-    pub fn new(out: &'a mut dyn Write, settings: &Settings, server: &str) -> io::Result<Self> {
+    pub fn new(
+        out: &'a mut dyn Write,
+        settings: &WorkloadSettings,
+        server: &str,
+    ) -> io::Result<Self> {
         writeln!(out, "{HEADER}")?;
         let level = settings.level.map_or("default", |level| level.slug());
         writeln!(

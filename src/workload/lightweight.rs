@@ -1,8 +1,8 @@
 //! Lightweight transactions: one compare-and-set each, by UPDATE .. WHERE in autocommit (MTC,
 //! section IV-E). Their histories are checked for linearizability.
 
-use super::plan::{End, Plan, Step};
-use super::{Defaults, Draw, Settings, Workload};
+use super::plan::{PlannedOperation, TransactionEnd, TransactionPlan};
+use super::{Defaults, SessionDraws, Workload, WorkloadSettings};
 
 pub(super) struct Lightweight;
 
@@ -23,16 +23,21 @@ impl Workload for Lightweight {
         }
     }
 
-    fn plan(&self, draw: &mut Draw, _written: u64, settings: &Settings) -> Plan {
+    fn plan(
+        &self,
+        draw: &mut SessionDraws,
+        _written: u64,
+        settings: &WorkloadSettings,
+    ) -> TransactionPlan {
         let is_read = draw.percent(settings.reads_percent);
         let key = draw.key();
-        Plan {
+        TransactionPlan {
             steps: vec![if is_read {
-                Step::Read(key)
+                PlannedOperation::Read(key)
             } else {
-                Step::CompareAndSet(key)
+                PlannedOperation::CompareAndSet(key)
             }],
-            end: End::Autocommit,
+            end: TransactionEnd::Autocommit,
         }
     }
 }

@@ -8,8 +8,8 @@
 //! room for.
 
 use super::mini_transaction::end;
-use super::plan::{Plan, Step};
-use super::{Defaults, Draw, Settings, Workload};
+use super::plan::{PlannedOperation, TransactionPlan};
+use super::{Defaults, SessionDraws, Workload, WorkloadSettings};
 
 /// How long lists get, about.
 const APPENDS_PER_KEY: u64 = 50;
@@ -46,11 +46,16 @@ impl Workload for ListAppend {
         true
     }
 
-    fn rows(&self, settings: &Settings) -> u64 {
+    fn rows(&self, settings: &WorkloadSettings) -> u64 {
         windows(settings) * u64::from(settings.keys)
     }
 
-    fn plan(&self, draw: &mut Draw, written: u64, settings: &Settings) -> Plan {
+    fn plan(
+        &self,
+        draw: &mut SessionDraws,
+        written: u64,
+        settings: &WorkloadSettings,
+    ) -> TransactionPlan {
         let window = written / (APPENDS_PER_KEY * u64::from(settings.keys.max(1)));
         let window = window % windows(settings);
         // At most ROWS_MAX keys: they fit.
@@ -59,12 +64,12 @@ impl Workload for ListAppend {
             let is_read = draw.percent(settings.reads_percent);
             let key = base + draw.key();
             if is_read {
-                Step::Read(key)
+                PlannedOperation::Read(key)
             } else {
-                Step::Append(key)
+                PlannedOperation::Append(key)
             }
         });
-        Plan {
+        TransactionPlan {
             steps: steps.collect(),
             end: end(draw),
         }
@@ -72,13 +77,13 @@ impl Workload for ListAppend {
 }
 
 /// Appends in a thousand transactions.
-fn appends_per_1000(settings: &Settings) -> u64 {
+fn appends_per_1000(settings: &WorkloadSettings) -> u64 {
     let writes = u64::from(100u32.saturating_sub(settings.reads_percent));
     u64::from(settings.operations.max(1)) * writes * 10
 }
 
 /// How many times the sessions move on, the first keys included.
-fn windows(settings: &Settings) -> u64 {
+fn windows(settings: &WorkloadSettings) -> u64 {
     let seconds = settings
         .time
         .map_or(ENDLESS_SECONDS, |time| time.as_secs().max(1));

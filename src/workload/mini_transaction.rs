@@ -5,8 +5,8 @@
 //! them gone wrong. Two-key shapes take keys that belong together, so that transactions which meet
 //! on one key meet on the other.
 
-use super::plan::{End, Plan, Step};
-use super::{Defaults, Draw, Settings, Workload};
+use super::plan::{PlannedOperation, TransactionEnd, TransactionPlan};
+use super::{Defaults, SessionDraws, Workload, WorkloadSettings};
 
 /// One in this many transactions is rolled back by its client, so that there is something that
 /// nobody may read.
@@ -71,7 +71,12 @@ impl Workload for MiniTransaction {
         }
     }
 
-    fn plan(&self, draw: &mut Draw, _written: u64, settings: &Settings) -> Plan {
+    fn plan(
+        &self,
+        draw: &mut SessionDraws,
+        _written: u64,
+        settings: &WorkloadSettings,
+    ) -> TransactionPlan {
         let shapes = if draw.percent(settings.reads_percent) {
             READS
         } else {
@@ -88,12 +93,12 @@ impl Workload for MiniTransaction {
         let second = draw.partner(first);
         let steps = shape.map_or(&[R1][..], |(_, shape)| shape);
         let steps = steps.iter().map(|on| match on {
-            R1 => Step::Read(first),
-            R2 => Step::Read(second),
-            W1 => Step::Write(first),
-            W2 => Step::Write(second),
+            R1 => PlannedOperation::Read(first),
+            R2 => PlannedOperation::Read(second),
+            W1 => PlannedOperation::Write(first),
+            W2 => PlannedOperation::Write(second),
         });
-        Plan {
+        TransactionPlan {
             steps: steps.collect(),
             end: end(draw),
         }
@@ -101,10 +106,10 @@ impl Workload for MiniTransaction {
 }
 
 /// Nearly always a commit.
-pub(super) fn end(draw: &mut Draw) -> End {
+pub(super) fn end(draw: &mut SessionDraws) -> TransactionEnd {
     if draw.percent(ROLLBACK_PERCENT) {
-        End::Rollback
+        TransactionEnd::Rollback
     } else {
-        End::Commit
+        TransactionEnd::Commit
     }
 }

@@ -22,12 +22,12 @@ pub(super) struct Ended {
 
 /// Transactions in the order in which they ended.
 #[derive(Default)]
-pub(super) struct Pending {
+pub(super) struct EndedQueue {
     queue: VecDeque<Ended>,
     resolver: Option<Box<dyn Resolver>>,
 }
 
-impl Pending {
+impl EndedQueue {
     pub(super) fn new(resolver: Option<Box<dyn Resolver>>) -> Self {
         Self {
             queue: VecDeque::new(),

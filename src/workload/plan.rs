@@ -2,14 +2,14 @@
 
 /// A transaction as it was drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    pub steps: Vec<Step>,
-    pub end: End,
+pub struct TransactionPlan {
+    pub steps: Vec<PlannedOperation>,
+    pub end: TransactionEnd,
 }
 
 /// One statement on one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PlannedOperation {
     Read(u32),
     /// Writes a value that nobody writes twice.
     Write(u32),
@@ -21,7 +21,7 @@ pub enum Step {
 
 /// How a transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum TransactionEnd {
     Commit,
     Rollback,
     /// One statement without BEGIN: its answer is the end.

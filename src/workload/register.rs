@@ -2,8 +2,8 @@
 //! blind. The parameters are those of PolySI (VLDB 2023, section 5.1) and Chronos (Table I).
 
 use super::mini_transaction::end;
-use super::plan::{Plan, Step};
-use super::{Defaults, Draw, Settings, Workload};
+use super::plan::{PlannedOperation, TransactionPlan};
+use super::{Defaults, SessionDraws, Workload, WorkloadSettings};
 
 pub(super) struct Register;
 
@@ -24,17 +24,22 @@ impl Workload for Register {
         }
     }
 
-    fn plan(&self, draw: &mut Draw, _written: u64, settings: &Settings) -> Plan {
+    fn plan(
+        &self,
+        draw: &mut SessionDraws,
+        _written: u64,
+        settings: &WorkloadSettings,
+    ) -> TransactionPlan {
         let steps = (0..settings.operations.max(1)).map(|_| {
             let is_read = draw.percent(settings.reads_percent);
             let key = draw.key();
             if is_read {
-                Step::Read(key)
+                PlannedOperation::Read(key)
             } else {
-                Step::Write(key)
+                PlannedOperation::Write(key)
             }
         });
-        Plan {
+        TransactionPlan {
             steps: steps.collect(),
             end: end(draw),
         }

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::client::{Client, Counters, Stage};
-use super::draw::{Draw, Keys};
+use super::client::{Client, Counters, SharedByClients};
+use super::draw::{KeyWeights, SessionDraws};
 use super::held::Held;
 use super::outbox::Outbox;
-use super::pending::Pending;
+use super::pending::EndedQueue;
 use super::table::Table;
-use super::{Progress, Recorder, Settings, WorkloadError};
+use super::{Progress, Recorder, WorkloadError, WorkloadSettings};
 use crate::engine::{Connection, Server, Timestamps};
 
 /// How often the recorder hears how far the run is.
@@ -30,7 +30,7 @@ const FETCH: Duration = Duration::from_millis(10);
 pub fn run(
     server: &dyn Server,
     database: &str,
-    settings: &Settings,
+    settings: &WorkloadSettings,
     recorder: &mut dyn Recorder,
     stop: &dyn Fn() -> bool,
 ) -> Result<Progress, WorkloadError> {
@@ -49,7 +49,7 @@ pub fn run(
 /// When the settings make no sense or the server does not provide what they ask for.
 pub fn check(
     server: &dyn Server,
-    settings: &Settings,
+    settings: &WorkloadSettings,
 ) -> Result<Option<Box<dyn Timestamps>>, WorkloadError> {
     check_numbers(server, settings)?;
     let timestamps = match settings.timestamps {
@@ -61,7 +61,7 @@ pub fn check(
 }
 
 /// Refuses numbers that are too large or too small, and levels that the server does not have.
-fn check_numbers(server: &dyn Server, settings: &Settings) -> Result<(), WorkloadError> {
+fn check_numbers(server: &dyn Server, settings: &WorkloadSettings) -> Result<(), WorkloadError> {
     let wrong = |message: String| Err(WorkloadError::Settings(message));
     if settings.sessions == 0 || settings.sessions > 1000 {
         return wrong("the sessions must be 1 to 1,000".to_owned());
@@ -92,7 +92,7 @@ fn check_numbers(server: &dyn Server, settings: &Settings) -> Result<(), Workloa
 
 /// Refuses a level at which timestamps mean nothing.
 fn check_level(
-    settings: &Settings,
+    settings: &WorkloadSettings,
     timestamps: Option<&dyn Timestamps>,
 ) -> Result<(), WorkloadError> {
     let needed = timestamps.map(Timestamps::level);
@@ -108,18 +108,18 @@ fn check_level(
 fn in_database(
     server: &dyn Server,
     database: &str,
-    settings: &Settings,
+    settings: &WorkloadSettings,
     timestamps: Option<Box<dyn Timestamps>>,
     recorder: &mut dyn Recorder,
     stop: &dyn Fn() -> bool,
 ) -> Result<Progress, WorkloadError> {
     let table = Table::new(server.dialect());
     table.create(&mut *server.connect(database)?, settings)?;
-    let mut pending = Pending::new(match &timestamps {
+    let mut pending = EndedQueue::new(match &timestamps {
         Some(timestamps) => Some(timestamps.resolver()?),
         None => None,
     });
-    let mut stage = Stage {
+    let mut stage = SharedByClients {
         server,
         database,
         settings,
@@ -143,21 +143,21 @@ fn in_database(
 
 /// Lets the sessions go and takes what they record, until the last of them has ended.
 fn sessions(
-    stage: &Stage<'_>,
+    stage: &SharedByClients<'_>,
     connections: Vec<Box<dyn Connection>>,
-    pending: &mut Pending,
+    pending: &mut EndedQueue,
     recorder: &mut dyn Recorder,
     stop: &dyn Fn() -> bool,
 ) -> Result<(), WorkloadError> {
     let settings = stage.settings;
-    let keys = Keys::new(settings.distribution, settings.keys);
+    let keys = KeyWeights::new(settings.distribution, settings.keys);
     let outbox = Outbox::new(connections.len());
     // All begin together.
     let barrier = Barrier::new(connections.len());
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for (slot, connection) in (0u32..).zip(connections) {
-            let draw = |session| Draw::new(settings.seed, session, keys.clone());
+            let draw = |session| SessionDraws::new(settings.seed, session, keys.clone());
             let draws = (draw(slot), draw(u32::MAX - slot));
             let (outbox, barrier) = (&outbox, &barrier);
             threads.push(scope.spawn(move || {
@@ -202,9 +202,9 @@ impl Drop for Left<'_> {
 
 /// Hands transactions to the recorder until all sessions have ended.
 fn take(
-    stage: &Stage<'_>,
+    stage: &SharedByClients<'_>,
     outbox: &Outbox,
-    pending: &mut Pending,
+    pending: &mut EndedQueue,
     recorder: &mut dyn Recorder,
     stop: &dyn Fn() -> bool,
 ) -> Result<(), WorkloadError> {
@@ -251,7 +251,7 @@ fn take(
     }
 }
 
-impl Stage<'_> {
+impl SharedByClients<'_> {
     /// How far the run is.
     fn progress(&self) -> Progress {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

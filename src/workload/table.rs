@@ -1,6 +1,6 @@
 //! The table of a workload, and the statements on it.
 
-use super::{Settings, WorkloadError};
+use super::{WorkloadError, WorkloadSettings};
 use crate::dialect::Dialect;
 use crate::engine::Connection;
 use crate::model::{Outcome, Value};
@@ -33,14 +33,14 @@ impl Table {
     pub(super) fn create(
         &self,
         connection: &mut dyn Connection,
-        settings: &Settings,
+        settings: &WorkloadSettings,
     ) -> Result<(), WorkloadError> {
         let mut statements = self.set_up(settings).into_iter();
         statements.try_for_each(|sql| set_up(connection, &sql))
     }
 
     /// The statement that makes the table, and those that make its rows: 0, or the empty list.
-    pub(super) fn set_up(&self, settings: &Settings) -> Vec<String> {
+    pub(super) fn set_up(&self, settings: &WorkloadSettings) -> Vec<String> {
         let Self {
             name,
             key,

@@ -1,17 +1,18 @@
 //! What is drawn, and what runs on SQLite, which is always there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use super::draw::Keys;
+use super::draw::KeyWeights;
 use super::*;
 use crate::checker::{self, Answer, Budget};
 use crate::engine;
-use crate::history::{Kind, Operation, Status, format};
-use crate::model::ConsistencyModel;
+use crate::history::{Kind, Operation, Recorded, Status, format};
+use crate::model::{ConsistencyModel, IsolationLevel};
 
-fn draws(settings: &Settings, session: u32) -> Vec<Plan> {
-    let keys = Keys::new(settings.distribution, settings.keys);
-    let mut draw = Draw::new(settings.seed, session, keys);
+fn draws(settings: &WorkloadSettings, session: u32) -> Vec<TransactionPlan> {
+    let keys = KeyWeights::new(settings.distribution, settings.keys);
+    let mut draw = SessionDraws::new(settings.seed, session, keys);
     (0..300)
         .map(|number: u64| {
             // Up to more than any run can write.
@@ -24,10 +25,10 @@ fn draws(settings: &Settings, session: u32) -> Vec<Plan> {
 #[test]
 fn a_seed_decides_every_transaction_and_sessions_differ() {
     for kind in WORKLOADS {
-        let settings = Settings::of(*kind);
+        let settings = WorkloadSettings::of(*kind);
         assert_eq!(draws(&settings, 3), draws(&settings, 3), "{kind:?}");
         assert_ne!(draws(&settings, 3), draws(&settings, 4), "{kind:?}");
-        let other = Settings {
+        let other = WorkloadSettings {
             seed: 2,
             ..settings.clone()
         };
@@ -38,18 +39,18 @@ fn a_seed_decides_every_transaction_and_sessions_differ() {
 #[test]
 fn every_key_is_one_of_the_rows() {
     for kind in WORKLOADS {
-        let settings = Settings {
+        let settings = WorkloadSettings {
             keys: 7,
             transactions: Some(3000),
-            ..Settings::of(*kind)
+            ..WorkloadSettings::of(*kind)
         };
         let rows = kind.rows(&settings);
         for plan in draws(&settings, 0) {
             for step in plan.steps {
-                let (Step::Read(key)
-                | Step::Write(key)
-                | Step::Append(key)
-                | Step::CompareAndSet(key)) = step;
+                let (PlannedOperation::Read(key)
+                | PlannedOperation::Write(key)
+                | PlannedOperation::Append(key)
+                | PlannedOperation::CompareAndSet(key)) = step;
                 assert!(u64::from(key) < rows, "{kind:?}: {key} of {rows}");
             }
         }
@@ -60,12 +61,12 @@ fn every_key_is_one_of_the_rows() {
 /// sessions move on by what was committed.
 #[test]
 fn lists_stay_about_as_long_as_they_should_however_fast_the_engine_refuses() {
-    let settings = Settings {
+    let settings = WorkloadSettings {
         sessions: 8,
         transactions: None,
         time: Some(Duration::from_millis(500)),
         keys: 1,
-        ..Settings::of(&list_append::ListAppend)
+        ..WorkloadSettings::of(&list_append::ListAppend)
     };
     let (recorded, progress) = on_sqlite("lists", &settings);
     let mut elements: BTreeMap<u32, u32> = BTreeMap::new();
@@ -92,7 +93,7 @@ fn lists_stay_about_as_long_as_they_should_however_fast_the_engine_refuses() {
 /// Definition 8 of the paper, and every shape that its Table I needs.
 #[test]
 fn mini_transactions_are_what_the_paper_says() {
-    let settings = Settings::of(&mini_transaction::MiniTransaction);
+    let settings = WorkloadSettings::of(&mini_transaction::MiniTransaction);
     let mut shapes = BTreeSet::new();
     for plan in draws(&settings, 0).into_iter().chain(draws(&settings, 1)) {
         let mut read = BTreeSet::new();
@@ -101,12 +102,12 @@ fn mini_transactions_are_what_the_paper_says() {
         let mut shape = String::new();
         for step in &plan.steps {
             let (letter, key) = match step {
-                Step::Read(key) => {
+                PlannedOperation::Read(key) => {
                     reads += 1;
                     read.insert(*key);
                     ('r', *key)
                 }
-                Step::Write(key) => {
+                PlannedOperation::Write(key) => {
                     writes += 1;
                     assert!(read.contains(key), "{plan:?}: a write without a read");
                     ('w', *key)
@@ -133,7 +134,7 @@ fn mini_transactions_are_what_the_paper_says() {
 #[test]
 fn distributions_are_as_skewed_as_they_say() {
     let share_of_first = |distribution, first: u32| {
-        let mut draw = Draw::new(1, 0, Keys::new(distribution, 100));
+        let mut draw = SessionDraws::new(1, 0, KeyWeights::new(distribution, 100));
         let hits = (0..20_000).filter(|_| draw.key() < first).count();
         hits as f64 / 20_000.0
     };
@@ -158,7 +159,7 @@ impl Recorder for Kept {
     }
 }
 
-fn on_sqlite(name: &str, settings: &Settings) -> (Vec<Recorded>, Progress) {
+fn on_sqlite(name: &str, settings: &WorkloadSettings) -> (Vec<Recorded>, Progress) {
     let server = engine::open("sqlite:", &engine::OpenOptions::default()).expect("SQLite");
     let mut kept = Kept::default();
     let database = format!("rashomon_workload_{name}");
@@ -167,7 +168,7 @@ fn on_sqlite(name: &str, settings: &Settings) -> (Vec<Recorded>, Progress) {
     (kept.0, progress)
 }
 
-fn text(settings: &Settings, recorded: &[Recorded]) -> Vec<u8> {
+fn text(settings: &WorkloadSettings, recorded: &[Recorded]) -> Vec<u8> {
     let mut text = Vec::new();
     let mut file = HistoryFile::new(&mut text, settings, "sqlite").expect("a file");
     for transaction in recorded {
@@ -182,11 +183,11 @@ fn text(settings: &Settings, recorded: &[Recorded]) -> Vec<u8> {
 #[test]
 fn what_sqlite_does_is_recorded_and_satisfies_strict_serializability() {
     for kind in WORKLOADS {
-        let settings = Settings {
+        let settings = WorkloadSettings {
             sessions: 3,
             transactions: Some(300),
             keys: 10,
-            ..Settings::of(*kind)
+            ..WorkloadSettings::of(*kind)
         };
         let (recorded, progress) = on_sqlite(&kind.name().replace('-', "_"), &settings);
         assert_eq!(progress.indeterminate, 0);
@@ -214,11 +215,11 @@ fn what_sqlite_does_is_recorded_and_satisfies_strict_serializability() {
 /// A transaction that was refused and one that runs again are two, with values of their own.
 #[test]
 fn no_value_is_written_twice_and_times_are_in_order() {
-    let settings = Settings {
+    let settings = WorkloadSettings {
         sessions: 4,
         transactions: Some(400),
         keys: 2,
-        ..Settings::of(&register::Register)
+        ..WorkloadSettings::of(&register::Register)
     };
     let (recorded, _) = on_sqlite("values", &settings);
     let mut written = BTreeSet::new();
@@ -240,11 +241,11 @@ fn no_value_is_written_twice_and_times_are_in_order() {
 /// Eight sessions that asked a busy engine again at once had one attempt in thirty committed.
 #[test]
 fn sessions_that_find_the_engine_busy_let_each_other_come_to_an_end() {
-    let settings = Settings {
+    let settings = WorkloadSettings {
         sessions: 8,
         transactions: None,
         time: Some(Duration::from_millis(500)),
-        ..Settings::of(&register::Register)
+        ..WorkloadSettings::of(&register::Register)
     };
     let (_, progress) = on_sqlite("busy", &settings);
     let share = progress.committed as f64 / progress.transactions() as f64;
@@ -253,16 +254,16 @@ fn sessions_that_find_the_engine_busy_let_each_other_come_to_an_end() {
 
 #[test]
 fn a_run_without_recording_hands_nothing_over_and_a_stop_ends_it() {
-    let settings = Settings {
+    let settings = WorkloadSettings {
         records: false,
         sessions: 2,
         transactions: Some(50),
-        ..Settings::of(&register::Register)
+        ..WorkloadSettings::of(&register::Register)
     };
     let (recorded, progress) = on_sqlite("silent", &settings);
     assert!(recorded.is_empty());
     assert!(progress.committed > 0);
-    let endless = Settings {
+    let endless = WorkloadSettings {
         transactions: None,
         sessions: 2,
         ..settings
@@ -285,7 +286,7 @@ fn a_run_without_recording_hands_nothing_over_and_a_stop_ends_it() {
 #[test]
 fn what_cannot_be_run_is_refused() {
     let server = engine::open("sqlite:", &engine::OpenOptions::default()).expect("SQLite");
-    let refused = |settings: Settings| {
+    let refused = |settings: WorkloadSettings| {
         let mut kept = Kept::default();
         let result = run(
             &*server,
@@ -296,8 +297,8 @@ fn what_cannot_be_run_is_refused() {
         );
         result.expect_err("refused").to_string()
     };
-    let settings = Settings::of(&register::Register);
-    let with = |change: fn(&mut Settings)| {
+    let settings = WorkloadSettings::of(&register::Register);
+    let with = |change: fn(&mut WorkloadSettings)| {
         let mut settings = settings.clone();
         change(&mut settings);
         refused(settings)

@@ -7,7 +7,7 @@ use rashomon::checker::{self, Anomaly, Answer, Budget};
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::history::{History, Operation, Recorded, Span, Status, format};
 use rashomon::model::{ConsistencyModel, IsolationLevel, Outcome, Value};
-use rashomon::workload::{self, HistoryFile, Progress, Recorder, Settings};
+use rashomon::workload::{self, HistoryFile, Progress, Recorder, WorkloadSettings};
 
 use crate::program;
 use crate::servers::{Needs, url};
@@ -38,7 +38,11 @@ impl Recorder for Kept<'_> {
     }
 }
 
-fn record(server: &dyn Server, name: &str, settings: &Settings) -> (Vec<Recorded>, Progress) {
+fn record(
+    server: &dyn Server,
+    name: &str,
+    settings: &WorkloadSettings,
+) -> (Vec<Recorded>, Progress) {
     let mut kept = Kept {
         all: Vec::new(),
         tick: &mut || {},
@@ -49,7 +53,7 @@ fn record(server: &dyn Server, name: &str, settings: &Settings) -> (Vec<Recorded
 }
 
 /// The history as a reader of the file finds it.
-fn history(settings: &Settings, recorded: &[Recorded]) -> History {
+fn history(settings: &WorkloadSettings, recorded: &[Recorded]) -> History {
     let mut text = Vec::new();
     let mut file = HistoryFile::new(&mut text, settings, "a server").expect("a file");
     for transaction in recorded {
@@ -64,8 +68,8 @@ fn answer(history: &History, model: ConsistencyModel) -> Answer {
     checker::check(history, model, Budget::default()).1
 }
 
-fn settings(kind: &str, level: IsolationLevel, transactions: u64) -> Settings {
-    let mut settings = Settings::of(workload::by_name(kind).expect("a kind"));
+fn settings(kind: &str, level: IsolationLevel, transactions: u64) -> WorkloadSettings {
+    let mut settings = WorkloadSettings::of(workload::by_name(kind).expect("a kind"));
     settings.sessions = 8;
     settings.transactions = Some(transactions);
     settings.level = Some(level);

@@ -48,21 +48,12 @@ const KNOWN_CIRCLES: &[&str] = &[
     "src/checker/weak/mod.rs",
     "src/checker/weak/open.rs",
     "src/cli/bench.rs",
-    "src/cli/check/limits.rs",
-    "src/cli/check/load.rs",
-    "src/cli/check/mod.rs",
-    "src/cli/check/waiting.rs",
     "src/cli/fuzz/mod.rs",
     "src/cli/fuzz/settings.rs",
-    "src/cli/mod.rs",
     "src/cli/recording_cost.rs",
-    "src/cli/watch/live.rs",
     "src/cli/watch/mod.rs",
     "src/cli/watch/source.rs",
-    "src/cli/watch/tell.rs",
     "src/cli/watch/waited.rs",
-    "src/cli/workload/load.rs",
-    "src/cli/workload/mod.rs",
     "src/engine/doctor.rs",
     "src/engine/guard.rs",
     "src/engine/marker.rs",
@@ -88,13 +79,6 @@ const KNOWN_CIRCLES: &[&str] = &[
     "src/engine/sqlite/store.rs",
     "src/engine/target.rs",
     "src/engine/timestamps.rs",
-    "src/execute/fate.rs",
-    "src/execute/scheduler.rs",
-    "src/generate/mod.rs",
-    "src/generate/session.rs",
-    "src/grammar/mod.rs",
-    "src/grammar/reader.rs",
-    "src/history/atom.rs",
     "src/history/format/dbcop/json.rs",
     "src/history/format/dbcop/mod.rs",
     "src/history/format/form.rs",
@@ -107,7 +91,6 @@ const KNOWN_CIRCLES: &[&str] = &[
     "src/history/format/sections.rs",
     "src/history/format/strings.rs",
     "src/history/format/timekiller.rs",
-    "src/history/mod.rs",
     "src/minimize/mod.rs",
     "src/minimize/pass/columns.rs",
     "src/minimize/pass/expressions.rs",
@@ -134,11 +117,6 @@ const KNOWN_CIRCLES: &[&str] = &[
     "src/reproducer/mod.rs",
     "src/reproducer/note.rs",
     "src/reproducer/scanner.rs",
-    "src/workload/lightweight.rs",
-    "src/workload/list_append.rs",
-    "src/workload/mini_transaction.rs",
-    "src/workload/mod.rs",
-    "src/workload/register.rs",
 ];
 
 /// Which file needs which, with the line of the first path that says so.
@@ -151,8 +129,9 @@ fn needs(program: &Program) -> BTreeMap<(String, String), String> {
         let Target::Inside(path) = &used.target else {
             continue;
         };
+        let is_glob = used.import.is_some_and(|import| import.alias.is_none());
         let names_a_module = program.modules.contains_key(path);
-        if used.import.is_some_and(|import| import.alias.is_some()) && names_a_module {
+        if names_a_module && !is_glob {
             continue;
         }
         if let Some(file) = program.file(path, 0)
@@ -272,6 +251,7 @@ mod tests {
             "mod leaf; pub use leaf::Leaf; pub struct Own;",
             "mod leaf; pub struct Own; #[cfg(test)] mod tests { use super::leaf::Leaf; }",
             "mod leaf; pub struct Own; #[cfg(test)] fn f(_: leaf::Leaf) {}",
+            "mod leaf; use leaf; pub struct Own; pub(in crate::a::leaf) fn f() {}",
         ] {
             let none: [&[&str]; 0] = [];
             assert_eq!(found(&[("src/a/mod.rs", folder), leaf]), none, "{folder}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// What is wrong with a list: names that are found and not listed, and names listed and not found.
-pub fn differences(found: &BTreeSet<String>, listed: &[&str], list: &str) -> Vec<String> {
+pub(crate) fn differences(found: &BTreeSet<String>, listed: &[&str], list: &str) -> Vec<String> {
     let listed: BTreeSet<String> = listed.iter().map(|&name| name.to_owned()).collect();
     let new = found
         .difference(&listed)

@@ -8,66 +8,66 @@ use crate::tree::Source;
 
 /// A module of a file: the file itself, or an inline `mod`.
 #[derive(Debug, Default)]
-pub struct Module {
+pub(crate) struct Module {
     /// The segments after `crate`.
-    pub name: Vec<String>,
+    pub(crate) name: Vec<String>,
     /// Compiled for tests only, as far as its own file says so.
-    pub test: bool,
-    pub items: Vec<Item>,
-    pub imports: Vec<Import>,
-    pub children: Vec<Child>,
-    pub mentions: Vec<Mention>,
+    pub(crate) test: bool,
+    pub(crate) items: Vec<Item>,
+    pub(crate) imports: Vec<Import>,
+    pub(crate) children: Vec<Child>,
+    pub(crate) mentions: Vec<Mention>,
     /// Every word outside `use` and outside what is compiled for tests only, with its first line.
-    pub words: BTreeMap<String, usize>,
+    pub(crate) words: BTreeMap<String, usize>,
     /// Every string, character and number there, with its line.
-    pub literals: Vec<(String, usize)>,
+    pub(crate) literals: Vec<(String, usize)>,
 }
 
 /// Something that the module itself declares; what stands inside functions is left out.
 #[derive(Debug)]
-pub struct Item {
+pub(crate) struct Item {
     /// The word that declares it: `struct`, `fn`, ..
-    pub kind: String,
-    pub name: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
     /// Declared `pub`, `pub(crate)`, `pub(super)` or `pub(in ..)`.
-    pub visible: bool,
-    pub line: usize,
-    pub test: bool,
+    pub(crate) visible: bool,
+    pub(crate) line: usize,
+    pub(crate) test: bool,
 }
 
 /// One name that a `use` brings in.
 #[derive(Debug)]
-pub struct Import {
+pub(crate) struct Import {
     /// None of a glob.
-    pub alias: Option<String>,
-    pub path: Vec<String>,
+    pub(crate) alias: Option<String>,
+    pub(crate) path: Vec<String>,
     /// A re-export.
-    pub visible: bool,
-    pub line: usize,
-    pub test: bool,
+    pub(crate) visible: bool,
+    pub(crate) line: usize,
+    pub(crate) test: bool,
 }
 
 /// A module declared inside another.
 #[derive(Debug)]
-pub struct Child {
-    pub name: String,
+pub(crate) struct Child {
+    pub(crate) name: String,
     /// Its declaration has `#[cfg(test)]` or stands in a module that has.
-    pub test: bool,
+    pub(crate) test: bool,
 }
 
 /// A path of two segments or more, outside a `use`.
 #[derive(Debug)]
-pub struct Mention {
-    pub path: Vec<String>,
-    pub line: usize,
-    pub test: bool,
+pub(crate) struct Mention {
+    pub(crate) path: Vec<String>,
+    pub(crate) line: usize,
+    pub(crate) test: bool,
 }
 
 /// The first segment of a path that begins with `::`: it names a crate.
-pub const GLOBAL: &str = "";
+pub(crate) const GLOBAL: &str = "";
 
 /// The name of the module that a file below `src/` is: `src/a/mod.rs` and `src/a.rs` are `a`.
-pub fn module_name(path: &str) -> Vec<String> {
+pub(crate) fn module_name(path: &str) -> Vec<String> {
     let below = path.strip_prefix("src/").unwrap_or(path);
     let below = below.strip_suffix(".rs").unwrap_or(below);
     let mut name: Vec<String> = below.split('/').map(str::to_owned).collect();
@@ -78,7 +78,7 @@ pub fn module_name(path: &str) -> Vec<String> {
 }
 
 /// The modules of a file, its own first.
-pub fn modules(source: &Source) -> Vec<Module> {
+pub(crate) fn modules(source: &Source) -> Vec<Module> {
     let tokens = tokens(source);
     let mut reader = Reader {
         tokens: &tokens,

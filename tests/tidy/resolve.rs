@@ -6,21 +6,21 @@ use crate::outline::{Child, GLOBAL, Import, Module, modules};
 use crate::tree::Source;
 
 /// All modules of the crate.
-pub struct Program {
-    pub modules: BTreeMap<Vec<String>, Located>,
+pub(crate) struct Program {
+    pub(crate) modules: BTreeMap<Vec<String>, Located>,
     /// Names by which other crates are known.
     crates: BTreeSet<String>,
 }
 
 /// A module and the file it stands in.
-pub struct Located {
-    pub module: Module,
-    pub file: String,
+pub(crate) struct Located {
+    pub(crate) module: Module,
+    pub(crate) file: String,
 }
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub(crate) enum Target {
     /// Segments after `crate`.
     Inside(Vec<String>),
     /// Segments from the crate's name on.
@@ -28,19 +28,19 @@ pub enum Target {
 }
 
 /// A path that a module names, resolved.
-pub struct Used<'a> {
-    pub by: &'a Located,
-    pub target: Target,
-    pub line: usize,
+pub(crate) struct Used<'a> {
+    pub(crate) by: &'a Located,
+    pub(crate) target: Target,
+    pub(crate) line: usize,
     /// In code that is compiled for tests only.
-    pub test: bool,
+    pub(crate) test: bool,
     /// The `use` that names it; None of a path in the code.
-    pub import: Option<&'a Import>,
+    pub(crate) import: Option<&'a Import>,
 }
 
 impl Used<'_> {
     /// `src/a.rs:12`
-    pub fn at(&self) -> String {
+    pub(crate) fn at(&self) -> String {
         format!("{}:{}", self.by.file, self.line)
     }
 }
@@ -50,7 +50,7 @@ const RENAMES_MAX: usize = 16;
 
 impl Program {
     /// Reads the sources below `src/`; `crates` are the names of the dependencies.
-    pub fn new(sources: &[Source], crates: &[&str]) -> Self {
+    pub(crate) fn new(sources: &[Source], crates: &[&str]) -> Self {
         let standard = ["std", "core", "alloc"];
         let mut program = Self {
             modules: BTreeMap::new(),
@@ -91,7 +91,7 @@ impl Program {
     }
 
     /// Every path that is used anywhere, as far as it can be resolved.
-    pub fn used(&self) -> impl Iterator<Item = Used<'_>> {
+    pub(crate) fn used(&self) -> impl Iterator<Item = Used<'_>> {
         self.modules.values().flat_map(|by| self.used_by(by))
     }
 
@@ -133,7 +133,12 @@ impl Program {
     }
 
     /// What a path leads to when it is written in `module`.
-    pub fn target(&self, module: &Module, path: &[String], renames: usize) -> Option<Target> {
+    pub(crate) fn target(
+        &self,
+        module: &Module,
+        path: &[String],
+        renames: usize,
+    ) -> Option<Target> {
         let (first, rest) = path.split_first()?;
         if renames > RENAMES_MAX {
             return None;
@@ -196,7 +201,7 @@ impl Program {
 
     /// The file that declares what a path inside the crate names, re-exports followed; of a
     /// module, its own file.
-    pub fn file(&self, path: &[String], renames: usize) -> Option<&str> {
+    pub(crate) fn file(&self, path: &[String], renames: usize) -> Option<&str> {
         let longest = (0..=path.len()).rev();
         let known = longest
             .map(|len| &path[..len])

@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use crate::tree::Source;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenKind {
+pub(crate) enum TokenKind {
     Word,
     Sign,
     /// A string, number or character, as it is written.
@@ -18,19 +18,19 @@ pub enum TokenKind {
 }
 
 #[derive(Clone, Debug)]
-pub struct Token {
-    pub kind: TokenKind,
-    pub text: String,
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) text: String,
     /// Where it begins, counted from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// Where it ends: literals may have several lines.
-    pub last_line: usize,
+    pub(crate) last_line: usize,
     /// Of an `Open`: the index of its `Close`.
-    pub close: usize,
+    pub(crate) close: usize,
 }
 
 impl Token {
-    pub fn is(&self, text: &str) -> bool {
+    pub(crate) fn is(&self, text: &str) -> bool {
         self.kind != TokenKind::Literal && self.text == text
     }
 }
@@ -40,7 +40,7 @@ impl Token {
 /// # Panics
 ///
 /// When it is no Rust: a planted source is meant to be, and the others compile.
-pub fn tokens(source: &Source) -> Vec<Token> {
+pub(crate) fn tokens(source: &Source) -> Vec<Token> {
     let stream = TokenStream::from_str(&source.text)
         .unwrap_or_else(|error| panic!("{}: {error}", source.path));
     let mut found = Vec::new();

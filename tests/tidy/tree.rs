@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A file of the repository, or one that a test made up.
-pub struct Source {
+pub(crate) struct Source {
     /// From the root of the repository, with `/` between folders.
-    pub path: String,
-    pub text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 impl Source {
-    pub fn new(path: &str, text: &str) -> Self {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
         Self {
             path: path.to_owned(),
             text: text.to_owned(),
@@ -25,30 +25,30 @@ impl Source {
     }
 
     /// The file's name without folder and extension.
-    pub fn stem(&self) -> &str {
+    pub(crate) fn stem(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.split('.').next().unwrap_or_default()
     }
 
     /// The folders of the path, the file's name left out.
-    pub fn folders(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &str> {
         let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         folder.split('/').filter(|name| !name.is_empty())
     }
 
     /// Lines with their number from 1.
-    pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())
     }
 }
 
 /// The root of the repository.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Every text file below a folder with one of these extensions (none given: any), by path.
-pub fn below(folder: &str, extensions: &[&str]) -> Vec<Source> {
+pub(crate) fn below(folder: &str, extensions: &[&str]) -> Vec<Source> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
@@ -72,12 +72,12 @@ pub fn below(folder: &str, extensions: &[&str]) -> Vec<Source> {
 }
 
 /// The sources of the library and the program.
-pub fn program() -> Vec<Source> {
+pub(crate) fn program() -> Vec<Source> {
     below("src", &["rs"])
 }
 
 /// Every Rust source: program, tests and benchmarks.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     ["benches", "src", "tests"]
         .iter()
         .flat_map(|folder| below(folder, &["rs"]))
@@ -85,7 +85,7 @@ pub fn sources() -> Vec<Source> {
 }
 
 /// The pages that people read: those at the root and in `docs/`.
-pub fn documents() -> Vec<Source> {
+pub(crate) fn documents() -> Vec<Source> {
     let entries = fs::read_dir(root()).expect("the package's folder");
     let mut pages: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -98,6 +98,6 @@ pub fn documents() -> Vec<Source> {
 }
 
 /// Fails with every complaint, one a line.
-pub fn complain(complaints: &[String]) {
+pub(crate) fn complain(complaints: &[String]) {
     assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }

@@ -10,7 +10,7 @@ use super::super::workload::{Load, failure};
 use crate::campaign::Stop;
 use crate::engine::Target;
 use crate::model::ConsistencyModel;
-use crate::workload::{self, HistoryFile, Settings, WORKLOADS, Workload};
+use crate::workload::{self, HistoryFile, WORKLOADS, Workload, WorkloadSettings};
 
 /// The kinds whose events are reads and writes of whole values, by transactions that have a start.
 pub(super) fn kind(text: &str) -> Result<&'static dyn Workload, String> {
@@ -45,7 +45,7 @@ pub(super) fn shown(source: &str) -> Result<String, Failure> {
 /// A workload that runs.
 pub(super) struct Live {
     thread: JoinHandle<Result<(), Failure>>,
-    pub(super) settings: Settings,
+    pub(super) settings: WorkloadSettings,
     /// Product and version.
     pub(super) server: String,
     /// The model that the level promises there.
@@ -63,7 +63,7 @@ impl Live {
 /// Starts a workload with timestamps; it ends by itself, or when it is stopped.
 pub(super) fn start(
     target: &str,
-    mut settings: Settings,
+    mut settings: WorkloadSettings,
     load: &Load,
     stop: &Stop,
 ) -> Result<(PipeReader, Live), Failure> {

@@ -8,7 +8,7 @@ use super::super::value::{self, level, positive};
 use crate::engine::{self, Server};
 use crate::model::IsolationLevel;
 use crate::workload::{
-    self, Distribution, Settings, UnknownDistribution, WORKLOADS, Workload, WorkloadError,
+    self, Distribution, UnknownDistribution, WORKLOADS, Workload, WorkloadError, WorkloadSettings,
 };
 
 /// Sessions, where nobody says how many.
@@ -66,12 +66,12 @@ impl Load {
         &self,
         kind: &'static dyn Workload,
         transactions: Option<u64>,
-    ) -> Result<Settings, Failure> {
+    ) -> Result<WorkloadSettings, Failure> {
         if self.ops.is_some() && kind.defaults().operations.is_none() {
             let message = format!("--ops: {} decides its operations itself", kind.name());
             return Err(Failure::usage(message));
         }
-        let mut settings = Settings::of(kind);
+        let mut settings = WorkloadSettings::of(kind);
         settings.sessions = self.sessions.unwrap_or(SESSIONS);
         settings.transactions = match (self.txns, self.time) {
             (None, None) => transactions,
@@ -99,7 +99,7 @@ impl Load {
         &self,
         target: &str,
         run_id: &str,
-        settings: &mut Settings,
+        settings: &mut WorkloadSettings,
     ) -> Result<Box<dyn Server>, Failure> {
         let options = self.server.open_options(run_id)?;
         let server = engine::open(target, &options)?;

@@ -19,7 +19,7 @@ use crate::campaign::Stop;
 use crate::dialect::Dialect;
 use crate::engine::Identity;
 use crate::model::ConsistencyModel;
-use crate::workload::{self, HistoryFile, Progress, Settings, Workload};
+use crate::workload::{self, HistoryFile, Progress, Workload, WorkloadSettings};
 pub(super) use load::{Load, failure, kind};
 
 /// How often a line is written where there is no terminal.
@@ -69,12 +69,12 @@ Examples:
   rashomon workload 'postgres://postgres@127.0.0.1:5432' --kind register --txns 10000 --keys-dist zipf -o run.hist";
 
 impl Arguments {
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<WorkloadSettings, Failure> {
         if self.timestamps && self.kind.name() == "lightweight" {
             let message = "--timestamps: a statement in autocommit has no start to ask for";
             return Err(Failure::usage(message));
         }
-        let transactions = Settings::of(self.kind).transactions;
+        let transactions = WorkloadSettings::of(self.kind).transactions;
         let mut settings = self.load.settings(self.kind, transactions)?;
         settings.timestamps = self.timestamps;
         Ok(settings)
@@ -180,7 +180,7 @@ fn rate(progress: &Progress) -> f64 {
 
 /// The model that the level promises for this kind; none where nothing is promised, or where the
 /// server's own level was taken.
-fn promised(settings: &Settings, dialect: &Dialect) -> Option<ConsistencyModel> {
+fn promised(settings: &WorkloadSettings, dialect: &Dialect) -> Option<ConsistencyModel> {
     if settings.kind.name() == "lightweight" {
         return Some(ConsistencyModel::Linearizable);
     }
@@ -194,7 +194,7 @@ fn promised(settings: &Settings, dialect: &Dialect) -> Option<ConsistencyModel> 
 /// A run that has ended.
 struct Account<'a> {
     arguments: &'a Arguments,
-    settings: &'a Settings,
+    settings: &'a WorkloadSettings,
     identity: &'a Identity,
     /// The model that the level promises.
     promised: Option<ConsistencyModel>,

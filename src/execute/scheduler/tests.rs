@@ -6,7 +6,7 @@ use super::*;
 
 mod random;
 
-fn answered(noted: &[Noted]) -> Vec<(Step, Fate)> {
+fn answered(noted: &[Noted]) -> Vec<(SessionStep, TransactionFate)> {
     noted
         .iter()
         .filter_map(|note| match note {
@@ -17,8 +17,8 @@ fn answered(noted: &[Noted]) -> Vec<(Step, Fate)> {
 }
 
 /// A line of a session: its transaction, position and kind.
-fn line(session: u32, transaction: u32, position: u32, kind: StatementKind) -> Line {
-    Line {
+fn line(session: u32, transaction: u32, position: u32, kind: StatementKind) -> ScheduledStatement {
+    ScheduledStatement {
         id: StatementId {
             transaction: TransactionId(transaction),
             position,
@@ -47,11 +47,11 @@ fn two_sessions() -> Scheduler {
     )
 }
 
-const OPEN: Answer = Answer {
+const OPEN: AnswerState = AnswerState {
     rejected: false,
     open: true,
 };
-const ENDED: Answer = Answer {
+const ENDED: AnswerState = AnswerState {
     rejected: false,
     open: false,
 };
@@ -59,7 +59,7 @@ const ENDED: Answer = Answer {
 fn send(scheduler: &mut Scheduler, line: usize) {
     let action = scheduler.next();
     assert!(
-        matches!(&action, Action::Send(step) if step.work == Work::Statement { line }),
+        matches!(&action, DriverAction::Send(step) if step.work == Work::Statement { line }),
         "{action:?}"
     );
 }
@@ -79,7 +79,7 @@ fn commit_under_way() -> Scheduler {
         assert_eq!(scheduler.answered(SessionId(session), OPEN).len(), 1);
     }
     send(&mut scheduler, 3);
-    assert_eq!(scheduler.next(), Action::Settle);
+    assert_eq!(scheduler.next(), DriverAction::Settle);
     assert_eq!(scheduler.polled(&on(&[(2, 1)])).len(), 1);
     // s2's COMMIT is parked: the first line of a free session is s1's COMMIT.
     send(&mut scheduler, 5);
@@ -90,11 +90,11 @@ fn commit_under_way() -> Scheduler {
 fn a_commit_is_recorded_before_the_answer_it_released_even_if_that_comes_first() {
     let mut scheduler = commit_under_way();
     assert_eq!(scheduler.answered(SessionId(2), OPEN), vec![]);
-    assert_eq!(scheduler.next(), Action::Settle);
+    assert_eq!(scheduler.next(), DriverAction::Settle);
     let noted = answered(&scheduler.answered(SessionId(1), ENDED));
     let sessions: Vec<u32> = noted.iter().map(|(step, _)| step.session.0).collect();
     assert_eq!(sessions, vec![1, 2]);
-    assert_eq!(noted[0].1, Fate::Committed);
+    assert_eq!(noted[0].1, TransactionFate::Committed);
     send(&mut scheduler, 4);
 }
 
@@ -102,9 +102,9 @@ fn a_commit_is_recorded_before_the_answer_it_released_even_if_that_comes_first()
 fn after_a_release_the_blocked_session_has_to_answer_or_be_seen_waiting_again() {
     let mut scheduler = commit_under_way();
     assert_eq!(scheduler.answered(SessionId(1), ENDED).len(), 1);
-    assert_eq!(scheduler.next(), Action::Settle);
+    assert_eq!(scheduler.next(), DriverAction::Settle);
     assert_eq!(scheduler.polled(&on(&[])), vec![]);
-    assert_eq!(scheduler.next(), Action::Settle);
+    assert_eq!(scheduler.next(), DriverAction::Settle);
     assert_eq!(scheduler.answered(SessionId(2), OPEN).len(), 1);
     send(&mut scheduler, 4);
 }
@@ -132,21 +132,21 @@ fn two_that_wait_are_looked_at_twice_and_a_circle_awaits_its_victim() {
     scheduler.polled(&on(&[(2, 1)]));
     send(&mut scheduler, 5);
     scheduler.polled(&on(&[(2, 1), (3, 1)]));
-    assert_eq!(scheduler.next(), Action::Settle);
+    assert_eq!(scheduler.next(), DriverAction::Settle);
     scheduler.polled(&on(&[(2, 1), (3, 1)]));
     send(&mut scheduler, 6);
     let circle = on(&[(1, 2), (2, 1), (3, 1)]);
     for _ in 0..5 {
         scheduler.polled(&circle);
-        assert_eq!(scheduler.next(), Action::Settle);
+        assert_eq!(scheduler.next(), DriverAction::Settle);
     }
-    let victim = Answer {
+    let victim = AnswerState {
         rejected: true,
         open: false,
     };
     let noted = scheduler.answered(SessionId(1), victim);
-    assert_eq!(answered(&noted)[0].1, Fate::Aborted);
-    assert_eq!(scheduler.next(), Action::Settle);
+    assert_eq!(answered(&noted)[0].1, TransactionFate::Aborted);
+    assert_eq!(scheduler.next(), DriverAction::Settle);
 }
 
 #[test]
@@ -173,14 +173,14 @@ fn a_circle_with_a_way_out_has_no_victim_yet() {
     let mut waits = on(&[(1, 2), (2, 1)]);
     waits.insert(SessionId(1), BTreeSet::from([SessionId(2), SessionId(3)]));
     for _ in 0..2 {
-        assert_eq!(scheduler.next(), Action::Settle);
+        assert_eq!(scheduler.next(), DriverAction::Settle);
         scheduler.polled(&waits);
     }
     send(&mut scheduler, 5);
     scheduler.answered(SessionId(3), ENDED);
     for _ in 0..5 {
         scheduler.polled(&on(&[(1, 2), (2, 1)]));
-        assert_eq!(scheduler.next(), Action::Settle);
+        assert_eq!(scheduler.next(), DriverAction::Settle);
     }
 }
 
@@ -206,21 +206,27 @@ fn a_write_that_still_waits_is_active_in_every_observation() {
         send(&mut scheduler, line);
         scheduler.answered(SessionId(1), OPEN);
     }
-    assert_eq!(scheduler.next(), Action::Observe(vec![ids[1]]));
+    assert_eq!(scheduler.next(), DriverAction::Observe(vec![ids[1]]));
     send(&mut scheduler, 2);
     scheduler.polled(&on(&[(2, 1)]));
-    assert_eq!(scheduler.next(), Action::Observe(vec![ids[2]]));
+    assert_eq!(scheduler.next(), DriverAction::Observe(vec![ids[2]]));
     send(&mut scheduler, 3);
     for _ in 0..2 {
         scheduler.polled(&on(&[(2, 1), (3, 1)]));
     }
-    assert_eq!(scheduler.next(), Action::Observe(vec![ids[3], ids[2]]));
+    assert_eq!(
+        scheduler.next(),
+        DriverAction::Observe(vec![ids[3], ids[2]])
+    );
     send(&mut scheduler, 4);
     scheduler.answered(SessionId(1), ENDED);
     // s2 goes on; s3 got past its first row and waits again, seen exactly as before.
     scheduler.answered(SessionId(2), ENDED);
     scheduler.polled(&on(&[(3, 1)]));
-    assert_eq!(scheduler.next(), Action::Observe(vec![ids[2], ids[3]]));
+    assert_eq!(
+        scheduler.next(),
+        DriverAction::Observe(vec![ids[2], ids[3]])
+    );
 }
 
 #[test]
@@ -231,19 +237,19 @@ fn a_refused_commit_that_leaves_the_transaction_open_is_rolled_back_at_once() {
         scheduler.answered(SessionId(session), OPEN);
     }
     send(&mut scheduler, 4);
-    let busy = Answer {
+    let busy = AnswerState {
         rejected: true,
         open: true,
     };
     let noted = scheduler.answered(SessionId(2), busy);
-    assert_eq!(answered(&noted)[0].1, Fate::Continues);
-    let rollback = Step {
+    assert_eq!(answered(&noted)[0].1, TransactionFate::Continues);
+    let rollback = SessionStep {
         session: SessionId(2),
         work: Work::Rollback,
     };
-    assert_eq!(scheduler.next(), Action::Send(rollback));
+    assert_eq!(scheduler.next(), DriverAction::Send(rollback));
     let noted = scheduler.answered(SessionId(2), ENDED);
-    assert_eq!(answered(&noted)[0].1, Fate::Aborted);
+    assert_eq!(answered(&noted)[0].1, TransactionFate::Aborted);
     send(&mut scheduler, 5);
 }
 
@@ -266,16 +272,16 @@ fn what_the_case_leaves_open_is_rolled_back_and_releases_who_waits_for_it() {
     }
     send(&mut scheduler, 3);
     scheduler.polled(&on(&[(2, 1)]));
-    let rollback = Step {
+    let rollback = SessionStep {
         session: SessionId(1),
         work: Work::Rollback,
     };
-    assert_eq!(scheduler.next(), Action::Send(rollback));
+    assert_eq!(scheduler.next(), DriverAction::Send(rollback));
     scheduler.answered(SessionId(1), ENDED);
     scheduler.answered(SessionId(2), OPEN);
     send(&mut scheduler, 4);
     scheduler.answered(SessionId(2), ENDED);
-    assert_eq!(scheduler.next(), Action::Finish);
+    assert_eq!(scheduler.next(), DriverAction::Finish);
 }
 
 #[test]
@@ -287,11 +293,11 @@ fn a_statement_that_the_timer_gave_up_counts_as_waiting_until_it_answers() {
     }
     send(&mut scheduler, 3);
     scheduler.polled(&on(&[]));
-    assert_eq!(scheduler.next(), Action::Settle);
+    assert_eq!(scheduler.next(), DriverAction::Settle);
     assert_eq!(scheduler.gave_up().len(), 1);
     send(&mut scheduler, 5);
     scheduler.answered(SessionId(1), ENDED);
-    assert_eq!(scheduler.next(), Action::AwaitAnswer);
+    assert_eq!(scheduler.next(), DriverAction::AwaitAnswer);
     scheduler.answered(SessionId(2), OPEN);
     send(&mut scheduler, 4);
 }

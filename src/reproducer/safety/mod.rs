@@ -10,7 +10,7 @@ use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialec
 use sqlparser::parser::Parser;
 
 use super::{CaseFile, scanner};
-use crate::statement::{Node, walk};
+use crate::statement::{SyntaxNode, walk};
 use words::{
     BEFORE_TABLE, FIRST_WORDS, FUNCTIONS, OBJECT_ADJECTIVES, OBJECTS, PRAGMAS, SHOWN, SYSTEM,
     VARIABLES, WITHOUT_DOTS,
@@ -334,7 +334,7 @@ fn relations(sql: &str) -> Result<(), String> {
         }
         let mut names = BTreeSet::new();
         let _ = walk(&statements, &mut |node| {
-            if let Node::Relation(name) = node
+            if let SyntaxNode::Relation(name) = node
                 && name.0.len() > 1
             {
                 names.insert(name.to_string());

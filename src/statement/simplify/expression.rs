@@ -1,6 +1,6 @@
 //! Expressions cut down: to one side of AND and OR, to a branch, to an argument, to a literal.
 
-use crate::statement::walk::{Node, NodeMut, collect, replace};
+use crate::statement::walk::{NodeMut, SyntaxNode, collect, replace};
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement,
     UnaryOperator, Value, ValueWithSpan,
@@ -30,7 +30,7 @@ fn place(node: NodeMut<'_>) -> Option<&mut Expr> {
 /// The expressions of a statement, in the order in which a walk meets them.
 fn expressions(tree: &Statement) -> Vec<Expr> {
     collect(tree, |node| match node {
-        Node::Expression(expression) => Some(expression.clone()),
+        SyntaxNode::Expression(expression) => Some(expression.clone()),
         _ => None,
     })
 }

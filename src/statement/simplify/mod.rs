@@ -16,7 +16,7 @@ use sqlparser::ast::Statement;
 use super::analyze;
 use super::effect::without_end;
 use super::parse::Parsed;
-use super::token::{Token, tokens};
+use super::token::{SqlToken, tokens};
 use crate::dialect::Dialect;
 use sound::Guards;
 pub(super) use structure::without_position;
@@ -63,8 +63,8 @@ pub fn simplify(sql: &str, dialect: &Dialect) -> Vec<String> {
 }
 
 /// The statement without one alias each: of a table that it names once.
-fn without_aliases(sql: &str, words: &[Token<'_>]) -> Vec<String> {
-    let is = |word: &Token<'_>, name: &str| word.name().as_deref() == Some(name);
+fn without_aliases(sql: &str, words: &[SqlToken<'_>]) -> Vec<String> {
+    let is = |word: &SqlToken<'_>, name: &str| word.name().as_deref() == Some(name);
     (1..words.len().saturating_sub(1))
         .filter(|at| words[*at].is("AS"))
         .filter_map(|at| {

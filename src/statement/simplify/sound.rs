@@ -12,7 +12,7 @@ use sqlparser::ast::{
 };
 
 use crate::statement::query::relations;
-use crate::statement::walk::{Node, walk};
+use crate::statement::walk::{SyntaxNode, walk};
 
 /// The facts about a statement that judging a case rests on.
 #[derive(Debug)]
@@ -259,8 +259,8 @@ fn is_determined(tree: &Statement) -> bool {
     let mut determined = limited;
     let _ = walk(tree, &mut |node| {
         determined &= match node {
-            Node::Query(query) => limit_is_ordered(query) && groups_are_whole(query),
-            Node::Expression(Expr::Subquery(query)) => gives_one_row(query),
+            SyntaxNode::Query(query) => limit_is_ordered(query) && groups_are_whole(query),
+            SyntaxNode::Expression(Expr::Subquery(query)) => gives_one_row(query),
             _ => true,
         };
         ControlFlow::Continue(())

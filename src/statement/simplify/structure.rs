@@ -8,7 +8,7 @@ use sqlparser::ast::{
 };
 
 use crate::statement::query::relations;
-use crate::statement::walk::{Node, NodeMut, collect, replace, walk};
+use crate::statement::walk::{NodeMut, SyntaxNode, collect, replace, walk};
 
 /// Every statement that lacks one clause, or one element of one.
 pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
@@ -39,7 +39,7 @@ fn place(node: NodeMut<'_>) -> Option<&mut Query> {
 /// The queries of a statement, in the order in which a walk meets them.
 fn queries(tree: &Statement) -> Vec<Query> {
     collect(tree, |node| match node {
-        Node::Query(query) => Some(query.clone()),
+        SyntaxNode::Query(query) => Some(query.clone()),
         _ => None,
     })
 }
@@ -277,7 +277,7 @@ fn without_mentions(condition: Expr, called: &str) -> Option<Expr> {
 /// Whether a column of this table is named.
 fn mentions<V: Visit>(tree: &V, called: &str) -> bool {
     let found = walk(tree, &mut |node| match node {
-        Node::Expression(Expr::CompoundIdentifier(parts))
+        SyntaxNode::Expression(Expr::CompoundIdentifier(parts))
             if parts.len() > 1 && parts[parts.len() - 2].value.eq_ignore_ascii_case(called) =>
         {
             ControlFlow::Break(())

@@ -24,7 +24,7 @@ struct Client {
     /// The lock its running step wants, while it waits for it.
     wants: Option<u8>,
     /// Answers not told yet.
-    answer: Option<Answer>,
+    answer: Option<AnswerState>,
 }
 
 /// Exclusive locks, first come first served, with a deadlock detector that kills the latecomer.
@@ -35,7 +35,7 @@ struct World {
 }
 
 impl World {
-    fn run(&mut self, line: Option<&Line>, session: SessionId, doing: Doing) {
+    fn run(&mut self, line: Option<&ScheduledStatement>, session: SessionId, doing: Doing) {
         let client = self.clients.entry(session).or_default();
         assert!(
             client.wants.is_none() && client.answer.is_none(),
@@ -64,7 +64,7 @@ impl World {
     fn answer(&mut self, session: SessionId, rejected: bool) {
         if let Some(client) = self.clients.get_mut(&session) {
             let open = client.open;
-            client.answer = Some(Answer { rejected, open });
+            client.answer = Some(AnswerState { rejected, open });
         }
     }
 
@@ -127,7 +127,7 @@ impl World {
 type Drawn = (u32, u8, u8, usize, usize);
 
 /// Lines that are numbered as a case numbers them, and what each does.
-fn lines(drawn: &[Drawn]) -> (Vec<Line>, Vec<Doing>) {
+fn lines(drawn: &[Drawn]) -> (Vec<ScheduledStatement>, Vec<Doing>) {
     let mut open: BTreeMap<u32, StatementId> = BTreeMap::new();
     let mut transactions = 0;
     let mut lines = Vec::new();
@@ -160,7 +160,7 @@ fn lines(drawn: &[Drawn]) -> (Vec<Line>, Vec<Doing>) {
             open.remove(session);
         }
         let plain = kind.is_control();
-        lines.push(Line {
+        lines.push(ScheduledStatement {
             id,
             session: SessionId(*session),
             kind,
@@ -180,11 +180,15 @@ fn lines(drawn: &[Drawn]) -> (Vec<Line>, Vec<Doing>) {
 
 /// Runs the lines in the world; `choices` decides which answer or poll comes first. Returns what
 /// was sent and what was noted, in order.
-fn run(drawn: &[Drawn], choices: &[u8]) -> (Vec<Line>, Vec<Step>, Vec<Noted>) {
+fn run(drawn: &[Drawn], choices: &[u8]) -> (Vec<ScheduledStatement>, Vec<SessionStep>, Vec<Noted>) {
     run_at(Pace::Scheduled, drawn, choices)
 }
 
-fn run_at(pace: Pace, drawn: &[Drawn], choices: &[u8]) -> (Vec<Line>, Vec<Step>, Vec<Noted>) {
+fn run_at(
+    pace: Pace,
+    drawn: &[Drawn],
+    choices: &[u8],
+) -> (Vec<ScheduledStatement>, Vec<SessionStep>, Vec<Noted>) {
     let (lines, doings) = lines(drawn);
     let mut scheduler = Scheduler::new(pace, lines.clone());
     let mut world = World::default();
@@ -193,9 +197,9 @@ fn run_at(pace: Pace, drawn: &[Drawn], choices: &[u8]) -> (Vec<Line>, Vec<Step>,
     let mut looks = 0;
     for _ in 0..20_000 {
         match scheduler.next() {
-            Action::Finish => return (lines, sent, noted),
-            Action::Observe(active) => assert!(!active.is_empty()),
-            Action::Send(step) => {
+            DriverAction::Finish => return (lines, sent, noted),
+            DriverAction::Observe(active) => assert!(!active.is_empty()),
+            DriverAction::Send(step) => {
                 sent.push(step);
                 let doing = |line: usize| (Some(&lines[line]), doings[line]);
                 let probe = |line: usize| {
@@ -215,8 +219,8 @@ fn run_at(pace: Pace, drawn: &[Drawn], choices: &[u8]) -> (Vec<Line>, Vec<Step>,
                     }
                 }
             }
-            Action::Settle if pace == Pace::Free => panic!("nothing rests at the free pace"),
-            Action::Settle | Action::AwaitAnswer => {
+            DriverAction::Settle if pace == Pace::Free => panic!("nothing rests at the free pace"),
+            DriverAction::Settle | DriverAction::AwaitAnswer => {
                 let choice = usize::from(*choices.next().unwrap_or(&0));
                 looks += 1;
                 let ready: Vec<SessionId> = world
@@ -263,15 +267,15 @@ fn ends_in_order(pace: Pace, drawn: &[Drawn], choices: &[u8]) -> Result<(), Test
         .map(|line| line.session)
         .collect::<BTreeSet<_>>()
     {
-        let of = |step: &&Step| step.session == session;
-        let sent: Vec<&Step> = sent.iter().filter(of).collect();
-        let back: Vec<&Step> = answered.iter().map(|(step, _)| step).filter(of).collect();
+        let of = |step: &&SessionStep| step.session == session;
+        let sent: Vec<&SessionStep> = sent.iter().filter(of).collect();
+        let back: Vec<&SessionStep> = answered.iter().map(|(step, _)| step).filter(of).collect();
         prop_assert_eq!(sent, back);
     }
     // What was not sent belongs to a transaction that the engine aborted.
     let gone: BTreeSet<TransactionId> = answered
         .iter()
-        .filter(|(_, fate)| *fate == Fate::Aborted)
+        .filter(|(_, fate)| *fate == TransactionFate::Aborted)
         .filter_map(|(step, _)| match step.work {
             Work::Before { line, .. } | Work::Statement { line } | Work::After { line, .. } => {
                 Some(lines[line].id.transaction)
@@ -284,7 +288,7 @@ fn ends_in_order(pace: Pace, drawn: &[Drawn], choices: &[u8]) -> Result<(), Test
     }
     let strange = answered
         .iter()
-        .any(|(_, fate)| matches!(fate, Fate::Strange(_)));
+        .any(|(_, fate)| matches!(fate, TransactionFate::Strange(_)));
     prop_assert!(!strange);
     Ok(())
 }
@@ -323,11 +327,11 @@ proptest! {
                 Noted::Answered { step, fate, resumed } => {
                     let on = waits.remove(&step.session).unwrap_or_default();
                     prop_assert_eq!(*resumed, !on.is_empty());
-                    if *fate != Fate::Aborted {
+                    if *fate != TransactionFate::Aborted {
                         prop_assert!(on.iter().all(|session| !open.contains(session)));
                     }
                     match (step.work, fate) {
-                        (Work::Statement { line }, Fate::Continues) if lines[line].explicit => {
+                        (Work::Statement { line }, TransactionFate::Continues) if lines[line].explicit => {
                             open.insert(step.session);
                         }
                         _ => {

@@ -1,0 +1,102 @@
+//! Rules, the productions that write them, and the pieces of a production.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::builtin::Builtin;
+use crate::dialect::Dialect;
+
+/// The rules from which the generator starts.
+pub const STARTS: &[&str] = &[
+    "begin",
+    "end",
+    "statement",
+    "read-statement",
+    "lone-statement",
+];
+
+/// A grammar that cannot be used, with the place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrammarError {
+    #[error("{file}:{line}:{column}: {message}")]
+    Text {
+        file: String,
+        line: usize,
+        column: usize,
+        message: String,
+    },
+    #[error("{file}: {cause}")]
+    Read { file: String, cause: String },
+}
+
+/// A feature that a production needs, or must not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    pub capability: String,
+    pub absent: bool,
+}
+
+/// A piece of a production.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProductionItem {
+    /// SQL as it is.
+    Text(String),
+    /// A rule of the grammar, by its number.
+    Rule(usize),
+    Builtin(Builtin),
+}
+
+/// One way to write a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Production {
+    /// Names it in statistics: rule and place among the rule's productions, `select#3`.
+    pub label: Arc<str>,
+    /// The text as the file has it.
+    pub text: String,
+    pub weight: u32,
+    pub requires: Vec<Requirement>,
+    pub items: Vec<ProductionItem>,
+    /// The fewest rule calls, nested, that finish it.
+    pub height: u32,
+}
+
+impl Production {
+    /// Whether an engine of this dialect can have it.
+    pub fn fits(&self, dialect: &Dialect) -> bool {
+        self.requires
+            .iter()
+            .all(|need| dialect.supports(&need.capability) != need.absent)
+    }
+}
+
+/// A nonterminal and the ways to write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrammarRule {
+    pub name: String,
+    pub productions: Vec<Production>,
+}
+
+/// All rules of one engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grammar {
+    pub(super) rules: Vec<GrammarRule>,
+    /// The number of each rule by its name.
+    pub(super) names: BTreeMap<String, usize>,
+}
+
+impl Grammar {
+    /// The number of a rule.
+    pub fn rule(&self, name: &str) -> Option<usize> {
+        self.names.get(name).copied()
+    }
+
+    /// A rule by its number.
+    pub fn productions(&self, rule: usize) -> &[Production] {
+        self.rules.get(rule).map_or(&[], |rule| &rule.productions)
+    }
+
+    /// Every rule, in the order of the files.
+    pub fn rules(&self) -> &[GrammarRule] {
+        &self.rules
+    }
+}

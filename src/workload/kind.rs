@@ -1,0 +1,107 @@
+//! What a kind of workload decides, and the settings of a run of it.
+
+use std::time::Duration;
+
+use super::draw::{Distribution, SessionDraws};
+use super::plan::TransactionPlan;
+use crate::model::IsolationLevel;
+
+/// One kind of workload.
+pub trait Workload: Sync {
+    /// As `--kind` takes it.
+    fn name(&self) -> &'static str;
+
+    /// One line for `--help`.
+    fn about(&self) -> &'static str;
+
+    /// What holds where nothing else was asked for.
+    fn defaults(&self) -> Defaults;
+
+    /// Whether keys hold lists, to which elements are appended, instead of integers.
+    fn stores_lists(&self) -> bool {
+        false
+    }
+
+    /// How many keys are made before the sessions start.
+    fn rows(&self, settings: &WorkloadSettings) -> u64 {
+        u64::from(settings.keys)
+    }
+
+    /// Draws the next transaction of a session, when all sessions together have written so many
+    /// values that were not undone.
+    fn plan(
+        &self,
+        draw: &mut SessionDraws,
+        written: u64,
+        settings: &WorkloadSettings,
+    ) -> TransactionPlan;
+}
+
+impl std::fmt::Debug for dyn Workload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Parameters that differ from kind to kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    pub keys: u32,
+    /// Operations of a transaction; none where the kind decides it.
+    pub operations: Option<u32>,
+    pub reads_percent: u32,
+}
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct WorkloadSettings {
+    pub kind: &'static dyn Workload,
+    pub sessions: u32,
+    /// Transactions in all sessions together, retries not counted; none: until the time is over.
+    pub transactions: Option<u64>,
+    /// When to begin no further transaction.
+    pub time: Option<Duration>,
+    /// Keys in use at a time.
+    pub keys: u32,
+    /// Operations of a transaction, where the kind does not decide it.
+    pub operations: u32,
+    /// The share of reads among the operations, or of read-only transactions where the kind
+    /// decides the operations.
+    pub reads_percent: u32,
+    pub distribution: Distribution,
+    /// None: whatever the server gives a session that asks for nothing.
+    pub level: Option<IsolationLevel>,
+    /// Ask the engine for start and commit timestamps.
+    pub timestamps: bool,
+    /// Off only to measure what recording costs.
+    pub records: bool,
+    pub seed: u64,
+}
+
+impl WorkloadSettings {
+    /// A kind with its defaults: 10 sessions, 1,000 transactions, uniform keys, seed 1.
+    pub fn of(kind: &'static dyn Workload) -> Self {
+        let defaults = kind.defaults();
+        Self {
+            kind,
+            sessions: 10,
+            transactions: Some(1000),
+            time: None,
+            keys: defaults.keys,
+            operations: defaults.operations.unwrap_or(0),
+            reads_percent: defaults.reads_percent,
+            distribution: Distribution::Uniform,
+            level: None,
+            timestamps: false,
+            records: true,
+            seed: 1,
+        }
+    }
+
+    /// Transactions of one session, where there is a bound.
+    pub(in crate::workload) fn transactions_of(&self, session: u32) -> Option<u64> {
+        let sessions = u64::from(self.sessions.max(1));
+        let all = self.transactions?;
+        Some(all / sessions + u64::from(u64::from(session) < all % sessions))
+    }
+}
