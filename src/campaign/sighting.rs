@@ -67,12 +67,13 @@ impl Looking<'_> {
             Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let finding = match &run.verdict {
-            Verdict::Violation(finding) if is_same(&finding.signature, signature) => {
-                (**finding).clone()
-            }
-            _ => return Ok(None),
+        let Verdict::Violation(finding) = &run.verdict else {
+            return Ok(None);
         };
+        if !is_same(&finding.signature, signature) {
+            return Ok(None);
+        }
+        let finding = (**finding).clone();
         Ok(Some((finding, run)))
     }
 

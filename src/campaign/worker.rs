@@ -217,7 +217,10 @@ impl Worker {
                         let oracle = shared.oracles.iter().find(|o| o.name() == oracle)?;
                         Some((*oracle, finding, run))
                     }
-                    _ => None,
+                    Verdict::Agree
+                    | Verdict::Known(_)
+                    | Verdict::Undecided(_)
+                    | Verdict::Flaky { .. } => None,
                 });
         let Some((oracle, finding, run)) = violating else {
             return Ok(judgement.verdict());

@@ -62,11 +62,14 @@ impl<'s> BareLoop<'s> {
                 ConnectionRole::Session(slot) => {
                     sessions.open(slot + 1, self.server, &self.database)?
                 }
-                place => {
+                place @ (ConnectionRole::Keeper
+                | ConnectionRole::Observer
+                | ConnectionRole::Serial) => {
                     if let Entry::Vacant(entry) = others.entry(place) {
-                        let database = match place {
-                            ConnectionRole::Serial => &serial,
-                            _ => &self.database,
+                        let database = if place == ConnectionRole::Serial {
+                            &serial
+                        } else {
+                            &self.database
                         };
                         entry.insert(self.server.connect(database)?);
                     }

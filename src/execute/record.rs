@@ -82,7 +82,7 @@ impl<'a> Record<'a> {
     pub(super) fn statement(&self, step: SessionStep) -> Option<StatementId> {
         match step.work {
             Work::Statement { line } => Some(self.lines[line].id),
-            _ => None,
+            Work::Before { .. } | Work::After { .. } | Work::Rollback => None,
         }
     }
 

@@ -268,6 +268,11 @@ fn text(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
         Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok(),
-        _ => None,
+        Value::Null
+        | Value::Integer(_)
+        | Value::Unsigned(_)
+        | Value::Real(_)
+        | Value::Decimal(_)
+        | Value::Temporal(_) => None,
     }
 }

@@ -218,9 +218,10 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .lines
             .iter()
             .any(|line| matches!(line.kind, StatementKind::Opaque | StatementKind::Set));
-        match work {
-            Work::Statement { .. } if strange => Ask::Always,
-            _ => Ask::AfterRejection,
+        if strange && matches!(work, Work::Statement { .. }) {
+            Ask::Always
+        } else {
+            Ask::AfterRejection
         }
     }
 
@@ -232,7 +233,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             Work::Statement { line } if self.lines[line].kind == StatementKind::Opaque => {
                 self.scheduler.others_busy(step.session)
             }
-            _ => others_hold && self.takes_locks(step),
+            Work::Before { .. } | Work::Statement { .. } | Work::After { .. } => {
+                others_hold && self.takes_locks(step)
+            }
         }
     }
 
@@ -244,14 +247,12 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             Work::Before { .. } | Work::After { .. } => return true,
             Work::Statement { line } => &self.lines[line],
         };
-        match line.kind {
-            StatementKind::Select => {
-                let level = self.case.level(line.session);
-                let dialect = self.stage.dialect;
-                dialect.read_mode(level, Role::PlainSelect, line.explicit) == ReadMode::Current
-            }
-            kind => !kind.is_control() || kind == StatementKind::BeginImmediate,
+        if line.kind == StatementKind::Select {
+            let level = self.case.level(line.session);
+            let dialect = self.stage.dialect;
+            return dialect.read_mode(level, Role::PlainSelect, line.explicit) == ReadMode::Current;
         }
+        !line.kind.is_control() || line.kind == StatementKind::BeginImmediate
     }
 
     /// Waits a moment for an answer, then looks at who waits.

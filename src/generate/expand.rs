@@ -223,7 +223,27 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
                 let source = relation(locals, source)?.clone();
                 self.insert_query(of, &source, depth)?;
             }
-            _ => self.printed(builtin, locals)?,
+            Builtin::Table(_)
+            | Builtin::Name(_)
+            | Builtin::Alias(_)
+            | Builtin::Key(_)
+            | Builtin::Version(_)
+            | Builtin::Col(_)
+            | Builtin::Like(_)
+            | Builtin::DerivedColumns(..)
+            | Builtin::AnyColumn
+            | Builtin::AnyKey
+            | Builtin::Column(_)
+            | Builtin::Literal(_)
+            | Builtin::HotKey(_)
+            | Builtin::Small
+            | Builtin::TotalOrder
+            | Builtin::Lock(_)
+            | Builtin::OpenTransaction(_)
+            | Builtin::Commit
+            | Builtin::Rollback
+            | Builtin::NewSavepoint
+            | Builtin::OpenSavepoint => self.printed(builtin, locals)?,
         }
         Some(())
     }
@@ -266,7 +286,16 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
                 name
             }
             Builtin::OpenSavepoint => self.open_savepoint()?,
-            _ => return None,
+            Builtin::Open { .. }
+            | Builtin::Close
+            | Builtin::Bind(..)
+            | Builtin::Derive(_)
+            | Builtin::Base(..)
+            | Builtin::Pick(..)
+            | Builtin::InsertColumns(_)
+            | Builtin::InsertValues(..)
+            | Builtin::InsertQuery(..)
+            | Builtin::Assignments { .. } => return None,
         };
         self.text.push_str(&text);
         Some(())

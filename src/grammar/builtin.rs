@@ -254,7 +254,33 @@ impl Builtin {
             | Self::Derive(name)
             | Self::Base(name, _)
             | Self::Pick(name, _, _) => Some(name),
-            _ => None,
+            Self::Open { .. }
+            | Self::Close
+            | Self::Table(_)
+            | Self::Name(_)
+            | Self::Alias(_)
+            | Self::Key(_)
+            | Self::Version(_)
+            | Self::Col(_)
+            | Self::Like(_)
+            | Self::DerivedColumns(..)
+            | Self::AnyColumn
+            | Self::AnyKey
+            | Self::Column(_)
+            | Self::Literal(_)
+            | Self::HotKey(_)
+            | Self::Small
+            | Self::TotalOrder
+            | Self::InsertColumns(_)
+            | Self::InsertValues(..)
+            | Self::InsertQuery(..)
+            | Self::Assignments { .. }
+            | Self::Lock(_)
+            | Self::OpenTransaction(_)
+            | Self::Commit
+            | Self::Rollback
+            | Self::NewSavepoint
+            | Self::OpenSavepoint => None,
         }
     }
 
@@ -277,7 +303,22 @@ impl Builtin {
             Self::DerivedColumns(first, second) | Self::InsertQuery(first, second) => {
                 vec![first, second]
             }
-            _ => Vec::new(),
+            Self::Open { .. }
+            | Self::Close
+            | Self::Bind(..)
+            | Self::Derive(_)
+            | Self::AnyColumn
+            | Self::AnyKey
+            | Self::Column(_)
+            | Self::Literal(_)
+            | Self::Small
+            | Self::TotalOrder
+            | Self::Lock(_)
+            | Self::OpenTransaction(_)
+            | Self::Commit
+            | Self::Rollback
+            | Self::NewSavepoint
+            | Self::OpenSavepoint => Vec::new(),
         }
     }
 
@@ -286,7 +327,34 @@ impl Builtin {
         match self {
             Self::Assignments { .. } => Some("set-"),
             Self::InsertValues(..) | Self::InsertQuery(..) => Some("value-"),
-            _ => None,
+            Self::Open { .. }
+            | Self::Close
+            | Self::Bind(..)
+            | Self::Derive(_)
+            | Self::Base(..)
+            | Self::Pick(..)
+            | Self::Table(_)
+            | Self::Name(_)
+            | Self::Alias(_)
+            | Self::Key(_)
+            | Self::Version(_)
+            | Self::Col(_)
+            | Self::Like(_)
+            | Self::DerivedColumns(..)
+            | Self::AnyColumn
+            | Self::AnyKey
+            | Self::Column(_)
+            | Self::Literal(_)
+            | Self::HotKey(_)
+            | Self::Small
+            | Self::TotalOrder
+            | Self::InsertColumns(_)
+            | Self::Lock(_)
+            | Self::OpenTransaction(_)
+            | Self::Commit
+            | Self::Rollback
+            | Self::NewSavepoint
+            | Self::OpenSavepoint => None,
         }
     }
 }

@@ -177,7 +177,7 @@ impl Rest<'_, '_> {
         let (first, rest) = self.0.split_first()?;
         let number: i64 = match first.kind {
             TokenKind::Number => first.text.parse().ok()?,
-            _ => return None,
+            TokenKind::Word | TokenKind::Quoted | TokenKind::Text | TokenKind::Mark => return None,
         };
         self.0 = rest;
         number.checked_mul(sign)

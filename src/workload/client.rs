@@ -523,6 +523,14 @@ fn may_happen(class: ErrorClass) -> bool {
 fn unanswered(error: EngineError) -> AttemptStopped {
     match error {
         EngineError::ConnectionLost { .. } | EngineError::Hang { .. } => AttemptStopped::Lost,
-        other => AttemptStopped::Error(other.into()),
+        other @ (EngineError::Connect { .. }
+        | EngineError::Login { .. }
+        | EngineError::Privilege { .. }
+        | EngineError::Unsafe(_)
+        | EngineError::Target(_)
+        | EngineError::Dialect(_)
+        | EngineError::Rejected { .. }
+        | EngineError::Setup { .. }
+        | EngineError::Resource(_)) => AttemptStopped::Error(other.into()),
     }
 }

@@ -123,7 +123,7 @@ fn set_up(connection: &mut dyn Connection, sql: &str) -> Result<(), WorkloadErro
                 message: format!("{} {}", error.code, error.message),
             })
         }
-        _ => Ok(()),
+        Outcome::Rows(_) | Outcome::Affected(_) => Ok(()),
     }
 }
 
@@ -135,7 +135,9 @@ fn cell<'o>(sql: &str, outcome: &'o Outcome) -> Result<Option<&'o Value>, Worklo
             [row] if row.len() == 1 => Ok(row.first()),
             _ => Err(strange(sql, format!("{} rows", rows.len()))),
         },
-        _ => Err(strange(sql, "no rows at all".to_owned())),
+        Outcome::Affected(_) | Outcome::Rejected(_) => {
+            Err(strange(sql, "no rows at all".to_owned()))
+        }
     }
 }
 
