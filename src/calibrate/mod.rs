@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use self::stage::Stage;
 use self::variant::VARIANTS;
+use crate::dialect::{Capability, Dialect};
 use crate::engine::{EngineError, Server};
 use crate::model::IsolationLevel;
 
@@ -127,9 +128,9 @@ fn probe_all(stage: &mut Stage<'_>, note: &mut dyn FnMut(Entry)) -> Result<(), E
         for form in VARIANTS.iter().copied().flatten() {
             for explicit in [true, false] {
                 let dialect = stage.server.dialect();
-                if let Some(missing) = form.needs.iter().find(|need| !dialect.supports(need)) {
+                if let Some(missing) = form.needs.iter().find(|need| !dialect.supports(**need)) {
                     if explicit {
-                        note(no_such_statement(dialect, level, form, missing));
+                        note(no_such_statement(dialect, level, form, *missing));
                     }
                     continue;
                 }
@@ -142,10 +143,10 @@ fn probe_all(stage: &mut Stage<'_>, note: &mut dyn FnMut(Entry)) -> Result<(), E
 }
 
 fn no_such_statement(
-    dialect: &crate::dialect::Dialect,
+    dialect: &Dialect,
     level: IsolationLevel,
     form: &variant::Variant,
-    missing: &str,
+    missing: Capability,
 ) -> Entry {
     Entry {
         subject: format!("read-modes.{}.{}", level.slug(), form.role),

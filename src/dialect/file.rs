@@ -6,8 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    CAPABILITIES, Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling,
-    TypeClass, TypeSpec, Version,
+    Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    Version,
 };
 use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
@@ -309,12 +309,13 @@ fn capabilities(
     entries: &[CapabilityEntry],
     version: &Version,
 ) -> Result<BTreeSet<Capability>, DialectError> {
-    let known: Vec<(&str, &str)> = CAPABILITIES.iter().map(|name| (*name, *name)).collect();
     let mut found = BTreeSet::new();
     for entry in entries {
-        let name = source.word(&entry.name, &known)?;
+        let capability = Capability::from_slug(entry.name.get_ref()).map_err(|error| {
+            source.error(entry.name.span().start, format!("capabilities: {error}"))
+        })?;
         if holds(source, entry.since.as_ref(), entry.until.as_ref(), version)? {
-            found.insert(Capability(name.to_owned()));
+            found.insert(capability);
         }
     }
     Ok(found)

@@ -5,6 +5,7 @@
 //! talks to; it asks for a [`Capability`] or a read mode. `docs/dialect-format.md` describes the
 //! files.
 
+mod capability;
 mod file;
 mod literal;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::model::{
     ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
 };
 
+pub use capability::{Capability, UnknownWord};
 pub use file::{DialectError, parse, parse_for};
 pub use version::Version;
 
@@ -27,56 +29,6 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("postgres", include_str!("../../dialects/postgres.toml")),
     ("sqlite", include_str!("../../dialects/sqlite.toml")),
 ];
-
-/// Every capability there is: what grammars may ask for and dialect files may list.
-/// `docs/dialect-format.md` says what each means.
-pub const CAPABILITIES: &[&str] = &[
-    "assign-default",
-    "autocommit-statement",
-    "begin-immediate",
-    "cases",
-    "consistent-snapshot",
-    "cte",
-    "descending-index",
-    "except-intersect",
-    "expression-index",
-    "for-share",
-    "generated-column",
-    "insert-ignore",
-    "insert-or-ignore",
-    "invisible-column",
-    "invisible-column",
-    "locking-read",
-    "multi-table-delete",
-    "multi-table-update",
-    "nowait",
-    "on-conflict",
-    "on-duplicate-key",
-    "ordered-group-concat",
-    "partial-index",
-    "partition",
-    "read-only-transaction",
-    "replace",
-    "rowid",
-    "savepoint",
-    "skip-locked",
-    "update-from",
-    "window",
-    "victim-keeps-tables",
-    "without-rowid",
-    "write-limit",
-];
-
-/// A feature that some engines have: grammars, generator, oracles and minimizer ask for these.
-/// A dialect file lists the ones its engine has; an unknown name there is an error.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Capability(pub String);
-
-impl std::borrow::Borrow<str> for Capability {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
 
 /// Where a transaction's snapshot is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,9 +153,9 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// Whether the engine has a feature, by the name the grammars use.
-    pub fn supports(&self, capability: &str) -> bool {
-        self.capabilities.contains(capability)
+    /// Whether the engine, in this version, has a feature.
+    pub fn supports(&self, capability: Capability) -> bool {
+        self.capabilities.contains(&capability)
     }
 
     /// Which versions a table in this role is read in, at this level.

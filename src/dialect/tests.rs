@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BUILTIN, CAPABILITIES, Version, parse, parse_for};
+use super::{BUILTIN, Capability, Version, parse, parse_for};
 use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, Value};
 
 fn builtin(engine: &str) -> &'static str {
@@ -36,11 +36,11 @@ fn capabilities_begin_with_their_version() {
         )
         .expect("the file")
     };
-    assert!(!at("5.6.51").supports("cte"));
-    assert!(!at("8.0.0").supports("cte"));
-    assert!(at("8.0.1").supports("cte"));
-    assert!(at("9.7.4").supports("cte"));
-    assert!(at("5.6.51").supports("locking-read"));
+    assert!(!at("5.6.51").supports(Capability::Cte));
+    assert!(!at("8.0.0").supports(Capability::Cte));
+    assert!(at("8.0.1").supports(Capability::Cte));
+    assert!(at("9.7.4").supports(Capability::Cte));
+    assert!(at("5.6.51").supports(Capability::LockingRead));
 }
 
 #[test]
@@ -159,7 +159,13 @@ fn a_broken_file_says_where_and_what_was_expected() {
     );
     assert!(error.contains("\"v8\" is no version"), "{error}");
     let error = complaint("name = \"cte\"", "name = \"ctes\"");
-    assert!(error.contains("\"ctes\""), "{error}");
+    let place = line("name = \"cte\"");
+    assert_eq!(
+        error,
+        format!(
+            "my.toml:{place}:12: capabilities: unknown capability \"ctes\": the nearest known one is \"cte\""
+        )
+    );
     let error = complaint("format = 1", "format = 2");
     assert!(error.contains("expected 1"), "{error}");
     let error = complaint("deadlock = [1213]", "dreadlock = [1213]");
@@ -190,9 +196,9 @@ fn a_misspelt_consistency_model_is_refused_with_file_and_key() {
 #[test]
 fn the_page_about_the_format_names_every_word() {
     let page = include_str!("../../docs/dialect-format.md");
-    let words = CAPABILITIES
+    let words = Capability::ALL
         .iter()
-        .copied()
+        .map(|capability| capability.slug())
         .chain(Role::ALL.iter().map(|role| role.slug()))
         .chain(ErrorClass::ALL.iter().map(|class| class.slug()))
         .chain(IsolationLevel::ALL.iter().map(|level| level.slug()));

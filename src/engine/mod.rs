@@ -17,7 +17,7 @@ mod timestamps;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::dialect::{BUILTIN, Dialect, DialectError, Version};
+use crate::dialect::{BUILTIN, Capability, Dialect, DialectError, Version};
 use crate::model::{Outcome, TableShape};
 
 pub use clean::{Cleaned, clean, clean_target};
@@ -189,7 +189,7 @@ pub fn open(target: &str, options: &OpenOptions) -> Result<Box<dyn Server>, Engi
 /// # Errors
 /// [`EngineError::Target`], which says what does work there.
 pub fn require_cases(server: &dyn Server) -> Result<(), EngineError> {
-    if server.dialect().supports("cases") {
+    if server.dialect().supports(Capability::Cases) {
         return Ok(());
     }
     Err(EngineError::Target(format!(

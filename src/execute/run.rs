@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::dialect::{Dialect, ObserverKind};
+use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
 use crate::model::{
     Outcome, Pace, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase,
@@ -148,7 +148,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
     /// Ends what is left of transactions that the engine ended: MySQL 5.6 lets nobody change their
     /// tables until it is told of a ROLLBACK, and the next set-up would wait for that in vain.
     fn release_victims(&mut self) -> Result<(), EngineError> {
-        if !self.stage.dialect.supports("victim-keeps-tables") {
+        if !self.stage.dialect.supports(Capability::VictimKeepsTables) {
             return Ok(());
         }
         let rollback = &self.stage.dialect.spelling.rollback;

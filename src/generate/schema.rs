@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::entropy::Entropy;
-use crate::dialect::{Dialect, TypeClass, TypeSpec};
+use crate::dialect::{Capability, Dialect, TypeClass, TypeSpec};
 
 /// A column as the generator knows it.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ fn table(entropy: &mut Entropy<'_>, name: String, dialect: &Dialect) -> TablePla
         column.default = None;
         column.unique = true;
     }
-    if dialect.supports("generated-column") && entropy.percent(15) {
+    if dialect.supports(Capability::GeneratedColumn) && entropy.percent(15) {
         columns.extend(generated(entropy, &columns));
     }
     let mut statements = vec![create(
@@ -99,7 +99,11 @@ fn table(entropy: &mut Entropy<'_>, name: String, dialect: &Dialect) -> TablePla
         statements.extend(index(entropy, &name, &mut columns, number, dialect));
     }
     let lonely = columns.iter().all(|column| !column.unique);
-    if lonely && row_key == RowKey::Primary && dialect.supports("partition") && entropy.percent(8) {
+    if lonely
+        && row_key == RowKey::Primary
+        && dialect.supports(Capability::Partition)
+        && entropy.percent(8)
+    {
         statements[0].push_str(" PARTITION BY HASH (pkey) PARTITIONS 3");
     }
     TablePlan {
@@ -163,7 +167,7 @@ fn create(
 ) -> String {
     // An engine that has tables without row ids has row ids, and there INTEGER PRIMARY KEY is
     // another thing than BIGINT PRIMARY KEY.
-    let has_row_ids = dialect.supports("without-rowid");
+    let has_row_ids = dialect.supports(Capability::WithoutRowid);
     let integer = if has_row_ids && entropy.percent(60) {
         "INTEGER"
     } else {
@@ -234,7 +238,7 @@ fn index(
         .map(|at| {
             let column = &columns[*at];
             let length = if column.indexable { "" } else { "(4)" };
-            let descending = dialect.supports("descending-index") && entropy.percent(20);
+            let descending = dialect.supports(Capability::DescendingIndex) && entropy.percent(20);
             format!(
                 "{}{length}{}",
                 column.name,
@@ -243,18 +247,19 @@ fn index(
         })
         .collect();
     let first_plan = &columns[first];
-    let (parts, tail) = if !unique && dialect.supports("partial-index") && entropy.percent(15) {
-        let condition = format!(" WHERE {} IS NOT NULL", first_plan.name);
-        (parts.join(", "), condition)
-    } else if !unique
-        && dialect.supports("expression-index")
-        && first_plan.class == TypeClass::Integer
-        && entropy.percent(15)
-    {
-        (format!("{} + 1", first_plan.name), String::new())
-    } else {
-        (parts.join(", "), String::new())
-    };
+    let (parts, tail) =
+        if !unique && dialect.supports(Capability::PartialIndex) && entropy.percent(15) {
+            let condition = format!(" WHERE {} IS NOT NULL", first_plan.name);
+            (parts.join(", "), condition)
+        } else if !unique
+            && dialect.supports(Capability::ExpressionIndex)
+            && first_plan.class == TypeClass::Integer
+            && entropy.percent(15)
+        {
+            (format!("{} + 1", first_plan.name), String::new())
+        } else {
+            (parts.join(", "), String::new())
+        };
     if unique {
         for at in &chosen {
             columns[*at].unique = true;

@@ -8,7 +8,7 @@ use super::expand::Expander;
 use super::options::GenerateOptions;
 use super::rows::Stock;
 use super::schema::TablePlan;
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 use crate::grammar::Grammar;
 use crate::interleave::{TableAccess, merge};
 use crate::model::{Effect, IsolationLevel, SessionId};
@@ -59,7 +59,7 @@ impl SessionGenerator<'_, '_, '_> {
 
     fn session(&mut self, session: SessionId) -> Vec<DrawnStatement> {
         let mut lines = Vec::new();
-        let lone = self.dialect.supports("autocommit-statement");
+        let lone = self.dialect.supports(Capability::AutocommitStatement);
         for _ in 0..self.entropy.range(&self.options.transactions) {
             if lone && self.entropy.percent(self.options.lone_percent) {
                 self.add(

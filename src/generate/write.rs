@@ -3,6 +3,7 @@
 use super::expand::Expander;
 use super::schema::ColumnPlan;
 use super::scope::{ColumnRef, Frame, ScopedRelation};
+use crate::dialect::Capability;
 use crate::grammar::{AssignedRows, NewRow, class_word};
 
 impl Expander<'_, '_, '_> {
@@ -131,7 +132,10 @@ impl Expander<'_, '_, '_> {
             return Some(());
         }
         let has_default = column.nullable || column.default.is_some();
-        if has_default && self.dialect.supports("assign-default") && self.entropy.percent(3) {
+        if has_default
+            && self.dialect.supports(Capability::AssignDefault)
+            && self.entropy.percent(3)
+        {
             self.write("DEFAULT");
             return Some(());
         }

@@ -6,7 +6,7 @@ use super::builtin::{Builtin, class_word};
 use super::rule::{
     Grammar, GrammarError, GrammarRule, Production, ProductionItem, Requirement, STARTS,
 };
-use crate::dialect::{CAPABILITIES, TypeClass};
+use crate::dialect::{Capability, TypeClass};
 
 /// A place in a file.
 #[derive(Clone, Debug)]
@@ -186,20 +186,12 @@ fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProductio
 }
 
 fn requirement(word: &str, place: &GrammarPosition) -> Result<Requirement, GrammarError> {
-    let (capability, absent) = match word.strip_prefix('!') {
+    let (slug, absent) = match word.strip_prefix('!') {
         Some(rest) => (rest, true),
         None => (word, false),
     };
-    if !CAPABILITIES.contains(&capability) {
-        return Err(place.error(format!(
-            "unknown capability {capability:?}: expected one of {}",
-            CAPABILITIES.join(", ")
-        )));
-    }
-    Ok(Requirement {
-        capability: capability.to_owned(),
-        absent,
-    })
+    let capability = Capability::from_slug(slug).map_err(|error| place.error(error.to_string()))?;
+    Ok(Requirement { capability, absent })
 }
 
 /// `| text`: goes on with the production of the line before.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::builtin::Builtin;
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 
 /// The rules from which the generator starts.
 pub const STARTS: &[&str] = &[
@@ -32,7 +32,8 @@ pub enum GrammarError {
 /// A feature that a production needs, or must not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    pub capability: String,
+    pub capability: Capability,
+    /// Only engines without the capability have the production.
     pub absent: bool,
 }
 
@@ -65,7 +66,7 @@ impl Production {
     pub fn fits(&self, dialect: &Dialect) -> bool {
         self.requires
             .iter()
-            .all(|need| dialect.supports(&need.capability) != need.absent)
+            .all(|need| dialect.supports(need.capability) != need.absent)
     }
 }
 

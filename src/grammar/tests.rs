@@ -113,9 +113,10 @@ fn errors_name_the_place_and_what_was_expected() {
         let found = found.replace("1:1: rule \"statement\" never", "3:1: rule \"x\" never");
         assert_eq!(found, *expected, "{text}");
     }
-    assert!(error("statement:\n 1 [telepathy] S\n").starts_with(
-        "g.grammar:2:5: unknown capability \"telepathy\": expected one of assign-default, "
-    ));
+    assert_eq!(
+        error("statement:\n 1 [savepiont] S\n"),
+        "g.grammar:2:5: unknown capability \"savepiont\": the nearest known one is \"savepoint\""
+    );
 }
 
 #[test]

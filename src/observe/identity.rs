@@ -3,7 +3,7 @@
 //! Generated tables carry a row key. A hand-written table is given a hidden one, so that the same
 //! SQL text means the same: an invisible column where the engine has them, SQLite's `rowid`.
 
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 use crate::model::{Column, SetupKind, SetupStatement, TableShape, TestCase};
 
 /// The hidden column, where we add one.
@@ -28,9 +28,9 @@ pub fn with_row_identity(case: &TestCase, dialect: &Dialect) -> Option<TestCase>
         .iter_mut()
         .filter(|table| table.row_key.is_none())
     {
-        let column = if dialect.supports("rowid") {
+        let column = if dialect.supports(Capability::Rowid) {
             ROWID
-        } else if dialect.supports("invisible-column") {
+        } else if dialect.supports(Capability::InvisibleColumn) {
             let definition = dialect
                 .spelling
                 .hidden_row_key

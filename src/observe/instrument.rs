@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Learner;
-use crate::dialect::{Dialect, SnapshotPoint};
+use crate::dialect::{Capability, Dialect, SnapshotPoint};
 use crate::execute::{Instrumentation, Probe};
 use crate::model::{
     CaseStatement, ProbeTag, ReadMode, Role, StatementKind, TableShape, TestCase, TransactionId,
@@ -96,7 +96,7 @@ fn probe(
         };
         let table = shape.name.clone();
         let mode = promised_mode(case, dialect, statement, table_use.role);
-        let locks = mode == ReadMode::Current && dialect.supports("locking-read");
+        let locks = mode == ReadMode::Current && dialect.supports(Capability::LockingRead);
         if table_use.role.is_target() {
             let sql = read_of(shape, dialect, if locks { "update" } else { "" });
             let before = Probe {

@@ -8,6 +8,7 @@ mod write;
 
 use self::read::{COMBINED_READS, LOCKING_READS, READS};
 use self::write::{DELETES, INSERTS, UPDATES};
+use crate::dialect::Capability;
 use crate::model::Role;
 
 /// What the other session changes while the statement runs or before it does.
@@ -54,7 +55,7 @@ pub(super) struct Variant {
     /// The form, for people.
     pub(super) form: &'static str,
     /// Capabilities of the dialect without which it cannot be written.
-    pub(super) needs: &'static [&'static str],
+    pub(super) needs: &'static [Capability],
     pub(super) sql: &'static str,
     pub(super) subject: Subject,
     pub(super) sign: Sign,
@@ -82,7 +83,7 @@ const fn variant(
 }
 
 impl Variant {
-    const fn needing(mut self, needs: &'static [&'static str]) -> Self {
+    const fn needing(mut self, needs: &'static [Capability]) -> Self {
         self.needs = needs;
         self
     }
@@ -127,7 +128,7 @@ mod tests {
         for (name, text) in BUILTIN {
             let dialect = parse(name, text, &Version(vec![99])).expect(name);
             for form in VARIANTS.iter().copied().flatten() {
-                if !form.needs.iter().all(|need| dialect.supports(need)) {
+                if !form.needs.iter().all(|need| dialect.supports(*need)) {
                     continue;
                 }
                 let clause = |name| dialect.spelling.lock_clauses.get(name).cloned();

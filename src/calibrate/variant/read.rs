@@ -3,6 +3,7 @@
 use super::Sign::Rows;
 use super::Subject::Source;
 use super::{INSERTED, Variant, variant};
+use crate::dialect::Capability;
 use crate::model::Role;
 
 pub(super) const READS: &[Variant] = &[
@@ -44,7 +45,7 @@ pub(super) const COMBINED_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["cte"]),
+    .needing(&[Capability::Cte]),
     variant(
         Role::PlainSelect,
         "UNION",
@@ -59,7 +60,7 @@ pub(super) const COMBINED_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelectSource,
         "WITH",
@@ -68,7 +69,7 @@ pub(super) const COMBINED_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["cte", "locking-read"]),
+    .needing(&[Capability::Cte, Capability::LockingRead]),
     variant(
         Role::InsertSelectSource,
         "WITH",
@@ -76,7 +77,7 @@ pub(super) const COMBINED_READS: &[Variant] = &[
         Source,
         INSERTED,
     )
-    .needing(&["cte"]),
+    .needing(&[Capability::Cte]),
     variant(
         Role::InsertSelectSource,
         "UNION",
@@ -102,7 +103,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelect,
         "for share",
@@ -110,7 +111,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelect,
         "joined",
@@ -118,7 +119,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelect,
         "scan for the value",
@@ -126,7 +127,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelectSource,
         "subquery in the select list",
@@ -135,7 +136,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelectSource,
         "subquery in EXISTS",
@@ -144,7 +145,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelectSource,
         "derived table",
@@ -153,7 +154,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
     variant(
         Role::LockingSelectSource,
         "derived table that must be stored",
@@ -162,5 +163,5 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&["locking-read"]),
+    .needing(&[Capability::LockingRead]),
 ];

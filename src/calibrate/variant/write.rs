@@ -3,6 +3,7 @@
 use super::Sign::{Affected, Duplicate, Nothing, Then};
 use super::Subject::{Inserted, Source, Target};
 use super::{COUNTED, INSERTED, TAKEN, Variant, variant};
+use crate::dialect::Capability;
 use crate::model::Role;
 
 pub(super) const UPDATES: &[Variant] = &[
@@ -42,7 +43,7 @@ pub(super) const UPDATES: &[Variant] = &[
         Target,
         Nothing,
     )
-    .needing(&["multi-table-update"]),
+    .needing(&[Capability::MultiTableUpdate]),
     variant(
         Role::DeleteTarget,
         "scan for the value before",
@@ -58,7 +59,7 @@ pub(super) const UPDATES: &[Variant] = &[
         Affected(1),
     )
     .passing_over()
-    .needing(&["multi-table-update"]),
+    .needing(&[Capability::MultiTableUpdate]),
     variant(
         Role::UpdateTarget,
         "joined",
@@ -66,7 +67,7 @@ pub(super) const UPDATES: &[Variant] = &[
         Target,
         COUNTED,
     )
-    .needing(&["multi-table-update"]),
+    .needing(&[Capability::MultiTableUpdate]),
     variant(
         Role::UpdateSource,
         "subquery in SET",
@@ -103,7 +104,7 @@ pub(super) const UPDATES: &[Variant] = &[
         Source,
         TAKEN,
     )
-    .needing(&["update-from"]),
+    .needing(&[Capability::UpdateFrom]),
     variant(
         Role::UpdateJoinSource,
         "joined",
@@ -111,7 +112,7 @@ pub(super) const UPDATES: &[Variant] = &[
         Source,
         TAKEN,
     )
-    .needing(&["multi-table-update"]),
+    .needing(&[Capability::MultiTableUpdate]),
     variant(
         Role::UpdateJoinSource,
         "joined derived table",
@@ -120,7 +121,7 @@ pub(super) const UPDATES: &[Variant] = &[
         Source,
         TAKEN,
     )
-    .needing(&["multi-table-update"]),
+    .needing(&[Capability::MultiTableUpdate]),
     variant(
         Role::UpdateJoinSource,
         "subquery of an update over a join",
@@ -129,7 +130,7 @@ pub(super) const UPDATES: &[Variant] = &[
         Source,
         TAKEN,
     )
-    .needing(&["multi-table-update"]),
+    .needing(&[Capability::MultiTableUpdate]),
 ];
 
 pub(super) const DELETES: &[Variant] = &[
@@ -176,7 +177,7 @@ pub(super) const DELETES: &[Variant] = &[
         Source,
         Affected(1),
     )
-    .needing(&["multi-table-delete"]),
+    .needing(&[Capability::MultiTableDelete]),
 ];
 
 pub(super) const INSERTS: &[Variant] = &[
@@ -194,7 +195,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Inserted,
         Nothing,
     )
-    .needing(&["insert-ignore"]),
+    .needing(&[Capability::InsertIgnore]),
     variant(
         Role::InsertTarget,
         "on duplicate key",
@@ -202,7 +203,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Inserted,
         Then("SELECT pkey FROM t WHERE pkey = {key} AND c = 8"),
     )
-    .needing(&["on-duplicate-key"]),
+    .needing(&[Capability::OnDuplicateKey]),
     variant(
         Role::InsertTarget,
         "on duplicate key, reading the row",
@@ -210,7 +211,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Target,
         COUNTED,
     )
-    .needing(&["on-duplicate-key"]),
+    .needing(&[Capability::OnDuplicateKey]),
     variant(
         Role::InsertTarget,
         "replace",
@@ -218,7 +219,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Inserted,
         Affected(2),
     )
-    .needing(&["replace", "insert-ignore"]),
+    .needing(&[Capability::Replace, Capability::InsertIgnore]),
     variant(
         Role::InsertSelectSource,
         "insert",
@@ -241,7 +242,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Source,
         INSERTED,
     )
-    .needing(&["insert-ignore"]),
+    .needing(&[Capability::InsertIgnore]),
     variant(
         Role::InsertSelectSource,
         "replace",
@@ -249,7 +250,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Source,
         INSERTED,
     )
-    .needing(&["replace"]),
+    .needing(&[Capability::Replace]),
     variant(
         Role::InsertSelectSource,
         "on duplicate key",
@@ -257,7 +258,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Source,
         INSERTED,
     )
-    .needing(&["on-duplicate-key"]),
+    .needing(&[Capability::OnDuplicateKey]),
     variant(
         Role::InsertValuesSource,
         "insert",
@@ -272,7 +273,7 @@ pub(super) const INSERTS: &[Variant] = &[
         Source,
         INSERTED,
     )
-    .needing(&["replace"]),
+    .needing(&[Capability::Replace]),
     variant(
         Role::InsertValuesSource,
         "on duplicate key",
@@ -281,5 +282,5 @@ pub(super) const INSERTS: &[Variant] = &[
         Source,
         TAKEN,
     )
-    .needing(&["on-duplicate-key"]),
+    .needing(&[Capability::OnDuplicateKey]),
 ];

@@ -1,0 +1,177 @@
+//! What some engines can do and others cannot.
+
+use std::fmt;
+
+/// Declares [`Capability`] with its slugs from one list.
+macro_rules! capabilities {
+    ($($(#[$meaning:meta])* $variant:ident = $slug:literal,)*) => {
+        /// A feature that some engines have: grammars, generator, oracles, calibration and
+        /// minimizer ask for these, never for an engine.
+        ///
+        /// A dialect file lists those of its engine, by slug and with the versions that have them.
+        /// A grammar file names the ones that a production needs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Capability {
+            $($(#[$meaning])* $variant,)*
+        }
+
+        impl Capability {
+            /// Every capability, in the order of `docs/dialect-format.md`.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// As dialect and grammar files spell it.
+            pub fn slug(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $slug,)*
+                }
+            }
+        }
+    };
+}
+
+capabilities! {
+    /// `SET column = DEFAULT` in an UPDATE.
+    AssignDefault = "assign-default",
+    /// Statements outside transactions are drawn.
+    AutocommitStatement = "autocommit-statement",
+    /// A BEGIN that takes the write lock at once.
+    BeginImmediate = "begin-immediate",
+    /// Cases are generated, run and judged on this engine.
+    Cases = "cases",
+    /// A BEGIN that takes the snapshot at once.
+    ConsistentSnapshot = "consistent-snapshot",
+    /// `WITH`.
+    Cte = "cte",
+    /// `DESC` in an index.
+    DescendingIndex = "descending-index",
+    /// `EXCEPT` and `INTERSECT`.
+    ExceptIntersect = "except-intersect",
+    /// An index on an expression.
+    ExpressionIndex = "expression-index",
+    /// `FOR SHARE` beside the older spelling.
+    ForShare = "for-share",
+    /// Generated columns, virtual and stored.
+    GeneratedColumn = "generated-column",
+    /// `INSERT IGNORE`.
+    InsertIgnore = "insert-ignore",
+    /// `INSERT OR IGNORE`.
+    InsertOrIgnore = "insert-or-ignore",
+    /// A column that `SELECT *` does not show: the hidden row key of hand-written tables.
+    InvisibleColumn = "invisible-column",
+    /// `SELECT` with a lock clause.
+    LockingRead = "locking-read",
+    /// `DELETE t FROM t JOIN u ..`.
+    MultiTableDelete = "multi-table-delete",
+    /// `UPDATE t JOIN u .. SET ..`.
+    MultiTableUpdate = "multi-table-update",
+    /// `NOWAIT`.
+    Nowait = "nowait",
+    /// `INSERT .. ON CONFLICT`.
+    OnConflict = "on-conflict",
+    /// `INSERT .. ON DUPLICATE KEY UPDATE`.
+    OnDuplicateKey = "on-duplicate-key",
+    /// `GROUP_CONCAT(.. ORDER BY ..)`.
+    OrderedGroupConcat = "ordered-group-concat",
+    /// An index with WHERE.
+    PartialIndex = "partial-index",
+    /// Partitioned tables.
+    Partition = "partition",
+    /// `START TRANSACTION READ ONLY`.
+    ReadOnlyTransaction = "read-only-transaction",
+    /// `REPLACE`.
+    Replace = "replace",
+    /// Tables have a hidden row number that a query can name.
+    Rowid = "rowid",
+    /// Savepoints.
+    Savepoint = "savepoint",
+    /// `SKIP LOCKED`.
+    SkipLocked = "skip-locked",
+    /// `UPDATE .. SET .. FROM`.
+    UpdateFrom = "update-from",
+    /// A transaction that the engine ended by a rejection keeps its tables from DDL until ROLLBACK.
+    VictimKeepsTables = "victim-keeps-tables",
+    /// Window functions.
+    Window = "window",
+    /// `WITHOUT ROWID` tables.
+    WithoutRowid = "without-rowid",
+    /// `ORDER BY` and `LIMIT` in UPDATE and DELETE.
+    WriteLimit = "write-limit",
+}
+
+impl Capability {
+    /// The capability of this slug.
+    ///
+    /// # Errors
+    /// A slug that no capability has; the error names the nearest one.
+    pub fn from_slug(slug: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.iter().find(|known| known.slug() == slug);
+        found.copied().ok_or_else(|| {
+            let slugs = Self::ALL.iter().map(|known| known.slug());
+            UnknownWord::among("capability", slug, slugs)
+        })
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.slug())
+    }
+}
+
+/// A word of a file that is none of the words allowed in its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {kind} {word:?}: the nearest known one is {nearest:?}")]
+pub struct UnknownWord {
+    /// What the word should have named: `capability`.
+    pub kind: &'static str,
+    /// The word as the file has it.
+    pub word: String,
+    /// The allowed word that takes the fewest edits, the first of equals.
+    pub nearest: String,
+}
+
+impl UnknownWord {
+    /// Finds the nearest of the allowed words.
+    fn among<'a>(kind: &'static str, word: &str, allowed: impl Iterator<Item = &'a str>) -> Self {
+        let lower = word.to_ascii_lowercase().replace('_', "-");
+        let nearest = allowed.min_by_key(|known| strsim::damerau_levenshtein(&lower, known));
+        Self {
+            kind,
+            word: word.to_owned(),
+            nearest: nearest.unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_slug_is_in_kebab_case_and_names_its_capability() {
+        for capability in Capability::ALL {
+            let slug = capability.slug();
+            assert_eq!(Capability::from_slug(slug).as_ref(), Ok(capability));
+            assert!(
+                slug.split('-')
+                    .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase())),
+                "{slug}"
+            );
+        }
+        assert!(Capability::ALL.is_sorted_by_key(|known| known.slug()));
+    }
+
+    #[test]
+    fn a_misspelt_capability_names_the_nearest_one() {
+        for (misspelt, nearest) in [
+            ("ctes", "cte"),
+            ("skip_locked", "skip-locked"),
+            ("SavePoint", "savepoint"),
+            ("multi-table-updates", "multi-table-update"),
+        ] {
+            let error = Capability::from_slug(misspelt).expect_err(misspelt);
+            assert_eq!(error.nearest, nearest);
+            assert!(error.to_string().contains(misspelt), "{error}");
+        }
+    }
+}

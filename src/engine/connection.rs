@@ -1,0 +1,53 @@
+//! What a case needs of an engine: connections, and the view of who waits for whom.
+
+use std::collections::BTreeMap;
+
+use super::error::EngineError;
+use crate::dialect::Dialect;
+use crate::model::{Outcome, TableShape};
+
+/// What the server says of a connection's transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionState {
+    Open,
+    None,
+}
+
+/// One connection. Nothing is sent twice, nothing reconnects.
+pub trait Connection: Send {
+    /// The engine's own number of this connection.
+    fn id(&self) -> u64;
+
+    /// Sends one statement and waits for its answer, within the deadline.
+    fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError>;
+
+    /// Whether a transaction is open, as the server itself says.
+    ///
+    /// Costs a statement on engines of the MySQL protocol, whose answer to a rejected statement
+    /// does not carry it: ask after a rejection, not after every statement. It is counted by the
+    /// server as `Com_set_option`. No READ ONLY of an aborted transaction outlives the question.
+    fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
+
+    /// Whole content of a table, columns in the order of the shape, sorted.
+    fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
+        let sql = self.dialect().select_all(table);
+        let mut outcome = self.execute(&sql)?;
+        if let Outcome::Rows(rows) = &mut outcome {
+            rows.sort_unstable();
+        }
+        Ok(outcome)
+    }
+
+    /// The dialect of the server.
+    fn dialect(&self) -> &Dialect;
+}
+
+/// The view of who waits for whom.
+pub trait Watcher: Send {
+    /// Which of these connections wait for a lock now, each with the connections it waits for
+    /// where the engine says (empty where it does not).
+    fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
+
+    /// Ends whatever the connection is doing (`KILL`).
+    fn kill(&mut self, connection: u64) -> Result<(), EngineError>;
+}

@@ -1,0 +1,48 @@
+//! What differs between the products that speak MySQL's protocol.
+
+use super::connection::Session;
+use crate::dialect::Version;
+use crate::engine::connection::Watcher;
+use crate::engine::error::EngineError;
+
+/// How a server describes itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SelfDescription {
+    /// `VERSION()`: `10.11.18-MariaDB`.
+    pub(super) version: String,
+    /// `@@version_comment`: `MySQL Community Server - GPL`.
+    pub(super) comment: String,
+}
+
+/// A product. Its file is all that knows it by name.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Product {
+    /// As URLs and dialect files name it.
+    pub(super) name: &'static str,
+    /// Whether a server that describes itself so is this product.
+    pub(super) is_described_by: fn(&SelfDescription) -> bool,
+    /// Opens the lock view of a server of this version.
+    pub(super) watch: fn(Session, &Version) -> Result<Box<dyn Watcher>, EngineError>,
+    /// What the login must be granted beside its own databases, for this version.
+    pub(super) grants: fn(&Version) -> Vec<Grant>,
+    /// Whether a consistent snapshot says which place of the binary log it stands for.
+    pub(super) marks_snapshots: bool,
+}
+
+/// A privilege beside the one on databases of ours.
+pub(super) struct Grant {
+    pub(super) what: &'static str,
+    /// `{user}` stands for the account.
+    pub(super) sql: &'static str,
+    /// A statement that only works with it.
+    pub(super) proof: &'static str,
+}
+
+impl Grant {
+    /// The privilege to read InnoDB's status and the statements of other connections.
+    pub(super) const PROCESS: Self = Self {
+        what: "PROCESS",
+        sql: "GRANT PROCESS ON *.* TO {user}",
+        proof: "SHOW ENGINE INNODB STATUS",
+    };
+}

@@ -1,0 +1,97 @@
+//! Every product that speaks MySQL's protocol, and which of them a server is.
+
+use super::mariadb::MARIADB;
+use super::mysql::MYSQL;
+use super::product::{Product, SelfDescription};
+use crate::engine::error::EngineError;
+
+/// Every product, in the order of the documentation.
+pub(in crate::engine) const PRODUCTS: &[Product] = &[MYSQL, MARIADB];
+
+/// Refuses a server that is not the product its URL names: the dialect of another one would judge
+/// its answers wrongly.
+pub(super) fn check_product(asked: &Product, server: &SelfDescription) -> Result<(), EngineError> {
+    if (asked.is_described_by)(server) {
+        return Ok(());
+    }
+    let found = PRODUCTS
+        .iter()
+        .find(|product| (product.is_described_by)(server));
+    let SelfDescription { version, comment } = server;
+    Err(EngineError::Target(match found {
+        Some(product) => format!(
+            "the server is {version}, not {}: write {}:// in the target",
+            asked.name, product.name
+        ),
+        None => format!(
+            "the server calls itself {version:?} ({comment}), which is no version of {}: its \
+             transactions may follow other rules, and {}'s dialect would judge them wrongly; name a \
+             server of one of {}",
+            asked.name,
+            asked.name,
+            PRODUCTS
+                .iter()
+                .map(|product| product.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(asked: &Product, version: &str, comment: &str) -> Option<String> {
+        let server = SelfDescription {
+            version: version.to_owned(),
+            comment: comment.to_owned(),
+        };
+        check_product(asked, &server)
+            .err()
+            .map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_server_of_the_other_product_names_the_url_to_write() {
+        let mariadb = ("10.11.18-MariaDB", "mariadb.org binary distribution");
+        let mysql = ("9.7.0", "MySQL Community Server - GPL");
+        assert_eq!(refusal(&MARIADB, mariadb.0, mariadb.1), None);
+        assert_eq!(refusal(&MYSQL, mysql.0, mysql.1), None);
+        let other = refusal(&MYSQL, mariadb.0, mariadb.1).expect("refused");
+        assert!(other.ends_with("write mariadb:// in the target"), "{other}");
+        let other = refusal(&MARIADB, mysql.0, mysql.1).expect("refused");
+        assert!(other.ends_with("write mysql:// in the target"), "{other}");
+    }
+
+    #[test]
+    fn a_server_of_no_known_product_is_refused_by_its_own_words() {
+        for asked in PRODUCTS {
+            let refusal = refusal(asked, "8.0.11-TiDB-v8.5.0", "TiDB Server").expect("refused");
+            assert!(refusal.contains("8.0.11-TiDB-v8.5.0"), "{refusal}");
+            assert!(
+                refusal.contains("name a server of one of mysql, mariadb"),
+                "{refusal}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_self_description_is_of_one_product_at_most() {
+        for version in [
+            "5.6.51",
+            "9.7.0",
+            "5.5.5-10.5.29-MariaDB",
+            "8.0.11-TiDB-v8.5.0",
+        ] {
+            let server = SelfDescription {
+                version: version.to_owned(),
+                comment: String::new(),
+            };
+            let takers = PRODUCTS
+                .iter()
+                .filter(|product| (product.is_described_by)(&server));
+            assert!(takers.count() <= 1, "{version}");
+        }
+    }
+}

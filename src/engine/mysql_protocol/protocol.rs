@@ -1,0 +1,151 @@
+//! MySQL's protocol, for every product that speaks it.
+
+use std::collections::BTreeMap;
+
+use super::binlog::BinlogTimestamps;
+use super::connection::Session;
+use super::databases::MySqlDatabases;
+use super::product::{Product, SelfDescription};
+use super::products::check_product;
+use crate::dialect::Version;
+use crate::engine::access::Access;
+use crate::engine::cell::{named_values, text_of};
+use crate::engine::connection::Watcher;
+use crate::engine::error::EngineError;
+use crate::engine::protocol::Protocol;
+use crate::engine::server::Identity;
+use crate::engine::session::BareSession;
+use crate::engine::target::AddressKind;
+use crate::engine::timestamps::{Timestamps, no_timestamps};
+
+/// Variables that change what transactions mean, where the server has them.
+const VARIABLES: [&str; 10] = [
+    "autocommit",
+    "binlog_format",
+    "default_storage_engine",
+    "innodb_lock_wait_timeout",
+    "innodb_rollback_on_timeout",
+    "innodb_snapshot_isolation",
+    "log_bin",
+    "sql_mode",
+    "transaction_isolation",
+    "tx_isolation",
+];
+
+impl Protocol for Product {
+    type Session = Session;
+    type Databases = MySqlDatabases;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn address(&self) -> AddressKind {
+        AddressKind::Host
+    }
+
+    fn connect(&self, access: &Access, database: Option<&str>) -> Result<Session, EngineError> {
+        Session::open(access, database)
+    }
+
+    fn identify(&self, session: &mut Session) -> Result<Identity, EngineError> {
+        let rows = session.rows("SELECT VERSION(), @@version_comment")?;
+        let cell = |index: usize| {
+            let cell = rows.first().and_then(|row| row.get(index));
+            cell.and_then(text_of).unwrap_or_default()
+        };
+        let server = SelfDescription {
+            version: cell(0),
+            comment: cell(1),
+        };
+        check_product(self, &server)?;
+        let names: Vec<String> = VARIABLES.iter().map(|name| format!("'{name}'")).collect();
+        let sql = format!(
+            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})",
+            names.join(", ")
+        );
+        let rows = session.rows(&sql)?;
+        let mut variables: BTreeMap<String, String> = named_values(&rows).collect();
+        variables.insert("version_comment".to_owned(), server.comment);
+        Ok(Identity {
+            engine: self.name.to_owned(),
+            version: version_of(&server.version),
+            version_text: server.version,
+            variables,
+            session_setup: Vec::new(),
+        })
+    }
+
+    fn limit_lock_waits(&self, seconds: u64) -> String {
+        format!("SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}")
+    }
+
+    fn databases(&self, session: Session, _access: &Access, version: &Version) -> MySqlDatabases {
+        MySqlDatabases::new(session, (self.grants)(version))
+    }
+
+    fn watcher(
+        &self,
+        session: Session,
+        version: &Version,
+    ) -> Result<Box<dyn Watcher>, EngineError> {
+        (self.watch)(session, version)
+    }
+
+    fn timestamps(
+        &self,
+        access: &Access,
+        identity: &Identity,
+    ) -> Result<Box<dyn Timestamps>, EngineError> {
+        if !self.marks_snapshots {
+            return Err(no_timestamps(self.name));
+        }
+        let has_log = identity.variables.get("log_bin");
+        if has_log.is_none_or(|value| value != "ON") {
+            return Err(EngineError::Target(
+                "the server's binary log is off, and timestamps come from it: start it with \
+                 --log-bin --binlog-format=ROW --server-id=1"
+                    .to_owned(),
+            ));
+        }
+        Ok(Box::new(BinlogTimestamps::new(access.clone())))
+    }
+
+    fn statement_counters(
+        &self,
+        session: &mut Session,
+    ) -> Result<Option<BTreeMap<String, u64>>, EngineError> {
+        let rows = session.rows("SHOW GLOBAL STATUS LIKE 'Com%'")?;
+        let counters = named_values(&rows)
+            .filter(|(name, _)| name.starts_with("Com_"))
+            .filter_map(|(name, value)| Some((name, value.parse().ok()?)));
+        Ok(Some(counters.collect()))
+    }
+}
+
+/// The version of the product. Old MariaDB servers put `5.5.5-` before it for old clients.
+fn version_of(text: &str) -> Version {
+    let text = text
+        .strip_prefix("5.5.5-")
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or(text);
+    text.parse().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_those_of_the_product() {
+        assert_eq!(
+            version_of("5.5.5-10.5.29-MariaDB"),
+            Version(vec![10, 5, 29])
+        );
+        assert_eq!(
+            version_of("11.8.3-MariaDB-0+deb13u1"),
+            Version(vec![11, 8, 3])
+        );
+        assert_eq!(version_of("5.6.51"), Version(vec![5, 6, 51]));
+    }
+}

@@ -1,0 +1,83 @@
+//! PostgreSQL's protocol.
+
+use std::collections::BTreeMap;
+
+use super::connection::Session;
+use super::databases::PostgresDatabases;
+use super::names::NAME;
+use super::watcher::PostgresWatcher;
+use crate::dialect::Version;
+use crate::engine::access::Access;
+use crate::engine::cell::{first_text, named_values};
+use crate::engine::connection::Watcher;
+use crate::engine::error::EngineError;
+use crate::engine::protocol::Protocol;
+use crate::engine::server::Identity;
+use crate::engine::session::BareSession;
+use crate::engine::target::AddressKind;
+
+/// Settings that change what transactions mean, or how much a crash may cost.
+const VARIABLES: &str = "'default_transaction_isolation', 'default_transaction_read_only', \
+     'deadlock_timeout', 'fsync', 'lock_timeout', 'synchronous_commit', 'track_commit_timestamp'";
+
+/// The engine.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Postgres;
+
+impl Protocol for Postgres {
+    type Session = Session;
+    type Databases = PostgresDatabases;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn address(&self) -> AddressKind {
+        AddressKind::HostAndDatabase
+    }
+
+    fn connect(&self, access: &Access, database: Option<&str>) -> Result<Session, EngineError> {
+        Session::open(access, database)
+    }
+
+    fn identify(&self, session: &mut Session) -> Result<Identity, EngineError> {
+        let sql = format!(
+            "SELECT name, setting FROM pg_settings WHERE name IN ('server_version', {VARIABLES})"
+        );
+        let rows = session.rows(&sql)?;
+        let mut variables: BTreeMap<String, String> = named_values(&rows).collect();
+        let version_text = variables.remove("server_version").unwrap_or_default();
+        // Servers that speak this protocol and are another product say so here.
+        let full = session.rows("SELECT version()")?;
+        let full = first_text(&full).unwrap_or_default();
+        if !full.starts_with("PostgreSQL ") {
+            return Err(EngineError::Target(format!(
+                "the server calls itself {full:?}, which is no PostgreSQL: its transactions may follow \
+                 other rules; name a PostgreSQL server"
+            )));
+        }
+        Ok(Identity {
+            engine: NAME.to_owned(),
+            version: version_text.parse().unwrap_or_default(),
+            version_text,
+            variables,
+            session_setup: Vec::new(),
+        })
+    }
+
+    fn limit_lock_waits(&self, seconds: u64) -> String {
+        format!("SET lock_timeout = '{seconds}s'")
+    }
+
+    fn databases(&self, session: Session, access: &Access, version: &Version) -> PostgresDatabases {
+        PostgresDatabases::new(session, access.clone(), version.clone())
+    }
+
+    fn watcher(
+        &self,
+        session: Session,
+        _version: &Version,
+    ) -> Result<Box<dyn Watcher>, EngineError> {
+        Ok(Box::new(PostgresWatcher::new(session)))
+    }
+}

@@ -1,0 +1,85 @@
+//! Every engine, and the one that a TARGET URL asks for.
+
+use std::str::FromStr;
+
+use url::Url;
+
+use super::error::EngineError;
+use super::mysql_protocol::PRODUCTS;
+use super::opening::{Engine, OpenOptions};
+use super::postgres::Postgres;
+use super::server::Server;
+use super::sqlite::Sqlite;
+use super::target::Target;
+
+/// Schemes that the command line's contract names and that are not there yet.
+const PLANNED_SCHEMES: [&str; 2] = ["simulated", "tidb"];
+
+/// Every engine, in the order of the documentation. The products that speak MySQL's protocol are
+/// listed in [`PRODUCTS`].
+fn engines() -> impl Iterator<Item = &'static dyn Engine> {
+    let products = PRODUCTS.iter().map(|product| product as &dyn Engine);
+    let others: [&'static dyn Engine; 2] = [&Sqlite, &Postgres];
+    let [embedded, last] = others;
+    std::iter::once(embedded)
+        .chain(products)
+        .chain(std::iter::once(last))
+}
+
+/// Opens the server that a TARGET URL names.
+///
+/// # Errors
+/// As [`Engine::open`], and when the URL cannot be understood.
+pub fn open(target: &str, options: &OpenOptions) -> Result<Box<dyn Server>, EngineError> {
+    let target: Target = target.parse()?;
+    engine_of(&target)?.open(&target, options)
+}
+
+/// The engine of a target.
+pub(super) fn engine_of(target: &Target) -> Result<&'static dyn Engine, EngineError> {
+    engine_named(target.scheme())
+}
+
+fn engine_named(scheme: &str) -> Result<&'static dyn Engine, EngineError> {
+    engines()
+        .find(|engine| engine.name() == scheme)
+        .ok_or_else(|| EngineError::Target(unknown_scheme(scheme)))
+}
+
+impl FromStr for Target {
+    type Err = EngineError;
+
+    fn from_str(text: &str) -> Result<Self, EngineError> {
+        // The text may hold a password, so no message repeats it.
+        let url = Url::parse(text).map_err(|error| {
+            EngineError::Target(format!(
+                "the target is no URL ({error}): expected one of {}",
+                spellings()
+            ))
+        })?;
+        let engine = engine_named(url.scheme())?;
+        Self::of_url(&url, engine.address())
+    }
+}
+
+fn spellings() -> String {
+    let names: Vec<String> = engines()
+        .map(|engine| format!("{}:", engine.name()))
+        .collect();
+    names.join(" ")
+}
+
+/// The message for a scheme that no engine has.
+fn unknown_scheme(scheme: &str) -> String {
+    if scheme == "postgresql" {
+        return "unknown engine \"postgresql\": write postgres:// in the target".to_owned();
+    }
+    if PLANNED_SCHEMES.contains(&scheme) {
+        format!(
+            "the engine {scheme} is not built yet: one of {}",
+            spellings()
+        )
+    } else {
+        format!("unknown engine {scheme:?}: one of {}", spellings())
+    }
+}
