@@ -4,7 +4,7 @@
 mod enumeration;
 mod told;
 
-use super::replay::replay;
+use super::evidence::replay::replay;
 use super::*;
 use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
 
@@ -145,7 +145,7 @@ fn rederive(
     model: ConsistencyModel,
     found: &Counterexample,
 ) -> Result<(), String> {
-    super::rederive::rederive(history, model, found)
+    super::evidence::rederive::rederive(history, model, found)
 }
 
 /// Random small histories, most of them near what an engine does: reads pick among the values that

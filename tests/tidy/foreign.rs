@@ -31,7 +31,7 @@ const ALLOWED: &[Allowed] = &[
         &["campaign", "generate", "minimize", "model", "workload"],
     ),
     // Solvers and threads.
-    allowed("batsat", &["checker"]),
+    allowed("batsat", &["checker/algorithm"]),
     allowed("crossbeam-channel", &["campaign", "cli", "execute"]),
     // The command line alone knows terminals, arguments, signals, and prints.
     allowed("clap", &["cli"]),
@@ -61,13 +61,13 @@ const ALLOWED: &[Allowed] = &[
     allowed("rustix", &["cli", "engine", "reproducer"]),
     allowed(
         "tempfile",
-        &["campaign", "checker/aion", "cli", "engine", "reproducer"],
+        &["campaign", "checker/algorithm/aion", "cli", "engine", "reproducer"],
     ),
     allowed(
         "std::fs",
         &[
             "campaign",
-            "checker/aion",
+            "checker/algorithm/aion",
             "cli",
             "engine",
             "grammar",

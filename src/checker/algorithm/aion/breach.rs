@@ -1,0 +1,189 @@
+//! What the checker tells.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::checker::evidence::anomaly::Anomaly;
+use crate::history::{Atom, Texts};
+
+/// An axiom that does not hold. Transactions go by their labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Breach {
+    /// A transaction begins before one that precedes it in its session has ended.
+    Session { transaction: Atom, before: Atom },
+    /// It does not read what it wrote itself.
+    Internal {
+        transaction: Atom,
+        key: Atom,
+        read: Atom,
+        wrote: Atom,
+    },
+    /// It does not read what was there.
+    External {
+        transaction: Atom,
+        key: Atom,
+        read: Atom,
+        held: Atom,
+        /// Who had left it; nobody for what was there at first.
+        writer: Option<Atom>,
+    },
+    /// It overlaps a transaction that committed before it, and both write the key.
+    Conflict {
+        transaction: Atom,
+        other: Atom,
+        key: Atom,
+    },
+}
+
+impl Breach {
+    /// Its name.
+    pub fn anomaly(&self) -> Anomaly {
+        match self {
+            Self::Session { .. } => Anomaly::TimestampSession,
+            Self::Internal { .. } => Anomaly::NotMyOwnWrite,
+            Self::External { .. } => Anomaly::TimestampExternal,
+            Self::Conflict { .. } => Anomaly::TimestampConflict,
+        }
+    }
+
+    /// The transaction that shows it.
+    pub fn transaction(&self) -> Atom {
+        match *self {
+            Self::Session { transaction, .. }
+            | Self::Internal { transaction, .. }
+            | Self::External { transaction, .. }
+            | Self::Conflict { transaction, .. } => transaction,
+        }
+    }
+
+    /// The transaction that it contradicts: itself for INT, nobody for the initial state.
+    pub fn other(&self) -> Option<Atom> {
+        match *self {
+            Self::Session { before, .. } => Some(before),
+            Self::Internal { transaction, .. } => Some(transaction),
+            Self::External { writer, .. } => writer.filter(|writer| *writer != Atom::NIL),
+            Self::Conflict { other, .. } => Some(other),
+        }
+    }
+
+    pub fn key(&self) -> Option<Atom> {
+        match *self {
+            Self::Session { .. } => None,
+            Self::Internal { key, .. }
+            | Self::External { key, .. }
+            | Self::Conflict { key, .. } => Some(key),
+        }
+    }
+
+    /// In one line.
+    pub fn in_words(&self, texts: &Texts) -> String {
+        let show = |atom| texts.spelled(atom);
+        let name = |label: Option<Atom>| label.map_or("T0".to_owned(), |l| format!("T{}", show(l)));
+        let (it, other) = (name(Some(self.transaction())), name(self.other()));
+        match *self {
+            Self::Session { .. } => {
+                format!("{it} begins before {other} of its own session has ended")
+            }
+            Self::Internal {
+                key, read, wrote, ..
+            } => {
+                let (key, read, wrote) = (show(key), show(read), show(wrote));
+                format!("{it} reads {read} for {key}, where it had written {wrote}")
+            }
+            Self::External {
+                key, read, held, ..
+            } => {
+                let (key, read, held) = (show(key), show(read), show(held));
+                format!("{it} reads {read} for {key}, where {other} had left {held}")
+            }
+            Self::Conflict { key, .. } => {
+                format!("{other} and {it} overlap and both write {}", show(key))
+            }
+        }
+    }
+}
+
+/// Why something is not judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unjudged {
+    /// A committed transaction has no timestamps.
+    Untimed,
+    /// A transaction commits before it starts, or a writer at its start.
+    Backwards,
+    /// Two writers of a key commit at one time.
+    Tie,
+    /// A read of what was written at a time that nobody knows.
+    Doubtful,
+    /// A session that may have been forgotten since.
+    Session,
+    /// A read, where too many are wrong and not final to remember it.
+    Crowded,
+    /// A read that was told to be wrong, and whose writer came later.
+    Withdrawn,
+}
+
+impl fmt::Display for Unjudged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Untimed => "committed without timestamps",
+            Self::Backwards => "does not commit after it starts",
+            Self::Tie => "two writers of a key commit at one time",
+            Self::Doubtful => "reads from a transaction whose commit has no certain time",
+            Self::Session => "too old for what is remembered of its session",
+            Self::Crowded => "too many reads are wrong at once",
+            Self::Withdrawn => "told as wrong before its writer came (a longer --timeout helps)",
+        })
+    }
+}
+
+/// What is known of all that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Satisfied,
+    Violated,
+    /// No breach, but not everything could be judged.
+    Unknown,
+}
+
+/// The account of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub transactions: u64,
+    pub events: u64,
+    /// Breaches that are certain, by name.
+    pub violations: BTreeMap<Anomaly, u64>,
+    /// How many times the open verdict of a read changed.
+    pub flips: u64,
+    /// Transactions that were told twice; the second time counts for nothing.
+    pub duplicates: u64,
+    /// Writers that came after reads were final that may have had to see them.
+    pub late: u64,
+    pub unjudged: BTreeMap<Unjudged, u64>,
+    /// Entries written to disk.
+    pub spilled: u64,
+    /// Entries read from it again.
+    pub reloads: u64,
+}
+
+impl Summary {
+    pub(super) fn count(&mut self, why: Unjudged) {
+        *self.unjudged.entry(why).or_default() += 1;
+    }
+
+    /// All violations.
+    pub fn violation_count(&self) -> u64 {
+        self.violations.values().sum()
+    }
+
+    /// The verdict on everything that came. Writers that came too late may have made final
+    /// verdicts wrong.
+    pub fn verdict(&self) -> Verdict {
+        if self.violation_count() > 0 {
+            Verdict::Violated
+        } else if self.unjudged.is_empty() && self.late == 0 {
+            Verdict::Satisfied
+        } else {
+            Verdict::Unknown
+        }
+    }
+}

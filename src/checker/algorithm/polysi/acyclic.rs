@@ -1,0 +1,192 @@
+//! A graph that stays acyclic while edges come and go: Pearce and Kelly's dynamic topological
+//! order (JEA 2006), with the reasons of edges for the solver.
+
+use crate::checker::resolved::arcs::Rows;
+
+/// Stands for an edge that needs no reason.
+const KNOWN: u32 = u32::MAX;
+
+/// A graph with a topological order of it.
+#[derive(Debug)]
+pub(super) struct Acyclic {
+    known_out: Rows,
+    known_in: Rows,
+    /// Added edges: the other end, and the reason.
+    added_out: Vec<Vec<(u32, u32)>>,
+    added_in: Vec<Vec<(u32, u32)>>,
+    /// The place of each vertex in the order.
+    place: Vec<u32>,
+    /// Added edges, oldest first.
+    trail: Vec<(u32, u32)>,
+    /// When a vertex was reached last, to clear nothing between searches.
+    mark: Vec<u32>,
+    round: u32,
+    /// How a vertex was reached: from where, and the reason.
+    parent: Vec<(u32, u32)>,
+    forward: Vec<u32>,
+    backward: Vec<u32>,
+}
+
+impl Acyclic {
+    /// From known edges and a topological order of them.
+    pub(super) fn new(len: usize, edges: &[(u32, u32)], order: &[u32]) -> Self {
+        let mut place = vec![0; len];
+        for (at, vertex) in (0u32..).zip(order) {
+            place[*vertex as usize] = at;
+        }
+        let reversed: Vec<(u32, u32)> = edges.iter().map(|(from, to)| (*to, *from)).collect();
+        Self {
+            known_out: Rows::of(len, edges),
+            known_in: Rows::of(len, &reversed),
+            added_out: vec![Vec::new(); len],
+            added_in: vec![Vec::new(); len],
+            place,
+            trail: Vec::new(),
+            mark: vec![0; len],
+            round: 0,
+            parent: vec![(0, 0); len],
+            forward: Vec::new(),
+            backward: Vec::new(),
+        }
+    }
+
+    /// How many edges were added and not taken back.
+    pub(super) fn added(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Takes back all but the oldest added edges. The order stays one of what is left.
+    pub(super) fn keep(&mut self, count: usize) {
+        for (from, to) in self.trail.drain(count..).rev() {
+            self.added_out[from as usize].pop();
+            self.added_in[to as usize].pop();
+        }
+    }
+
+    /// The place of a vertex in the order.
+    pub(super) fn place(&self, vertex: u32) -> u32 {
+        self.place[vertex as usize]
+    }
+
+    /// The vertices in order.
+    pub(super) fn order(&self) -> Vec<u32> {
+        let mut order = vec![0; self.place.len()];
+        for (vertex, place) in (0u32..).zip(&self.place) {
+            order[*place as usize] = vertex;
+        }
+        order
+    }
+
+    /// Adds an edge, unless it closes a cycle: then the reasons of a shortest path back.
+    pub(super) fn add(&mut self, from: u32, to: u32, reason: u32) -> Result<(), Vec<u32>> {
+        if self.place[from as usize] > self.place[to as usize] {
+            self.search_forward(from, to)?;
+            self.search_backward(from, to);
+            self.reorder();
+        }
+        self.added_out[from as usize].push((to, reason));
+        self.added_in[to as usize].push((from, reason));
+        self.trail.push((from, to));
+        Ok(())
+    }
+
+    /// Collects what `to` reaches before the place of `from`.
+    fn search_forward(&mut self, from: u32, to: u32) -> Result<(), Vec<u32>> {
+        self.round += 1;
+        let bound = self.place[from as usize];
+        self.forward.clear();
+        self.forward.push(to);
+        self.mark[to as usize] = self.round;
+        let mut at = 0;
+        while let Some(&vertex) = self.forward.get(at) {
+            at += 1;
+            let known = self.known_out.row(vertex).iter().map(|to| (*to, KNOWN));
+            let added = self.added_out[vertex as usize].iter().copied();
+            for (next, reason) in known.chain(added) {
+                let index = next as usize;
+                if self.mark[index] == self.round || self.place[index] > bound {
+                    continue;
+                }
+                self.mark[index] = self.round;
+                self.parent[index] = (vertex, reason);
+                if next == from {
+                    return Err(self.reasons(from, to));
+                }
+                self.forward.push(next);
+            }
+        }
+        Ok(())
+    }
+
+    /// The reasons on the path that was found from `to` back to `from`.
+    fn reasons(&self, from: u32, to: u32) -> Vec<u32> {
+        let mut reasons = Vec::new();
+        let mut at = from;
+        while at != to {
+            let (parent, reason) = self.parent[at as usize];
+            if reason != KNOWN {
+                reasons.push(reason);
+            }
+            at = parent;
+        }
+        reasons.sort_unstable();
+        reasons.dedup();
+        reasons
+    }
+
+    /// Collects what reaches `from` behind the place of `to`.
+    fn search_backward(&mut self, from: u32, to: u32) {
+        self.round += 1;
+        let bound = self.place[to as usize];
+        self.backward.clear();
+        self.backward.push(from);
+        self.mark[from as usize] = self.round;
+        let mut at = 0;
+        while let Some(&vertex) = self.backward.get(at) {
+            at += 1;
+            let known = self.known_in.row(vertex).iter().copied();
+            let added = self.added_in[vertex as usize].iter().map(|(from, _)| *from);
+            for next in known.chain(added) {
+                let index = next as usize;
+                if self.mark[index] != self.round && self.place[index] > bound {
+                    self.mark[index] = self.round;
+                    self.backward.push(next);
+                }
+            }
+        }
+    }
+
+    /// Puts what was found behind before what was found ahead, in the places of both.
+    fn reorder(&mut self) {
+        let place = &self.place;
+        self.backward
+            .sort_unstable_by_key(|vertex| place[*vertex as usize]);
+        self.forward
+            .sort_unstable_by_key(|vertex| place[*vertex as usize]);
+        let vertices = self.backward.iter().chain(&self.forward);
+        let mut places: Vec<u32> = vertices.clone().map(|v| place[*v as usize]).collect();
+        places.sort_unstable();
+        for (vertex, place) in vertices.zip(places) {
+            self.place[*vertex as usize] = place;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_that_closes_a_cycle_says_which_added_ones_lead_back() {
+        let known = [(0, 1), (2, 3)];
+        let mut graph = Acyclic::new(4, &known, &[2, 3, 0, 1]);
+        graph.add(1, 2, 7).expect("acyclic");
+        let place = |graph: &Acyclic, v: u32| graph.order().iter().position(|o| *o == v);
+        assert!(place(&graph, 1) < place(&graph, 2));
+        assert_eq!(graph.add(3, 0, 8), Err(vec![7]));
+        graph.keep(0);
+        graph.add(3, 0, 8).expect("acyclic again");
+        assert_eq!(graph.add(1, 2, 9), Err(vec![8]));
+        assert_eq!(graph.added(), 1);
+    }
+}

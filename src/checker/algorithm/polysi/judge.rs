@@ -1,0 +1,161 @@
+//! From a history to its polygraph, and from this to an answer.
+
+use super::open::OpenReads;
+use super::polygraph::{Polygraph, View};
+use super::solve::Solved;
+use super::{prune, solve};
+use crate::checker::budget::Budget;
+use crate::checker::evidence::counterexample::Counterexample;
+use crate::checker::evidence::cycle::{CycleKind, counterexample};
+use crate::checker::evidence::witness::Witness;
+use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve_openly};
+use crate::checker::resolved::starts_and_commits::{points, transactions_of};
+use crate::checker::resolved::versions::{Chains, chains};
+use crate::history::History;
+use crate::model::ConsistencyModel;
+
+/// What came out of the polygraph.
+pub(super) enum Outcome {
+    Satisfied(Witness),
+    /// Seen without looking at the version orders.
+    Violated(Counterexample),
+    /// A cycle of known edges.
+    Cycle(Counterexample),
+    /// No choice is acyclic.
+    Stuck,
+    TooMuch(String),
+}
+
+pub(super) fn judge(history: &History, model: ConsistencyModel, budget: Budget) -> Outcome {
+    let resolved = match resolve_openly(history) {
+        Ok(resolved) => resolved,
+        Err(Unresolved::Violated(counterexample)) => return Outcome::Violated(counterexample),
+        Err(Unresolved::Ambiguous { key, value }) => {
+            return Outcome::TooMuch(Unresolved::reason(history, key, value));
+        }
+    };
+    if let Some(counterexample) = &resolved.non_repeatable {
+        return Outcome::Violated(counterexample.clone());
+    }
+    let chains = match chains(&resolved) {
+        Ok(chains) => chains,
+        Err(counterexample) => return Outcome::Violated(counterexample),
+    };
+    if model >= ConsistencyModel::StrictSerializable
+        && let Some(t) = resolved.live().find(|t| history.real_time(*t).is_none())
+    {
+        return Outcome::TooMuch(format!("{} has no real time", history.name(t)));
+    }
+    if !resolved.open_reads.is_empty() {
+        return judge_openly(&resolved, &chains, model, budget);
+    }
+    match pruned(&resolved, &chains, model, budget) {
+        Ok(polygraph) => told(&resolved, model, solve::solve(&polygraph, budget)),
+        Err(outcome) => outcome,
+    }
+}
+
+/// The same where the writers of some reads are to be chosen: first as the file has it, and then
+/// by the solver.
+fn judge_openly(
+    resolved: &Resolved<'_>,
+    known: &Chains,
+    model: ConsistencyModel,
+    budget: Budget,
+) -> Outcome {
+    let history = resolved.history;
+    if !history.orders().is_empty() {
+        return Outcome::TooMuch("values were written more than once, in lists too".to_owned());
+    }
+    let likely = resolved.with_versions(&resolved.likely_versions());
+    if let Ok(chains) = chains(&likely)
+        && let Ok(polygraph) = pruned(&likely, &chains, model, budget)
+        && let Some(order) = solve::solve_greedily(&polygraph, budget)
+    {
+        return Outcome::Satisfied(witness(resolved, model, order));
+    }
+    let polygraph = match pruned(resolved, known, model, budget) {
+        Ok(polygraph) => polygraph,
+        Err(outcome) => return outcome,
+    };
+    let Some(open) = OpenReads::new(&polygraph, known) else {
+        return Outcome::TooMuch(
+            "too many transactions wrote the values that were read".to_owned(),
+        );
+    };
+    let solved = solve::solve_openly(&polygraph, &open, budget);
+    told(resolved, model, solved)
+}
+
+/// The polygraph with what reachability decides of it.
+pub(super) fn pruned<'r>(
+    resolved: &'r Resolved<'r>,
+    chains: &Chains,
+    model: ConsistencyModel,
+    budget: Budget,
+) -> Result<Polygraph<'r>, Outcome> {
+    let view = View::of(model);
+    let mut polygraph = Polygraph::new(resolved, chains, view);
+    if let Err(cycle) = polygraph.order() {
+        return Err(Outcome::Cycle(known_cycle(resolved, chains, view, &cycle)));
+    }
+    match prune::prune(&mut polygraph, budget) {
+        Ok(()) => Ok(polygraph),
+        Err(prune::Stopped::Violated) => Err(Outcome::Stuck),
+        Err(prune::Stopped::TimeIsOver) => Err(Outcome::TooMuch(Budget::IS_OVER.to_owned())),
+    }
+}
+
+fn told(resolved: &Resolved<'_>, model: ConsistencyModel, solved: Solved) -> Outcome {
+    match solved {
+        Solved::Order(order) => Outcome::Satisfied(witness(resolved, model, order)),
+        Solved::Stuck => Outcome::Stuck,
+        Solved::TimeIsOver => Outcome::TooMuch(Budget::IS_OVER.to_owned()),
+    }
+}
+
+/// Whether some choice is acyclic; none when the budget was over.
+pub(super) fn is_satisfied(
+    history: &History,
+    model: ConsistencyModel,
+    budget: Budget,
+) -> Option<bool> {
+    match judge(history, model, budget) {
+        Outcome::Satisfied(_) => Some(true),
+        Outcome::Violated(_) | Outcome::Cycle(_) | Outcome::Stuck => Some(false),
+        Outcome::TooMuch(_) => None,
+    }
+}
+
+/// The counterexample of a cycle before any choice.
+fn known_cycle(
+    resolved: &Resolved<'_>,
+    chains: &Chains,
+    view: View,
+    cycle: &[u32],
+) -> Counterexample {
+    let transactions = match view {
+        View::Split => transactions_of(cycle),
+        View::Whole | View::Strict => {
+            let len = resolved.len();
+            cycle
+                .iter()
+                .copied()
+                .filter(|v| (*v as usize) < len)
+                .collect()
+        }
+    };
+    let kind = match view {
+        View::Strict => CycleKind::RealTime,
+        View::Split | View::Whole => CycleKind::Plain,
+    };
+    counterexample(resolved, chains, &transactions, kind)
+}
+
+fn witness(resolved: &Resolved<'_>, model: ConsistencyModel, order: Vec<u32>) -> Witness {
+    if model == ConsistencyModel::Snapshot {
+        return Witness::Points(points(resolved, &order));
+    }
+    let is_real = |t: &u32| *t > 0 && resolved.is_live.get(*t as usize) == Some(&true);
+    Witness::Order(order.into_iter().filter(is_real).collect())
+}

@@ -1,0 +1,85 @@
+//! The general engine for snapshot isolation and serializability (PolySI, VLDB 2023).
+//!
+//! Where events leave the order of two chains of versions open, a *constraint* is an either/or of
+//! two sets of edges: the one chain first, or the other. Reachability decides most of them
+//! (`prune`), a SAT solver whose theory is an acyclic graph decides the rest (`solve`). For
+//! snapshot isolation every transaction is two vertices, so that a forbidden cycle is a plain one
+//! and nothing has to be composed.
+
+mod acyclic;
+mod judge;
+mod name;
+mod open;
+mod polygraph;
+mod prune;
+mod solve;
+
+use self::judge::{Outcome, is_satisfied, judge};
+use crate::checker::algorithm::weak;
+use crate::checker::answer::{Answer, Checker};
+use crate::checker::budget::Budget;
+use crate::checker::evidence::anomaly::Anomaly;
+use crate::checker::evidence::counterexample::Counterexample;
+use crate::checker::evidence::reduce;
+use crate::history::History;
+use crate::model::ConsistencyModel;
+
+/// The general engine.
+pub(in crate::checker) struct PolySi;
+
+impl Checker for PolySi {
+    fn name(&self) -> &'static str {
+        "polysi"
+    }
+
+    fn models(&self) -> &'static [ConsistencyModel] {
+        &[
+            ConsistencyModel::Snapshot,
+            ConsistencyModel::Serializable,
+            ConsistencyModel::StrictSerializable,
+            ConsistencyModel::Linearizable,
+        ]
+    }
+
+    fn check(&self, history: &History, model: ConsistencyModel, budget: Budget) -> Answer {
+        match judge(history, model, budget) {
+            Outcome::Satisfied(witness) => Answer::Satisfied(witness),
+            Outcome::Violated(counterexample) => Answer::Violated(counterexample),
+            // A violation of causal consistency says more than one of a stronger model.
+            Outcome::Cycle(cycle) => {
+                match weak::Weak.check(history, ConsistencyModel::Causal, budget) {
+                    Answer::Violated(found) => Answer::Violated(found),
+                    _ => Answer::Violated(cycle),
+                }
+            }
+            Outcome::Stuck => Answer::Violated(smallest(history, model, budget)),
+            Outcome::TooMuch(reason) => Answer::Unknown(reason),
+        }
+    }
+}
+
+/// A small counterexample of a history whose every choice is a violation.
+fn smallest(history: &History, model: ConsistencyModel, budget: Budget) -> Counterexample {
+    // A violation of a weak model is one of the stronger, and is a cycle.
+    for weaker in [
+        ConsistencyModel::ReadCommitted,
+        ConsistencyModel::ReadAtomic,
+        ConsistencyModel::Causal,
+    ] {
+        if let Answer::Violated(found) = weak::Weak.check(history, weaker, budget) {
+            return found;
+        }
+    }
+    let core = reduce::core(history, budget, |part| {
+        is_satisfied(part, model, budget) == Some(false)
+    });
+    let anomaly = reduce::restricted(history, &core).map_or(Anomaly::NoVersionOrder, |part| {
+        name::name(&part, model, budget)
+    });
+    let edges = Vec::new();
+    Counterexample {
+        anomaly,
+        edges,
+        core,
+    }
+}

@@ -1,0 +1,68 @@
+//! Names what no choice of version orders avoids.
+
+use super::judge::{Outcome, is_satisfied, pruned};
+use crate::checker::budget::Budget;
+use crate::checker::evidence::anomaly::Anomaly;
+use crate::checker::resolved::resolve::resolve_openly;
+use crate::checker::resolved::versions::{Chains, chains, last_of};
+use crate::history::History;
+use crate::model::ConsistencyModel;
+
+/// With more version orders than this the counterexample has no name of its own.
+const ORDERS_MAX: usize = 720;
+
+/// Names a core by the models that it leaves, and by what every version order makes of it: nothing
+/// can be left out of it.
+pub(super) fn name(core: &History, model: ConsistencyModel, budget: Budget) -> Anomaly {
+    let satisfies = |weaker: ConsistencyModel| is_satisfied(core, weaker, budget);
+    if model >= ConsistencyModel::StrictSerializable
+        && satisfies(ConsistencyModel::Serializable) == Some(true)
+    {
+        return Anomaly::StaleRead;
+    }
+    if model != ConsistencyModel::Snapshot && satisfies(ConsistencyModel::Snapshot) == Some(true) {
+        return Anomaly::WriteSkew;
+    }
+    of_every_order(core, budget).unwrap_or(Anomaly::NoVersionOrder)
+}
+
+/// The anomaly that every version order leads to under snapshot isolation; none where one leads to
+/// another, or where there are too many.
+fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
+    let resolved = resolve_openly(core).ok()?;
+    let known = chains(&resolved).ok()?;
+    let of_keys = known.heads.chunk_by(|one, other| one.0 == other.0);
+    let orders = of_keys
+        .flat_map(|heads| 1..=heads.len())
+        .try_fold(1_usize, usize::checked_mul)?;
+    if orders > ORDERS_MAX || !resolved.open_reads.is_empty() {
+        return None;
+    }
+    let mut named = None;
+    is_every_order(known, &mut |chains| {
+        if budget.is_over() {
+            return false;
+        }
+        let Err(Outcome::Cycle(found)) =
+            pruned(&resolved, chains, ConsistencyModel::Snapshot, budget)
+        else {
+            return false;
+        };
+        *named.get_or_insert(found.anomaly) == found.anomaly
+    })
+    .then_some(named)?
+}
+
+/// Whether something holds of every way to put the chains of each key behind each other.
+fn is_every_order(chains: Chains, holds: &mut impl FnMut(&Chains) -> bool) -> bool {
+    let Some((key, _)) = chains.heads.first().copied() else {
+        return holds(&chains);
+    };
+    let last = last_of(&chains.next, key);
+    let of_key = chains.heads.partition_point(|head| head.0 == key);
+    (0..of_key).all(|at| {
+        let (mut next, mut heads) = (chains.next.clone(), chains.heads.clone());
+        next[last as usize] = heads.remove(at).1;
+        is_every_order(Chains { next, heads }, holds)
+    })
+}

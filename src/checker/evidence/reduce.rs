@@ -1,0 +1,142 @@
+//! Small counterexamples where no one cycle shows the violation.
+//!
+//! A history stays satisfied when reads are left out, and when transactions are left out with the
+//! reads of what they wrote. So whatever is left over and still violates the model shows that the
+//! whole does; delta debugging finds a part from which nothing more can be left out.
+
+use std::collections::BTreeMap;
+
+use crate::checker::budget::Budget;
+use crate::history::{Atom, Builder, Event, Head, History, Kind, Status};
+
+/// How much of the budget may go into making a counterexample small, in events looked at: beyond
+/// it the counterexample stays as large as it is.
+const REDUCED_EVENTS_MAX: usize = 40_000_000;
+
+/// Transactions that violate a model by themselves, and of which none can be left out: as long as
+/// the budget lasts. `violates` tells of a history that was restricted to some of them.
+pub(in crate::checker) fn core(
+    history: &History,
+    budget: Budget,
+    violates: impl FnMut(&History) -> bool,
+) -> Vec<u32> {
+    let all = history.transactions();
+    let all = all
+        .filter(|t| history.status(*t) != Status::Aborted)
+        .collect();
+    core_of(history, all, budget, violates)
+}
+
+/// The same of transactions that are known to violate the model by themselves.
+pub(in crate::checker) fn core_of(
+    history: &History,
+    mut core: Vec<u32>,
+    budget: Budget,
+    mut violates: impl FnMut(&History) -> bool,
+) -> Vec<u32> {
+    let writers = Writers::of(history);
+    let mut events_left = REDUCED_EVENTS_MAX;
+    let mut violates = |part: &[u32]| {
+        let Some(history) = writers.restricted(part) else {
+            return false;
+        };
+        if history.event_count() > events_left || budget.is_over() {
+            return false;
+        }
+        events_left -= history.event_count();
+        violates(&history)
+    };
+    let mut pieces = 2;
+    while core.len() > 1 && pieces <= core.len() {
+        let size = core.len().div_ceil(pieces);
+        let without = |piece: &[u32]| -> Vec<u32> {
+            core.iter()
+                .copied()
+                .filter(|t| !piece.contains(t))
+                .collect()
+        };
+        let smaller = core.chunks(size).map(without).find(|part| violates(part));
+        match smaller {
+            Some(part) => {
+                core = part;
+                pieces = (pieces - 1).max(2);
+            }
+            None if pieces == core.len() => break,
+            None => pieces = (pieces * 2).min(core.len()),
+        }
+    }
+    core
+}
+
+/// The history of some transactions, without the reads of what others wrote. None when it cannot
+/// be built.
+pub(in crate::checker) fn restricted(history: &History, part: &[u32]) -> Option<History> {
+    Writers::of(history).restricted(part)
+}
+
+/// Who wrote which value.
+struct Writers<'h> {
+    history: &'h History,
+    /// By key and value; those that aborted are none.
+    of: BTreeMap<(u32, Atom), Vec<u32>>,
+}
+
+impl<'h> Writers<'h> {
+    fn of(history: &'h History) -> Self {
+        let mut of: BTreeMap<(u32, Atom), Vec<u32>> = BTreeMap::new();
+        for transaction in history.transactions() {
+            if history.status(transaction) == Status::Aborted {
+                continue;
+            }
+            let events = history.events(transaction);
+            for event in events.filter(|event| event.kind == Kind::Write) {
+                let writers = of.entry((event.key, event.value)).or_default();
+                if writers.last() != Some(&transaction) {
+                    writers.push(transaction);
+                }
+            }
+        }
+        Self { history, of }
+    }
+
+    fn restricted(&self, part: &[u32]) -> Option<History> {
+        let history = self.history;
+        let mut is_part = vec![false; history.len()];
+        for transaction in part {
+            is_part[*transaction as usize] = true;
+        }
+        // A read stays where everybody who may have written its value does: with fewer writers to
+        // choose from, a part could violate what the whole satisfies. Where nobody may have, the
+        // whole is violated.
+        let is_kept = |key: u32, value: Atom| {
+            let writers = self.of.get(&(key, value)).into_iter().flatten();
+            writers.into_iter().all(|writer| is_part[*writer as usize])
+        };
+        let mut builder = Builder::new(Atom::NIL);
+        for key in 0..history.key_count() as u32 {
+            let number = builder.key(key.into()).ok()?;
+            builder.set_initial(number, history.initial(key));
+        }
+        for transaction in part {
+            let is_here =
+                |event: &Event| event.kind == Kind::Write || is_kept(event.key, event.value);
+            let head = Head {
+                session: history.session_of(*transaction).into(),
+                label: (*transaction).into(),
+                status: history.status(*transaction),
+                timestamps: None,
+                real_time: history.real_time(*transaction),
+            };
+            let events = history.events(*transaction).filter(is_here);
+            builder.transaction(&head, events).ok()?;
+        }
+        for (key, values) in history.orders() {
+            let is_left = |value: &Atom| {
+                let writers = self.of.get(&(*key, *value));
+                writers.is_some_and(|all| all.iter().any(|t| is_part[*t as usize]))
+            };
+            builder.order(*key, values.iter().copied().filter(is_left).collect());
+        }
+        Some(builder.finish())
+    }
+}
