@@ -61,7 +61,13 @@ const ALLOWED: &[Allowed] = &[
     allowed("rustix", &["cli", "engine", "reproducer"]),
     allowed(
         "tempfile",
-        &["campaign", "checker/algorithm/aion", "cli", "engine", "reproducer"],
+        &[
+            "campaign",
+            "checker/algorithm/aion",
+            "cli",
+            "engine",
+            "reproducer",
+        ],
     ),
     allowed(
         "std::fs",
