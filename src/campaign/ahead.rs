@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{CaseSource, Drawn};
+use super::parts::{CaseSource, Drawn};
 
 /// Draws cases, one of them ahead of time in a thread of its own.
 ///

@@ -4,51 +4,27 @@
 //! kill at any moment leaves at least one good one. The newest whose checksum holds is read.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
 use super::progress::Done;
+use super::settings::SettingsRecord;
 use super::statistics::Statistics;
+use crate::reproducer::whole_file;
 
 /// Raise it when an older reader would misread a newer file.
-const VERSION: u32 = 1;
-
-/// Names of files that are not whole yet begin with this.
-const TEMPORARY: &str = ".tmp-";
+const VERSION: u32 = 2;
 
 const NAMES: [&str; 2] = ["checkpoint-a.json", "checkpoint-b.json"];
-
-/// What the run was started with: a resumed run must draw the same cases.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// The program's version: another one may draw other cases.
-    pub program: String,
-    pub run_id: String,
-    /// The TARGET, without its password.
-    pub target: String,
-    /// Engine and version text of the server.
-    pub server: String,
-    pub seed: u64,
-    /// As the command line spells them.
-    pub isolation: String,
-    pub claim: Option<String>,
-    pub oracles: Vec<String>,
-    pub observe: Option<String>,
-    pub cases: Option<u64>,
-    /// Folder of `--grammar` and file of `--dialect`, where they were given.
-    pub grammar: Option<String>,
-    pub dialect: Option<String>,
-    pub known: Option<String>,
-    pub doublecheck: bool,
-}
 
 /// Everything that a resumed run goes on from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    pub settings: Settings,
+    pub settings: SettingsRecord,
+    /// Engine and version text of the server.
+    pub server: String,
     pub done: Done,
     pub statistics: Statistics,
     pub ledger: Ledger,
@@ -76,6 +52,11 @@ pub enum CheckpointError {
     },
     #[error("{folder} holds no checkpoint of a run: {reason}")]
     Missing { folder: PathBuf, reason: String },
+    #[error(
+        "{folder} holds a checkpoint of format {found}, and this program reads format {VERSION}: go \
+         on with the program that began the run, or begin a new run"
+    )]
+    OtherFormat { folder: PathBuf, found: u32 },
 }
 
 /// Writes checkpoints into one folder.
@@ -115,43 +96,11 @@ impl Writer {
                 body,
             };
             let text = serde_json::to_string(&envelope).map_err(std::io::Error::other)?;
-            write_whole(&path, text.as_bytes())
+            whole_file::write(&path, text.as_bytes())
         });
         written.map_err(|cause| CheckpointError::Write { path, cause })?;
         self.sequence = sequence;
         Ok(())
-    }
-}
-
-/// Writes a file that is either whole or not there: a temporary file in the same folder,
-/// synchronized, renamed, and the folder synchronized.
-///
-/// # Errors
-/// Whatever the disk says.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(TEMPORARY)
-        .tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    fs::File::open(folder)?.sync_all()
-}
-
-/// Removes the temporary files that a killed process left in a run's folder. Only whoever holds the
-/// run's lock may do this. What cannot be removed does no harm.
-pub fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(TEMPORARY)
-            && let Err(error) = fs::remove_file(&path)
-        {
-            tracing::debug!("{} stays: {error}", path.display());
-        }
     }
 }
 
@@ -171,6 +120,12 @@ pub fn read(folder: &Path) -> Result<Checkpoint, CheckpointError> {
     found.sort_by_key(|envelope| envelope.sequence);
     let mut reason = "neither of its checkpoint files can be read".to_owned();
     for envelope in found.into_iter().rev() {
+        if envelope.v != VERSION {
+            return Err(CheckpointError::OtherFormat {
+                folder: folder.to_owned(),
+                found: envelope.v,
+            });
+        }
         match serde_json::from_str(&envelope.body) {
             Ok(checkpoint) => return Ok(checkpoint),
             Err(error) => reason = error.to_string(),
@@ -185,7 +140,6 @@ fn envelopes(folder: &Path) -> Vec<Envelope> {
         .iter()
         .filter_map(|name| fs::read_to_string(folder.join(name)).ok())
         .filter_map(|text| serde_json::from_str::<Envelope>(&text).ok())
-        .filter(|envelope| envelope.v == VERSION)
         .filter(|e| blake3::hash(e.body.as_bytes()).to_hex().as_str() == e.blake3)
         .collect()
 }
@@ -198,22 +152,26 @@ mod tests {
         let mut done = Done::default();
         done.insert(seed);
         Checkpoint {
-            settings: Settings {
+            settings: SettingsRecord {
                 program: "0.1.0".to_owned(),
                 run_id: "0123abcd".to_owned(),
                 target: "sqlite:".to_owned(),
-                server: "sqlite 3".to_owned(),
                 seed,
                 isolation: "all".to_owned(),
                 claim: None,
                 oracles: vec!["serial".to_owned()],
                 observe: None,
                 cases: Some(7),
+                case: None,
                 grammar: None,
                 dialect: None,
                 known: None,
                 doublecheck: false,
+                workers: 1,
+                confirmations: 3,
+                patience_s: 600,
             },
+            server: "sqlite 3".to_owned(),
             done,
             statistics: Statistics::default(),
             ledger: Ledger::default(),
@@ -249,6 +207,25 @@ mod tests {
         ] {
             fs::write(&newest, torn).expect("it is writable");
             assert_eq!(read(folder.path()).expect("it is read").settings.seed, 1);
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_format_is_refused_with_the_way_out() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // As version 1 wrote it, cut short: `settings` held the server's name, and no workers.
+        let body = r#"{"settings":{"program":"0.1.0","run_id":"0123abcd","server":"sqlite 3"}}"#;
+        let envelope = Envelope {
+            v: 1,
+            sequence: 4,
+            blake3: blake3::hash(body.as_bytes()).to_hex().to_string(),
+            body: body.to_owned(),
+        };
+        let text = serde_json::to_string(&envelope).expect("it is written");
+        fs::write(folder.path().join(NAMES[0]), text).expect("it is writable");
+        let error = read(folder.path()).expect_err("it is refused").to_string();
+        for words in ["format 1", "reads format 2", "begin a new run"] {
+            assert!(error.contains(words), "{error}");
         }
     }
 

@@ -1,11 +1,9 @@
 //! What a run tells while it goes on.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::publish::Reproducer;
-use crate::model::TransactionId;
+use super::statistics::Statistics;
 
 /// A finding that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,29 +24,6 @@ pub struct Announcement {
     pub regression: Option<String>,
 }
 
-impl Announcement {
-    /// Of what was published at a path.
-    pub(super) fn of(of: &Reproducer<'_>, path: PathBuf, regression: Option<String>) -> Self {
-        let statements = &of.case.statements;
-        let transactions: BTreeSet<TransactionId> = statements
-            .iter()
-            .map(|statement| statement.id.transaction)
-            .collect();
-        Self {
-            path,
-            oracle: of.finding.signature.oracle.clone(),
-            kind: of.finding.signature.kind.clone(),
-            headline: of.finding.headline.clone(),
-            hits: of.reproduced.hits,
-            runs: of.reproduced.runs,
-            index: of.index,
-            statements: of.case.user_statements().count(),
-            transactions: transactions.len(),
-            regression,
-        }
-    }
-}
-
 /// What a run tells while it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -60,17 +35,23 @@ pub enum Event {
     Flaky(Announcement),
     /// The server gave no answer; the case is kept aside and the worker waits for the server.
     ServerLost {
+        worker: usize,
+        /// The case that was running; none between two cases.
         index: Option<u64>,
         error: String,
     },
-    ServerBack {
-        after: Duration,
-    },
+    /// A worker reached the lost server again.
+    ServerBack { worker: usize, after: Duration },
     /// With `--doublecheck`: two runs of the same case differ.
-    Unstable {
-        index: u64,
-        difference: String,
-    },
+    Unstable { index: u64, difference: String },
     /// Something of ours or of the environment that people should know.
     Trouble(String),
+}
+
+/// Who is told what goes on.
+pub trait Listener {
+    fn event(&mut self, event: &Event);
+
+    /// Several times a second, with the numbers so far.
+    fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration);
 }

@@ -32,6 +32,8 @@ struct Bucket {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     published: BTreeMap<String, Published>,
+    /// Headlines of flaky cases, by file.
+    flaky: BTreeMap<String, String>,
     buckets: BTreeMap<String, Bucket>,
 }
 
@@ -120,6 +122,16 @@ impl Ledger {
         self.published
             .entry(signature_id.to_owned())
             .or_insert(published);
+    }
+
+    /// Notes a file that keeps a case whose violation does not show every time.
+    pub fn keep_flaky(&mut self, path: String, headline: &str) {
+        self.flaky.insert(path, headline.to_owned());
+    }
+
+    /// The headlines of the flaky cases, by file.
+    pub fn flaky(&self) -> &BTreeMap<String, String> {
+        &self.flaky
     }
 
     /// Every finding that this run saw.

@@ -10,9 +10,11 @@ mod checkpoint;
 mod event;
 mod judge;
 mod ledger;
+mod parts;
 mod progress;
 mod publish;
 mod pursue;
+mod settings;
 mod shared;
 mod sighting;
 mod statistics;
@@ -27,20 +29,14 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
-use crate::engine::{EngineError, Identity};
-use crate::execute::Executor;
-use crate::model::{StatementId, TestCase};
-use crate::oracle::Oracle;
-use crate::reproducer::{PublishError, Registry};
+use crate::reproducer::PublishError;
 
 pub use ahead::Ahead;
-pub use checkpoint::{
-    Checkpoint, CheckpointError, Settings, read as read_checkpoint, sweep, write_whole,
-};
-pub use event::{Announcement, Event};
+pub use checkpoint::{Checkpoint, CheckpointError, read as read_checkpoint};
+pub use event::{Announcement, Event, Listener};
 pub use ledger::{Ledger, Published};
-pub use progress::Cases;
-pub use shared::Options;
+pub use parts::{CaseSource, Drawn, Parts, Workplace};
+pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{Contended, Share, Statistics, Verdicts};
 pub use stop::Stop;
@@ -59,55 +55,16 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(5);
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(40);
 
-/// Where a worker runs its cases: opened for it, closed behind it.
-pub trait Workplace: Send + Sync {
-    /// Opens the engine, gives the job an executor of its own, and cleans up.
-    ///
-    /// # Errors
-    /// When the engine cannot be opened, is another one than before, or the job says so.
-    fn work(
-        &self,
-        worker: usize,
-        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError>;
-}
-
-/// A case to run, and which productions made its statements.
-#[derive(Clone, Debug)]
-pub struct Drawn {
-    pub case: TestCase,
-    pub productions: BTreeMap<StatementId, Vec<Arc<str>>>,
-}
-
-/// Where cases come from: a pure function of the index.
-pub trait CaseSource: Send + Sync {
-    fn case(&self, index: u64) -> Drawn;
-}
-
-/// What a run is made of.
-pub struct Parts {
-    pub workplace: Arc<dyn Workplace>,
-    pub cases: Arc<dyn CaseSource>,
-    /// In the order in which they are asked.
-    pub oracles: Vec<&'static dyn Oracle>,
-    pub registry: Registry,
-    pub identity: Identity,
-}
-
-/// Who is told what goes on.
-pub trait Listener {
-    fn event(&mut self, event: &Event);
-
-    /// Several times a second, with the numbers so far.
-    fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration);
-}
-
 /// What a run came to.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    pub settings: Settings,
+    pub settings: RunSettings,
+    /// Engine and version text of the server.
+    pub server: String,
     pub statistics: Statistics,
     pub findings: Vec<Published>,
+    /// Headlines of the cases that did not show their violation every time, by their files.
+    pub flaky: BTreeMap<String, String>,
     /// Over all sittings.
     pub elapsed: Duration,
     /// The lowest case index that is not done.
@@ -116,6 +73,17 @@ pub struct Summary {
     pub signal: Option<usize>,
     /// Why the run could not go on: the environment.
     pub failure: Option<String>,
+    /// The server was down when the run ended.
+    pub server_down: Option<ServerDown>,
+}
+
+/// A server that was lost and not reached again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerDown {
+    /// The cases that were running when the workers lost it, which no verdict was given on.
+    pub cases: Vec<u64>,
+    /// What the last worker that lost it was told.
+    pub error: String,
 }
 
 /// Why a run does not start.
@@ -133,7 +101,7 @@ pub enum CampaignError {
 /// When the output folder takes no files. What happens later ends the run with a summary.
 pub fn run(
     parts: Parts,
-    options: Options,
+    settings: RunSettings,
     resumed: Option<Checkpoint>,
     stop: &Stop,
     listener: &mut dyn Listener,
@@ -149,9 +117,9 @@ pub fn run(
         (done, statistics, ledger) = (checkpoint.done, checkpoint.statistics, checkpoint.ledger);
         before = Duration::try_from_secs_f64(checkpoint.elapsed_s).unwrap_or_default();
     }
-    publish::adopt(&options, &parts.identity.engine, &mut ledger)?;
+    publish::adopt(&settings, &parts.identity.engine, &mut ledger)?;
     let (messages, inbox) = crossbeam_channel::unbounded();
-    let workers = options.workers.max(1);
+    let workers = settings.workers.max(1);
     let shared = Arc::new(Shared {
         workplace: parts.workplace,
         cases: parts.cases,
@@ -160,22 +128,23 @@ pub fn run(
         identity: parts.identity,
         stop: stop.clone(),
         state: Mutex::new(State {
-            allotment: progress::Allotment::new(&done, options.cases),
+            allotment: progress::Allotment::new(&done, settings.cases),
             done,
             statistics,
             ledger,
         }),
         publishing: Mutex::new(()),
         messages,
-        options,
+        settings,
     });
     let mut run = Run {
-        checkpoints: checkpoint::Writer::new(&shared.options.run_folder()),
+        checkpoints: checkpoint::Writer::new(&shared.settings.folder()),
         shared,
         inbox,
         started,
         before,
         failure: None,
+        lost: BTreeMap::new(),
         active: workers,
     };
     run.save()?;
@@ -202,6 +171,8 @@ struct Run {
     /// What earlier sittings took.
     before: Duration,
     failure: Option<String>,
+    /// The workers that wait for a lost server: the case each was running, and its error.
+    lost: BTreeMap<usize, (Option<u64>, String)>,
     /// Workers that have not ended.
     active: usize,
 }
@@ -218,6 +189,7 @@ impl Run {
         while self.active > 0 {
             match self.inbox.recv_timeout(TICK) {
                 Ok(Message::Event(event)) => {
+                    self.note(&event);
                     listener.event(&event);
                     // Findings are on disk already; the checkpoint keeps them from being told twice.
                     saved = Instant::now();
@@ -241,7 +213,7 @@ impl Run {
             let stop = &self.shared.stop;
             if self
                 .shared
-                .options
+                .settings
                 .time
                 .is_some_and(|time| self.started.elapsed() >= time)
             {
@@ -266,6 +238,27 @@ impl Run {
         self.tell_progress(listener);
     }
 
+    /// Keeps of an event what the summary needs.
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::ServerLost {
+                worker,
+                index,
+                error,
+            } => {
+                self.lost.insert(*worker, (*index, error.clone()));
+            }
+            Event::ServerBack { worker, .. } => {
+                self.lost.remove(worker);
+            }
+            Event::Flaky(found) => {
+                let path = found.path.display().to_string();
+                self.shared.state().ledger.keep_flaky(path, &found.headline);
+            }
+            Event::Finding(_) | Event::Smaller(_) | Event::Unstable { .. } | Event::Trouble(_) => {}
+        }
+    }
+
     fn tell_progress(&self, listener: &mut dyn Listener) {
         let (statistics, findings) = {
             let state = self.shared.state();
@@ -278,7 +271,8 @@ impl Run {
         let checkpoint = {
             let state = self.shared.state();
             Checkpoint {
-                settings: self.shared.options.settings.clone(),
+                settings: SettingsRecord::from(&self.shared.settings),
+                server: self.shared.server(),
                 done: state.done.clone(),
                 statistics: state.statistics.clone(),
                 ledger: state.ledger.clone(),
@@ -298,6 +292,16 @@ impl Run {
         }
     }
 
+    fn server_down(&self) -> Option<ServerDown> {
+        let (_, (_, error)) = self.lost.last_key_value()?;
+        let mut cases: Vec<u64> = self.lost.values().filter_map(|(case, _)| *case).collect();
+        cases.sort_unstable();
+        Some(ServerDown {
+            cases,
+            error: error.clone(),
+        })
+    }
+
     fn summary(self) -> Summary {
         let state = self
             .shared
@@ -305,13 +309,16 @@ impl Run {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         Summary {
-            settings: self.shared.options.settings.clone(),
+            settings: self.shared.settings.clone(),
+            server: self.shared.server(),
             statistics: state.statistics.clone(),
             findings: state.ledger.findings().cloned().collect(),
+            flaky: state.ledger.flaky().clone(),
             elapsed: self.elapsed(),
             next_index: state.done.first_missing(),
             signal: self.shared.stop.signal(),
             failure: self.failure.clone(),
+            server_down: self.server_down(),
         }
     }
 }

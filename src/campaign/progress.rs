@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::settings::Cases;
+
 /// Cases that share a schema: they go to one worker, which then need not change it.
 pub(super) const BLOCK: u64 = 25;
 
@@ -42,15 +44,6 @@ impl Done {
             _ => 0,
         }
     }
-}
-
-/// Which cases a run is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cases {
-    /// From the first to this number of cases; without end where there is none.
-    Count(Option<u64>),
-    /// The case of this index alone.
-    Only(u64),
 }
 
 /// Hands out blocks of case indexes, each index once.

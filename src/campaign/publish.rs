@@ -1,12 +1,15 @@
 //! Where findings go: the folders of the output and what is written into them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json, json};
 
+use super::event::Announcement;
 use super::ledger::Ledger;
-use super::shared::{Options, Shared};
-use crate::model::{Execution, Finding, TestCase};
+use super::settings::{RunSettings, SettingsRecord};
+use super::shared::Shared;
+use crate::model::{Execution, Finding, TestCase, TransactionId};
 use crate::reproducer::{self, CaseFile, PublishError, Reproduced, Sidecar};
 
 /// What a reproducer is made of.
@@ -18,6 +21,29 @@ pub(super) struct Reproducer<'a> {
     pub index: u64,
 }
 
+impl Announcement {
+    /// Of what was published at a path.
+    pub(super) fn of(of: &Reproducer<'_>, path: PathBuf, regression: Option<String>) -> Self {
+        let statements = &of.case.statements;
+        let transactions: BTreeSet<TransactionId> = statements
+            .iter()
+            .map(|statement| statement.id.transaction)
+            .collect();
+        Self {
+            path,
+            oracle: of.finding.signature.oracle.clone(),
+            kind: of.finding.signature.kind.clone(),
+            headline: of.finding.headline.clone(),
+            hits: of.reproduced.hits,
+            runs: of.reproduced.runs,
+            index: of.index,
+            statements: of.case.user_statements().count(),
+            transactions: transactions.len(),
+            regression,
+        }
+    }
+}
+
 /// Publishes a finding as `<out>/<engine>/<slug>.sql`.
 pub(super) fn publish(
     shared: &Shared,
@@ -26,7 +52,7 @@ pub(super) fn publish(
     let stem = reproducer::file_stem(&reproducer.finding.signature);
     write(
         shared,
-        &shared.options.out.join(&shared.identity.engine),
+        &shared.settings.out.join(&shared.identity.engine),
         &stem,
         reproducer,
     )
@@ -37,7 +63,7 @@ pub(super) fn keep_raw(
     shared: &Shared,
     reproducer: &Reproducer<'_>,
 ) -> Result<PathBuf, PublishError> {
-    let folder = shared.options.run_folder().join("unminimized");
+    let folder = shared.settings.folder().join("unminimized");
     write(
         shared,
         &folder,
@@ -52,12 +78,17 @@ pub(super) fn keep_flaky(
     reproducer: &Reproducer<'_>,
 ) -> Result<PathBuf, PublishError> {
     let signature = &reproducer.finding.signature;
-    let seed = shared.options.seed;
+    let seed = shared.settings.seed;
     let stem = format!(
         "{}-{}-{seed}-{}",
         signature.oracle, signature.kind, reproducer.index
     );
-    write(shared, &shared.options.out.join("flaky"), &stem, reproducer)
+    write(
+        shared,
+        &shared.settings.out.join("flaky"),
+        &stem,
+        reproducer,
+    )
 }
 
 /// Keeps a case during which the server was lost.
@@ -82,7 +113,7 @@ pub(super) fn keep_suspect(
         execution: None,
         run: run_data(shared, index),
     });
-    let folder = shared.options.run_folder().join("suspects");
+    let folder = shared.settings.folder().join("suspects");
     reproducer::publish(
         &folder,
         &format!("case-{index}"),
@@ -126,13 +157,13 @@ fn write(
 
 /// As headers spell it, and as `--seed` and `--case` take it.
 fn seed_of(shared: &Shared, index: u64) -> String {
-    format!("{}:{index}", shared.options.seed)
+    format!("{}:{index}", shared.settings.seed)
 }
 
 fn run_data(shared: &Shared, index: u64) -> Map<String, Json> {
-    let settings = &shared.options.settings;
+    let settings = SettingsRecord::from(&shared.settings);
     let mut data = Map::new();
-    data.insert("seed".to_owned(), json!(shared.options.seed));
+    data.insert("seed".to_owned(), json!(shared.settings.seed));
     data.insert("index".to_owned(), json!(index));
     data.insert(
         "settings".to_owned(),
@@ -143,16 +174,16 @@ fn run_data(shared: &Shared, index: u64) -> Map<String, Json> {
 
 /// Takes over what earlier runs left: sweeps torn files and notes the published signatures.
 pub(super) fn adopt(
-    options: &Options,
+    settings: &RunSettings,
     engine: &str,
     ledger: &mut Ledger,
 ) -> Result<(), PublishError> {
-    let folder = options.out.join(engine);
+    let folder = settings.out.join(engine);
     for folder in [
         &folder,
-        &options.out.join("flaky"),
-        &options.run_folder().join("unminimized"),
-        &options.run_folder().join("suspects"),
+        &settings.out.join("flaky"),
+        &settings.folder().join("unminimized"),
+        &settings.folder().join("suspects"),
     ] {
         reproducer::sweep(folder)?;
     }

@@ -83,7 +83,7 @@ impl Pursuit<'_> {
         case: &TestCase,
         first: &Finding,
     ) -> Result<(Reproduced, Option<Sighting>), EngineError> {
-        let runs = self.shared.options.confirmations;
+        let runs = self.shared.settings.confirmations;
         let (hits, sighting) = self.looking().confirm(case, &first.signature, runs)?;
         Ok((Reproduced { hits, runs }, sighting))
     }
@@ -127,7 +127,7 @@ impl Pursuit<'_> {
         Looking {
             executor: self.executor,
             oracle: self.oracle,
-            confirmations: self.shared.options.confirmations,
+            confirmations: self.shared.settings.confirmations,
             stop: self.shared.stop.clone(),
         }
     }

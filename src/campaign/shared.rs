@@ -1,48 +1,19 @@
 //! What the workers of a run share.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use crossbeam_channel::Sender;
 
-use super::checkpoint::Settings;
 use super::event::Event;
 use super::ledger::Ledger;
-use super::progress::{Allotment, Cases, Done};
+use super::parts::{CaseSource, Workplace};
+use super::progress::{Allotment, Done};
+use super::settings::RunSettings;
 use super::statistics::Statistics;
 use super::stop::Stop;
-use super::{CaseSource, Workplace};
 use crate::engine::Identity;
 use crate::oracle::Oracle;
 use crate::reproducer::Registry;
-
-/// How a run goes.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub seed: u64,
-    /// Cases of the whole run, over all its sittings.
-    pub cases: Cases,
-    /// Of this sitting.
-    pub time: Option<Duration>,
-    pub workers: usize,
-    /// Runs that must show a violation before it counts, and as many of its minimized case.
-    pub confirmations: u32,
-    pub doublecheck: bool,
-    /// Folder of the reproducers.
-    pub out: PathBuf,
-    /// How long a lost server is waited for.
-    pub patience: Duration,
-    /// Saved with every checkpoint and reproducer.
-    pub settings: Settings,
-}
-
-impl Options {
-    /// The run's own records: checkpoints, suspects, findings that are not minimized yet.
-    pub fn run_folder(&self) -> PathBuf {
-        self.out.join("runs").join(&self.settings.run_id)
-    }
-}
 
 /// What changes while a run goes on.
 pub(super) struct State {
@@ -66,7 +37,7 @@ pub(super) struct Shared {
     pub oracles: Vec<&'static dyn Oracle>,
     pub registry: Registry,
     pub identity: Identity,
-    pub options: Options,
+    pub settings: RunSettings,
     pub stop: Stop,
     pub state: Mutex<State>,
     /// Held from the question whether a finding is new until it is on disk and in the ledger: two
@@ -76,6 +47,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Engine and version text of the server.
+    pub(super) fn server(&self) -> String {
+        format!("{} {}", self.identity.engine, self.identity.version_text)
+    }
+
     /// The state. A worker that panics ends the process, so no lock is ever left poisoned.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -136,10 +136,8 @@ impl Statistics {
         self.count_verdict(counted.verdict);
         let judgement = counted.judgement;
         for (oracle, verdict) in &judgement.verdicts {
-            self.oracles
-                .entry(oracle.clone())
-                .or_default()
-                .count(verdict);
+            let told = self.oracles.entry(oracle.clone()).or_default();
+            told.count(in_the_end(verdict, counted.verdict));
         }
         for (oracle, reason) in &judgement.inapplicable {
             *self
@@ -257,6 +255,79 @@ impl Statistics {
                 transcript: transcript(counted.case, execution),
                 ..contended
             });
+        }
+    }
+}
+
+/// What an oracle's verdict counts as once the case has its own: what the first run showed may be
+/// flaky or known in the end, and a case whose runs differ decides nothing for any oracle.
+fn in_the_end<'a>(said: &'a Verdict, of_case: &'a Verdict) -> &'a Verdict {
+    match (said, of_case) {
+        (_, Verdict::Undecided(_)) | (Verdict::Violation(_), _) => of_case,
+        _ => said,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Finding, Signature};
+
+    fn violation() -> Verdict {
+        Verdict::Violation(Box::new(Finding {
+            signature: Signature {
+                oracle: "serial".to_owned(),
+                kind: "not-serializable".to_owned(),
+                levels: Vec::new(),
+                features: Vec::new(),
+            },
+            headline: "wrong".to_owned(),
+            differences: Vec::new(),
+            explanation: Vec::new(),
+        }))
+    }
+
+    /// The verdict that the counts of the oracles come to for one case.
+    fn worst(statistics: &Statistics) -> &'static str {
+        let any = |count: fn(&Verdicts) -> u64| statistics.oracles.values().any(|o| count(o) > 0);
+        let counts: [(&str, fn(&Verdicts) -> u64); 4] = [
+            ("violation", |v| v.violation),
+            ("flaky", |v| v.flaky),
+            ("known", |v| v.known),
+            ("agree", |v| v.agree),
+        ];
+        let found = counts.into_iter().find(|(_, count)| any(*count));
+        found.map_or("undecided", |(word, _)| word)
+    }
+
+    #[test]
+    fn the_counts_of_the_oracles_come_to_the_verdict_of_the_case() {
+        let case = TestCase::new(vec![], vec![], vec![], BTreeMap::new(), None);
+        let undecided = || Verdict::Undecided("why".to_owned());
+        let flaky = || Verdict::Flaky { hits: 1, runs: 3 };
+        let known = || Verdict::Known("X".to_owned());
+        for (said, of_case) in [
+            ([violation(), Verdict::Agree], violation()),
+            ([violation(), Verdict::Agree], flaky()),
+            ([violation(), violation()], flaky()),
+            ([Verdict::Agree, violation()], known()),
+            ([violation(), undecided()], undecided()),
+            ([Verdict::Agree, Verdict::Agree], undecided()),
+            ([Verdict::Agree, undecided()], Verdict::Agree),
+        ] {
+            let mut statistics = Statistics::default();
+            let names = ["txcheck", "serial"].map(str::to_owned);
+            statistics.count(&CaseCount {
+                index: 0,
+                case: &case,
+                judgement: &CaseJudgement {
+                    verdicts: names.into_iter().zip(said).collect(),
+                    ..CaseJudgement::default()
+                },
+                verdict: &of_case,
+                productions: &BTreeMap::new(),
+            });
+            assert_eq!(worst(&statistics), of_case.word());
         }
     }
 }

@@ -68,7 +68,7 @@ impl Suspect {
             let path = publish::keep_suspect(shared, case, self.index, &error.to_string())?;
             self.path = Some(path);
         }
-        let runs = shared.options.confirmations;
+        let runs = shared.settings.confirmations;
         let place = interrupted.and_then(|interrupted| interrupted.statement);
         match self.decide(place.map(|id| (loss_of(error), id)), case.pace, runs) {
             Decision::RunAgain => Ok(Next::RunAgain),

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Drawn;
 use super::ahead::Ahead;
 use super::event::Event;
 use super::judge::{self, CaseJudgement};
+use super::parts::Drawn;
 use super::pursue::{Pursuit, PursuitError};
 use super::shared::{Message, Shared};
 use super::statistics::CaseCount;
@@ -60,10 +60,13 @@ impl Worker {
         let mut lost: Option<Instant> = None;
         let mut pause = PAUSE_MIN;
         loop {
+            // A run that ends while the server is away tries once more, to know whether it is down.
+            let is_last_attempt = self.shared.stop.is_set();
             let workplace = Arc::clone(&self.shared.workplace);
             let result = workplace.work(self.number, &mut |executor| {
                 if let Some(since) = lost.take() {
                     self.shared.tell(Event::ServerBack {
+                        worker: self.number,
                         after: since.elapsed(),
                     });
                     pause = PAUSE_MIN;
@@ -80,19 +83,25 @@ impl Worker {
                         self.shared.state().statistics.server_losses += 1;
                         let index = self.suspect.as_ref().map(|suspect| suspect.index);
                         let error = error.to_string();
-                        self.shared.tell(Event::ServerLost { index, error });
+                        let worker = self.number;
+                        self.shared.tell(Event::ServerLost {
+                            worker,
+                            index,
+                            error,
+                        });
                         Instant::now()
                     });
-                    let patience = self.shared.options.patience;
+                    let patience = self.shared.settings.patience;
                     if since.elapsed() > patience {
                         let seconds = patience.as_secs();
                         return Err(format!(
                             "the server did not come back in {seconds} s: {error}"
                         ));
                     }
-                    if self.rest(pause) {
+                    if is_last_attempt || self.shared.stop.signal().is_some() {
                         return Ok(());
                     }
+                    self.rest(pause);
                     pause = (pause * 2).min(PAUSE_MAX);
                 }
                 Err(error) => return Err(error.to_string()),
@@ -100,13 +109,12 @@ impl Worker {
         }
     }
 
-    /// Waits, and says whether the run is over.
-    fn rest(&self, pause: Duration) -> bool {
+    /// Waits, unless the run is over.
+    fn rest(&self, pause: Duration) {
         let start = Instant::now();
         while start.elapsed() < pause && !self.shared.stop.is_set() {
             std::thread::sleep(NAP.min(pause));
         }
-        self.shared.stop.is_set()
     }
 
     /// Case after case.
@@ -173,7 +181,7 @@ impl Worker {
                     return Ok(());
                 }
             };
-        } else if self.shared.options.doublecheck && drawn.case.pace == Pace::Scheduled {
+        } else if self.shared.settings.doublecheck && drawn.case.pace == Pace::Scheduled {
             let difference = judge::doublecheck(&drawn.case, executor);
             match difference {
                 Ok(None) => {}

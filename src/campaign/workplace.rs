@@ -1,6 +1,6 @@
 //! The real thing: workplaces on a server, cases from the generator.
 
-use super::{CaseSource, Drawn, Workplace};
+use super::parts::{CaseSource, Drawn, Workplace};
 use crate::dialect::Dialect;
 use crate::engine::{self, EngineError, Identity, OpenOptions};
 use crate::execute::{Driver, Executor};

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::exit::{Exit, Failure};
-use super::fuzz::grammar;
 use super::output::Output;
+use super::quantity::positive;
 use super::recording_cost;
+use super::seed;
 use super::server::{ServerArguments, random_u64};
-use super::value::{Format, positive};
+use super::value::{Format, grammar};
 use crate::campaign::{Ahead, CaseSource, Generator, WorkloadShare};
 use crate::engine::{self, Server};
 use crate::execute::Driver;
@@ -45,7 +46,7 @@ pub(super) struct Arguments {
     recording: bool,
 
     /// Draws the cases
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = seed::alone, default_value = "1")]
     seed: u64,
 
     /// How to print

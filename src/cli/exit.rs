@@ -10,7 +10,7 @@ use crate::engine::EngineError;
 pub enum Exit {
     /// Nothing was found; not reproduced; confirmed fixed.
     Clean = 0,
-    /// A new finding; reproduced.
+    /// A new finding, flaky ones included; reproduced.
     Finding = 1,
     /// The command line or a file that it names is wrong.
     Usage = 2,
@@ -18,7 +18,7 @@ pub enum Exit {
     Inconclusive = 3,
     /// Nothing to run.
     Nothing = 4,
-    /// Server unreachable, disk full.
+    /// Server unreachable, at the end of a run, too; disk full. It comes before [`Self::Finding`].
     Environment = 5,
     /// Refused for safety.
     Refused = 6,

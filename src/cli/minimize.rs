@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::case_file;
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::output_file::Overwriting;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::printable;
 use super::value::{oracle_name, oracles_named, positive};
@@ -30,8 +31,11 @@ pub(super) struct Arguments {
     target: String,
 
     /// Where to write the smaller case [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, alias = "output", value_name = "FILE")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    overwriting: Overwriting,
 
     /// The oracles that judge, with commas between: txcheck, serial, or all [default: all]
     #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
@@ -50,6 +54,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    if let Some(path) = &arguments.output {
+        arguments.overwriting.check(path)?;
+    }
     let file = case_file::load(&arguments.file, arguments.trust)?;
     let run_id = format!("minimize{:08x}", random_u64()? >> 32);
     let options = arguments.server.open_options(&run_id)?;
@@ -88,9 +95,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     match &arguments.output {
         None => output.line(text.trim_end())?,
         Some(path) => {
-            campaign::write_whole(path, text.as_bytes()).map_err(|error| {
-                Failure::environment(format!("cannot write {}: {error}", path.display()))
-            })?;
+            arguments.overwriting.write(path, text.as_bytes())?;
             output.line(&format!(
                 "{}: {} of {} statements, {}",
                 path.display(),

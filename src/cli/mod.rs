@@ -7,9 +7,14 @@ mod case_file;
 pub mod exit;
 mod log;
 mod output;
+mod output_file;
 mod panic;
+mod quantity;
 mod recording_cost;
+mod seed;
 mod server;
+mod shell;
+mod signals;
 mod terminal;
 mod value;
 
@@ -29,7 +34,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{Exit, Failure};
 
@@ -84,7 +89,10 @@ pub fn main() -> ExitCode {
 
 /// Parses the arguments and runs the command.
 fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let parsed = command()
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are answers: exit 0, on standard output. The rest is exit 2.
@@ -98,7 +106,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     };
     let mut output = output::Output::new();
     let result = log::start(&arguments.log).and_then(|()| match arguments.command {
-        Command::Fuzz(arguments) => fuzz::run(arguments, &mut output),
+        Command::Fuzz(arguments) => fuzz::run(&arguments, &mut output),
         Command::Replay(arguments) => replay::run(&arguments, &mut output),
         Command::Minimize(arguments) => minimize::run(&arguments, &mut output),
         Command::Bench(arguments) => bench::run(&arguments, &mut output),
@@ -111,6 +119,20 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),
     });
     result.unwrap_or_else(|failure| say(&failure))
+}
+
+/// The command line. What looks like a negative number after an option that takes one is its
+/// value, so that the option says what it takes: clap would call it an unexpected argument.
+fn command() -> clap::Command {
+    let takes_hyphens = |argument: clap::Arg| {
+        let names = argument.get_value_names().unwrap_or_default();
+        match names.first().map(clap::builder::Str::as_str) {
+            Some("N" | "INDEX" | "SEED" | "PCT") => argument.allow_negative_numbers(true),
+            Some("TIME" | "SIZE") => argument.allow_hyphen_values(true),
+            _ => argument,
+        }
+    };
+    Arguments::command().mut_subcommands(|command| command.mut_args(takes_hyphens))
 }
 
 /// Says why the command gave up, on one line unless the reason has several.
@@ -131,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

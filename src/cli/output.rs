@@ -1,7 +1,6 @@
 //! Standard output: lines of text or of JSON.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 
@@ -41,9 +40,4 @@ impl Output {
     pub(super) fn json(&mut self, value: &serde_json::Value) -> Result<(), Failure> {
         self.line(&value.to_string())
     }
-}
-
-/// Seconds to the millisecond, as lines of JSON tell a time.
-pub(super) fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }

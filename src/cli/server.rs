@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
+use super::shell;
 use crate::engine::{OpenOptions, Password};
 
 /// Options of every command that opens a server.
@@ -39,10 +40,24 @@ impl ServerArguments {
     }
 
     /// Takes the dialect file of an earlier run where none is given now.
-    pub(super) fn or_dialect(&mut self, dialect: Option<&str>) {
+    pub(super) fn or_dialect(&mut self, dialect: Option<&Path>) {
         if self.dialect.is_none() {
-            self.dialect = dialect.map(PathBuf::from);
+            self.dialect = dialect.map(Path::to_owned);
         }
+    }
+
+    /// The options that let a command reach the same server, each with a space before it. The
+    /// dialect file is not among them: a checkpoint keeps it.
+    pub(super) fn repeated(&self) -> String {
+        let mut text = String::new();
+        if self.allow_shared_server {
+            text.push_str(" --allow-shared-server");
+        }
+        if let Some(file) = &self.password_file {
+            let file = file.display().to_string();
+            text.push_str(&format!(" --password-file {}", shell::word(&file)));
+        }
+        text
     }
 
     /// What the engine needs to know.

@@ -137,7 +137,8 @@ impl Target {
         }
     }
 
-    pub(super) fn password(&self) -> Option<&Password> {
+    /// The password of the URL.
+    pub fn password(&self) -> Option<&Password> {
         self.password.as_ref()
     }
 
@@ -168,14 +169,20 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, EngineError> {
         // The text may hold a password, so no message repeats it.
         let url = Url::parse(text).map_err(|error| {
-            EngineError::Target(format!(
-                "the target is no URL ({error}): expected one of {}",
-                spellings()
-            ))
+            EngineError::Target(match address_without_scheme(text) {
+                Some(address) => without_scheme(address),
+                None => format!(
+                    "the target is no URL ({error}): expected one of {}",
+                    spellings()
+                ),
+            })
         })?;
         let scheme = url.scheme().to_owned();
         if !ENGINES.iter().any(|engine| engine.name() == scheme) {
-            return Err(EngineError::Target(unknown_scheme(&scheme)));
+            return Err(EngineError::Target(match address_without_scheme(text) {
+                Some(address) => without_scheme(address),
+                None => unknown_scheme(&scheme),
+            }));
         }
         if url.fragment().is_some() {
             return Err(EngineError::Target(
@@ -239,6 +246,40 @@ fn decoded(text: &str) -> String {
         .unwrap_or_default()
 }
 
+/// The HOST:PORT of a text that lacks only the scheme: `localhost:3306`, `root@127.0.0.1:3306`.
+fn address_without_scheme(text: &str) -> Option<&str> {
+    let address = text.rsplit_once('@').map_or(text, |(_, address)| address);
+    let (host, port) = address.rsplit_once(':')?;
+    let is_host = |c: char| c.is_ascii_alphanumeric() || "-.[]:".contains(c);
+    let is_address = !host.is_empty() && host.chars().all(is_host) && port.parse::<u16>().is_ok();
+    is_address.then_some(address)
+}
+
+fn without_scheme(address: &str) -> String {
+    let urls: Vec<String> = ENGINES
+        .iter()
+        .filter(|engine| engine.name() != "sqlite")
+        .map(|engine| format!("{}://USER@{address}", engine.name()))
+        .collect();
+    format!(
+        "the target does not name its engine: write {}",
+        urls.join(" or ")
+    )
+}
+
+/// Percent-encodes what would end a part of a URL, or mean something else in it.
+fn encoded(text: &str, reserved: &str) -> String {
+    let mut shown = String::new();
+    for c in text.chars() {
+        if c == '%' || reserved.contains(c) {
+            shown.push_str(&format!("%{:02X}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 fn spellings() -> String {
     let names: Vec<String> = ENGINES
         .iter()
@@ -268,7 +309,7 @@ impl fmt::Display for Target {
         match &self.place {
             Place::Path(path) => {
                 if let Some(path) = path {
-                    write!(f, "{}", path.display())?;
+                    f.write_str(&encoded(&path.display().to_string(), "?#"))?;
                 }
             }
             Place::Host {
@@ -279,7 +320,7 @@ impl fmt::Display for Target {
             } => {
                 f.write_str("//")?;
                 if let Some(user) = user {
-                    write!(f, "{user}@")?;
+                    write!(f, "{}@", encoded(user, "@:/?#"))?;
                 }
                 if host.contains(':') {
                     write!(f, "[{host}]")?;
@@ -290,12 +331,14 @@ impl fmt::Display for Target {
                     write!(f, ":{port}")?;
                 }
                 if let Some(database) = database {
-                    write!(f, "/{database}")?;
+                    write!(f, "/{}", encoded(database, "?#"))?;
                 }
             }
         }
         for (index, (name, value)) in self.parameters.iter().enumerate() {
-            write!(f, "{}{name}={value}", if index == 0 { '?' } else { '&' })?;
+            let before = if index == 0 { '?' } else { '&' };
+            let (name, value) = (encoded(name, "=&#+"), encoded(value, "&#+"));
+            write!(f, "{before}{name}={value}")?;
         }
         Ok(())
     }
@@ -311,6 +354,44 @@ mod tests {
 
     fn message(text: &str) -> String {
         text.parse::<Target>().expect_err(text).to_string()
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_is_shown_with_one() {
+        for text in [
+            "localhost:3306",
+            "127.0.0.1:3306",
+            "root@db-1.example:3306",
+            "[::1]:3306",
+        ] {
+            let message = message(text);
+            let address = text.trim_start_matches("root@");
+            for engine in ["mysql", "mariadb"] {
+                let url = format!("{engine}://USER@{address}");
+                assert!(message.contains(&url), "{message}");
+            }
+        }
+        let secret = message("root:s3cret@localhost:3306");
+        assert!(!secret.contains("s3cret"), "{secret}");
+    }
+
+    #[test]
+    fn a_target_is_read_back_as_it_is_shown() {
+        for text in [
+            "sqlite:",
+            "sqlite:/var/db/a%3Fb%23c%25d.db?journal=delete",
+            "mysql://b%40b%3A@[::1]:3307?socket=/run/a%26b%2B%25%20c%23.sock",
+            "postgres://u@h/data%3Fbase",
+        ] {
+            let meant = target(text);
+            assert_eq!(
+                target(&meant.to_string()),
+                Target {
+                    password: None,
+                    ..meant
+                }
+            );
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SessionId, SetupKind, SetupStatement, StatementId, TestCase};
 use crate::statement::shapes;
 use entropy::Entropy;
-pub use options::{GenerateOptions, LevelChoice};
+pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice};
 use session::SessionGenerator;
 
 /// How many consecutive cases share a schema.

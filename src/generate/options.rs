@@ -1,8 +1,10 @@
 //! What a run wants of its cases.
 
+use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
-use crate::model::IsolationLevel;
+use crate::model::{IsolationLevel, UnknownLevel};
 
 /// Which levels the sessions of a case run at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +15,33 @@ pub enum LevelChoice {
     /// Each session draws one.
     Mixed,
 }
+
+impl fmt::Display for LevelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::One(level) => level.slug(),
+            Self::AnyOne => "all",
+            Self::Mixed => "mixed",
+        })
+    }
+}
+
+impl FromStr for LevelChoice {
+    type Err = UnknownLevelChoice;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "all" => Ok(Self::AnyOne),
+            "mixed" => Ok(Self::Mixed),
+            level => Ok(Self::One(level.parse().map_err(UnknownLevelChoice)?)),
+        }
+    }
+}
+
+/// Neither a level nor one of the words for several.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}, all, mixed")]
+pub struct UnknownLevelChoice(UnknownLevel);
 
 /// What a run wants of its cases.
 #[derive(Clone, Debug, PartialEq, Eq)]

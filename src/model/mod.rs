@@ -21,7 +21,7 @@ pub use execution::{
     StatementRecord, Tick, TransactionStatus,
 };
 pub use id::{SessionId, StatementId, TransactionId};
-pub use level::IsolationLevel;
+pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::printable;
 pub use value::{Row, Value};
 pub use verdict::{Difference, Finding, Signature, Verdict};

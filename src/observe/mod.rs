@@ -17,6 +17,7 @@ mod tests;
 mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
 use crate::model::{StatementId, Value};
 
@@ -29,9 +30,36 @@ pub use visibility::Timeline;
 /// By which of the two ways row versions are learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Learner {
+    /// An extra connection that reads beside the sessions.
     Observer,
+    /// Reads added to the sessions themselves.
     Probes,
 }
+
+impl Learner {
+    /// As the command line spells it.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Observer => "observer",
+            Self::Probes => "probes",
+        }
+    }
+}
+
+impl FromStr for Learner {
+    type Err = UnknownLearner;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let both = [Self::Observer, Self::Probes];
+        let named = both.into_iter().find(|learner| learner.slug() == text);
+        named.ok_or_else(|| UnknownLearner(text.to_owned()))
+    }
+}
+
+/// The word names no way to learn row versions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no way to learn what statements saw: probes, observer")]
+pub struct UnknownLearner(String);
 
 /// Which version of each row of a table a statement sees; none where it comes before the first.
 /// A version may be the mark of a deletion: the row is not there, and will not come back by itself.

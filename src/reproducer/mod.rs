@@ -16,6 +16,7 @@ mod scanner;
 mod sidecar;
 #[cfg(test)]
 mod tests;
+pub mod whole_file;
 mod writer;
 
 use std::collections::BTreeMap;

@@ -1,14 +1,10 @@
-//! Files on disk, whole or not at all: temporary file, fsync, rename, fsync of the folder.
+//! Reproducers on disk: where they go, how they are named, and what to say where none can be written.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::whole_file::{self, sync_folder};
 use crate::model::Signature;
-
-/// Names of temporary files begin with this; [`sweep`] removes what a dead process left.
-const TEMPORARY: &str = ".tmp-";
 
 /// The longest stem of a file name we make, in bytes.
 const STEM_BYTES_MAX: usize = 80;
@@ -96,31 +92,11 @@ fn make_folder(folder: &Path) -> Result<(), PublishError> {
     }
 }
 
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Writes one file beside its place and moves it there.
+/// Writes one file, whose folder is not synchronized yet.
 fn publish_one(folder: &Path, name: &str, text: &str) -> Result<PathBuf, PublishError> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let process = std::process::id();
-    let temporary = folder.join(format!("{TEMPORARY}{process}-{number}-{name}"));
     let path = folder.join(name);
-    let written = write_synced(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
-    written.map_err(|cause| {
-        // What could not be written whole is of no use; that it cannot be removed either adds
-        // nothing to the error, and the next start sweeps it.
-        let _ = std::fs::remove_file(&temporary);
-        PublishError::new(&path, cause)
-    })?;
+    whole_file::replace(&path, text.as_bytes()).map_err(|cause| PublishError::new(&path, cause))?;
     Ok(path)
-}
-
-fn write_synced(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 /// Removes the temporary files that dead processes left in a folder, and says how many.
@@ -128,40 +104,7 @@ fn write_synced(path: &Path, text: &str) -> io::Result<()> {
 /// # Errors
 /// When the folder is there and cannot be read.
 pub fn sweep(folder: &Path) -> Result<usize, PublishError> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(cause) => return Err(PublishError::new(folder, cause)),
-    };
-    let mut swept = 0;
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(TEMPORARY))
-            .and_then(|rest| rest.split('-').next())
-            .and_then(|process| process.parse::<i32>().ok());
-        if owner.is_some_and(|process| !alive(process))
-            && std::fs::remove_file(entry.path()).is_ok()
-        {
-            swept += 1;
-        }
-    }
-    Ok(swept)
-}
-
-/// Whether another process of this number runs. Ours is at its start and owns nothing yet.
-fn alive(process: i32) -> bool {
-    if u32::try_from(process).is_ok_and(|process| process == std::process::id()) {
-        return false;
-    }
-    match rustix::process::Pid::from_raw(process) {
-        Some(pid) => !matches!(
-            rustix::process::test_kill_process(pid),
-            Err(rustix::io::Errno::SRCH)
-        ),
-        None => false,
-    }
+    whole_file::sweep(folder).map_err(|cause| PublishError::new(folder, cause))
 }
 
 #[cfg(test)]
@@ -208,19 +151,5 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let error = publish(&file.join("mariadb"), "x", "", "").unwrap_err();
         assert!(error.to_string().contains("no folder"), "{error}");
-    }
-
-    #[test]
-    fn sweeping_removes_what_the_dead_left_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let dead = folder.path().join(".tmp-2147483647-0-x.sql");
-        let living = folder.path().join(".tmp-1-0-x.sql");
-        let other = folder.path().join("x.sql");
-        for path in [&dead, &living, &other] {
-            std::fs::write(path, "").unwrap();
-        }
-        assert_eq!(sweep(folder.path()).unwrap(), 1);
-        assert!(!dead.exists() && living.exists() && other.exists());
-        assert_eq!(sweep(&folder.path().join("missing")).unwrap(), 0);
     }
 }

@@ -3,18 +3,18 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rashomon::campaign::{
-    self, Announcement, CaseSource, Cases, Checkpoint, Drawn, Event, Listener, Options, Parts,
-    Settings, Statistics, Stop, Summary, Workplace,
+    self, Announcement, CaseSource, Cases, Checkpoint, Drawn, Event, Listener, Parts, RunSettings,
+    Statistics, Stop, Summary, Workplace,
 };
 use rashomon::dialect::{self, Dialect};
 use rashomon::engine::{EngineError, Identity};
 use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
-use rashomon::generate::GenerateOptions;
+use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
     Effect, Execution, Finding, IsolationLevel, SessionId, Signature, StatementId, StatementKind,
@@ -128,6 +128,94 @@ impl Workplace for ScriptedEngine {
     }
 }
 
+/// The scripted engine on a server that stays away once it was lost.
+struct Absent {
+    engine: ScriptedEngine,
+    was_opened: AtomicBool,
+    /// How often the server is still not reached after it was lost.
+    refusals: AtomicU32,
+}
+
+impl Workplace for Absent {
+    fn work(
+        &self,
+        worker: usize,
+        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let takes_one = |left: u32| left.checked_sub(1);
+        let is_refused = self.was_opened.swap(true, Ordering::SeqCst)
+            && (self.refusals)
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, takes_one)
+                .is_ok();
+        if is_refused {
+            return Err(EngineError::Connect {
+                engine: "scripted",
+                address: "nowhere".to_owned(),
+                cause: "refused".to_owned(),
+            });
+        }
+        self.engine.work(worker, job)
+    }
+}
+
+/// A run whose server is lost in case 17, and that is told to end as soon as it knows.
+fn run_that_ends_without_its_server(refusals: u32) -> Summary {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut witness = Witness {
+        stop_at_loss: Some(Stop::default()),
+        ..Witness::default()
+    };
+    let stop = witness.stop_at_loss.clone().expect("it was put there");
+    let workplace = Absent {
+        engine: scripted_engine(&[(17, 1)]),
+        was_opened: AtomicBool::new(false),
+        refusals: AtomicU32::new(refusals),
+    };
+    let parts = Parts {
+        workplace: Arc::new(workplace),
+        ..parts(&[])
+    };
+    let settings = settings(folder.path(), 90, 1);
+    campaign::run(parts, settings, None, &stop, &mut witness).expect("the run starts")
+}
+
+#[test]
+fn a_run_that_ends_while_its_server_is_down_names_the_case_it_was_lost_in() {
+    let summary = run_that_ends_without_its_server(u32::MAX);
+    let down = summary.server_down.expect("the server was down");
+    assert_eq!(down.cases, [17]);
+    assert!(down.error.contains("reset by peer"), "{}", down.error);
+    assert_eq!(summary.failure, None);
+    assert_eq!(summary.next_index, 17, "the case is not done");
+}
+
+#[test]
+fn a_server_that_is_back_when_the_run_ends_was_not_down() {
+    assert_eq!(run_that_ends_without_its_server(0).server_down, None);
+}
+
+#[test]
+fn a_server_that_does_not_come_back_is_given_up_with_the_case_it_was_lost_in() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut settings = settings(folder.path(), 90, 1);
+    settings.patience = Duration::ZERO;
+    let workplace = Absent {
+        engine: scripted_engine(&[(17, 1)]),
+        was_opened: AtomicBool::new(false),
+        refusals: AtomicU32::new(u32::MAX),
+    };
+    let parts = Parts {
+        workplace: Arc::new(workplace),
+        ..parts(&[])
+    };
+    let stop = Stop::default();
+    let summary = campaign::run(parts, settings, None, &stop, &mut Witness::default())
+        .expect("the run starts");
+    let failure = summary.failure.expect("it was given up");
+    assert!(failure.contains("did not come back"), "{failure}");
+    assert_eq!(summary.server_down.map(|down| down.cases), Some(vec![17]));
+}
+
 /// Judges by the number of the case: see [`Scripted::check`].
 struct Scripted;
 
@@ -203,6 +291,8 @@ struct Witness {
     losses: usize,
     /// The run is stopped when this many cases are done.
     stop_at: Option<(u64, Stop)>,
+    /// The run is stopped when its server is lost.
+    stop_at_loss: Option<Stop>,
 }
 
 impl Listener for Witness {
@@ -221,7 +311,12 @@ impl Listener for Witness {
                 assert!(found.path.exists());
                 self.flaky.push(found.clone());
             }
-            Event::ServerLost { .. } => self.losses += 1,
+            Event::ServerLost { .. } => {
+                self.losses += 1;
+                if let Some(stop) = &self.stop_at_loss {
+                    stop.time_over();
+                }
+            }
             _ => {}
         }
     }
@@ -235,48 +330,43 @@ impl Listener for Witness {
     }
 }
 
-fn options(out: &Path, cases: u64, workers: usize) -> Options {
-    let settings = Settings {
-        program: "test".to_owned(),
+fn settings(out: &Path, cases: u64, workers: usize) -> RunSettings {
+    let settings = RunSettings {
         run_id: "feedface".to_owned(),
-        target: "sqlite:".to_owned(),
-        server: "scripted 1".to_owned(),
+        target: "sqlite:".parse().expect("a target"),
         seed: 1,
-        isolation: "all".to_owned(),
+        cases: Cases::Count(Some(cases)),
+        levels: LevelChoice::AnyOne,
         claim: None,
         oracles: vec!["serial".to_owned()],
-        observe: None,
-        cases: Some(cases),
+        learner: None,
         grammar: None,
         dialect: None,
         known: None,
         doublecheck: false,
-    };
-    let options = Options {
-        seed: 1,
-        cases: Cases::Count(Some(cases)),
-        time: None,
         workers,
+        time: None,
         confirmations: 3,
-        doublecheck: false,
-        out: out.to_owned(),
         patience: Duration::from_secs(5),
-        settings,
+        out: out.to_owned(),
     };
-    std::fs::create_dir_all(options.run_folder()).expect("the folder is made");
-    options
+    std::fs::create_dir_all(settings.folder()).expect("the folder is made");
+    settings
+}
+
+fn scripted_engine(losses: &[(u64, u32)]) -> ScriptedEngine {
+    ScriptedEngine {
+        dialect: sqlite_dialect(),
+        losses: losses
+            .iter()
+            .map(|(index, times)| (*index, AtomicU32::new(*times)))
+            .collect(),
+    }
 }
 
 fn parts(losses: &[(u64, u32)]) -> Parts {
-    let losses = losses
-        .iter()
-        .map(|(index, times)| (*index, AtomicU32::new(*times)))
-        .collect();
     Parts {
-        workplace: Arc::new(ScriptedEngine {
-            dialect: sqlite_dialect(),
-            losses,
-        }),
+        workplace: Arc::new(scripted_engine(losses)),
         cases: Arc::new(Numbered),
         oracles: vec![&Scripted],
         registry: Registry::default(),
@@ -291,7 +381,7 @@ fn parts(losses: &[(u64, u32)]) -> Parts {
 }
 
 fn run(
-    options: Options,
+    settings: RunSettings,
     losses: &[(u64, u32)],
     resumed: Option<Checkpoint>,
     witness: &mut Witness,
@@ -301,7 +391,7 @@ fn run(
         .stop_at
         .as_ref()
         .map_or_else(Stop::default, |(_, stop)| stop.clone());
-    campaign::run(parts, options, resumed, &stop, witness).expect("the run starts")
+    campaign::run(parts, settings, resumed, &stop, witness).expect("the run starts")
 }
 
 #[test]
@@ -309,7 +399,12 @@ fn every_case_is_judged_once_whatever_the_number_of_workers() {
     for workers in [1, 2, 4] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut witness = Witness::default();
-        let summary = run(options(folder.path(), 90, workers), &[], None, &mut witness);
+        let summary = run(
+            settings(folder.path(), 90, workers),
+            &[],
+            None,
+            &mut witness,
+        );
         let verdicts = summary.statistics.verdicts;
         assert_eq!(
             (verdicts.agree, verdicts.undecided),
@@ -393,10 +488,10 @@ fn the_cases_of_a_seed_are_the_same_bytes_with_one_two_and_four_workers() {
             oracles: vec![&Content],
             ..parts(&[])
         };
-        let options = options(folder.path(), 300, workers);
+        let settings = settings(folder.path(), 300, workers);
         let summary = campaign::run(
             parts,
-            options,
+            settings,
             None,
             &Stop::default(),
             &mut Witness::default(),
@@ -423,10 +518,10 @@ fn the_cases_of_a_seed_are_the_same_bytes_with_one_two_and_four_workers() {
 fn a_violation_is_published_once_and_its_likes_are_counted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
-    let mut options = options(folder.path(), 400, 2);
+    let mut settings = settings(folder.path(), 400, 2);
     // Without the flaky ones, which the other test is about.
-    options.cases = Cases::Count(Some(398));
-    let summary = run(options, &[], None, &mut witness);
+    settings.cases = Cases::Count(Some(398));
+    let summary = run(settings, &[], None, &mut witness);
     assert_eq!(summary.statistics.verdicts.violation, 4);
     assert_eq!(witness.findings.len(), 1);
     let text = std::fs::read_to_string(&witness.findings[0].path).expect("it is there");
@@ -450,9 +545,9 @@ fn a_violation_is_published_once_and_its_likes_are_counted() {
 fn what_does_not_come_every_time_is_flaky_and_kept_apart() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
-    let mut options = options(folder.path(), 99, 1);
-    options.cases = Cases::Count(Some(99));
-    let summary = run(options, &[], None, &mut witness);
+    let mut settings = settings(folder.path(), 99, 1);
+    settings.cases = Cases::Count(Some(99));
+    let summary = run(settings, &[], None, &mut witness);
     assert_eq!(summary.statistics.verdicts.flaky, 1);
     assert_eq!(witness.flaky.len(), 1);
     let flaky = &witness.flaky[0];
@@ -462,6 +557,12 @@ fn what_does_not_come_every_time_is_flaky_and_kept_apart() {
         "{:?}",
         flaky.path
     );
+    let path = flaky.path.display().to_string();
+    assert_eq!(summary.flaky, [(path, flaky.headline.clone())].into());
+    assert_eq!(
+        summary.statistics.oracles["serial"], summary.statistics.verdicts,
+        "the only oracle says of every case what the case came to"
+    );
 }
 
 #[test]
@@ -469,7 +570,7 @@ fn a_server_lost_from_outside_is_waited_for_and_is_no_finding() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
     let losses = [(3, 1), (17, 2), (60, 3)];
-    let summary = run(options(folder.path(), 90, 1), &losses, None, &mut witness);
+    let summary = run(settings(folder.path(), 90, 1), &losses, None, &mut witness);
     assert_eq!(summary.statistics.verdicts.violation, 0);
     assert_eq!(summary.statistics.verdicts.total(), 90);
     assert_eq!(summary.statistics.server_losses, 6);
@@ -484,7 +585,7 @@ fn a_server_lost_at_the_same_statement_every_time_is_a_crash() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
     let summary = run(
-        options(folder.path(), 30, 1),
+        settings(folder.path(), 30, 1),
         &[(7, u32::MAX)],
         None,
         &mut witness,
@@ -499,23 +600,23 @@ fn a_server_lost_at_the_same_statement_every_time_is_a_crash() {
 fn an_interrupted_run_resumes_to_the_same_numbers() {
     let whole = tempfile::tempdir().expect("a temporary folder");
     let expected = run(
-        options(whole.path(), 397, 2),
+        settings(whole.path(), 397, 2),
         &[],
         None,
         &mut Witness::default(),
     );
     for stop_at in [1, 40, 120, 300] {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let options = options(folder.path(), 397, 2);
+        let settings = settings(folder.path(), 397, 2);
         let mut first = Witness {
             stop_at: Some((stop_at, Stop::default())),
             ..Witness::default()
         };
-        run(options.clone(), &[], None, &mut first);
+        run(settings.clone(), &[], None, &mut first);
         let checkpoint =
-            campaign::read_checkpoint(&options.run_folder()).expect("there is a checkpoint");
+            campaign::read_checkpoint(&settings.folder()).expect("there is a checkpoint");
         let mut second = Witness::default();
-        let summary = run(options, &[], Some(checkpoint), &mut second);
+        let summary = run(settings, &[], Some(checkpoint), &mut second);
         let verdicts = |summary: &Summary| {
             let v = summary.statistics.verdicts;
             // The flaky cases flip with the number of looks at them.
@@ -547,11 +648,11 @@ fn an_interrupted_run_resumes_to_the_same_numbers() {
 #[test]
 fn a_folder_that_takes_no_file_ends_the_run_with_a_reason() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let options = options(folder.path(), 200, 1);
+    let settings = settings(folder.path(), 200, 1);
     // A folder where the first finding should be kept until it is minimized.
-    let obstacle = options.run_folder().join("unminimized/case-97.sql");
+    let obstacle = settings.folder().join("unminimized/case-97.sql");
     std::fs::create_dir_all(obstacle).expect("it is made");
-    let summary = run(options, &[], None, &mut Witness::default());
+    let summary = run(settings, &[], None, &mut Witness::default());
     assert!(summary.failure.is_some(), "{summary:?}");
     assert!(summary.statistics.verdicts.total() < 200);
 }

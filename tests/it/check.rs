@@ -96,7 +96,7 @@ fn what_is_satisfied_leaves_no_picture_and_says_so_and_a_place_that_takes_none_i
     assert!(!ran.err.contains("earlier run"), "{}", ran.err);
     // One that lies there is not of this run, and nobody else's to remove.
     std::fs::write(&svg, "old").expect("written");
-    let ran = run(&["check", &file, "--model", "si", "--svg", &svg]);
+    let ran = run(&["check", &file, "--model", "si", "--svg", &svg, "--force"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(
         ran.err.contains(&format!("{svg} is of an earlier run")),
@@ -106,7 +106,7 @@ fn what_is_satisfied_leaves_no_picture_and_says_so_and_a_place_that_takes_none_i
     assert_eq!(std::fs::read_to_string(&svg).expect("it is there"), "old");
     // Strict serializability is not known, and nothing else is violated.
     let serial = write(&folder, "serial.txt", &SKEW.replace("r(\"b&\",0) ", ""));
-    let ran = run(&["check", &serial, "--svg", &svg]);
+    let ran = run(&["check", &serial, "--svg", &svg, "--force"]);
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     assert!(
         ran.err.contains("no violation was found: no picture"),
@@ -129,10 +129,10 @@ fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
         format!("s1 w(k{number},{number}) r(k{number},{number})")
     });
     let file = write(&folder, "large.txt", &text);
-    let limited = ["check", &file, "--model", "ser", "--memory-limit", "16M"];
+    let limited = ["check", &file, "--model", "ser", "--memory", "16M"];
     let ran = run(&limited);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
-    assert!(ran.err.contains("--memory-limit"), "{}", ran.err);
+    assert!(ran.err.contains("more than --memory"), "{}", ran.err);
     let ran = run(&["check", &file, "--model", "ser", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let last = ran.out.lines().last().expect("a line");
@@ -145,7 +145,7 @@ fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
 fn a_limit_that_is_over_before_the_check_is_told_in_json() {
     let folder = folder();
     let file = write(&folder, "skew.txt", SKEW);
-    let limited = ["check", &file, "--memory-limit", "1K", "--format", "json"];
+    let limited = ["check", &file, "--memory", "1K", "--format", "json"];
     let ran = run(&limited);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     let told = summary(&ran);
@@ -170,13 +170,9 @@ fn a_time_limit_ends_a_check_and_is_told_by_its_name() {
     let folder = folder();
     let file = write(&folder, "long.txt", &long());
     let check = ["check", &file, "--with", "brute-force", "--model", "ser"];
-    let ran = run(&[&check[..], &["--time-limit", "1s"]].concat());
+    let ran = run(&[&check[..], &["--for", "1s"]].concat());
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
-    assert!(
-        ran.out.contains("unknown: --time-limit is reached"),
-        "{}",
-        ran.out
-    );
+    assert!(ran.out.contains("unknown: --for is reached"), "{}", ran.out);
 }
 
 /// Interrupts a program that has had a second to start.
@@ -225,7 +221,8 @@ fn an_interrupted_reading_is_told_as_well() {
 
 #[test]
 fn a_limit_of_nothing_is_refused() {
-    for limit in ["--time-limit", "--memory-limit"] {
+    // The last two are the names these options had before.
+    for limit in ["--for", "--memory", "--time-limit", "--memory-limit"] {
         let ran = run(&["check", "history.txt", limit, "0"]);
         assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
         assert!(ran.err.contains("leave the option out"), "{}", ran.err);
@@ -301,8 +298,8 @@ fn every_field_of_the_lines_of_json_is_documented() {
             "check", &file, "--model", "sser", "--with", "weak", "--format", "json",
         ],
         &[
-            "workload", "sqlite:", "--kind", "register", "--txns", "3", "-o", &file, "--format",
-            "json",
+            "workload", "sqlite:", "--kind", "register", "--txns", "3", "-o", &file, "--force",
+            "--format", "json",
         ],
     ] {
         let ran = run(arguments);
@@ -398,7 +395,7 @@ fn ten_gigabytes_of_one_line_are_an_error_with_a_place() {
     let sparse = std::fs::File::options().write(true).open(&file);
     let sparse = sparse.expect("it is there");
     sparse.set_len(10 << 30).expect("a long file");
-    let ran = run(&["check", &file, "--model", "ser", "--memory-limit", "200M"]);
+    let ran = run(&["check", &file, "--model", "ser", "--memory", "200M"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("line 2, column"), "{}", ran.err);
     assert!(ran.err.len() < 1000, "{}", ran.err);

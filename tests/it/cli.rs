@@ -70,6 +70,112 @@ fn what_is_typed_wrong_is_exit_2_and_names_the_way_out() {
 }
 
 #[test]
+fn numbers_and_times_that_are_none_are_refused_with_what_is_wanted() {
+    let huge = "99999999999999999999";
+    for (option, value, says) in [
+        ("--for", "10", "10s, 10m or 10h"),
+        ("--for", "-5s", "write 30s"),
+        ("--for", "99999999999999999999d", "too long"),
+        ("--cases", "-5", "from 1 to 18446744073709551615"),
+        ("--cases", huge, "from 1 to 18446744073709551615"),
+        ("--workers", "-1", "from 1 to"),
+        ("--workers", "65", "at most 64"),
+        ("--seed", "-1", "from 0 to 18446744073709551615"),
+        ("--seed", huge, "from 0 to 18446744073709551615"),
+        ("--seed", "1:x", "SEED:INDEX"),
+        ("--case", "-3", "from 0 to"),
+    ] {
+        check_refusal(&["fuzz", option, value], 2, &[option, says]);
+    }
+    let check = ["check", "x.hist", "--memory"];
+    check_refusal(&[&check[..], &["512"]].concat(), 2, &["512M or 512G"]);
+    check_refusal(&[&check[..], &["-1M"]].concat(), 2, &["write 512M"]);
+}
+
+#[test]
+fn a_target_without_a_scheme_is_shown_with_one() {
+    let says = [
+        "mysql://USER@localhost:3306",
+        "mariadb://USER@localhost:3306",
+    ];
+    for command in ["fuzz", "clean", "calibrate"] {
+        check_refusal(&[command, "localhost:3306"], 2, &says);
+    }
+    check_refusal(&["fuzz", "root:s3cret@localhost:3306"], 2, &says);
+    let ran = run(&["fuzz", "root:s3cret@localhost:3306"]);
+    assert!(!ran.err.contains("s3cret"), "{}", ran.err);
+}
+
+/// A reproducer's `seed` is taken as it stands, and means that one case.
+#[test]
+fn a_seed_with_an_index_runs_that_case_alone() {
+    let folder = folder();
+    let out = shown(folder.path());
+    let case_of = |arguments: &[&str]| {
+        let base = ["fuzz", "sqlite:", "--out", &out, "--format", "json"];
+        let ran = run(&[&base[..], arguments].concat());
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        let mut summary = summary(&ran);
+        for field in ["elapsed_s", "cases_per_s", "run"] {
+            summary[field] = Json::Null;
+        }
+        assert_eq!(
+            (&summary["cases"], &summary["seed"]),
+            (&1.into(), &7.into())
+        );
+        summary
+    };
+    assert_eq!(
+        case_of(&["--seed", "7:12"]),
+        case_of(&["--seed", "7", "--case", "12"])
+    );
+    for other in [["--case", "3"], ["--cases", "3"]] {
+        let arguments = [&["fuzz", "--seed", "7:12"], &other[..]].concat();
+        check_refusal(&arguments, 2, &["case 12 alone", other[0]]);
+    }
+    let workload = [
+        "workload", "sqlite:", "--kind", "register", "-o", "x.hist", "--seed", "7:12",
+    ];
+    check_refusal(&workload, 2, &["rashomon fuzz --seed 7:12"]);
+}
+
+/// What was recorded in an hour is not lost to a name that is typed twice.
+#[test]
+fn a_file_that_is_there_is_kept_unless_forced() {
+    let folder = folder();
+    let file = write(&folder, "run.hist", "kept");
+    let workload = [
+        "workload", "sqlite:", "--kind", "register", "--txns", "5", "-o", &file,
+    ];
+    check_refusal(&workload, 2, &["run.hist is there already", "--force"]);
+    let history = write(
+        &folder,
+        "skew.hist",
+        "#! rashomon history 1\ncommitted s1 w(x,1)\n",
+    );
+    for picture in ["--dot", "--svg"] {
+        let check = ["check", &history, "--model", "ser", picture, &file];
+        check_refusal(&check, 2, &["run.hist is there already", "--force"]);
+    }
+    let case = write(&folder, "case.sql", "");
+    check_refusal(
+        &["minimize", &case, "sqlite:", "-o", &file],
+        2,
+        &["run.hist is there already", "--force"],
+    );
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "kept");
+    let ran = run(&[&workload[..], &["--force"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_ne!(std::fs::read_to_string(&file).expect("it is there"), "kept");
+    // The name that the option had before.
+    let other = shown(&folder.path().join("other.hist"));
+    let base = [
+        "workload", "sqlite:", "--kind", "register", "--txns", "5", "--output", &other,
+    ];
+    assert_eq!(run(&base).code, Some(0));
+}
+
+#[test]
 fn levels_that_an_engine_does_not_have_are_refused() {
     let says = ["no isolation level read-committed", "serializable"];
     check_refusal(

@@ -61,25 +61,7 @@ fn interruption_prints_the_summary_and_how_to_go_on_and_the_run_goes_on() {
         signal(&child, number);
         let ran = end(child);
         assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
-        let command = ran
-            .out
-            .lines()
-            .find(|line| line.contains("--resume"))
-            .expect("a command");
-        let run_folder = command
-            .split_whitespace()
-            .last()
-            .expect("a folder")
-            .to_owned();
-        let resumed = run(&[
-            "fuzz",
-            "--resume",
-            &run_folder,
-            "--cases",
-            "120",
-            "--format",
-            "json",
-        ]);
+        let resumed = run_printed(&printed(&ran, "--resume"), "--cases 120 --format json");
         assert!(
             resumed.code.is_some_and(|code| code == 0 || code == 4),
             "{}",
@@ -91,6 +73,116 @@ fn interruption_prints_the_summary_and_how_to_go_on_and_the_run_goes_on() {
             summary["cases"].as_u64().is_some_and(|cases| cases >= 120),
             "{summary}"
         );
+    }
+}
+
+/// The command of the summary that has this word.
+fn printed(ran: &Ran, word: &str) -> String {
+    let line = ran.out.lines().find(|line| line.contains(word));
+    let line = line.unwrap_or_else(|| panic!("no command with {word}: {}", ran.out));
+    let command = line.find("rashomon ").expect("a command");
+    line[command..].to_owned()
+}
+
+/// Runs a command as it was printed, in a shell, with some words more.
+fn run_printed(command: &str, more: &str) -> Ran {
+    let command = command.trim_start_matches("rashomon ");
+    let script = format!("exec '{}' {command} {more}", env!("CARGO_BIN_EXE_rashomon"));
+    let shell = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .output();
+    ran(&shell.expect("a shell"))
+}
+
+/// Stops a run at once, and runs the command that it prints.
+#[test]
+fn the_command_that_resumes_a_run_works_as_it_is_printed() {
+    let place = folder();
+    let out = shown(&place.path().join("what is found"));
+    let password = crate::program::write(&place, "pass word", "secret\n");
+    let (child, _) = start(&[
+        "fuzz",
+        "sqlite:",
+        "--seed",
+        "3",
+        "--out",
+        &out,
+        "--workers",
+        "2",
+        "--for",
+        "1h",
+        "--allow-shared-server",
+        "--password-file",
+        &password,
+        "--explain-grammar",
+    ]);
+    signal(&child, Signal::INT);
+    let ended = end(child);
+    let command = printed(&ended, "--resume");
+    for words in [
+        "what is found",
+        "--for 1h",
+        "--allow-shared-server",
+        "--password-file",
+        "--explain-grammar",
+    ] {
+        assert!(command.contains(words), "{command}");
+    }
+    let resumed = run_printed(&command, "--cases 30 --format json");
+    assert_eq!(resumed.code, Some(0), "{}{}", resumed.out, resumed.err);
+    assert_eq!(summary(&resumed)["seed"], 3);
+    // The workers are the checkpoint's.
+    let record = files(&place.path().join("what is found/runs"), "run.json");
+    let record = std::fs::read_to_string(&record[0]).expect("a record");
+    let record: Json = serde_json::from_str(&record).expect("JSON");
+    assert_eq!(record["settings"]["workers"], 2);
+    let again = "sqlite: --cases 31 --format json";
+    assert_eq!(
+        run_printed(&command, again).code,
+        Some(0),
+        "the same target"
+    );
+    let other = run_printed(&command, "sqlite:/elsewhere.db --cases 32");
+    assert_eq!(other.code, Some(2), "{}", other.err);
+    for words in ["begun on sqlite:", "/elsewhere.db", "another target"] {
+        assert!(other.err.contains(words), "{}", other.err);
+    }
+    for option in ["--seed 4", "--dialect x.toml", "--isolation all"] {
+        let refused = run_printed(&command, option);
+        assert_eq!(refused.code, Some(2), "{option}: {}", refused.err);
+    }
+}
+
+#[test]
+fn a_run_of_one_case_resumes_to_that_case() {
+    let folder = folder();
+    let out = shown(folder.path());
+    let first = run(&["fuzz", "sqlite:", "--seed", "3:7", "--out", &out]);
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    let run_id = first
+        .out
+        .split_whitespace()
+        .nth(3)
+        .expect("the run is named");
+    let run_folder = shown(&folder.path().join("runs").join(run_id));
+    let again = run(&["fuzz", "--resume", &run_folder, "--format", "json"]);
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert_eq!(summary(&again)["cases"], 1);
+    let more = run(&["fuzz", "--resume", &run_folder, "--cases", "9"]);
+    assert_eq!(more.code, Some(2), "{}", more.err);
+    assert!(more.err.contains("case 7 alone"), "{}", more.err);
+}
+
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    for (number, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let folder = folder();
+        let out = shown(folder.path());
+        let (child, _) = start(&["fuzz", "sqlite:", "--seed", "3", "--out", &out]);
+        signal(&child, number);
+        signal(&child, number);
+        let ran = end(child);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
     }
 }
 

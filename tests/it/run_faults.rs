@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rashomon::campaign::{
-    self, Cases, Event, Generator, Listener, Options, Parts, ServerWorkplace, Settings, Statistics,
-    Stop, Summary, WorkloadShare,
+    self, Cases, Event, Generator, Listener, Parts, RunSettings, ServerWorkplace, Statistics, Stop,
+    Summary, WorkloadShare,
 };
 use rashomon::engine::{OpenOptions, Server, open};
-use rashomon::generate::GenerateOptions;
+use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::observe::Learner;
 use rashomon::oracle::{Oracle, Serial, TxCheck};
@@ -61,36 +61,28 @@ impl Listener for Told<'_> {
     }
 }
 
-fn options(out: &Path) -> Options {
-    let settings = Settings {
-        program: "test".to_owned(),
+fn settings(out: &Path, target: &str) -> RunSettings {
+    let settings = RunSettings {
         run_id: "faults".to_owned(),
-        target: "mariadb:".to_owned(),
-        server: "its own".to_owned(),
+        target: target.parse().expect("a target"),
         seed: 7,
-        isolation: "all".to_owned(),
+        cases: Cases::Count(None),
+        levels: LevelChoice::AnyOne,
         claim: None,
         oracles: ORACLES.map(|oracle| oracle.name().to_owned()).to_vec(),
-        observe: None,
-        cases: None,
+        learner: Some(Learner::Observer),
         grammar: None,
         dialect: None,
         known: None,
         doublecheck: false,
-    };
-    let options = Options {
-        seed: 7,
-        cases: Cases::Count(None),
-        time: None,
         workers: 2,
+        time: None,
         confirmations: 3,
-        doublecheck: false,
-        out: out.to_owned(),
         patience: PATIENCE,
-        settings,
+        out: out.to_owned(),
     };
-    std::fs::create_dir_all(options.run_folder()).expect("the folder is made");
-    options
+    std::fs::create_dir_all(settings.folder()).expect("the folder is made");
+    settings
 }
 
 /// Runs cases on a server of its own while it is struck again and again.
@@ -139,7 +131,7 @@ fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server) + 
             until_it_goes_on(&progress);
         });
         let told = &mut Told(&progress);
-        let summary = campaign::run(parts, options(folder.path()), None, &stop, told);
+        let summary = campaign::run(parts, settings(folder.path(), &target), None, &stop, told);
         struck.join().expect("the run went on after every fault");
         summary.expect("the run starts")
     });

@@ -527,7 +527,7 @@ fn what_is_asked_wrong_is_exit_2_and_says_what_is_right() {
         (&[], "--kind"),
     ];
     for (arguments, says) in wrong {
-        let mut all = vec!["workload", "sqlite:", "-o", &file];
+        let mut all = vec!["workload", "sqlite:", "--force", "-o", &file];
         all.extend_from_slice(arguments);
         std::fs::write(&file, "what was there").expect("written");
         let ran = program::run(&all);
@@ -550,6 +550,7 @@ fn what_is_asked_wrong_is_exit_2_and_says_what_is_right() {
         "mariadb://root@127.0.0.1:1",
         "--kind",
         "register",
+        "--force",
         "-o",
         &file,
     ]);

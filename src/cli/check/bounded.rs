@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{RecvTimeoutError, bounded};
 
-use super::super::exit::Failure;
 use crate::checker::Budget;
+use crate::cli::exit::Failure;
 
 /// How often the budget is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);

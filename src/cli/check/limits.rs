@@ -5,42 +5,9 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::super::exit::Exit;
-use super::super::value;
 use crate::campaign::Stop;
 use crate::checker::Budget;
-
-/// A number of bytes: `512M`, `4G`, `65536`.
-pub(in crate::cli) fn bytes(text: &str) -> Result<u64, String> {
-    let units = [('K', 10), ('M', 20), ('G', 30)];
-    let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
-    let digits = unit.map_or(text, |_| &text[..text.len() - 1]);
-    let count: u64 = digits
-        .parse()
-        .map_err(|_| format!("{text:?} is no size: 65536, 512M, 4G"))?;
-    if count == 0 {
-        return Err(no_limit("512M"));
-    }
-    let shift = unit.map_or(0, |(_, shift)| *shift);
-    count
-        .checked_mul(1 << shift)
-        .ok_or_else(|| format!("the size {text:?} is too large"))
-}
-
-/// A time that is not nothing.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
-    match value::duration(text)? {
-        Duration::ZERO => Err(no_limit("1s")),
-        time => Ok(time),
-    }
-}
-
-/// What is said of a limit of nothing; `least` is one that can be kept.
-fn no_limit(least: &str) -> String {
-    format!(
-        "nothing can be done within nothing: give more, such as {least}, or leave the option out"
-    )
-}
+use crate::cli::exit::Exit;
 
 /// The memory limit in bytes; zero when there is none. A checker asks through a plain function.
 static MEMORY_LIMIT: AtomicU64 = AtomicU64::new(0);
@@ -81,9 +48,9 @@ pub(super) fn set_memory_limit(bytes: u64) {
 /// Why something ended before it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Limit {
-    #[error("the history alone takes more than --memory-limit")]
+    #[error("the history alone takes more than --memory")]
     Memory,
-    #[error("reading the history alone takes longer than --time-limit")]
+    #[error("reading the history alone takes longer than --for")]
     Time,
     /// By a signal.
     #[error("interrupted")]
@@ -132,8 +99,8 @@ impl Limit {
 
     fn option(self) -> Option<&'static str> {
         match self {
-            Self::Memory => Some("--memory-limit"),
-            Self::Time => Some("--time-limit"),
+            Self::Memory => Some("--memory"),
+            Self::Time => Some("--for"),
             Self::Interrupted => None,
         }
     }
@@ -193,32 +160,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_with_their_unit() {
-        assert_eq!(bytes("65536"), Ok(65536));
-        assert_eq!(bytes("512M"), Ok(512 << 20));
-        for wrong in ["", "M", "0", "-1", "1T", "99999999999G"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn a_reason_names_the_option_that_ended_the_check() {
         let reason = format!("mtc: a blind write; polysi: {}", Budget::IS_OVER);
         assert_eq!(
             Limit::Time.in_options(&reason),
-            "mtc: a blind write; polysi: --time-limit is reached"
+            "mtc: a blind write; polysi: --for is reached"
         );
         assert_eq!(Limit::Interrupted.in_options(&reason), "interrupted");
         let over = Budget::of(Some(Duration::ZERO));
         assert_eq!(Limit::that_was_reached(over), Limit::Time);
-    }
-
-    #[test]
-    fn a_limit_of_nothing_is_refused_with_the_remedy() {
-        assert_eq!(time("90"), Ok(Duration::from_secs(90)));
-        for refused in [time("0").err(), time("0h0s").err(), bytes("0M").err()] {
-            let says = refused.expect("no limit");
-            assert!(says.contains("leave the option out"), "{says}");
-        }
     }
 }

@@ -5,11 +5,11 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::exit::Failure;
 use super::bounded;
 use super::limits::{Limit, Watched};
 use super::waiting::Waiting;
 use crate::checker::Budget;
+use crate::cli::exit::Failure;
 use crate::history::{History, HistoryError, format};
 
 /// Whether a name stands for standard input.

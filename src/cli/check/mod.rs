@@ -12,14 +12,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+pub(super) use limits::status_kib;
 use limits::{Limit, STOP, memory_is_over, set_memory_limit};
-pub(super) use limits::{bytes, status_kib};
 use load::{Place, Unread, load};
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
-use super::fuzz::listen_to_signals;
-use super::output::{Output, seconds};
+use super::output::Output;
+use super::output_file::Overwriting;
+use super::quantity::{json_seconds, size, time_limit};
+use super::signals;
 use super::terminal::{Style, printable};
 use super::value::Format;
 use crate::checker::{self, Answer, Budget, Checker, Counterexample};
@@ -69,13 +71,16 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
+    #[command(flatten)]
+    overwriting: Overwriting,
+
     /// Give up after this long: 30s, 5m
-    #[arg(long, value_name = "TIME", value_parser = limits::time)]
-    time_limit: Option<Duration>,
+    #[arg(long = "for", alias = "time-limit", value_name = "TIME", value_parser = time_limit)]
+    time: Option<Duration>,
 
     /// Give up when this much memory is in use: 512M, 4G
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    memory_limit: Option<u64>,
+    #[arg(long, alias = "memory-limit", value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
 
     /// How to say it: human or json
     #[arg(long, value_enum, default_value = "human")]
@@ -106,10 +111,10 @@ fn check(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
         );
         return Err(Failure::usage(message));
     }
-    set_memory_limit(arguments.memory_limit.unwrap_or(0));
+    set_memory_limit(arguments.memory.unwrap_or(0));
     arguments.check_pictures()?;
-    listen_to_signals(&STOP)?;
-    let budget = limits::budget(arguments.time_limit);
+    signals::listen(&STOP)?;
+    let budget = limits::budget(arguments.time);
     let begun = Instant::now();
     let waiting = Arc::new(Waiting::start());
     let place = Place {
@@ -206,7 +211,7 @@ fn unknown_line(
         "anomaly": null,
         "transactions": null,
         "events": null,
-        "load_s": seconds(load),
+        "load_s": json_seconds(load),
         "check_s": 0.0,
         "peak_rss_mb": peak_mebibytes(),
     })
@@ -331,8 +336,8 @@ impl Subject<'_> {
         };
         let write = |path: &Option<PathBuf>, draw: fn(&History, &Counterexample) -> String| {
             let Some(path) = path else { return Ok(()) };
-            std::fs::write(path, draw(&self.history, found))
-                .map_err(|error| Failure::environment(format!("{}: {error}", path.display())))
+            let picture = draw(&self.history, found);
+            self.arguments.overwriting.write(path, picture.as_bytes())
         };
         write(&self.arguments.dot, checker::dot)?;
         write(&self.arguments.svg, checker::svg)
@@ -350,7 +355,7 @@ impl Subject<'_> {
         line["with"] = json!(with);
         line["transactions"] = json!(self.history.len() - 1);
         line["events"] = json!(self.history.event_count());
-        line["check_s"] = json!(seconds(check));
+        line["check_s"] = json!(json_seconds(check));
         match answer {
             Answer::Satisfied(_) => line["verdict"] = json!("satisfied"),
             Answer::Violated(found) => {

@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::super::exit::{Exit, Failure};
-use super::super::terminal::printable;
 use super::Arguments;
 use super::load::is_standard_input;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::printable;
 
 impl Arguments {
     /// A picture may replace neither the history nor the other picture.
@@ -27,6 +27,7 @@ impl Arguments {
                 let message = format!("{name} {}: that is the history itself", path.display());
                 return Err(Failure::usage(message));
             }
+            self.overwriting.check(path)?;
         }
         match pictures {
             [Some((_, dot)), Some((_, svg))] if dot == svg || is_same_file(dot, svg) => {

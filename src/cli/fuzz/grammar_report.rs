@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::super::exit::Failure;
-use super::super::output::Output;
-use super::super::terminal::{Style, grouped};
-use super::super::value::Format;
 use crate::campaign::{Share, Statistics};
+use crate::cli::exit::Failure;
+use crate::cli::output::Output;
+use crate::cli::terminal::{Style, grouped};
+use crate::cli::value::Format;
 
 /// Below this share of accepted statements a production is a defect of the grammar.
 const ACCEPTED_MIN: f64 = 0.9;

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::super::exit::Failure;
-use super::super::output::Output;
-use super::super::terminal::{Style, grouped, live_line, printable};
-use super::super::value::Format;
-use crate::campaign::{Announcement, Event, Listener, Settings, Statistics};
+use super::arguments::Arguments;
+use super::commands;
+use crate::campaign::{Announcement, Event, Listener, RunSettings, SettingsRecord, Statistics};
+use crate::cli::exit::Failure;
+use crate::cli::output::Output;
+use crate::cli::terminal::{Style, grouped, live_line, printable};
+use crate::cli::value::Format;
 use crate::engine::Identity;
 
 /// How often a line is written where there is no terminal.
@@ -18,61 +20,61 @@ const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The teller of a run.
 pub(super) struct Live<'a> {
-    format: Format,
+    arguments: &'a Arguments,
     output: &'a mut Output,
     errors: Style,
     /// The live line; none where standard error is no terminal.
     bar: Option<ProgressBar>,
     /// When the last line was written, where there is no live line; none before the first case.
     last_line: Option<Instant>,
-    replay_target: String,
-    lost_reported: bool,
+    /// None before the run was announced.
+    settings: Option<RunSettings>,
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(format: Format, output: &'a mut Output) -> Result<Self, Failure> {
+    pub(super) fn new(arguments: &'a Arguments, output: &'a mut Output) -> Result<Self, Failure> {
         Ok(Self {
-            format,
+            arguments,
             output,
             errors: Style::of_stderr(),
             bar: live_line()?,
             last_line: None,
-            replay_target: String::new(),
-            lost_reported: false,
+            settings: None,
         })
     }
 
     /// The first line of a run: its seed, before anything can go wrong.
     pub(super) fn started(
         &mut self,
-        settings: &Settings,
+        settings: RunSettings,
         identity: &Identity,
     ) -> Result<(), Failure> {
-        self.replay_target.clone_from(&settings.target);
-        if self.format == Format::Json {
+        let asked = SettingsRecord::from(&settings);
+        let server = format!("{} {}", identity.engine, identity.version_text);
+        self.settings = Some(settings);
+        if self.arguments.format == Format::Json {
             return self.output.json(&json!({
                 "v": 1,
                 "event": "started",
-                "seed": settings.seed,
-                "run": settings.run_id,
+                "seed": asked.seed,
+                "run": asked.run_id,
                 "target": format!("{} {}", identity.engine, identity.version),
-                "server": settings.server,
-                "isolation": settings.isolation,
-                "claim": settings.claim,
-                "oracles": settings.oracles,
+                "server": server,
+                "isolation": asked.isolation,
+                "claim": asked.claim,
+                "oracles": asked.oracles,
             }));
         }
-        let claim = settings
+        let claim = asked
             .claim
-            .as_ref()
             .map_or(String::new(), |c| format!(", claimed {c}"));
         self.output.line(&format!(
             "seed {}   run {}   {}   isolation {}{claim}   oracles {}",
-            settings.seed,
-            settings.run_id,
-            printable(&settings.server),
-            settings.isolation,
-            settings.oracles.join(", ")
+            asked.seed,
+            asked.run_id,
+            printable(&server),
+            asked.isolation,
+            asked.oracles.join(", ")
         ))
     }
 
@@ -105,9 +107,13 @@ impl<'a> Live<'a> {
                 printable(id)
             )
         });
+        let replay = self.settings.as_ref().map_or(String::new(), |settings| {
+            let command = commands::replay(&path, settings, self.arguments);
+            format!("\n  Reproduce with: {command}")
+        });
         self.say(&format!(
             "{word} {} {}: {headline}{regression}\n  {path}   {}/{} runs, {} transactions, {} \
-             statements, from case {}\n  Reproduce with: rashomon replay {path} '{}'",
+             statements, from case {}{replay}",
             found.oracle,
             found.kind,
             found.hits,
@@ -115,14 +121,13 @@ impl<'a> Live<'a> {
             found.transactions,
             found.statements,
             found.index,
-            self.replay_target,
         ));
     }
 }
 
 impl Listener for Live<'_> {
     fn event(&mut self, event: &Event) {
-        if self.format == Format::Json {
+        if self.arguments.format == Format::Json {
             // When the reader went away the findings are on disk all the same.
             if let Err(error) = self.output.json(&event_json(event)) {
                 tracing::debug!("an event was not read: {error}");
@@ -133,16 +138,15 @@ impl Listener for Live<'_> {
             Event::Finding(found) => self.announce(&style.red("FINDING"), found),
             Event::Smaller(found) => self.announce(&style.yellow("SMALLER"), found),
             Event::Flaky(found) => self.announce(&style.yellow("FLAKY"), found),
-            Event::ServerLost { index, error } => {
+            Event::ServerLost { index, error, .. } => {
                 let case = index.map_or(String::new(), |index| format!(" during case {index}"));
-                self.lost_reported = true;
                 self.say(&format!(
                     "{} the server is lost{case}: {}; waiting for it",
                     style.yellow("note:"),
                     printable(error)
                 ));
             }
-            Event::ServerBack { after } => {
+            Event::ServerBack { after, .. } => {
                 let seconds = after.as_secs_f64();
                 self.say(&format!(
                     "{} the server is back after {seconds:.1} s",
@@ -241,10 +245,10 @@ fn event_json(event: &Event) -> serde_json::Value {
         Event::Finding(found) => announced("finding", found),
         Event::Smaller(found) => announced("smaller", found),
         Event::Flaky(found) => announced("flaky", found),
-        Event::ServerLost { index, error } => {
+        Event::ServerLost { index, error, .. } => {
             json!({ "v": 1, "event": "server-lost", "index": index, "error": error })
         }
-        Event::ServerBack { after } => {
+        Event::ServerBack { after, .. } => {
             json!({ "v": 1, "event": "server-back", "after_s": after.as_secs_f64() })
         }
         Event::Unstable { index, difference } => {

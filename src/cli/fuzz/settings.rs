@@ -1,257 +1,180 @@
-//! From what was typed to what is run.
+//! From what was typed to the settings of a run.
 
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value as Json, json};
-
-use super::super::exit::{Exit, Failure};
-use super::super::server::ServerArguments;
-use super::super::value::{LevelArgument, Observe, oracles_named, registry};
-use super::Arguments;
-use crate::calibrate::CalibrationReport;
-use crate::campaign::{self, Checkpoint, Generator, Settings, WorkloadShare};
+use super::arguments::Arguments;
+use crate::campaign::{
+    self, Cases, Checkpoint, CheckpointError, RunSettings, SettingsError, SettingsRecord,
+};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::value::oracles_named;
 use crate::dialect::Dialect;
 use crate::engine::{Identity, Target};
-use crate::generate::{GenerateOptions, LevelChoice};
-use crate::grammar::Grammar;
-use crate::model::IsolationLevel;
-use crate::oracle::Oracle;
-use crate::reproducer::Registry;
+use crate::generate::LevelChoice;
 
-/// A run, validated.
-pub(super) struct Plan {
-    pub run_id: String,
-    pub target: String,
-    pub seed: u64,
-    pub cases: Option<u64>,
-    pub case: Option<u64>,
-    pub time: Option<Duration>,
-    pub workers: usize,
-    pub out: PathBuf,
-    pub isolation: LevelArgument,
-    pub claim: Option<IsolationLevel>,
-    pub oracles: Vec<&'static dyn Oracle>,
-    pub observe: Option<Observe>,
-    pub grammar: Option<PathBuf>,
-    pub known: Option<PathBuf>,
-    pub registry: Registry,
-    pub doublecheck: bool,
-    pub server: ServerArguments,
-    pub checkpoint: Option<Checkpoint>,
-}
+/// How long a lost server is waited for before the run is given up.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
 
-impl Plan {
-    /// Validates what was typed; of a resumed run, takes everything that decides its cases from
-    /// its checkpoint.
-    pub(super) fn of(
-        arguments: Arguments,
-        draw: impl Fn() -> Result<u64, Failure>,
-    ) -> Result<Self, Failure> {
-        let checkpoint = match &arguments.resume {
-            Some(folder) => Some(read_checkpoint(folder)?),
-            None => None,
-        };
-        match checkpoint {
-            Some(checkpoint) => Self::resumed(arguments, checkpoint),
-            None => Self::fresh(arguments, draw),
+/// Runs that must show a violation before it counts.
+const CONFIRMATIONS: u32 = 3;
+
+/// The oracles that judge where none are named.
+const ORACLES: [&str; 2] = ["txcheck", "serial"];
+
+/// The settings of a run, and the checkpoint that it goes on from.
+pub(super) type Planned = (RunSettings, Option<Checkpoint>);
+
+/// Makes a run of what was typed; of a resumed run, takes everything that decides its cases from
+/// its checkpoint.
+///
+/// # Errors
+/// When what was typed makes no run, or there is no checkpoint to go on from.
+pub(super) fn plan(
+    arguments: &Arguments,
+    draw: impl Fn() -> Result<u64, Failure>,
+) -> Result<Planned, Failure> {
+    match &arguments.resume {
+        Some(folder) => {
+            let checkpoint = campaign::read_checkpoint(folder)?;
+            let record = checkpoint.settings.clone();
+            let settings = resumed(arguments, record, output_of(folder)?)?;
+            Ok((settings, Some(checkpoint)))
         }
-    }
-
-    fn fresh(
-        arguments: Arguments,
-        draw: impl Fn() -> Result<u64, Failure>,
-    ) -> Result<Self, Failure> {
-        let names = if arguments.oracle.is_empty() {
-            vec!["txcheck".to_owned(), "serial".to_owned()]
-        } else {
-            arguments.oracle
-        };
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "eight hexadecimal digits are wanted"
-        )]
-        let run_number = draw()? as u32;
-        Ok(Self {
-            run_id: format!("{run_number:08x}"),
-            target: arguments.target.unwrap_or_else(|| "sqlite:".to_owned()),
-            // Short enough to be read out and typed again.
-            seed: arguments
-                .seed
-                .map_or_else(|| draw().map(|seed| seed >> 24), Ok)?,
-            cases: arguments.cases,
-            case: arguments.case,
-            time: arguments.time,
-            workers: workers(arguments.workers)?,
-            out: arguments.out,
-            isolation: arguments.isolation.unwrap_or(LevelArgument::All),
-            claim: arguments.claim,
-            oracles: oracles_named(&names, arguments.observe),
-            observe: arguments.observe,
-            grammar: arguments.grammar,
-            registry: registry(arguments.known.as_deref())?,
-            known: arguments.known,
-            doublecheck: arguments.doublecheck,
-            server: arguments.server,
-            checkpoint: None,
-        })
-    }
-
-    fn resumed(arguments: Arguments, checkpoint: Checkpoint) -> Result<Self, Failure> {
-        let settings = &checkpoint.settings;
-        if settings.program != env!("CARGO_PKG_VERSION") {
-            return Err(Failure::usage(format!(
-                "the run was begun by rashomon {}, which may draw other cases than this one, {}: \
-                 begin a new run",
-                settings.program,
-                env!("CARGO_PKG_VERSION")
-            )));
-        }
-        let broken = |what: &str| Failure::usage(format!("the checkpoint's {what} is not known"));
-        let parse_level = |text: &String| text.parse().map_err(|_| broken("claim"));
-        let observe = match settings.observe.as_deref() {
-            None => None,
-            Some(word) => Some(Observe::from_word(word).ok_or_else(|| broken("learner"))?),
-        };
-        let mut server = arguments.server;
-        server.or_dialect(settings.dialect.as_deref());
-        let known = settings.known.as_ref().map(PathBuf::from);
-        let folder = arguments.resume.unwrap_or_default();
-        Ok(Self {
-            run_id: settings.run_id.clone(),
-            target: settings.target.clone(),
-            seed: settings.seed,
-            cases: arguments.cases.or(settings.cases),
-            case: None,
-            time: arguments.time,
-            workers: workers(arguments.workers)?,
-            out: output_of(&folder)?,
-            isolation: settings
-                .isolation
-                .parse()
-                .map_err(|_| broken("isolation level"))?,
-            claim: settings.claim.as_ref().map(parse_level).transpose()?,
-            oracles: oracles_named(&settings.oracles, observe),
-            observe,
-            grammar: settings.grammar.as_ref().map(PathBuf::from),
-            registry: registry(known.as_deref())?,
-            known,
-            doublecheck: settings.doublecheck,
-            server,
-            checkpoint: Some(checkpoint),
-        })
-    }
-
-    /// Refuses levels that the engine does not distinguish.
-    pub(super) fn check_levels(&self, dialect: &Dialect) -> Result<(), Failure> {
-        let asked = match self.isolation {
-            LevelArgument::One(level) => Some(level),
-            LevelArgument::All | LevelArgument::Mixed => None,
-        };
-        for level in asked.into_iter().chain(self.claim) {
-            if !dialect.levels.contains(&level) {
-                let levels: Vec<&str> = dialect.levels.iter().map(|level| level.slug()).collect();
-                return Err(Failure::usage(format!(
-                    "{} has no isolation level {}: it has {}",
-                    dialect.engine,
-                    level.slug(),
-                    levels.join(", ")
-                )));
-            }
-        }
-        if let (LevelArgument::One(run), Some(claim)) = (self.isolation, self.claim)
-            && claim < run
-        {
-            return Err(Failure::usage(format!(
-                "--claim {} is weaker than --isolation {}: claim a level at least as strong",
-                claim.slug(),
-                run.slug()
-            )));
-        }
-        Ok(())
-    }
-
-    /// What checkpoints and reproducers keep of the run.
-    pub(super) fn settings(&self, identity: &Identity) -> Result<Settings, Failure> {
-        let server = format!("{} {}", identity.engine, identity.version_text);
-        if let Some(checkpoint) = &self.checkpoint
-            && checkpoint.settings.server != server
-        {
-            return Err(Failure {
-                exit: Exit::Refused,
-                message: format!(
-                    "refused for safety: the run was begun on {}, and this is {server}",
-                    checkpoint.settings.server
-                ),
-            });
-        }
-        let target: Target = self.target.parse()?;
-        Ok(Settings {
-            program: env!("CARGO_PKG_VERSION").to_owned(),
-            run_id: self.run_id.clone(),
-            target: target.to_string(),
-            server,
-            seed: self.seed,
-            isolation: self.isolation.to_string(),
-            claim: self.claim.map(|level| level.slug().to_owned()),
-            oracles: self
-                .oracles
-                .iter()
-                .map(|oracle| oracle.name().to_owned())
-                .collect(),
-            observe: self.observe.map(|observe| observe.word().to_owned()),
-            cases: self.cases,
-            grammar: self.grammar.as_ref().map(|path| path.display().to_string()),
-            dialect: self.server.dialect().map(|path| path.display().to_string()),
-            known: self.known.as_ref().map(|path| path.display().to_string()),
-            doublecheck: self.doublecheck,
-        })
-    }
-
-    /// Where the cases come from.
-    pub(super) fn generator(&self, dialect: &Dialect) -> Result<Generator, Failure> {
-        let options = GenerateOptions {
-            levels: match self.isolation {
-                LevelArgument::One(level) => LevelChoice::One(level),
-                LevelArgument::All => LevelChoice::AnyOne,
-                LevelArgument::Mixed => LevelChoice::Mixed,
-            },
-            claim: self.claim,
-            ..GenerateOptions::default()
-        };
-        Ok(Generator {
-            seed: self.seed,
-            options,
-            grammar: grammar(self.grammar.as_deref(), dialect)?,
-            dialect: dialect.clone(),
-            workloads: WorkloadShare::of(&self.oracles),
-        })
+        None => Ok((fresh(arguments, draw)?, None)),
     }
 }
 
-/// The grammar of a folder, or the built-in one.
-pub(in crate::cli) fn grammar(
-    folder: Option<&Path>,
-    dialect: &Dialect,
-) -> Result<Grammar, Failure> {
-    let grammar = match folder {
-        Some(folder) => Grammar::load(folder, &dialect.engine),
-        None => Grammar::builtin(&dialect.engine),
+fn fresh(
+    arguments: &Arguments,
+    draw: impl Fn() -> Result<u64, Failure>,
+) -> Result<RunSettings, Failure> {
+    let names = match arguments.oracle.is_empty() {
+        true => ORACLES.map(str::to_owned).to_vec(),
+        false => arguments.oracle.clone(),
     };
-    grammar.map_err(|error| Failure::usage(error.to_string()))
+    let oracles = oracles_named(&names, arguments.observe);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "eight hexadecimal digits are wanted"
+    )]
+    let run_number = draw()? as u32;
+    let settings = RunSettings {
+        run_id: format!("{run_number:08x}"),
+        target: arguments.target.as_deref().unwrap_or("sqlite:").parse()?,
+        // Short enough to be read out and typed again.
+        seed: match arguments.seed {
+            Some(seed) => seed.seed,
+            None => draw()? >> 24,
+        },
+        cases: cases(arguments)?,
+        levels: arguments.isolation.unwrap_or(LevelChoice::AnyOne),
+        claim: arguments.claim,
+        oracles: oracles.iter().map(|o| o.name().to_owned()).collect(),
+        learner: arguments.observe,
+        grammar: arguments.grammar.clone(),
+        dialect: arguments.server.dialect().map(Path::to_owned),
+        known: arguments.known.clone(),
+        doublecheck: arguments.doublecheck,
+        workers: arguments.workers.unwrap_or(1),
+        time: arguments.time,
+        confirmations: CONFIRMATIONS,
+        patience: PATIENCE,
+        out: arguments.out.clone(),
+    };
+    Ok(settings.validated()?)
 }
 
-fn workers(asked: u64) -> Result<usize, Failure> {
-    // Each has up to seven connections; servers allow some 150 by default.
-    match usize::try_from(asked) {
-        Ok(workers) if workers <= 64 => Ok(workers),
-        _ => Err(Failure::usage("--workers: at most 64")),
+/// Which cases a fresh run is about.
+fn cases(arguments: &Arguments) -> Result<Cases, Failure> {
+    let index = arguments.seed.and_then(|seed| seed.index);
+    match (index, arguments.case, arguments.cases) {
+        (Some(index), None, None) => Ok(Cases::Only(index)),
+        (Some(index), case, _) => {
+            let other = if case.is_some() { "--case" } else { "--cases" };
+            Err(Failure::usage(format!(
+                "--seed SEED:{index} means case {index} alone: leave out {other}, or give --seed \
+                 the number before the colon"
+            )))
+        }
+        (None, Some(index), _) => Ok(Cases::Only(index)),
+        (None, None, cases) => Ok(Cases::Count(cases)),
     }
 }
 
-fn read_checkpoint(folder: &Path) -> Result<Checkpoint, Failure> {
-    campaign::read_checkpoint(folder).map_err(|error| Failure::usage(error.to_string()))
+fn resumed(
+    arguments: &Arguments,
+    record: SettingsRecord,
+    out: PathBuf,
+) -> Result<RunSettings, Failure> {
+    let begun = record.restore(out)?;
+    let target = match &arguments.target {
+        Some(named) => same_target(&begun.target, named.parse()?)?,
+        None => begun.target,
+    };
+    let cases = match (begun.cases, arguments.cases) {
+        (Cases::Only(index), Some(_)) => {
+            return Err(Failure::usage(format!(
+                "the run is of case {index} alone: leave out --cases"
+            )));
+        }
+        (Cases::Count(_), Some(cases)) => Cases::Count(Some(cases)),
+        (begun, None) => begun,
+    };
+    let settings = RunSettings {
+        target,
+        cases,
+        workers: arguments.workers.unwrap_or(begun.workers),
+        time: arguments.time,
+        ..begun
+    };
+    Ok(settings.validated()?)
+}
+
+/// The target as it was named again, maybe with a password, which no checkpoint keeps.
+fn same_target(begun: &Target, named: Target) -> Result<Target, Failure> {
+    if begun.to_string() == named.to_string() {
+        return Ok(named);
+    }
+    Err(Failure::usage(format!(
+        "the run was begun on {begun}, and {named} is another target: leave it out, or begin a new \
+         run there without --resume"
+    )))
+}
+
+/// Refuses levels that the engine does not distinguish.
+pub(super) fn check_levels(settings: &RunSettings, dialect: &Dialect) -> Result<(), Failure> {
+    let asked = match settings.levels {
+        LevelChoice::One(level) => Some(level),
+        LevelChoice::AnyOne | LevelChoice::Mixed => None,
+    };
+    let mut asked = asked.into_iter().chain(settings.claim);
+    let Some(level) = asked.find(|level| !dialect.levels.contains(level)) else {
+        return Ok(());
+    };
+    let levels: Vec<&str> = dialect.levels.iter().map(|level| level.slug()).collect();
+    Err(Failure::usage(format!(
+        "{} has no isolation level {}: it has {}",
+        dialect.engine,
+        level.slug(),
+        levels.join(", ")
+    )))
+}
+
+/// Refuses to go on with a run on another server than it was begun on.
+pub(super) fn check_server(
+    checkpoint: Option<&Checkpoint>,
+    identity: &Identity,
+) -> Result<(), Failure> {
+    let server = format!("{} {}", identity.engine, identity.version_text);
+    match checkpoint.map(|checkpoint| &checkpoint.server) {
+        Some(begun) if *begun != server => Err(Failure {
+            exit: Exit::Refused,
+            message: format!(
+                "refused for safety: the run was begun on {begun}, and this is {server}"
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The output folder of a run's folder: two up.
@@ -264,106 +187,27 @@ fn output_of(run_folder: &Path) -> Result<PathBuf, Failure> {
     named
         .or_else(|| absolute.parent().and_then(Path::parent))
         .map(Path::to_owned)
-        .ok_or_else(|| Failure::usage(format!("{} is no run's folder", run_folder.display())))
+        .ok_or_else(|| {
+            Failure::usage(format!(
+                "{} is not the folder of a run",
+                run_folder.display()
+            ))
+        })
 }
 
-/// Makes the folders of a run and proves that they take a file: better now than at the first
-/// finding. The lock that is returned keeps other processes out of the run while it is held.
-pub(super) fn prepare_output(out: &Path, run_id: &str) -> Result<File, Failure> {
-    let folder = out.join("runs").join(run_id);
-    let cannot = |error: std::io::Error| {
-        Failure::environment(format!("cannot write to --out {}: {error}", out.display()))
-    };
-    std::fs::create_dir_all(&folder).map_err(cannot)?;
-    let lock = File::create(folder.join("lock")).map_err(cannot)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(Failure {
-                exit: Exit::Refused,
-                message: format!("another process works on the run in {}", folder.display()),
-            });
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        match &error {
+            CheckpointError::Write { .. } => Self::environment(error.to_string()),
+            CheckpointError::Missing { .. } | CheckpointError::OtherFormat { .. } => {
+                Self::usage(error.to_string())
+            }
         }
-        Err(TryLockError::Error(error)) => return Err(cannot(error)),
     }
-    campaign::sweep(&folder);
-    let test = folder.join("writable");
-    campaign::write_whole(&test, &[b'\n'; 4096])
-        .and_then(|()| std::fs::remove_file(&test))
-        .map_err(cannot)?;
-    Ok(lock)
-}
-
-/// Records what the run was started with and what the server proved to be.
-pub(super) fn record_start(
-    out: &Path,
-    settings: &Settings,
-    identity: &Identity,
-    calibration: &CalibrationReport,
-) -> Result<(), Failure> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a record is stamped with the time it was made"
-    )]
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
-    let record = json!({
-        "v": 1,
-        "settings": settings,
-        "started_unix_s": now,
-        "server": {
-            "engine": identity.engine,
-            "version": identity.version_text,
-            "variables": identity.variables,
-        },
-        "calibration": calibration_record(calibration),
-    });
-    let path = out.join("runs").join(&settings.run_id).join("run.json");
-    campaign::write_whole(&path, format!("{record:#}\n").as_bytes())
-        .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
-}
-
-fn calibration_record(calibration: &CalibrationReport) -> Json {
-    let entries: Vec<Json> = calibration
-        .entries
-        .iter()
-        .map(|entry| {
-            json!({
-                "subject": entry.subject,
-                "form": entry.form,
-                "file": entry.claimed,
-                "server": entry.measured,
-                "judgement": format!("{:?}", entry.judgement),
-            })
-        })
-        .collect();
-    let (right, wrong, idle) = calibration.counts();
-    json!({ "right": right, "wrong": wrong, "does_not_apply": idle, "entries": entries })
-}
-
-/// Refuses to go on with a dialect file that is wrong about the server: every oracle trusts it.
-pub(super) fn check_calibration(
-    calibration: &CalibrationReport,
-    settings: &Settings,
-) -> Result<(), Failure> {
-    if calibration.is_right() {
-        return Ok(());
-    }
-    let wrong: Vec<String> = calibration
-        .wrong()
-        .map(|entry| {
-            format!(
-                "\n  {} [{}]: the file says {}, the server does {}",
-                entry.subject, entry.form, entry.claimed, entry.measured
-            )
-        })
-        .collect();
-    Err(Failure::usage(format!(
-        "the dialect file is wrong about {}:{}\nCorrect the file, or give another with --dialect; \
-         `rashomon calibrate` shows every entry",
-        settings.server,
-        wrong.concat()
-    )))
 }

@@ -5,21 +5,26 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::super::exit::{Exit, Failure};
-use super::super::output::{Output, seconds};
-use super::super::terminal::{Style, counted, grouped, printable};
-use super::super::value::Format;
+use super::arguments::Arguments;
+use super::commands;
 use super::live::{clock, rate};
-use crate::campaign::{Cases, Options, Share, Statistics, Summary};
+use crate::campaign::{Share, Statistics, Summary};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Output;
+use crate::cli::quantity::json_seconds;
+use crate::cli::terminal::{Style, counted, grouped, printable};
+use crate::cli::value::Format;
 
 /// How a finished run ends the program.
 pub(super) fn exit(summary: &Summary) -> Exit {
     let verdicts = &summary.statistics.verdicts;
     match summary.signal {
+        // What the disk did not take is lost, whatever ended the run.
+        _ if summary.failure.is_some() => Exit::Environment,
         Some(signal) if signal == signal_hook::consts::SIGTERM as usize => Exit::Terminated,
         Some(_) => Exit::Interrupted,
-        None if verdicts.violation > 0 => Exit::Finding,
-        None if summary.failure.is_some() => Exit::Environment,
+        None if summary.server_down.is_some() => Exit::Environment,
+        None if verdicts.violation + verdicts.flaky > 0 => Exit::Finding,
         None if verdicts.total() == 0 => Exit::Nothing,
         None if verdicts.agree + verdicts.known == 0 => Exit::Inconclusive,
         None => Exit::Clean,
@@ -29,13 +34,13 @@ pub(super) fn exit(summary: &Summary) -> Exit {
 /// Prints the end of a run.
 pub(super) fn print(
     summary: &Summary,
-    options: &Options,
+    arguments: &Arguments,
     format: Format,
     output: &mut Output,
 ) -> Result<(), Failure> {
     match format {
         Format::Json => output.json(&machine(summary)),
-        Format::Human => output.line(human(summary, options, Style::of_stdout()).trim_end()),
+        Format::Human => output.line(human(summary, arguments, Style::of_stdout()).trim_end()),
     }
 }
 
@@ -65,7 +70,7 @@ fn machine(summary: &Summary) -> Json {
         "statements": statistics.statements_sent,
         "blocked": statistics.blocked,
         "deadlocks": statistics.deadlocks,
-        "elapsed_s": seconds(summary.elapsed),
+        "elapsed_s": json_seconds(summary.elapsed),
         "cases_per_s": (rate(verdicts.total(), summary.elapsed) * 10.0).round() / 10.0,
         "tested_share": three_digits(statistics.tested),
         "reproducers": reproducers,
@@ -80,13 +85,14 @@ fn machine(summary: &Summary) -> Json {
         "server_losses": statistics.server_losses,
         "run": summary.settings.run_id,
         "next_index": summary.next_index,
-        "failure": summary.failure,
+        "failure": problem(summary),
+        "flaky": summary.flaky.keys().collect::<Vec<_>>(),
     })
 }
 
 /// `mariadb 10.11.18`: the engine and the numbers of its version.
 fn target(summary: &Summary) -> String {
-    let mut words = summary.settings.server.split(' ');
+    let mut words = summary.server.split(' ');
     let engine = words.next().unwrap_or_default();
     let version = words.next().unwrap_or_default();
     let numbers: String = version
@@ -106,7 +112,7 @@ fn percent(share: Share) -> String {
         .map_or_else(|| "-".to_owned(), |ratio| format!("{:.1} %", ratio * 100.0))
 }
 
-fn human(summary: &Summary, options: &Options, style: Style) -> String {
+fn human(summary: &Summary, arguments: &Arguments, style: Style) -> String {
     let mut text = String::new();
     let statistics = &summary.statistics;
     // Writing to a String cannot fail.
@@ -124,7 +130,7 @@ fn human(summary: &Summary, options: &Options, style: Style) -> String {
     }
     numbers(&mut text, summary, style);
     findings(&mut text, summary, style);
-    next(&mut text, summary, options, style);
+    next(&mut text, summary, arguments, style);
     text
 }
 
@@ -136,7 +142,7 @@ fn row(text: &mut String, style: Style, name: &str, value: &str) {
 fn numbers(text: &mut String, summary: &Summary, style: Style) {
     let statistics = &summary.statistics;
     let total = statistics.verdicts.total();
-    row(text, style, "server", &printable(&summary.settings.server));
+    row(text, style, "server", &printable(&summary.server));
     let cases = format!(
         "{} in {}, {:.1} a second; {} statements sent",
         grouped(total),
@@ -236,28 +242,16 @@ fn counts(by_reason: &BTreeMap<String, u64>) -> String {
 }
 
 fn findings(text: &mut String, summary: &Summary, style: Style) {
-    if summary.findings.is_empty() {
-        let _ = writeln!(
-            text,
-            "{}  {}",
-            style.faint("    findings"),
-            style.green("none")
-        );
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "{}  {}",
-        style.faint("    findings"),
-        summary.findings.len()
-    );
+    let count = match summary.findings.len() {
+        0 if summary.statistics.verdicts.violation + summary.statistics.verdicts.flaky > 0 => {
+            "none that shows every time".to_owned()
+        }
+        0 => style.green("none"),
+        count => count.to_string(),
+    };
+    row(text, style, "findings", &count);
     for found in &summary.findings {
-        let _ = writeln!(
-            text,
-            "  {}\n      {}",
-            style.red(&printable(&found.path)),
-            printable(&found.headline)
-        );
+        file(text, &style.red(&printable(&found.path)), &found.headline);
     }
     let rest = summary.statistics.duplicates;
     if rest > 0 {
@@ -267,39 +261,191 @@ fn findings(text: &mut String, summary: &Summary, style: Style) {
             grouped(rest)
         );
     }
+    if !summary.flaky.is_empty() {
+        let line = format!(
+            "{}, which did not show in every run of the case",
+            summary.flaky.len()
+        );
+        row(text, style, "flaky", &line);
+    }
+    for (path, headline) in &summary.flaky {
+        file(text, &style.yellow(&printable(path)), headline);
+    }
+}
+
+/// A file and what is in it, of which an earlier run may have left nothing but the file.
+fn file(text: &mut String, path: &str, headline: &str) {
+    let _ = writeln!(text, "  {path}");
+    if !headline.is_empty() {
+        let _ = writeln!(text, "      {}", printable(headline));
+    }
+}
+
+/// The environment's part in why the run ended before it was done.
+fn problem(summary: &Summary) -> Option<String> {
+    let Some(down) = &summary.server_down else {
+        return summary.failure.clone();
+    };
+    let cases: Vec<String> = down.cases.iter().map(u64::to_string).collect();
+    let lost = match cases.len() {
+        0 => "the server was lost between two cases".to_owned(),
+        1 => format!("the server was lost in case {}", cases.concat()),
+        _ => format!("the server was lost in cases {}", cases.join(", ")),
+    };
+    let why = match &summary.failure {
+        Some(failure) => failure.clone(),
+        None => format!("it was still down when the run ended: {}", down.error),
+    };
+    Some(format!("{lost}; {why}"))
 }
 
 /// What to type next.
-fn next(text: &mut String, summary: &Summary, options: &Options, style: Style) {
-    if let Some(failure) = &summary.failure {
-        let _ = writeln!(
-            text,
-            "{} {}",
-            style.red("the run could not go on:"),
-            printable(failure)
-        );
+fn next(text: &mut String, summary: &Summary, arguments: &Arguments, style: Style) {
+    if let Some(problem) = problem(summary) {
+        row(text, style, "problem", &style.red(&printable(&problem)));
     }
     let mut commands = Vec::new();
-    if let Some(found) = summary.findings.first() {
-        let target = &summary.settings.target;
-        commands.push(format!(
-            "rashomon replay {} '{target}'",
-            printable(&found.path)
-        ));
+    let settings = &summary.settings;
+    if let Some(path) = summary.findings.first().map(|found| &found.path) {
+        commands.push(commands::replay(path, settings, arguments));
+    } else if let Some(path) = summary.flaky.keys().next() {
+        commands.push(commands::replay(path, settings, arguments));
     }
-    let is_complete = match options.cases {
-        Cases::Count(cases) => cases.is_some_and(|cases| summary.next_index >= cases),
-        Cases::Only(_) => summary.statistics.verdicts.total() > 0,
-    };
-    if !is_complete {
-        let folder = options.run_folder();
-        let more = options
-            .time
-            .map_or(String::new(), |time| format!(" --for {}s", time.as_secs()));
-        commands.push(format!("rashomon fuzz --resume {}{more}", folder.display()));
+    let judged = summary.statistics.verdicts.total();
+    if !settings.is_complete(summary.next_index, judged) {
+        commands.push(commands::resume(settings, arguments));
+    }
+    if !commands.is_empty() && settings.target.password().is_some() {
+        commands.push("(with the password in RASHOMON_PASSWORD)".to_owned());
     }
     for (index, command) in commands.iter().enumerate() {
-        let lead = if index == 0 { "        next" } else { "" };
-        let _ = writeln!(text, "{}  {command}", style.faint(&format!("{lead:>12}")));
+        let lead = if index == 0 { "next" } else { "" };
+        row(text, style, lead, &printable(command));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+
+    use super::*;
+    use crate::campaign::{ServerDown, Verdicts};
+    use crate::cli::fuzz::settings::plan;
+
+    fn typed() -> Arguments {
+        let command = Arguments::augment_args(clap::Command::new("fuzz"));
+        let matches = command.get_matches_from(["fuzz", "--seed", "1", "--cases", "20"]);
+        Arguments::from_arg_matches(&matches).expect("it is well typed")
+    }
+
+    /// A finished run in which every case agreed.
+    fn clean() -> Summary {
+        let verdicts = Verdicts {
+            agree: 20,
+            ..Verdicts::default()
+        };
+        Summary {
+            settings: plan(&typed(), || Ok(7)).expect("it makes a run").0,
+            server: "sqlite 3.51.0".to_owned(),
+            statistics: Statistics {
+                verdicts,
+                ..Statistics::default()
+            },
+            findings: Vec::new(),
+            flaky: BTreeMap::new(),
+            elapsed: std::time::Duration::from_secs(2),
+            next_index: 20,
+            signal: None,
+            failure: None,
+            server_down: None,
+        }
+    }
+
+    fn words(summary: &Summary) -> String {
+        human(summary, &typed(), Style::of_stdout())
+    }
+
+    fn down() -> Option<ServerDown> {
+        Some(ServerDown {
+            cases: vec![17],
+            error: "cannot connect".to_owned(),
+        })
+    }
+
+    #[test]
+    fn a_run_whose_server_is_down_at_its_end_exits_5_and_names_the_case() {
+        let mut summary = Summary {
+            server_down: down(),
+            ..clean()
+        };
+        for violations in [0, 3] {
+            summary.statistics.verdicts.violation = violations;
+            assert_eq!(exit(&summary), Exit::Environment);
+        }
+        let text = words(&summary);
+        assert!(text.contains("lost in case 17"), "{text}");
+        assert!(text.contains("cannot connect"), "{text}");
+        let failure = machine(&summary)["failure"].to_string();
+        assert!(failure.contains("case 17"), "{failure}");
+    }
+
+    #[test]
+    fn a_server_given_up_on_is_told_with_the_case_it_was_lost_in() {
+        let summary = Summary {
+            server_down: down(),
+            failure: Some("the server did not come back in 600 s".to_owned()),
+            ..clean()
+        };
+        assert_eq!(exit(&summary), Exit::Environment);
+        let text = words(&summary);
+        assert!(
+            text.contains("lost in case 17; the server did not come back"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_exit_5_whatever_was_found_and_whatever_ended_the_run() {
+        for (violation, signal) in [(0, None), (2, None), (2, Some(2))] {
+            let mut summary = Summary {
+                failure: Some("cannot write: the disk is full".to_owned()),
+                signal,
+                ..clean()
+            };
+            summary.statistics.verdicts.violation = violation;
+            assert_eq!(exit(&summary), Exit::Environment);
+        }
+    }
+
+    #[test]
+    fn a_run_with_nothing_but_flaky_cases_exits_1_and_shows_them() {
+        let mut summary = clean();
+        assert_eq!(exit(&summary), Exit::Clean);
+        assert!(words(&summary).contains("findings  none\n"));
+        summary.statistics.verdicts.flaky = 1;
+        summary.flaky = [("out/flaky/x.sql".to_owned(), "rows differ".to_owned())].into();
+        assert_eq!(exit(&summary), Exit::Finding);
+        let text = words(&summary);
+        for words in [
+            "none that shows every time",
+            "out/flaky/x.sql",
+            "rows differ",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
+        assert_eq!(machine(&summary)["flaky"], json!(["out/flaky/x.sql"]));
+    }
+
+    #[test]
+    fn an_interrupted_run_ends_by_its_signal() {
+        for (signal, ends) in [(2, Exit::Interrupted), (15, Exit::Terminated)] {
+            let summary = Summary {
+                signal: Some(signal),
+                server_down: down(),
+                ..clean()
+            };
+            assert_eq!(exit(&summary), ends);
+            assert!(words(&summary).contains("case 17"));
+        }
     }
 }

@@ -4,10 +4,10 @@ use std::io::PipeReader;
 use std::path::Path;
 use std::thread::JoinHandle;
 
-use super::super::exit::Failure;
-use super::super::server::random_u64;
-use super::super::workload::{Load, failure};
 use crate::campaign::Stop;
+use crate::cli::exit::Failure;
+use crate::cli::server::random_u64;
+use crate::cli::workload::{Load, failure};
 use crate::engine::Target;
 use crate::model::ConsistencyModel;
 use crate::workload::{self, HistoryFile, WORKLOADS, Workload, WorkloadSettings};

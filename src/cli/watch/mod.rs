@@ -13,9 +13,10 @@ use crossbeam_channel::RecvTimeoutError;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::value::{self, Format};
+use super::quantity::{self, size};
+use super::value::Format;
 use super::workload::Load;
-use super::{check, fuzz};
+use super::{check, signals};
 use crate::campaign::Stop;
 use crate::checker::aion::{Aion, Settings, SpillError, Verdict};
 use crate::history::{Atom, Texts};
@@ -49,15 +50,15 @@ pub(super) struct Arguments {
 
     /// How long a read waits for versions that come late [default: 5s; 30s on a server, where a
     /// commit may be answered late]
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     timeout: Option<Duration>,
 
     /// How much memory to take; what does not fit goes to disk: 512M, 4G
-    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = check::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = size)]
     memory: u64,
 
     /// A file is over when it has not grown for this long [default: the timeout]
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::time)]
     idle: Option<Duration>,
 
     /// Where to put what does not fit into memory [default: the folder for temporary files]
@@ -137,7 +138,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let is_target = live::is_target(&arguments.source);
     arguments.check(is_target)?;
     let stop = Stop::default();
-    fuzz::listen_to_signals(&stop)?;
+    signals::listen(&stop)?;
     let folder = arguments.spill.clone().unwrap_or_else(std::env::temp_dir);
     can_spill(&folder)?;
     let mut aion = Aion::new(Settings {

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::super::exit::Failure;
 use super::waited::Waited;
 use crate::campaign::Stop;
+use crate::cli::exit::Failure;
 use crate::history::format::Stream;
 use crate::history::{Batch, HistoryError, Texts};
 

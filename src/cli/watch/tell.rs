@@ -5,13 +5,14 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
-use super::super::check::status_kib;
-use super::super::exit::Failure;
-use super::super::output::{Output, seconds};
-use super::super::terminal::{Style, counted, grouped, live_line, printable};
-use super::super::value::Format;
 use super::live::Live;
 use crate::checker::aion::{Aion, Breach, Summary, Verdict};
+use crate::cli::check::status_kib;
+use crate::cli::exit::Failure;
+use crate::cli::output::Output;
+use crate::cli::quantity::json_seconds;
+use crate::cli::terminal::{Style, counted, grouped, live_line, printable};
+use crate::cli::value::Format;
 use crate::history::{Atom, Texts};
 use crate::model::ConsistencyModel;
 
@@ -213,7 +214,7 @@ fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
         "whole": account.end == End::Whole,
         "spilled": summary.spilled,
         "reloaded": summary.reloads,
-        "elapsed_s": seconds(account.elapsed),
+        "elapsed_s": json_seconds(account.elapsed),
         "tps": rate(summary, account),
         "peak_rss_mb": status_kib("VmHWM:").map(|kib| kib / 1024),
     })

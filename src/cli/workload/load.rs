@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::super::exit::Failure;
-use super::super::server::{ServerArguments, random_u64};
-use super::super::value::{self, level, positive};
+use crate::cli::exit::Failure;
+use crate::cli::quantity::{self, positive};
+use crate::cli::seed;
+use crate::cli::server::{ServerArguments, random_u64};
+use crate::cli::value::level;
 use crate::engine::{self, Server};
 use crate::model::IsolationLevel;
 use crate::workload::{
@@ -27,7 +29,7 @@ pub(in crate::cli) struct Load {
     txns: Option<u64>,
 
     /// Begin no transaction after this long: 30s, 5m
-    #[arg(long = "for", value_name = "TIME", value_parser = value::duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = quantity::time)]
     time: Option<Duration>,
 
     /// Keys in use at a time [default: by kind: 100, 1000, 20, 10]
@@ -52,8 +54,8 @@ pub(in crate::cli) struct Load {
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     isolation: Option<IsolationLevel>,
 
-    /// Draws the transactions; drawn itself when not given
-    #[arg(long, value_name = "N")]
+    /// Draws the transactions [default: drawn from the system]
+    #[arg(long, value_name = "N", value_parser = seed::alone)]
     seed: Option<u64>,
 
     #[command(flatten)]

@@ -2,17 +2,18 @@
 
 mod load;
 
-use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::exit::{Exit, Failure};
-use super::fuzz::listen_to_signals;
-use super::output::{Output, seconds};
+use super::output::Output;
+use super::output_file::{Overwriting, cannot_write};
+use super::quantity::json_seconds;
 use super::server::random_u64;
+use super::signals;
 use super::terminal::{grouped, printable};
 use super::value::Format;
 use crate::campaign::Stop;
@@ -41,8 +42,11 @@ pub(super) struct Arguments {
     kind: &'static dyn Workload,
 
     /// Where the history goes; - is standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, alias = "output", value_name = "FILE")]
     output: PathBuf,
+
+    #[command(flatten)]
+    overwriting: Overwriting,
 
     /// Record the engine's own start and commit timestamps (MariaDB with its binary log on)
     #[arg(long)]
@@ -79,12 +83,22 @@ impl Arguments {
         settings.timestamps = self.timestamps;
         Ok(settings)
     }
+
+    /// The file, or standard output.
+    fn open(&self) -> Result<Box<dyn Write>, Failure> {
+        if self.output.as_os_str() == "-" {
+            return Ok(Box::new(std::io::stdout()));
+        }
+        let file = self.overwriting.create(&self.output)?;
+        Ok(Box::new(BufWriter::new(file)))
+    }
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+    arguments.overwriting.check(&arguments.output)?;
     let mut settings = arguments.settings()?;
     let stop = Stop::default();
-    listen_to_signals(&stop)?;
+    signals::listen(&stop)?;
     let run_id = format!("workload{:08x}", random_u64()? >> 32);
     let server = arguments
         .load
@@ -94,11 +108,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     // What cannot run must not cost the file that was there.
     let shown = arguments.output.display().to_string();
     workload::check(&*server, &settings).map_err(|error| failure(error, &shown))?;
-    let mut out = open(&arguments.output)?;
-    let cannot = |error: &std::io::Error| {
-        let path = arguments.output.display();
-        Failure::environment(format!("cannot write {path}: {error}"))
-    };
+    let mut out = arguments.open()?;
+    let cannot = |error: &std::io::Error| cannot_write(&arguments.output, error);
     let mut told = Instant::now();
     let is_terminal = std::io::stderr().is_terminal();
     let mut tell = |progress: &Progress| {
@@ -134,17 +145,6 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         None if progress.committed == 0 => Exit::Nothing,
         None => Exit::Clean,
     })
-}
-
-/// The file, or standard output.
-fn open(path: &Path) -> Result<Box<dyn Write>, Failure> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdout()));
-    }
-    let file = File::create(path).map_err(|error| {
-        Failure::environment(format!("cannot write {}: {error}", path.display()))
-    })?;
-    Ok(Box::new(BufWriter::new(file)))
 }
 
 /// One line of numbers, over the last one on a terminal.
@@ -241,7 +241,7 @@ impl Account<'_> {
             "retries": progress.retries,
             "lost_connections": progress.lost,
             "statements": progress.statements,
-            "elapsed_s": seconds(progress.elapsed),
+            "elapsed_s": json_seconds(progress.elapsed),
             "transactions_per_s": rate(progress).round(),
         })
     }

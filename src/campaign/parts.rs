@@ -1,0 +1,45 @@
+//! What a run is made of: where it runs, what it runs, who judges.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::engine::{EngineError, Identity};
+use crate::execute::Executor;
+use crate::model::{StatementId, TestCase};
+use crate::oracle::Oracle;
+use crate::reproducer::Registry;
+
+/// Where a worker runs its cases: opened for it, closed behind it.
+pub trait Workplace: Send + Sync {
+    /// Opens the engine, gives the job an executor of its own, and cleans up.
+    ///
+    /// # Errors
+    /// When the engine cannot be opened, is another one than before, or the job says so.
+    fn work(
+        &self,
+        worker: usize,
+        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError>;
+}
+
+/// A case to run, and which productions made its statements.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    pub case: TestCase,
+    pub productions: BTreeMap<StatementId, Vec<Arc<str>>>,
+}
+
+/// Where cases come from: a pure function of the index.
+pub trait CaseSource: Send + Sync {
+    fn case(&self, index: u64) -> Drawn;
+}
+
+/// What a run is made of.
+pub struct Parts {
+    pub workplace: Arc<dyn Workplace>,
+    pub cases: Arc<dyn CaseSource>,
+    /// In the order in which they are asked.
+    pub oracles: Vec<&'static dyn Oracle>,
+    pub registry: Registry,
+    pub identity: Identity,
+}

@@ -1,0 +1,108 @@
+//! The command line of `rashomon fuzz`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::cli::quantity::{number, positive, time};
+use crate::cli::seed::{self, Seed};
+use crate::cli::server::ServerArguments;
+use crate::cli::value::{Format, learner, level, levels, oracle_name};
+use crate::generate::LevelChoice;
+use crate::model::IsolationLevel;
+use crate::observe::Learner;
+
+/// Fuzzes an engine: generates cases, judges them, minimizes what disagrees
+///
+/// Every case runs interleaved in concurrent sessions, and is judged by the oracles that apply.
+/// A violation is confirmed, minimized, and left as a script under --out that `rashomon replay`
+/// confirms. Runs until --cases or --for is used up, or Ctrl-C.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct Arguments {
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://... [default: sqlite:]
+    pub(super) target: Option<String>,
+
+    /// The oracles that judge, with commas between: txcheck, serial, history (workloads of
+    /// concurrent sessions), or all [default: txcheck,serial]
+    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
+    pub(super) oracle: Vec<String>,
+
+    /// read-uncommitted, read-committed, repeatable-read, serializable, all (each case draws one)
+    /// or mixed (each session draws one) [default: all]
+    #[arg(long, value_name = "LEVEL", value_parser = levels)]
+    pub(super) isolation: Option<LevelChoice>,
+
+    /// Judge by this stronger level than the one that is run
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(super) claim: Option<IsolationLevel>,
+
+    /// How txcheck learns what statements saw: probes (in the sessions) or observer (beside them)
+    #[arg(long, value_name = "HOW", value_parser = learner)]
+    pub(super) observe: Option<Learner>,
+
+    /// Draws the cases; the same seed draws the same cases, and SEED:INDEX, as reproducers have it,
+    /// is one of them alone [default: drawn from the system]
+    #[arg(long, value_name = "SEED", value_parser = seed::of_run)]
+    pub(super) seed: Option<Seed>,
+
+    /// Stop after this many cases
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(super) cases: Option<u64>,
+
+    /// Run this case of the seed alone: the second part of a reproducer's `seed`
+    #[arg(long, value_name = "INDEX", value_parser = number, conflicts_with_all = ["cases", "resume"])]
+    pub(super) case: Option<u64>,
+
+    /// Stop after this time: 30s, 10m, 1h30m
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    pub(super) time: Option<Duration>,
+
+    /// Workers, each with its own databases and sessions [default: 1]
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub(super) workers: Option<usize>,
+
+    /// Where findings go
+    #[arg(long, value_name = "DIR", default_value = "reproducers")]
+    pub(super) out: PathBuf,
+
+    /// Go on with an interrupted run: its folder under OUT/runs
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["oracle", "isolation", "claim",
+        "observe", "seed", "grammar", "dialect", "known", "out", "doublecheck"])]
+    pub(super) resume: Option<PathBuf>,
+
+    /// Run each case twice more and report where the two runs differ
+    #[arg(long)]
+    pub(super) doublecheck: bool,
+
+    /// Registry of known behaviour, added to the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub(super) known: Option<PathBuf>,
+
+    /// Grammar files to use instead of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub(super) grammar: Option<PathBuf>,
+
+    /// Print each production's acceptance rate on this engine at the end
+    #[arg(long)]
+    pub(super) explain_grammar: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value = "human")]
+    pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) server: ServerArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  rashomon fuzz --for 30s
+  rashomon fuzz 'mariadb://root@127.0.0.1:3306' --isolation all --for 8h --workers 2
+  rashomon fuzz 'mysql://root@127.0.0.1:3306' --isolation read-committed --claim serializable --cases 300
+  rashomon fuzz --resume reproducers/runs/1c0ffee2";
+
+/// Reads a number of workers.
+fn workers(text: &str) -> Result<usize, String> {
+    let number = positive(text)?;
+    usize::try_from(number).map_err(|_| "expected a smaller number".to_owned())
+}

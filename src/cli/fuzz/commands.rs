@@ -1,0 +1,91 @@
+//! Commands that are printed to be typed again: they work as they stand.
+
+use super::arguments::Arguments;
+use crate::campaign::RunSettings;
+use crate::cli::quantity::shown_time;
+use crate::cli::shell;
+
+/// Judges a reproducer again on the server of the run.
+pub(super) fn replay(path: &str, settings: &RunSettings, arguments: &Arguments) -> String {
+    let target = settings.target.to_string();
+    let mut command = format!(
+        "rashomon replay {} {}",
+        shell::word(path),
+        shell::word(&target)
+    );
+    let files = [("dialect", &settings.dialect), ("known", &settings.known)];
+    for (option, file) in files {
+        if let Some(file) = file {
+            let file = file.display().to_string();
+            command.push_str(&format!(" --{option} {}", shell::word(&file)));
+        }
+    }
+    command + &arguments.server.repeated()
+}
+
+/// Goes on with a run as this sitting went. What the checkpoint keeps is not repeated; the limit of
+/// time, the permission for a shared server and the place of the password are, for it keeps none.
+pub(super) fn resume(settings: &RunSettings, arguments: &Arguments) -> String {
+    let folder = settings.folder().display().to_string();
+    let mut command = format!("rashomon fuzz --resume {}", shell::word(&folder));
+    if let Some(time) = settings.time {
+        command.push_str(&format!(" --for {}", shown_time(time)));
+    }
+    if arguments.explain_grammar {
+        command.push_str(" --explain-grammar");
+    }
+    command + &arguments.server.repeated()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+
+    use super::*;
+    use crate::cli::fuzz::settings::plan;
+
+    /// What was typed after `rashomon fuzz`.
+    fn typed(words: &[&str]) -> Arguments {
+        let command = Arguments::augment_args(clap::Command::new("fuzz"));
+        let words = [&["fuzz"], words].concat();
+        let matches = command
+            .try_get_matches_from(words)
+            .expect("it is well typed");
+        Arguments::from_arg_matches(&matches).expect("it is well typed")
+    }
+
+    fn settings(arguments: &Arguments) -> RunSettings {
+        plan(arguments, || Ok(7)).expect("it makes a run").0
+    }
+
+    #[test]
+    fn the_printed_commands_repeat_what_no_checkpoint_keeps() {
+        let arguments = typed(&[
+            "mariadb://root:s3cret@localhost:3306?socket=/run/my sql.sock",
+            "--out",
+            "what is found",
+            "--for",
+            "90m",
+            "--workers",
+            "2",
+            "--allow-shared-server",
+            "--password-file",
+            "a'file",
+            "--dialect",
+            "own.toml",
+            "--explain-grammar",
+        ]);
+        let settings = settings(&arguments);
+        assert_eq!(
+            resume(&settings, &arguments),
+            "rashomon fuzz --resume 'what is found/runs/00000007' --for 1h30m --explain-grammar \
+             --allow-shared-server --password-file 'a'\\''file'"
+        );
+        assert_eq!(
+            replay("what is found/mariadb/x.sql", &settings, &arguments),
+            "rashomon replay 'what is found/mariadb/x.sql' \
+             'mariadb://root@localhost:3306?socket=/run/my sql.sock' --dialect own.toml \
+             --allow-shared-server --password-file 'a'\\''file'"
+        );
+    }
+}
