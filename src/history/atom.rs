@@ -72,6 +72,26 @@ impl Texts {
         Some(Atom(i64::MIN + 1 + i64::from(found)))
     }
 
+    /// The atom of an unsigned integer: its digits as a text from 2^63 on, where signed ones end.
+    ///
+    /// None when 2^32 texts are there already.
+    pub fn natural(&mut self, number: u64) -> Option<Atom> {
+        match i64::try_from(number) {
+            Ok(number) => Atom::integer(number),
+            Err(_) => self.atom(&number.to_string()),
+        }
+    }
+
+    /// The unsigned integer of [`Texts::natural`]; none when the atom is another.
+    pub fn as_natural(&self, atom: Atom) -> Option<u64> {
+        if let Some(integer) = atom.as_integer() {
+            return u64::try_from(integer).ok();
+        }
+        let text = self.text(atom)?;
+        let number: u64 = text.parse().ok()?;
+        (i64::try_from(number).is_err() && number.to_string() == text).then_some(number)
+    }
+
     /// What they take of the memory.
     pub fn bytes(&self) -> usize {
         self.bytes + self.texts.capacity() * size_of::<Box<str>>() + self.index.bytes()
@@ -143,5 +163,22 @@ mod tests {
             .into();
         assert_eq!(spelled, ["x", "\"y y\"", "-7", "nil", "\"a\\n\\\"b\\\"\""]);
         assert_eq!(Atom::integer(i64::MIN + 5), None);
+    }
+
+    #[test]
+    fn unsigned_integers_of_64_bits_are_atoms_of_their_own() {
+        let mut texts = Texts::default();
+        let numbers = [0, 7, i64::MAX.unsigned_abs(), 1 << 63, u64::MAX];
+        for number in numbers {
+            let atom = texts.natural(number).expect("room");
+            assert_eq!(texts.natural(number), Some(atom));
+            assert_eq!(texts.show(atom), number.to_string());
+            assert_eq!(texts.as_natural(atom), Some(number));
+        }
+        for other in ["x", "7", "018446744073709551615", "+18446744073709551615"] {
+            let atom = texts.atom(other).expect("room");
+            assert_eq!(texts.as_natural(atom), None, "{other}");
+        }
+        assert_eq!(texts.as_natural(Atom::NIL), None);
     }
 }

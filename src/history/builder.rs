@@ -84,6 +84,15 @@ impl Builder {
         atom.ok_or(HistoryError::TooLarge("texts"))
     }
 
+    /// An atom of an unsigned integer of 64 bits.
+    ///
+    /// # Errors
+    /// When there are too many texts, as which those from 2^63 on are kept.
+    pub fn natural(&mut self, number: u64) -> Result<Atom, HistoryError> {
+        let atom = self.history.texts.natural(number);
+        atom.ok_or(HistoryError::TooLarge("texts"))
+    }
+
     /// The number of a key.
     ///
     /// # Errors

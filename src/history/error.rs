@@ -15,7 +15,7 @@ pub enum HistoryError {
     UnknownFormat(String),
     /// The file cannot be read to its end.
     #[error("cannot read the history")]
-    Read(#[from] io::Error),
+    Read(#[source] io::Error),
     /// The history is larger than our numbers: 2^31 keys, 2^32 events or transactions.
     #[error("the history has more {0} than can be counted here")]
     TooLarge(&'static str),
@@ -25,6 +25,25 @@ pub enum HistoryError {
         format: &'static str,
         what: &'static str,
     },
+}
+
+/// What is wrong with the bytes of a compressed file, handed on as an error of reading by the
+/// stream that decompresses it.
+#[derive(Debug, thiserror::Error)]
+#[error("byte {byte}: {message}")]
+pub(in crate::history) struct Damaged {
+    /// In the compressed file, from 1.
+    pub(in crate::history) byte: u64,
+    pub(in crate::history) message: String,
+}
+
+impl From<io::Error> for HistoryError {
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Damaged>() {
+            Ok(Damaged { byte, message }) => Self::at_byte(byte, message),
+            Err(error) => Self::Read(error),
+        }
+    }
 }
 
 /// A place in a file: line and column in text, byte offset in binary, all counted from 1.

@@ -373,6 +373,72 @@ fn a_history_comes_from_standard_input_in_any_format() {
     assert_eq!(std::fs::read_to_string(&ours).expect("it is there"), SKEW);
 }
 
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(plain).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+/// Writes a file of bytes; its path.
+fn write_bytes(folder: &tempfile::TempDir, name: &str, bytes: &[u8]) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).expect("written");
+    shown(&path)
+}
+
+#[test]
+fn a_compressed_history_is_checked_from_a_file_and_from_standard_input() {
+    let folder = folder();
+    let zstd = ruzstd::encoding::compress_to_vec(
+        SKEW.as_bytes(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    for (name, bytes) in [("gzip", gzip(SKEW.as_bytes())), ("zstd", zstd)] {
+        let file = write_bytes(&folder, "skew", &bytes);
+        for input in ["auto", "rashomon"] {
+            let arguments = ["--model", "ser", "--format", "json", "--input", input];
+            let from_file = run(&[&["check", &file], &arguments[..]].concat());
+            for ran in [from_file, from_stdin(&file, &arguments)] {
+                assert_eq!(ran.code, Some(1), "{name}: {}{}", ran.out, ran.err);
+                assert_eq!(summary(&ran)["transactions"], 2, "{name}");
+            }
+        }
+        let cut = write_bytes(&folder, "cut", &bytes[..bytes.len() - 9]);
+        for ran in [
+            run(&["check", &cut, "--model", "ser"]),
+            from_stdin(&cut, &["--model", "ser"]),
+        ] {
+            assert_eq!(ran.code, Some(2), "{name}: {}{}", ran.out, ran.err);
+            let says = format!("the {name} file ends too early");
+            assert!(ran.err.contains(&says), "{}", ran.err);
+        }
+        let ran = run(&["watch", &file, "--model", "si", "--idle", "0s"]);
+        assert_eq!(ran.code, Some(2), "{name}: {}{}", ran.out, ran.err);
+        let says = format!("compressed by {name}: decompress it first, with {name} -dc");
+        assert!(ran.err.contains(&says), "{}", ran.err);
+    }
+}
+
+/// The compressed file is smaller than what is read between two looks at the memory.
+#[test]
+fn a_compressed_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
+    let folder = folder();
+    let text = many(399_999, |number| {
+        format!("s1 w(k{number},{number}) r(k{number},{number})")
+    });
+    let bytes = gzip(text.as_bytes());
+    assert!(bytes.len() < 4 << 20, "{}", bytes.len());
+    let file = write_bytes(&folder, "large.gz", &bytes);
+    let ran = run(&["check", &file, "--model", "ser", "--memory-limit", "16M"]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.err
+            .contains("the history alone takes more than --memory-limit"),
+        "{}",
+        ran.err
+    );
+}
+
 #[test]
 fn what_no_format_knows_says_which_there_are() {
     let folder = folder();

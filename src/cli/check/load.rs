@@ -29,6 +29,9 @@ impl From<Failure> for Unread {
     }
 }
 
+/// How much of a file lies ready, in bytes.
+const BUFFER_BYTES: usize = 1 << 20;
+
 /// Where a history is, and in which format.
 pub(super) struct Place {
     pub(super) file: PathBuf,
@@ -55,7 +58,11 @@ fn read(place: &Place, budget: Budget, waiting: &Waiting) -> Result<History, Unr
     }
     let (file, size) = open(path)?;
     let watched = Watched::new(file, budget, |read| waiting.reads(read, size));
-    let mut stream = BufReader::with_capacity(1 << 20, watched);
+    let stream = BufReader::with_capacity(BUFFER_BYTES, watched);
+    let plain = format::decompressed(stream).map_err(|error| unread(path, &error.into()))?;
+    // A few compressed bytes may be gigabytes of a history: the limits hold for these, too.
+    let plain = Watched::new(plain, budget, |_| {});
+    let mut stream = BufReader::with_capacity(BUFFER_BYTES, plain);
     let read = match place.input.as_str() {
         "auto" => {
             format::detect(stream).and_then(|(format, mut stream)| (format.read)(&mut stream))
@@ -71,7 +78,7 @@ fn read(place: &Place, budget: Budget, waiting: &Waiting) -> Result<History, Unr
     read.map_err(|error| unread(path, &error))
 }
 
-/// A file and its size, or standard input, whose size nobody knows.
+/// A file and its size in bytes; standard input, whose size is not known, has the size 0.
 fn open(path: &Path) -> Result<(Box<dyn Read>, u64), Failure> {
     if is_standard_input(path) {
         return Ok((Box::new(std::io::stdin()), 0));

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use super::compressed::decompressed;
 use super::seen::Seen;
 use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
 
@@ -35,7 +36,7 @@ pub fn read_folder(folder: &Path) -> Result<History, HistoryError> {
     let mut builder = Builder::new(Atom::NIL);
     let mut seen = Seen::default();
     for (session, path) in (0u32..).zip(&paths) {
-        let mut stream = BufReader::new(File::open(path)?);
+        let mut stream = decompressed(BufReader::new(File::open(path)?))?;
         let read = read_session(&mut stream, &mut builder, session, &mut seen);
         read.map_err(|error| error.within(path))?;
     }

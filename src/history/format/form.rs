@@ -1,49 +1,76 @@
-//! EDN and JSON, one form after the other from a stream, none larger than a bound.
-//!
-//! Both are read by one reader: they differ in how a map parts its keys from its values and in
-//! how names are quoted, and the files of the peers mix their habits.
+//! A form of EDN or JSON, and what it stands for as a key or a value.
 
-use std::io::BufRead;
+use crate::history::{Atom, Builder};
 
-use super::FORM_BYTES_MAX;
-use crate::history::HistoryError;
-
-/// How many forms may lie in one: what a form of two bytes takes in memory is sixteen times that.
-const FORMS_MAX: usize = 1 << 22;
-
-/// How deep forms may lie in each other.
-const DEPTH_MAX: u32 = 32;
-
-/// A form. Keywords, symbols and strings are all texts: `:ok`, `ok` and `"ok"` say the same.
+/// A form. A keyword `:ok`, a symbol `ok` and a string `"ok"` say the same where a format expects
+/// one of its own names, and are three different keys or values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Form {
     Nil,
     Bool(bool),
     Integer(i64),
+    /// A string.
     Text(String),
+    /// A keyword of EDN, without its colon.
+    Keyword(String),
+    /// A bare word that is none of the others.
+    Symbol(String),
     List(Vec<Form>),
     Map(Vec<(Form, Form)>),
     /// A number that is no integer of 64 bits, as written.
     Number(String),
 }
 
+/// What the text of a keyword begins with.
+const KEYWORD: char = ':';
+
+/// What the text of a symbol begins with. No symbol of EDN begins like this.
+const SYMBOL: char = '\'';
+
+/// What stands around a string that would be taken for a keyword or a symbol without it.
+const QUOTE: char = '"';
+
 impl Form {
-    /// The value of a key, when the form is a map that has it.
-    pub(super) fn get(&self, name: &str) -> Option<&Form> {
+    /// The form of a bare word.
+    pub(super) fn word(word: String) -> Self {
+        match word.as_str() {
+            "nil" | "null" => return Self::Nil,
+            "true" => return Self::Bool(true),
+            "false" => return Self::Bool(false),
+            _ => {}
+        }
+        let digits = word.strip_suffix('N').unwrap_or(&word);
+        if let Ok(integer) = digits.parse() {
+            return Self::Integer(integer);
+        }
+        let first = word.trim_start_matches(['-', '+']).chars().next();
+        if first.is_some_and(|c| c.is_ascii_digit()) {
+            return Self::Number(word);
+        }
+        Self::Symbol(word)
+    }
+
+    /// The value of a field, when the form is a map that has it.
+    pub(super) fn get(&self, name: &str) -> Option<&Self> {
         let Self::Map(entries) = self else {
             return None;
         };
-        let is_it = |key: &Form| matches!(key, Self::Text(text) if text == name);
         entries
             .iter()
-            .find(|(key, _)| is_it(key))
+            .find(|(key, _)| key.name() == Some(name))
             .map(|(_, value)| value)
     }
 
-    pub(super) fn text(&self) -> Option<&str> {
+    /// The name that a keyword, a symbol or a string says.
+    pub(super) fn name(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
-            _ => None,
+            Self::Text(text) | Self::Keyword(text) | Self::Symbol(text) => Some(text),
+            Self::Nil
+            | Self::Bool(_)
+            | Self::Integer(_)
+            | Self::List(_)
+            | Self::Map(_)
+            | Self::Number(_) => None,
         }
     }
 
@@ -54,389 +81,96 @@ impl Form {
             Self::Bool(_) => "a truth value",
             Self::Integer(_) => "an integer",
             Self::Text(_) => "a text",
+            Self::Keyword(_) => "a keyword",
+            Self::Symbol(_) => "a symbol",
             Self::List(_) => "a list",
             Self::Map(_) => "a map",
             Self::Number(_) => "a number that is no integer of 64 bits",
         }
     }
 
-    pub(super) fn list(&self) -> Option<&[Form]> {
+    pub(super) fn list(&self) -> Option<&[Self]> {
         match self {
             Self::List(items) => Some(items),
             _ => None,
         }
     }
-}
 
-/// Reads the forms of a stream; a list around them all is looked through.
-pub(super) struct Forms<'s> {
-    stream: &'s mut dyn BufRead,
-    line: u64,
-    column: usize,
-    /// Bytes of the form that is being read.
-    taken: usize,
-    /// Forms in it.
-    forms: usize,
-    /// The byte that closes the list around all forms, once it was opened.
-    around: Option<u8>,
-}
-
-impl<'s> Forms<'s> {
-    pub(super) fn new(stream: &'s mut dyn BufRead) -> Self {
-        Self {
-            stream,
-            line: 1,
-            column: 1,
-            taken: 0,
-            forms: 0,
-            around: None,
-        }
-    }
-
-    /// The next form and its line.
+    /// The form as a key, a value or a session.
     ///
     /// # Errors
-    /// When the stream fails or is neither EDN nor JSON here, or the form is too large.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Form)>, HistoryError> {
-        loop {
-            self.begin()?;
-            let Some(byte) = self.peek()? else {
-                return match self.around {
-                    None => Ok(None),
-                    Some(_) => Err(self.error("the file ends within a list")),
-                };
-            };
-            if Some(byte) == self.around {
-                self.advance();
-                self.skip_blanks()?;
-                return match self.peek()? {
-                    None => Ok(None),
-                    Some(_) => Err(self.error("more after the list of all forms")),
-                };
+    /// When it is a form that stands for none, or there are too many texts.
+    pub(super) fn atom(&self, builder: &mut Builder) -> Result<Atom, String> {
+        let text = match self {
+            Self::Nil => return Ok(Atom::NIL),
+            Self::Integer(value) => {
+                let atom = Atom::integer(*value);
+                return atom.ok_or_else(|| format!("the integer {value} is too small"));
             }
-            if (byte == b'[' || byte == b'(') && self.around.is_none() {
-                self.advance();
-                self.around = Some(closing(byte));
-                continue;
+            Self::Text(text) if text.starts_with([KEYWORD, SYMBOL, QUOTE]) => {
+                &format!("{QUOTE}{text}{QUOTE}")
             }
-            let line = self.line;
-            return Ok(Some((line, self.form(0)?)));
-        }
-    }
-
-    /// Goes into the list or map that comes next, so that what lies in it can be read piece by
-    /// piece and no bound holds for the whole.
-    ///
-    /// # Errors
-    /// When something else comes next.
-    pub(super) fn open(&mut self, byte: u8) -> Result<(), HistoryError> {
-        self.begin()?;
-        if self.peek()? != Some(byte) {
-            return Err(self.error(format!("expected '{}'", char::from(byte))));
-        }
-        self.advance();
-        Ok(())
-    }
-
-    /// Whether what was gone into is over, in which case reading stands behind it.
-    ///
-    /// # Errors
-    /// When the stream ends instead.
-    pub(super) fn is_closed(&mut self, byte: u8) -> Result<bool, HistoryError> {
-        self.begin()?;
-        match self.peek()? {
-            None => Err(self.error("the file ends within a form")),
-            Some(next) if next == byte => {
-                self.advance();
-                Ok(true)
+            Self::Text(text) => text,
+            Self::Keyword(name) => &format!("{KEYWORD}{name}"),
+            Self::Symbol(name) => &format!("{SYMBOL}{name}"),
+            Self::Bool(_) | Self::List(_) | Self::Map(_) | Self::Number(_) => {
+                return Err(format!("expected a key or a value, found {}", self.kind()));
             }
-            Some(_) => Ok(false),
+        };
+        builder.text(text).map_err(|error| error.to_string())
+    }
+
+    /// The form whose [`Form::atom`] is this text; none where no form has it.
+    pub(super) fn of_text(text: &str) -> Option<Self> {
+        let is_word = |word: &str| !word.is_empty() && word.bytes().all(is_word_byte);
+        if let Some(name) = text.strip_prefix(KEYWORD) {
+            return is_word(name).then(|| Self::Keyword(name.to_owned()));
         }
-    }
-
-    /// The key that comes next in a map.
-    pub(super) fn key(&mut self) -> Result<Form, HistoryError> {
-        let is_quoted = self.peek()? == Some(b'"');
-        let key = self.form(0)?;
-        self.skip_colon(is_quoted)?;
-        Ok(key)
-    }
-
-    /// The form that comes next, and the line and column where it begins.
-    pub(super) fn item(&mut self) -> Result<(u64, usize, Form), HistoryError> {
-        self.begin()?;
-        Ok((self.line, self.column, self.form(0)?))
-    }
-
-    /// That nothing comes any more.
-    pub(super) fn end(&mut self) -> Result<(), HistoryError> {
-        self.begin()?;
-        match self.peek()? {
-            None => Ok(()),
-            Some(_) => Err(self.error("more than one history")),
+        if let Some(name) = text.strip_prefix(SYMBOL) {
+            let form = is_word(name).then(|| Self::word(name.to_owned()))?;
+            let is_bare = !name.starts_with([KEYWORD, '#']) && matches!(form, Self::Symbol(_));
+            return is_bare.then_some(form);
         }
-    }
-
-    /// Counts anew, and goes to where something comes.
-    fn begin(&mut self) -> Result<(), HistoryError> {
-        (self.taken, self.forms) = (0, 0);
-        self.skip_blanks()
-    }
-
-    /// An error where reading stands.
-    pub(super) fn error(&self, message: impl Into<String>) -> HistoryError {
-        HistoryError::at(self.line, self.column, message)
-    }
-
-    fn peek(&mut self) -> Result<Option<u8>, HistoryError> {
-        Ok(self.stream.fill_buf()?.first().copied())
-    }
-
-    /// Goes past the byte that was peeked at.
-    fn advance(&mut self) {
-        if let Ok(&[byte, ..]) = self.stream.fill_buf() {
-            if byte == b'\n' {
-                self.line += 1;
-                self.column = 1;
-            } else {
-                self.column += 1;
-            }
-            self.taken += 1;
-            self.stream.consume(1);
+        if let Some(rest) = text.strip_prefix(QUOTE) {
+            let inner = rest.strip_suffix(QUOTE)?;
+            let needs_it = inner.starts_with([KEYWORD, SYMBOL, QUOTE]);
+            return needs_it.then(|| Self::Text(inner.to_owned()));
         }
-    }
-
-    /// Skips white space, commas and comments.
-    fn skip_blanks(&mut self) -> Result<(), HistoryError> {
-        let mut is_comment = false;
-        while let Some(byte) = self.peek()? {
-            is_comment = byte != b'\n' && (is_comment || byte == b';');
-            if !is_comment && !b" \t\r\n,".contains(&byte) {
-                break;
-            }
-            self.bound()?;
-            self.advance();
-        }
-        Ok(())
-    }
-
-    fn form(&mut self, depth: u32) -> Result<Form, HistoryError> {
-        if depth > DEPTH_MAX {
-            return Err(self.error(format!("forms nested deeper than {DEPTH_MAX}")));
-        }
-        self.forms += 1;
-        if self.forms > FORMS_MAX {
-            return Err(self.error(format!("more than {FORMS_MAX} forms in one")));
-        }
-        self.skip_blanks()?;
-        match self.peek()? {
-            None => Err(self.error("the file ends within a form")),
-            Some(open @ (b'[' | b'(')) => {
-                self.advance();
-                self.items(closing(open), depth).map(Form::List)
-            }
-            Some(b'{') => {
-                self.advance();
-                self.entries(depth).map(Form::Map)
-            }
-            Some(b'"') => {
-                self.advance();
-                self.string().map(Form::Text)
-            }
-            Some(b'#') => {
-                self.advance();
-                self.tagged(depth)
-            }
-            Some(b':') => {
-                self.advance();
-                self.word().map(Form::Text)
-            }
-            Some(_) => {
-                let word = self.word()?;
-                Ok(plain(word))
-            }
-        }
-    }
-
-    /// What follows a `#`: a set, or a form with a tag that says nothing to us.
-    fn tagged(&mut self, depth: u32) -> Result<Form, HistoryError> {
-        if self.peek()? == Some(b'{') {
-            self.advance();
-            return self.items(b'}', depth).map(Form::List);
-        }
-        self.word()?;
-        self.form(depth + 1)
-    }
-
-    fn items(&mut self, close: u8, depth: u32) -> Result<Vec<Form>, HistoryError> {
-        let mut items = Vec::new();
-        loop {
-            self.skip_blanks()?;
-            if self.peek()? == Some(close) {
-                self.advance();
-                return Ok(items);
-            }
-            items.push(self.form(depth + 1)?);
-        }
-    }
-
-    fn entries(&mut self, depth: u32) -> Result<Vec<(Form, Form)>, HistoryError> {
-        let mut entries = Vec::new();
-        loop {
-            self.skip_blanks()?;
-            if self.peek()? == Some(b'}') {
-                self.advance();
-                return Ok(entries);
-            }
-            let is_quoted = self.peek()? == Some(b'"');
-            let key = self.form(depth + 1)?;
-            self.skip_colon(is_quoted)?;
-            entries.push((key, self.form(depth + 1)?));
-        }
-    }
-
-    /// After a quoted key a colon is JSON's.
-    fn skip_colon(&mut self, is_quoted: bool) -> Result<(), HistoryError> {
-        self.skip_blanks()?;
-        if is_quoted && self.peek()? == Some(b':') {
-            self.advance();
-        }
-        Ok(())
-    }
-
-    fn string(&mut self) -> Result<String, HistoryError> {
-        let mut bytes = Vec::new();
-        loop {
-            let Some(byte) = self.peek()? else {
-                return Err(self.error("the file ends within a string"));
-            };
-            self.bound()?;
-            self.advance();
-            match byte {
-                b'"' => break,
-                b'\\' => {
-                    let escaped = self.peek()?;
-                    self.advance();
-                    let c = self.escape(escaped)?;
-                    bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                }
-                byte => bytes.push(byte),
-            }
-        }
-        String::from_utf8(bytes).map_err(|_| self.error("a string that is not UTF-8"))
-    }
-
-    fn escape(&mut self, escaped: Option<u8>) -> Result<char, HistoryError> {
-        match escaped {
-            Some(b'n') => Ok('\n'),
-            Some(b't') => Ok('\t'),
-            Some(b'r') => Ok('\r'),
-            Some(b'b') => Ok('\u{8}'),
-            Some(b'f') => Ok('\u{c}'),
-            Some(c @ (b'"' | b'\\' | b'/')) => Ok(char::from(c)),
-            Some(b'u') => {
-                let mut code = 0;
-                for _ in 0..4 {
-                    let digit = self.peek()?.and_then(|byte| char::from(byte).to_digit(16));
-                    let digit = digit.ok_or_else(|| self.error("expected four hex digits"))?;
-                    code = code * 16 + digit;
-                    self.advance();
-                }
-                // Halves of a surrogate pair name no character of their own.
-                Ok(char::from_u32(code).unwrap_or('\u{fffd}'))
-            }
-            _ => Err(self.error("an unknown escape in a string")),
-        }
-    }
-
-    fn word(&mut self) -> Result<String, HistoryError> {
-        let mut bytes = Vec::new();
-        while let Some(byte) = self.peek()? {
-            if byte.is_ascii_whitespace() || b",;[](){}\"".contains(&byte) {
-                break;
-            }
-            self.bound()?;
-            bytes.push(byte);
-            self.advance();
-        }
-        if bytes.is_empty() {
-            return Err(self.error("expected a form"));
-        }
-        String::from_utf8(bytes).map_err(|_| self.error("a word that is not UTF-8"))
-    }
-
-    fn bound(&self) -> Result<(), HistoryError> {
-        if self.taken > FORM_BYTES_MAX {
-            return Err(self.error(format!("a form of more than {FORM_BYTES_MAX} bytes")));
-        }
-        Ok(())
+        Some(Self::Text(text.to_owned()))
     }
 }
 
-fn closing(open: u8) -> u8 {
-    if open == b'[' { b']' } else { b')' }
-}
-
-/// The form of a bare word.
-fn plain(word: String) -> Form {
-    match word.as_str() {
-        "nil" | "null" => return Form::Nil,
-        "true" => return Form::Bool(true),
-        "false" => return Form::Bool(false),
-        _ => {}
-    }
-    let digits = word.strip_suffix('N').unwrap_or(&word);
-    if let Ok(integer) = digits.parse() {
-        return Form::Integer(integer);
-    }
-    let first = word.trim_start_matches(['-', '+']).chars().next();
-    if first.is_some_and(|c| c.is_ascii_digit()) {
-        return Form::Number(word);
-    }
-    Form::Text(word)
+/// What a keyword, a symbol or a number is made of.
+pub(super) fn is_word_byte(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !b",;[](){}\"".contains(&byte)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn all(text: &str) -> Result<Vec<Form>, String> {
-        let mut stream = text.as_bytes();
-        let mut forms = Forms::new(&mut stream);
-        let mut found = Vec::new();
-        while let Some((_, form)) = forms.next().map_err(|error| error.to_string())? {
-            found.push(form);
-        }
-        Ok(found)
-    }
-
     #[test]
-    fn edn_and_json_of_one_operation_are_one_form() {
-        let edn = all("; a comment\n{:type :ok, :value [[:r 1 nil]], :process 3 :a #{1N}}");
-        let json = all("[{\"type\":\"ok\",\"value\":[[\"r\",1,null]],\"process\" : 3, \"a\":[1]}]");
-        assert_eq!(edn, json);
-        assert_eq!(edn.expect("forms").len(), 1);
-    }
-
-    #[test]
-    fn what_is_torn_is_an_error_with_its_place() {
-        let torn = [
-            ("[{:a 1}", "line 1, column 8: the file ends within a list"),
-            (
-                "{:a\n \"b",
-                "line 2, column 4: the file ends within a string",
-            ),
-            ("{:a )}", "line 1, column 5: expected a form"),
-            (
-                "[1] 2",
-                "line 1, column 5: more after the list of all forms",
-            ),
-            ("\"\\q\"", "line 1, column 4: an unknown escape in a string"),
-        ];
-        for (text, message) in torn {
-            assert_eq!(all(text), Err(message.to_owned()), "{text}");
+    fn each_keyword_symbol_and_string_is_a_text_of_its_own_and_is_found_again_from_it() {
+        let mut builder = Builder::new(Atom::NIL);
+        let mut atoms = Vec::new();
+        for name in ["x", ":x", "'x", "\"x", "\":x", "\":x\"", "", ":", "a b"] {
+            let mut forms = vec![Form::Text(name.to_owned())];
+            if !name.is_empty() && name.bytes().all(is_word_byte) {
+                forms.push(Form::Keyword(name.to_owned()));
+                if !name.starts_with(KEYWORD) {
+                    forms.push(Form::Symbol(name.to_owned()));
+                }
+            }
+            for form in forms {
+                let atom = form.atom(&mut builder).expect("few texts");
+                assert!(!atoms.contains(&atom), "{form:?}");
+                atoms.push(atom);
+                let text = builder.texts().show(atom);
+                assert_eq!(Form::of_text(&text), Some(form), "{text}");
+            }
         }
-        let deep = "{:a ".repeat(100);
-        assert!(all(&deep).is_err_and(|error| error.contains("deeper than 32")));
+        for text in [":", ":a b", "'1", "'nil", "'#a", "\"x", "\"\"", "\""] {
+            assert_eq!(Form::of_text(text), None, "{text}");
+        }
     }
 }

@@ -116,6 +116,22 @@ fn a_wrong_field_says_where_it_stands() {
             "line 1, column 12: a transaction without success",
         ),
         (
+            "elle",
+            "{\"type\":\"ok\",\n\"value\":[[\"r\",\"k\\ud83d\",2]]}",
+            "line 2, column 17: \\ud83d is half of a surrogate pair",
+        ),
+        (
+            "elle",
+            "{:type :ok, :process [1], :value [[:r 1 2]]}",
+            "line 1, column 1: a :process that names no session: expected a key or a value, found a list",
+        ),
+        (
+            "dbcop-json",
+            "{\"data\": [[{\"events\": [{\"write\":true,\"variable\":18446744073709551616,\
+             \"value\":1,\"success\":true}], \"success\": true}]]}",
+            "line 1, column 12: variable is 18446744073709551616, which is no integer up to",
+        ),
+        (
             "jepsen-log",
             "INFO jepsen.util - 0\t:invoke\t:append\t7",
             "line 1, column 1: the operation \"append\"",
@@ -171,7 +187,17 @@ fn a_name_that_stands_twice_says_where() {
         (
             "dbcop-json",
             "{\"data\": [],\n \"data\": []}",
-            "line 2, column 9: a second list named data",
+            "line 2, column 2: the field \"data\" stands twice in this map",
+        ),
+        (
+            "timekiller",
+            "[{\"sid\":1,\"tid\":7,\n \"sid\":2,\"sts\":{\"p\":1},\"cts\":{\"p\":2},\"ops\":[]}]",
+            "line 2, column 2: the field \"sid\" stands twice in this map",
+        ),
+        (
+            "elle",
+            "{\"type\":\"ok\",\"value\":[[\"r\",1,2]],\n\"value\":[[\"r\",1,3]]}",
+            "line 2, column 1: the field \"value\" stands twice in this map",
         ),
         (
             "elle",

@@ -5,7 +5,8 @@
 
 use std::io::BufRead;
 
-use super::form::{Form, Forms};
+use super::form::Form;
+use super::forms::Forms;
 use super::lines::Lines;
 use super::operation::Operations;
 use crate::history::{History, HistoryError};
@@ -54,7 +55,7 @@ fn operation(said: &str, number: u64) -> Result<Form, HistoryError> {
     let text = |text: &str| Form::Text(text.to_owned());
     let process = match (process.parse(), process.strip_prefix(':')) {
         (Ok(number), _) => Form::Integer(number),
-        (_, Some(name)) => text(name),
+        (_, Some(name)) => Form::Keyword(name.to_owned()),
         _ => return Err(shape()),
     };
     Ok(Form::Map(vec![
@@ -80,6 +81,10 @@ fn value(text: &str, number: u64) -> Result<Form, HistoryError> {
     let mut forms = Forms::new(&mut bytes);
     match (forms.next(), forms.next()) {
         (Ok(Some((_, value))), Ok(Some(_))) => Ok(value),
+        (Err(HistoryError::IllFormed { message, .. }), _) => {
+            let message = format!("a value that is no EDN: {message}");
+            Err(HistoryError::at(number, 1, message))
+        }
         _ => Err(HistoryError::at(number, 1, "a value that is no EDN")),
     }
 }

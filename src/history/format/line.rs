@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, Write};
 
+use super::compressed::Compression;
 use super::lines::{Line, Lines};
 use super::list::{self, Operation};
 use crate::history::atom::is_plain_byte;
@@ -127,7 +128,15 @@ impl Parser {
                 "the file is of version {version} of the format, which is newer than what this \
                  program reads ({VERSION})"
             ),
-            _ => format!("the first line must be {HEADER:?}"),
+            _ => match Compression::of(line.rest()) {
+                Some(compression) => {
+                    let name = compression.name();
+                    format!(
+                        "the file is compressed by {name}: decompress it first, with {name} -dc"
+                    )
+                }
+                None => format!("the first line must be {HEADER:?}"),
+            },
         };
         Err(HistoryError::at(1, 1, message))
     }

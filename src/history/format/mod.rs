@@ -4,8 +4,10 @@
 //! one line or one form of [`FORM_BYTES_MAX`], and says where it went wrong.
 
 mod cobra;
+mod compressed;
 mod dbcop;
 mod form;
+mod forms;
 #[cfg(test)]
 mod ill_formed;
 mod jepsen;
@@ -25,6 +27,7 @@ mod timekiller;
 use std::io::{BufRead, Cursor, Read, Write};
 
 pub use cobra::read_folder;
+pub use compressed::decompressed;
 pub use line::{HEADER, Item, ToldTransaction};
 pub use stream::Stream;
 

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
 use super::first_line;
-use super::form::{Form, Forms};
+use super::form::Form;
+use super::forms::Forms;
 use super::list::{Lists, Operation};
 use super::strings::Strings;
 use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};
@@ -81,10 +82,10 @@ impl Operations {
         form: Form,
     ) -> Result<(), HistoryError> {
         let error = |message: &str| HistoryError::at(line, 1, message);
-        let kind = form.get("type").and_then(Form::text);
+        let kind = form.get("type").and_then(Form::name);
         let kind = kind.ok_or_else(|| error("an operation without a :type"))?;
         let process = form.get("process").unwrap_or(&NO_PROCESS);
-        if process.text() == Some("nemesis") {
+        if process.name() == Some("nemesis") {
             return Ok(());
         }
         let is_named = *process != NO_PROCESS;
@@ -138,7 +139,7 @@ impl Operations {
         real_time: Option<Span>,
     ) -> Result<(), HistoryError> {
         let f = asked.get("f").or_else(|| says.get("f"));
-        let f = f.and_then(Form::text);
+        let f = f.and_then(Form::name);
         let is_on_text = Strings::are_meant(f, asked);
         // What a text was made of is known at the end only, when the others have their places.
         if self.are_on_texts.replace(is_on_text) == Some(!is_on_text) {
@@ -153,14 +154,14 @@ impl Operations {
             .map_err(|message| HistoryError::at(line, 1, message))?;
         let is_cas = says
             .get("f")
-            .and_then(Form::text)
+            .and_then(Form::name)
             .is_some_and(is_conditional);
         if status != Status::Committed && !is_cas {
             // What was asked to be read is not what was read.
             operations.retain(|op| matches!(op, Operation::Write(..) | Operation::Append(..)));
         }
         self.label += 1;
-        let session = self.session(asked)?;
+        let session = self.session(line, asked)?;
         let head = Head {
             session,
             label: self.label.into(),
@@ -190,7 +191,7 @@ impl Operations {
         let key = self.builder.key(key)?;
         self.label += 1;
         let head = Head {
-            session: self.session(asked)?,
+            session: self.session(line, asked)?,
             label: self.label.into(),
             status,
             timestamps: None,
@@ -200,17 +201,17 @@ impl Operations {
         self.strings.push(line, head, f, key, value)
     }
 
-    fn session(&mut self, asked: &Form) -> Result<Atom, HistoryError> {
+    fn session(&mut self, line: u64, asked: &Form) -> Result<Atom, HistoryError> {
         match asked.get("process") {
-            Some(Form::Integer(process)) => {
-                Atom::integer(*process).ok_or(HistoryError::TooLarge("processes"))
-            }
-            Some(Form::Text(process)) => self.builder.text(process),
-            _ => {
+            None | Some(Form::Nil) => {
                 self.anonymous += 1;
                 let name = format!("unnamed-{}", self.anonymous);
                 self.builder.text(&name)
             }
+            Some(process) => process.atom(&mut self.builder).map_err(|message| {
+                let message = format!("a :process that names no session: {message}");
+                HistoryError::at(line, 1, message)
+            }),
         }
     }
 
@@ -219,7 +220,7 @@ impl Operations {
         let f = asked
             .get("f")
             .or_else(|| says.get("f"))
-            .and_then(Form::text);
+            .and_then(Form::name);
         let value = says.get("value").unwrap_or(&Form::Nil);
         match f {
             Some("acquire") => return self.swap("mutex", 0, 1),
@@ -281,7 +282,7 @@ impl Operations {
         };
         let key = self.atom(key)?;
         let key = self.builder.key(key).map_err(|error| error.to_string())?;
-        match (f.text(), value) {
+        match (f.name(), value) {
             (Some("append"), value) => Ok(Operation::Append(key, self.atom(value)?)),
             (Some("w" | "write"), value) => Ok(Operation::Write(key, self.atom(value)?)),
             (Some("r" | "read"), Form::List(list)) => {
@@ -294,14 +295,7 @@ impl Operations {
     }
 
     fn atom(&mut self, form: &Form) -> Result<Atom, String> {
-        match form {
-            Form::Nil => Ok(Atom::NIL),
-            Form::Integer(value) => {
-                Atom::integer(*value).ok_or_else(|| format!("the integer {value} is too small"))
-            }
-            Form::Text(text) => self.builder.text(text).map_err(|error| error.to_string()),
-            other => Err(format!("expected a key or a value, found {}", other.kind())),
-        }
+        form.atom(&mut self.builder)
     }
 
     /// The history; what never completed is indeterminate.
@@ -332,7 +326,7 @@ fn is_conditional(f: &str) -> bool {
 /// the history has one, and otherwise one operation after the other.
 ///
 /// # Errors
-/// When the stream fails.
+/// When the history holds texts that are no form of EDN, or the stream fails.
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), HistoryError> {
     // (time, is a completion, transaction): at one instant invocations come first, or else two
     // operations that overlap by a touch would follow each other.
@@ -366,9 +360,9 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
             };
             let value = match event.kind {
                 Kind::Read if !is_end => "nil".to_owned(),
-                _ => edn(history, event.value),
+                _ => edn(history, event.value)?,
             };
-            let key = edn(history, history.key(event.key));
+            let key = edn(history, history.key(event.key))?;
             write!(out, "{space}[:{letter} {key} {value}]")?;
         }
         writeln!(out, "]}}")?;
@@ -376,9 +370,26 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
     Ok(())
 }
 
-fn edn(history: &History, atom: Atom) -> String {
-    match atom.as_integer() {
-        None if atom != Atom::NIL => format!("{:?}", history.show(atom)),
-        _ => history.show(atom),
+/// A key or a value as EDN has it, so that reading it gives the same text.
+///
+/// # Errors
+/// When no keyword, symbol or string of EDN is read as this text.
+fn edn(history: &History, atom: Atom) -> Result<String, HistoryError> {
+    let Some(text) = history.texts().text(atom) else {
+        return Ok(history.show(atom));
+    };
+    match Form::of_text(text) {
+        Some(Form::Keyword(name)) => Ok(format!(":{name}")),
+        Some(Form::Symbol(name)) => Ok(name),
+        Some(Form::Text(text)) => Ok(quoted(&text)),
+        _ => Err(HistoryError::CannotHold {
+            format: "elle",
+            what: "texts that begin with ':', '\'' or '\"' and are no keyword or symbol",
+        }),
     }
+}
+
+/// A string of EDN. Only what would end it or begin an escape is escaped.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -144,6 +144,63 @@ fn an_initial_value_of_the_file_is_kept() {
     assert_eq!(history.initial(0), Atom::from(4));
 }
 
+/// What the peers tell apart is told apart here.
+#[test]
+fn keys_that_differ_in_their_kind_or_behind_the_basic_plane_are_different_keys() {
+    let elle = by_name("elle").expect("a format");
+    let keys = |text: &str| {
+        let history = (elle.read)(&mut text.as_bytes()).expect("well-formed");
+        let keys = (0..history.key_count() as u32).map(|key| history.show(history.key(key)));
+        let keys: Vec<String> = keys.collect();
+        let mut written = Vec::new();
+        (elle.write.expect("a writer"))(&history, &mut written).expect("it holds them");
+        let again = (elle.read)(&mut &written[..]).expect("well-formed");
+        let known = again.event_range(1).map(|at| again.event(at).key);
+        let known = known.map(|key| again.show(again.key(key)));
+        assert!(known.eq(keys.iter().cloned()), "{text}");
+        keys
+    };
+    let kinds = r#"{:type :ok, :value [[:w :x 1] [:w "x" 2] [:w x 3] [:w ":x" 4] [:w "'x" 5]]}"#;
+    assert_eq!(keys(kinds), [":x", "x", "'x", "\":x\"", "\"'x\""]);
+    let pairs = r#"{"type":"ok","value":[["w","\ud83d\ude00",1],["w","\ud83d\ude01",2]]}"#;
+    assert_eq!(keys(pairs), ["\u{1f600}", "\u{1f601}"]);
+}
+
+/// Published histories have such keys: they are hashes.
+#[test]
+fn keys_and_values_of_dbcop_are_unsigned_integers_of_64_bits() {
+    let mut binary = vec![0u8; 64];
+    let event = |write: u8, key: u64, value: u64| {
+        [&[write][..], &key.to_le_bytes(), &value.to_le_bytes(), &[1]].concat()
+    };
+    for count in [1u64, 1, 3] {
+        binary.extend(count.to_le_bytes());
+    }
+    binary.extend(event(1, 1 << 63, u64::MAX));
+    binary.extend(event(0, u64::MAX, 0));
+    binary.extend(event(0, 7, 1));
+    binary.push(1);
+    let json = br#"{"data":[[{"events":[
+        {"write":true,"variable":9223372036854775808,"value":18446744073709551615,"success":true},
+        {"write":false,"variable":18446744073709551615,"value":0,"success":true},
+        {"write":false,"variable":7,"value":1,"success":true}],"success":true}]]}"#;
+    for (name, bytes) in [("dbcop", &binary[..]), ("dbcop-json", &json[..])] {
+        let format = by_name(name).expect("a format");
+        let history = (format.read)(&mut &bytes[..]).expect("well-formed");
+        let keys = (0..3).map(|key| history.show(history.key(key)));
+        assert!(
+            keys.eq(["9223372036854775808", "18446744073709551615", "7"]),
+            "{name}"
+        );
+        assert_eq!(history.show(history.event(0).value), u64::MAX.to_string());
+        let mut written = Vec::new();
+        (format.write.expect("a writer"))(&history, &mut written).expect("it holds them");
+        let again = (format.read)(&mut &written[..]).expect("well-formed");
+        let events = |history: &History| history.events(1).collect::<Vec<_>>();
+        assert_eq!(events(&again), events(&history), "{name}");
+    }
+}
+
 /// The bound is on a line or form, not on the file.
 #[test]
 fn a_history_of_dbcop_in_json_may_be_longer_than_a_form() {

@@ -7,7 +7,8 @@
 
 use std::io::{BufRead, Write};
 
-use super::form::{Form, Forms};
+use super::form::Form;
+use super::forms::Forms;
 use super::list::{Lists, Operation};
 use super::seen::Seen;
 use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};
@@ -130,11 +131,11 @@ fn operation(builder: &mut Builder, form: &Form) -> Result<Operation, String> {
     let key = atom(builder, form.get("k"))?;
     let key = builder.key(key).map_err(|error| error.to_string())?;
     let value = form.get("v");
-    match (form.get("t").and_then(Form::text), value) {
+    match (form.get("t").and_then(Form::name), value) {
         (Some("w"), value) => Ok(Operation::Write(key, atom(builder, value)?)),
         (Some("a"), value) => Ok(Operation::Append(key, atom(builder, value)?)),
         (Some("r"), Some(Form::List(list))) => {
-            let list = list.iter().map(|item| atom(builder, Some(item)));
+            let list = list.iter().map(|item| item.atom(builder));
             Ok(Operation::ReadList(key, list.collect::<Result<_, _>>()?))
         }
         (Some("r"), value) => Ok(Operation::Read(key, atom(builder, value)?)),
@@ -143,14 +144,7 @@ fn operation(builder: &mut Builder, form: &Form) -> Result<Operation, String> {
 }
 
 fn atom(builder: &mut Builder, form: Option<&Form>) -> Result<Atom, String> {
-    match form {
-        None | Some(Form::Nil) => Ok(Atom::NIL),
-        Some(Form::Integer(value)) => {
-            Atom::integer(*value).ok_or_else(|| format!("the integer {value} is too small"))
-        }
-        Some(Form::Text(text)) => builder.text(text).map_err(|error| error.to_string()),
-        Some(other) => Err(format!("expected a key or a value, found {}", other.kind())),
-    }
+    form.map_or(Ok(Atom::NIL), |form| form.atom(builder))
 }
 
 /// Writes a history whose transactions all committed with timestamps.

@@ -6,10 +6,13 @@
 #[path = "../../../src/history/mod.rs"]
 pub mod history;
 
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 
 use history::format::{Item, Stream};
-use history::{History, Texts, format};
+use history::{History, HistoryError, Texts, format};
+
+/// How much is read of what was compressed, in bytes.
+const PLAIN_BYTES_MAX: u64 = 64 << 20;
 
 /// Reads the bytes as a format, `auto` for whatever they seem to be. An error is as good as a
 /// history, but it has its place; a history must survive being written and read again.
@@ -19,10 +22,15 @@ pub fn look(name: &str, mut bytes: &[u8]) {
     }
     let (format, read) = match name {
         // A buffer of three bytes, as a slow pipe would fill it.
-        "auto" => match format::detect(BufReader::with_capacity(3, bytes)) {
-            Ok((format, mut stream)) => (format, (format.read)(&mut stream)),
-            Err(_) => return,
-        },
+        "auto" => {
+            let stream = format::decompressed(BufReader::with_capacity(3, bytes));
+            let stream = stream.map_err(HistoryError::from);
+            // A few compressed bytes may be gigabytes.
+            match stream.and_then(|stream| format::detect(stream.take(PLAIN_BYTES_MAX))) {
+                Ok((format, mut stream)) => (format, (format.read)(&mut stream)),
+                Err(_) => return,
+            }
+        }
         name => {
             let format = format::by_name(name).expect("a format of this name");
             (format, (format.read)(&mut bytes))

@@ -4,9 +4,11 @@
 //! "value", "success"}], "success"}]]}`; only `data` is needed. No transaction may be larger than a form
 //! may be, the file may.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, Write};
 
-use crate::history::format::form::{Form, Forms};
+use crate::history::format::form::Form;
+use crate::history::format::forms::Forms;
 use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
 
 pub(in crate::history::format) fn detect(head: &[u8]) -> bool {
@@ -22,20 +24,16 @@ pub(in crate::history::format) fn read(stream: &mut dyn BufRead) -> Result<Histo
         builder: Builder::new(Atom::from(0)),
         label: 0,
     };
-    let mut has_data = false;
+    let mut fields = BTreeSet::new();
     forms.open(b'{')?;
     while !forms.is_closed(b'}')? {
-        if forms.key()?.text() != Some("data") {
+        if forms.key(&mut fields)?.name() == Some("data") {
+            sessions.read(&mut forms)?;
+        } else {
             forms.item()?;
-            continue;
         }
-        if has_data {
-            return Err(forms.error("a second list named data"));
-        }
-        has_data = true;
-        sessions.read(&mut forms)?;
     }
-    if !has_data {
+    if !fields.contains("data") {
         return Err(forms.error("no list named data"));
     }
     forms.end()?;
@@ -94,8 +92,15 @@ fn event(builder: &mut Builder, form: &Form) -> Result<Option<Event>, String> {
         Some(Form::Bool(flag)) => Ok(*flag),
         _ => Err(format!("an event without {name}")),
     };
-    let number = |name: &str| match form.get(name) {
+    let mut number = |name: &str| match form.get(name) {
         Some(Form::Integer(value)) => Atom::integer(*value).ok_or("a number too small".to_owned()),
+        Some(Form::Number(digits)) => {
+            let number = digits.parse().map_err(|_| {
+                let most = u64::MAX;
+                format!("{name} is {digits}, which is no integer up to {most}")
+            })?;
+            builder.natural(number).map_err(|error| error.to_string())
+        }
         _ => Err(format!("an event without {name}")),
     };
     let kind = if flag("write")? {

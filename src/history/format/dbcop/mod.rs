@@ -44,12 +44,6 @@ impl Source<'_> {
         self.bytes().map(u64::from_le_bytes)
     }
 
-    fn atom(&mut self, what: &str) -> Result<Atom, HistoryError> {
-        let number = self.number()?;
-        let atom = i64::try_from(number).ok().and_then(Atom::integer);
-        atom.ok_or_else(|| self.error(&format!("{what} {number} is too large")))
-    }
-
     fn flag(&mut self) -> Result<bool, HistoryError> {
         match self.bytes()? {
             [0] => Ok(false),
@@ -109,9 +103,9 @@ fn transaction(
         } else {
             Kind::Read
         };
-        let key = source.atom("variable")?;
+        let key = builder.natural(source.number()?)?;
         let key = builder.key(key)?;
-        let value = source.atom("value")?;
+        let value = builder.natural(source.number()?)?;
         // What the engine refused has neither read nor written.
         if source.flag()? {
             events.push(Event { kind, key, value });
@@ -142,10 +136,8 @@ type Plain = (Vec<(bool, u64, u64)>, bool);
 fn plain(history: &History, format: &'static str) -> Result<Vec<Vec<Plain>>, HistoryError> {
     let cannot = |what| HistoryError::CannotHold { format, what };
     let natural = |atom: Atom| {
-        let integer = atom
-            .as_integer()
-            .and_then(|value| u64::try_from(value).ok());
-        integer.ok_or_else(|| cannot("texts, nil or negative numbers"))
+        let natural = history.texts().as_natural(atom);
+        natural.ok_or_else(|| cannot("texts, nil or negative numbers"))
     };
     let mut keys = Vec::with_capacity(history.key_count());
     for key in 0..history.key_count() as u32 {
