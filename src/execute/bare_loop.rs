@@ -1,4 +1,4 @@
-//! The yardstick of the driver's speed: a plain loop that sends a recorded stream again.
+//! The baseline of the driver's speed: a plain loop that sends a recorded stream again.
 //!
 //! It schedules nothing, looks at no lock view and keeps no record: one thread, plain connections,
 //! and for the statements that waited when they were recorded a thread that waits with them.
@@ -13,15 +13,16 @@ use crate::model::Outcome;
 use super::recording::{ConnectionRole, Recording};
 use super::sessions::{Ask, SessionConnections, StatementReply};
 
-/// What a loop took.
+/// The time of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopTiming {
+    /// Statements sent.
     pub statements: u64,
-    /// Without the stalls.
+    /// From the first statement to the last answer, without the stalls.
     pub elapsed: Duration,
-    /// Statements that met a lock nobody could release before the engine's own timeout: the loop
-    /// looks at no lock view, so two sessions may reach a lock in another order than recorded. A
-    /// driver is not to be praised for their time.
+    /// Statements that waited for the engine's lock timeout. The loop does not read the lock view,
+    /// so two sessions may reach a lock in another order than recorded. Their time must not count
+    /// in the driver's favour.
     pub stalls: u32,
 }
 
@@ -50,7 +51,7 @@ impl<'s> BareLoop<'s> {
     /// Sends the stream. The clock runs from the first statement to the last answer.
     ///
     /// # Errors
-    /// When there is no answer. What the engine rejects is an answer.
+    /// When there is no answer. A rejection is an answer.
     pub fn run(&self, recording: &Recording) -> Result<LoopTiming, EngineError> {
         let serial = format!("{}_serial", self.database);
         self.server.create_database(&self.database)?;
@@ -93,7 +94,7 @@ impl<'s> BareLoop<'s> {
 /// A step that takes longer than this waits for a timeout, not for an answer.
 const STALL: Duration = Duration::from_millis(500);
 
-/// How long a statement that is known to wait is given to reach its lock.
+/// The time for a statement that is known to wait to reach its lock.
 const REACH: Duration = Duration::from_micros(200);
 
 fn send_all(
@@ -161,8 +162,8 @@ fn come_home(
     Ok(())
 }
 
-/// Where the engine chose another victim this time, ends what it ended when it was recorded: the
-/// stream holds no COMMIT for it, and its locks would stop the others.
+/// Rolls back a recorded victim if the engine chose another one this time: the stream has no COMMIT
+/// for it, and its locks would block the others.
 fn settle_victim(
     sessions: &mut SessionConnections,
     slot: usize,

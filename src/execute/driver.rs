@@ -16,8 +16,8 @@ use super::{Executor, Instrumentation, Interrupted, SerialRun};
 
 /// Runs cases on one server, in two databases of its own.
 ///
-/// Connections are opened when first needed and kept. After an error nothing is: the next case, or
-/// [`Driver::reconnect`], opens everything anew.
+/// Connections are opened when first needed and kept. After an error all of them are closed, and
+/// the next case, or [`Driver::reconnect`], opens new ones.
 pub struct Driver<'s> {
     server: &'s dyn Server,
     /// Where cases run.
@@ -29,7 +29,7 @@ pub struct Driver<'s> {
     log: SentLog,
 }
 
-/// What is open.
+/// The open connections.
 struct Connections {
     sessions: SessionConnections,
     keeper: Box<dyn Connection>,
@@ -60,7 +60,7 @@ impl<'s> Driver<'s> {
     }
 
     /// Drops every connection and database of this driver and makes them anew. Nothing is retried
-    /// here: how often and how long is the caller's to say.
+    /// here: the caller decides how often and how long.
     ///
     /// # Errors
     /// When the server does not answer, or refuses.
@@ -94,7 +94,7 @@ impl<'s> Driver<'s> {
         self.server.drop_database(&self.serial_room.database)
     }
 
-    /// Keeps everything that is sent from now on, on connections and tables made anew, so that a
+    /// Records everything that is sent from now on, on new connections and tables, so that a
     /// [`super::bare_loop`] can send the same.
     ///
     /// # Errors
@@ -105,13 +105,13 @@ impl<'s> Driver<'s> {
         Ok(())
     }
 
-    /// What was kept since the start, or since the last call. Only the first of them begins with
-    /// empty databases, as a bare loop needs it.
+    /// The recording since the start or the last call. Only the first one begins with empty
+    /// databases, which a bare loop needs.
     pub fn take_recording(&mut self) -> Recording {
         self.log.take_recording().unwrap_or_default()
     }
 
-    /// Gives every connection up. What is under way is killed, as far as the server listens.
+    /// Closes every connection and kills running statements if the server answers.
     fn abandon(&mut self) {
         self.room.forget();
         self.serial_room.forget();
@@ -122,7 +122,7 @@ impl<'s> Driver<'s> {
         if let Some(watcher) = &mut line.watcher {
             for id in line.sessions.away() {
                 if watcher.kill(id).is_err() {
-                    // It does not listen: the rest would wait for nothing.
+                    // The server does not answer: trying the rest would only cost time.
                     return;
                 }
             }
@@ -207,7 +207,7 @@ fn no_connection() -> EngineError {
     EngineError::Resource("no connection".to_owned())
 }
 
-/// Whether nobody knows what a case's statements change in the sessions and in the schema.
+/// Whether a case may change session settings or the schema in ways we cannot read.
 fn soils(case: &TestCase) -> bool {
     case.count(StatementKind::Opaque) + case.count(StatementKind::Set) > 0
 }
@@ -235,7 +235,7 @@ impl Executor for Driver<'_> {
             execution.unreliable.as_deref() == Some(super::run::NOTHING_CAN_ANSWER)
         };
         match &result {
-            // The set-up was refused: the connections are as good as before.
+            // The set-up was refused: the connections are still usable.
             Err(EngineError::Setup { .. }) => {}
             Ok(execution) if !stuck(execution) => {}
             _ => self.abandon(),

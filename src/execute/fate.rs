@@ -1,21 +1,22 @@
-//! What an answer means for the transaction it was given in. The server is asked, not guessed.
+//! The fate of a transaction after an answer. The transaction's state is queried, not guessed.
 
 use crate::model::StatementKind;
 
 use super::scheduled_statement::ScheduledStatement;
 
-/// What an answer says, as far as the order of things depends on it.
+/// The part of an answer that the schedule depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AnswerState {
+    /// The statement was rejected.
     pub(super) rejected: bool,
-    /// The server says that a transaction is open on the session now.
+    /// The session has an open transaction now.
     pub(super) open: bool,
 }
 
-/// What an answer means for the transaction of its statement.
+/// The state of a transaction after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransactionFate {
-    /// The transaction goes on, or the step was none of the case's statements.
+    /// The transaction goes on, or the step was no statement of the case.
     Continues,
     Committed,
     Aborted,
@@ -23,7 +24,7 @@ pub(super) enum TransactionFate {
     Strange(&'static str),
 }
 
-/// What a statement's answer means for its transaction.
+/// The fate of a statement's transaction.
 pub(super) fn fate(
     line: &ScheduledStatement,
     answer: AnswerState,

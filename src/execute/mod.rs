@@ -28,22 +28,24 @@ pub use transcript::transcript;
 /// A read that instrumentation adds. Never part of the case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
+    /// What it reads and for which statement.
     pub tag: ProbeTag,
     pub sql: String,
 }
 
-/// What to add to a run, and where. A pure function of the case makes it.
+/// Reads to add to a run, and where. A pure function of the case makes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instrumentation {
     /// In the session, before the statement, in order.
     pub before: BTreeMap<StatementId, Vec<Probe>>,
     /// In the session, after the statement, when it was not rejected.
     pub after: BTreeMap<StatementId, Vec<Probe>>,
-    /// Tables the observer reads, once things are at rest, when this statement was active.
+    /// Tables that the observer reads once no sent statement is running, if this statement was
+    /// active since its last read.
     pub observe: BTreeMap<StatementId, Vec<String>>,
 }
 
-/// Runs cases on one engine: what an oracle asks for evidence.
+/// Runs cases on one engine; oracles get their evidence from it.
 pub trait Executor {
     /// Runs the case interleaved, in its submitted order, from a fresh state.
     ///
@@ -69,25 +71,25 @@ pub trait Executor {
         0
     }
 
-    /// What was running when the last `execute` ended without an answer; none after one that
-    /// returned an execution.
+    /// The run that the last `execute` could not finish; None after one that returned an
+    /// execution.
     fn interrupted(&self) -> Option<&Interrupted> {
         None
     }
 }
 
-/// A run that the engine did not let us finish: evidence of a crash or a hang.
+/// A run that ended without an answer from the engine: evidence of a crash or a hang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupted {
-    /// The statement of the case that got no answer; none when it was a statement of ours.
+    /// The statement of the case that got no answer; None when it was one that the driver added.
     pub statement: Option<StatementId>,
-    /// What had been recorded until then.
+    /// The record up to that statement.
     pub execution: Execution,
 }
 
 /// One connection, no concurrency, its own copy of the tables.
 pub trait SerialRun {
-    /// The tables as the set-up leaves them, again.
+    /// Brings the tables back to the state after the set-up.
     fn reset(&mut self) -> Result<(), EngineError>;
 
     /// Runs a statement of the case, or anything else, in autocommit unless it says otherwise.

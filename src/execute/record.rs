@@ -1,4 +1,4 @@
-//! The record of one run, written as things become certain.
+//! The record of one run, written as events become certain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::scheduled_statement::ScheduledStatement;
 use super::scheduler::{SessionStep, Work};
 use super::{Instrumentation, Probe};
 
-/// A probe's answer, and whose probe it was.
+/// A probe's answer and its statement.
 struct Probed {
     answer: ProbeAnswer,
     session: SessionId,
@@ -58,7 +58,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The text to send in a step; none for one that the driver spells itself.
+    /// The text to send in a step; None for a ROLLBACK, which the dialect spells.
     pub(super) fn text(&self, work: Work) -> Option<&'a str> {
         match work {
             Work::Statement { line } => Some(&self.case.statements[line].sql),
@@ -168,7 +168,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Takes what was read at rest.
+    /// Records rows that were read while no statement was running.
     pub(super) fn observed(
         &mut self,
         active: Vec<StatementId>,
@@ -200,7 +200,7 @@ impl<'a> Record<'a> {
         self.closed()
     }
 
-    /// The record of a run that did not come to its end.
+    /// The record of a run that did not finish.
     ///
     /// A transaction whose COMMIT got no answer is indeterminate; any other that was open died
     /// with its connection.

@@ -1,4 +1,4 @@
-//! What was sent: counts for every run, the whole stream on demand.
+//! Statements sent: counts for every run, the whole stream on demand.
 
 use std::collections::BTreeMap;
 
@@ -17,24 +17,26 @@ pub enum ConnectionRole {
 /// One statement of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
+    /// The connection it was sent on.
     pub place: ConnectionRole,
     pub sql: String,
     /// It was seen waiting for a lock.
     pub waited: bool,
-    /// How much of the stream had been sent when its answer came; none for one that never came.
+    /// Statements of the stream sent before its answer came; None without an answer.
     pub answered: Option<usize>,
     /// The engine ended its transaction by rejecting it.
     pub aborted: bool,
 }
 
-/// Everything that was sent on the connections of one driver, in the order of sending. What only
-/// serves to see (polls of the lock view, questions for a transaction's state) is not in it.
+/// Everything that was sent on the connections of one driver, in the order of sending, without
+/// polls of the lock view and queries of a transaction's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
+    /// In the order of sending.
     pub stream: Vec<Sent>,
     /// How often the server was asked for the state of a transaction.
     pub questions: u64,
-    /// How often the lock view was looked at.
+    /// How often the lock view was read.
     pub polls: u64,
 }
 
@@ -55,7 +57,7 @@ impl Recording {
     }
 }
 
-/// The count of what was sent, and the recording where one is wanted.
+/// Counts sent statements, and records them on demand.
 #[derive(Debug, Default)]
 pub(super) struct SentLog {
     sent: u64,
@@ -63,7 +65,7 @@ pub(super) struct SentLog {
     recording: Option<Recording>,
     /// Where the last statement of each connection stands in the stream.
     last: BTreeMap<ConnectionRole, usize>,
-    /// A connection of ours gave no answer: none is to be used any more.
+    /// One of the driver's own connections gave no answer; all of them must be replaced.
     pub(super) failed: bool,
 }
 
@@ -93,12 +95,12 @@ impl SentLog {
         }
     }
 
-    /// Counts a question for the state of a transaction.
+    /// Counts a query of a transaction's state.
     pub(super) fn asked(&mut self) {
         self.count(|recording| recording.questions += 1);
     }
 
-    /// Counts a look at the lock view.
+    /// Counts a poll of the lock view.
     pub(super) fn polled(&mut self) {
         self.count(|recording| recording.polls += 1);
     }

@@ -1,4 +1,4 @@
-//! A database that is brought back to the state a case begins with, as cheaply as is clean.
+//! Resets a database to the state in which a case begins, as cheaply as correctness allows.
 //!
 //! DDL runs when the schema's text changes. Otherwise the tables are emptied and filled again:
 //! where sessions will run, by what the dialect calls empty (TRUNCATE: rows that InnoDB merely
@@ -29,7 +29,7 @@ pub(super) struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    /// Sends a statement, whatever it comes to.
+    /// Sends a statement; a rejection is an outcome.
     pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         self.log.sent(self.place, sql);
         let outcome = self.connection.execute(sql);
@@ -37,7 +37,7 @@ impl Hand<'_> {
         outcome
     }
 
-    /// Sends a statement that has to be accepted.
+    /// Sends a statement that must not be rejected.
     pub(super) fn run(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
         let outcome = self.send(sql)?;
         accepted(sql, outcome)
@@ -70,7 +70,7 @@ fn accepted(sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
     }
 }
 
-/// A schema that the database has now.
+/// The schema that the database has now.
 struct Loaded {
     schema: Vec<String>,
     tables: Vec<String>,
@@ -88,7 +88,7 @@ enum Habit {
     Rebuild,
 }
 
-/// What the text of a schema allows. A word in the wrong place costs time, never cleanness.
+/// How the text of a schema allows it to be reset. A misread word costs time, never correctness.
 fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
     let mut kinds = case.setup.iter().map(|statement| statement.kind);
     let rows_first =
@@ -120,13 +120,13 @@ fn schema_of(case: &TestCase) -> impl Iterator<Item = &str> {
         .map(|statement| statement.sql.as_str())
 }
 
-/// One database of ours and what is in it.
+/// One of the driver's databases and its schema.
 pub(super) struct Room {
     pub(super) database: String,
     loaded: Option<Loaded>,
 }
 
-/// What a reset did to the schema.
+/// Whether a reset built the schema anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
     Kept,
@@ -141,7 +141,7 @@ impl Room {
         }
     }
 
-    /// Somebody may have changed the schema: build it anew next time.
+    /// Makes the next reset build the schema anew, because the last case may have changed it.
     pub(super) fn forget(&mut self) {
         self.loaded = None;
     }
@@ -153,7 +153,7 @@ impl Room {
         case: &TestCase,
         emptying: Emptying,
     ) -> Result<Schema, EngineError> {
-        // Whatever goes wrong from here on leaves the database in a state nobody knows.
+        // An error from here on leaves the database in an unknown state.
         let loaded = self
             .loaded
             .take()
@@ -205,7 +205,7 @@ fn refill(
     } else {
         &dialect.spelling.rollback
     };
-    // The first error tells more than what comes of the ROLLBACK.
+    // The first error is the cause; an error of the ROLLBACK follows from it.
     done.and(hand.run(end).map(drop))
 }
 

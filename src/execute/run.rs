@@ -1,4 +1,4 @@
-//! One interleaved run: the scheduler's wishes carried out on real connections.
+//! One interleaved run: carries out the scheduler's actions on real connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ const UNSEEN_MAX: Duration = Duration::from_secs(2);
 /// How long after the watcher lost the server a session may take to notice.
 const LOSS_TOLD_WITHIN: Duration = Duration::from_secs(1);
 
-/// Why a run is no evidence whose sessions all wait, and nothing will wake them.
+/// Every session is blocked and nothing can unblock one: the run is no evidence.
 pub(super) const NOTHING_CAN_ANSWER: &str = "nothing_can_answer";
 
 /// The connections a run uses.
@@ -45,7 +45,7 @@ pub(super) struct RunConnections<'a> {
     pub(super) sessions: &'a mut SessionConnections,
     /// None where nothing ever waits.
     pub(super) watcher: Option<&'a mut (dyn Watcher + 'static)>,
-    /// Reads at rest: the observer, or the session that wrote where there is one writer only.
+    /// Reads the tables while no statement is running: the observer, or the only writer's session.
     pub(super) observer: Option<&'a mut (dyn crate::engine::Connection + 'static)>,
     pub(super) log: &'a mut SentLog,
 }
@@ -70,7 +70,7 @@ pub(super) struct InterleavedRun<'a, 'c> {
     under_way: BTreeMap<SessionId, SessionStep>,
     /// Sessions of which a transaction was ended by a rejection.
     victims: BTreeSet<SessionId>,
-    /// What was under way in the session whose connection failed.
+    /// The statement that was running in the session whose connection failed.
     pub(super) interrupted: Option<StatementId>,
     pause: Pause,
 }
@@ -126,7 +126,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Carries the case to its end.
+    /// Runs the case to its end.
     pub(super) fn play(&mut self) -> Result<(), EngineError> {
         self.set_levels()?;
         loop {
@@ -145,8 +145,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Ends what is left of transactions that the engine ended: MySQL 5.6 lets nobody change their
-    /// tables until it is told of a ROLLBACK, and the next set-up would wait for that in vain.
+    /// Sends a ROLLBACK to sessions whose transaction the engine ended. MySQL 5.6 keeps the
+    /// metadata locks of such a transaction until its client rolls back, and the next set-up would
+    /// wait for them.
     fn release_victims(&mut self) -> Result<(), EngineError> {
         if !self.stage.dialect.supports(Capability::VictimKeepsTables) {
             return Ok(());
@@ -163,7 +164,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         Ok(())
     }
 
-    /// Gives every session its level, where it does not have it from the case before.
+    /// Sets the isolation level of every session that does not have it already.
     fn set_levels(&mut self) -> Result<(), EngineError> {
         for (session, slot) in self.slots.clone() {
             let level = self.case.level(session);
@@ -212,7 +213,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Whether the server's word on the transaction is needed although the statement is accepted.
+    /// Whether to query the transaction's state after an accepted statement, too.
     fn ask(&self, work: Work) -> Ask {
         let strange = self
             .lines
@@ -225,7 +226,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Whether a step may find a lock of another session in its way.
+    /// Whether a step may wait for a lock of another session.
     fn may_wait(&self, step: SessionStep) -> bool {
         let others_hold = self.holding.iter().any(|session| *session != step.session);
         match step.work {
@@ -255,7 +256,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         !line.kind.is_control() || line.kind == StatementKind::BeginImmediate
     }
 
-    /// Waits a moment for an answer, then looks at who waits.
+    /// Waits briefly for an answer, then polls the lock view.
     fn settle(&mut self) -> Result<(), EngineError> {
         let pause = if self.scheduler.awaits_confirmation() {
             CONFIRM_AFTER
@@ -307,8 +308,8 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         self.note(noted)
     }
 
-    /// The watcher noticed first that the server is gone. What is under way fails, too, and says
-    /// which statement it was.
+    /// Handles a server that the watcher found lost first. The running statements fail, too, and
+    /// name the statement that was interrupted.
     fn loss_told_by_a_session(&mut self, error: EngineError) -> EngineError {
         loop {
             match self.receive(LOSS_TOLD_WITHIN) {
@@ -319,7 +320,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Takes every answer that is there, waiting for the first. Says whether one came.
+    /// Takes every answer that has arrived, waiting for the first. False when none came.
     fn receive(&mut self, timeout: Duration) -> Result<bool, EngineError> {
         let Some((slot, reply)) = self.stage.sessions.receive(timeout) else {
             return Ok(false);
@@ -376,7 +377,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         self.note(noted)
     }
 
-    /// What an accepted statement leaves: no server is asked what its own answer says.
+    /// Whether a transaction is open after an accepted statement, by the statements' kinds alone.
     fn open_by_rule(&self, step: SessionStep) -> bool {
         let before = self.open.contains(&step.session);
         match step.work {
@@ -414,7 +415,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .and_then(|id| self.case.session_of(id.transaction))
             .map_or(0, |session| self.slot(session));
         if self.stage.dialect.observer == ObserverKind::Writer {
-            // A writer that was refused the lock sees an old snapshot: nothing was written.
+            // A writer whose lock was refused reads an old snapshot and has written nothing.
             let refused = active
                 .last()
                 .and_then(|id| self.record.error_class(*id))

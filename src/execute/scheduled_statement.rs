@@ -6,7 +6,7 @@ use crate::model::{SessionId, StatementId, StatementKind, TestCase, TransactionI
 
 use super::{Instrumentation, Probe};
 
-/// What the scheduler knows of one statement of the case.
+/// A statement of the case as the scheduler needs it.
 #[derive(Clone, Debug)]
 pub(super) struct ScheduledStatement {
     pub(super) id: StatementId,

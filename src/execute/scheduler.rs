@@ -1,16 +1,16 @@
-//! Which statement is sent next, and what has become certain: a pure state machine.
+//! A pure state machine: decides which statement is sent next, and which events are certain.
 //!
-//! It knows sessions, lines and answers; no clock, no thread, no text. The driver asks
-//! [`Scheduler::next`] what to do, does it, and tells what came of it ([`Scheduler::answered`],
-//! [`Scheduler::polled`], ...); each telling returns what is certain now, in the order in which it
-//! has to be recorded.
+//! It knows sessions, statements and answers; no clock, no thread, no text. The driver asks
+//! [`Scheduler::next`] for an action, carries it out and reports the result
+//! ([`Scheduler::answered`], [`Scheduler::polled`], ...). Each report returns the events that are
+//! certain now, in the order in which they must be recorded.
 //!
 //! The rules. The next statement is the first unsent one, in submitted order, whose session is
-//! free. Nothing is sent before things are *at rest*: every sent statement has answered, or was
+//! free. Nothing is sent before the run is *at rest*: every sent statement has answered, or was
 //! seen waiting in a poll taken after the last answer. Two sessions or more that wait may be a
 //! deadlock that the engine has not resolved yet, so a second poll has to agree. An answer that
-//! another statement caused is recorded after the answer of its cause. At the free pace nothing
-//! rests and nobody polls: a session is sent its next statement when the last one has answered.
+//! another statement caused is recorded after the answer of its cause. At the free pace
+//! the lock view is not polled: a session gets its next statement when the last one has answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::model::{Pace, SessionId, StatementId, StatementKind, TransactionId};
 use super::fate::{AnswerState, TransactionFate, fate};
 use super::scheduled_statement::ScheduledStatement;
 
-/// What is sent in a step. Lines are named by their place in submitted order.
+/// The content of a step. `line` is the place of a statement in submitted order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Before {
@@ -33,34 +33,34 @@ pub(super) enum Work {
         line: usize,
         probe: usize,
     },
-    /// A ROLLBACK of ours: ends what the case, or a refused COMMIT, left open.
+    /// A ROLLBACK of the driver: ends a transaction that the case, or a refused COMMIT, left open.
     Rollback,
 }
 
-/// One thing to send.
+/// Something to send on a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SessionStep {
     pub(super) session: SessionId,
     pub(super) work: Work,
 }
 
-/// What the driver does next.
+/// The driver's next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DriverAction {
     Send(SessionStep),
-    /// Bring an answer or a poll: something is on its way.
+    /// Wait for an answer or poll the lock view: a sent step is not settled.
     Settle,
-    /// Everything that is left waits for a lock: bring an answer, a victim's or a timeout's.
+    /// Wait for an answer, a victim's or a timeout's: all sessions wait for locks.
     AwaitAnswer,
     /// Read the tables; these statements may have written since the last time.
     Observe(Vec<StatementId>),
     Finish,
 }
 
-/// Something that has become certain and has to be recorded now.
+/// An event that has become certain and must be recorded now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Noted {
-    /// Seen waiting, for these sessions where the engine says. Comes again when those change.
+    /// Seen waiting, for these sessions if the engine names them. Repeated when they change.
     Waiting {
         step: SessionStep,
         on: BTreeSet<SessionId>,
@@ -81,21 +81,21 @@ struct Flight {
     waited: bool,
     /// Was seen waiting in a poll taken after the last answer and the last send.
     at_rest: bool,
-    /// Taken for waiting because nothing was heard of it for too long.
+    /// Taken for waiting after a timeout.
     by_timer: bool,
     on: BTreeSet<SessionId>,
-    /// Its answer, while it has to be recorded after another's.
+    /// Its answer, while another's must be recorded first.
     answer: Option<AnswerState>,
 }
 
 impl Flight {
-    /// Nothing more will be heard of it until another session does something.
+    /// Whether it waits, so that only another session can change its state.
     fn rests(&self) -> bool {
         self.answer.is_none() && (self.at_rest || self.by_timer)
     }
 }
 
-/// One session's way through its lines.
+/// One session's progress through its statements.
 #[derive(Clone, Debug, Default)]
 struct Lane {
     /// Its lines, by place in submitted order.
@@ -154,13 +154,13 @@ impl Scheduler {
         }
     }
 
-    /// What to do now. A `Send` and an `Observe` count as done once they are returned.
+    /// The next action. A `Send` and an `Observe` count as done once they are returned.
     pub(super) fn next(&mut self) -> DriverAction {
         if self.pace == Pace::Scheduled && !self.settled() {
             return DriverAction::Settle;
         }
         if std::mem::take(&mut self.observation_due) {
-            // A write that waits may have got further since, and wait for the next row now.
+            // A waiting write may have got its lock since and wait for the next row now.
             let under_way: Vec<Work> = self.flights().map(|flight| flight.step.work).collect();
             under_way.into_iter().for_each(|work| self.touch(work));
             self.observation_due = false;
@@ -204,7 +204,8 @@ impl Scheduler {
         self.release()
     }
 
-    /// One poll of the lock view, taken after everything told so far: who waits, and for whom.
+    /// Takes a poll of the lock view, made after all reports so far: the waiting sessions, each
+    /// with those it waits for.
     pub(super) fn polled(
         &mut self,
         waiting: &BTreeMap<SessionId, BTreeSet<SessionId>>,
@@ -235,8 +236,8 @@ impl Scheduler {
         noted
     }
 
-    /// Nothing was heard of some steps for too long: they are taken for waiting, and the run is no
-    /// evidence any more.
+    /// Takes steps that neither answered nor were seen waiting in time for waiting. The run is no
+    /// evidence then.
     pub(super) fn gave_up(&mut self) -> Vec<Noted> {
         let mut noted = Vec::new();
         for lane in self.lanes.values_mut() {
@@ -257,7 +258,7 @@ impl Scheduler {
         noted
     }
 
-    /// Whether everything rests by one poll, and another has to agree.
+    /// Whether one poll showed the run at rest and a second one has to confirm it.
     pub(super) fn awaits_confirmation(&self) -> bool {
         self.agreeing_polls > 0
     }
@@ -276,11 +277,11 @@ impl Scheduler {
             || (self.agreeing_polls >= 2 && !self.waits_in_circle())
     }
 
-    /// Whether sessions wait for each other in a circle, and for nobody who could still go on: the
-    /// engine is about to choose a victim.
+    /// Whether sessions wait for each other in a circle, and for no session outside it: the engine
+    /// is about to choose a victim.
     ///
-    /// With a way out there may be no victim yet. Of the transactions that one waits for, MySQL's
-    /// deadlock check follows one at a time.
+    /// If one of them waits for a running session too, there may be no victim yet: MySQL's deadlock
+    /// check follows one of the transactions that a transaction waits for at a time.
     fn waits_in_circle(&self) -> bool {
         self.lanes.keys().any(|start| {
             let mut reached = BTreeSet::new();
@@ -326,8 +327,8 @@ impl Scheduler {
             .or_else(|| self.leftover())
     }
 
-    /// A session whose lines are done and whose transaction is open: it may be what others wait
-    /// for, and it ends by ROLLBACK.
+    /// A ROLLBACK for a session that has sent all its statements and still has a transaction open,
+    /// which others may wait for.
     fn leftover(&self) -> Option<SessionStep> {
         self.lanes
             .iter()
@@ -385,7 +386,7 @@ impl Scheduler {
         self.lanes.get_mut(&session)?.flight.as_mut()
     }
 
-    /// Something happened: what rested may have been released by it.
+    /// Forgets which steps rest, because the last event may have released them.
     fn disturb(&mut self) {
         self.agreeing_polls = 0;
         for lane in self.lanes.values_mut() {
@@ -420,7 +421,7 @@ impl Scheduler {
         self.observation_due |= line.observed;
     }
 
-    /// Records the answers that nothing holds back any more.
+    /// Records the answers that need not follow another one.
     fn release(&mut self) -> Vec<Noted> {
         let mut noted = Vec::new();
         while let Some(place) = self.recordable() {
@@ -448,13 +449,13 @@ impl Scheduler {
                     .any(|cause| !cause.rests())
         };
         self.arrivals.iter().position(free).or_else(|| {
-            // Answers that hold each other back came out of one knot: they stand as they came.
+            // Answers that hold each other back are recorded in order of arrival.
             let all_answered = self.flights().all(|f| f.answer.is_some() || f.rests());
             (all_answered && !self.arrivals.is_empty()).then_some(0)
         })
     }
 
-    /// Records one answer: what it means for the transaction, and what of it is left to send.
+    /// Records one answer: the fate of its transaction, and the steps left to send.
     fn record(&mut self, session: SessionId) -> Option<Noted> {
         let lane = self.lanes.get_mut(&session)?;
         let flight = lane.flight.take()?;
@@ -465,7 +466,7 @@ impl Scheduler {
         }
         let fate = match flight.step.work {
             Work::Rollback => {
-                // Tried once: what a ROLLBACK leaves open, another would leave open too.
+                // Tried once: a second ROLLBACK would do no more than the first.
                 lane.open = false;
                 if answer.open {
                     TransactionFate::Strange("rollback_refused")
@@ -533,7 +534,7 @@ impl Scheduler {
         }
     }
 
-    /// The transaction is gone: what is left of it would run outside of any, so it is not sent.
+    /// Drops the remaining statements of a transaction that is gone: they would run outside of one.
     fn drop_transaction(&mut self, transaction: TransactionId, session: SessionId) {
         let Some(lane) = self.lanes.get_mut(&session) else {
             return;

@@ -39,7 +39,7 @@ impl<'a> ServerSerialRun<'a> {
         Ok(())
     }
 
-    /// Rolls back what the run before left open.
+    /// Rolls back a transaction that the previous run left open.
     fn end_transaction(&mut self) -> Result<(), EngineError> {
         self.hand.log.asked();
         if self.hand.connection.transaction_state()? == TransactionState::Open {
@@ -89,7 +89,7 @@ impl<'a> ServerSerialRun<'a> {
         self.hand.run(&sql).map(drop)
     }
 
-    /// Deletes rows by their row key; says whether the table has one to go by.
+    /// Deletes rows by their row key. False when the table has none.
     fn delete_by_key(&mut self, shape: &TableShape, rows: &[Row]) -> Result<bool, EngineError> {
         let key = shape.row_key.as_deref();
         let Some((name, place)) = key.and_then(|key| Some((key, shape.column(key)?))) else {
@@ -115,7 +115,7 @@ impl<'a> ServerSerialRun<'a> {
         Ok(true)
     }
 
-    /// Replaces the whole table: for rows that only their values tell apart.
+    /// Replaces the whole table, for rows without a key.
     fn rewrite(
         &mut self,
         shape: &TableShape,

@@ -13,20 +13,20 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use crate::engine::{Connection, EngineError, Server, TransactionState};
 use crate::model::{IsolationLevel, Outcome};
 
-/// An answer, and the server's word on the session's transaction where it was asked for.
+/// An answer, and the state of the session's transaction if it was queried.
 #[derive(Debug)]
 pub(super) struct StatementReply {
     pub(super) outcome: Outcome,
     pub(super) state: Option<TransactionState>,
 }
 
-/// Whether the server is to be asked for the state of the transaction.
+/// When to query the state of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
     Never,
     /// When the statement was rejected.
     AfterRejection,
-    /// In any case: the statement may end or open a transaction unasked.
+    /// After every answer: the statement may end or open a transaction implicitly.
     Always,
 }
 
@@ -46,7 +46,7 @@ struct ReturnedConnection {
 
 /// One session's connection and thread.
 struct Slot {
-    /// Away while the thread has it.
+    /// None while the thread has it.
     connection: Option<Box<dyn Connection>>,
     /// The engine's number of the connection.
     id: u64,
@@ -72,7 +72,7 @@ impl SessionConnections {
         }
     }
 
-    /// Sees to it that there are so many connections. Returns how many had to be opened.
+    /// Opens connections until there are this many. Returns how many it opened.
     pub(super) fn open(
         &mut self,
         count: usize,
@@ -131,7 +131,7 @@ impl SessionConnections {
         self.slots.get_mut(slot)?.connection.as_mut()
     }
 
-    /// Runs a statement that cannot wait, here and now.
+    /// Runs a statement that cannot wait, on the caller's thread.
     pub(super) fn run(
         &mut self,
         slot: usize,
@@ -177,7 +177,7 @@ impl SessionConnections {
             .name(format!("session-{}", slot + 1))
             .spawn(move || {
                 // Ends when the slot is closed; a statement under way then is bounded by its
-                // deadline, and its answer goes nowhere.
+                // deadline, and its answer is dropped.
                 for mut job in inbox {
                     let reply = answer(job.connection.as_mut(), &job.sql, job.ask);
                     let connection = job.connection;
@@ -215,7 +215,7 @@ fn answer(
     Ok(StatementReply { outcome, state })
 }
 
-/// The scheduler never sends to a busy session; if it ever did, the run ends with this.
+/// The error that ends a run if the scheduler ever sends to a busy session.
 fn busy(slot: usize, sql: &str) -> EngineError {
     EngineError::Target(format!(
         "session {} has a statement under way and cannot take {sql:?}",

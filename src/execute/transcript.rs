@@ -30,7 +30,7 @@ const VALUE_WIDTH: usize = 24;
 /// The lines a statement's text may take.
 const TEXT_LINES_MAX: usize = 4;
 
-/// Renders what was run and what came of it, for people.
+/// Renders an execution for people.
 ///
 /// The engine's and the case's texts are escaped: nothing in them reaches a terminal as a control
 /// character.
@@ -103,7 +103,7 @@ impl Page {
         }
     }
 
-    /// One event: the statement's text, and what came of it at the right or on the next line.
+    /// One event: the statement's text, and its outcome at the right or on the next line.
     fn line(&mut self, statement: &CaseStatement, text: &str, result: &str) {
         let lane = self.lanes.get(&statement.session).copied().unwrap_or(0) * LANE;
         let session = statement.session.to_string();
@@ -142,7 +142,7 @@ impl Page {
         }
     }
 
-    /// What became of transactions that no line ended, of the tables, and of the run.
+    /// The transactions that no statement ended, the final tables, and why the run is no evidence.
     fn end(&mut self, case: &TestCase, execution: &Execution) {
         for (transaction, status) in &execution.transactions {
             if let Some(note) = ending(case, execution, *transaction, *status) {
@@ -165,7 +165,7 @@ impl Page {
     }
 }
 
-/// How a transaction ended, where no line of the case says so.
+/// How a transaction ended that no statement of the case ended.
 fn ending(
     case: &TestCase,
     execution: &Execution,
@@ -277,7 +277,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{kept}...")
 }
 
-/// Breaks a text at blanks; what goes beyond the last line is cut.
+/// Breaks a text at blanks and cuts it after the last line.
 fn wrap(text: &str, width: usize, lines_max: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -298,7 +298,7 @@ fn wrap(text: &str, width: usize, lines_max: usize) -> Vec<String> {
     lines.iter().map(|line| cut(line, width)).collect()
 }
 
-/// Line breaks as blanks, whatever else is no printable character escaped.
+/// Line breaks as blanks, other unprintable characters escaped.
 fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

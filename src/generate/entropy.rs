@@ -1,14 +1,15 @@
-//! Where chance comes from: bytes that a seed decides.
+//! The source of randomness: bytes decided by a seed.
 
 use arbitrary::Unstructured;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// How many bytes of chance one case has. The largest of 2,600 cases used 1,522; when they run
+/// Random bytes of one case. The largest of 2,600 cases used 1,522; when they run
 /// out, every draw takes its first choice and the case ends small.
 const BYTES: usize = 8 * 1024;
 
-/// The bytes for a purpose, a run seed and an index: the same for ever, on every machine.
+/// The bytes for a purpose, a run seed and an index: the same on every machine and in every
+/// version.
 pub(super) fn bytes(purpose: &str, run_seed: u64, index: u64) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(purpose.as_bytes());
@@ -43,17 +44,17 @@ impl<'a> Entropy<'a> {
         range.start() + self.below(range.end().saturating_sub(*range.start()) + 1)
     }
 
-    /// True this often in a hundred.
+    /// True with this probability, in percent.
     pub(super) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of a list; nothing of an empty one.
+    /// An element of a list; None when it is empty.
     pub(super) fn pick<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
         of.get(self.below(of.len()))
     }
 
-    /// The index of one weight, drawn in proportion to it; nothing when all are 0.
+    /// The index of a weight, drawn in proportion to it; None when all are 0.
     pub(super) fn weighted(&mut self, weights: &[u32]) -> Option<usize> {
         let total: usize = weights.iter().map(|weight| *weight as usize).sum();
         if total == 0 {

@@ -16,10 +16,10 @@ use crate::grammar::{Builtin, Grammar, ProductionItem, Wanted};
 /// Beyond this depth only the shortest productions are drawn.
 const DEPTH: u32 = 9;
 
-/// Rule calls after which a statement is given up: a bound, not a wish.
+/// Rule calls after which a statement is given up.
 const CALLS: u32 = 2_000;
 
-/// What a local name of a production stands for.
+/// The meaning of a local name of a production.
 #[derive(Clone, Debug)]
 pub(super) enum Bound {
     Relation(ScopedRelation),
@@ -28,27 +28,30 @@ pub(super) enum Bound {
 
 pub(super) type Locals<'g> = BTreeMap<&'g str, Bound>;
 
-/// One statement in the making.
+/// The expansion of one statement.
 pub(super) struct Expander<'g, 'a, 'e> {
     pub grammar: &'g Grammar,
     pub dialect: &'g Dialect,
     pub tables: &'g [TablePlan],
     pub entropy: &'a mut Entropy<'e>,
     pub stock: &'a mut Stock,
-    /// Every write gives its rows a new version key.
+    /// As [`GenerateOptions::version_keys`](super::GenerateOptions).
     pub version_keys: bool,
     /// Savepoints open in the session, oldest first.
     pub savepoints: &'a mut Vec<String>,
+    /// The statement so far.
     pub text: String,
+    /// The open levels of queries, outermost first.
     pub frames: Vec<Frame>,
-    /// Tables the statement writes.
+    /// Tables the statement writes, by number.
     pub targets: Vec<usize>,
-    /// Columns of an INSERT, as chosen by its column list.
+    /// The column list of an INSERT, by number.
     pub insert_columns: Vec<usize>,
     /// Columns that may not be read now: other columns that the same SET assigns.
     pub forbidden: Vec<ColumnRef>,
     /// The version key of the statement, once it has one.
     pub version: Option<i64>,
+    /// The labels of the productions drawn so far.
     pub used: Vec<Arc<str>>,
     aliases: u32,
     calls: u32,
@@ -84,7 +87,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         }
     }
 
-    /// Writes a statement from a rule; nothing when no production of it can be finished.
+    /// Writes a statement from a rule; None when no production of it can be finished.
     pub(super) fn statement(mut self, rule: &str) -> Option<(String, Vec<Arc<str>>)> {
         let rule = self.grammar.rule(rule)?;
         self.rule(rule, 0)?;
@@ -481,7 +484,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
     }
 }
 
-/// What a production that fails must give back.
+/// The state to restore when a production cannot be finished.
 struct ExpansionMark {
     text: usize,
     used: usize,

@@ -1,8 +1,8 @@
 //! From entropy, grammar and dialect to a test case.
 //!
-//! A run seed and an index decide a case, whatever machine or worker makes it. The schema belongs
-//! to an epoch of [`EPOCH`] consecutive cases, because DDL is what a reset costs most; rows,
-//! transactions and schedule belong to the case.
+//! Run seed and index decide a case, on any machine and in any worker. [`EPOCH`] consecutive cases
+//! share a schema, because DDL is the dearest part of a reset; rows, transactions and schedule
+//! belong to the case.
 
 mod entropy;
 mod expand;

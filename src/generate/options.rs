@@ -1,4 +1,4 @@
-//! What a run wants of its cases.
+//! Options of the generator.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -43,18 +43,21 @@ impl FromStr for LevelChoice {
 #[error("{0}, all, mixed")]
 pub struct UnknownLevelChoice(UnknownLevel);
 
-/// What a run wants of its cases.
+/// Options of the generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateOptions {
+    /// Isolation levels of the sessions.
     pub levels: LevelChoice,
     /// The stronger level by which cases are judged.
     pub claim: Option<IsolationLevel>,
     /// Every write gives the rows it touches a version key never used before, as the txcheck
     /// oracle needs it. Without, updates that change nothing are drawn too.
     pub version_keys: bool,
+    /// Number of tables.
     pub tables: RangeInclusive<usize>,
     /// Rows of each table.
     pub rows: RangeInclusive<usize>,
+    /// Number of sessions.
     pub sessions: RangeInclusive<usize>,
     /// Transactions of each session.
     pub transactions: RangeInclusive<usize>,

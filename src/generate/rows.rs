@@ -1,4 +1,4 @@
-//! The data of one case: its rows, the keys and values that its sessions quarrel over.
+//! The data of one case: its rows, and the keys and values that its sessions contend for.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ const FIRST_VERSION: i64 = 1000;
 /// Keys drawn for rows stay below this; INSERT .. SELECT shifts by multiples of it.
 const KEY_LIMIT: i64 = 4096;
 
-/// What is handed out once in a case, and what is hot in it.
+/// Unique values of a case, and its hot keys and literals.
 #[derive(Debug)]
 pub(super) struct Stock {
     /// For each table: keys most statements use, keys its rows have or will have, the next new one.
@@ -24,7 +24,7 @@ pub(super) struct Stock {
     next_savepoint: u32,
     /// Literals of each class, the hot ones first.
     literals: BTreeMap<TypeClass, Vec<String>>,
-    /// The table that statements prefer.
+    /// The table that statements prefer, by number.
     pub hot_table: usize,
 }
 
@@ -150,8 +150,8 @@ impl Stock {
         self.next_version - 1
     }
 
-    /// What INSERT .. SELECT adds to row keys: each statement its own power of two, so that no two
-    /// sums are ever equal.
+    /// The number that an INSERT .. SELECT adds to row keys: a different power of two for each
+    /// statement, so that no two sums are equal.
     pub(super) fn shift(&mut self) -> i64 {
         self.next_shift += 1;
         KEY_LIMIT << (self.next_shift - 1).min(40)
@@ -165,8 +165,8 @@ impl Stock {
         stock.next - 1
     }
 
-    /// A row key that is worth a quarrel: most are hot, some belong to rows that another session
-    /// inserts, a few to none.
+    /// A row key to contend for: most are hot, some belong to rows that another session inserts, a
+    /// few to no row.
     pub(super) fn hot_key(&self, entropy: &mut Entropy<'_>, table: usize) -> i64 {
         let stock = &self.keys[table];
         let from = if entropy.percent(65) {
@@ -191,7 +191,7 @@ impl Stock {
         format!("sp{}", self.next_savepoint)
     }
 
-    /// A literal of a class; nothing when no column has that class.
+    /// A literal of a class; None when no column has that class.
     pub(super) fn literal(&self, entropy: &mut Entropy<'_>, class: TypeClass) -> Option<String> {
         let all = self.literals.get(&class)?;
         let hot = &all[..all.len().min(HOT_LITERALS)];

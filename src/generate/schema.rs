@@ -10,14 +10,18 @@ use crate::dialect::{Capability, Dialect, TypeClass, TypeSpec};
 pub(super) struct ColumnPlan {
     pub name: String,
     pub class: TypeClass,
+    /// Its type as the dialect spells it.
     pub sql_type: String,
+    /// Values to draw from, as SQL.
     pub literals: Vec<String>,
     pub nullable: bool,
+    /// The DEFAULT value, as SQL.
     pub default: Option<String>,
-    /// The expression it is computed by.
+    /// The expression of a generated column.
     pub generated: Option<String>,
     /// Part of a unique key: values must not repeat.
     pub unique: bool,
+    /// Its type may be part of an index.
     pub indexable: bool,
 }
 
@@ -30,7 +34,7 @@ enum RowKey {
     Bare,
 }
 
-/// A table as the generator knows it. `pkey` and `vkey` stand beside the columns.
+/// A table as the generator knows it. `columns` does not include `pkey` and `vkey`.
 #[derive(Clone, Debug)]
 pub(super) struct TablePlan {
     pub name: String,
@@ -44,7 +48,7 @@ pub(super) struct TablePlan {
 }
 
 impl TablePlan {
-    /// The column of this name; `pkey` and `vkey` are none.
+    /// The column at this place.
     pub(super) fn column(&self, index: usize) -> &ColumnPlan {
         &self.columns[index]
     }
@@ -165,8 +169,8 @@ fn create(
     other_primary: Option<usize>,
     dialect: &Dialect,
 ) -> String {
-    // An engine that has tables without row ids has row ids, and there INTEGER PRIMARY KEY is
-    // another thing than BIGINT PRIMARY KEY.
+    // In an engine with row ids, an INTEGER PRIMARY KEY is the row id and a BIGINT PRIMARY KEY is
+    // not.
     let has_row_ids = dialect.supports(Capability::WithoutRowid);
     let integer = if has_row_ids && entropy.percent(60) {
         "INTEGER"
@@ -208,7 +212,7 @@ fn create(
     )
 }
 
-/// One index, perhaps unique; nothing when the columns drawn carry none.
+/// One index, perhaps unique; None when the drawn columns cannot be indexed.
 fn index(
     entropy: &mut Entropy<'_>,
     table: &str,

@@ -11,10 +11,12 @@ pub(super) enum Shown {
     Only(Vec<usize>),
 }
 
-/// A table in a FROM clause, or what stands for one.
+/// A table, derived table or CTE in a FROM clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScopedRelation {
+    /// The table it selects from, by number.
     pub table: usize,
+    /// The name by which the statement calls it.
     pub alias: String,
     pub shown: Shown,
     /// Its columns cannot be named (the target of an INSERT).
@@ -24,16 +26,20 @@ pub(super) struct ScopedRelation {
 /// One level of queries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
-    /// Nothing outside it can be named: a derived table or CTE.
+    /// Outer levels cannot be named: a derived table or CTE.
     pub closed: bool,
+    /// The relations of its FROM clause, in order.
     pub relations: Vec<ScopedRelation>,
 }
 
 /// A column of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ColumnRef {
+    /// The name of its relation.
     pub alias: String,
+    /// The table of the relation, by number.
     pub table: usize,
+    /// Its place in [`TablePlan::columns`].
     pub column: usize,
 }
 

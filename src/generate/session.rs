@@ -23,11 +23,13 @@ pub(super) struct DrawnStatement {
     pub session: SessionId,
     pub sql: String,
     pub effect: Effect,
+    /// Labels of the productions it came from, sorted, without duplicates.
     pub productions: Vec<Arc<str>>,
+    /// After it, its session is inside a transaction.
     inside: bool,
 }
 
-/// What all sessions of a case share.
+/// Draws the sessions of a case.
 pub(super) struct SessionGenerator<'g, 'a, 'e> {
     pub grammar: &'g Grammar,
     pub dialect: &'g Dialect,
@@ -39,7 +41,7 @@ pub(super) struct SessionGenerator<'g, 'a, 'e> {
 }
 
 impl SessionGenerator<'_, '_, '_> {
-    /// Every session's lines, merged into the submitted order.
+    /// The statements of every session, merged into the submitted order.
     pub(super) fn lines(&mut self, sessions: usize) -> Vec<DrawnStatement> {
         let own: Vec<Vec<DrawnStatement>> = (1..=sessions)
             .map(|number| self.session(SessionId(u32::try_from(number).unwrap_or(u32::MAX))))
@@ -87,7 +89,7 @@ impl SessionGenerator<'_, '_, '_> {
             }
             // At this level plain reads lock, and MariaDB (10.11) leaves the session read-only
             // after a read-only transaction was a deadlock victim: BEGIN and UPDATE then answer
-            // 1792 until a COMMIT. One known defect must not hide what a thousand cases show.
+            // 1792 until a COMMIT. The rest of such a case would test nothing.
             let level = self.isolation.get(&session);
             if !started_read_only(lines) || level != Some(&IsolationLevel::Serializable) {
                 break;

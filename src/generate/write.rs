@@ -1,4 +1,4 @@
-//! What writes give to columns: SET lists, rows of INSERT, the projection of INSERT .. SELECT.
+//! Values that writes assign: SET lists, rows of INSERT, the projection of INSERT .. SELECT.
 
 use super::expand::Expander;
 use super::schema::ColumnPlan;
@@ -7,7 +7,7 @@ use crate::dialect::Capability;
 use crate::grammar::{AssignedRows, NewRow, class_word};
 
 impl Expander<'_, '_, '_> {
-    /// The version key of this statement: one, however many rows it touches.
+    /// The version key of this statement, the same for every row it touches.
     fn version(&mut self) -> i64 {
         let version = self.version.unwrap_or_else(|| self.stock.version());
         self.version = Some(version);
@@ -43,8 +43,8 @@ impl Expander<'_, '_, '_> {
         if first {
             self.write(&version);
         }
-        // A SET expression sees its own table and tables that nobody writes: the order in which an
-        // engine assigns the columns of several targets is its own affair.
+        // A SET expression reads its own table and tables that the statement does not write,
+        // because engines differ in the order in which they assign the columns of several targets.
         let mut relations = vec![ScopedRelation {
             hidden: false,
             ..of.clone()
@@ -81,8 +81,8 @@ impl Expander<'_, '_, '_> {
         Some(())
     }
 
-    /// Keeps out of reach what another assignment of the same SET may have changed: the other
-    /// assigned columns and everything computed from columns.
+    /// Hides the columns that another assignment of the same SET may have changed: the other
+    /// assigned columns and the generated ones.
     fn forbid(&mut self, of: &ScopedRelation, own: usize, chosen: &[usize]) {
         let plan = &self.tables[of.table];
         self.forbidden = (0..plan.columns.len())
@@ -121,7 +121,7 @@ impl Expander<'_, '_, '_> {
             self.write(&value);
             return Some(());
         }
-        // Where NULL is forbidden, one row at a time only: of many, the first to fail is chance.
+        // Where NULL is forbidden, one row at a time only: of many rows, any could fail first.
         let null_percent = match (column.nullable, rows) {
             (true, _) => 6,
             (false, AssignedRows::One) => 3,
@@ -164,7 +164,7 @@ impl Expander<'_, '_, '_> {
         Some(())
     }
 
-    /// The column list of an INSERT: what may stay away stays away sometimes.
+    /// The column list of an INSERT, sometimes without columns that may be left out.
     pub(super) fn insert_columns(&mut self, table: usize) {
         let plan = &self.tables[table];
         self.insert_columns = (0..plan.columns.len())
@@ -239,7 +239,7 @@ impl Expander<'_, '_, '_> {
             let column = tables[table].column(at);
             self.write(", ");
             if column.unique {
-                // Many rows: the key is the one value that differs in each.
+                // Of many rows, only the key differs in each.
                 self.write(if column.nullable { "NULL" } else { &key });
                 continue;
             }

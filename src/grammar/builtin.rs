@@ -1,4 +1,4 @@
-//! The nonterminals that the generator itself knows: scopes, names, keys, typed columns.
+//! The built-in nonterminals: scopes, names, keys, typed columns.
 
 use crate::dialect::TypeClass;
 
@@ -12,7 +12,7 @@ pub enum Wanted {
     Target,
     /// Its columns are not in scope (the target of an INSERT).
     Hidden,
-    /// None that the statement writes.
+    /// Not written by the statement.
     Other,
     /// Its `pkey` is a primary or unique key.
     Keyed,
@@ -28,15 +28,15 @@ pub enum AssignedRows {
     Many,
 }
 
-/// What the row of an `insert-values` is to do.
+/// The row key of an `insert-values`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewRow {
     /// A key never used before.
     Fresh,
     /// A key that is or may be in the table.
     Existing,
-    /// As `Fresh`, but rarely a key that is there already, or NULL where the table forbids it: a
-    /// statement that fails belongs to the repertoire (TiDB#43294).
+    /// As `Fresh`, but rarely an existing key, or NULL in a NOT NULL column: failing statements
+    /// find bugs, too (TiDB#43294).
     Risky,
 }
 
@@ -128,10 +128,10 @@ fn word<T: Copy>(text: &str, of: &[(&str, T)]) -> Result<T, String> {
 }
 
 impl Builtin {
-    /// Reads what stands between the angle brackets; nothing when the name is no built-in one.
+    /// Reads the text between angle brackets; None when the name is not built in.
     ///
     /// # Errors
-    /// The name is built in, and its arguments are not what it takes.
+    /// The name is built in and takes other arguments.
     pub(super) fn read(text: &str) -> Option<Result<Self, String>> {
         let mut words = text.split_ascii_whitespace();
         let name = words.next()?;
@@ -200,7 +200,7 @@ impl Builtin {
         Ok(Some(builtin))
     }
 
-    /// The built-in ones of writes and of transaction control.
+    /// The built-in nonterminals of writes and of transaction control.
     fn read_write(name: &str, arguments: &[&str]) -> Result<Option<Self>, String> {
         let argument = |index: usize| {
             arguments

@@ -1,7 +1,7 @@
 //! Grammar files as weighted productions.
 //!
-//! `grammars/common/*.grammar` holds the shape and weight of statements, `grammars/<engine>/` what
-//! an engine has otherwise: a rule defined there takes the place of the common one.
+//! `grammars/common/*.grammar` holds the shape and weight of statements. A rule in
+//! `grammars/<engine>/` replaces the common one for that engine.
 //! `docs/grammar-format.md` describes the format.
 
 mod builtin;
@@ -79,8 +79,7 @@ impl Grammar {
         reader::read(folder("common"), folder(engine))
     }
 
-    /// A grammar from a folder with the subfolders `common` and, if it has anything of its own,
-    /// the engine's.
+    /// A grammar from a folder with the subfolders `common` and, optionally, the engine's.
     ///
     /// # Errors
     /// A file that cannot be read or does not follow the format; a rule that is used and not

@@ -194,7 +194,7 @@ fn requirement(word: &str, place: &GrammarPosition) -> Result<Requirement, Gramm
     Ok(Requirement { capability, absent })
 }
 
-/// `| text`: goes on with the production of the line before.
+/// `| text`: continues the production of the line before.
 fn continue_production(
     draft: &mut DraftProduction,
     line: &str,
@@ -208,7 +208,7 @@ fn continue_production(
     read_items(draft, line, at, place)
 }
 
-/// Cuts the text of a production: `<` before a letter opens a call, any other is SQL's.
+/// Splits the text of a production: `<` before a letter opens a call, any other `<` is SQL.
 fn read_items(
     draft: &mut DraftProduction,
     line: &str,

@@ -54,15 +54,18 @@ pub struct Production {
     pub label: Arc<str>,
     /// The text as the file has it.
     pub text: String,
+    /// How often it is drawn, in proportion to the rule's other productions.
     pub weight: u32,
+    /// All must hold for the engine.
     pub requires: Vec<Requirement>,
+    /// Its pieces, in order.
     pub items: Vec<ProductionItem>,
-    /// The fewest rule calls, nested, that finish it.
+    /// The smallest nesting depth of rule calls with which it can be finished.
     pub height: u32,
 }
 
 impl Production {
-    /// Whether an engine of this dialect can have it.
+    /// Whether an engine of this dialect meets its requirements.
     pub fn fits(&self, dialect: &Dialect) -> bool {
         self.requires
             .iter()
@@ -74,6 +77,7 @@ impl Production {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrammarRule {
     pub name: String,
+    /// In the order of the file.
     pub productions: Vec<Production>,
 }
 
@@ -91,7 +95,7 @@ impl Grammar {
         self.names.get(name).copied()
     }
 
-    /// A rule by its number.
+    /// The productions of a rule, by its number; none for an unknown one.
     pub fn productions(&self, rule: usize) -> &[Production] {
         self.rules.get(rule).map_or(&[], |rule| &rule.productions)
     }

@@ -1,26 +1,27 @@
 //! Merges of sessions into a submitted order.
 //!
 //! A schedule is written as the session of each step, in order. [`merge`] makes schedules with few
-//! context switches, put where they tell something; [`uniform`] draws any interleaving with the
-//! same chance; [`all`] goes through every one of them.
+//! context switches, most of them at conflicts; [`uniform`] draws every interleaving with the same
+//! probability; [`all`] enumerates them.
 
 use std::collections::BTreeSet;
 
 /// Draws a number below its argument, which is never 0.
 pub type DrawBelow<'a> = dyn FnMut(usize) -> usize + 'a;
 
-/// What a schedule needs to know of one statement.
+/// The tables that one statement uses, as far as a schedule depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableAccess {
     /// Tables it reads or locks.
     pub reads: BTreeSet<String>,
+    /// Tables it writes.
     pub writes: BTreeSet<String>,
     /// After it, its session is inside a transaction.
     pub inside: bool,
 }
 
 impl TableAccess {
-    /// Whether the two touch a table of which one of them writes.
+    /// Whether both use a table that at least one of them writes.
     pub fn conflicts(&self, other: &Self) -> bool {
         !self.writes.is_disjoint(&other.writes)
             || !self.writes.is_disjoint(&other.reads)
@@ -34,8 +35,8 @@ const SWITCH_INSIDE: usize = 12;
 const SWITCH_OUTSIDE: usize = 45;
 
 /// A schedule with few context switches, most of them while a transaction is open that another
-/// session's next statements conflict with. One in four is drawn uniformly instead: what nobody
-/// thinks of must stay possible.
+/// session's next statements conflict with. One in four is drawn uniformly instead, so that every
+/// interleaving stays possible.
 pub fn merge(sessions: &[Vec<TableAccess>], draw: &mut DrawBelow<'_>) -> Vec<usize> {
     if draw(4) == 0 {
         let lengths: Vec<usize> = sessions.iter().map(Vec::len).collect();
@@ -90,7 +91,7 @@ pub fn merge(sessions: &[Vec<TableAccess>], draw: &mut DrawBelow<'_>) -> Vec<usi
 /// How many of a session's next steps count as near: about one transaction.
 const LOOKAHEAD: usize = 5;
 
-/// An interleaving of sessions of these lengths, each with the same chance.
+/// An interleaving of sessions of these lengths, each with the same probability.
 pub fn uniform(lengths: &[usize], draw: &mut DrawBelow<'_>) -> Vec<usize> {
     let mut left = lengths.to_vec();
     let mut order = Vec::with_capacity(lengths.iter().sum());
@@ -113,7 +114,7 @@ pub fn uniform(lengths: &[usize], draw: &mut DrawBelow<'_>) -> Vec<usize> {
     }
 }
 
-/// How many interleavings there are; nothing above `u128::MAX`.
+/// The number of interleavings; None above `u128::MAX`.
 pub fn count(lengths: &[usize]) -> Option<u128> {
     let mut ways: u128 = 1;
     let mut placed: u128 = 0;

@@ -1,4 +1,4 @@
-//! A column taken out of a table and of everything that fills it.
+//! Removes a column from a table and from the statements that fill it.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use super::token::{SqlToken, tokens};
 use crate::dialect::Dialect;
 use crate::model::TableShape;
 
-/// The statement after a column is gone from its table: the definition cut out of CREATE TABLE,
-/// the value out of every row of an INSERT; the statement as it is when it does not name the
-/// column. Nothing when it names the column otherwise: as key part, in an expression, in SET.
+/// The statement without a column of a table: CREATE TABLE without its definition, INSERT without
+/// its value in each row, any statement that does not name it unchanged. None when the statement
+/// names the column otherwise: as key part, in an expression, in SET.
 pub fn without_column(
     sql: &str,
     table: &TableShape,
@@ -99,7 +99,7 @@ fn without_value(
         Some(place) => place,
         None if !insert.columns.is_empty() => return Some(sql.to_owned()),
         None if values => table.column(column)?,
-        // What SELECT * gives to a table whose columns are not listed cannot be told here.
+        // Which column a SELECT * fills without a column list is unknown here.
         None => return None,
     };
     let smaller = without_position(insert, place)?;
@@ -129,7 +129,7 @@ fn names_column(
         let qualifier = (at >= 2 && words[at - 1].is_mark('.'))
             .then(|| words[at - 2].name())
             .flatten();
-        // An alias might be the table's: only another table's own name is sure to be another's.
+        // An alias may be this table's; only the name of another table surely is not.
         let of_another = qualifier.is_some_and(|name| others.contains(&name.to_ascii_lowercase()));
         is_name(&words[at], column) && !of_another
     })

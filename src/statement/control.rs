@@ -1,9 +1,9 @@
-//! Transaction control and settings: recognised by their words.
+//! Transaction control and settings, recognised by their words.
 
 use super::token::{SqlToken, stands};
 use crate::model::{Effect, StatementKind};
 
-/// The effect of a control statement; nothing when the statement is none.
+/// The effect of a control statement; None for any other.
 pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
     let first = tokens.first()?;
     let rest = tokens.get(1..)?;
@@ -40,7 +40,7 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
     None
 }
 
-/// `BEGIN`, with WORK or TRANSACTION, with SQLite's modes. A stored program's BEGIN is none.
+/// `BEGIN`, with WORK or TRANSACTION, with SQLite's modes; not the BEGIN of a stored program.
 fn begin(rest: &[SqlToken<'_>]) -> Option<StatementKind> {
     let (kind, rest) = match rest.first() {
         Some(word) if word.is("IMMEDIATE") || word.is("EXCLUSIVE") => {

@@ -1,4 +1,4 @@
-//! What one statement does: its kind, its tables and their roles.
+//! The effect of one statement: its kind, its tables and their roles.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use super::token::{SqlToken, stands, tokens};
 use crate::dialect::Dialect;
 use crate::model::{Effect, Role, StatementKind, TableUse};
 
-/// What a statement does. Never fails: what is not understood is [`StatementKind::Opaque`] and
-/// names no table.
+/// The effect of a statement. Never fails: a statement that is not understood is
+/// [`StatementKind::Opaque`] and names no table.
 pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     let opaque = || Effect::of_kind(StatementKind::Opaque);
     let Some(words) = tokens(sql, dialect) else {
@@ -59,7 +59,7 @@ fn after_lock_clause(words: &[SqlToken<'_>], tail: &[&str]) -> bool {
     (0..words.len()).any(|at| stands(words, at, tail) && after_lock(at))
 }
 
-/// The effect of a parsed statement; nothing when it is none of the kinds known here.
+/// The effect of a parsed statement; None for a kind that is not known here.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
@@ -170,7 +170,7 @@ fn insert(insert: &Insert) -> Option<Effect> {
 fn update(update: &Update) -> Option<Effect> {
     let (tables, _) = relations(std::slice::from_ref(&update.table));
     let calls = by_call(&tables);
-    // Engines treat an UPDATE over a join as a statement of its own, with locks of its own.
+    // Engines treat an UPDATE over a join as another statement, with other locks.
     let is_join = !update.table.joins.is_empty()
         || matches!(update.table.relation, TableFactor::NestedJoin { .. });
     let source = if is_join {
@@ -186,7 +186,7 @@ fn update(update: &Update) -> Option<Effect> {
                 let table = calls.get(&owner.to_ascii_lowercase()).copied();
                 targets.insert(table.unwrap_or(owner).to_owned());
             }
-            // Which of the joined tables has the column is not known here: all may be written.
+            // The table of an unqualified column is unknown here: all may be written.
             None => targets.extend(tables.iter().map(|table| table.table.clone())),
         }
     }
@@ -208,7 +208,7 @@ fn update(update: &Update) -> Option<Effect> {
     Some(with_uses(StatementKind::Update, uses))
 }
 
-/// The table name before an assigned column; an error (nothing) for tuples.
+/// The table name before an assigned column, if any; the outer None for tuples.
 fn assigned_owner(assignment: &Assignment) -> Option<Option<&str>> {
     let AssignmentTarget::ColumnName(ObjectName(parts)) = &assignment.target else {
         return None;

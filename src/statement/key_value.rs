@@ -1,25 +1,26 @@
-//! Statements that read or write one value by its key: what the events of a history are.
+//! Statements that read or write one value by its key, as the events of a history do.
 //!
-//! Read by words: the forms are few, and whatever is none of them is left to others.
+//! Read by words, because the forms are few.
 
 use super::effect::without_end;
 use super::token::{SqlToken, TokenKind, tokens};
 use crate::dialect::Dialect;
 
-/// A statement on one value, which a table, a column and the key of a row name. Columns are in lower
-/// case, as no engine here tells them by case; tables are as written, since some servers do.
+/// A statement on one value, named by table, column and row key. Columns are in lower case, because
+/// no engine here distinguishes their case; tables are as written, because some servers do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyAccess {
     pub table: String,
     pub key_column: String,
+    /// The column of the value.
     pub column: String,
     pub key: i64,
-    /// What is written; none for a read.
+    /// The value it writes; None for a read.
     pub written: Option<i64>,
 }
 
 /// `SELECT column FROM table WHERE key_column = 1` or `UPDATE table SET column = 2 WHERE key_column
-/// = 1`; nothing for everything else.
+/// = 1`; None for anything else.
 pub fn key_access(sql: &str, dialect: &Dialect) -> Option<KeyAccess> {
     let words = words(sql, dialect)?;
     let mut rest = Rest(without_end(&words));
@@ -54,10 +55,11 @@ pub struct InsertedRows {
     pub table: String,
     /// In lower case.
     pub columns: Vec<String>,
+    /// One value for each column.
     pub rows: Vec<Vec<i64>>,
 }
 
-/// `INSERT INTO table (columns) VALUES (1, 2), ..`; nothing for everything else.
+/// `INSERT INTO table (columns) VALUES (1, 2), ..`; None for anything else.
 pub fn inserted_rows(sql: &str, dialect: &Dialect) -> Option<InsertedRows> {
     let words = words(sql, dialect)?;
     let mut rest = Rest(without_end(&words));
@@ -78,12 +80,13 @@ pub fn inserted_rows(sql: &str, dialect: &Dialect) -> Option<InsertedRows> {
     })
 }
 
-/// A table of two integers, the first of which names a row.
+/// A table of two integer columns, the first of which is the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyTable {
     pub table: String,
-    /// In lower case, both.
+    /// In lower case.
     pub key_column: String,
+    /// The column of the value, in lower case.
     pub column: String,
     /// The largest key and the largest value that it holds on every engine; the smallest are about
     /// their negatives.
@@ -91,7 +94,7 @@ pub struct KeyTable {
 }
 
 /// `CREATE TABLE table (key_column INT PRIMARY KEY, column INT)`, the types INT, INTEGER or BIGINT,
-/// NOT NULL or not, with the dialect's own table options or none; nothing for everything else.
+/// NOT NULL or not, with the dialect's table options or none; None for anything else.
 pub fn key_table(sql: &str, dialect: &Dialect) -> Option<KeyTable> {
     let words = words(sql, dialect)?;
     let mut rest = Rest(without_end(&words));
@@ -123,7 +126,7 @@ pub fn key_table(sql: &str, dialect: &Dialect) -> Option<KeyTable> {
     })
 }
 
-/// The words; nothing where a comment may hide some that the engine executes.
+/// The words; None where a comment may hide some that the engine executes.
 fn words<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<SqlToken<'a>>> {
     if sql.contains("/*") {
         return None;
@@ -159,7 +162,7 @@ impl Rest<'_, '_> {
         Some(self.name()?.to_lowercase())
     }
 
-    /// An integer type, and whether it may be NULL is nobody's concern; its largest value.
+    /// Reads an integer type, with or without NOT NULL; returns its largest value.
     fn integer_type(&mut self) -> Option<i64> {
         let largest = match self.name()?.to_uppercase().as_str() {
             "INT" | "INTEGER" => i64::from(i32::MAX),

@@ -1,8 +1,8 @@
 //! SQL text and its meaning: what each statement does to tables.
 //!
-//! [`analyze`] says what a statement is, which tables it names and in which role; [`shapes`] reads
-//! the tables out of a set-up. The original text is always kept; nothing here rewrites a statement
-//! that nobody asked to change.
+//! [`analyze`] returns a statement's kind and the tables it names with their roles; [`shapes`]
+//! reads the tables out of a set-up. The original text is always kept; only functions that return
+//! a changed statement change one.
 
 mod column;
 mod control;

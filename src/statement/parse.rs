@@ -1,6 +1,6 @@
 //! The SQL parser, trusted only after a round trip.
 //!
-//! What is parsed, printed and parsed again must be the same tree; else the statement is opaque.
+//! A statement that does not parse to the same tree after printing is opaque.
 //! `LOCK IN SHARE MODE`, which the parser does not read, goes in as `FOR SHARE` and comes out as
 //! it was written.
 
@@ -16,13 +16,14 @@ use crate::dialect::{Dialect, ParserKind};
 /// A statement that survived the round trip.
 #[derive(Clone, Debug)]
 pub(super) struct Parsed {
+    /// Its syntax tree.
     pub tree: Statement,
     /// Its shared locks were written `LOCK IN SHARE MODE`.
     old_share: bool,
 }
 
 impl Parsed {
-    /// Parses one statement; nothing when it does not parse or does not round-trip.
+    /// Parses one statement; None when it does not parse or does not round-trip.
     pub(super) fn new(sql: &str, words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Self> {
         let (text, old_share) = modern_share(sql, words);
         let tree = read(&text, dialect)?;
@@ -72,7 +73,7 @@ fn read(sql: &str, dialect: &Dialect) -> Option<Statement> {
         ParserKind::PostgreSql => &PostgreSqlDialect {},
         ParserKind::Sqlite => &SQLiteDialect {},
     };
-    // Literals stay as they are written: whether a backslash escapes is the session's affair.
+    // Literals stay as they are written: the session's settings decide whether a backslash escapes.
     let options = ParserOptions::new().with_unescape(false);
     let mut statements = Parser::new(parser)
         .with_options(options)

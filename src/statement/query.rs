@@ -19,7 +19,7 @@ pub(super) fn last_name(name: &ObjectName) -> Option<&str> {
         .map(|ident| ident.value.as_str())
 }
 
-/// A table that a FROM clause names, and what the statement calls it.
+/// A table that a FROM clause names, and its name in the statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamedRelation {
     pub table: String,
@@ -27,8 +27,8 @@ pub(super) struct NamedRelation {
     pub called: String,
 }
 
-/// The base tables and CTEs that stand directly in FROM clauses, joins included; the second value
-/// says whether something else (a derived table, a function) stands there too.
+/// The base tables and CTEs directly in FROM clauses, joins included; the second value says whether
+/// a derived table, a function or the like is there too.
 pub(super) fn relations(from: &[TableWithJoins]) -> (Vec<NamedRelation>, bool) {
     let mut found = Vec::new();
     let mut other = false;
@@ -75,7 +75,7 @@ fn relation(factor: &TableFactor, found: &mut Vec<NamedRelation>, other: &mut bo
     }
 }
 
-/// How the tables of nested queries count.
+/// The roles of tables in nested queries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Roles {
     /// In a query without a lock clause.
@@ -86,8 +86,7 @@ pub(super) struct Roles {
 
 /// Every table that queries inside a syntax tree read, with its role.
 ///
-/// Nothing when a CTE has the name of a table that its own definition reads: which is meant cannot
-/// be told here.
+/// None when a CTE has the name of a table that its own definition reads: the name is ambiguous.
 pub(super) fn uses_in<V: Visit>(tree: &V, roles: Roles) -> Option<BTreeSet<TableUse>> {
     let mut collector = Collector {
         roles,
@@ -212,7 +211,7 @@ pub(super) fn row_order(query: &Query) -> RowOrder {
                 _ => false,
             })
         };
-        // A select list may give the name `pkey` to something else, and ORDER BY would mean that.
+        // A select list may give the name `pkey` to another expression, and ORDER BY would mean it.
         let renamed = select.projection.iter().any(
             |item| matches!(item, SelectItem::ExprWithAlias { alias, .. } if is_row_key(alias)),
         );
@@ -236,8 +235,8 @@ fn grouped(select: &Select) -> bool {
     }
 }
 
-/// Whether a plain query is sure to read a base table through the snapshot: nothing in it can be
-/// answered without looking.
+/// Whether a plain query surely reads a base table through the snapshot: no part of it can be
+/// answered without reading.
 pub(super) fn surely_reads(query: &Query) -> bool {
     let Some(select) = query.body.as_select() else {
         return false;
@@ -272,12 +271,12 @@ fn has_subquery<V: Visit>(tree: &V) -> bool {
     found.is_break()
 }
 
-/// Whether a query locks what stands in its own FROM.
+/// Whether a query locks the tables in its own FROM.
 pub(super) fn locks(query: &Query) -> bool {
     !query.locks.is_empty() || matches!(query.body.as_ref(), SetExpr::Query(inner) if locks(inner))
 }
 
-/// The tables that a statement calls by a name.
+/// Tables by their names in the statement.
 pub(super) fn by_call(tables: &[NamedRelation]) -> BTreeMap<String, &str> {
     tables
         .iter()

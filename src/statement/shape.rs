@@ -1,8 +1,8 @@
 //! Tables as a set-up creates them.
 //!
 //! Read by words, not by the SQL parser: hand-written cases use whatever an engine accepts
-//! (ZEROFILL, partitions, descending key parts, table options), and a table that is not seen is a
-//! table that is not compared.
+//! (ZEROFILL, partitions, descending key parts, table options), and a table that is missed is not
+//! compared.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::token::{SqlToken, closing, items, stands, tokens};
 use crate::dialect::Dialect;
 use crate::model::{Column, SetupKind, SetupStatement, TableShape};
 
-/// Whether a set-up statement shapes the schema or fills it.
+/// Whether a set-up statement defines the schema or inserts rows.
 pub fn setup_kind(sql: &str, dialect: &Dialect) -> SetupKind {
     let words = tokens(sql, dialect).unwrap_or_default();
     let rows = [
@@ -25,8 +25,8 @@ pub fn setup_kind(sql: &str, dialect: &Dialect) -> SetupKind {
 
 /// The tables that a set-up leaves behind, in the order of their creation.
 ///
-/// The row key is the column `pkey`, the version key the column `vkey`; a table without them is
-/// listed all the same.
+/// The row key is the column `pkey`, the version key the column `vkey`; tables without them are
+/// listed, too.
 pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
     let mut tables: Vec<TableShape> = Vec::new();
     for statement in setup {
@@ -38,7 +38,8 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
     tables
 }
 
-/// What one statement of the set-up does to the tables; nothing for what is none of ours.
+/// Applies one statement of the set-up to the tables; None when it is not a CREATE, ALTER or DROP
+/// that is known here.
 fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Option<()> {
     let first = words.first()?;
     if first.is("CREATE") {
@@ -112,7 +113,7 @@ pub(super) fn element_ranges(words: &[SqlToken<'_>]) -> Option<(String, Vec<Rang
     Some((name, items(words, at + 1..end)))
 }
 
-/// One element of CREATE TABLE's list, or what follows ADD in ALTER TABLE: a column or a key.
+/// One element of CREATE TABLE's list, or of ADD in ALTER TABLE: a column or a key.
 fn element(
     words: &[SqlToken<'_>],
     item: Range<usize>,
@@ -150,8 +151,8 @@ fn element(
     column(words, at..item.end, sql, table)
 }
 
-/// The columns of a key's list: names only, without lengths and directions. Nothing when a part
-/// is an expression: what is unique then is no set of columns.
+/// The columns of a key's list, without lengths and directions. None when a part is an expression,
+/// which makes no set of columns unique.
 fn key_columns(words: &[SqlToken<'_>], open: usize) -> Option<Vec<String>> {
     let end = closing(words, open)?;
     items(words, open + 1..end)
@@ -160,7 +161,7 @@ fn key_columns(words: &[SqlToken<'_>], open: usize) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Where the type of a column ends: at the first word of its options.
+/// The end of a column's type: the first word of its options.
 const COLUMN_OPTIONS: &[&str] = &[
     "NOT",
     "NULL",
@@ -261,7 +262,7 @@ fn alter(
 }
 
 /// `CREATE [UNIQUE] INDEX name ON table (..)`. A partial index is unique for some rows only, and an
-/// index over an expression for no set of columns: neither counts.
+/// index over an expression makes no set of columns unique; neither counts.
 fn create_index(words: &[SqlToken<'_>], unique: bool, tables: &mut [TableShape]) -> Option<()> {
     let on = words.iter().position(|word| word.is("ON"))?;
     let (name, at) = object_name(words, on + 1)?;

@@ -1,14 +1,14 @@
 //! The words of a statement with their places in the text.
 //!
-//! Small on purpose: it serves what the SQL parser does not read (transaction control, lock
-//! clauses, CREATE TABLE with everything an engine allows) and cuts by place, so that the rest of
-//! a text stays as it was written.
+//! For statements that the SQL parser does not read (transaction control, lock clauses, CREATE
+//! TABLE with everything an engine allows) and for cuts that leave the rest of a text as it was
+//! written.
 
 use std::ops::Range;
 
 use crate::dialect::Dialect;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A bare word: keyword, name or function.
@@ -41,7 +41,7 @@ impl SqlToken<'_> {
         self.kind == TokenKind::Mark && self.text.starts_with(mark)
     }
 
-    /// The name it stands for, quotes removed; nothing for literals and marks.
+    /// The name, quotes removed; None for literals and marks.
     pub(super) fn name(&self) -> Option<String> {
         match self.kind {
             TokenKind::Word => Some(self.text.to_owned()),
@@ -55,7 +55,7 @@ impl SqlToken<'_> {
     }
 }
 
-/// Cuts a statement into tokens. Nothing when a quote or a comment does not end.
+/// Splits a statement into tokens; None when a quote or a comment does not end.
 pub(super) fn tokens<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<SqlToken<'a>>> {
     let bytes = sql.as_bytes();
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! One walk over syntax trees for every question asked of them.
+//! Walks over syntax trees.
 //!
-//! A visitor is compiled anew over every type of the syntax tree, which is most of the time this
-//! package takes to build. So there is one visitor that reads and one that writes, and questions
-//! come as closures.
+//! The compiler instantiates each visitor for every type of the syntax tree, which is most of this
+//! crate's build time. So there is one visitor that reads and one that writes, and callers pass
+//! closures.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use sqlparser::ast::{
     Expr, ObjectName, Query, Statement, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-/// What a walk meets.
+/// A node of a walk.
 pub(crate) enum SyntaxNode<'a> {
     Query(&'a Query),
     /// The end of the innermost query.
@@ -21,13 +21,13 @@ pub(crate) enum SyntaxNode<'a> {
     Expression(&'a Expr),
 }
 
-/// What a walk that changes the tree meets.
+/// A node of a walk that changes the tree.
 pub(crate) enum NodeMut<'a> {
     Query(&'a mut Query),
     Expression(&'a mut Expr),
 }
 
-/// Shows every node, outermost first, until told to break.
+/// Passes every node to `meet`, outermost first, until it breaks.
 pub(crate) fn walk<T: Visit>(
     tree: &T,
     meet: &mut dyn FnMut(SyntaxNode<'_>) -> ControlFlow<()>,
@@ -35,7 +35,7 @@ pub(crate) fn walk<T: Visit>(
     tree.visit(&mut Walker(meet))
 }
 
-/// The same with nodes that may be changed.
+/// [`walk`] with nodes that may be changed.
 fn walk_mut(
     tree: &mut Statement,
     meet: &mut dyn FnMut(NodeMut<'_>) -> ControlFlow<()>,
@@ -43,7 +43,7 @@ fn walk_mut(
     VisitMut::visit(tree, &mut WalkerMut(meet))
 }
 
-/// What is picked of the nodes of a statement, in the order in which a walk meets them.
+/// The picked nodes of a statement, in the order of a walk.
 pub(crate) fn collect<T>(
     tree: &Statement,
     mut pick: impl FnMut(SyntaxNode<'_>) -> Option<T>,
@@ -56,7 +56,7 @@ pub(crate) fn collect<T>(
     found
 }
 
-/// Puts something in the place that is met after `left` other places of its kind.
+/// Replaces the place that a walk meets after `left` others of its kind.
 pub(crate) fn replace<T>(
     tree: &mut Statement,
     place: impl Fn(NodeMut<'_>) -> Option<&mut T>,

@@ -1,16 +1,16 @@
-//! Cuts by words, for the minimizer: names found and replaced, rows of a VALUES list taken apart.
-//! Everything that is not cut stays as it was written.
+//! Cuts by words, for the minimizer: finds and replaces names, splits VALUES lists into rows. The
+//! rest of a text stays as it was written.
 
 use super::token::{SqlToken, TokenKind, stands, tokens};
 use crate::dialect::Dialect;
 
-/// Whether a name stands in a statement, quoted or not, in any case. A keyword counts as a name;
-/// so does everything in a text that has no end.
+/// Whether a statement contains a name, quoted or not, in any case. Keywords count as names. True
+/// for a text with an unclosed quote or comment.
 pub fn mentions(sql: &str, name: &str, dialect: &Dialect) -> bool {
     tokens(sql, dialect).is_none_or(|tokens| tokens.iter().any(|token| names(token, name)))
 }
 
-/// The statement with one name for another, wherever it stands.
+/// The statement with every occurrence of a name replaced.
 pub fn renamed(sql: &str, old: &str, new: &str, dialect: &Dialect) -> String {
     let Some(tokens) = tokens(sql, dialect) else {
         return sql.to_owned();
@@ -40,19 +40,19 @@ fn names(token: &SqlToken<'_>, name: &str) -> bool {
     }
 }
 
-/// An `INSERT .. VALUES` taken apart at its rows.
+/// An `INSERT .. VALUES`, split at its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueRows {
     /// The text up to the first row.
     before: String,
     /// Each row with its parentheses.
     rows: Vec<String>,
-    /// The text behind the last row.
+    /// The text after the last row.
     behind: String,
 }
 
 impl ValueRows {
-    /// Takes a statement apart; nothing when it has no VALUES list.
+    /// Splits a statement; None when it has no VALUES list.
     pub fn of(sql: &str, dialect: &Dialect) -> Option<Self> {
         let tokens = tokens(sql, dialect)?;
         let values = (0..tokens.len()).find(|index| {
@@ -84,13 +84,12 @@ impl ValueRows {
         self.rows.len()
     }
 
-    /// It never has none: a statement without rows is not taken apart.
+    /// Always false: a statement without rows is not split.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The statement with only the rows that `keep` holds for, by their number; nothing when none
-    /// is left.
+    /// The statement with only the rows for whose index `keep` is true; None when no row is left.
     pub fn with(&self, keep: impl Fn(usize) -> bool) -> Option<String> {
         let rows: Vec<&str> = self
             .rows

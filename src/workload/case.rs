@@ -1,6 +1,6 @@
-//! Workloads as test cases: what all sessions send is drawn ahead, for whoever runs cases.
+//! Workloads as test cases: the statements of all sessions are drawn before the run.
 //!
-//! Kinds whose transactions depend on what came back (`lightweight`), and lists, are not drawn.
+//! `lightweight`, whose transactions depend on earlier answers, and lists are not drawn.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +21,7 @@ use crate::statement::{analyze, shapes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaseLevels {
     pub levels: LevelChoice,
+    /// The stronger level by which cases are judged.
     pub claim: Option<IsolationLevel>,
 }
 
@@ -42,7 +43,7 @@ impl CaseLevels {
 }
 
 /// The case of this seed and index: 3 to 8 sessions of 3 to 10 transactions on 2 to 8 keys, at the
-/// free pace. Contention is what it is about, so keys are few.
+/// free pace. Few keys make for contention.
 pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> TestCase {
     let seed = case_seed(seed, index);
     let mut draw = SessionDraws::new(seed, u32::MAX, KeyWeights::new(Distribution::Uniform, 1));
@@ -126,9 +127,9 @@ struct CaseStatements<'a> {
     table: &'a Table,
     dialect: &'a Dialect,
     lines: Vec<(SessionId, String, Effect)>,
-    /// What statements of a kind do, whatever their numbers.
+    /// The effect of each kind of statement; it does not depend on keys and values.
     effects: BTreeMap<StatementKind, Effect>,
-    /// No value is written twice.
+    /// The value written last; values are unique.
     value: i64,
 }
 
@@ -168,7 +169,7 @@ impl<'a> CaseStatements<'a> {
                 let sql = self.table.read(key);
                 self.push(session, StatementKind::Select, sql);
             }
-            // The other two belong to kinds that are not drawn here.
+            // Appends and compare-and-sets belong to kinds that are not drawn here.
             PlannedOperation::Write(key)
             | PlannedOperation::Append(key)
             | PlannedOperation::CompareAndSet(key) => {

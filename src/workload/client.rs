@@ -1,4 +1,4 @@
-//! One session: transactions drawn, sent, and told to the recorder.
+//! One session: draws transactions, sends them and records how they ended.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -29,34 +29,41 @@ const BUSY_PAUSE_MICROS: u32 = 250;
 /// How often that is doubled, attempt by attempt: up to 4 ms.
 const BUSY_DOUBLINGS_MAX: u32 = 4;
 
-/// What happened so far, in all sessions.
+/// Totals of all sessions so far.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
+    /// Transactions that committed.
     pub committed: AtomicU64,
+    /// Transactions that the engine refused or that were rolled back as planned.
     pub aborted: AtomicU64,
+    /// Transactions whose COMMIT was sent and not answered.
     pub indeterminate: AtomicU64,
+    /// Attempts after the first one of a transaction.
     pub retries: AtomicU64,
+    /// Connections that were lost.
     pub lost: AtomicU64,
+    /// Statements sent.
     pub statements: AtomicU64,
-    /// Values written by transactions that were not undone, as far as anybody knows.
+    /// Values written by transactions that are not known to be rolled back.
     pub written: AtomicU64,
 }
 
-/// What the sessions share.
+/// Shared by the sessions of a run.
 pub(super) struct SharedByClients<'a> {
     pub server: &'a dyn Server,
     pub database: &'a str,
     pub settings: &'a WorkloadSettings,
-    /// What every session asks for.
+    /// The isolation level of every session; None leaves the server's default.
     pub level: Option<IsolationLevel>,
     pub table: Table,
+    /// Where start and commit timestamps come from, when they are recorded.
     pub timestamps: Option<Box<dyn Timestamps>>,
-    /// When the sessions were let go; times are counted from here.
+    /// When the sessions started; operations are timed from here.
     pub began: Instant,
-    /// Begin no further transaction.
+    /// Set to make sessions begin no further transaction.
     pub over: AtomicBool,
     pub counters: Counters,
-    /// Numbers of sessions that replace others.
+    /// The number of the next session that replaces one whose connection was lost.
     pub next_session: AtomicU64,
 }
 
@@ -75,8 +82,8 @@ impl SharedByClients<'_> {
         Ok(connection)
     }
 
-    /// Each session asks the clock itself: whoever fetches what they did may be busy with that
-    /// when the time is over.
+    /// Whether the run is over. Each session reads the clock itself, because the recorder's thread
+    /// may be busy when the time runs out.
     fn is_over(&self) -> bool {
         let is_late = |time| self.began.elapsed() >= time;
         self.over.load(Ordering::Relaxed) || self.settings.time.is_some_and(is_late)
@@ -99,23 +106,24 @@ fn rejected(sql: &str, error: &SqlError) -> WorkloadError {
 pub(super) struct Client<'a> {
     stage: &'a SharedByClients<'a>,
     connection: Box<dyn Connection>,
-    /// The number of the session; another one after the connection was lost.
+    /// The number of the session; a new one after a lost connection.
     session: u32,
-    /// Which of the sessions that were begun; keeps values apart.
+    /// The client's place among those that were started; makes its values unique.
     slot: u32,
     draw: SessionDraws,
-    /// How long it pauses, apart from what it sends: how often that is asked is the engine's.
+    /// Draws the pauses. Separate from `draw`, because the engine decides how many pauses there are
+    /// and the seed alone must decide what is sent.
     pauses: SessionDraws,
-    /// How many values it has drawn.
+    /// Values drawn so far.
     values: u64,
     /// None when nothing is recorded.
     outbox: Option<&'a Outbox>,
 }
 
-/// How an attempt ended, for the session's next step.
+/// How an attempt to run a transaction ended.
 enum AttemptOutcome {
     Done,
-    /// The engine refused it for this: it may be run again.
+    /// Refused with an error of this class: it may be run again.
     Refused(ErrorClass),
     /// The connection is gone.
     Lost,
@@ -129,7 +137,7 @@ struct Attempt {
     commit: Option<i64>,
 }
 
-/// Why the statements of an attempt did not come to their end.
+/// Why an attempt stopped before its last statement.
 enum AttemptStopped {
     Refused(ErrorClass),
     Lost,
@@ -181,7 +189,7 @@ impl<'a> Client<'a> {
                 match self.attempt(&plan)? {
                     AttemptOutcome::Done => break,
                     AttemptOutcome::Refused(ErrorClass::Busy) => self.pause(attempt),
-                    // Who was waited for has ended.
+                    // The lock holder has ended.
                     AttemptOutcome::Refused(_) => {}
                     AttemptOutcome::Lost => {
                         self.reconnect()?;
@@ -193,15 +201,15 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Lets whoever holds the lock come to its end: where an engine answers BUSY instead of waiting,
-    /// sessions that ask again at once use up their attempts, and the processor, on nothing.
+    /// Pauses so that the lock holder can finish. Some engines answer BUSY instead of waiting;
+    /// sessions that retried at once would use up their attempts and the processor.
     fn pause(&mut self, attempt: u32) {
         let doublings = attempt.min(BUSY_DOUBLINGS_MAX);
         let micros = self.pauses.below(BUSY_PAUSE_MICROS << doublings);
         std::thread::sleep(Duration::from_micros(micros.into()));
     }
 
-    /// Sends one transaction and tells how it ended.
+    /// Sends one transaction and returns how it ended.
     fn attempt(&mut self, plan: &TransactionPlan) -> Result<AttemptOutcome, WorkloadError> {
         let expected = match plan.steps.as_slice() {
             [PlannedOperation::CompareAndSet(key)] => match self.look(*key) {
@@ -219,8 +227,8 @@ impl<'a> Client<'a> {
             TransactionEnd::Autocommit => self.alone(plan, expected, &mut attempt),
             TransactionEnd::Commit | TransactionEnd::Rollback => self.whole(plan, &mut attempt),
         };
-        // What ends the run has not been committed, and goes with the connection. Somebody may
-        // have read it all the same, and waits for it.
+        // An error that ends the run leaves the transaction uncommitted, and closing the
+        // connection rolls it back. It is recorded all the same: a dirty read may have seen it.
         let (status, fate) = match ended {
             Ok((status, fate)) => (status, Ok(fate)),
             Err(error) => (Status::Aborted, Err(error)),
@@ -263,13 +271,12 @@ impl<'a> Client<'a> {
                 Status::Aborted,
                 self.roll_back(&spelling.rollback, AttemptOutcome::Done),
             )),
-            // Whatever is left of the transaction must go: after a lock timeout all of it is
-            // still there, after a deadlock nothing.
+            // After a lock timeout the transaction is still open, after a deadlock it is gone.
             Err(AttemptStopped::Refused(class)) => Ok((
                 Status::Aborted,
                 self.roll_back(&spelling.rollback, AttemptOutcome::Refused(class)),
             )),
-            // No COMMIT was sent: the server rolls back what its client left.
+            // No COMMIT was sent: the server rolls back when the connection closes.
             Err(AttemptStopped::Lost) => Ok((Status::Aborted, AttemptOutcome::Lost)),
             Err(AttemptStopped::Error(error)) => Err(error),
         }
@@ -307,8 +314,8 @@ impl<'a> Client<'a> {
         match self.send(&spelling.commit) {
             Ok(Outcome::Rejected(error)) => {
                 let fate = self.roll_back(&spelling.rollback, AttemptOutcome::Refused(error.class));
-                // An engine that refuses a commit for concurrency has undone the transaction; of
-                // another error at this point nobody knows.
+                // An engine that refuses a commit for concurrency has rolled back. After any other
+                // error the outcome is unknown.
                 if may_happen(error.class) {
                     Ok((Status::Aborted, fate))
                 } else {
@@ -323,7 +330,7 @@ impl<'a> Client<'a> {
                 if let (Some(timestamps), true) = (&stage.timestamps, writes) {
                     match timestamps.committed(&mut *self.connection) {
                         Ok(commit) => attempt.commit = Some(commit),
-                        // It is committed, and its timestamp is not known.
+                        // Committed at an unknown timestamp.
                         Err(_) => return Ok((Status::Indeterminate, AttemptOutcome::Lost)),
                     }
                 }
@@ -346,7 +353,7 @@ impl<'a> Client<'a> {
                 Err(AttemptStopped::Refused(class)) => {
                     Ok((Status::Aborted, AttemptOutcome::Refused(class)))
                 }
-                // What was not answered may have happened; a read changes nothing.
+                // An unanswered write may have taken effect; a read changes nothing.
                 Err(AttemptStopped::Lost) => Ok((Status::Indeterminate, AttemptOutcome::Lost)),
                 Err(AttemptStopped::Error(error)) => Err(error),
             };
@@ -363,7 +370,8 @@ impl<'a> Client<'a> {
         let write = Operation::Write { key, value };
         match self.statement(&sql) {
             Ok(Outcome::Affected(0)) => {
-                // Somebody else was faster: it read something else, and what that was nobody says.
+                // Another session changed the value first, and the engine does not report the
+                // value it saw.
                 attempt.operations.push(write);
                 Ok((Status::Aborted, AttemptOutcome::Done))
             }
@@ -383,7 +391,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// What a compare-and-set expects: a read of its own before it, which no history holds.
+    /// The value that a compare-and-set expects, read before it and kept out of the history.
     fn look(&mut self, key: u32) -> Result<Option<i64>, AttemptStopped> {
         let sql = self.stage.table.read(key);
         let outcome = self.statement(&sql)?;
@@ -424,11 +432,11 @@ impl<'a> Client<'a> {
                     } else {
                         stage.table.write(key, value)
                     };
-                    // It is there before it is answered: what fails wrote it, too, and was undone.
+                    // Counted before the answer: a statement that fails wrote it and rolled back.
                     attempt.operations.push(Operation::Write { key, value });
                     if matches!(self.statement(&sql)?, Outcome::Affected(0)) {
-                        // The row is gone, which nobody deletes: the write read that and wrote
-                        // nothing.
+                        // The row is missing, and no session deletes rows: the UPDATE found
+                        // nothing to write.
                         attempt.operations.pop();
                         attempt
                             .operations
@@ -440,7 +448,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// A value that nobody else writes.
+    /// A value that no other write uses.
     fn fresh(&mut self) -> i64 {
         let value = value_of(self.slot, self.values, self.stage.settings.sessions);
         self.values += 1;
@@ -455,7 +463,7 @@ impl<'a> Client<'a> {
         self.connection.execute(sql)
     }
 
-    /// Sends a statement that concurrency alone may stop.
+    /// Sends a statement that the engine may refuse for concurrency only.
     fn statement(&mut self, sql: &str) -> Result<Outcome, AttemptStopped> {
         match self.send(sql) {
             Ok(Outcome::Rejected(error)) if may_happen(error.class) => {
@@ -514,12 +522,12 @@ fn count_one(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What an engine may refuse a statement for without being wrong.
+/// Whether an engine may refuse a statement of a workload with this error.
 fn may_happen(class: ErrorClass) -> bool {
     class.is_concurrency() || matches!(class, ErrorClass::FailedTransaction)
 }
 
-/// A statement that was not answered. Only a lost or hanging connection is worth a new one.
+/// Why a statement got no answer. Only a lost or hanging connection is replaced.
 fn unanswered(error: EngineError) -> AttemptStopped {
     match error {
         EngineError::ConnectionLost { .. } | EngineError::Hang { .. } => AttemptStopped::Lost,

@@ -1,4 +1,4 @@
-//! Chance: numbers that the seed decides, and keys by a distribution.
+//! Random draws: numbers decided by the seed, and keys by a distribution.
 
 use std::fmt;
 use std::str::FromStr;
@@ -99,7 +99,7 @@ pub struct SessionDraws {
 }
 
 impl SessionDraws {
-    /// The draws of a session of a run: the same for ever.
+    /// The draws of a session of a run, the same in every version of the program.
     pub(super) fn new(seed: u64, session: u32, keys: KeyWeights) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"workload\0");
@@ -118,12 +118,12 @@ impl SessionDraws {
         (wide >> 32) as u32
     }
 
-    /// True this often in a hundred.
+    /// True with this probability, in percent.
     pub fn percent(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }
 
-    /// A key by the distribution.
+    /// Draws a key by the distribution.
     pub fn key(&mut self) -> u32 {
         let sums = &self.keys.0;
         let total = sums.last().copied().unwrap_or(1.0);
@@ -134,8 +134,8 @@ impl SessionDraws {
         at.min(sums.len().saturating_sub(1)) as u32
     }
 
-    /// The key that goes with another: two transactions that draw the same first key meet on the
-    /// second one, too. Now and then any other.
+    /// A second key for a transaction: four times in five the one that is fixed for the first, so
+    /// that transactions which share the first key share the second, else any other.
     pub fn partner(&mut self, key: u32) -> u32 {
         let count = self.keys.0.len() as u32;
         if count < 2 {

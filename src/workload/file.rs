@@ -9,8 +9,8 @@ use crate::history::format::HEADER;
 /// Called with every tick; false ends the run.
 type OnTick<'a> = dyn FnMut(&Progress) -> bool + 'a;
 
-/// Writes every transaction as a line, and whole lines only: what a reader finds in a file that
-/// still grows is a history.
+/// Writes a line for each transaction, and whole lines only, so that a file is a history while it
+/// still grows.
 pub struct HistoryFile<'a> {
     out: &'a mut dyn Write,
     /// Lines since the last flush.
@@ -22,7 +22,7 @@ pub struct HistoryFile<'a> {
 const FLUSH_BYTES: usize = 64 << 10;
 
 impl<'a> HistoryFile<'a> {
-    /// Writes the beginning of the file: the format, what was run, the initial values.
+    /// Writes the beginning of the file: format, settings, initial values.
     ///
     /// # Errors
     /// When the stream fails.
@@ -53,13 +53,13 @@ impl<'a> HistoryFile<'a> {
         })
     }
 
-    /// Tells somebody how far the run is.
+    /// Sets what is called with the progress of the run.
     pub fn on_tick(mut self, on_tick: &'a mut OnTick<'a>) -> Self {
         self.on_tick = Some(on_tick);
         self
     }
 
-    /// Hands on what is left.
+    /// Writes the lines that are left.
     ///
     /// # Errors
     /// When the stream fails.
@@ -84,7 +84,7 @@ impl Recorder for HistoryFile<'_> {
     }
 
     fn tick(&mut self, progress: &Progress) -> bool {
-        // What cannot be written fails again at the next transaction, and is told there.
+        // A failed write fails again at the next transaction, which reports it.
         let is_written = self.flush().is_ok();
         let goes_on = self.on_tick.as_mut().is_none_or(|tell| tell(progress));
         is_written && goes_on

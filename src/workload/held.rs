@@ -1,10 +1,10 @@
-//! Transactions that wait for what they read.
+//! Holds transactions back until the transactions they read from are recorded.
 //!
-//! A reader's answer may be known before its writer's: the commit took effect, and the writer's
-//! thread has not run since. Whoever sees the reader without the writer sees a value that nobody
-//! wrote. So a transaction is told only when everything that it read was told, and a history that
-//! is cut anywhere, because it still grows or its recorder was killed, is one that the engine may
-//! have had.
+//! A reader may be answered before its writer: the commit took effect, but the writer's thread has
+//! not run since. A history with the reader and without the writer would show a thin-air read. So
+//! a transaction is recorded only after every transaction it read from. A history that is cut
+//! anywhere, because it still grows or its recorder was killed, is then one that the engine
+//! could have produced.
 
 use std::collections::VecDeque;
 
@@ -13,14 +13,15 @@ use crate::history::{Operation, Recorded};
 /// Transactions on their way to the recorder, in a queue for each client.
 ///
 /// A value names the client that wrote it and its place among the values of that client
-/// ([`value_of`]), and clients hand over in order: two counters for each tell what is there.
+/// ([`value_of`]). Clients hand over in order, so two counters for each say which values have
+/// arrived.
 #[derive(Debug)]
 pub(super) struct Held {
     /// Each transaction with the number of values that its client had drawn at its end.
     queues: Vec<VecDeque<(Recorded, u64)>>,
     /// By client: values before this one were handed over.
     known: Vec<u64>,
-    /// By client: values before this one were told.
+    /// By client: values before this one are recorded.
     told: Vec<u64>,
 }
 
@@ -30,7 +31,7 @@ pub(super) fn value_of(client: u32, place: u64, clients: u32) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Who writes a value, and its place; nothing for what was there at first.
+/// The client that writes a value and the value's place; None for an initial value.
 fn source(value: i64, clients: usize) -> Option<(usize, u64)> {
     let number = u64::try_from(value.checked_sub(1)?).ok()?;
     let clients = clients.max(1) as u64;
@@ -46,17 +47,17 @@ impl Held {
         }
     }
 
-    /// Takes the next transaction of a client, which had drawn so many values when it ended: those
-    /// of them that no transaction holds were never written, and nobody waits for them.
+    /// Takes the next transaction of a client that had drawn `values` values when it ended. Values
+    /// that no transaction contains were never written, and no reader waits for them.
     pub(super) fn push(&mut self, client: u32, values: u64, recorded: Recorded) {
         let client = client as usize;
         self.known[client] = values;
         self.queues[client].push_back((recorded, values));
     }
 
-    /// Tells what waits for nothing any more, writers before their readers where the engine let
-    /// nobody read in a circle. `drawn` says how many values a client has drawn: what a read shows
-    /// beyond that is nobody's, and is not waited for.
+    /// Records every transaction that waits for none, writers before readers unless the engine let
+    /// transactions read from each other in a circle. `drawn` gives the values a client has drawn
+    /// so far: a read of a later value has no writer, so it is not held back.
     pub(super) fn release(
         &mut self,
         drawn: impl Fn(usize) -> u64,
@@ -73,7 +74,7 @@ impl Held {
                 }
             }
             if !goes_on && let Some(client) = free.iter().position(|free| *free > 0) {
-                // They read each other's writes: all of them are there.
+                // They read each other's writes, and all of them have arrived.
                 free[client] -= 1;
                 self.pop(client).map_or(Ok(()), &mut tell)?;
             }
@@ -84,7 +85,7 @@ impl Held {
     /// How many of each queue wait for nothing but each other.
     fn free(&self, drawn: &impl Fn(usize) -> u64) -> Vec<usize> {
         let mut free: Vec<usize> = self.queues.iter().map(VecDeque::len).collect();
-        // Values before this are told, or free.
+        // Values before this are recorded, or were never written.
         let mut bound = self.known.clone();
         loop {
             let mut is_settled = true;
@@ -103,7 +104,7 @@ impl Held {
         }
     }
 
-    /// A client whose value a transaction has read that is not there yet.
+    /// The client whose value a transaction has read and that has not arrived yet.
     fn waits_for(
         &self,
         client: usize,

@@ -14,7 +14,7 @@ pub trait Workload: Sync {
     /// One line for `--help`.
     fn about(&self) -> &'static str;
 
-    /// What holds where nothing else was asked for.
+    /// Parameters of this kind unless the user sets others.
     fn defaults(&self) -> Defaults;
 
     /// Whether keys hold lists, to which elements are appended, instead of integers.
@@ -27,8 +27,9 @@ pub trait Workload: Sync {
         u64::from(settings.keys)
     }
 
-    /// Draws the next transaction of a session, when all sessions together have written so many
-    /// values that were not undone.
+    /// Draws the next transaction of a session.
+    ///
+    /// `written`: values written so far by transactions that were not rolled back.
     fn plan(
         &self,
         draw: &mut SessionDraws,
@@ -46,20 +47,23 @@ impl std::fmt::Debug for dyn Workload {
 /// Parameters that differ from kind to kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Defaults {
+    /// Keys in use at a time.
     pub keys: u32,
-    /// Operations of a transaction; none where the kind decides it.
+    /// Operations of a transaction; None where the kind decides it.
     pub operations: Option<u32>,
+    /// As [`WorkloadSettings::reads_percent`].
     pub reads_percent: u32,
 }
 
-/// What is run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct WorkloadSettings {
     pub kind: &'static dyn Workload,
+    /// Concurrent sessions.
     pub sessions: u32,
-    /// Transactions in all sessions together, retries not counted; none: until the time is over.
+    /// Transactions of all sessions together, retries not counted; None: until the time is over.
     pub transactions: Option<u64>,
-    /// When to begin no further transaction.
+    /// How long sessions begin new transactions; None: until their number is reached.
     pub time: Option<Duration>,
     /// Keys in use at a time.
     pub keys: u32,
@@ -69,11 +73,11 @@ pub struct WorkloadSettings {
     /// decides the operations.
     pub reads_percent: u32,
     pub distribution: Distribution,
-    /// None: whatever the server gives a session that asks for nothing.
+    /// None: the server's default.
     pub level: Option<IsolationLevel>,
     /// Ask the engine for start and commit timestamps.
     pub timestamps: bool,
-    /// Off only to measure what recording costs.
+    /// Off only to measure the cost of recording.
     pub records: bool,
     pub seed: u64,
 }

@@ -1,23 +1,22 @@
 //! Lists: elements are appended to a text column and read back whole, so that every read shows the
 //! version order of its key (Elle, VLDB 2020).
 //!
-//! Lists must not grow for ever. When all keys in use have had [`APPENDS_PER_KEY`] elements each on
-//! average, the sessions move on to the next keys, by what they have written: an engine that refuses
-//! most of the transactions keeps them longer at the same keys. After the last keys come the first
-//! ones again, so that nothing but the whole table grows where an engine is faster than was made
-//! room for.
+//! Lists must not grow without bound. When the keys in use hold [`APPENDS_PER_KEY`] elements on
+//! average, the sessions move on to the next keys. Only written elements count, so an engine that
+//! refuses most transactions stays longer at the same keys. After the last keys the first ones are
+//! used again.
 
 use super::mini_transaction::end;
 use super::plan::{PlannedOperation, TransactionPlan};
 use super::{Defaults, SessionDraws, Workload, WorkloadSettings};
 
-/// How long lists get, about.
+/// Elements of a list, on average, before the sessions move on.
 const APPENDS_PER_KEY: u64 = 50;
 
-/// How many committed transactions a second are made room for when only the time is known.
+/// Committed transactions per second for which rows are made when only the time is known.
 const TRANSACTIONS_PER_SECOND: u64 = 50_000;
 
-/// How long a run is taken to be that nothing ends but its user.
+/// The assumed length of a run without a limit.
 const ENDLESS_SECONDS: u64 = 60;
 
 /// The most rows that are made.

@@ -8,8 +8,7 @@
 use super::plan::{PlannedOperation, TransactionEnd, TransactionPlan};
 use super::{Defaults, SessionDraws, Workload, WorkloadSettings};
 
-/// One in this many transactions is rolled back by its client, so that there is something that
-/// nobody may read.
+/// One in this many transactions is rolled back by its client, so that aborted reads can occur.
 const ROLLBACK_PERCENT: u32 = 4;
 
 pub(super) struct MiniTransaction;

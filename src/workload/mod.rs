@@ -1,9 +1,9 @@
 //! Workloads: transactions on a key-value table, run by concurrent sessions and recorded.
 //!
-//! [`run`] opens a connection a session, each on a thread of its own, and hands every transaction
-//! to a [`Recorder`] when it has ended, one by one, in the order of its session. What is sent is
-//! decided by the seed; what comes back, and when, is the engine's. `docs/workload.md` describes
-//! the kinds, and what is recorded of aborted, retried and indeterminate transactions.
+//! [`run`] opens one connection and one thread for each session and hands every ended transaction
+//! to a [`Recorder`], those of one session in order. The seed decides the statements; the engine
+//! decides the answers and their times. `docs/workload.md` describes the kinds, and how aborted,
+//! retried and indeterminate transactions are recorded.
 
 mod case;
 mod client;

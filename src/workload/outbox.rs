@@ -1,4 +1,4 @@
-//! Where sessions leave what they did, and the recorder's thread fetches it.
+//! Queue of ended transactions, from the sessions to the recorder's thread.
 //!
 //! A vector behind a lock that is held for an instant, and fetched a hundred times a second: a
 //! channel would wake the recorder's thread for every transaction, which costs more than the
@@ -19,20 +19,20 @@ const VALUES_MAX: u64 = 1 << 19;
 /// How long a session waits before it looks again whether there is room.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Transactions that have ended and that nobody has fetched yet.
+/// Transactions that have ended and were not fetched yet.
 ///
-/// The bound is on all that the recorder has not taken, fetched or not: what was fetched may have to
-/// wait for a transaction that some session has not left yet. So a session never waits before it has
-/// left its own, and what others wait for always comes; between two transactions it holds no locks
-/// either.
+/// The bound counts every transaction that the recorder has not taken, fetched or not, because a
+/// fetched one may wait for another session's. A session therefore leaves its transaction first
+/// and waits for room afterwards, when it holds no locks, so a writer that others wait for always
+/// arrives.
 #[derive(Debug)]
 pub(super) struct Outbox {
     waiting: Mutex<Vec<Ended>>,
-    /// The values of all that was left here and that the recorder has not taken.
+    /// Values of the transactions left here that the recorder has not taken.
     values: AtomicU64,
-    /// Nobody fetches any more.
+    /// The recorder has stopped.
     closed: AtomicBool,
-    /// Sessions that may still leave something.
+    /// Sessions that have not ended.
     sessions: AtomicUsize,
     /// By client, how many values it has drawn: every one of them is left here with the
     /// transaction that it was drawn for.
@@ -50,12 +50,13 @@ impl Outbox {
         }
     }
 
-    /// Says how many values a client has drawn, before it sends the last of them.
+    /// Notes how many values a client has drawn, before it sends the last of them.
     pub(super) fn draw(&self, client: u32, values: u64) {
         self.drawn[client as usize].store(values, Ordering::Release);
     }
 
-    /// How many values a client has drawn. Whoever has read one asks later than it was drawn.
+    /// How many values a client has drawn. A reader asks after the value was drawn, so the count
+    /// includes it.
     pub(super) fn drawn(&self, client: usize) -> u64 {
         self.drawn[client].load(Ordering::Acquire)
     }
@@ -76,7 +77,7 @@ impl Outbox {
         }
     }
 
-    /// The recorder takes a transaction: there is room for others.
+    /// Makes room: the recorder has taken a transaction.
     pub(super) fn taken(&self, recorded: &Recorded) {
         self.values.fetch_sub(values(recorded), Ordering::Relaxed);
     }
@@ -85,14 +86,14 @@ impl Outbox {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Swaps what waits for an empty vector.
+    /// Swaps the waiting transactions for an empty vector.
     pub(super) fn fetch(&self, into: &mut Vec<Ended>) {
         into.clear();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *waiting, into);
     }
 
-    /// Nobody fetches any more: what is left from now on is dropped.
+    /// Stops the recorder's side: transactions left from now on are dropped.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
@@ -102,7 +103,7 @@ impl Outbox {
         self.sessions.fetch_sub(1, Ordering::Release);
     }
 
-    /// Whether every session has left: what is fetched after this is the rest.
+    /// Whether every session has ended: a fetch after this returns the rest.
     pub(super) fn is_last(&self) -> bool {
         self.sessions.load(Ordering::Acquire) == 0
     }
@@ -188,7 +189,7 @@ mod tests {
             }
         });
         assert_eq!(fetched, [each, each]);
-        // Whoever is let go leaves nothing any more, and waits for nobody.
+        // Released sessions leave nothing and do not wait.
         outbox.close();
         let far = VALUES_MAX / ELEMENTS + 2;
         (0..far).for_each(|_| outbox.push(reader(0, ELEMENTS, 0)));
@@ -197,8 +198,8 @@ mod tests {
         assert!(rest.is_empty());
     }
 
-    /// What fills the room are readers of a value whose writer has not left its transaction yet: it
-    /// finds no room, and comes through all the same.
+    /// Readers of a value fill the room before its writer leaves its transaction. The writer gets
+    /// in nevertheless.
     #[test]
     fn a_writer_that_all_others_wait_for_does_not_wait_for_them() {
         let outbox = Outbox::new(2);

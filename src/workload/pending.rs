@@ -9,12 +9,13 @@ use crate::history::{Recorded, Span, Status};
 /// A transaction as its session hands it over.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Which of the clients; it has another session after a lost connection.
+    /// The client's place; it has another session number after a lost connection.
     pub client: u32,
-    /// How many values the client has drawn: all of them are in this transaction or were in earlier
-    /// ones, or nobody ever sees them.
+    /// Values the client has drawn so far. Each is in this or an earlier transaction, or was never
+    /// written.
     pub values: u64,
     pub recorded: Recorded,
+    /// Where in the engine's log it started, when timestamps are recorded.
     pub mark: Option<Mark>,
     /// The commit timestamp of one that wrote.
     pub commit: Option<i64>,
@@ -39,7 +40,7 @@ impl EndedQueue {
         self.queue.push_back(ended);
     }
 
-    /// Reads the engine's log on, where somebody waits for it.
+    /// Reads on in the engine's log while a transaction waits for it.
     pub(super) fn advance(&mut self) -> Result<(), WorkloadError> {
         match &mut self.resolver {
             Some(resolver) if !self.queue.is_empty() => Ok(resolver.advance()?),
@@ -56,8 +57,8 @@ impl EndedQueue {
         };
         let mut ended = self.queue.pop_front()?;
         if let Some(from) = start {
-            // Who wrote nothing commits where it started; a commit that nobody answered for has
-            // no time.
+            // A read-only transaction commits where it started; an unanswered commit has no
+            // timestamp.
             let to = match (ended.commit, ended.recorded.status) {
                 (Some(commit), _) => commit,
                 (None, Status::Indeterminate) => i64::MAX,
@@ -68,7 +69,7 @@ impl EndedQueue {
         Some(ended)
     }
 
-    /// Transactions whose start nobody can tell.
+    /// Transactions whose start timestamp is unknown.
     pub(super) fn left(&self) -> usize {
         self.queue.len()
     }

@@ -1,8 +1,9 @@
-//! What a transaction is going to do, before it is sent.
+//! A transaction as it is drawn, before it is sent.
 
 /// A transaction as it was drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionPlan {
+    /// Its operations, in order, without BEGIN and end.
     pub steps: Vec<PlannedOperation>,
     pub end: TransactionEnd,
 }
@@ -11,11 +12,11 @@ pub struct TransactionPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlannedOperation {
     Read(u32),
-    /// Writes a value that nobody writes twice.
+    /// Writes a value that no other operation writes.
     Write(u32),
-    /// Appends such a value to a list.
+    /// Appends a unique value to a list.
     Append(u32),
-    /// Writes such a value if the key still holds what the session saw before it began.
+    /// Writes a unique value if the key still holds the value that the session read before.
     CompareAndSet(u32),
 }
 

@@ -1,4 +1,4 @@
-//! Who takes the transactions of a workload, and how far the run is.
+//! The receiver of a workload's transactions, and the progress of a run.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::history::Recorded;
 
 /// Takes transactions as they end.
 ///
-/// It is called by the thread that called [`run`], never by a session's: however slow it is, the
+/// It is called by the thread that called [`run`](super::run()), never by a session's: however slow it is, the
 /// sessions go on until transactions with some 500,000 values wait for it.
 pub trait Recorder {
     /// Takes a transaction. Those of one session come in its order. An error ends the run.
@@ -22,6 +22,7 @@ pub trait Recorder {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
+    /// Transactions that committed.
     pub committed: u64,
     /// Refused by the engine or rolled back as planned.
     pub aborted: u64,
@@ -31,6 +32,7 @@ pub struct Progress {
     pub retries: u64,
     /// Connections that were lost and replaced.
     pub lost: u64,
+    /// Statements sent, of every transaction.
     pub statements: u64,
     /// Since the first statement of the first session.
     pub elapsed: Duration,

@@ -1,5 +1,6 @@
-//! General register workloads: so many operations a transaction, so many of them reads, writes
-//! blind. The parameters are those of PolySI (VLDB 2023, section 5.1) and Chronos (Table I).
+//! General register workloads: a fixed number of operations in a transaction, a share of them
+//! reads; writes are blind. The parameters are those of PolySI (VLDB 2023, section 5.1) and Chronos
+//! (Table I).
 
 use super::mini_transaction::end;
 use super::plan::{PlannedOperation, TransactionPlan};

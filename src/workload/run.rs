@@ -22,11 +22,12 @@ const FETCH: Duration = Duration::from_millis(10);
 
 /// Runs a workload in a database of this name, which it makes and drops.
 ///
-/// `stop` is asked some hundred times a second whether to begin no further transaction.
+/// `stop` is called about a hundred times a second; true ends the run.
 ///
 /// # Errors
-/// When the settings fit nothing, the server does not answer, a statement is rejected for more than
-/// concurrency, or the recorder fails. What was recorded until then has reached the recorder.
+/// When the settings contradict each other, the server does not answer, a statement is rejected for
+/// another reason than concurrency, or the recorder fails. The recorder has received every
+/// transaction that ended before.
 pub fn run(
     server: &dyn Server,
     database: &str,
@@ -43,7 +44,8 @@ pub fn run(
     Ok(progress)
 }
 
-/// Refuses what cannot be run, before anything is made; where timestamps come from.
+/// Refuses settings that cannot be run, before anything is created. Returns where timestamps come
+/// from.
 ///
 /// # Errors
 /// When the settings make no sense or the server does not provide what they ask for.
@@ -141,7 +143,7 @@ fn in_database(
     Ok(stage.progress())
 }
 
-/// Lets the sessions go and takes what they record, until the last of them has ended.
+/// Starts the sessions and takes their transactions until the last session has ended.
 fn sessions(
     stage: &SharedByClients<'_>,
     connections: Vec<Box<dyn Connection>>,
@@ -161,7 +163,7 @@ fn sessions(
             let draws = (draw(slot), draw(u32::MAX - slot));
             let (outbox, barrier) = (&outbox, &barrier);
             threads.push(scope.spawn(move || {
-                // Left however the session ends, by a panic, too.
+                // Dropped however the session ends, after a panic, too.
                 let _left = Left(outbox);
                 barrier.wait();
                 let records = settings.records.then_some(outbox);
@@ -174,7 +176,7 @@ fn sessions(
         }
         let taken = take(stage, &outbox, pending, recorder, stop);
         stage.over.store(true, Ordering::Relaxed);
-        // Sessions that find no room must not wait for ever.
+        // Sessions that wait for room must end.
         outbox.close();
         let mut result = Ok(());
         for thread in threads {
@@ -186,7 +188,7 @@ fn sessions(
                 result = ended;
             }
         }
-        // Why the recorder stopped says more than why the sessions did.
+        // The recorder's error is the cause; those of the sessions follow from it.
         taken.and(result)
     })
 }
@@ -212,7 +214,7 @@ fn take(
     let mut batch = Vec::new();
     let mut held = Held::new(stage.settings.sessions as usize);
     loop {
-        // Asked before the fetch: what a session left before it ended is in it.
+        // Asked before the fetch, which then includes the last transaction of every session.
         let is_last = outbox.is_last();
         outbox.fetch(&mut batch);
         for ended in batch.drain(..) {

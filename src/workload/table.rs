@@ -127,7 +127,7 @@ fn set_up(connection: &mut dyn Connection, sql: &str) -> Result<(), WorkloadErro
     }
 }
 
-/// The only cell of an answer; none when no row was there.
+/// The only cell of an answer; None when it has no row.
 fn cell<'o>(sql: &str, outcome: &'o Outcome) -> Result<Option<&'o Value>, WorkloadError> {
     match outcome {
         Outcome::Rows(rows) => match rows.as_slice() {
@@ -148,7 +148,7 @@ fn strange(sql: &str, found: String) -> WorkloadError {
     }
 }
 
-/// The integer that a key holds; none when its row is not there.
+/// The integer that a key holds; None when its row is missing.
 pub(super) fn integer(sql: &str, outcome: &Outcome) -> Result<Option<i64>, WorkloadError> {
     match cell(sql, outcome)? {
         None => Ok(None),
@@ -157,7 +157,7 @@ pub(super) fn integer(sql: &str, outcome: &Outcome) -> Result<Option<i64>, Workl
     }
 }
 
-/// The list that a key holds, `,1,2,3` or nothing; a row that is not there is an empty list.
+/// The list that a key holds, `,1,2,3` or empty; a missing row is an empty list.
 pub(super) fn list(sql: &str, outcome: &Outcome) -> Result<Vec<i64>, WorkloadError> {
     let Some(cell) = cell(sql, outcome)? else {
         return Ok(Vec::new());

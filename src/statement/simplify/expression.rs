@@ -1,4 +1,4 @@
-//! Expressions cut down: to one side of AND and OR, to a branch, to an argument, to a literal.
+//! Reduces expressions: to one side of AND and OR, to a branch, to an argument, to a literal.
 
 use crate::statement::walk::{NodeMut, SyntaxNode, collect, replace};
 use sqlparser::ast::{
@@ -6,7 +6,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, ValueWithSpan,
 };
 
-/// Every statement that differs from this one in one expression.
+/// Every variant with one expression reduced.
 pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
     let mut found = Vec::new();
     for (at, expression) in expressions(tree).iter().enumerate() {
@@ -38,7 +38,7 @@ fn expressions(tree: &Statement) -> Vec<Expr> {
     })
 }
 
-/// What may stand in the place of an expression, of the same class of type.
+/// Smaller expressions of the same class of type.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
@@ -100,8 +100,8 @@ fn smaller(expression: &Expr) -> Vec<Expr> {
     }
 }
 
-/// The arguments of functions whose value is of their arguments' class. Never those of an
-/// aggregate: which row's value that would be is chance.
+/// The arguments of functions whose value has their arguments' class. Not those of an aggregate:
+/// without it the value of an arbitrary row would remain.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"

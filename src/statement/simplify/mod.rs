@@ -1,9 +1,9 @@
 //! Smaller variants of one statement, for the minimizer.
 //!
-//! Candidates are made from the syntax tree, printed, and read again. None of them may lose what
-//! judging a case rests on ([`sound`]): version keys, row keys, and every guard that makes the
-//! statement's answer depend on the data alone. A candidate that only *looks* like the finding,
-//! because the order of rows now decides what it answers, would be a false alarm.
+//! Candidates are made from the syntax tree, printed, and read again. Each keeps the properties
+//! that the oracles rely on ([`sound`]): version keys, row keys, and every clause that makes the
+//! answer depend on the data alone. A candidate whose answer depends on the order of rows would be
+//! a false alarm.
 
 mod expression;
 mod sound;
@@ -21,8 +21,8 @@ use crate::dialect::Dialect;
 use sound::Guards;
 pub(super) use structure::without_position;
 
-/// Smaller variants of a statement, the smallest text first; none of a statement that is opaque or
-/// controls the transaction. Each is of the same kind as the original.
+/// Smaller variants of a statement, the shortest text first; none of an opaque statement or of
+/// transaction control. Each has the kind of the original.
 pub fn simplify(sql: &str, dialect: &Dialect) -> Vec<String> {
     let Some(words) = tokens(sql, dialect) else {
         return Vec::new();

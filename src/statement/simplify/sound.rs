@@ -1,7 +1,7 @@
-//! What no candidate may lose.
+//! Properties that every candidate must keep.
 //!
-//! Each guard holds for a candidate if it holds for the original: a hand-written statement that
-//! never had it is not held to it.
+//! A candidate must have each property that the original has; a hand-written statement without
+//! it need not gain it.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use sqlparser::ast::{
 use crate::statement::query::relations;
 use crate::statement::walk::{SyntaxNode, walk};
 
-/// The facts about a statement that judging a case rests on.
+/// The properties of a statement that the oracles rely on.
 #[derive(Debug)]
 pub(super) struct Guards {
     keys: BTreeSet<String>,
@@ -35,7 +35,7 @@ impl Guards {
         }
     }
 
-    /// Whether a smaller statement keeps what this one has.
+    /// Whether a smaller statement keeps every property of this one.
     pub(super) fn hold(&self, tree: &Statement) -> bool {
         let keys = keys(tree);
         let keeps_keys = keys.is_subset(&self.keys) && keys.is_empty() == self.keys.is_empty();
@@ -54,8 +54,8 @@ impl Guards {
             && (join_conditions(tree) == self.joined || !has_from(tree))
     }
 
-    /// An UPDATE of one row that computes what it assigns stays one of one row: of many, the
-    /// order could decide which of them violates a unique key.
+    /// An UPDATE of one row that assigns computed values must stay one of one row: with several,
+    /// the order of updates could decide which one violates a unique key.
     fn narrow_holds(&self, tree: &Statement) -> bool {
         let Statement::Update(update) = tree else {
             return true;
@@ -146,7 +146,7 @@ fn version_assignments(tree: &Statement) -> Vec<String> {
             OnConflictAction::DoUpdate(update) => &update.assignments,
             OnConflictAction::DoNothing => return Vec::new(),
         },
-        // Without its second half an INSERT is a plain one, and that is sound.
+        // An INSERT without ON DUPLICATE KEY or ON CONFLICT assigns none, which is sound.
         _ => return Vec::new(),
     };
     assignments
@@ -213,7 +213,7 @@ fn selects_one(condition: Option<&Expr>) -> bool {
     })
 }
 
-/// The kind of guard that keeps a single-table UPDATE to one row.
+/// The condition that restricts a single-table UPDATE to one row.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
@@ -231,7 +231,7 @@ fn has_from(tree: &Statement) -> bool {
     matches!(tree, Statement::Update(Update { from: Some(_), .. }))
 }
 
-/// The equalities of columns in an UPDATE .. FROM: without them a row would match many.
+/// The equalities of columns in an UPDATE .. FROM; without them a row could match several.
 fn join_conditions(tree: &Statement) -> BTreeSet<String> {
     let Statement::Update(Update {
         from: Some(UpdateTableFromKind::AfterSet(_)),
@@ -252,8 +252,8 @@ fn join_conditions(tree: &Statement) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether the data alone decides what a statement does: LIMIT only under a total order, one row
-/// from every scalar subquery, one value for every item of a grouped query.
+/// Whether the data alone decides the effect of a statement: LIMIT only under a total order, one
+/// row from every scalar subquery, one value for every item of a grouped query.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
@@ -325,8 +325,8 @@ fn groups_are_whole(query: &Query) -> bool {
         .all(|item| is_aggregate(item) || keys.contains(&item.to_string()))
 }
 
-/// A scalar subquery that gives one row whatever the data: an aggregate without groups, a row by
-/// its key, or no table at all.
+/// Whether a scalar subquery returns at most one row for any data: an aggregate without groups, a
+/// row by its key, or no table.
 fn gives_one_row(query: &Query) -> bool {
     let Some(select) = query.body.as_select() else {
         return false;

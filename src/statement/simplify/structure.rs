@@ -1,4 +1,4 @@
-//! Clauses cut off: conditions, orders, joins, CTEs, arms of set operations, columns, rows.
+//! Removes clauses: conditions, orders, joins, CTEs, arms of set operations, columns, rows.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use crate::statement::query::relations;
 use crate::statement::walk::{NodeMut, SyntaxNode, collect, replace, walk};
 
-/// Every statement that lacks one clause, or one element of one.
+/// Every variant without one clause, or without one element of a clause.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
@@ -51,7 +51,7 @@ fn queries(tree: &Statement) -> Vec<Query> {
     })
 }
 
-/// A copy with one thing changed.
+/// A changed copy.
 fn with<T: Clone>(of: &T, change: impl FnOnce(&mut T)) -> T {
     let mut copy = of.clone();
     change(&mut copy);
@@ -132,7 +132,7 @@ fn smaller_selects(select: &Select) -> Vec<Select> {
     if let GroupByExpr::Expressions(keys, _) = &select.group_by
         && !keys.is_empty()
     {
-        // Without groups only the aggregates have one value.
+        // Without GROUP BY only the aggregates have one value.
         let aggregates: Vec<SelectItem> = select
             .projection
             .iter()
@@ -187,7 +187,7 @@ fn plain_factor(factor: &TableFactor) -> Option<TableFactor> {
     None
 }
 
-/// The query without one of its tables, and without what names that table.
+/// The query without one of its tables and without the expressions that name it.
 fn without_relations(query: &Query, select: &Select) -> Vec<Query> {
     let (tables, other) = relations(&select.from);
     if other || tables.len() < 2 {
@@ -231,7 +231,7 @@ fn without_relations(query: &Query, select: &Select) -> Vec<Query> {
         .collect()
 }
 
-/// FROM without the table of this name; nothing when it cannot be taken out.
+/// FROM without the table of this name; None when it cannot be removed.
 fn without_relation(from: &[TableWithJoins], called: &str) -> Option<Vec<TableWithJoins>> {
     let is = |factor: &TableFactor| {
         let alone = TableWithJoins {
@@ -373,7 +373,7 @@ fn deletes(delete: &sqlparser::ast::Delete) -> Vec<Statement> {
     let [target] = delete.tables.as_slice() else {
         return found;
     };
-    // A DELETE over a join, of its target alone.
+    // A DELETE over a join becomes one of its target alone.
     let called = target.to_string();
     let (sqlparser::ast::FromTable::WithFromKeyword(from)
     | sqlparser::ast::FromTable::WithoutKeyword(from)) = &delete.from;
