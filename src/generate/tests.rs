@@ -26,7 +26,7 @@ fn case(engine: &str, seed: u64, index: u64, options: &GenerateOptions) -> Gener
 }
 
 #[test]
-fn same_seed_same_case_and_each_alone() {
+fn a_seed_and_an_index_give_the_same_case_in_any_order() {
     let options = GenerateOptions::default();
     for engine in ["mariadb", "mysql", "sqlite"] {
         let (grammar, dialect) = parts(engine);
@@ -51,7 +51,7 @@ fn same_seed_same_case_and_each_alone() {
 }
 
 #[test]
-fn an_epoch_shares_its_schema_and_nothing_else() {
+fn cases_of_an_epoch_share_the_schema_and_differ_in_rows() {
     let options = GenerateOptions::default();
     let schema = |index: u64, kind: SetupKind| -> Vec<String> {
         let generated = case("mysql", 3, index, &options);
@@ -112,7 +112,7 @@ fn version_keys_are_never_used_twice() {
 }
 
 #[test]
-fn the_shape_is_the_one_asked_for() {
+fn generated_cases_keep_to_the_options() {
     let options = GenerateOptions::benchmark();
     for index in 0..50 {
         let generated = case("mariadb", 5, index, &options);
@@ -144,7 +144,7 @@ fn the_shape_is_the_one_asked_for() {
 }
 
 #[test]
-fn read_only_transactions_read_only_and_never_where_reads_lock() {
+fn read_only_transactions_contain_reads_and_are_not_drawn_where_plain_reads_lock() {
     let mut seen = 0;
     for index in 0..400 {
         let case = case("mariadb", 21, index, &GenerateOptions::default()).case;

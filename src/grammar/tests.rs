@@ -4,7 +4,7 @@ use super::reader::read;
 use super::{Grammar, STARTS};
 
 #[test]
-fn builtin_grammars_are_whole() {
+fn builtin_grammars_load_and_define_every_start_rule() {
     for engine in ["mariadb", "mysql", "sqlite", "unheard-of"] {
         let grammar = Grammar::builtin(engine).unwrap_or_else(|error| panic!("{engine}: {error}"));
         for start in STARTS {

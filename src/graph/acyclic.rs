@@ -106,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn one_vertex_on_every_cycle_is_enough() {
+    fn acyclic_part_removes_the_one_vertex_on_every_cycle() {
         let edges = [(0, 1), (1, 0), (1, 2), (2, 1), (1, 3), (3, 1)];
         assert_eq!(removal(4, &edges, |_| 1), Some(BTreeSet::from([1])));
     }
 
     #[test]
-    fn the_cheaper_vertex_goes() {
+    fn acyclic_part_removes_the_cheaper_vertex() {
         let cost = |v| if v == 0 { 5 } else { 1 };
         assert_eq!(
             removal(2, &[(0, 1), (1, 0)], cost),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_candidate_breaks_has_no_answer() {
+    fn acyclic_part_is_none_when_no_candidate_breaks_a_cycle() {
         let mut graph = Graph::new(2);
         graph.add(0, 1);
         graph.add(1, 0);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acyclic_graph_loses_nothing() {
+    fn acyclic_part_of_an_acyclic_graph_removes_nothing() {
         assert_eq!(
             removal(3, &[(0, 1), (1, 2), (0, 2)], |_| 1),
             Some(BTreeSet::new())

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topological_order_follows_the_priority_where_it_is_free_to() {
+    fn topological_order_breaks_ties_by_priority() {
         let graph = graph(4, &[(3, 0), (2, 1)]);
         let all = (0..4).collect();
         assert_eq!(graph.topological_order(&all, |v| v), Some(vec![2, 1, 3, 0]));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cyclic_part_has_no_order_and_a_shortest_cycle() {
+    fn a_cyclic_part_has_no_topological_order_and_a_shortest_cycle() {
         let graph = graph(5, &[(0, 1), (1, 2), (2, 3), (3, 0), (2, 1), (3, 4)]);
         let all: BTreeSet<usize> = (0..5).collect();
         assert_eq!(graph.topological_order(&all, |v| v), None);

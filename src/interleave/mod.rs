@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_distinct_and_as_many_as_counted() {
+    fn all_yields_each_interleaving_once_and_count_agrees() {
         for lengths in [vec![], vec![3], vec![2, 3], vec![2, 2, 2], vec![0, 1, 4]] {
             let found: Vec<Vec<usize>> = all(&lengths).collect();
             let distinct: BTreeSet<&Vec<usize>> = found.iter().collect();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_keep_every_step_and_switch_where_sessions_conflict() {
+    fn merge_keeps_every_step_and_switches_more_at_conflicts() {
         let rivals = vec![vec![step("t", true); 6], vec![step("t", true); 6]];
         let strangers = vec![vec![step("t", true); 6], vec![step("u", true); 6]];
         let switches = |sessions: &[Vec<TableAccess>]| {

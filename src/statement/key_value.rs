@@ -203,7 +203,7 @@ mod tests {
     use crate::statement::tests::dialect;
 
     #[test]
-    fn one_value_by_its_key_and_nothing_else() {
+    fn key_access_reads_single_value_selects_and_updates_only() {
         let mysql = dialect("mysql");
         let access = |sql: &str| key_access(sql, &mysql);
         let read = access("select `V` from KV where k = 3;").expect("a read");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_a_key_and_a_value_and_no_other() {
+    fn key_table_reads_tables_of_one_key_and_one_value_only() {
         let mysql = dialect("mysql");
         let options = &mysql.spelling.table_options;
         let own = format!(
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_integers_are_read_and_no_others() {
+    fn inserted_rows_reads_integer_rows_only() {
         let mysql = dialect("mysql");
         let rows = inserted_rows("INSERT INTO kv (k, v) VALUES (0, 0), (1, -5)", &mysql);
         let rows = rows.expect("rows");

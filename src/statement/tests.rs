@@ -164,7 +164,7 @@ const MYSQL: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn mysql_statements_mean_what_they_say() {
+fn analyze_reads_mysql_and_mariadb_statements() {
     for (sql, expected) in MYSQL {
         assert_eq!(meaning(sql, "mysql"), *expected, "{sql}");
         assert_eq!(meaning(sql, "mariadb"), *expected, "{sql}");
@@ -191,14 +191,14 @@ const SQLITE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn sqlite_statements_mean_what_they_say() {
+fn analyze_reads_sqlite_statements() {
     for (sql, expected) in SQLITE {
         assert_eq!(meaning(sql, "sqlite"), *expected, "{sql}");
     }
 }
 
 #[test]
-fn shapes_read_what_people_write() {
+fn shapes_read_hand_written_set_ups() {
     let setup: Vec<SetupStatement> = [
         "CREATE TABLE t0(c0 BOOLEAN UNIQUE, c1 REAL ZEROFILL NOT NULL, c2 BIGINT, c3 VARCHAR(100) UNIQUE NOT NULL) ENGINE=InnoDB",
         "CREATE INDEX ic0 ON t0(c2 ASC, c0, c3 DESC, c1)",
@@ -255,7 +255,7 @@ fn shapes_read_what_people_write() {
 }
 
 #[test]
-fn rows_and_schema_are_told_apart() {
+fn setup_kind_separates_rows_from_schema() {
     let mysql = dialect("mysql");
     assert_eq!(
         setup_kind("insert into t values (1)", &mysql),
@@ -272,7 +272,7 @@ fn rows_and_schema_are_told_apart() {
 }
 
 #[test]
-fn kinds_that_control_name_no_table() {
+fn transaction_control_names_no_table() {
     for sql in [
         "BEGIN",
         "COMMIT",
@@ -361,7 +361,7 @@ fn simplified_statements_are_smaller_and_keep_their_keys() {
 }
 
 #[test]
-fn what_the_order_of_rows_would_decide_is_no_candidate() {
+fn simplify_yields_no_statement_whose_answer_depends_on_row_order() {
     let mysql = dialect("mysql");
     let never = [
         (
@@ -405,7 +405,7 @@ fn what_the_order_of_rows_would_decide_is_no_candidate() {
 }
 
 #[test]
-fn a_column_goes_from_definitions_and_rows() {
+fn without_column_removes_it_from_create_table_and_insert() {
     let mysql = dialect("mysql");
     let create = "CREATE TABLE t1 (pkey BIGINT PRIMARY KEY, c0 DECIMAL(10,2) DEFAULT 1.5, c1 INT) ENGINE=InnoDB";
     let setup = [SetupStatement {
@@ -466,7 +466,7 @@ fn a_column_goes_from_definitions_and_rows() {
 }
 
 #[test]
-fn a_table_named_once_needs_no_alias() {
+fn simplify_removes_the_alias_of_a_table_named_once() {
     has(
         "UPDATE t1 AS r1 SET r1.c0 = r1.c1 WHERE r1.pkey = 1",
         &["UPDATE t1 SET t1.c0 = t1.c1 WHERE t1.pkey = 1"],
@@ -479,7 +479,7 @@ fn a_table_named_once_needs_no_alias() {
 }
 
 #[test]
-fn sorting_and_limits_are_seen_at_any_depth_and_in_no_text() {
+fn order_by_and_limit_are_found_in_subqueries_and_not_in_strings() {
     let form = |sql: &str| {
         let effect = analyze(sql, &dialect("mysql"));
         (effect.sorted, effect.limited)
@@ -494,7 +494,7 @@ fn sorting_and_limits_are_seen_at_any_depth_and_in_no_text() {
 }
 
 #[test]
-fn indexes_over_generated_columns_and_partitions_are_seen_wherever_they_stand() {
+fn indexes_on_generated_columns_and_partitions_are_found_in_every_form() {
     let one = |texts: &[&str]| {
         let setup: Vec<SetupStatement> = texts
             .iter()

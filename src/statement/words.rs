@@ -124,7 +124,7 @@ mod tests {
     use crate::statement::tests::dialect;
 
     #[test]
-    fn a_name_is_replaced_as_a_name_and_nowhere_else() {
+    fn renamed_replaces_names_and_leaves_strings_and_longer_names() {
         let mysql = dialect("mysql");
         let sql = "UPDATE t1 SET `T1`.c = 't1', t10 = 1 /* t1 */ WHERE t1.c > 0";
         assert!(mentions(sql, "t1", &mysql));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_cut_at_their_parentheses() {
+    fn value_rows_split_at_parentheses() {
         let sql = "INSERT INTO t (a, b) VALUES (1, ')'), (f(2), '('),(3, NULL) AS n";
         let rows = ValueRows::of(sql, &dialect("mysql")).unwrap();
         assert_eq!(rows.len(), 3);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_names_its_client_and_its_place() {
+    fn value_of_and_source_are_inverse() {
         for (client, place) in [(0, 0), (2, 0), (1, 7), (2, 1 << 40)] {
             let value = value_of(client, place, CLIENTS);
             let found = source(value, CLIENTS as usize);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_waits_for_its_writer_and_its_session_for_it() {
+    fn a_reader_is_held_until_its_writer_arrives_and_delays_its_session() {
         let mut held = Held::new(CLIENTS as usize);
         push(&mut held, 1, transaction(0, &[(1, 4)], &[0]));
         push(&mut held, 2, transaction(0, &[], &[1]));
@@ -209,7 +209,7 @@ mod tests {
 
     /// An append to a row that is gone draws a value and writes nothing.
     #[test]
-    fn a_value_that_no_transaction_holds_is_not_waited_for_once_its_client_is_past_it() {
+    fn a_skipped_value_holds_no_reader_once_its_client_has_moved_on() {
         let mut held = Held::new(CLIENTS as usize);
         push(&mut held, 0, transaction(0, &[(1, 0)], &[]));
         assert!(told(&mut held, [0, 1, 0]).is_empty());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_drew_is_not_waited_for() {
+    fn a_value_that_was_never_drawn_holds_no_reader() {
         let mut held = Held::new(CLIENTS as usize);
         push(&mut held, 0, transaction(0, &[(1, 5)], &[]));
         assert_eq!(told(&mut held, [0, 5, 0]), [0]);
@@ -228,7 +228,7 @@ mod tests {
 
     /// As dirty reads do, or an engine that is wrong.
     #[test]
-    fn transactions_that_read_each_other_are_told_together() {
+    fn transactions_that_read_each_other_are_recorded_together() {
         let mut held = Held::new(CLIENTS as usize);
         push(&mut held, 1, transaction(0, &[(1, 0)], &[0]));
         assert!(told(&mut held, [1, 1, 0]).is_empty());

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_outbox_makes_sessions_wait_and_loses_nothing() {
+    fn a_full_outbox_blocks_sessions_and_loses_no_transaction() {
         const ELEMENTS: u64 = 10_000;
         let outbox = Outbox::new(2);
         let each = 4 * (VALUES_MAX / ELEMENTS) as usize;
@@ -201,7 +201,7 @@ mod tests {
     /// Readers of a value fill the room before its writer leaves its transaction. The writer gets
     /// in nevertheless.
     #[test]
-    fn a_writer_that_all_others_wait_for_does_not_wait_for_them() {
+    fn a_writer_gets_into_an_outbox_full_of_its_readers() {
         let outbox = Outbox::new(2);
         let written = value_of(1, 0, 2);
         outbox.draw(1, 1);

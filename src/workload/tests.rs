@@ -37,7 +37,7 @@ fn a_seed_decides_every_transaction_and_sessions_differ() {
 }
 
 #[test]
-fn every_key_is_one_of_the_rows() {
+fn planned_keys_exist_in_the_table() {
     for kind in WORKLOADS {
         let settings = WorkloadSettings {
             keys: 7,
@@ -60,7 +60,7 @@ fn every_key_is_one_of_the_rows() {
 /// SQLite refuses most of what is sent at once, and so fast that no plan made room for it: the
 /// sessions move on by what was committed.
 #[test]
-fn lists_stay_about_as_long_as_they_should_however_fast_the_engine_refuses() {
+fn lists_keep_their_length_whatever_share_of_transactions_the_engine_refuses() {
     let settings = WorkloadSettings {
         sessions: 8,
         transactions: None,
@@ -92,7 +92,7 @@ fn lists_stay_about_as_long_as_they_should_however_fast_the_engine_refuses() {
 
 /// Definition 8 of the paper, and every shape that its Table I needs.
 #[test]
-fn mini_transactions_are_what_the_paper_says() {
+fn mini_transactions_have_the_shapes_of_the_paper() {
     let settings = WorkloadSettings::of(&mini_transaction::MiniTransaction);
     let mut shapes = BTreeSet::new();
     for plan in draws(&settings, 0).into_iter().chain(draws(&settings, 1)) {
@@ -132,7 +132,7 @@ fn mini_transactions_are_what_the_paper_says() {
 }
 
 #[test]
-fn distributions_are_as_skewed_as_they_say() {
+fn distributions_have_their_documented_skew() {
     let share_of_first = |distribution, first: u32| {
         let mut draw = SessionDraws::new(1, 0, KeyWeights::new(distribution, 100));
         let hits = (0..20_000).filter(|_| draw.key() < first).count();
@@ -181,7 +181,7 @@ fn text(settings: &WorkloadSettings, recorded: &[Recorded]) -> Vec<u8> {
 /// SQLite is strictly serializable, so every kind's history must be; the file must say the same as
 /// what was handed over.
 #[test]
-fn what_sqlite_does_is_recorded_and_satisfies_strict_serializability() {
+fn recorded_sqlite_histories_satisfy_strict_serializability() {
     for kind in WORKLOADS {
         let settings = WorkloadSettings {
             sessions: 3,
@@ -214,7 +214,7 @@ fn what_sqlite_does_is_recorded_and_satisfies_strict_serializability() {
 
 /// A transaction that was refused and one that runs again are two, with values of their own.
 #[test]
-fn no_value_is_written_twice_and_times_are_in_order() {
+fn recorded_values_are_unique_and_times_increase() {
     let settings = WorkloadSettings {
         sessions: 4,
         transactions: Some(400),
@@ -240,7 +240,7 @@ fn no_value_is_written_twice_and_times_are_in_order() {
 
 /// Eight sessions that asked a busy engine again at once had one attempt in thirty committed.
 #[test]
-fn sessions_that_find_the_engine_busy_let_each_other_come_to_an_end() {
+fn sessions_pause_after_busy_so_that_others_can_commit() {
     let settings = WorkloadSettings {
         sessions: 8,
         transactions: None,
@@ -253,7 +253,7 @@ fn sessions_that_find_the_engine_busy_let_each_other_come_to_an_end() {
 }
 
 #[test]
-fn a_run_without_recording_hands_nothing_over_and_a_stop_ends_it() {
+fn a_run_without_recording_records_nothing_and_stops_on_request() {
     let settings = WorkloadSettings {
         records: false,
         sessions: 2,
@@ -284,7 +284,7 @@ fn a_run_without_recording_hands_nothing_over_and_a_stop_ends_it() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused() {
+fn settings_that_cannot_be_run_are_refused() {
     let server = engine::open("sqlite:", &engine::OpenOptions::default()).expect("SQLite");
     let refused = |settings: WorkloadSettings| {
         let mut kept = Kept::default();

@@ -87,7 +87,7 @@ fn commit_under_way() -> Scheduler {
 }
 
 #[test]
-fn a_commit_is_recorded_before_the_answer_it_released_even_if_that_comes_first() {
+fn a_commit_is_recorded_before_the_answer_that_it_released() {
     let mut scheduler = commit_under_way();
     assert_eq!(scheduler.answered(SessionId(2), OPEN), vec![]);
     assert_eq!(scheduler.next(), DriverAction::Settle);
@@ -99,7 +99,7 @@ fn a_commit_is_recorded_before_the_answer_it_released_even_if_that_comes_first()
 }
 
 #[test]
-fn after_a_release_the_blocked_session_has_to_answer_or_be_seen_waiting_again() {
+fn a_released_session_must_answer_or_be_polled_before_the_next_send() {
     let mut scheduler = commit_under_way();
     assert_eq!(scheduler.answered(SessionId(1), ENDED).len(), 1);
     assert_eq!(scheduler.next(), DriverAction::Settle);
@@ -110,7 +110,7 @@ fn after_a_release_the_blocked_session_has_to_answer_or_be_seen_waiting_again() 
 }
 
 #[test]
-fn two_that_wait_are_looked_at_twice_and_a_circle_awaits_its_victim() {
+fn two_waits_need_a_second_poll_and_a_deadlock_awaits_its_victim() {
     use StatementKind::{Begin, Update};
     let mut scheduler = Scheduler::new(
         Pace::Scheduled,
@@ -150,7 +150,7 @@ fn two_that_wait_are_looked_at_twice_and_a_circle_awaits_its_victim() {
 }
 
 #[test]
-fn a_circle_with_a_way_out_has_no_victim_yet() {
+fn a_wait_cycle_awaits_no_victim_while_a_blocker_can_go_on() {
     use StatementKind::{Begin, Commit, Update};
     let mut scheduler = Scheduler::new(
         Pace::Scheduled,
@@ -185,7 +185,7 @@ fn a_circle_with_a_way_out_has_no_victim_yet() {
 }
 
 #[test]
-fn a_write_that_still_waits_is_active_in_every_observation() {
+fn a_waiting_write_is_observed_at_every_rest() {
     use StatementKind::{Begin, Commit, Update};
     let mut lines = vec![
         line(1, 1, 1, Begin),
@@ -254,7 +254,7 @@ fn a_refused_commit_that_leaves_the_transaction_open_is_rolled_back_at_once() {
 }
 
 #[test]
-fn what_the_case_leaves_open_is_rolled_back_and_releases_who_waits_for_it() {
+fn an_open_transaction_is_rolled_back_at_the_end_and_releases_waiters() {
     use StatementKind::{Begin, Commit, Update};
     let mut scheduler = Scheduler::new(
         Pace::Scheduled,
@@ -285,7 +285,7 @@ fn what_the_case_leaves_open_is_rolled_back_and_releases_who_waits_for_it() {
 }
 
 #[test]
-fn a_statement_that_the_timer_gave_up_counts_as_waiting_until_it_answers() {
+fn a_timed_out_statement_counts_as_waiting_until_it_answers() {
     let mut scheduler = two_sessions();
     for (line, session) in [(0, 1), (1, 2), (2, 1)] {
         send(&mut scheduler, line);

@@ -106,7 +106,7 @@ fn rows(rows: &[&[i64]]) -> Vec<Row> {
 const DONE: Outcome = Outcome::Affected(0);
 
 #[test]
-fn a_wait_shows_where_it_began_where_it_ended_and_for_whom() {
+fn a_wait_shows_its_start_its_end_and_the_blocking_transaction() {
     use StatementKind::{Begin, Commit, Select, Update};
     Script::new()
         .send(1, Begin, "BEGIN")
@@ -148,7 +148,7 @@ fn a_wait_shows_where_it_began_where_it_ended_and_for_whom() {
 }
 
 #[test]
-fn a_victim_says_what_became_of_the_rest() {
+fn a_victim_shows_that_its_remaining_statements_were_not_sent() {
     use StatementKind::{Begin, Commit, Update};
     let deadlock = Outcome::Rejected(SqlError {
         code: "1213".to_owned(),
@@ -185,7 +185,7 @@ fn a_victim_says_what_became_of_the_rest() {
 }
 
 #[test]
-fn what_a_server_or_a_case_says_cannot_steer_a_terminal() {
+fn control_characters_in_answers_and_statements_are_escaped() {
     use StatementKind::{Select, Update};
     let text = Value::Text("\u{1b}[2Jx\u{202e}\u{7}".to_owned());
     Script::new()
