@@ -65,9 +65,9 @@ mod tests {
 
     /// Remembers which cases were drawn, and by which thread.
     #[derive(Default)]
-    struct Source(Mutex<Vec<(u64, std::thread::ThreadId)>>);
+    struct Counted(Mutex<Vec<(u64, std::thread::ThreadId)>>);
 
-    impl CaseSource for Source {
+    impl CaseSource for Counted {
         fn case(&self, index: u64) -> Drawn {
             let mut drawn = self.0.lock().expect("nobody panics");
             drawn.push((index, std::thread::current().id()));
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_case_is_the_one_asked_for_whatever_was_announced() {
-        let source = Arc::new(Source::default());
+        let source = Arc::new(Counted::default());
         let mut ahead = Ahead::new(Arc::clone(&source) as Arc<dyn CaseSource>);
         for (index, next, ahead_of_time) in [
             (3, Some(4), false),

@@ -61,12 +61,12 @@ pub enum CheckpointError {
 
 /// Writes checkpoints into one folder.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct CheckpointWriter {
     folder: PathBuf,
     sequence: u64,
 }
 
-impl Writer {
+impl CheckpointWriter {
     /// Goes on after the newest checkpoint of the folder.
     pub(super) fn new(folder: &Path) -> Self {
         let newest = envelopes(folder)
@@ -182,12 +182,12 @@ mod tests {
     #[test]
     fn the_newest_checkpoint_is_read_back() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut writer = Writer::new(folder.path());
+        let mut writer = CheckpointWriter::new(folder.path());
         for seed in 1..=5 {
             writer.write(&checkpoint(seed)).expect("it is written");
             assert_eq!(read(folder.path()).expect("it is read"), checkpoint(seed));
         }
-        let mut writer = Writer::new(folder.path());
+        let mut writer = CheckpointWriter::new(folder.path());
         writer.write(&checkpoint(6)).expect("it is written");
         assert_eq!(read(folder.path()).expect("it is read"), checkpoint(6));
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_torn_newest_file_falls_back_to_the_one_before() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut writer = Writer::new(folder.path());
+        let mut writer = CheckpointWriter::new(folder.path());
         writer.write(&checkpoint(1)).expect("it is written");
         writer.write(&checkpoint(2)).expect("it is written");
         let newest = folder.path().join(NAMES[1]);

@@ -26,7 +26,7 @@ pub struct Announcement {
 
 /// What a run tells while it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum RunEvent {
     /// Published under a new signature.
     Finding(Announcement),
     /// Published in place of a bigger case of the same signature.
@@ -50,7 +50,7 @@ pub enum Event {
 
 /// Who is told what goes on.
 pub trait Listener {
-    fn event(&mut self, event: &Event);
+    fn event(&mut self, event: &RunEvent);
 
     /// Several times a second, with the numbers so far.
     fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration);

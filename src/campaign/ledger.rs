@@ -39,7 +39,7 @@ pub struct Ledger {
 
 /// What to do with a finding that was minimized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Novelty {
     /// Never seen: publish it.
     New,
     /// Seen, and this case is smaller: publish it in its place.
@@ -60,9 +60,9 @@ impl Ledger {
     }
 
     /// Notes what a minimization of this look led to.
-    pub fn minimized(&mut self, raw: &Signature, place: Place) {
+    pub fn minimized(&mut self, raw: &Signature, place: Novelty) {
         let bucket = self.buckets.entry(look(raw)).or_default();
-        bucket.barren = if place == Place::New {
+        bucket.barren = if place == Novelty::New {
             0
         } else {
             (bucket.barren + 1).min(32)
@@ -76,11 +76,11 @@ impl Ledger {
     }
 
     /// Where a minimized finding belongs, by its signature and the statements of its case.
-    pub fn place(&self, signature: &Signature, size: u64) -> Place {
+    pub fn place(&self, signature: &Signature, size: u64) -> Novelty {
         match self.published.get(&signature.id()) {
-            None => Place::New,
-            Some(published) if size < published.size => Place::Smaller,
-            Some(_) => Place::Duplicate,
+            None => Novelty::New,
+            Some(published) if size < published.size => Novelty::Smaller,
+            Some(_) => Novelty::Duplicate,
         }
     }
 
@@ -168,11 +168,11 @@ mod tests {
     #[test]
     fn a_smaller_case_of_the_same_signature_takes_the_place() {
         let mut ledger = Ledger::default();
-        assert_eq!(ledger.place(&signature("a"), 6), Place::New);
+        assert_eq!(ledger.place(&signature("a"), 6), Novelty::New);
         ledger.publish(&signature("a"), "a.sql", "wrong", 6);
-        assert_eq!(ledger.place(&signature("a"), 6), Place::Duplicate);
-        assert_eq!(ledger.place(&signature("a"), 5), Place::Smaller);
-        assert_eq!(ledger.place(&signature("b"), 6), Place::New);
+        assert_eq!(ledger.place(&signature("a"), 6), Novelty::Duplicate);
+        assert_eq!(ledger.place(&signature("a"), 5), Novelty::Smaller);
+        assert_eq!(ledger.place(&signature("b"), 6), Novelty::New);
         ledger.publish(&signature("a"), "a.sql", "wrong", 5);
         ledger.sighted(&signature("a"));
         assert_eq!(
@@ -188,14 +188,14 @@ mod tests {
         for _ in 0..1000 {
             if ledger.is_worth_minimizing(&signature("raw")) {
                 minimized += 1;
-                ledger.minimized(&signature("raw"), Place::Duplicate);
+                ledger.minimized(&signature("raw"), Novelty::Duplicate);
             }
         }
         assert!(
             (8..=14).contains(&minimized),
             "{minimized} of 1000 were minimized"
         );
-        ledger.minimized(&signature("raw"), Place::New);
+        ledger.minimized(&signature("raw"), Novelty::New);
         assert!(ledger.is_worth_minimizing(&signature("raw")));
     }
 
@@ -204,6 +204,6 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.adopt(&signature("a").id(), "a.sql", 4);
         assert_eq!(ledger.findings().count(), 0);
-        assert_eq!(ledger.place(&signature("a"), 4), Place::Duplicate);
+        assert_eq!(ledger.place(&signature("a"), 4), Novelty::Duplicate);
     }
 }

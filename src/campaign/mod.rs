@@ -3,7 +3,7 @@
 //! Workers draw blocks of consecutive cases, each with a workplace of its own. A violation is
 //! confirmed, kept on disk, minimized, and published before it is announced (`pursue`). A lost
 //! server is waited for, and the case run again (`suspect`). The run itself only listens: it
-//! passes events on, writes checkpoints, and ends in a [`Summary`].
+//! passes events on, writes checkpoints, and ends in a [`RunSummary`].
 
 mod ahead;
 mod checkpoint;
@@ -33,16 +33,16 @@ use crate::reproducer::PublishError;
 
 pub use ahead::Ahead;
 pub use checkpoint::{Checkpoint, CheckpointError, read as read_checkpoint};
-pub use event::{Announcement, Event, Listener};
+pub use event::{Announcement, Listener, RunEvent};
 pub use ledger::{Ledger, Published};
 pub use parts::{CaseSource, Drawn, Parts, Workplace};
 pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{Contended, Share, Statistics, Verdicts};
-pub use stop::Stop;
+pub use stop::StopFlag;
 pub use workplace::{Generator, ServerWorkplace, WorkloadShare};
 
-use shared::{Message, Shared, State};
+use shared::{Message, RunState, Shared};
 
 /// How often the run looks at the clock and tells its progress.
 const TICK: Duration = Duration::from_millis(200);
@@ -57,7 +57,7 @@ const GRACE: Duration = Duration::from_secs(40);
 
 /// What a run came to.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct RunSummary {
     pub settings: RunSettings,
     /// Engine and version text of the server.
     pub server: String,
@@ -103,9 +103,9 @@ pub fn run(
     parts: Parts,
     settings: RunSettings,
     resumed: Option<Checkpoint>,
-    stop: &Stop,
+    stop: &StopFlag,
     listener: &mut dyn Listener,
-) -> Result<Summary, CampaignError> {
+) -> Result<RunSummary, CampaignError> {
     let started = Instant::now();
     let mut ledger = Ledger::default();
     let (mut done, mut statistics, mut before) = (
@@ -127,7 +127,7 @@ pub fn run(
         registry: parts.registry,
         identity: parts.identity,
         stop: stop.clone(),
-        state: Mutex::new(State {
+        state: Mutex::new(RunState {
             allotment: progress::Allotment::new(&done, settings.cases),
             done,
             statistics,
@@ -137,8 +137,8 @@ pub fn run(
         messages,
         settings,
     });
-    let mut run = Run {
-        checkpoints: checkpoint::Writer::new(&shared.settings.folder()),
+    let mut run = RunLoop {
+        checkpoints: checkpoint::CheckpointWriter::new(&shared.settings.folder()),
         shared,
         inbox,
         started,
@@ -163,10 +163,10 @@ pub fn run(
 }
 
 /// The run as the main thread sees it.
-struct Run {
+struct RunLoop {
     shared: Arc<Shared>,
     inbox: Receiver<Message>,
-    checkpoints: checkpoint::Writer,
+    checkpoints: checkpoint::CheckpointWriter,
     started: Instant,
     /// What earlier sittings took.
     before: Duration,
@@ -177,7 +177,7 @@ struct Run {
     active: usize,
 }
 
-impl Run {
+impl RunLoop {
     fn elapsed(&self) -> Duration {
         self.before + self.started.elapsed()
     }
@@ -188,7 +188,7 @@ impl Run {
         let mut stopped: Option<Instant> = None;
         while self.active > 0 {
             match self.inbox.recv_timeout(TICK) {
-                Ok(Message::Event(event)) => {
+                Ok(Message::RunEvent(event)) => {
                     self.note(&event);
                     listener.event(&event);
                     // Findings are on disk already; the checkpoint keeps them from being told twice.
@@ -239,23 +239,26 @@ impl Run {
     }
 
     /// Keeps of an event what the summary needs.
-    fn note(&mut self, event: &Event) {
+    fn note(&mut self, event: &RunEvent) {
         match event {
-            Event::ServerLost {
+            RunEvent::ServerLost {
                 worker,
                 index,
                 error,
             } => {
                 self.lost.insert(*worker, (*index, error.clone()));
             }
-            Event::ServerBack { worker, .. } => {
+            RunEvent::ServerBack { worker, .. } => {
                 self.lost.remove(worker);
             }
-            Event::Flaky(found) => {
+            RunEvent::Flaky(found) => {
                 let path = found.path.display().to_string();
                 self.shared.state().ledger.keep_flaky(path, &found.headline);
             }
-            Event::Finding(_) | Event::Smaller(_) | Event::Unstable { .. } | Event::Trouble(_) => {}
+            RunEvent::Finding(_)
+            | RunEvent::Smaller(_)
+            | RunEvent::Unstable { .. }
+            | RunEvent::Trouble(_) => {}
         }
     }
 
@@ -302,13 +305,13 @@ impl Run {
         })
     }
 
-    fn summary(self) -> Summary {
+    fn summary(self) -> RunSummary {
         let state = self
             .shared
             .state
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        Summary {
+        RunSummary {
             settings: self.shared.settings.clone(),
             server: self.shared.server(),
             statistics: state.statistics.clone(),

@@ -1,8 +1,8 @@
 //! From a violation to a published reproducer: confirm, keep, minimize, name, publish, announce.
 
-use super::event::{Announcement, Event};
+use super::event::{Announcement, RunEvent};
 use super::judge;
-use super::ledger::Place;
+use super::ledger::Novelty;
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
 use super::sighting::{Looking, Sighting};
@@ -138,7 +138,10 @@ impl Pursuit<'_> {
         let regression = match self.shared.registry.judge(signature, &self.shared.identity) {
             Match::Known(known) => {
                 let id = known.id.clone();
-                self.shared.state().ledger.minimized(raw, Place::Duplicate);
+                self.shared
+                    .state()
+                    .ledger
+                    .minimized(raw, Novelty::Duplicate);
                 return Ok(Verdict::Known(id));
             }
             Match::Regression(known) => Some(known.id.clone()),
@@ -149,7 +152,7 @@ impl Pursuit<'_> {
         let size = publish::size_of(&sighting.case);
         let place = self.shared.state().ledger.place(signature, size);
         let verdict = Verdict::Violation(Box::new(sighting.finding.clone()));
-        if place == Place::Duplicate {
+        if place == Novelty::Duplicate {
             let mut state = self.shared.state();
             state.ledger.sighted(signature);
             state.ledger.minimized(raw, place);
@@ -163,14 +166,14 @@ impl Pursuit<'_> {
             let shown = path.display().to_string();
             state.ledger.publish(signature, &shown, &headline, size);
             state.ledger.minimized(raw, place);
-            state.statistics.duplicates += u64::from(place == Place::Smaller);
+            state.statistics.duplicates += u64::from(place == Novelty::Smaller);
         }
         drop(publishing);
         // On disk for good before it is announced: what was announced is never lost.
         let announcement = Announcement::of(&self.reproducer(sighting), path, regression);
         self.shared.tell(match place {
-            Place::New => Event::Finding(announcement),
-            Place::Smaller | Place::Duplicate => Event::Smaller(announcement),
+            Novelty::New => RunEvent::Finding(announcement),
+            Novelty::Smaller | Novelty::Duplicate => RunEvent::Smaller(announcement),
         });
         Ok(verdict)
     }
@@ -193,7 +196,7 @@ impl Pursuit<'_> {
     /// Keeps a finding that does not come every time under `flaky/`.
     fn keep_flaky(&self, sighting: Sighting) -> Result<(), PursuitError> {
         let path = publish::keep_flaky(self.shared, &self.reproducer(&sighting))?;
-        self.shared.tell(Event::Flaky(Announcement::of(
+        self.shared.tell(RunEvent::Flaky(Announcement::of(
             &self.reproducer(&sighting),
             path,
             None,

@@ -4,19 +4,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
 
-use super::event::Event;
+use super::event::RunEvent;
 use super::ledger::Ledger;
 use super::parts::{CaseSource, Workplace};
 use super::progress::{Allotment, Done};
 use super::settings::RunSettings;
 use super::statistics::Statistics;
-use super::stop::Stop;
+use super::stop::StopFlag;
 use crate::engine::Identity;
 use crate::oracle::Oracle;
 use crate::reproducer::Registry;
 
 /// What changes while a run goes on.
-pub(super) struct State {
+pub(super) struct RunState {
     pub allotment: Allotment,
     pub done: Done,
     pub statistics: Statistics,
@@ -25,7 +25,7 @@ pub(super) struct State {
 
 /// From a worker to the run.
 pub(super) enum Message {
-    Event(Event),
+    RunEvent(RunEvent),
     /// A worker is through: there is nothing left to do, or it cannot go on.
     Ended(Result<(), String>),
 }
@@ -38,8 +38,8 @@ pub(super) struct Shared {
     pub registry: Registry,
     pub identity: Identity,
     pub settings: RunSettings,
-    pub stop: Stop,
-    pub state: Mutex<State>,
+    pub stop: StopFlag,
+    pub state: Mutex<RunState>,
     /// Held from the question whether a finding is new until it is on disk and in the ledger: two
     /// workers that find the same at once publish it once.
     pub publishing: Mutex<()>,
@@ -53,7 +53,7 @@ impl Shared {
     }
 
     /// The state. A worker that panics ends the process, so no lock is ever left poisoned.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,7 +65,7 @@ impl Shared {
     }
 
     /// Tells an event. Nobody listens any more when the run was given up: nothing is lost then.
-    pub(super) fn tell(&self, event: Event) {
-        let _ = self.messages.send(Message::Event(event));
+    pub(super) fn tell(&self, event: RunEvent) {
+        let _ = self.messages.send(Message::RunEvent(event));
     }
 }

@@ -1,7 +1,7 @@
 //! Seeing a violation again: the same in every run, and in a smaller case.
 
 use super::judge;
-use super::stop::Stop;
+use super::stop::StopFlag;
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::minimize::{self, Budget, End};
@@ -24,7 +24,7 @@ pub(super) struct Looking<'a> {
     pub oracle: &'static dyn Oracle,
     /// Runs that must all show a violation.
     pub confirmations: u32,
-    pub stop: Stop,
+    pub stop: StopFlag,
 }
 
 impl Looking<'_> {
@@ -108,7 +108,7 @@ pub fn minimize_case(
     executor: &mut dyn Executor,
     oracles: &[&'static dyn Oracle],
     confirmations: u32,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> Result<Option<Sighting>, EngineError> {
     for oracle in oracles {
         if oracle.inapplicable(case, executor).is_some() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Set once, read by everybody. Signal handlers store the signal's number in it.
 #[derive(Clone, Debug, Default)]
-pub struct Stop {
+pub struct StopFlag {
     reason: Arc<AtomicUsize>,
 }
 
@@ -15,7 +15,7 @@ const TIME_OVER: usize = usize::MAX;
 /// No signal has this one either: a worker cannot go on.
 const FAILED: usize = usize::MAX - 1;
 
-impl Stop {
+impl StopFlag {
     /// For `signal_hook::flag::register_usize`.
     pub fn flag(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.reason)

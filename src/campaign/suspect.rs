@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::event::{Announcement, Event};
+use super::event::{Announcement, RunEvent};
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
 use crate::engine::EngineError;
@@ -152,7 +152,7 @@ fn publish_loss(shared: &Shared, reproducer: &Reproducer<'_>) -> Result<(), Publ
         .publish(&finding.signature, &shown, &finding.headline, size);
     drop(publishing);
     if is_new {
-        shared.tell(Event::Finding(Announcement::of(reproducer, path, None)));
+        shared.tell(RunEvent::Finding(Announcement::of(reproducer, path, None)));
     }
     Ok(())
 }

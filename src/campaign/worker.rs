@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::ahead::Ahead;
-use super::event::Event;
+use super::event::RunEvent;
 use super::judge::{self, CaseJudgement};
 use super::parts::Drawn;
 use super::pursue::{Pursuit, PursuitError};
@@ -65,7 +65,7 @@ impl Worker {
             let workplace = Arc::clone(&self.shared.workplace);
             let result = workplace.work(self.number, &mut |executor| {
                 if let Some(since) = lost.take() {
-                    self.shared.tell(Event::ServerBack {
+                    self.shared.tell(RunEvent::ServerBack {
                         worker: self.number,
                         after: since.elapsed(),
                     });
@@ -84,7 +84,7 @@ impl Worker {
                         let index = self.suspect.as_ref().map(|suspect| suspect.index);
                         let error = error.to_string();
                         let worker = self.number;
-                        self.shared.tell(Event::ServerLost {
+                        self.shared.tell(RunEvent::ServerLost {
                             worker,
                             index,
                             error,
@@ -186,7 +186,7 @@ impl Worker {
             match difference {
                 Ok(None) => {}
                 Ok(Some(difference)) => {
-                    self.shared.tell(Event::Unstable { index, difference });
+                    self.shared.tell(RunEvent::Unstable { index, difference });
                     verdict = Verdict::Undecided("not-deterministic".to_owned());
                 }
                 Err(error) => {
@@ -244,7 +244,7 @@ impl Worker {
 
     /// Counts a case, and only then calls it done: both under one lock, so that a checkpoint has
     /// both or neither.
-    fn finish(&mut self, index: u64, count: impl FnOnce(&mut super::shared::State)) {
+    fn finish(&mut self, index: u64, count: impl FnOnce(&mut super::shared::RunState)) {
         let mut state = self.shared.state();
         count(&mut state);
         state.done.insert(index);

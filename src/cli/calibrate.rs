@@ -6,7 +6,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::{Style, printable};
-use super::value::Format;
+use super::value::OutputFormat;
 use crate::calibrate::{self, Entry, Judgement};
 use crate::engine;
 
@@ -16,19 +16,19 @@ use crate::engine;
 /// from data. Exit 0 when the file is right about this server, 1 when an entry is wrong.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  rashomon calibrate 'mysql://root@127.0.0.1:3306'")]
-pub(super) struct Arguments {
+pub(super) struct CalibrateArguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://...
     target: String,
 
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 
     #[command(flatten)]
     server: ServerArguments,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &CalibrateArguments, output: &mut Output) -> Result<Exit, Failure> {
     let run_id = format!("calibrate{:08x}", random_u64()? >> 32);
     let options = arguments.server.open_options(&run_id)?;
     let server = engine::open(&arguments.target, &options)?;
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let identity = server.identity();
     let (right, wrong, idle) = report.counts();
     match arguments.format {
-        Format::Json => {
+        OutputFormat::Json => {
             for entry in &report.entries {
                 output.json(&entry_json(entry))?;
             }
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
                 "does_not_apply": idle,
             }))?;
         }
-        Format::Human => {
+        OutputFormat::Human => {
             let style = Style::of_stdout();
             for entry in &report.entries {
                 let line = printable(&entry.to_string());

@@ -15,7 +15,7 @@ use crate::engine;
 #[command(
     after_help = "Example:\n  rashomon clean 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock'"
 )]
-pub(super) struct Arguments {
+pub(super) struct CleanArguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://...
     target: String,
 
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     server: ServerArguments,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &CleanArguments, output: &mut Output) -> Result<Exit, Failure> {
     let options = arguments.server.open_options("clean")?;
     let cleaned = engine::clean_target(&arguments.target, &options)?;
     if cleaned.is_empty() {

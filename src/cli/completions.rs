@@ -11,12 +11,15 @@ use super::exit::{Exit, Failure};
 #[command(
     after_help = "Example:\n  rashomon completions bash > ~/.local/share/bash-completion/completions/rashomon"
 )]
-pub(super) struct Arguments {
+pub(super) struct CompletionsArguments {
     /// bash, elvish, fish, powershell or zsh
     shell: Shell,
 }
 
-pub(super) fn run(arguments: &Arguments, command: &mut clap::Command) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arguments: &CompletionsArguments,
+    command: &mut clap::Command,
+) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, command, "rashomon", &mut script);
     // A pipe that was closed early is the reader's choice.

@@ -14,7 +14,7 @@ use crate::oracle::ORACLES;
 #[command(
     after_help = "Example:\n  rashomon doctor 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock'"
 )]
-pub(super) struct Arguments {
+pub(super) struct DoctorArguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://...
     target: String,
 
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     server: ServerArguments,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &DoctorArguments, output: &mut Output) -> Result<Exit, Failure> {
     let options = arguments.server.open_options("doctor")?;
     let diagnosis = engine::doctor(&arguments.target, &options);
     let style = Style::of_stdout();

@@ -9,7 +9,7 @@ use super::output_file::Overwriting;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::printable;
 use super::value::{oracle_name, oracles_named, positive};
-use crate::campaign::{self, Stop};
+use crate::campaign::{self, StopFlag};
 use crate::engine;
 use crate::execute::Driver;
 use crate::reproducer::{self, CaseFile};
@@ -23,7 +23,7 @@ use crate::reproducer::{self, CaseFile};
 #[command(
     after_help = "Example:\n  rashomon minimize long.sql 'mariadb://root@127.0.0.1:3306' -o short.sql"
 )]
-pub(super) struct Arguments {
+pub(super) struct MinimizeArguments {
     /// The case file
     file: PathBuf,
 
@@ -53,7 +53,7 @@ pub(super) struct Arguments {
     server: ServerArguments,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &MinimizeArguments, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.output {
         arguments.overwriting.check(path)?;
     }
@@ -72,7 +72,8 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let oracles = oracles_named(&names, None);
     let mut driver = Driver::open(&*server, &format!("rashomon_{run_id}_0"))?;
     let times = u32::try_from(arguments.times).unwrap_or(u32::MAX);
-    let result = campaign::minimize_case(&case, &mut driver, &oracles, times, &Stop::default())?;
+    let result =
+        campaign::minimize_case(&case, &mut driver, &oracles, times, &StopFlag::default())?;
     if let Err(error) = driver.close() {
         tracing::warn!("the databases of this run stay: {error}; `rashomon clean` drops them");
     }

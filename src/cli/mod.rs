@@ -6,11 +6,11 @@
 mod case_file;
 pub mod exit;
 mod log;
+mod memory_use;
 mod output;
 mod output_file;
 mod panic;
 mod quantity;
-mod recording_cost;
 mod seed;
 mod server;
 mod shell;
@@ -44,7 +44,7 @@ use exit::{Exit, Failure};
 /// documented explains it, a minimized script is left that shows it.
 #[derive(Parser, Debug)]
 #[command(name = "rashomon", version, max_term_width = 100, after_help = EXIT_CODES)]
-struct Arguments {
+struct CommandLine {
     /// What to log to standard error: error, warn, info, debug, trace, or a filter of `tracing`
     #[arg(
         long,
@@ -65,17 +65,17 @@ Exit codes: 0 clean, 1 new finding or reproduced, 2 usage or configuration, 3 in
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Fuzz(fuzz::Arguments),
-    Replay(replay::Arguments),
-    Minimize(minimize::Arguments),
-    Calibrate(calibrate::Arguments),
-    Doctor(doctor::Arguments),
-    Clean(clean::Arguments),
-    Bench(bench::Arguments),
-    Workload(workload::Arguments),
-    Check(check::Arguments),
-    Watch(watch::Arguments),
-    Completions(completions::Arguments),
+    Fuzz(fuzz::FuzzArguments),
+    Replay(replay::ReplayArguments),
+    Minimize(minimize::MinimizeArguments),
+    Calibrate(calibrate::CalibrateArguments),
+    Doctor(doctor::DoctorArguments),
+    Clean(clean::CleanArguments),
+    Bench(bench::BenchArguments),
+    Workload(workload::WorkloadArguments),
+    Check(check::CheckArguments),
+    Watch(watch::WatchArguments),
+    Completions(completions::CompletionsArguments),
 }
 
 /// Runs the program with the process's own arguments.
@@ -91,7 +91,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     let parsed = command()
         .try_get_matches_from(arguments)
-        .and_then(|matches| Arguments::from_arg_matches(&matches));
+        .and_then(|matches| CommandLine::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -116,7 +116,9 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Workload(arguments) => workload::run(&arguments, &mut output),
         Command::Check(arguments) => check::run(&arguments, &mut output),
         Command::Watch(arguments) => watch::run(&arguments, &mut output),
-        Command::Completions(arguments) => completions::run(&arguments, &mut Arguments::command()),
+        Command::Completions(arguments) => {
+            completions::run(&arguments, &mut CommandLine::command())
+        }
     });
     result.unwrap_or_else(|failure| say(&failure))
 }
@@ -132,7 +134,7 @@ fn command() -> clap::Command {
             _ => argument,
         }
     };
-    Arguments::command().mut_subcommands(|command| command.mut_args(takes_hyphens))
+    CommandLine::command().mut_subcommands(|command| command.mut_args(takes_hyphens))
 }
 
 /// Says why the command gave up, on one line unless the reason has several.
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_subcommand_has_an_example() {
-        for command in Arguments::command().get_subcommands() {
+        for command in CommandLine::command().get_subcommands() {
             let help = command.clone().render_long_help().to_string();
             assert!(
                 help.contains("Example"),

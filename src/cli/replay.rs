@@ -6,7 +6,7 @@ use super::case_file;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
-use super::value::{Format, oracle_name, oracles_named, positive, registry};
+use super::value::{OutputFormat, oracle_name, oracles_named, positive, registry};
 use crate::engine;
 use crate::execute::Driver;
 use crate::model::Verdict;
@@ -21,7 +21,7 @@ use crate::replay::{self, Confirmation, ReplayOptions, ReplayReport};
 #[command(after_help = "Examples:
   rashomon replay reproducers/mariadb/serial-not-serializable-5307e5b3.sql 'mariadb://root@127.0.0.1:3306'
   rashomon replay reproducers/mariadb 'mariadb://root@127.0.0.1:3306' --confirm-fixed")]
-pub(super) struct Arguments {
+pub(super) struct ReplayArguments {
     /// A case file, or a folder of them
     path: PathBuf,
 
@@ -54,13 +54,13 @@ pub(super) struct Arguments {
 
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 
     #[command(flatten)]
     server: ServerArguments,
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Exit, Failure> {
     let files = case_file::load_all(&arguments.path, arguments.trust)?;
     if files.is_empty() {
         return Err(Failure {
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         let (report, ends_with) = if arguments.confirm_fixed {
             let (confirmation, sentence, report) =
                 replay::confirm_fixed(file, &name, &mut driver, identity, &replay_options)?;
-            if arguments.format == Format::Human {
+            if arguments.format == OutputFormat::Human {
                 output.line(&super::terminal::printable(&sentence))?;
             }
             let ends_with = match confirmation {
@@ -117,7 +117,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     }
     let identity = server.identity();
     let target = format!("{} {}", identity.engine, identity.version);
-    if arguments.format == Format::Json {
+    if arguments.format == OutputFormat::Json {
         output.line(&replay::summary(&target, &reports))?;
     } else if reports.len() > 1 {
         output.line(&counts(&reports))?;
@@ -125,8 +125,12 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     Ok(exit)
 }
 
-fn show(report: &ReplayReport, arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    if arguments.format == Format::Json {
+fn show(
+    report: &ReplayReport,
+    arguments: &ReplayArguments,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if arguments.format == OutputFormat::Json {
         return output.line(&replay::replayed(report));
     }
     let mut text = Vec::new();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::exit::{Exit, Failure};
-use crate::campaign::Stop;
+use crate::campaign::StopFlag;
 
 /// The first Ctrl-C or SIGTERM stops the run in order; the second ends the process at once.
-pub(super) fn listen(stop: &Stop) -> Result<(), Failure> {
+pub(super) fn listen(stop: &StopFlag) -> Result<(), Failure> {
     for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated)] {
         let again = Arc::new(std::sync::atomic::AtomicBool::new(false));
         // In this order: the second signal meets the flag that the first one set.

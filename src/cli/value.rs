@@ -14,7 +14,7 @@ use crate::reproducer::Registry;
 
 /// `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     /// For people; may change.
     Human,
     /// One JSON object a line; the last is the summary.

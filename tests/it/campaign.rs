@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rashomon::campaign::{
-    self, Announcement, CaseSource, Cases, Checkpoint, Drawn, Event, Listener, Parts, RunSettings,
-    Statistics, Stop, Summary, Workplace,
+    self, Announcement, CaseSource, Cases, Checkpoint, Drawn, Listener, Parts, RunEvent,
+    RunSettings, RunSummary, Statistics, StopFlag, Workplace,
 };
 use rashomon::dialect::{self, Dialect};
 use rashomon::engine::{EngineError, Identity};
@@ -59,7 +59,7 @@ fn sqlite_dialect() -> Dialect {
 }
 
 /// An engine that answers everything, but is lost in some cases.
-struct ScriptedEngine {
+pub(crate) struct ScriptedEngine {
     dialect: Dialect,
     /// How often the server is still lost, by case.
     losses: BTreeMap<u64, AtomicU32>,
@@ -126,94 +126,6 @@ impl Workplace for ScriptedEngine {
             interrupted: None,
         })
     }
-}
-
-/// The scripted engine on a server that stays away once it was lost.
-struct Absent {
-    engine: ScriptedEngine,
-    was_opened: AtomicBool,
-    /// How often the server is still not reached after it was lost.
-    refusals: AtomicU32,
-}
-
-impl Workplace for Absent {
-    fn work(
-        &self,
-        worker: usize,
-        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        let takes_one = |left: u32| left.checked_sub(1);
-        let is_refused = self.was_opened.swap(true, Ordering::SeqCst)
-            && (self.refusals)
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, takes_one)
-                .is_ok();
-        if is_refused {
-            return Err(EngineError::Connect {
-                engine: "scripted",
-                address: "nowhere".to_owned(),
-                cause: "refused".to_owned(),
-            });
-        }
-        self.engine.work(worker, job)
-    }
-}
-
-/// A run whose server is lost in case 17, and that is told to end as soon as it knows.
-fn run_that_ends_without_its_server(refusals: u32) -> Summary {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut witness = Witness {
-        stop_at_loss: Some(Stop::default()),
-        ..Witness::default()
-    };
-    let stop = witness.stop_at_loss.clone().expect("it was put there");
-    let workplace = Absent {
-        engine: scripted_engine(&[(17, 1)]),
-        was_opened: AtomicBool::new(false),
-        refusals: AtomicU32::new(refusals),
-    };
-    let parts = Parts {
-        workplace: Arc::new(workplace),
-        ..parts(&[])
-    };
-    let settings = settings(folder.path(), 90, 1);
-    campaign::run(parts, settings, None, &stop, &mut witness).expect("the run starts")
-}
-
-#[test]
-fn a_run_that_ends_while_its_server_is_down_names_the_case_it_was_lost_in() {
-    let summary = run_that_ends_without_its_server(u32::MAX);
-    let down = summary.server_down.expect("the server was down");
-    assert_eq!(down.cases, [17]);
-    assert!(down.error.contains("reset by peer"), "{}", down.error);
-    assert_eq!(summary.failure, None);
-    assert_eq!(summary.next_index, 17, "the case is not done");
-}
-
-#[test]
-fn a_server_that_is_back_when_the_run_ends_was_not_down() {
-    assert_eq!(run_that_ends_without_its_server(0).server_down, None);
-}
-
-#[test]
-fn a_server_that_does_not_come_back_is_given_up_with_the_case_it_was_lost_in() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut settings = settings(folder.path(), 90, 1);
-    settings.patience = Duration::ZERO;
-    let workplace = Absent {
-        engine: scripted_engine(&[(17, 1)]),
-        was_opened: AtomicBool::new(false),
-        refusals: AtomicU32::new(u32::MAX),
-    };
-    let parts = Parts {
-        workplace: Arc::new(workplace),
-        ..parts(&[])
-    };
-    let stop = Stop::default();
-    let summary = campaign::run(parts, settings, None, &stop, &mut Witness::default())
-        .expect("the run starts");
-    let failure = summary.failure.expect("it was given up");
-    assert!(failure.contains("did not come back"), "{failure}");
-    assert_eq!(summary.server_down.map(|down| down.cases), Some(vec![17]));
 }
 
 /// Judges by the number of the case: see [`Scripted::check`].
@@ -285,20 +197,20 @@ fn violation(feature: &str) -> Verdict {
 
 /// Keeps what it is told, and looks at once whether what is announced is on disk.
 #[derive(Default)]
-struct Witness {
-    findings: Vec<Announcement>,
-    flaky: Vec<Announcement>,
-    losses: usize,
+pub(crate) struct Witness {
+    pub(crate) findings: Vec<Announcement>,
+    pub(crate) flaky: Vec<Announcement>,
+    pub(crate) losses: usize,
     /// The run is stopped when this many cases are done.
-    stop_at: Option<(u64, Stop)>,
+    pub(crate) stop_at: Option<(u64, StopFlag)>,
     /// The run is stopped when its server is lost.
-    stop_at_loss: Option<Stop>,
+    pub(crate) stop_at_loss: Option<StopFlag>,
 }
 
 impl Listener for Witness {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &RunEvent) {
         match event {
-            Event::Finding(found) => {
+            RunEvent::Finding(found) => {
                 assert!(
                     found.path.exists(),
                     "{:?} was announced before it was there",
@@ -307,11 +219,11 @@ impl Listener for Witness {
                 assert!(found.path.with_extension("json").exists());
                 self.findings.push(found.clone());
             }
-            Event::Flaky(found) => {
+            RunEvent::Flaky(found) => {
                 assert!(found.path.exists());
                 self.flaky.push(found.clone());
             }
-            Event::ServerLost { .. } => {
+            RunEvent::ServerLost { .. } => {
                 self.losses += 1;
                 if let Some(stop) = &self.stop_at_loss {
                     stop.time_over();
@@ -330,7 +242,7 @@ impl Listener for Witness {
     }
 }
 
-fn settings(out: &Path, cases: u64, workers: usize) -> RunSettings {
+pub(crate) fn settings(out: &Path, cases: u64, workers: usize) -> RunSettings {
     let settings = RunSettings {
         run_id: "feedface".to_owned(),
         target: "sqlite:".parse().expect("a target"),
@@ -354,7 +266,7 @@ fn settings(out: &Path, cases: u64, workers: usize) -> RunSettings {
     settings
 }
 
-fn scripted_engine(losses: &[(u64, u32)]) -> ScriptedEngine {
+pub(crate) fn scripted_engine(losses: &[(u64, u32)]) -> ScriptedEngine {
     ScriptedEngine {
         dialect: sqlite_dialect(),
         losses: losses
@@ -364,7 +276,7 @@ fn scripted_engine(losses: &[(u64, u32)]) -> ScriptedEngine {
     }
 }
 
-fn parts(losses: &[(u64, u32)]) -> Parts {
+pub(crate) fn parts(losses: &[(u64, u32)]) -> Parts {
     Parts {
         workplace: Arc::new(scripted_engine(losses)),
         cases: Arc::new(Numbered),
@@ -385,12 +297,12 @@ fn run(
     losses: &[(u64, u32)],
     resumed: Option<Checkpoint>,
     witness: &mut Witness,
-) -> Summary {
+) -> RunSummary {
     let parts = parts(losses);
     let stop = witness
         .stop_at
         .as_ref()
-        .map_or_else(Stop::default, |(_, stop)| stop.clone());
+        .map_or_else(StopFlag::default, |(_, stop)| stop.clone());
     campaign::run(parts, settings, resumed, &stop, witness).expect("the run starts")
 }
 
@@ -493,7 +405,7 @@ fn the_cases_of_a_seed_are_the_same_bytes_with_one_two_and_four_workers() {
             parts,
             settings,
             None,
-            &Stop::default(),
+            &StopFlag::default(),
             &mut Witness::default(),
         );
         assert_eq!(
@@ -609,7 +521,7 @@ fn an_interrupted_run_resumes_to_the_same_numbers() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let settings = settings(folder.path(), 397, 2);
         let mut first = Witness {
-            stop_at: Some((stop_at, Stop::default())),
+            stop_at: Some((stop_at, StopFlag::default())),
             ..Witness::default()
         };
         run(settings.clone(), &[], None, &mut first);
@@ -617,7 +529,7 @@ fn an_interrupted_run_resumes_to_the_same_numbers() {
             campaign::read_checkpoint(&settings.folder()).expect("there is a checkpoint");
         let mut second = Witness::default();
         let summary = run(settings, &[], Some(checkpoint), &mut second);
-        let verdicts = |summary: &Summary| {
+        let verdicts = |summary: &RunSummary| {
             let v = summary.statistics.verdicts;
             // The flaky cases flip with the number of looks at them.
             (v.agree + v.flaky, v.known, v.undecided, v.violation)

@@ -23,6 +23,7 @@ mod oracles;
 mod postgres;
 mod program;
 mod replay;
+mod run_end;
 mod run_faults;
 mod servers;
 mod statement_counters;

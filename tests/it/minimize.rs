@@ -1,6 +1,6 @@
 //! Findings of live engines come down to what a person can read.
 
-use rashomon::campaign::{self, Stop};
+use rashomon::campaign::{self, StopFlag};
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::{Driver, Executor};
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
@@ -51,7 +51,7 @@ fn a_false_claim_comes_down_to_a_few_lines(server: &dyn Server, level: Isolation
     let mut driver = Driver::open(server, &database).expect("a database of our own");
     let case = first_violation(server, &mut driver, level).expect("a violation");
     let oracles: &[&dyn Oracle] = &[&Serial];
-    let sighting = campaign::minimize_case(&case, &mut driver, oracles, 3, &Stop::default())
+    let sighting = campaign::minimize_case(&case, &mut driver, oracles, 3, &StopFlag::default())
         .expect("an answer")
         .expect("the violation again");
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rashomon::campaign::{
-    self, Cases, Event, Generator, Listener, Parts, RunSettings, ServerWorkplace, Statistics, Stop,
-    Summary, WorkloadShare,
+    self, Cases, Generator, Listener, Parts, RunEvent, RunSettings, RunSummary, ServerWorkplace,
+    Statistics, StopFlag, WorkloadShare,
 };
 use rashomon::engine::{OpenOptions, Server, open};
 use rashomon::generate::{GenerateOptions, LevelChoice};
@@ -44,12 +44,14 @@ struct Progress {
 struct Told<'a>(&'a Progress);
 
 impl Listener for Told<'_> {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &RunEvent) {
         match event {
-            Event::ServerLost { .. } => {
+            RunEvent::ServerLost { .. } => {
                 self.0.losses.fetch_add(1, Ordering::SeqCst);
             }
-            Event::Finding(found) | Event::Flaky(found) => panic!("a false finding: {found:#?}"),
+            RunEvent::Finding(found) | RunEvent::Flaky(found) => {
+                panic!("a false finding: {found:#?}")
+            }
             _ => {}
         }
     }
@@ -118,7 +120,7 @@ fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server) + 
         identity,
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (progress, stop) = (Progress::default(), Stop::default());
+    let (progress, stop) = (Progress::default(), StopFlag::default());
     let summary = std::thread::scope(|scope| {
         let struck = scope.spawn(|| {
             // Whatever happens here, the run must end.
@@ -138,7 +140,7 @@ fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server) + 
     judge(&summary, &progress, instance);
 }
 
-struct StopAtEnd<'a>(&'a Stop);
+struct StopAtEnd<'a>(&'a StopFlag);
 
 impl Drop for StopAtEnd<'_> {
     fn drop(&mut self) {
@@ -155,7 +157,7 @@ fn until_it_goes_on(progress: &Progress) {
     }
 }
 
-fn judge(summary: &Summary, progress: &Progress, instance: &str) {
+fn judge(summary: &RunSummary, progress: &Progress, instance: &str) {
     let losses = progress.losses.load(Ordering::SeqCst);
     let verdicts = summary.statistics.verdicts;
     let _ = std::io::Write::write_fmt(

@@ -9,8 +9,6 @@ use crate::resolve::Program;
 use crate::tree::{Source, complain, program};
 
 const KNOWN_CLASHES: &[&str] = &[
-    "Account",
-    "Arguments",
     "Budget",
     "Cell",
     "Chains",
@@ -18,7 +16,6 @@ const KNOWN_CLASHES: &[&str] = &[
     "Entry",
     "Event",
     "Failure",
-    "Format",
     "Found",
     "History",
     "Item",
@@ -27,11 +24,9 @@ const KNOWN_CLASHES: &[&str] = &[
     "Line",
     "Lines",
     "Lists",
-    "Live",
     "Names",
     "Operation",
     "Outcome",
-    "Pace",
     "Parser",
     "Place",
     "Point",
@@ -44,18 +39,13 @@ const KNOWN_CLASHES: &[&str] = &[
     "Seen",
     "Session",
     "Sessions",
-    "Source",
-    "State",
     "Status",
-    "Stop",
     "Store",
     "Subject",
-    "Summary",
     "Verdict",
     "Version",
     "View",
     "Workload",
-    "Writer",
 ];
 
 /// The clashing names, each with where it is declared.

@@ -5,15 +5,16 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::campaign::Stop;
+use crate::campaign::StopFlag;
 use crate::checker::Budget;
 use crate::cli::exit::Exit;
+use crate::cli::memory_use;
 
 /// The memory limit in bytes; zero when there is none. A checker asks through a plain function.
 static MEMORY_LIMIT: AtomicU64 = AtomicU64::new(0);
 
 /// Set by a signal. It stands here for the same reason.
-pub(super) static STOP: LazyLock<Stop> = LazyLock::new(Stop::default);
+pub(super) static STOP: LazyLock<StopFlag> = LazyLock::new(StopFlag::default);
 
 /// What a checker asks.
 fn is_to_end() -> bool {
@@ -30,14 +31,7 @@ pub(super) fn budget(time: Option<Duration>) -> Budget {
 
 pub(super) fn memory_is_over() -> bool {
     let limit = MEMORY_LIMIT.load(Ordering::Relaxed);
-    limit > 0 && status_kib("VmRSS:").is_some_and(|resident| resident.saturating_mul(1024) > limit)
-}
-
-/// A size from the kernel's account of this process, in KiB; nothing where there is none.
-pub(in crate::cli) fn status_kib(name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim().trim_end_matches(" kB").trim().parse().ok()
+    limit > 0 && memory_use::resident_bytes().is_some_and(|resident| resident > limit)
 }
 
 /// Sets the limit in bytes; zero is none.

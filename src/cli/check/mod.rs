@@ -12,18 +12,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-pub(super) use limits::status_kib;
 use limits::{Limit, STOP, memory_is_over, set_memory_limit};
 use load::{Place, Unread, load};
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
+use super::memory_use::peak_mebibytes;
 use super::output::Output;
 use super::output_file::Overwriting;
 use super::quantity::{json_seconds, size, time_limit};
 use super::signals;
 use super::terminal::{Style, printable};
-use super::value::Format;
+use super::value::OutputFormat;
 use crate::checker::{self, Answer, Budget, Checker, Counterexample};
 use crate::history::{Atom, History};
 use crate::model::{ConsistencyModel, UnknownModel};
@@ -37,7 +37,7 @@ use crate::model::{ConsistencyModel, UnknownModel};
 #[command(
     after_help = "Examples:\n  rashomon check history.txt --model si --explain\n  rashomon check history.edn --dot cycle.dot --model ser\n  rashomon workload sqlite: --kind register -o - | rashomon check - --model ser\n\nThe lines of --format json, field by field: docs/checkers.md, \"Lines of JSON\""
 )]
-pub(super) struct Arguments {
+pub(super) struct CheckArguments {
     /// The history; a folder of Cobra's logs is one, and - is standard input
     file: PathBuf,
 
@@ -84,7 +84,7 @@ pub(super) struct Arguments {
 
     /// How to say it: human or json
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 }
 
 pub(super) fn model(text: &str) -> Result<ConsistencyModel, String> {
@@ -92,7 +92,7 @@ pub(super) fn model(text: &str) -> Result<ConsistencyModel, String> {
         .map_err(|error: UnknownModel| error.to_string())
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &CheckArguments, output: &mut Output) -> Result<Exit, Failure> {
     let ended = check(arguments, output);
     arguments.tell_undrawn(match &ended {
         Ok(exit) => *exit,
@@ -101,7 +101,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     ended
 }
 
-fn check(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+fn check(arguments: &CheckArguments, output: &mut Output) -> Result<Exit, Failure> {
     if arguments.with != "auto" && checker::by_name(&arguments.with).is_none() {
         let names: Vec<&str> = checker::CHECKERS.iter().map(|c| c.name()).collect();
         let message = format!(
@@ -145,7 +145,7 @@ fn check(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     if memory_is_over() {
         return given_up(arguments, Limit::Memory, begun.elapsed(), output);
     }
-    let subject = Subject {
+    let subject = CheckedHistory {
         arguments,
         history: Arc::new(history),
         load: begun.elapsed(),
@@ -178,13 +178,13 @@ fn decides_others(checker: &dyn Checker) -> String {
 
 /// Tells that a limit was reached before anything was checked.
 fn given_up(
-    arguments: &Arguments,
+    arguments: &CheckArguments,
     limit: Limit,
     load: Duration,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let reason = limit.to_string();
-    if arguments.format == Format::Json {
+    if arguments.format == OutputFormat::Json {
         let mut line = unknown_line(arguments, arguments.model, load);
         line["reason"] = json!(reason);
         unless_unread(output.json(&line))?;
@@ -197,7 +197,7 @@ fn given_up(
 
 /// The line of JSON of a check, as long as nothing is known.
 fn unknown_line(
-    arguments: &Arguments,
+    arguments: &CheckArguments,
     model: Option<ConsistencyModel>,
     load: Duration,
 ) -> serde_json::Value {
@@ -225,13 +225,9 @@ fn unless_unread(told: Result<(), Failure>) -> Result<(), Failure> {
     })
 }
 
-fn peak_mebibytes() -> Option<u64> {
-    status_kib("VmHWM:").map(|kib| kib / 1024)
-}
-
 /// What is checked, and how it is told.
-struct Subject<'a> {
-    arguments: &'a Arguments,
+struct CheckedHistory<'a> {
+    arguments: &'a CheckArguments,
     history: Arc<History>,
     load: Duration,
     budget: Budget,
@@ -256,7 +252,7 @@ impl Asked {
     }
 }
 
-impl Subject<'_> {
+impl CheckedHistory<'_> {
     /// Checks one model and tells the answer.
     fn one(&self, model: ConsistencyModel, output: &mut Output) -> Result<Answer, Failure> {
         let asked = self.ask(model)?;
@@ -296,8 +292,8 @@ impl Subject<'_> {
     ) -> Result<(), Failure> {
         let (with, answer, check) = (asked.with, &asked.answer, asked.check);
         unless_unread(match self.arguments.format {
-            Format::Json => self.tell_json(model, with, answer, check, output),
-            Format::Human => self.tell(model, with, answer, check, output),
+            OutputFormat::Json => self.tell_json(model, with, answer, check, output),
+            OutputFormat::Human => self.tell(model, with, answer, check, output),
         })?;
         let limit = Limit::that_was_reached(self.budget);
         match answer {
@@ -455,14 +451,14 @@ impl Subject<'_> {
         }
         let name = |model: Option<ConsistencyModel>| model.map(ConsistencyModel::slug);
         unless_unread(match self.arguments.format {
-            Format::Json => output.json(&json!({
+            OutputFormat::Json => output.json(&json!({
                 "v": 1,
                 "event": "ladder",
                 "file": self.arguments.file.display().to_string(),
                 "strongest_satisfied": name(strongest),
                 "weakest_violated": name(weakest),
             })),
-            Format::Human => {
+            OutputFormat::Human => {
                 let shown = |model: Option<ConsistencyModel>| {
                     model.map_or("none".to_owned(), |m| m.to_string())
                 };

@@ -3,12 +3,12 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::Arguments;
+use super::CheckArguments;
 use super::load::is_standard_input;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::printable;
 
-impl Arguments {
+impl CheckArguments {
     /// A picture may replace neither the history nor the other picture.
     pub(super) fn check_pictures(&self) -> Result<(), Failure> {
         // Where it comes from a file this is a link to it.
@@ -39,7 +39,7 @@ impl Arguments {
     }
 }
 
-impl Arguments {
+impl CheckArguments {
     /// Says that no picture was drawn where one was asked for; one of an earlier run may lie there
     /// and be taken for it.
     pub(super) fn tell_undrawn(&self, exit: Exit) {

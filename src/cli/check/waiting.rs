@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::limits::status_kib;
+use crate::cli::memory_use::resident_bytes;
 use crate::model::ConsistencyModel;
 
 /// A line at the bottom of the terminal: what is done, for how long, and with how much memory.
@@ -69,7 +69,7 @@ fn bar_on_terminal() -> ProgressBar {
         return bar;
     }
     let memory = |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-        let mebibytes = status_kib("VmRSS:").unwrap_or(0) / 1024;
+        let mebibytes = resident_bytes().unwrap_or(0) >> 20;
         // Where it cannot be written there is nobody to tell.
         let _ = write!(out, "{mebibytes} MB");
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli::quantity::{number, positive, time};
 use crate::cli::seed::{self, Seed};
 use crate::cli::server::ServerArguments;
-use crate::cli::value::{Format, learner, level, levels, oracle_name};
+use crate::cli::value::{OutputFormat, learner, level, levels, oracle_name};
 use crate::generate::LevelChoice;
 use crate::model::IsolationLevel;
 use crate::observe::Learner;
@@ -18,7 +18,7 @@ use crate::observe::Learner;
 /// confirms. Runs until --cases or --for is used up, or Ctrl-C.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(in crate::cli) struct Arguments {
+pub(in crate::cli) struct FuzzArguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://... [default: sqlite:]
     pub(super) target: Option<String>,
 
@@ -88,7 +88,7 @@ pub(in crate::cli) struct Arguments {
 
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
-    pub(super) format: Format,
+    pub(super) format: OutputFormat,
 
     #[command(flatten)]
     pub(super) server: ServerArguments,

@@ -1,12 +1,12 @@
 //! Commands that are printed to be typed again: they work as they stand.
 
-use super::arguments::Arguments;
+use super::arguments::FuzzArguments;
 use crate::campaign::RunSettings;
 use crate::cli::quantity::shown_time;
 use crate::cli::shell;
 
 /// Judges a reproducer again on the server of the run.
-pub(super) fn replay(path: &str, settings: &RunSettings, arguments: &Arguments) -> String {
+pub(super) fn replay(path: &str, settings: &RunSettings, arguments: &FuzzArguments) -> String {
     let target = settings.target.to_string();
     let mut command = format!(
         "rashomon replay {} {}",
@@ -25,7 +25,7 @@ pub(super) fn replay(path: &str, settings: &RunSettings, arguments: &Arguments) 
 
 /// Goes on with a run as this sitting went. What the checkpoint keeps is not repeated; the limit of
 /// time, the permission for a shared server and the place of the password are, for it keeps none.
-pub(super) fn resume(settings: &RunSettings, arguments: &Arguments) -> String {
+pub(super) fn resume(settings: &RunSettings, arguments: &FuzzArguments) -> String {
     let folder = settings.folder().display().to_string();
     let mut command = format!("rashomon fuzz --resume {}", shell::word(&folder));
     if let Some(time) = settings.time {
@@ -45,16 +45,16 @@ mod tests {
     use crate::cli::fuzz::settings::plan;
 
     /// What was typed after `rashomon fuzz`.
-    fn typed(words: &[&str]) -> Arguments {
-        let command = Arguments::augment_args(clap::Command::new("fuzz"));
+    fn typed(words: &[&str]) -> FuzzArguments {
+        let command = FuzzArguments::augment_args(clap::Command::new("fuzz"));
         let words = [&["fuzz"], words].concat();
         let matches = command
             .try_get_matches_from(words)
             .expect("it is well typed");
-        Arguments::from_arg_matches(&matches).expect("it is well typed")
+        FuzzArguments::from_arg_matches(&matches).expect("it is well typed")
     }
 
-    fn settings(arguments: &Arguments) -> RunSettings {
+    fn settings(arguments: &FuzzArguments) -> RunSettings {
         plan(arguments, || Ok(7)).expect("it makes a run").0
     }
 

@@ -6,7 +6,7 @@ use crate::campaign::{Share, Statistics};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::cli::terminal::{Style, grouped};
-use crate::cli::value::Format;
+use crate::cli::value::OutputFormat;
 
 /// Below this share of accepted statements a production is a defect of the grammar.
 const ACCEPTED_MIN: f64 = 0.9;
@@ -14,10 +14,10 @@ const ACCEPTED_MIN: f64 = 0.9;
 /// Prints the acceptance rate of every production that was used, the worst first.
 pub(super) fn print(
     statistics: &Statistics,
-    format: Format,
+    format: OutputFormat,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if format == Format::Json {
+    if format == OutputFormat::Json {
         let productions: Map<String, Json> = statistics
             .productions
             .iter()

@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::arguments::Arguments;
+use super::arguments::FuzzArguments;
 use super::commands;
-use crate::campaign::{Announcement, Event, Listener, RunSettings, SettingsRecord, Statistics};
+use crate::campaign::{Announcement, Listener, RunEvent, RunSettings, SettingsRecord, Statistics};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::cli::terminal::{Style, grouped, live_line, printable};
-use crate::cli::value::Format;
+use crate::cli::value::OutputFormat;
 use crate::engine::Identity;
 
 /// How often a line is written where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The teller of a run.
-pub(super) struct Live<'a> {
-    arguments: &'a Arguments,
+pub(super) struct RunReporter<'a> {
+    arguments: &'a FuzzArguments,
     output: &'a mut Output,
     errors: Style,
     /// The live line; none where standard error is no terminal.
@@ -31,8 +31,11 @@ pub(super) struct Live<'a> {
     settings: Option<RunSettings>,
 }
 
-impl<'a> Live<'a> {
-    pub(super) fn new(arguments: &'a Arguments, output: &'a mut Output) -> Result<Self, Failure> {
+impl<'a> RunReporter<'a> {
+    pub(super) fn new(
+        arguments: &'a FuzzArguments,
+        output: &'a mut Output,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             arguments,
             output,
@@ -52,7 +55,7 @@ impl<'a> Live<'a> {
         let asked = SettingsRecord::from(&settings);
         let server = format!("{} {}", identity.engine, identity.version_text);
         self.settings = Some(settings);
-        if self.arguments.format == Format::Json {
+        if self.arguments.format == OutputFormat::Json {
             return self.output.json(&json!({
                 "v": 1,
                 "event": "started",
@@ -125,9 +128,9 @@ impl<'a> Live<'a> {
     }
 }
 
-impl Listener for Live<'_> {
-    fn event(&mut self, event: &Event) {
-        if self.arguments.format == Format::Json {
+impl Listener for RunReporter<'_> {
+    fn event(&mut self, event: &RunEvent) {
+        if self.arguments.format == OutputFormat::Json {
             // When the reader went away the findings are on disk all the same.
             if let Err(error) = self.output.json(&event_json(event)) {
                 tracing::debug!("an event was not read: {error}");
@@ -135,10 +138,10 @@ impl Listener for Live<'_> {
         }
         let style = self.errors;
         match event {
-            Event::Finding(found) => self.announce(&style.red("FINDING"), found),
-            Event::Smaller(found) => self.announce(&style.yellow("SMALLER"), found),
-            Event::Flaky(found) => self.announce(&style.yellow("FLAKY"), found),
-            Event::ServerLost { index, error, .. } => {
+            RunEvent::Finding(found) => self.announce(&style.red("FINDING"), found),
+            RunEvent::Smaller(found) => self.announce(&style.yellow("SMALLER"), found),
+            RunEvent::Flaky(found) => self.announce(&style.yellow("FLAKY"), found),
+            RunEvent::ServerLost { index, error, .. } => {
                 let case = index.map_or(String::new(), |index| format!(" during case {index}"));
                 self.say(&format!(
                     "{} the server is lost{case}: {}; waiting for it",
@@ -146,19 +149,19 @@ impl Listener for Live<'_> {
                     printable(error)
                 ));
             }
-            Event::ServerBack { after, .. } => {
+            RunEvent::ServerBack { after, .. } => {
                 let seconds = after.as_secs_f64();
                 self.say(&format!(
                     "{} the server is back after {seconds:.1} s",
                     style.faint("note:")
                 ));
             }
-            Event::Unstable { index, difference } => self.say(&format!(
+            RunEvent::Unstable { index, difference } => self.say(&format!(
                 "{} case {index} is not deterministic: {}",
                 style.yellow("note:"),
                 printable(difference)
             )),
-            Event::Trouble(text) => {
+            RunEvent::Trouble(text) => {
                 self.say(&format!("{} {}", style.yellow("note:"), printable(text)));
             }
         }
@@ -224,7 +227,7 @@ pub(super) fn clock(elapsed: Duration) -> String {
     }
 }
 
-fn event_json(event: &Event) -> serde_json::Value {
+fn event_json(event: &RunEvent) -> serde_json::Value {
     let announced = |word: &str, found: &Announcement| {
         json!({
             "v": 1,
@@ -242,19 +245,19 @@ fn event_json(event: &Event) -> serde_json::Value {
         })
     };
     match event {
-        Event::Finding(found) => announced("finding", found),
-        Event::Smaller(found) => announced("smaller", found),
-        Event::Flaky(found) => announced("flaky", found),
-        Event::ServerLost { index, error, .. } => {
+        RunEvent::Finding(found) => announced("finding", found),
+        RunEvent::Smaller(found) => announced("smaller", found),
+        RunEvent::Flaky(found) => announced("flaky", found),
+        RunEvent::ServerLost { index, error, .. } => {
             json!({ "v": 1, "event": "server-lost", "index": index, "error": error })
         }
-        Event::ServerBack { after, .. } => {
+        RunEvent::ServerBack { after, .. } => {
             json!({ "v": 1, "event": "server-back", "after_s": after.as_secs_f64() })
         }
-        Event::Unstable { index, difference } => {
+        RunEvent::Unstable { index, difference } => {
             json!({ "v": 1, "event": "unstable", "index": index, "difference": difference })
         }
-        Event::Trouble(text) => json!({ "v": 1, "event": "trouble", "text": text }),
+        RunEvent::Trouble(text) => json!({ "v": 1, "event": "trouble", "text": text }),
     }
 }
 

@@ -17,15 +17,15 @@ use super::signals;
 use super::value::{grammar, oracles_named, registry};
 use crate::calibrate;
 use crate::campaign::{
-    self, CampaignError, Checkpoint, Generator, Parts, RunSettings, ServerWorkplace, Stop,
+    self, CampaignError, Checkpoint, Generator, Parts, RunSettings, ServerWorkplace, StopFlag,
     WorkloadShare,
 };
 use crate::engine::{self, OpenOptions, Server};
-pub(super) use arguments::Arguments;
-use live::Live;
+pub(super) use arguments::FuzzArguments;
+use live::RunReporter;
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
-    let stop = Stop::default();
+pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit, Failure> {
+    let stop = StopFlag::default();
     signals::listen(&stop)?;
     let (settings, checkpoint) = settings::plan(arguments, random_u64)?;
     let open_options = open_options(arguments, &settings)?;
@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     engine::require_cases(&*server)?;
     settings::check_levels(&settings, server.dialect())?;
     settings::check_server(checkpoint.as_ref(), server.identity())?;
-    let mut live = Live::new(arguments, output)?;
+    let mut live = RunReporter::new(arguments, output)?;
     live.started(settings.clone(), server.identity())?;
     // Held to the end of the run.
     let _lock = start::prepare_output(&settings)?;
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
 }
 
 /// How the server is opened: a password of the URL comes before that of the file.
-fn open_options(arguments: &Arguments, settings: &RunSettings) -> Result<OpenOptions, Failure> {
+fn open_options(arguments: &FuzzArguments, settings: &RunSettings) -> Result<OpenOptions, Failure> {
     let mut server = arguments.server.clone();
     server.or_dialect(settings.dialect.as_deref());
     let mut options = server.open_options(&settings.run_id)?;
@@ -100,9 +100,9 @@ fn finish(
     parts: Parts,
     settings: RunSettings,
     checkpoint: Option<Checkpoint>,
-    stop: &Stop,
-    live: &mut Live<'_>,
-) -> Result<campaign::Summary, Failure> {
+    stop: &StopFlag,
+    live: &mut RunReporter<'_>,
+) -> Result<campaign::RunSummary, Failure> {
     let result = campaign::run(parts, settings, checkpoint, stop, live);
     live.finish();
     result.map_err(|error| match error {

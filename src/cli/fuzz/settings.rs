@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::arguments::Arguments;
+use super::arguments::FuzzArguments;
 use crate::campaign::{
     self, Cases, Checkpoint, CheckpointError, RunSettings, SettingsError, SettingsRecord,
 };
@@ -30,7 +30,7 @@ pub(super) type Planned = (RunSettings, Option<Checkpoint>);
 /// # Errors
 /// When what was typed makes no run, or there is no checkpoint to go on from.
 pub(super) fn plan(
-    arguments: &Arguments,
+    arguments: &FuzzArguments,
     draw: impl Fn() -> Result<u64, Failure>,
 ) -> Result<Planned, Failure> {
     match &arguments.resume {
@@ -45,7 +45,7 @@ pub(super) fn plan(
 }
 
 fn fresh(
-    arguments: &Arguments,
+    arguments: &FuzzArguments,
     draw: impl Fn() -> Result<u64, Failure>,
 ) -> Result<RunSettings, Failure> {
     let names = match arguments.oracle.is_empty() {
@@ -85,7 +85,7 @@ fn fresh(
 }
 
 /// Which cases a fresh run is about.
-fn cases(arguments: &Arguments) -> Result<Cases, Failure> {
+fn cases(arguments: &FuzzArguments) -> Result<Cases, Failure> {
     let index = arguments.seed.and_then(|seed| seed.index);
     match (index, arguments.case, arguments.cases) {
         (Some(index), None, None) => Ok(Cases::Only(index)),
@@ -102,7 +102,7 @@ fn cases(arguments: &Arguments) -> Result<Cases, Failure> {
 }
 
 fn resumed(
-    arguments: &Arguments,
+    arguments: &FuzzArguments,
     record: SettingsRecord,
     out: PathBuf,
 ) -> Result<RunSettings, Failure> {

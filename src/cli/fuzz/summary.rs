@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::arguments::Arguments;
+use super::arguments::FuzzArguments;
 use super::commands;
 use super::live::{clock, rate};
-use crate::campaign::{Share, Statistics, Summary};
+use crate::campaign::{RunSummary, Share, Statistics};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
 use crate::cli::quantity::json_seconds;
 use crate::cli::terminal::{Style, counted, grouped, printable};
-use crate::cli::value::Format;
+use crate::cli::value::OutputFormat;
 
 /// How a finished run ends the program.
-pub(super) fn exit(summary: &Summary) -> Exit {
+pub(super) fn exit(summary: &RunSummary) -> Exit {
     let verdicts = &summary.statistics.verdicts;
     match summary.signal {
         // What the disk did not take is lost, whatever ended the run.
@@ -33,19 +33,21 @@ pub(super) fn exit(summary: &Summary) -> Exit {
 
 /// Prints the end of a run.
 pub(super) fn print(
-    summary: &Summary,
-    arguments: &Arguments,
-    format: Format,
+    summary: &RunSummary,
+    arguments: &FuzzArguments,
+    format: OutputFormat,
     output: &mut Output,
 ) -> Result<(), Failure> {
     match format {
-        Format::Json => output.json(&machine(summary)),
-        Format::Human => output.line(human(summary, arguments, Style::of_stdout()).trim_end()),
+        OutputFormat::Json => output.json(&machine(summary)),
+        OutputFormat::Human => {
+            output.line(human(summary, arguments, Style::of_stdout()).trim_end())
+        }
     }
 }
 
 /// The last line of `--format json`: a contract.
-fn machine(summary: &Summary) -> Json {
+fn machine(summary: &RunSummary) -> Json {
     let statistics = &summary.statistics;
     let verdicts = &statistics.verdicts;
     let by_level: Map<String, Json> = statistics
@@ -91,7 +93,7 @@ fn machine(summary: &Summary) -> Json {
 }
 
 /// `mariadb 10.11.18`: the engine and the numbers of its version.
-fn target(summary: &Summary) -> String {
+fn target(summary: &RunSummary) -> String {
     let mut words = summary.server.split(' ');
     let engine = words.next().unwrap_or_default();
     let version = words.next().unwrap_or_default();
@@ -112,7 +114,7 @@ fn percent(share: Share) -> String {
         .map_or_else(|| "-".to_owned(), |ratio| format!("{:.1} %", ratio * 100.0))
 }
 
-fn human(summary: &Summary, arguments: &Arguments, style: Style) -> String {
+fn human(summary: &RunSummary, arguments: &FuzzArguments, style: Style) -> String {
     let mut text = String::new();
     let statistics = &summary.statistics;
     // Writing to a String cannot fail.
@@ -139,7 +141,7 @@ fn row(text: &mut String, style: Style, name: &str, value: &str) {
     let _ = writeln!(text, "{}  {value}", style.faint(&format!("{name:>12}")));
 }
 
-fn numbers(text: &mut String, summary: &Summary, style: Style) {
+fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
     let statistics = &summary.statistics;
     let total = statistics.verdicts.total();
     row(text, style, "server", &printable(&summary.server));
@@ -241,7 +243,7 @@ fn counts(by_reason: &BTreeMap<String, u64>) -> String {
     counts.join(", ")
 }
 
-fn findings(text: &mut String, summary: &Summary, style: Style) {
+fn findings(text: &mut String, summary: &RunSummary, style: Style) {
     let count = match summary.findings.len() {
         0 if summary.statistics.verdicts.violation + summary.statistics.verdicts.flaky > 0 => {
             "none that shows every time".to_owned()
@@ -282,7 +284,7 @@ fn file(text: &mut String, path: &str, headline: &str) {
 }
 
 /// The environment's part in why the run ended before it was done.
-fn problem(summary: &Summary) -> Option<String> {
+fn problem(summary: &RunSummary) -> Option<String> {
     let Some(down) = &summary.server_down else {
         return summary.failure.clone();
     };
@@ -300,7 +302,7 @@ fn problem(summary: &Summary) -> Option<String> {
 }
 
 /// What to type next.
-fn next(text: &mut String, summary: &Summary, arguments: &Arguments, style: Style) {
+fn next(text: &mut String, summary: &RunSummary, arguments: &FuzzArguments, style: Style) {
     if let Some(problem) = problem(summary) {
         row(text, style, "problem", &style.red(&printable(&problem)));
     }
@@ -332,19 +334,19 @@ mod tests {
     use crate::campaign::{ServerDown, Verdicts};
     use crate::cli::fuzz::settings::plan;
 
-    fn typed() -> Arguments {
-        let command = Arguments::augment_args(clap::Command::new("fuzz"));
+    fn typed() -> FuzzArguments {
+        let command = FuzzArguments::augment_args(clap::Command::new("fuzz"));
         let matches = command.get_matches_from(["fuzz", "--seed", "1", "--cases", "20"]);
-        Arguments::from_arg_matches(&matches).expect("it is well typed")
+        FuzzArguments::from_arg_matches(&matches).expect("it is well typed")
     }
 
     /// A finished run in which every case agreed.
-    fn clean() -> Summary {
+    fn clean() -> RunSummary {
         let verdicts = Verdicts {
             agree: 20,
             ..Verdicts::default()
         };
-        Summary {
+        RunSummary {
             settings: plan(&typed(), || Ok(7)).expect("it makes a run").0,
             server: "sqlite 3.51.0".to_owned(),
             statistics: Statistics {
@@ -361,7 +363,7 @@ mod tests {
         }
     }
 
-    fn words(summary: &Summary) -> String {
+    fn words(summary: &RunSummary) -> String {
         human(summary, &typed(), Style::of_stdout())
     }
 
@@ -374,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_run_whose_server_is_down_at_its_end_exits_5_and_names_the_case() {
-        let mut summary = Summary {
+        let mut summary = RunSummary {
             server_down: down(),
             ..clean()
         };
@@ -391,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_server_given_up_on_is_told_with_the_case_it_was_lost_in() {
-        let summary = Summary {
+        let summary = RunSummary {
             server_down: down(),
             failure: Some("the server did not come back in 600 s".to_owned()),
             ..clean()
@@ -407,7 +409,7 @@ mod tests {
     #[test]
     fn a_disk_that_is_full_is_exit_5_whatever_was_found_and_whatever_ended_the_run() {
         for (violation, signal) in [(0, None), (2, None), (2, Some(2))] {
-            let mut summary = Summary {
+            let mut summary = RunSummary {
                 failure: Some("cannot write: the disk is full".to_owned()),
                 signal,
                 ..clean()
@@ -439,7 +441,7 @@ mod tests {
     #[test]
     fn an_interrupted_run_ends_by_its_signal() {
         for (signal, ends) in [(2, Exit::Interrupted), (15, Exit::Terminated)] {
-            let summary = Summary {
+            let summary = RunSummary {
                 signal: Some(signal),
                 server_down: down(),
                 ..clean()

@@ -4,7 +4,7 @@ use std::io::PipeReader;
 use std::path::Path;
 use std::thread::JoinHandle;
 
-use crate::campaign::Stop;
+use crate::campaign::StopFlag;
 use crate::cli::exit::Failure;
 use crate::cli::server::random_u64;
 use crate::cli::workload::{Load, failure};
@@ -43,7 +43,7 @@ pub(super) fn shown(source: &str) -> Result<String, Failure> {
 }
 
 /// A workload that runs.
-pub(super) struct Live {
+pub(super) struct LiveWorkload {
     thread: JoinHandle<Result<(), Failure>>,
     pub(super) settings: WorkloadSettings,
     /// Product and version.
@@ -52,7 +52,7 @@ pub(super) struct Live {
     pub(super) promised: Option<ConsistencyModel>,
 }
 
-impl Live {
+impl LiveWorkload {
     /// Waits for the end of the run, which has dropped its database then.
     pub(super) fn join(self) -> Result<(), Failure> {
         let lost = |_| Err(Failure::environment("the workload's thread is gone"));
@@ -65,8 +65,8 @@ pub(super) fn start(
     target: &str,
     mut settings: WorkloadSettings,
     load: &Load,
-    stop: &Stop,
-) -> Result<(PipeReader, Live), Failure> {
+    stop: &StopFlag,
+) -> Result<(PipeReader, LiveWorkload), Failure> {
     settings.timestamps = true;
     let run_id = format!("watch{:08x}", random_u64()? >> 32);
     let opened = load.open_for(target, &run_id, &mut settings)?;
@@ -92,7 +92,7 @@ pub(super) fn start(
         written.map_err(cannot)
     };
     let thread = std::thread::Builder::new().name("workload".to_owned());
-    let live = Live {
+    let live = LiveWorkload {
         thread: thread.spawn(run).map_err(cannot)?,
         settings: told,
         server,

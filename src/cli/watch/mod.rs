@@ -14,18 +14,18 @@ use crossbeam_channel::RecvTimeoutError;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::quantity::{self, size};
-use super::value::Format;
+use super::value::OutputFormat;
 use super::workload::Load;
 use super::{check, signals};
-use crate::campaign::Stop;
+use crate::campaign::StopFlag;
 use crate::checker::aion::{Aion, Settings, SpillError, Verdict};
 use crate::history::{Atom, Texts};
 use crate::model::ConsistencyModel;
 use crate::workload::Workload;
-use live::Live;
-use source::Source;
-use tell::{End, Teller};
-use waited::Waited;
+use live::LiveWorkload;
+use source::WatchedSource;
+use tell::{StreamEnd, Teller};
+use waited::{TICK, Waited};
 
 /// Judges a history by its timestamps while it is recorded (Aion)
 ///
@@ -39,7 +39,7 @@ use waited::Waited;
 #[command(
     after_help = "Examples:\n  rashomon watch 'mariadb://root@127.0.0.1:3306' --model si --for 10m\n  rashomon watch history.txt --model si\n  recorder | rashomon watch - --model ser --format json\n  rashomon watch tcp://localhost:7000 --model si --timeout 30s --memory 2G\n\nThe lines of --format json, field by field: docs/checkers.md, \"Lines of JSON\""
 )]
-pub(super) struct Arguments {
+pub(super) struct WatchArguments {
     /// The URL of a server, a file that may grow, a named pipe, a Unix socket, tcp://HOST:PORT, or -
     /// for standard input
     source: String,
@@ -71,7 +71,7 @@ pub(super) struct Arguments {
 
     /// How to say it: human or json
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 
     /// On a server, the transactions: mini-transaction or register [default: register]
     #[arg(long, value_parser = live::kind)]
@@ -81,7 +81,7 @@ pub(super) struct Arguments {
     load: Load,
 }
 
-impl Arguments {
+impl WatchArguments {
     /// On a server longer than a statement may take to be answered.
     fn timeout(&self, is_target: bool) -> Duration {
         let default = if is_target { 30 } else { 5 };
@@ -108,7 +108,11 @@ impl Arguments {
     }
 
     /// The source, and the workload that is behind it.
-    fn open(&self, is_target: bool, stop: &Stop) -> Result<(Source, Option<Live>), Failure> {
+    fn open(
+        &self,
+        is_target: bool,
+        stop: &StopFlag,
+    ) -> Result<(WatchedSource, Option<LiveWorkload>), Failure> {
         if !is_target {
             let idle = self.idle.unwrap_or(self.timeout(is_target));
             return Ok((source::open(&self.source, idle, stop)?, None));
@@ -134,10 +138,10 @@ fn model(text: &str) -> Result<ConsistencyModel, String> {
 /// The least memory that the program itself and a little history fit into.
 const MEMORY_MIN: u64 = 64 << 20;
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &WatchArguments, output: &mut Output) -> Result<Exit, Failure> {
     let is_target = live::is_target(&arguments.source);
     arguments.check(is_target)?;
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     signals::listen(&stop)?;
     let folder = arguments.spill.clone().unwrap_or_else(std::env::temp_dir);
     can_spill(&folder)?;
@@ -153,7 +157,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     }
     let (source, live) = arguments.open(is_target, &stop)?;
     let begun = Instant::now();
-    let mut watch = Watch {
+    let mut watch = WatchLoop {
         teller: Teller::new(arguments.format, output)?,
         aion,
         stop,
@@ -192,10 +196,10 @@ fn can_spill(folder: &Path) -> Result<(), Failure> {
 }
 
 /// A history on its way.
-struct Watch<'o> {
+struct WatchLoop<'o> {
     teller: Teller<'o>,
     aion: Aion,
-    stop: Stop,
+    stop: StopFlag,
     memory: u64,
     begun: Instant,
     /// What reads wait by.
@@ -206,12 +210,9 @@ struct Watch<'o> {
     is_live: bool,
 }
 
-/// How often waiting is interrupted, for what becomes final meanwhile.
-const TICK: Duration = Duration::from_millis(50);
-
-impl Watch<'_> {
+impl WatchLoop<'_> {
     /// Takes everything that comes; whether it came to its end.
-    fn through(&mut self, source: &Source) -> Result<(), Failure> {
+    fn through(&mut self, source: &WatchedSource) -> Result<(), Failure> {
         loop {
             match source.batches.recv_timeout(TICK) {
                 Ok(batch) => {
@@ -250,7 +251,7 @@ impl Watch<'_> {
     }
 
     /// Tells what became certain.
-    fn tell(&mut self, source: &Source) -> Result<(), Failure> {
+    fn tell(&mut self, source: &WatchedSource) -> Result<(), Failure> {
         let breaches = self.aion.take_breaches();
         self.teller.progress(&self.aion, self.begun.elapsed());
         if breaches.is_empty() {
@@ -264,7 +265,7 @@ impl Watch<'_> {
         mut self,
         name: &str,
         model: ConsistencyModel,
-        source: &Source,
+        source: &WatchedSource,
         ended: Result<(), Failure>,
     ) -> Result<Exit, Failure> {
         // What was certain before something went wrong is told all the same.
@@ -279,14 +280,14 @@ impl Watch<'_> {
             self.teller.clear();
             return ended.map(|()| Exit::Clean);
         }
-        let account = tell::Account {
+        let account = tell::WatchReport {
             source: name,
             model,
             open: self.aion.open_breaches(),
             end: match &ended {
-                Err(_) => End::Broken,
-                Ok(()) if self.stop.is_set() && !self.is_live => End::Interrupted,
-                Ok(()) => End::Whole,
+                Err(_) => StreamEnd::Broken,
+                Ok(()) if self.stop.is_set() && !self.is_live => StreamEnd::Interrupted,
+                Ok(()) => StreamEnd::Whole,
             },
             busy: self.busy,
             elapsed: self.begun.elapsed(),
@@ -320,7 +321,7 @@ impl Watch<'_> {
 }
 
 /// The texts among names; a reader that panicked leaves them as they are.
-fn texts(source: &Source) -> MutexGuard<'_, Texts> {
+fn texts(source: &WatchedSource) -> MutexGuard<'_, Texts> {
     source.texts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::waited::Waited;
-use crate::campaign::Stop;
+use crate::campaign::StopFlag;
 use crate::cli::exit::Failure;
 use crate::history::format::Stream;
 use crate::history::{Batch, HistoryError, Texts};
 
 /// Batches on their way.
-pub(super) struct Source {
+pub(super) struct WatchedSource {
     pub(super) batches: Receiver<Result<Batch, Failure>>,
     /// For batches to be filled again.
     empty: Sender<Batch>,
@@ -34,7 +34,7 @@ const PIECE: usize = 1 << 18;
 /// How often a file is looked at for having grown.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-impl Source {
+impl WatchedSource {
     /// Lets a batch be filled again.
     pub(super) fn give_back(&self, batch: Batch) {
         // One more than can be used is dropped.
@@ -48,12 +48,12 @@ impl Source {
 }
 
 /// Opens what a name stands for.
-pub(super) fn open(name: &str, idle: Duration, stop: &Stop) -> Result<Source, Failure> {
+pub(super) fn open(name: &str, idle: Duration, stop: &StopFlag) -> Result<WatchedSource, Failure> {
     pumped(name, stream(name, idle, stop)?)
 }
 
 /// Starts to read a stream.
-pub(super) fn pumped(name: &str, stream: Box<dyn Read + Send>) -> Result<Source, Failure> {
+pub(super) fn pumped(name: &str, stream: Box<dyn Read + Send>) -> Result<WatchedSource, Failure> {
     let (sender, batches) = bounded(BATCHES);
     let (empty, returned) = bounded(BATCHES + 2);
     let texts = Arc::new(Mutex::new(Texts::default()));
@@ -69,14 +69,14 @@ pub(super) fn pumped(name: &str, stream: Box<dyn Read + Send>) -> Result<Source,
         .name("reader".to_owned())
         .spawn(move || pump.run())
         .map_err(|error| Failure::environment(format!("cannot start a thread: {error}")))?;
-    Ok(Source {
+    Ok(WatchedSource {
         batches,
         empty,
         texts,
     })
 }
 
-fn stream(name: &str, idle: Duration, stop: &Stop) -> Result<Box<dyn Read + Send>, Failure> {
+fn stream(name: &str, idle: Duration, stop: &StopFlag) -> Result<Box<dyn Read + Send>, Failure> {
     if name == "-" {
         return Ok(Box::new(io::stdin()));
     }
@@ -117,7 +117,7 @@ struct Growing {
     file: File,
     at: u64,
     idle: Duration,
-    stop: Stop,
+    stop: StopFlag,
 }
 
 impl Read for Growing {

@@ -5,31 +5,31 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
-use super::live::Live;
+use super::live::LiveWorkload;
 use crate::checker::aion::{Aion, Breach, Summary, Verdict};
-use crate::cli::check::status_kib;
 use crate::cli::exit::Failure;
+use crate::cli::memory_use::peak_mebibytes;
 use crate::cli::output::Output;
 use crate::cli::quantity::json_seconds;
 use crate::cli::terminal::{Style, counted, grouped, live_line, printable};
-use crate::cli::value::Format;
+use crate::cli::value::OutputFormat;
 use crate::history::{Atom, Texts};
 use crate::model::ConsistencyModel;
 
 /// Tells breaches on standard output, and progress on standard error if it is a terminal.
 pub(super) struct Teller<'o> {
-    format: Format,
+    format: OutputFormat,
     output: &'o mut Output,
     bar: Option<ProgressBar>,
 }
 
 /// What the summary says beside what the checker counts.
-pub(super) struct Account<'a> {
+pub(super) struct WatchReport<'a> {
     pub(super) source: &'a str,
     pub(super) model: ConsistencyModel,
     /// Reads that were wrong and not final when it ended.
     pub(super) open: usize,
-    pub(super) end: End,
+    pub(super) end: StreamEnd,
     /// How long transactions came.
     pub(super) busy: Duration,
     pub(super) elapsed: Duration,
@@ -37,7 +37,7 @@ pub(super) struct Account<'a> {
 
 /// How far a history came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum StreamEnd {
     Whole,
     /// A signal came first.
     Interrupted,
@@ -46,7 +46,7 @@ pub(super) enum End {
 }
 
 impl<'o> Teller<'o> {
-    pub(super) fn new(format: Format, output: &'o mut Output) -> Result<Self, Failure> {
+    pub(super) fn new(format: OutputFormat, output: &'o mut Output) -> Result<Self, Failure> {
         Ok(Self {
             format,
             output,
@@ -55,13 +55,13 @@ impl<'o> Teller<'o> {
     }
 
     /// What runs on a server.
-    pub(super) fn started(&mut self, live: &Live) -> Result<(), Failure> {
+    pub(super) fn started(&mut self, live: &LiveWorkload) -> Result<(), Failure> {
         let settings = &live.settings;
         let (kind, seed) = (settings.kind.name(), settings.seed);
         let level = settings.level.map(|level| level.slug());
         let promised = live.promised.map_or("nothing", ConsistencyModel::slug);
         match self.format {
-            Format::Human => self.output.line(&format!(
+            OutputFormat::Human => self.output.line(&format!(
                 "seed {seed}   {}   {kind}   {} sessions, {} keys ({}), isolation {}, which promises {promised}",
                 printable(&live.server),
                 settings.sessions,
@@ -69,7 +69,7 @@ impl<'o> Teller<'o> {
                 settings.distribution,
                 level.unwrap_or("of the server"),
             )),
-            Format::Json => self.output.json(&json!({
+            OutputFormat::Json => self.output.json(&json!({
                 "v": 1,
                 "event": "started",
                 "target": live.server,
@@ -107,12 +107,12 @@ impl<'o> Teller<'o> {
     pub(super) fn breaches(&mut self, breaches: &[Breach], texts: &Texts) -> Result<(), Failure> {
         for breach in breaches {
             let line = match self.format {
-                Format::Human => {
+                OutputFormat::Human => {
                     let words = breach.in_words(texts);
                     let name = Style::of_stdout().red(&breach.anomaly().to_string());
                     format!("{name}: {}", printable(&words))
                 }
-                Format::Json => breach_json(breach, texts).to_string(),
+                OutputFormat::Json => breach_json(breach, texts).to_string(),
             };
             match &self.bar {
                 Some(bar) => bar.suspend(|| self.output.line(&line))?,
@@ -133,20 +133,20 @@ impl<'o> Teller<'o> {
     pub(super) fn summary(
         &mut self,
         summary: &Summary,
-        account: &Account<'_>,
+        account: &WatchReport<'_>,
     ) -> Result<(), Failure> {
         self.clear();
         match self.format {
-            Format::Human => self.output.line(&in_words(summary, account)),
-            Format::Json => self.output.json(&summary_json(summary, account)),
+            OutputFormat::Human => self.output.line(&in_words(summary, account)),
+            OutputFormat::Json => self.output.json(&summary_json(summary, account)),
         }
     }
 }
 
 /// What did not come to its end is never called satisfied, nor is what has nothing in it.
-fn verdict(summary: &Summary, account: &Account<'_>) -> Verdict {
+fn verdict(summary: &Summary, account: &WatchReport<'_>) -> Verdict {
     match summary.verdict() {
-        Verdict::Satisfied if account.end != End::Whole => Verdict::Unknown,
+        Verdict::Satisfied if account.end != StreamEnd::Whole => Verdict::Unknown,
         Verdict::Satisfied if summary.transactions == 0 => Verdict::Unknown,
         verdict => verdict,
     }
@@ -182,11 +182,11 @@ fn breach_json(breach: &Breach, texts: &Texts) -> Value {
 }
 
 /// Transactions a second, as long as they came.
-fn rate(summary: &Summary, account: &Account<'_>) -> u64 {
+fn rate(summary: &Summary, account: &WatchReport<'_>) -> u64 {
     (summary.transactions as f64 / account.busy.as_secs_f64().max(0.001)) as u64
 }
 
-fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
+fn summary_json(summary: &Summary, account: &WatchReport<'_>) -> Value {
     let anomalies = summary.violations.iter();
     let anomalies = anomalies.map(|(anomaly, count)| (anomaly.slug().to_owned(), json!(count)));
     let unjudged = summary.unjudged.iter();
@@ -211,16 +211,16 @@ fn summary_json(summary: &Summary, account: &Account<'_>) -> Value {
         "duplicates": summary.duplicates,
         "late": summary.late,
         "unjudged": unjudged.collect::<Map<_, _>>(),
-        "whole": account.end == End::Whole,
+        "whole": account.end == StreamEnd::Whole,
         "spilled": summary.spilled,
         "reloaded": summary.reloads,
         "elapsed_s": json_seconds(account.elapsed),
         "tps": rate(summary, account),
-        "peak_rss_mb": status_kib("VmHWM:").map(|kib| kib / 1024),
+        "peak_rss_mb": peak_mebibytes(),
     })
 }
 
-fn in_words(summary: &Summary, account: &Account<'_>) -> String {
+fn in_words(summary: &Summary, account: &WatchReport<'_>) -> String {
     let style = Style::of_stdout();
     let verdict = match verdict(summary, account) {
         Verdict::Satisfied => style.green("satisfied"),
@@ -250,10 +250,10 @@ fn in_words(summary: &Summary, account: &Account<'_>) -> String {
         text.push_str(&format!("; {} not judged: {why}", grouped(*count)));
     }
     text.push_str(match account.end {
-        End::Whole if summary.transactions == 0 => "; there is no transaction in it",
-        End::Whole => "",
-        End::Interrupted => "; interrupted before the history came to its end",
-        End::Broken => "; the history did not come to its end",
+        StreamEnd::Whole if summary.transactions == 0 => "; there is no transaction in it",
+        StreamEnd::Whole => "",
+        StreamEnd::Interrupted => "; interrupted before the history came to its end",
+        StreamEnd::Broken => "; the history did not come to its end",
     });
     let rate = grouped(rate(summary, account));
     let seconds = account.elapsed.as_secs_f64();

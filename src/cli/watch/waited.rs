@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+/// How often waiting is interrupted, for what becomes final meanwhile.
+pub(super) const TICK: Duration = Duration::from_millis(50);
+
 /// Counts the time during which the program looked at its source.
 ///
 /// A program that is stopped (Ctrl-Z, a paused machine) looks at nothing: what comes late may lie in
@@ -14,7 +17,7 @@ pub(super) struct Waited {
 }
 
 /// Ten times as long as one look takes where nothing comes.
-const LOOK_MAX: Duration = super::TICK.saturating_mul(10);
+const LOOK_MAX: Duration = TICK.saturating_mul(10);
 
 /// What a step counts at least: a timeout of nothing passes, too.
 const LOOK_MIN: Duration = Duration::from_millis(10);

@@ -15,8 +15,8 @@ use super::quantity::json_seconds;
 use super::server::random_u64;
 use super::signals;
 use super::terminal::{grouped, printable};
-use super::value::Format;
-use crate::campaign::Stop;
+use super::value::OutputFormat;
+use crate::campaign::StopFlag;
 use crate::dialect::Dialect;
 use crate::engine::Identity;
 use crate::model::ConsistencyModel;
@@ -33,7 +33,7 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 /// consistency models the history satisfies.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Arguments {
+pub(super) struct WorkloadArguments {
     /// The server
     target: String,
 
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
 
     /// How to print: human or json
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 
     #[command(flatten)]
     load: Load,
@@ -72,7 +72,7 @@ Examples:
   rashomon check run.hist --model ser
   rashomon workload 'postgres://postgres@127.0.0.1:5432' --kind register --txns 10000 --keys-dist zipf -o run.hist";
 
-impl Arguments {
+impl WorkloadArguments {
     fn settings(&self) -> Result<WorkloadSettings, Failure> {
         if self.timestamps && self.kind.name() == "lightweight" {
             let message = "--timestamps: a statement in autocommit has no start to ask for";
@@ -94,10 +94,10 @@ impl Arguments {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &WorkloadArguments, output: &mut Output) -> Result<Exit, Failure> {
     arguments.overwriting.check(&arguments.output)?;
     let mut settings = arguments.settings()?;
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     signals::listen(&stop)?;
     let run_id = format!("workload{:08x}", random_u64()? >> 32);
     let server = arguments
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     let progress = result.map_err(|error| failure(error, &shown))?;
     finished.map_err(|error| cannot(&error))?;
     drop(out);
-    let account = Account {
+    let account = WorkloadReport {
         arguments,
         settings: &settings,
         identity: &identity,
@@ -192,8 +192,8 @@ fn promised(settings: &WorkloadSettings, dialect: &Dialect) -> Option<Consistenc
 }
 
 /// A run that has ended.
-struct Account<'a> {
-    arguments: &'a Arguments,
+struct WorkloadReport<'a> {
+    arguments: &'a WorkloadArguments,
     settings: &'a WorkloadSettings,
     identity: &'a Identity,
     /// The model that the level promises.
@@ -201,11 +201,11 @@ struct Account<'a> {
     progress: &'a Progress,
 }
 
-impl Account<'_> {
+impl WorkloadReport<'_> {
     fn tell(&self, output: &mut Output) -> Result<(), Failure> {
         let text = match self.arguments.format {
-            Format::Json => self.json().to_string(),
-            Format::Human => self.in_words(),
+            OutputFormat::Json => self.json().to_string(),
+            OutputFormat::Human => self.in_words(),
         };
         if self.is_piped() {
             say_line(&format!("{text}\n"));

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::exit::{Exit, Failure};
-use super::output::Output;
-use super::value::Format;
+use super::median::median;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Output;
+use crate::cli::value::OutputFormat;
 use crate::engine::Server;
 use crate::workload::{self, HistoryFile, WorkloadError, WorkloadSettings};
 
@@ -19,7 +20,7 @@ const WARM_UP: Duration = Duration::from_secs(1);
 
 /// What one run came to.
 #[derive(Clone, Copy)]
-struct Pace {
+struct Throughput {
     /// Committed transactions per second. The machine's other work is in it.
     rate: f64,
     /// This process's own time on processors, in microseconds for each committed transaction.
@@ -28,9 +29,9 @@ struct Pace {
 }
 
 /// A run with recording and one without.
-struct Round {
-    recorded: Pace,
-    silent: Pace,
+struct RecordingRound {
+    recorded: Throughput,
+    silent: Throughput,
 }
 
 /// Measures mini-transactions in 8 sessions, so many rounds of one run each.
@@ -38,7 +39,7 @@ pub(super) fn run(
     server: &dyn Server,
     run_id: &str,
     rounds: u64,
-    format: Format,
+    format: OutputFormat,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let mut settings = WorkloadSettings::of(workload::WORKLOADS[0]);
@@ -55,22 +56,21 @@ pub(super) fn run(
         measured.push(if number % 2 == 0 {
             let recorded = one(true)?;
             let silent = one(false)?;
-            Round { recorded, silent }
+            RecordingRound { recorded, silent }
         } else {
             let silent = one(false)?;
             let recorded = one(true)?;
-            Round { recorded, silent }
+            RecordingRound { recorded, silent }
         });
     }
-    let median = super::bench::median;
-    let of = |pick: &dyn Fn(&Round) -> f64| median(measured.iter().map(pick).collect());
+    let of = |pick: &dyn Fn(&RecordingRound) -> f64| median(measured.iter().map(pick).collect());
     let recorded = of(&|round| round.recorded.rate);
     let silent = of(&|round| round.silent.rate);
     let ratio = of(&|round| round.recorded.rate / round.silent.rate.max(f64::EPSILON));
     let cpu_recorded = of(&|round| round.recorded.cpu_us);
     let cpu_silent = of(&|round| round.silent.cpu_us);
     let identity = server.identity();
-    if format == Format::Json {
+    if format == OutputFormat::Json {
         output.json(&json!({
             "v": 1,
             "event": "recording",
@@ -106,7 +106,7 @@ fn rate(
     settings: &WorkloadSettings,
     records: bool,
     time: Duration,
-) -> Result<Pace, Failure> {
+) -> Result<Throughput, Failure> {
     let cannot = |error: std::io::Error| {
         Failure::environment(format!("cannot write a temporary file: {error}"))
     };
@@ -129,7 +129,7 @@ fn rate(
     history.finish().map_err(cannot)?;
     let cpu = cpu_time().saturating_sub(before);
     let committed = (progress.committed as f64).max(1.0);
-    Ok(Pace {
+    Ok(Throughput {
         rate: committed / progress.elapsed.as_secs_f64().max(f64::EPSILON),
         cpu_us: cpu.as_secs_f64() * 1e6 / committed,
     })

@@ -1,24 +1,27 @@
 //! `rashomon bench`: how fast cases run, and how near that is to what the server can do.
 
+mod median;
+mod recording_cost;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::exit::{Exit, Failure};
-use super::output::Output;
-use super::quantity::positive;
-use super::recording_cost;
-use super::seed;
-use super::server::{ServerArguments, random_u64};
-use super::value::{Format, grammar};
 use crate::campaign::{Ahead, CaseSource, Generator, WorkloadShare};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Output;
+use crate::cli::quantity::positive;
+use crate::cli::seed;
+use crate::cli::server::{ServerArguments, random_u64};
+use crate::cli::value::{OutputFormat, grammar};
 use crate::engine::{self, Server};
 use crate::execute::Driver;
 use crate::execute::bare_loop::{BareLoop, LoopTiming};
 use crate::generate::GenerateOptions;
 use crate::model::Verdict;
 use crate::oracle::{ORACLES, Oracle};
+use median::median;
 
 /// Measures cases per second, and the driver against a bare loop
 ///
@@ -29,7 +32,7 @@ use crate::oracle::{ORACLES, Oracle};
 #[command(
     after_help = "Example:\n  rashomon bench 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock' --cases 300"
 )]
-pub(super) struct Arguments {
+pub(super) struct BenchArguments {
     /// The server
     target: String,
 
@@ -51,14 +54,14 @@ pub(super) struct Arguments {
 
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: OutputFormat,
 
     #[command(flatten)]
     server: ServerArguments,
 }
 
 /// One round.
-struct Round {
+struct BenchRound {
     elapsed: Duration,
     statements: u64,
     bare: LoopTiming,
@@ -66,7 +69,7 @@ struct Round {
     violations: u64,
 }
 
-impl Round {
+impl BenchRound {
     #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one digit")]
     fn statements_per_s(&self) -> f64 {
         self.statements as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
@@ -77,7 +80,7 @@ impl Round {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &BenchArguments, output: &mut Output) -> Result<Exit, Failure> {
     let run_id = format!("bench{:08x}", random_u64()? >> 32);
     let options = arguments.server.open_options(&run_id)?;
     let server = engine::open(&arguments.target, &options)?;
@@ -115,7 +118,7 @@ fn round(
     oracle: &dyn Oracle,
     generator: &Arc<dyn CaseSource>,
     indexes: std::ops::Range<u64>,
-) -> Result<Round, Failure> {
+) -> Result<BenchRound, Failure> {
     let mut driver = Driver::open(server, database)?;
     // Connections are opened and caches filled before the clock runs.
     for index in indexes.clone().take(10) {
@@ -137,7 +140,7 @@ fn round(
     driver.close()?;
     let bare = BareLoop::new(server, database).run(&recording)?;
     let statements = recording.stream.len() as u64;
-    Ok(Round {
+    Ok(BenchRound {
         elapsed,
         statements,
         bare,
@@ -148,21 +151,21 @@ fn round(
 
 #[expect(clippy::cast_precision_loss, reason = "rates are shown with one digit")]
 fn report(
-    rounds: &[Round],
-    arguments: &Arguments,
+    rounds: &[BenchRound],
+    arguments: &BenchArguments,
     server: &dyn Server,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let rate = |round: &Round| arguments.cases as f64 / round.elapsed.as_secs_f64();
+    let rate = |round: &BenchRound| arguments.cases as f64 / round.elapsed.as_secs_f64();
     let cases_per_s = median(rounds.iter().map(rate).collect());
-    let statements_per_s = median(rounds.iter().map(Round::statements_per_s).collect());
+    let statements_per_s = median(rounds.iter().map(BenchRound::statements_per_s).collect());
     let bare = median(rounds.iter().map(|round| round.bare.rate()).collect());
-    let ratio = median(rounds.iter().map(Round::ratio).collect());
+    let ratio = median(rounds.iter().map(BenchRound::ratio).collect());
     let undecided: u64 = rounds.iter().map(|round| round.undecided).sum();
     let stalls: u32 = rounds.iter().map(|round| round.bare.stalls).sum();
     let violations: u64 = rounds.iter().map(|round| round.violations).sum();
     let identity = server.identity();
-    if arguments.format == Format::Json {
+    if arguments.format == OutputFormat::Json {
         return output.json(&json!({
             "v": 1,
             "event": "bench",
@@ -186,25 +189,4 @@ fn report(
          {undecided:>10} undecided, {violations} violations",
         identity.engine, identity.version, arguments.rounds, arguments.cases
     ))
-}
-
-/// The middle value; of an even number the lower one.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values
-        .get(values.len().saturating_sub(1) / 2)
-        .copied()
-        .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_the_middle() {
-        assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
-        assert!((median(vec![4.0, 1.0]) - 1.0).abs() < f64::EPSILON);
-        assert!(median(Vec::new()).abs() < f64::EPSILON);
-    }
 }
