@@ -9,7 +9,7 @@ use super::*;
 use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
 
 /// A plain source of numbers, the same in every run (splitmix64).
-struct Numbers(u64);
+pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
     fn below(&mut self, bound: u64) -> u64 {
@@ -23,14 +23,14 @@ impl Numbers {
 
 /// A history in the making: sessions, shapes, and for every read its value.
 #[derive(Clone, Debug)]
-struct Draft {
+pub(super) struct Draft {
     sessions: Vec<u32>,
     statuses: Vec<Status>,
     spans: Vec<Span>,
     events: Vec<Vec<(Kind, u32, u32)>>,
 }
 
-fn build(draft: &Draft) -> History {
+pub(super) fn build(draft: &Draft) -> History {
     fill(draft).finish()
 }
 
@@ -151,7 +151,7 @@ fn rederive(
 /// Random small histories, most of them near what an engine does: reads pick among the values that
 /// are written at all, so that dependencies abound.
 /// One write in `doubles` repeats a value.
-fn random(numbers: &mut Numbers, size: [u64; 3], doubles: u64) -> Draft {
+pub(super) fn random(numbers: &mut Numbers, size: [u64; 3], doubles: u64) -> Draft {
     let [transactions, events, keys] = size;
     let count = 1 + numbers.below(transactions);
     let sessions = 1 + numbers.below(count);

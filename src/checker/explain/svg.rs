@@ -156,7 +156,7 @@ fn nodes(history: &History, counterexample: &Counterexample) -> Vec<Node> {
 fn events(history: &History, transaction: u32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for event in history.events(transaction) {
-        let word = shown(&event_in_words(history, event), LETTERS_MAX);
+        let word = shown(&event_in_words(history, transaction, event), LETTERS_MAX);
         match lines.last_mut() {
             Some(line) if line.chars().count() + word.chars().count() < LETTERS_MAX => {
                 line.push(' ');

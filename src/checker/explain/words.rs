@@ -73,7 +73,7 @@ pub(in crate::checker) fn transaction_in_words(
 ) -> String {
     let events = history
         .events(transaction)
-        .map(|event| event_in_words(history, event));
+        .map(|event| event_in_words(history, transaction, event));
     let events: Vec<String> = events.collect();
     let span = span_in_words(history, counterexample, transaction);
     format!(
@@ -121,36 +121,62 @@ pub(in crate::checker) fn span_in_words(
     })
 }
 
-pub(in crate::checker) fn event_in_words(history: &History, event: Event) -> String {
+pub(in crate::checker) fn event_in_words(
+    history: &History,
+    transaction: u32,
+    event: Event,
+) -> String {
     let letter = match event.kind {
         Kind::Read => 'r',
         Kind::Write => 'w',
     };
     let key = history.spelled(history.key(event.key));
     let value = match event.kind {
-        Kind::Read if history.has_lists() => list_in_words(history, &list_of(history, event), 0),
+        Kind::Read if history.has_lists() => {
+            let (list, is_cut) = list_of(history, transaction, event);
+            let words = list_in_words(history, &list, 0);
+            if is_cut {
+                words.replacen('[', "[.. ", 1)
+            } else {
+                words
+            }
+        }
         _ => history.spelled(event.value),
     };
     format!("{letter}({key},{value})")
 }
 
-/// The list that an event read, as far as the history still has it: of a list that is no beginning
-/// of the longest, the last element.
-fn list_of(history: &History, read: Event) -> Vec<Atom> {
+/// The list that an event of a transaction read, as far as the history still has it, and whether
+/// its beginning is not known: of a list that is no beginning of the longest, and where the last
+/// element stands in the longest more than once, only that element is.
+fn list_of(history: &History, transaction: u32, read: Event) -> (Vec<Atom>, bool) {
     if read.value == Atom::NIL {
-        return Vec::new();
+        return (Vec::new(), false);
     }
-    let orders = history.orders().iter().filter(|order| order.0 == read.key);
     let conflicts = history.order_conflicts().iter();
     let conflicts = conflicts.filter(|conflict| conflict.key == read.key);
-    let exact = conflicts.flat_map(|conflict| conflict.lists.iter().flatten());
-    let exact = exact.filter(|list| list.last() == Some(&read.value));
-    let mut lists = exact.chain(orders.map(|(_, values)| values));
-    let list = lists.find_map(|list| {
-        let place = list.iter().position(|value| *value == read.value)?;
-        Some(list[..=place].to_vec())
+    let mut exact = conflicts.filter_map(|conflict| {
+        let [first, second] = conflict.lists.as_ref()?;
+        let is_it =
+            |reader: u32, list: &[Atom]| reader == transaction && list.last() == Some(&read.value);
+        let second = is_it(conflict.second, second).then_some(second);
+        second.or_else(|| is_it(conflict.first, first).then_some(first))
     });
-    list.unwrap_or_else(|| vec![read.value])
+    if let Some(list) = exact.next() {
+        return (list.clone(), false);
+    }
+    let orders = history.orders().iter().filter(|order| order.0 == read.key);
+    let list = orders.into_iter().find_map(|(_, list)| {
+        let mut places = list.iter().enumerate().filter(|(_, v)| **v == read.value);
+        match (places.next(), places.next()) {
+            (Some((place, _)), None) => Some(list[..=place].to_vec()),
+            _ => None,
+        }
+    });
+    match list {
+        Some(list) => (list, false),
+        None => (vec![read.value], true),
+    }
 }
 
 /// So many elements of a list are shown.
@@ -184,7 +210,7 @@ fn conflict_in_words(history: &History, conflict: &OrderConflict) -> String {
     let shown = |list: &[Atom]| list_in_words(history, list, same);
     if same == one.len().min(other.len()) {
         let list = list_in_words(history, other, 0);
-        return format!("{second} reads {list} for {key}, with an element twice");
+        return format!("{second} reads {list} for {key}: an element more often than appended");
     }
     format!(
         "{first} reads {} for {key}, {second} reads {}: neither begins with the other",

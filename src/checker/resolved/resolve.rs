@@ -501,7 +501,7 @@ fn seen_in_lists(resolved: &mut Resolved<'_>) -> Result<(), Unresolved> {
             let mut writers = writers.take_while(|(k, v, _)| (*k, *v) == (*key, *value));
             let (first, more) = (writers.next().map(|write| write.2), writers.next());
             match first {
-                Some(_) if more.is_some_and(|write| Some(write.2) != first) => {
+                Some(_) if more.is_some() => {
                     let (key, value) = (*key, *value);
                     return Err(Unresolved::Ambiguous { key, value });
                 }

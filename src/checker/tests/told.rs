@@ -44,6 +44,68 @@ fn a_list_of_the_initial_value_makes_no_violation() {
     );
 }
 
+/// Two appends of one value are legal; which of them a list means is not known.
+#[test]
+fn a_value_that_was_appended_twice_makes_no_violation() {
+    let history = read(
+        "committed s1 w(x,1)\ncommitted s2 w(x,2)\ncommitted s3 w(x,1)\ncommitted s4 r(x,[1 2 1])\n",
+    );
+    let one = read("committed s1 w(x,1) w(x,1)\ncommitted s2 r(x,[1])\ncommitted s3 r(x,[1 1])\n");
+    for model in ConsistencyModel::LADDER {
+        assert_eq!(judged(&history, model), Some("unknown"), "{model}");
+        assert_eq!(judged(&one, model), Some("unknown"), "{model}");
+    }
+}
+
+#[test]
+fn a_value_that_a_list_has_more_often_than_it_was_appended_is_a_violation() {
+    let text = "committed s1 w(x,1)\naborted s2 w(x,1)\ncommitted s3 r(x,[1])\n\
+                committed s4 r(x,[1 1])\n";
+    expect_test::expect![[r"
+        incompatible order
+          T4 reads [1 1] for x: an element more often than appended
+          T4 of session s4: r(x,[1 1])
+    "]]
+    .assert_eq(&words(text, ConsistencyModel::ReadCommitted));
+}
+
+/// The longest list has 1 twice, so that a read of its last element does not say how long it was.
+#[test]
+fn a_read_is_shown_as_the_file_has_it_where_a_list_repeats_a_value() {
+    let text = "committed s1 w(x,1)\ncommitted s2 w(x,2)\ncommitted s3 w(x,1)\n\
+                committed s4 r(x,[1 2 1])\ncommitted s5 r(x,[2 1])\n";
+    expect_test::expect![[r"
+        incompatible order
+          T4 reads [1 2 1] for x, T5 reads [2 1]: neither begins with the other
+          T4 of session s4: r(x,[1 2 1])
+          T5 of session s5: r(x,[2 1])
+    "]]
+    .assert_eq(&words(text, ConsistencyModel::ReadCommitted));
+}
+
+/// Clocks by session would take a terabyte.
+#[test]
+fn causal_consistency_of_as_many_sessions_as_transactions_is_decided() {
+    let mut builder = Builder::new(Atom::from(0));
+    for number in 0..500_000u32 {
+        let key = builder.key((number / 2).into()).expect("a key");
+        let value = (number / 2 + 1).into();
+        let kind = [Kind::Write, Kind::Read][number as usize % 2];
+        let head = Head {
+            session: number.into(),
+            label: (number + 1).into(),
+            status: Status::Committed,
+            timestamps: None,
+            real_time: None,
+        };
+        let event = Event { kind, key, value };
+        builder.transaction(&head, [event]).expect("few");
+    }
+    let history = builder.finish();
+    let answer = check(&history, ConsistencyModel::Causal, Budget::default()).1;
+    assert!(matches!(answer, Answer::Satisfied(_)), "{answer:.200?}");
+}
+
 #[test]
 fn a_session_keeps_its_order_where_its_clock_does_not_show_it() {
     let history =

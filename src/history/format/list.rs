@@ -6,7 +6,11 @@
 //! transaction reads afterwards also says which version it found. Reads of transactions that did
 //! not commit say nothing of the order: their own appends stand in them.
 
-use crate::history::{Atom, Builder, Event, Head, HistoryError, Kind, OrderConflict, Status};
+use std::collections::BTreeMap;
+
+use crate::history::{
+    Atom, Builder, Event, Head, History, HistoryError, Kind, OrderConflict, Status,
+};
 
 /// An event of a transaction on lists or registers.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +90,7 @@ impl Lists {
         }
         let (longest, first) = &mut self.longest[at];
         let is_prefix = longest.iter().zip(list.iter()).all(|(a, b)| a == b);
-        if !is_prefix || has_twice(list) {
+        if !is_prefix {
             let conflict = OrderConflict {
                 key,
                 first: *first,
@@ -101,11 +105,31 @@ impl Lists {
     }
 
     /// Tells the builder the version orders.
+    ///
+    /// A value that was appended twice may stand in a list twice; which of the appends the list
+    /// means is for a checker to say. A value that stands there more often than it was appended is
+    /// a contradiction, and every list that shows it is a beginning of the longest.
     pub(super) fn finish(self, builder: &mut Builder) {
         if !self.longest.is_empty() {
             builder.set_lists();
         }
-        for (key, (longest, _)) in self.longest.into_iter().enumerate() {
+        let twice = self.longest.iter().map(|(longest, _)| has_twice(longest));
+        let twice: Vec<bool> = twice.collect();
+        let appended = appended(builder.so_far(), &twice);
+        for (key, (longest, reader)) in self.longest.into_iter().enumerate() {
+            if twice[key]
+                && counts(&longest).iter().any(|(value, count)| {
+                    let appends = appended.get(&(key as u32, *value));
+                    appends.copied().unwrap_or(0) < *count
+                })
+            {
+                builder.order_conflict(OrderConflict {
+                    key: key as u32,
+                    first: reader,
+                    second: reader,
+                    lists: Some([longest.clone(), longest.clone()]),
+                });
+            }
             if !longest.is_empty() {
                 builder.order(key as u32, longest);
             }
@@ -138,6 +162,33 @@ fn read_list(events: &mut Vec<Event>, key: u32, list: &[Atom], own: Option<&[Ato
         }
     }
     events.push(read(key, last(list)));
+}
+
+/// How often each value stands in a list.
+fn counts(list: &[Atom]) -> BTreeMap<Atom, usize> {
+    let mut counts = BTreeMap::new();
+    for value in list {
+        *counts.entry(*value).or_default() += 1;
+    }
+    counts
+}
+
+/// How often each value was written to the keys that are marked, by transactions that may have
+/// taken place.
+fn appended(history: &History, of_key: &[bool]) -> BTreeMap<(u32, Atom), usize> {
+    let mut appended = BTreeMap::new();
+    if !of_key.contains(&true) {
+        return appended;
+    }
+    let real = history.transactions();
+    let real = real.filter(|t| history.status(*t) != Status::Aborted);
+    for event in real.flat_map(|t| history.events(t)) {
+        let is_marked = of_key.get(event.key as usize) == Some(&true);
+        if is_marked && event.kind == Kind::Write {
+            *appended.entry((event.key, event.value)).or_default() += 1;
+        }
+    }
+    appended
 }
 
 fn has_twice(list: &[Atom]) -> bool {

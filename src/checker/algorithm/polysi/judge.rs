@@ -78,6 +78,9 @@ fn judge_openly(
         Ok(polygraph) => polygraph,
         Err(outcome) => return outcome,
     };
+    if !prune::fits(&polygraph) {
+        return Outcome::TooMuch(prune::TOO_LARGE.to_owned());
+    }
     let Some(open) = OpenReads::new(&polygraph, known) else {
         return Outcome::TooMuch(
             "too many transactions wrote the values that were read".to_owned(),
@@ -102,6 +105,7 @@ pub(super) fn pruned<'r>(
     match prune::prune(&mut polygraph, budget) {
         Ok(()) => Ok(polygraph),
         Err(prune::Stopped::Violated) => Err(Outcome::Stuck),
+        Err(prune::Stopped::TooLarge) => Err(Outcome::TooMuch(prune::TOO_LARGE.to_owned())),
         Err(prune::Stopped::TimeIsOver) => Err(Outcome::TooMuch(Budget::IS_OVER.to_owned())),
     }
 }

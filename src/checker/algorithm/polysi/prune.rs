@@ -16,6 +16,22 @@ const ROUNDS_MAX: usize = 12;
 pub(super) enum Stopped {
     Violated,
     TimeIsOver,
+    /// What reaches what does not fit into [`REACH_BYTES_MAX`].
+    TooLarge,
+}
+
+/// Bytes that reachability may take: a number for each vertex and session.
+const REACH_BYTES_MAX: usize = 4 << 30;
+
+/// Why reachability is not known.
+pub(super) const TOO_LARGE: &str = "which transactions lead to which takes more than 4096 MB: \
+     check fewer sessions at a time";
+
+/// Whether reachability may be computed within [`REACH_BYTES_MAX`].
+pub(super) fn fits(polygraph: &Polygraph<'_>) -> bool {
+    let sessions = polygraph.resolved.history.session_count();
+    let entries = polygraph.len.saturating_mul(sessions);
+    entries.saturating_mul(size_of::<u32>()) <= REACH_BYTES_MAX
 }
 
 /// What reaches what, as of the edges known when it was computed.
@@ -93,6 +109,9 @@ fn is_excluded(polygraph: &Polygraph<'_>, reach: &Reach, one: &Chain, other: &Ch
 pub(super) fn prune(polygraph: &mut Polygraph<'_>, budget: Budget) -> Result<(), Stopped> {
     if polygraph.chains.is_empty() {
         return Ok(());
+    }
+    if !fits(polygraph) {
+        return Err(Stopped::TooLarge);
     }
     let topological = polygraph.order().map_err(|_| Stopped::Violated)?;
     let mut reach = Reach::new(polygraph, &topological);

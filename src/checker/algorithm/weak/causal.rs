@@ -1,103 +1,380 @@
 //! What must be seen under causal consistency: vector clocks over sessions.
+//!
+//! A clock counts, for each session, how many of its transactions lead to one. Only transactions
+//! that lead to another need one. Where there are too many sessions for a table, clocks count along
+//! other chains of transactions that lead to each other, and hold only what is not zero.
 
-use crate::checker::resolved::resolve::Resolved;
+use crate::checker::resolved::resolve::{NONE, Resolved};
 
-/// Calls `edge(t2, t1, key, reader)` for the last `t2` of every session that leads to the reader,
+/// Bytes that the clocks of a table may take; with more, clocks are sparse.
+const TABLE_BYTES_MAX: usize = 4 << 30;
+
+/// Bytes that sparse clocks may take.
+const SPARSE_BYTES_MAX: usize = 4 << 30;
+
+/// Why the pairs that causal consistency forces are not known.
+pub(super) const TOO_LARGE: &str = "what leads to each transaction takes more than 4096 MB: \
+     check fewer sessions at a time, or --model si, which implies causal consistency";
+
+/// The clocks would take too much memory.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
+/// Calls `edge(t2, t1, key, reader)` for the last `t2` of every chain that leads to the reader,
 /// writes the key, and neither is the `t1` that the key was read from nor leads to it: those come
-/// before it anyway. Earlier ones of the session come before by session order.
+/// before it anyway. Earlier ones of the chain come before because they lead to `t2`.
 ///
 /// `order` is a topological order of SO and WR.
+///
+/// # Errors
+/// When the clocks would take more than [`SPARSE_BYTES_MAX`].
 pub(super) fn forced(
     resolved: &Resolved<'_>,
     order: &[u32],
+    edge: impl FnMut(u32, u32, u32, u32),
+) -> Result<(), TooLarge> {
+    forced_within(resolved, order, [TABLE_BYTES_MAX, SPARSE_BYTES_MAX], edge)
+}
+
+/// The same within bounds for the bytes of a table and of sparse clocks.
+fn forced_within(
+    resolved: &Resolved<'_>,
+    order: &[u32],
+    [table_bytes_max, sparse_bytes_max]: [usize; 2],
     mut edge: impl FnMut(u32, u32, u32, u32),
-) {
-    let sessions = resolved.history.session_count();
-    let mut writers = Writers::of(resolved);
+) -> Result<(), TooLarge> {
     let before = resolved.session_predecessors();
-    // Row t: for each session how many of its transactions lead to t.
-    let mut clocks = vec![0u32; resolved.len() * sessions];
-    let mut places = vec![0u32; resolved.len()];
-    let mut counts = vec![0u32; sessions];
-    for transaction in resolved.live() {
-        let count = &mut counts[resolved.history.session_of(transaction) as usize];
-        *count += 1;
-        places[transaction as usize] = *count;
-    }
-    let mut row = vec![0u32; sessions];
+    let leads = leading(resolved, &before);
+    let rows = leads.iter().filter(|leads| **leads).count();
+    let entry = size_of::<u32>();
+    let table_bytes = rows.saturating_mul(resolved.history.session_count()) * entry;
+    let is_table = table_bytes <= table_bytes_max;
+    let chains = match is_table {
+        true => ChainCover::of_sessions(resolved),
+        false => ChainCover::of_reads(resolved, order, &before, &leads),
+    };
+    let mut clocks = match is_table {
+        true => Clocks::table(&leads, rows, chains.count),
+        false => Clocks::sparse(resolved.len(), sparse_bytes_max),
+    };
+    let mut writers = Writers::of(resolved, &chains, &leads);
+    let mut own = OwnClock::new(chains.count);
     for transaction in order.iter().copied() {
         if transaction == 0 || !resolved.is_live[transaction as usize] {
             continue;
         }
-        row.fill(0);
+        clocks.clear(&mut own);
         let sources = resolved.reads(transaction).iter();
         let sources = sources.map(|version| resolved.writer[*version as usize]);
         for source in sources
             .chain([before[transaction as usize]])
             .filter(|s| *s > 0)
         {
-            let session = resolved.history.session_of(source) as usize;
-            let at = source as usize * sessions;
+            let (chain, place) = chains.at[source as usize];
             // What led to a source that is known already is known too.
-            if row[session] >= places[source as usize] {
+            if own.places[chain as usize] >= place {
                 continue;
             }
-            for (mine, theirs) in row.iter_mut().zip(&clocks[at..at + sessions]) {
-                *mine = (*mine).max(*theirs);
-            }
-            row[session] = row[session].max(places[source as usize]);
+            own.raise(chain, place);
+            clocks.merge(source, &mut own);
         }
-        let at = transaction as usize * sessions;
-        clocks[at..at + sessions].copy_from_slice(&row);
+        if leads[transaction as usize] {
+            clocks.keep(transaction, &mut own)?;
+        }
         for version in resolved.reads(transaction) {
             let key = resolved.key[*version as usize];
             let writer = resolved.writer[*version as usize];
-            let begin = writer as usize * sessions;
-            let led = &clocks[begin..begin + sessions];
-            for run in writers.of_key(key) {
-                let session = writers.runs[run].0 as usize;
-                let seen = row[session];
-                if seen <= led[session] {
-                    continue;
+            let led = clocks.of(writer);
+            let mut see = |run: usize, writers: &mut Writers| {
+                let chain = writers.runs[run].0;
+                let seen = own.places[chain as usize];
+                let led = led.place(chain);
+                if seen <= led {
+                    return;
                 }
                 let Some((place, last)) = writers.last_of(run, seen) else {
-                    continue;
+                    return;
                 };
-                if place <= led[session] {
-                    continue;
-                }
-                if last != writer && last != transaction {
+                if place > led && last != writer && last != transaction {
                     edge(last, writer, key, transaction);
                 }
+            };
+            let runs = writers.of_key(key);
+            if is_table || runs.len() <= own.raised.len() {
+                for run in runs {
+                    see(run, &mut writers);
+                }
+                continue;
+            }
+            for chain in &own.raised {
+                if let Some(run) = writers.run(runs.clone(), *chain) {
+                    see(run, &mut writers);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which transactions lead to another: that reads from them, or follows in their session.
+fn leading(resolved: &Resolved<'_>, before: &[u32]) -> Vec<bool> {
+    let mut leads = vec![false; resolved.len()];
+    for transaction in resolved.live() {
+        leads[before[transaction as usize] as usize] = true;
+        for version in resolved.reads(transaction) {
+            leads[resolved.writer[*version as usize] as usize] = true;
+        }
+    }
+    // The initial transaction precedes all without a clock.
+    leads[0] = false;
+    leads
+}
+
+/// ChainCover of transactions, each leading to the next.
+struct ChainCover {
+    /// How many there are.
+    count: usize,
+    /// For each transaction its chain, and its place in it, counted from 1.
+    at: Vec<(u32, u32)>,
+}
+
+impl ChainCover {
+    fn of_sessions(resolved: &Resolved<'_>) -> Self {
+        let count = resolved.history.session_count();
+        let mut at = vec![(NONE, 0); resolved.len()];
+        let mut places = vec![0u32; count];
+        for transaction in resolved.live() {
+            let session = resolved.history.session_of(transaction);
+            places[session as usize] += 1;
+            at[transaction as usize] = (session, places[session as usize]);
+        }
+        Self { count, at }
+    }
+
+    /// A transaction continues the chain of one that leads to it and is the last of it.
+    fn of_reads(resolved: &Resolved<'_>, order: &[u32], before: &[u32], leads: &[bool]) -> Self {
+        let mut at: Vec<(u32, u32)> = vec![(NONE, 0); resolved.len()];
+        let mut lasts: Vec<u32> = Vec::new();
+        let led = order.iter().copied().filter(|t| leads[*t as usize]);
+        for transaction in led.filter(|t| resolved.is_live[*t as usize]) {
+            let sources = resolved.reads(transaction).iter();
+            let sources = sources.map(|version| resolved.writer[*version as usize]);
+            let mut sources = [before[transaction as usize]].into_iter().chain(sources);
+            let is_last =
+                |source: &u32| *source > 0 && lasts[at[*source as usize].0 as usize] == *source;
+            match sources.find(is_last) {
+                Some(source) => {
+                    let (chain, place) = at[source as usize];
+                    at[transaction as usize] = (chain, place + 1);
+                    lasts[chain as usize] = transaction;
+                }
+                None => {
+                    at[transaction as usize] = (lasts.len() as u32, 1);
+                    lasts.push(transaction);
+                }
+            }
+        }
+        let count = lasts.len();
+        Self { count, at }
+    }
+}
+
+/// The clock of the transaction that is looked at.
+struct OwnClock {
+    /// By chain, how much of it leads here.
+    places: Vec<u32>,
+    /// The chains of which something does; of a table only those raised last.
+    raised: Vec<u32>,
+}
+
+impl OwnClock {
+    fn new(chains: usize) -> Self {
+        Self {
+            places: vec![0; chains],
+            raised: Vec::new(),
+        }
+    }
+
+    fn raise(&mut self, chain: u32, place: u32) {
+        let known = &mut self.places[chain as usize];
+        if *known == 0 {
+            self.raised.push(chain);
+        }
+        *known = place.max(*known);
+    }
+}
+
+/// The clocks of the transactions that lead to another.
+enum Clocks {
+    Table {
+        chains: usize,
+        /// The row of a transaction.
+        row_of: Vec<u32>,
+        places: Vec<u32>,
+    },
+    Sparse {
+        /// Where the entries of a transaction lie.
+        spans: Vec<(u32, u32)>,
+        /// Chain and place, sorted by chain.
+        entries: Vec<(u32, u32)>,
+        entries_max: usize,
+    },
+}
+
+impl Clocks {
+    fn table(leads: &[bool], rows: usize, chains: usize) -> Self {
+        let mut next = 0;
+        let number = |leads: &bool| match *leads {
+            true => {
+                next += 1;
+                next - 1
+            }
+            false => NONE,
+        };
+        Self::Table {
+            chains,
+            row_of: leads.iter().map(number).collect(),
+            places: vec![0; rows * chains],
+        }
+    }
+
+    fn sparse(len: usize, bytes_max: usize) -> Self {
+        Self::Sparse {
+            spans: vec![(0, 0); len],
+            entries: Vec::new(),
+            entries_max: (bytes_max / size_of::<(u32, u32)>()).min(NONE as usize),
+        }
+    }
+
+    /// Sets a clock to nothing.
+    fn clear(&self, own: &mut OwnClock) {
+        match self {
+            Self::Table { .. } => {
+                own.places.fill(0);
+                own.raised.clear();
+            }
+            Self::Sparse { .. } => {
+                for chain in own.raised.drain(..) {
+                    own.places[chain as usize] = 0;
+                }
+            }
+        }
+    }
+
+    /// Raises a clock to that of a transaction.
+    fn merge(&self, of: u32, into: &mut OwnClock) {
+        match self {
+            Self::Table {
+                chains,
+                row_of,
+                places,
+            } => {
+                let at = row_of[of as usize] as usize * chains;
+                let theirs = &places[at..at + chains];
+                for (mine, theirs) in into.places.iter_mut().zip(theirs) {
+                    *mine = (*mine).max(*theirs);
+                }
+            }
+            Self::Sparse { spans, entries, .. } => {
+                let (begin, end) = spans[of as usize];
+                for (chain, place) in &entries[begin as usize..end as usize] {
+                    into.raise(*chain, *place);
+                }
+            }
+        }
+    }
+
+    /// Keeps the clock of a transaction.
+    fn keep(&mut self, of: u32, own: &mut OwnClock) -> Result<(), TooLarge> {
+        match self {
+            Self::Table {
+                chains,
+                row_of,
+                places,
+            } => {
+                let at = row_of[of as usize] as usize * *chains;
+                places[at..at + *chains].copy_from_slice(&own.places);
+            }
+            Self::Sparse {
+                spans,
+                entries,
+                entries_max,
+            } => {
+                if entries.len() + own.raised.len() > *entries_max {
+                    return Err(TooLarge);
+                }
+                own.raised.sort_unstable();
+                let begin = entries.len() as u32;
+                let raised = own.raised.iter();
+                entries.extend(raised.map(|chain| (*chain, own.places[*chain as usize])));
+                spans[of as usize] = (begin, entries.len() as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// The clock of a transaction.
+    fn of(&self, transaction: u32) -> KeptClock<'_> {
+        match self {
+            Self::Table {
+                chains,
+                row_of,
+                places,
+            } => match row_of[transaction as usize] {
+                NONE => KeptClock::Sparse(&[]),
+                row => KeptClock::Row(&places[row as usize * chains..][..*chains]),
+            },
+            Self::Sparse { spans, entries, .. } => {
+                let (begin, end) = spans[transaction as usize];
+                KeptClock::Sparse(&entries[begin as usize..end as usize])
             }
         }
     }
 }
 
-/// The writers of every key by session, in session order: `(place in the session, transaction)`.
+/// By chain, how much of it leads to a transaction.
+#[derive(Clone, Copy)]
+enum KeptClock<'c> {
+    Row(&'c [u32]),
+    /// Chain and place, sorted by chain; nothing of the others leads to it.
+    Sparse(&'c [(u32, u32)]),
+}
+
+impl KeptClock<'_> {
+    #[inline]
+    fn place(self, chain: u32) -> u32 {
+        match self {
+            Self::Row(places) => places[chain as usize],
+            Self::Sparse(entries) => {
+                let found = entries.binary_search_by_key(&chain, |entry| entry.0);
+                found.map_or(0, |at| entries[at].1)
+            }
+        }
+    }
+}
+
+/// The writers of every key by chain, in its order: `(place in the chain, transaction)`.
 struct Writers {
-    /// All of them, sorted by key, session, place.
+    /// All of them, sorted by key, chain, place.
     all: Vec<(u32, u32)>,
-    /// Of every run of one key and session: the session, and where it begins.
+    /// Of every run of one key and chain: the chain, and where it begins.
     runs: Vec<(u32, u32)>,
     /// Where the runs of a key begin; one entry more than keys.
     begins: Vec<u32>,
-    /// Of every run, how much of it was seen the last time that somebody asked.
+    /// Of every run, how much of it was seen the last time that it was asked for.
     hints: Vec<u32>,
 }
 
 impl Writers {
-    fn of(resolved: &Resolved<'_>) -> Self {
+    /// Those that lead to another: the rest is seen by no transaction.
+    fn of(resolved: &Resolved<'_>, chains: &ChainCover, leads: &[bool]) -> Self {
         let history = resolved.history;
-        let mut places = vec![0u32; history.session_count()];
         let mut writes: Vec<(u32, u32, u32, u32)> = Vec::with_capacity(resolved.writer.len());
-        for transaction in resolved.live() {
-            let session = history.session_of(transaction);
-            places[session as usize] += 1;
-            let place = places[session as usize];
+        for transaction in resolved.live().filter(|t| leads[*t as usize]) {
+            let (chain, place) = chains.at[transaction as usize];
             for version in resolved.writes(transaction) {
                 let key = resolved.key[version as usize];
-                writes.push((key, session, place, transaction));
+                writes.push((key, chain, place, transaction));
             }
         }
         writes.sort_unstable();
@@ -105,13 +382,13 @@ impl Writers {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let mut begins = Vec::with_capacity(history.key_count() + 1);
         let mut last = None;
-        for (key, session, place, transaction) in writes {
+        for (key, chain, place, transaction) in writes {
             while begins.len() <= key as usize {
                 begins.push(runs.len() as u32);
             }
-            if last != Some((key, session)) {
-                runs.push((session, all.len() as u32));
-                last = Some((key, session));
+            if last != Some((key, chain)) {
+                runs.push((chain, all.len() as u32));
+                last = Some((key, chain));
             }
             all.push((place, transaction));
         }
@@ -126,13 +403,20 @@ impl Writers {
         }
     }
 
+    /// The run of a chain among those of a key.
+    fn run(&self, of_key: std::ops::Range<usize>, chain: u32) -> Option<usize> {
+        let runs = &self.runs[of_key.clone()];
+        let found = runs.binary_search_by_key(&chain, |run| run.0).ok()?;
+        Some(of_key.start + found)
+    }
+
     /// The runs of a key.
     fn of_key(&self, key: u32) -> std::ops::Range<usize> {
         let at = key as usize;
         self.begins[at] as usize..self.begins[at + 1] as usize
     }
 
-    /// The last of a run at or before a place in its session.
+    /// The last of a run at or before a place in its chain.
     ///
     /// Who asks next has mostly seen about as much as who asked last: looking from there takes one
     /// or two cache misses where halving the run takes as many as it can be halved.
@@ -171,6 +455,44 @@ fn seen_of(writes: &[(u32, u32)], guess: usize, seen: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checker::algorithm::weak::decide::happens_before;
+    use crate::checker::resolved::arcs::Arcs;
+    use crate::checker::resolved::resolve::resolve;
+    use crate::checker::tests::{Numbers, build, random};
+
+    /// Whether the forced pairs close a cycle, within bounds for a table and for sparse clocks.
+    fn is_cyclic(resolved: &Resolved<'_>, bytes_max: [usize; 2]) -> Result<bool, TooLarge> {
+        let mut arcs = Arcs::new(resolved.len(), 0);
+        happens_before(resolved, |from, to| arcs.add(from, to));
+        let Ok(order) = arcs.order() else {
+            return Ok(true);
+        };
+        let mut arcs = Arcs::new(resolved.len(), 0);
+        happens_before(resolved, |from, to| arcs.add(from, to));
+        forced_within(resolved, &order, bytes_max, |t2, t1, _, _| arcs.add(t2, t1))?;
+        Ok(arcs.order().is_err())
+    }
+
+    #[test]
+    fn sparse_clocks_decide_as_a_table_does() {
+        let mut numbers = Numbers(31);
+        let (mut satisfied, mut violated, mut refused) = (0, 0, 0);
+        for round in 0..4_000 {
+            let draft = random(&mut numbers, [9, 3, 3], 1_000);
+            let history = build(&draft);
+            let Ok(resolved) = resolve(&history) else {
+                continue;
+            };
+            let table = is_cyclic(&resolved, [usize::MAX, 0]).expect("a table of any size");
+            let sparse = is_cyclic(&resolved, [0, usize::MAX]).expect("of any size");
+            assert_eq!(table, sparse, "round {round}: {draft:?}");
+            satisfied += u32::from(!table);
+            violated += u32::from(table);
+            refused += u32::from(is_cyclic(&resolved, [0, 0]).is_err());
+        }
+        let counts = [satisfied, violated, refused];
+        assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+    }
 
     #[test]
     fn whatever_the_guess_what_is_seen_is_counted() {

@@ -37,7 +37,10 @@ pub(super) fn decide(resolved: &Resolved<'_>, model: ConsistencyModel) -> Answer
             match first.order() {
                 Err(cycle) => return Answer::Violated(explained(resolved, model, &cycle, &listed)),
                 Ok(order) => {
-                    causal::forced(resolved, &order, |from, to, _, _| arcs.add(from, to));
+                    let add = |from, to, _, _| arcs.add(from, to);
+                    if let Err(causal::TooLarge) = causal::forced(resolved, &order, add) {
+                        return Answer::Unknown(causal::TOO_LARGE.to_owned());
+                    }
                 }
             }
         }
@@ -52,7 +55,7 @@ pub(super) fn decide(resolved: &Resolved<'_>, model: ConsistencyModel) -> Answer
 }
 
 /// SO and WR; the initial transaction precedes every other.
-fn happens_before(resolved: &Resolved<'_>, mut edge: impl FnMut(u32, u32)) {
+pub(super) fn happens_before(resolved: &Resolved<'_>, mut edge: impl FnMut(u32, u32)) {
     let before = resolved.session_predecessors();
     for transaction in resolved.live() {
         edge(0, transaction);
@@ -204,7 +207,11 @@ fn explained(
             let mut first = Arcs::new(resolved.len(), resolved.len() * 2);
             happens_before(resolved, |from, to| first.add(from, to));
             if let Ok(order) = first.order() {
-                causal::forced(resolved, &order, &mut see);
+                let again = causal::forced(resolved, &order, &mut see);
+                debug_assert!(
+                    again.is_ok(),
+                    "the clocks were not too large the first time"
+                );
             }
         }
     }
