@@ -11,32 +11,11 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
 use crate::dialect::Dialect;
 use crate::model::TestCase;
 
-pub use pass::{PASSES, Pass};
-pub use search::{Search, Stop};
-
-/// Bounds of a minimization.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Candidates that are run at most.
-    pub candidates: u32,
-    /// No candidate is begun when this much time has passed.
-    pub time: Duration,
-}
-
-impl Default for Budget {
-    /// A candidate costs about 10 ms on a local server; a minute is what a finding may cost.
-    fn default() -> Self {
-        Self {
-            candidates: 800,
-            time: Duration::from_secs(60),
-        }
-    }
-}
+pub use pass::PASSES;
+pub use search::{Budget, Pass, Search, Stop};
 
 /// Why a minimization ended.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,16 +1,46 @@
-//! The best case so far, the predicate, and what was asked already.
+//! The state of a minimization: the best case so far, the predicate, the candidates tried.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::Budget;
 use super::draft::Draft;
 use crate::dialect::Dialect;
 use crate::model::TestCase;
 
+/// Bounds of a minimization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Candidates that are run at most.
+    pub candidates: u32,
+    /// No candidate is begun when this much time has passed.
+    pub time: Duration,
+}
+
+impl Default for Budget {
+    /// A candidate costs about 10 ms on a local server; a minute is what a finding may cost.
+    fn default() -> Self {
+        Self {
+            candidates: 800,
+            time: Duration::from_secs(60),
+        }
+    }
+}
+
 /// The search ends here: the budget ran out or the predicate has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop;
+
+/// One way of making a case smaller.
+pub trait Pass: Sync {
+    /// For logs.
+    fn name(&self) -> &'static str;
+
+    /// Tries its candidates.
+    ///
+    /// # Errors
+    /// When the search is over.
+    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop>;
+}
 
 /// The state of a minimization, as passes see it.
 pub struct Search<'a> {

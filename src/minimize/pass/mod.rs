@@ -11,19 +11,7 @@ mod statements;
 mod tables;
 mod transactions;
 
-use super::search::{Search, Stop};
-
-/// One way of making a case smaller.
-pub trait Pass: Sync {
-    /// For logs.
-    fn name(&self) -> &'static str;
-
-    /// Tries its candidates.
-    ///
-    /// # Errors
-    /// When the search is over.
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop>;
-}
+use super::search::Pass;
 
 /// Every pass, from the coarse to the fine.
 pub const PASSES: &[&dyn Pass] = &[
