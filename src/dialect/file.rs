@@ -6,8 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    Capability, Dialect, ObserverKind, ParserKind, SnapshotPoint, Spelling, TypeClass, TypeSpec,
-    Version,
+    Capability, Dialect, ObserverKind, ParserKind, ServerVersion, SnapshotPoint, Spelling,
+    TypeClass, TypeSpec,
 };
 use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
@@ -134,12 +134,12 @@ enum CodeEntry {
 }
 
 /// Where errors point: the file's name and its text.
-struct Source<'a> {
+struct DialectText<'a> {
     name: &'a str,
     text: &'a str,
 }
 
-impl Source<'_> {
+impl DialectText<'_> {
     fn error(&self, at: usize, message: impl Into<String>) -> DialectError {
         let before = &self.text[..at.min(self.text.len())];
         DialectError {
@@ -163,7 +163,7 @@ impl Source<'_> {
         })
     }
 
-    /// As [`Source::word`], for the value of a key, which the error names.
+    /// As [`DialectText::word`], for the value of a key, which the error names.
     fn value<T: Copy>(
         &self,
         key: &str,
@@ -182,7 +182,7 @@ impl Source<'_> {
 /// # Errors
 /// What does not parse, names an unknown key, level, role, mode or error class, or leaves a
 /// combination of level and role without a read mode.
-pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, DialectError> {
+pub fn parse(name: &str, text: &str, version: &ServerVersion) -> Result<Dialect, DialectError> {
     parse_for(name, text, version, &BTreeMap::new())
 }
 
@@ -193,10 +193,10 @@ pub fn parse(name: &str, text: &str, version: &Version) -> Result<Dialect, Diale
 pub fn parse_for(
     name: &str,
     text: &str,
-    version: &Version,
+    version: &ServerVersion,
     variables: &BTreeMap<String, String>,
 ) -> Result<Dialect, DialectError> {
-    let source = Source { name, text };
+    let source = DialectText { name, text };
     let file: File = toml::from_str(text).map_err(|error| {
         source.error(
             error.span().map_or(0, |span| span.start),
@@ -305,9 +305,9 @@ fn kind_words() -> Vec<(&'static str, StatementKind)> {
 }
 
 fn capabilities(
-    source: &Source<'_>,
+    source: &DialectText<'_>,
     entries: &[CapabilityEntry],
-    version: &Version,
+    version: &ServerVersion,
 ) -> Result<BTreeSet<Capability>, DialectError> {
     let mut found = BTreeSet::new();
     for entry in entries {
@@ -323,13 +323,13 @@ fn capabilities(
 
 /// Whether a version lies in `since..until`.
 fn holds(
-    source: &Source<'_>,
+    source: &DialectText<'_>,
     since: Option<&Spanned<String>>,
     until: Option<&Spanned<String>>,
-    version: &Version,
+    version: &ServerVersion,
 ) -> Result<bool, DialectError> {
     let parse = |text: &Spanned<String>| {
-        let parsed: Version = text.get_ref().parse().unwrap_or_default();
+        let parsed: ServerVersion = text.get_ref().parse().unwrap_or_default();
         if parsed.to_string() == *text.get_ref() {
             Ok(parsed)
         } else {
@@ -343,9 +343,9 @@ fn holds(
 }
 
 fn types(
-    source: &Source<'_>,
+    source: &DialectText<'_>,
     entries: &[TypeEntry],
-    version: &Version,
+    version: &ServerVersion,
 ) -> Result<Vec<TypeSpec>, DialectError> {
     let classes = [
         ("integer", TypeClass::Integer),
@@ -378,7 +378,7 @@ fn types(
 }
 
 fn read_modes(
-    source: &Source<'_>,
+    source: &DialectText<'_>,
     table: &BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
 ) -> Result<BTreeMap<(IsolationLevel, Role), ReadMode>, DialectError> {
     let mut all = BTreeMap::new();
@@ -396,7 +396,7 @@ fn read_modes(
 
 /// The model that each level promises on this server; a level that promises nothing has no entry.
 fn promises(
-    source: &Source<'_>,
+    source: &DialectText<'_>,
     table: &BTreeMap<Spanned<String>, Spanned<String>>,
     changes: &[PromiseEntry],
     variables: &BTreeMap<String, String>,
@@ -423,9 +423,9 @@ fn promises(
 
 /// The read modes that hold instead on this server.
 fn changed_modes(
-    source: &Source<'_>,
+    source: &DialectText<'_>,
     changes: &[ChangeEntry],
-    version: &Version,
+    version: &ServerVersion,
     variables: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<(IsolationLevel, Role), ReadMode>, DialectError> {
     let has = |(name, value): (&String, &String)| {
@@ -449,7 +449,7 @@ fn changed_modes(
 }
 
 fn errors(
-    source: &Source<'_>,
+    source: &DialectText<'_>,
     table: &BTreeMap<Spanned<String>, Vec<CodeEntry>>,
 ) -> Result<BTreeMap<String, ErrorClass>, DialectError> {
     let classes: Vec<(&str, ErrorClass)> = ErrorClass::ALL
@@ -470,7 +470,7 @@ fn errors(
     Ok(all)
 }
 
-fn spelling(source: &Source<'_>, entry: SpellingEntry) -> Result<Spelling, DialectError> {
+fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, DialectError> {
     let parsers = [
         ("mysql", ParserKind::MySql),
         ("postgresql", ParserKind::PostgreSql),

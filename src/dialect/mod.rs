@@ -20,7 +20,7 @@ use crate::model::{
 
 pub use capability::{Capability, UnknownWord};
 pub use file::{DialectError, parse, parse_for};
-pub use version::Version;
+pub use version::ServerVersion;
 
 /// The dialect files that come with the program: name and text.
 pub const BUILTIN: &[(&str, &str)] = &[
@@ -220,6 +220,16 @@ impl Dialect {
             columns.join(", "),
             self.quote(&table.name)
         )
+    }
+
+    /// As [`Dialect::select_all`], under a lock clause by its name (`update`, `share`); as it is where
+    /// the engine has no such clause.
+    pub fn select_all_locking(&self, table: &TableShape, clause: &str) -> String {
+        let sql = self.select_all(table);
+        match self.spelling.lock_clauses.get(clause) {
+            Some(clause) => format!("{sql} {clause}"),
+            None => sql,
+        }
     }
 
     /// Sets the level of a session; none where the engine has one level only.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BUILTIN, Capability, Version, parse, parse_for};
+use super::{BUILTIN, Capability, ServerVersion, parse, parse_for};
 use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, Value};
 
 fn builtin(engine: &str) -> &'static str {
@@ -17,7 +17,7 @@ fn builtin(engine: &str) -> &'static str {
 fn every_file_is_read_at_every_version() {
     for (name, text) in BUILTIN {
         for version in ["0", "5.6.51", "8.0.36", "10.5.1", "99.0"] {
-            let version: Version = version.parse().expect("a version");
+            let version: ServerVersion = version.parse().expect("a version");
             let dialect = parse(name, text, &version).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(dialect.engine, *name);
             assert!(dialect.spelling.begin.contains_key("plain"), "{name}");
@@ -45,7 +45,7 @@ fn capabilities_begin_with_their_version() {
 
 #[test]
 fn read_modes_differ_inside_and_outside_of_a_transaction() {
-    let mysql = parse("mysql", builtin("mysql"), &Version(vec![9])).expect("the file");
+    let mysql = parse("mysql", builtin("mysql"), &ServerVersion(vec![9])).expect("the file");
     let mode = |level, role, explicit| mysql.read_mode(level, role, explicit);
     let level = IsolationLevel::Serializable;
     assert_eq!(mode(level, Role::PlainSelect, true), ReadMode::Current);
@@ -61,7 +61,7 @@ fn read_modes_change_with_the_servers_variables() {
     let mode = |value: &str| {
         let name = "innodb_snapshot_isolation".to_owned();
         let variables = BTreeMap::from([(name, value.to_owned())]);
-        let version = Version(vec![11, 8]);
+        let version = ServerVersion(vec![11, 8]);
         let file = builtin("mariadb");
         let dialect = parse_for("mariadb", file, &version, &variables).expect("the file");
         let level = IsolationLevel::ReadUncommitted;
@@ -77,7 +77,7 @@ fn lists_are_promised_less_where_an_append_reads_past_the_snapshot() {
     let promise = |engine: &str, isolation: &str, level| {
         let name = "innodb_snapshot_isolation".to_owned();
         let variables = BTreeMap::from([(name, isolation.to_owned())]);
-        let version = Version(vec![11, 8]);
+        let version = ServerVersion(vec![11, 8]);
         let dialect = parse_for(engine, builtin(engine), &version, &variables).expect("the file");
         dialect.promise_for_lists(level)
     };
@@ -109,7 +109,7 @@ fn lists_are_promised_less_where_an_append_reads_past_the_snapshot() {
 
 #[test]
 fn codes_have_classes_and_values_have_literals() {
-    let mysql = parse("mysql", builtin("mysql"), &Version(vec![9])).expect("the file");
+    let mysql = parse("mysql", builtin("mysql"), &ServerVersion(vec![9])).expect("the file");
     assert_eq!(mysql.error_class("1213"), ErrorClass::Deadlock);
     assert_eq!(mysql.error_class("no code"), ErrorClass::Other);
     let text = Value::Text("it's a \\".to_owned());
@@ -122,7 +122,7 @@ fn complaint(good: &str, bad: &str) -> String {
     let text = builtin("mysql");
     assert!(text.contains(good), "{good}");
     let broken = text.replacen(good, bad, 1);
-    let error = parse("my.toml", &broken, &Version(vec![9])).expect_err(bad);
+    let error = parse("my.toml", &broken, &ServerVersion(vec![9])).expect_err(bad);
     assert!(error.line > 0 && error.column > 0);
     error.to_string()
 }
@@ -185,7 +185,7 @@ fn a_misspelt_consistency_model_is_refused_with_file_and_key() {
     assert!(error.ends_with(expected), "{error}");
     // Also where the entry does not hold on this server.
     let text = builtin("mariadb").replacen("model = \"si\"", "model = \"is\"", 1);
-    let error = parse("my.toml", &text, &Version(vec![11])).expect_err("no such model");
+    let error = parse("my.toml", &text, &ServerVersion(vec![11])).expect_err("no such model");
     let error = error.to_string();
     assert!(
         error.contains("promise-change.model: unknown word \"is\""),

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 /// The leading numbers of a version: `10.11.18-MariaDB-log` is 10.11.18.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub Vec<u32>);
+pub struct ServerVersion(pub Vec<u32>);
 
-impl FromStr for Version {
+impl FromStr for ServerVersion {
     type Err = std::convert::Infallible;
 
     /// Takes what is a dotted number at the start; anything else is version 0.
@@ -25,7 +25,7 @@ impl FromStr for Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for ServerVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<String> = self.0.iter().map(u32::to_string).collect();
         f.write_str(&parts.join("."))

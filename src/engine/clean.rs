@@ -1,7 +1,11 @@
 //! Dropping what dead runs left, and nothing else.
 
+use super::error::EngineError;
+use super::opening::OpenOptions;
+use super::registry::engine_of;
+use super::server::Server;
 use super::sqlite::temporary_folders;
-use super::{EngineError, OpenOptions, Server, Target, engine_of};
+use super::target::Target;
 
 /// What became of one database with a name of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! The rules stand here, once: a database is touched only if its name is one of ours and our marker is
 //! in it. How an engine lists, makes and removes databases is its own ([`Databases`]).
 
-use super::EngineError;
-use super::doctor::DiagnosisLine;
+use super::diagnosis::DiagnosisLine;
+use super::error::EngineError;
 use super::marker::{Leftover, Marker, check_database_name, is_ours};
 
 /// What the guard asks of an engine. Names that are handed in are of our form.

@@ -3,7 +3,9 @@
 //! A database is dropped only when both agree. The marker says which run made it, so that
 //! `clean` can tell what dead runs left from what a live one uses.
 
-use super::EngineError;
+use super::cell::{number_of, text_of};
+use super::error::EngineError;
+use crate::model::Row;
 
 /// The table that every database of ours carries.
 pub const MARKER_TABLE: &str = "rashomon_marker";
@@ -42,6 +44,19 @@ impl Marker {
             pid: std::process::id(),
             created: String::new(),
         }
+    }
+
+    /// The row of a marker table: run, host, process, time. None where it is no such row.
+    pub(super) fn of_row(row: &Row) -> Option<Self> {
+        let [run_id, host, pid, created] = row.as_slice() else {
+            return None;
+        };
+        Some(Self {
+            run_id: text_of(run_id)?,
+            host: text_of(host)?,
+            pid: u32::try_from(number_of(pid)?).ok()?,
+            created: text_of(created)?,
+        })
     }
 
     /// Whether the run that made the database is over: its process is gone from this machine.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::EngineError;
 use super::server::Server;
 use super::target::{AddressKind, Password, Target};
-use crate::dialect::{BUILTIN, Dialect, Version, parse_for};
+use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse_for};
 
 /// How long an unanswered statement may run before it is given up.
 pub const STATEMENT_DEADLINE: Duration = Duration::from_secs(20);
@@ -44,7 +44,7 @@ impl OpenOptions {
     pub(super) fn dialect_for(
         &self,
         engine: &str,
-        version: &Version,
+        version: &ServerVersion,
         variables: &BTreeMap<String, String>,
     ) -> Result<Dialect, EngineError> {
         if let Some((name, text)) = &self.dialect {

@@ -17,7 +17,7 @@ use super::server::{Identity, Server};
 use super::session::{BareSession, ClassifiedSession};
 use super::target::{AddressKind, Target};
 use super::timestamps::{Timestamps, no_timestamps};
-use crate::dialect::{Dialect, Version};
+use crate::dialect::{Dialect, ServerVersion};
 
 /// How long a server lets a statement of ours wait for a lock, in seconds.
 ///
@@ -58,14 +58,14 @@ pub(super) trait Protocol: Copy + Send + Sync + 'static {
         &self,
         session: Self::Session,
         access: &Access,
-        version: &Version,
+        version: &ServerVersion,
     ) -> Self::Databases;
 
     /// The view of who waits for whom, on a server of this version.
     fn watcher(
         &self,
         session: Self::Session,
-        version: &Version,
+        version: &ServerVersion,
     ) -> Result<Box<dyn Watcher>, EngineError>;
 
     /// As [`Server::timestamps`].

@@ -10,7 +10,7 @@ use super::opening::{Engine, OpenOptions};
 use super::postgres::Postgres;
 use super::server::Server;
 use super::sqlite::Sqlite;
-use super::target::Target;
+use super::target::{AddressKind, Target};
 
 /// Schemes that the command line's contract names and that are not there yet.
 const PLANNED_SCHEMES: [&str; 2] = ["simulated", "tidb"];
@@ -51,15 +51,41 @@ impl FromStr for Target {
 
     fn from_str(text: &str) -> Result<Self, EngineError> {
         // The text may hold a password, so no message repeats it.
+        let nameless = || {
+            let address = address_without_scheme(text)?;
+            Some(EngineError::Target(without_scheme(address)))
+        };
         let url = Url::parse(text).map_err(|error| {
-            EngineError::Target(format!(
-                "the target is no URL ({error}): expected one of {}",
-                spellings()
-            ))
+            nameless().unwrap_or_else(|| {
+                EngineError::Target(format!(
+                    "the target is no URL ({error}): expected one of {}",
+                    spellings()
+                ))
+            })
         })?;
-        let engine = engine_named(url.scheme())?;
+        let engine = engine_named(url.scheme()).map_err(|error| nameless().unwrap_or(error))?;
         Self::of_url(&url, engine.address())
     }
+}
+
+/// The HOST:PORT of a text that lacks only the scheme: `localhost:3306`, `root@127.0.0.1:3306`.
+fn address_without_scheme(text: &str) -> Option<&str> {
+    let address = text.rsplit_once('@').map_or(text, |(_, address)| address);
+    let (host, port) = address.rsplit_once(':')?;
+    let is_host = |c: char| c.is_ascii_alphanumeric() || "-.[]:".contains(c);
+    let is_address = !host.is_empty() && host.chars().all(is_host) && port.parse::<u16>().is_ok();
+    is_address.then_some(address)
+}
+
+fn without_scheme(address: &str) -> String {
+    let urls: Vec<String> = engines()
+        .filter(|engine| engine.address() != AddressKind::Path)
+        .map(|engine| format!("{}://USER@{address}", engine.name()))
+        .collect();
+    format!(
+        "the target does not name its engine: write {}",
+        urls.join(" or ")
+    )
 }
 
 fn spellings() -> String {

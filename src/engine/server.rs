@@ -7,7 +7,7 @@ use super::diagnosis::DiagnosisLine;
 use super::error::EngineError;
 use super::marker::Leftover;
 use super::timestamps::{Timestamps, no_timestamps};
-use crate::dialect::{Capability, Dialect, Version};
+use crate::dialect::{Capability, Dialect, ServerVersion};
 
 /// Which server this is: recorded in every report, checked again after a reconnect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Identity {
     pub engine: String,
     /// As the server prints it: `10.11.18-MariaDB`.
     pub version_text: String,
-    pub version: Version,
+    pub version: ServerVersion,
     /// The variables that change what transactions mean, by name.
     pub variables: BTreeMap<String, String>,
     /// What every session of ours sets for itself before anything else, by which it may differ

@@ -1,10 +1,12 @@
 //! Connections of servers that are reached by a protocol: what they share beside how bytes travel.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::{Connection, EngineError, TransactionState};
+use super::connection::{Connection, TransactionState};
+use super::error::EngineError;
 use crate::dialect::Dialect;
-use crate::model::{ErrorClass, Outcome, Row};
+use crate::model::{ErrorClass, Outcome, Row, SqlError};
 
 /// A connection whose answers carry no error class: what the guard and the watchers use.
 pub(super) trait BareSession: Send {
@@ -29,6 +31,64 @@ pub(super) trait BareSession: Send {
     fn rows(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
         let outcome = self.send(sql)?;
         rows_of(self.engine(), sql, outcome)
+    }
+}
+
+/// A failed statement: the server's own error, or the reason why there is no answer.
+pub(super) enum StatementFailure {
+    Answered { code: String, message: String },
+    NoAnswer(EngineError),
+}
+
+/// Whether a connection can still be used.
+#[derive(Default)]
+pub(super) struct Fitness {
+    /// There was no answer once: nothing more is sent.
+    is_over: bool,
+}
+
+impl Fitness {
+    /// Refuses to send on a connection that failed before.
+    pub(super) fn check(&self, engine: &'static str, sql: &str) -> Result<(), EngineError> {
+        if !self.is_over {
+            return Ok(());
+        }
+        Err(EngineError::ConnectionLost {
+            engine,
+            sql: sql.to_owned(),
+            cause: "the connection failed before".to_owned(),
+        })
+    }
+
+    /// What a failure is: a rejection without a class, or the end of the connection.
+    pub(super) fn judge(&mut self, failure: StatementFailure) -> Result<Outcome, EngineError> {
+        match failure {
+            StatementFailure::Answered { code, message } => Ok(Outcome::Rejected(SqlError {
+                code,
+                class: ErrorClass::Other,
+                message,
+            })),
+            StatementFailure::NoAnswer(error) => {
+                self.is_over = true;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// No answer came within the deadline.
+pub(super) fn hang(sql: &str, deadline: Duration) -> EngineError {
+    EngineError::Hang {
+        sql: sql.to_owned(),
+        seconds: deadline.as_secs(),
+    }
+}
+
+/// A rejection of a statement that needs a privilege names the GRANT that gives it.
+pub(super) fn missing_privilege(error: &SqlError, grant: &str) -> EngineError {
+    EngineError::Privilege {
+        cause: format!("{} {}", error.code, error.message),
+        grant: grant.to_owned(),
     }
 }
 

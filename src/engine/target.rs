@@ -3,14 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use url::Url;
 
-use super::{ENGINES, EngineError};
-
-/// Schemes that the command line's contract names and that are not there yet.
-const PLANNED_SCHEMES: [&str; 2] = ["simulated", "tidb"];
+use super::error::EngineError;
 
 /// A password. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -59,11 +55,22 @@ impl fmt::Display for Password {
     }
 }
 
+/// What the URL of an engine names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressKind {
+    /// A file or folder, or nothing: the engine lives in this process.
+    Path,
+    /// A host; databases of our own are made there, and none is named.
+    Host,
+    /// A host and the database that the login goes to.
+    HostAndDatabase,
+}
+
 /// A parsed TARGET. Its `Display` is the URL without the password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     scheme: String,
-    place: Place,
+    address: Address,
     password: Option<Password>,
     /// The query part, decoded.
     parameters: BTreeMap<String, String>,
@@ -71,7 +78,7 @@ pub struct Target {
 
 /// Where the server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Address {
     /// A file, for engines that live in the process; none is a temporary folder.
     Path(Option<PathBuf>),
     Host {
@@ -84,56 +91,75 @@ enum Place {
 }
 
 impl Target {
+    /// Reads a URL whose scheme is that of an engine with addresses of this kind.
+    pub(super) fn of_url(url: &Url, kind: AddressKind) -> Result<Self, EngineError> {
+        if url.fragment().is_some() {
+            return Err(EngineError::Target(
+                "a target has no part after #: write %23 where it belongs to a name".to_owned(),
+            ));
+        }
+        let address = match kind {
+            AddressKind::Path => Address::Path(file_path(url)?),
+            AddressKind::Host | AddressKind::HostAndDatabase => host_address(url, kind)?,
+        };
+        Ok(Self {
+            scheme: url.scheme().to_owned(),
+            address,
+            password: url.password().map(|text| Password(decoded(text))),
+            parameters: url.query_pairs().into_owned().collect(),
+        })
+    }
+
     /// The engine that the URL asks for.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
     pub(super) fn path(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Path(path) => path.as_deref(),
-            Place::Host { .. } => None,
+        match &self.address {
+            Address::Path(path) => path.as_deref(),
+            Address::Host { .. } => None,
         }
     }
 
     /// Whether a run makes a temporary folder for its databases.
     pub(super) fn is_temporary(&self) -> bool {
-        matches!(self.place, Place::Path(None))
+        matches!(self.address, Address::Path(None))
     }
 
     /// The same, with its databases in this folder.
     pub(super) fn in_folder(&self, folder: &Path) -> Self {
         Self {
-            place: Place::Path(Some(folder.to_owned())),
+            address: Address::Path(Some(folder.to_owned())),
             ..self.clone()
         }
     }
 
     pub(super) fn user(&self) -> Option<&str> {
-        match &self.place {
-            Place::Host { user, .. } => user.as_deref(),
-            Place::Path(_) => None,
+        match &self.address {
+            Address::Host { user, .. } => user.as_deref(),
+            Address::Path(_) => None,
         }
     }
 
     pub(super) fn host(&self) -> &str {
-        match &self.place {
-            Place::Host { host, .. } => host,
-            Place::Path(_) => "",
+        match &self.address {
+            Address::Host { host, .. } => host,
+            Address::Path(_) => "",
         }
     }
 
     pub(super) fn port(&self) -> Option<u16> {
-        match &self.place {
-            Place::Host { port, .. } => *port,
-            Place::Path(_) => None,
+        match &self.address {
+            Address::Host { port, .. } => *port,
+            Address::Path(_) => None,
         }
     }
 
     pub(super) fn database(&self) -> Option<&str> {
-        match &self.place {
-            Place::Host { database, .. } => database.as_deref(),
-            Place::Path(_) => None,
+        match &self.address {
+            Address::Host { database, .. } => database.as_deref(),
+            Address::Path(_) => None,
         }
     }
 
@@ -163,46 +189,6 @@ impl Target {
     }
 }
 
-impl FromStr for Target {
-    type Err = EngineError;
-
-    fn from_str(text: &str) -> Result<Self, EngineError> {
-        // The text may hold a password, so no message repeats it.
-        let url = Url::parse(text).map_err(|error| {
-            EngineError::Target(match address_without_scheme(text) {
-                Some(address) => without_scheme(address),
-                None => format!(
-                    "the target is no URL ({error}): expected one of {}",
-                    spellings()
-                ),
-            })
-        })?;
-        let scheme = url.scheme().to_owned();
-        if !ENGINES.iter().any(|engine| engine.name() == scheme) {
-            return Err(EngineError::Target(match address_without_scheme(text) {
-                Some(address) => without_scheme(address),
-                None => unknown_scheme(&scheme),
-            }));
-        }
-        if url.fragment().is_some() {
-            return Err(EngineError::Target(
-                "a target has no part after #: write %23 where it belongs to a name".to_owned(),
-            ));
-        }
-        let place = if scheme == "sqlite" {
-            Place::Path(file_path(&url)?)
-        } else {
-            host_place(&url)?
-        };
-        Ok(Self {
-            scheme,
-            place,
-            password: url.password().map(|text| Password(decoded(text))),
-            parameters: url.query_pairs().into_owned().collect(),
-        })
-    }
-}
-
 fn file_path(url: &Url) -> Result<Option<PathBuf>, EngineError> {
     if url.host_str().is_some_and(|host| !host.is_empty()) {
         return Err(EngineError::Target(
@@ -214,7 +200,7 @@ fn file_path(url: &Url) -> Result<Option<PathBuf>, EngineError> {
     Ok((!path.is_empty()).then(|| PathBuf::from(path)))
 }
 
-fn host_place(url: &Url) -> Result<Place, EngineError> {
+fn host_address(url: &Url, kind: AddressKind) -> Result<Address, EngineError> {
     let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
         return Err(EngineError::Target(format!(
             "the target names no host: {0}://USER:PW@HOST:PORT?socket=PATH",
@@ -222,14 +208,14 @@ fn host_place(url: &Url) -> Result<Place, EngineError> {
         )));
     };
     let database = decoded(url.path().trim_start_matches('/'));
-    if !database.is_empty() && url.scheme() != "postgres" {
+    if !database.is_empty() && kind == AddressKind::Host {
         return Err(EngineError::Target(
             "the target names a database: leave it out, databases of our own are created"
                 .to_owned(),
         ));
     }
     let user = decoded(url.username());
-    Ok(Place::Host {
+    Ok(Address::Host {
         user: (!user.is_empty()).then_some(user),
         host: host.trim_matches(['[', ']']).to_owned(),
         port: url.port(),
@@ -246,27 +232,6 @@ fn decoded(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The HOST:PORT of a text that lacks only the scheme: `localhost:3306`, `root@127.0.0.1:3306`.
-fn address_without_scheme(text: &str) -> Option<&str> {
-    let address = text.rsplit_once('@').map_or(text, |(_, address)| address);
-    let (host, port) = address.rsplit_once(':')?;
-    let is_host = |c: char| c.is_ascii_alphanumeric() || "-.[]:".contains(c);
-    let is_address = !host.is_empty() && host.chars().all(is_host) && port.parse::<u16>().is_ok();
-    is_address.then_some(address)
-}
-
-fn without_scheme(address: &str) -> String {
-    let urls: Vec<String> = ENGINES
-        .iter()
-        .filter(|engine| engine.name() != "sqlite")
-        .map(|engine| format!("{}://USER@{address}", engine.name()))
-        .collect();
-    format!(
-        "the target does not name its engine: write {}",
-        urls.join(" or ")
-    )
-}
-
 /// Percent-encodes what would end a part of a URL, or mean something else in it.
 fn encoded(text: &str, reserved: &str) -> String {
     let mut shown = String::new();
@@ -280,39 +245,16 @@ fn encoded(text: &str, reserved: &str) -> String {
     shown
 }
 
-fn spellings() -> String {
-    let names: Vec<String> = ENGINES
-        .iter()
-        .map(|engine| format!("{}:", engine.name()))
-        .collect();
-    names.join(" ")
-}
-
-/// The message for a scheme that no engine has.
-pub(super) fn unknown_scheme(scheme: &str) -> String {
-    if scheme == "postgresql" {
-        return "unknown engine \"postgresql\": write postgres:// in the target".to_owned();
-    }
-    if PLANNED_SCHEMES.contains(&scheme) {
-        format!(
-            "the engine {scheme} is not built yet: one of {}",
-            spellings()
-        )
-    } else {
-        format!("unknown engine {scheme:?}: one of {}", spellings())
-    }
-}
-
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.scheme)?;
-        match &self.place {
-            Place::Path(path) => {
+        match &self.address {
+            Address::Path(path) => {
                 if let Some(path) = path {
                     f.write_str(&encoded(&path.display().to_string(), "?#"))?;
                 }
             }
-            Place::Host {
+            Address::Host {
                 user,
                 host,
                 port,

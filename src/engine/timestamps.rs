@@ -4,7 +4,8 @@
 //! [`Resolver`] turns marks into numbers that compare with commit timestamps, on a connection of
 //! its own and while the sessions go on.
 
-use super::{Connection, EngineError};
+use super::connection::Connection;
+use super::error::EngineError;
 use crate::model::IsolationLevel;
 
 /// Where a snapshot was taken, as the engine names it: a place in a log.

@@ -45,13 +45,7 @@ impl Hand<'_> {
 
     /// The whole content of a table, sorted.
     pub(super) fn contents(&mut self, table: &TableShape) -> Result<Vec<Row>, EngineError> {
-        let columns: Vec<String> = table
-            .columns
-            .iter()
-            .map(|column| self.dialect.quote(&column.name))
-            .collect();
-        let name = self.dialect.quote(&table.name);
-        let sql = format!("SELECT {} FROM {name}", columns.join(", "));
+        let sql = self.dialect.select_all(table);
         self.log.sent(self.place, &sql);
         let outcome = self.connection.contents(table);
         self.log.failed |= outcome.is_err();

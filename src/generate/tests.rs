@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use super::{EPOCH, GenerateOptions, Generated, LevelChoice, generate};
-use crate::dialect::{BUILTIN, Dialect, Version, parse};
+use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
 use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SetupKind, StatementKind};
 
@@ -13,7 +13,7 @@ fn parts(engine: &str) -> (Grammar, Dialect) {
         .iter()
         .find(|(name, _)| *name == engine)
         .expect("a built-in dialect");
-    let dialect = parse(name, text, &Version(vec![99])).expect("built-in dialects parse");
+    let dialect = parse(name, text, &ServerVersion(vec![99])).expect("built-in dialects parse");
     (
         Grammar::builtin(engine).expect("built-in grammars are whole"),
         dialect,

@@ -6,7 +6,7 @@ use super::Learner;
 use crate::dialect::{Capability, Dialect, SnapshotPoint};
 use crate::execute::{Instrumentation, Probe};
 use crate::model::{
-    CaseStatement, ProbeTag, ReadMode, Role, StatementKind, TableShape, TestCase, TransactionId,
+    CaseStatement, ProbeTag, ReadMode, Role, StatementKind, TestCase, TransactionId,
 };
 
 /// The instrumentation of a case for one learner.
@@ -98,7 +98,10 @@ fn probe(
         let mode = promised_mode(case, dialect, statement, table_use.role);
         let locks = mode == ReadMode::Current && dialect.supports(Capability::LockingRead);
         if table_use.role.is_target() {
-            let sql = read_of(shape, dialect, if locks { "update" } else { "" });
+            let sql = match locks {
+                true => dialect.select_all_locking(shape, "update"),
+                false => dialect.select_all(shape),
+            };
             let before = Probe {
                 tag: ProbeTag::BeforeWrite {
                     table: table.clone(),
@@ -115,12 +118,12 @@ fn probe(
             if locks {
                 locking.push(Probe {
                     tag,
-                    sql: read_of(shape, dialect, "share"),
+                    sql: dialect.select_all_locking(shape, "share"),
                 });
             } else {
                 plain.push(Probe {
                     tag,
-                    sql: read_of(shape, dialect, ""),
+                    sql: dialect.select_all(shape),
                 });
             }
         }
@@ -132,24 +135,4 @@ fn probe(
     if !after.is_empty() {
         plan.after.insert(statement.id, after);
     }
-}
-
-/// Reads a whole table, columns in the order of its shape, under a lock clause or none.
-fn read_of(shape: &TableShape, dialect: &Dialect, lock: &str) -> String {
-    let columns: Vec<String> = shape
-        .columns
-        .iter()
-        .map(|column| dialect.quote(&column.name))
-        .collect();
-    let clause = dialect
-        .spelling
-        .lock_clauses
-        .get(lock)
-        .map_or("", String::as_str);
-    let sql = format!(
-        "SELECT {} FROM {} {clause}",
-        columns.join(", "),
-        dialect.quote(&shape.name)
-    );
-    sql.trim_end().to_owned()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Account, Learner, learn};
-use crate::dialect::{self, Dialect, Version};
+use crate::dialect::{self, Dialect, ServerVersion};
 use crate::model::{
     Event, EventKind, Execution, IsolationLevel, Observation, Outcome, Row, SessionId, SetupKind,
     SetupStatement, StatementId, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
@@ -29,7 +29,7 @@ fn dialect() -> Dialect {
     dialect::parse(
         name,
         text,
-        &"9.7.0".parse::<Version>().expect("never fails"),
+        &"9.7.0".parse::<ServerVersion>().expect("never fails"),
     )
     .expect("valid")
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{FormatError, scanner};
-use crate::dialect::Version;
+use crate::dialect::ServerVersion;
 use crate::engine::Identity;
 use crate::model::Signature;
 
@@ -32,7 +32,7 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct EngineVersions {
     engine: String,
-    bounds: Vec<(Comparison, Version)>,
+    bounds: Vec<(Comparison, ServerVersion)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Known {
     engines: Vec<EngineVersions>,
     rule: Rule,
     /// The first fixed release of each branch: engine and version.
-    fixed_in: Vec<(String, Version)>,
+    fixed_in: Vec<(String, ServerVersion)>,
 }
 
 /// What a finding must look like.
@@ -219,8 +219,9 @@ impl Known {
     /// Whether the server's version is one that claims the fix: not older than the fixed release
     /// of its branch, or of a branch newer than every one that got the fix.
     pub fn claims_fix(&self, server: &Identity) -> bool {
-        let branch = |version: &Version| version.0.iter().take(2).copied().collect::<Vec<_>>();
-        let fixes: Vec<&Version> = self
+        let branch =
+            |version: &ServerVersion| version.0.iter().take(2).copied().collect::<Vec<_>>();
+        let fixes: Vec<&ServerVersion> = self
             .fixed_in
             .iter()
             .filter(|(engine, _)| *engine == server.engine)
@@ -337,7 +338,7 @@ impl Source<'_> {
         Ok(EngineVersions { engine, bounds })
     }
 
-    fn fix(&self, text: &Spanned<String>) -> Result<(String, Version), FormatError> {
+    fn fix(&self, text: &Spanned<String>) -> Result<(String, ServerVersion), FormatError> {
         text.get_ref()
             .split_once(' ')
             .and_then(|(engine, number)| Some((engine.to_owned(), version(number.trim())?)))
@@ -351,8 +352,8 @@ impl Source<'_> {
 }
 
 /// A version that is a dotted number and nothing else.
-fn version(text: &str) -> Option<Version> {
-    let version: Version = text.parse().ok()?;
+fn version(text: &str) -> Option<ServerVersion> {
+    let version: ServerVersion = text.parse().ok()?;
     (!version.0.is_empty() && version.to_string() == text).then_some(version)
 }
 

@@ -1,7 +1,7 @@
 //! Statement texts and what they mean, row by row.
 
 use super::{analyze, setup_kind, shapes, simplify, without_column};
-use crate::dialect::{BUILTIN, Dialect, Version, parse};
+use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
 use crate::model::{RowOrder, SetupKind, SetupStatement, StatementKind};
 
 pub(super) fn dialect(engine: &str) -> Dialect {
@@ -9,7 +9,7 @@ pub(super) fn dialect(engine: &str) -> Dialect {
         .iter()
         .find(|(name, _)| *name == engine)
         .expect("a built-in dialect");
-    parse(name, text, &Version(vec![99])).expect("built-in dialects parse")
+    parse(name, text, &ServerVersion(vec![99])).expect("built-in dialects parse")
 }
 
 /// `update: t=update-target u=update-source`, with marks for the other facts.

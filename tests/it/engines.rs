@@ -1,6 +1,6 @@
 //! Every engine keeps the promises of the traits in `src/engine/mod.rs`, on a live server.
 
-use rashomon::dialect::Version;
+use rashomon::dialect::ServerVersion;
 use rashomon::engine::{self, EngineError, OpenOptions, Server, TransactionState};
 use rashomon::model::{Column, ErrorClass, Outcome, TableShape, Value};
 
@@ -197,7 +197,7 @@ fn a_database_of_this_run_gives_way_and_a_dead_runs_is_cleaned() {
 fn servers_say_who_they_are() {
     on_every_engine("engines_identity", |server| {
         let identity = server.identity();
-        assert!(identity.version > Version(vec![3]), "{identity:?}");
+        assert!(identity.version > ServerVersion(vec![3]), "{identity:?}");
         assert!(!identity.variables.is_empty());
         assert_eq!(identity.engine, server.dialect().engine);
     });

@@ -110,6 +110,8 @@ const ALLOWED: &[Allowed] = &[
     ),
     allowed("std::time::SystemTime", &["cli"]),
     // Errors and the log.
+    // The nearest known word to a misspelt one.
+    allowed("strsim", &["dialect"]),
     allowed("thiserror", ANYWHERE),
     allowed(
         "tracing",

@@ -10,12 +10,10 @@ use crate::tree::{Source, complain, program};
 
 const KNOWN_CLASHES: &[&str] = &[
     "Budget",
-    "Cell",
     "Chains",
     "End",
     "Entry",
     "Event",
-    "Failure",
     "Found",
     "History",
     "Item",
@@ -37,13 +35,10 @@ const KNOWN_CLASHES: &[&str] = &[
     "Run",
     "Search",
     "Seen",
-    "Session",
     "Sessions",
     "Status",
-    "Store",
     "Subject",
     "Verdict",
-    "Version",
     "View",
     "Workload",
 ];

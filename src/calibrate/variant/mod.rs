@@ -118,7 +118,7 @@ pub(super) const VARIANTS: &[&[Variant]] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{BUILTIN, Version, parse};
+    use crate::dialect::{BUILTIN, ServerVersion, parse};
     use crate::statement::analyze;
 
     /// A probe stands for its role only if the analysis of statements gives it that role.
@@ -126,7 +126,7 @@ mod tests {
     fn every_form_has_the_role_it_stands_for() {
         let mut proved = 0;
         for (name, text) in BUILTIN {
-            let dialect = parse(name, text, &Version(vec![99])).expect(name);
+            let dialect = parse(name, text, &ServerVersion(vec![99])).expect(name);
             for form in VARIANTS.iter().copied().flatten() {
                 if !form.needs.iter().all(|need| dialect.supports(*need)) {
                     continue;

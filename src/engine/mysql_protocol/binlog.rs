@@ -10,10 +10,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::connection::Session;
-use super::{Access, number_of, text_of};
+use super::connection::MySqlSession;
+use crate::engine::access::Access;
+use crate::engine::cell::{first_text, named_values, number_of, text_of};
+use crate::engine::connection::Connection;
+use crate::engine::error::EngineError;
 use crate::engine::session::BareSession;
-use crate::engine::{Connection, EngineError, Mark, Resolver, Timestamps};
+use crate::engine::timestamps::{Mark, Resolver, Timestamps};
 use crate::model::{IsolationLevel, Outcome, Row};
 
 /// How many events one question asks for.
@@ -77,10 +80,7 @@ impl Timestamps for BinlogTimestamps {
             let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             self.rows(connection, SNAPSHOT)?
         };
-        let status: BTreeMap<String, String> = rows
-            .iter()
-            .filter_map(|row| Some((text_of(row.first()?)?, text_of(row.get(1)?)?)))
-            .collect();
+        let status: BTreeMap<String, String> = named_values(&rows).collect();
         let log = status.get("Binlog_snapshot_file");
         let position = status.get("Binlog_snapshot_position");
         let position = position.and_then(|text| text.parse().ok());
@@ -95,13 +95,13 @@ impl Timestamps for BinlogTimestamps {
 
     fn committed(&self, connection: &mut dyn Connection) -> Result<i64, EngineError> {
         let rows = self.rows(connection, LAST_GTID)?;
-        let text = rows.first().and_then(|row| text_of(row.first()?));
-        text.and_then(|text| sequence_number(&text))
+        first_text(&rows)
+            .and_then(|text| sequence_number(&text))
             .ok_or_else(|| self.strange(LAST_GTID))
     }
 
     fn resolver(&self) -> Result<Box<dyn Resolver>, EngineError> {
-        let mut session = self.access.session(None)?;
+        let mut session = MySqlSession::open(&self.access, None)?;
         let sql = "SHOW MASTER STATUS";
         let grant = "GRANT BINLOG MONITOR ON *.* TO {user}".replace("{user}", &session.account()?);
         let rows = session.privileged(sql, &grant)?;
@@ -116,7 +116,7 @@ impl Timestamps for BinlogTimestamps {
             log.replace('\'', "''")
         );
         let before = session.rows(&sql)?;
-        let before = before.first().and_then(|row| text_of(row.first()?));
+        let before = first_text(&before);
         let mut resolver = BinlogResolver {
             session,
             grant,
@@ -141,7 +141,7 @@ fn sequence_number(gtid: &str) -> Option<i64> {
 
 /// Where the commits of the log are.
 struct BinlogResolver {
-    session: Session,
+    session: MySqlSession,
     /// The privilege that reading the log needs.
     grant: String,
     /// Which file is being read, and up to where it has been.

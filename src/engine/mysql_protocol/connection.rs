@@ -3,12 +3,14 @@
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
-use super::failure::{self, Failure};
-use super::{Access, text_of, value};
-use crate::engine::session::{BareSession, rows_of};
+use super::{failure, value};
+use crate::engine::access::Access;
+use crate::engine::cell::first_text;
+use crate::engine::connection::TransactionState;
+use crate::engine::error::EngineError;
+use crate::engine::session::{BareSession, Fitness, missing_privilege, rows_of};
 use crate::engine::target::Password;
-use crate::engine::{EngineError, TransactionState};
-use crate::model::{ErrorClass, Outcome, Row, SqlError};
+use crate::model::{Outcome, Row};
 
 /// The largest packet we send or take, in bytes. Stated, so that the driver need not ask.
 const PACKET_BYTES_MAX: usize = 64 << 20;
@@ -23,14 +25,13 @@ const IN_TRANSACTION: &str = "1568";
 const NO_SUCH_THREAD: &str = "1094";
 
 /// A connection whose answers are not classified: what the guard and the watchers use.
-pub(super) struct Session {
+pub(in crate::engine) struct MySqlSession {
     raw: Conn,
     access: Access,
-    /// The connection failed: nothing more is sent.
-    is_over: bool,
+    fitness: Fitness,
 }
 
-impl Session {
+impl MySqlSession {
     /// Connects. The URL's socket, where it names one, is preferred to its host.
     pub(super) fn open(access: &Access, database: Option<&str>) -> Result<Self, EngineError> {
         let target = &access.target;
@@ -58,15 +59,14 @@ impl Session {
         Ok(Self {
             raw,
             access: access.clone(),
-            is_over: false,
+            fitness: Fitness::default(),
         })
     }
 
     /// The account the server logged us in as, quoted for a GRANT.
     pub(super) fn account(&mut self) -> Result<String, EngineError> {
         let rows = self.rows("SELECT CURRENT_USER()")?;
-        let account = rows.first().and_then(|row| row.first()).and_then(text_of);
-        let account = account.unwrap_or_default();
+        let account = first_text(&rows).unwrap_or_default();
         let (user, host) = account.rsplit_once('@').unwrap_or((account.as_str(), "%"));
         Ok(format!(
             "'{}'@'{}'",
@@ -79,10 +79,7 @@ impl Session {
     pub(super) fn privileged(&mut self, sql: &str, grant: &str) -> Result<Vec<Row>, EngineError> {
         match self.send(sql)? {
             Outcome::Rejected(error) if PRIVILEGE.contains(&error.code.as_str()) => {
-                Err(EngineError::Privilege {
-                    cause: format!("{} {}", error.code, error.message),
-                    grant: grant.to_owned(),
-                })
+                Err(missing_privilege(&error, grant))
             }
             outcome => rows_of(self.access.engine, sql, outcome),
         }
@@ -98,7 +95,7 @@ impl Session {
     }
 }
 
-impl BareSession for Session {
+impl BareSession for MySqlSession {
     fn engine(&self) -> &'static str {
         self.access.engine
     }
@@ -108,27 +105,11 @@ impl BareSession for Session {
     }
 
     fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        if self.is_over {
-            return Err(EngineError::ConnectionLost {
-                engine: self.access.engine,
-                sql: sql.to_owned(),
-                cause: "the connection failed before".to_owned(),
-            });
-        }
-        let result = read_answer(&mut self.raw, sql);
-        result.or_else(
-            |error| match failure::of_statement(&self.access, sql, error) {
-                Failure::Answered(error) => Ok(Outcome::Rejected(SqlError {
-                    code: error.code.to_string(),
-                    class: ErrorClass::Other,
-                    message: error.message,
-                })),
-                Failure::NoAnswer(error) => {
-                    self.is_over = true;
-                    Err(error)
-                }
-            },
-        )
+        self.fitness.check(self.access.engine, sql)?;
+        read_answer(&mut self.raw, sql).or_else(|error| {
+            let failure = failure::of_statement(&self.access, sql, error);
+            self.fitness.judge(failure)
+        })
     }
 
     /// Asks without a table: `SET TRANSACTION` for the next transaction is refused, with a number of

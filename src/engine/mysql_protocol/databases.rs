@@ -1,9 +1,10 @@
 //! Databases of MySQL and MariaDB, for the guard.
 
-use super::connection::Session;
-use super::{LOCK_WAIT_S, number_of, text_of};
-use crate::engine::EngineError;
-use crate::engine::doctor::DiagnosisLine;
+use super::connection::MySqlSession;
+use super::product::Grant;
+use crate::engine::cell::text_of;
+use crate::engine::diagnosis::DiagnosisLine;
+use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;
 use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
 use crate::engine::session::{BareSession, rows_of};
@@ -15,30 +16,15 @@ const SYSTEM: [&str; 4] = ["information_schema", "mysql", "performance_schema", 
 /// Gives the login everything in databases of ours, and nothing elsewhere.
 const OWN_DATABASES: &str = "GRANT ALL ON `rashomon\\_%`.* TO {user}";
 
-/// A privilege beside the one on our databases.
-pub(super) struct Grant {
-    what: &'static str,
-    /// `{user}` stands for the account.
-    sql: &'static str,
-    /// A statement that only works with it.
-    proof: &'static str,
-}
-
-impl Grant {
-    pub(super) fn new(what: &'static str, sql: &'static str, proof: &'static str) -> Self {
-        Self { what, sql, proof }
-    }
-}
-
 /// The databases of a server, through a connection.
-pub(super) struct MySqlDatabases {
-    session: Session,
+pub(in crate::engine) struct MySqlDatabases {
+    session: MySqlSession,
     /// What the login must be granted beside its own databases.
     grants: Vec<Grant>,
 }
 
 impl MySqlDatabases {
-    pub(super) fn new(session: Session, grants: Vec<Grant>) -> Self {
+    pub(super) fn new(session: MySqlSession, grants: Vec<Grant>) -> Self {
         Self { session, grants }
     }
 
@@ -87,17 +73,7 @@ impl Databases for MySqlDatabases {
         let Outcome::Rows(rows) = self.session.send(&sql)? else {
             return Ok(None);
         };
-        Ok(rows.first().and_then(|row| {
-            let [run_id, host, pid, created] = row.as_slice() else {
-                return None;
-            };
-            Some(Marker {
-                run_id: text_of(run_id)?,
-                host: text_of(host)?,
-                pid: u32::try_from(number_of(pid)?).ok()?,
-                created: text_of(created)?,
-            })
-        }))
+        Ok(rows.first().and_then(Marker::of_row))
     }
 
     fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
@@ -119,9 +95,6 @@ impl Databases for MySqlDatabases {
     }
 
     fn remove(&mut self, name: &str) -> Result<(), EngineError> {
-        // A connection that still has a transaction open there must not hold us up for a day.
-        self.session
-            .run(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_S}"))?;
         self.session.run(&format!("DROP DATABASE `{name}`"))
     }
 

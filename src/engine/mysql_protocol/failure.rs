@@ -1,12 +1,12 @@
 //! What a failed call of the driver means: an answer of the server, or none.
 
 use std::io::ErrorKind;
-use std::time::Duration;
 
 use mysql::{DriverError, Error, MySqlError};
 
-use super::Access;
-use crate::engine::EngineError;
+use crate::engine::access::Access;
+use crate::engine::error::EngineError;
+use crate::engine::session::{StatementFailure, hang};
 
 /// The server says that the connection is over: shutdown, killed, gone, lost, network errors.
 const CONNECTION_IS_OVER: [u16; 13] = [
@@ -19,25 +19,22 @@ const EXHAUSTED: [u16; 9] = [1021, 1037, 1038, 1040, 1041, 1114, 1135, 1203, 122
 /// The login was refused: wrong password, unknown user or host, missing plugin.
 const LOGIN: [u16; 8] = [1044, 1045, 1129, 1130, 1251, 1275, 1698, 4151];
 
-/// A failed statement: the server's own error, or the reason why there is no answer.
-pub(super) enum Failure {
-    Answered(MySqlError),
-    NoAnswer(EngineError),
-}
-
 /// Judges the failure of a statement.
-pub(super) fn of_statement(access: &Access, sql: &str, error: Error) -> Failure {
+pub(super) fn of_statement(access: &Access, sql: &str, error: Error) -> StatementFailure {
     match error {
         Error::MySqlError(error) if CONNECTION_IS_OVER.contains(&error.code) => {
-            Failure::NoAnswer(lost(access, sql, describe(&error)))
+            StatementFailure::NoAnswer(lost(access, sql, describe(&error)))
         }
         Error::MySqlError(error) if EXHAUSTED.contains(&error.code) => {
-            Failure::NoAnswer(EngineError::Resource(describe(&error)))
+            StatementFailure::NoAnswer(EngineError::Resource(describe(&error)))
         }
-        Error::MySqlError(error) => Failure::Answered(error),
+        Error::MySqlError(error) => StatementFailure::Answered {
+            code: error.code.to_string(),
+            message: error.message,
+        },
         other => {
             let (cause, kind) = cause_of(&other);
-            Failure::NoAnswer(if is_timeout(kind) {
+            StatementFailure::NoAnswer(if is_timeout(kind) {
                 hang(sql, access.deadline)
             } else {
                 lost(access, sql, cause)
@@ -84,13 +81,6 @@ fn lost(access: &Access, sql: &str, cause: String) -> EngineError {
         engine: access.engine,
         sql: sql.to_owned(),
         cause,
-    }
-}
-
-fn hang(sql: &str, deadline: Duration) -> EngineError {
-    EngineError::Hang {
-        sql: sql.to_owned(),
-        seconds: deadline.as_secs(),
     }
 }
 

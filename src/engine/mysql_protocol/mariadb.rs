@@ -1,28 +1,23 @@
 //! What is MariaDB's own.
 
-use super::Flavour;
-use super::connection::Session;
-use super::databases::Grant;
-use super::watcher::LockViewWatcher;
-use super::watcher::status::InnodbStatus;
-use crate::dialect::Version;
-use crate::engine::{EngineError, Watcher};
+use super::connection::MySqlSession;
+use super::product::{Grant, Product};
+use super::watcher::{InnodbStatus, LockViewWatcher};
+use crate::dialect::ServerVersion;
+use crate::engine::connection::Watcher;
+use crate::engine::error::EngineError;
 
-/// The engine.
-pub(in crate::engine) const MARIADB: Flavour = Flavour {
+pub(super) const MARIADB: Product = Product {
     name: "mariadb",
-    is_product: |version_text| version_text.to_ascii_lowercase().contains("mariadb"),
-    watch,
-    grants: |_| {
-        vec![Grant::new(
-            "PROCESS",
-            "GRANT PROCESS ON *.* TO {user}",
-            "SHOW ENGINE INNODB STATUS",
-        )]
+    is_described_by: |server| {
+        let text = format!("{} {}", server.version, server.comment);
+        text.to_ascii_lowercase().contains("mariadb")
     },
+    watch,
+    grants: |_| vec![Grant::PROCESS],
     marks_snapshots: true,
 };
 
-fn watch(session: Session, _version: &Version) -> Result<Box<dyn Watcher>, EngineError> {
+fn watch(session: MySqlSession, _version: &ServerVersion) -> Result<Box<dyn Watcher>, EngineError> {
     Ok(Box::new(LockViewWatcher::new(InnodbStatus::new(session)?)))
 }

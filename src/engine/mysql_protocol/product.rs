@@ -1,7 +1,7 @@
 //! What differs between the products that speak MySQL's protocol.
 
-use super::connection::Session;
-use crate::dialect::Version;
+use super::connection::MySqlSession;
+use crate::dialect::ServerVersion;
 use crate::engine::connection::Watcher;
 use crate::engine::error::EngineError;
 
@@ -22,9 +22,9 @@ pub(in crate::engine) struct Product {
     /// Whether a server that describes itself so is this product.
     pub(super) is_described_by: fn(&SelfDescription) -> bool,
     /// Opens the lock view of a server of this version.
-    pub(super) watch: fn(Session, &Version) -> Result<Box<dyn Watcher>, EngineError>,
+    pub(super) watch: fn(MySqlSession, &ServerVersion) -> Result<Box<dyn Watcher>, EngineError>,
     /// What the login must be granted beside its own databases, for this version.
-    pub(super) grants: fn(&Version) -> Vec<Grant>,
+    pub(super) grants: fn(&ServerVersion) -> Vec<Grant>,
     /// Whether a consistent snapshot says which place of the binary log it stands for.
     pub(super) marks_snapshots: bool,
 }

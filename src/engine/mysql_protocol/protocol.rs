@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::binlog::BinlogTimestamps;
-use super::connection::Session;
+use super::connection::MySqlSession;
 use super::databases::MySqlDatabases;
 use super::product::{Product, SelfDescription};
 use super::products::check_product;
-use crate::dialect::Version;
+use crate::dialect::ServerVersion;
 use crate::engine::access::Access;
 use crate::engine::cell::{named_values, text_of};
 use crate::engine::connection::Watcher;
@@ -33,7 +33,7 @@ const VARIABLES: [&str; 10] = [
 ];
 
 impl Protocol for Product {
-    type Session = Session;
+    type Session = MySqlSession;
     type Databases = MySqlDatabases;
 
     fn name(&self) -> &'static str {
@@ -44,11 +44,15 @@ impl Protocol for Product {
         AddressKind::Host
     }
 
-    fn connect(&self, access: &Access, database: Option<&str>) -> Result<Session, EngineError> {
-        Session::open(access, database)
+    fn connect(
+        &self,
+        access: &Access,
+        database: Option<&str>,
+    ) -> Result<MySqlSession, EngineError> {
+        MySqlSession::open(access, database)
     }
 
-    fn identify(&self, session: &mut Session) -> Result<Identity, EngineError> {
+    fn identify(&self, session: &mut MySqlSession) -> Result<Identity, EngineError> {
         let rows = session.rows("SELECT VERSION(), @@version_comment")?;
         let cell = |index: usize| {
             let cell = rows.first().and_then(|row| row.get(index));
@@ -80,14 +84,19 @@ impl Protocol for Product {
         format!("SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}")
     }
 
-    fn databases(&self, session: Session, _access: &Access, version: &Version) -> MySqlDatabases {
+    fn databases(
+        &self,
+        session: MySqlSession,
+        _access: &Access,
+        version: &ServerVersion,
+    ) -> MySqlDatabases {
         MySqlDatabases::new(session, (self.grants)(version))
     }
 
     fn watcher(
         &self,
-        session: Session,
-        version: &Version,
+        session: MySqlSession,
+        version: &ServerVersion,
     ) -> Result<Box<dyn Watcher>, EngineError> {
         (self.watch)(session, version)
     }
@@ -113,7 +122,7 @@ impl Protocol for Product {
 
     fn statement_counters(
         &self,
-        session: &mut Session,
+        session: &mut MySqlSession,
     ) -> Result<Option<BTreeMap<String, u64>>, EngineError> {
         let rows = session.rows("SHOW GLOBAL STATUS LIKE 'Com%'")?;
         let counters = named_values(&rows)
@@ -124,7 +133,7 @@ impl Protocol for Product {
 }
 
 /// The version of the product. Old MariaDB servers put `5.5.5-` before it for old clients.
-fn version_of(text: &str) -> Version {
+fn version_of(text: &str) -> ServerVersion {
     let text = text
         .strip_prefix("5.5.5-")
         .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -140,12 +149,12 @@ mod tests {
     fn versions_are_those_of_the_product() {
         assert_eq!(
             version_of("5.5.5-10.5.29-MariaDB"),
-            Version(vec![10, 5, 29])
+            ServerVersion(vec![10, 5, 29])
         );
         assert_eq!(
             version_of("11.8.3-MariaDB-0+deb13u1"),
-            Version(vec![11, 8, 3])
+            ServerVersion(vec![11, 8, 3])
         );
-        assert_eq!(version_of("5.6.51"), Version(vec![5, 6, 51]));
+        assert_eq!(version_of("5.6.51"), ServerVersion(vec![5, 6, 51]));
     }
 }

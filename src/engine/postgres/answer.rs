@@ -22,7 +22,7 @@ pub(super) async fn answer(client: &Client, sql: &str) -> Result<Outcome, Error>
     let mut has_columns = false;
     while let Some(row) = stream.try_next().await? {
         has_columns = true;
-        let cells = (0..row.len()).map(|at| row.try_get::<_, Cell>(at).map(|cell| cell.0));
+        let cells = (0..row.len()).map(|at| row.try_get::<_, TypedCell>(at).map(|cell| cell.0));
         rows.push(cells.collect::<Result<Vec<Value>, Error>>()?);
     }
     let affected = stream.rows_affected().unwrap_or(0);
@@ -60,9 +60,9 @@ fn returns_rows(sql: &str) -> Option<bool> {
 }
 
 /// A cell of any type.
-struct Cell(Value);
+struct TypedCell(Value);
 
-impl<'a> FromSql<'a> for Cell {
+impl<'a> FromSql<'a> for TypedCell {
     fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
         Ok(Self(typed(ty, raw)))
     }

@@ -8,12 +8,15 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::answer::answer;
-use super::failure::{self, Failure};
-use super::{Access, NAME, first_text};
-use crate::engine::session::BareSession;
+use super::failure;
+use super::names::{MAINTENANCE, NAME};
+use crate::engine::access::Access;
+use crate::engine::cell::first_text;
+use crate::engine::connection::TransactionState;
+use crate::engine::error::EngineError;
+use crate::engine::session::{BareSession, Fitness, StatementFailure, hang};
 use crate::engine::target::Password;
-use crate::engine::{EngineError, TransactionState};
-use crate::model::{ErrorClass, Outcome, SqlError};
+use crate::model::Outcome;
 
 /// `no_active_sql_transaction`.
 const NO_TRANSACTION: &str = "25P01";
@@ -22,20 +25,21 @@ const NO_TRANSACTION: &str = "25P01";
 const FAILED_TRANSACTION: &str = "25P02";
 
 /// A connection whose answers are not classified: what the guard and the watcher use.
-pub(super) struct Session {
+pub(in crate::engine) struct PostgresSession {
     /// Drives the connection while an answer is waited for, and at no other time.
     runtime: Runtime,
     client: Client,
     id: u64,
     deadline: Duration,
-    /// The connection failed: nothing more is sent.
-    is_over: bool,
+    fitness: Fitness,
 }
 
-impl Session {
-    /// Connects. The URL's socket, where it names one, is preferred to its host.
-    pub(super) fn open(access: &Access, database: &str) -> Result<Self, EngineError> {
-        let (config, address) = config(access, database);
+impl PostgresSession {
+    /// Connects to a database, or to the one that the login goes to. The URL's socket, where it
+    /// names one, is preferred to its host.
+    pub(super) fn open(access: &Access, database: Option<&str>) -> Result<Self, EngineError> {
+        let own = access.target.database().unwrap_or(MAINTENANCE);
+        let (config, address) = config(access, database.unwrap_or(own));
         let cannot = |cause: String| EngineError::Connect {
             engine: NAME,
             address: address.clone(),
@@ -58,7 +62,7 @@ impl Session {
             client,
             id: 0,
             deadline: access.deadline,
-            is_over: false,
+            fitness: Fitness::default(),
         };
         session.run("SET standard_conforming_strings = on")?;
         let rows = session.rows("SELECT pg_backend_pid()")?;
@@ -69,7 +73,7 @@ impl Session {
     }
 }
 
-impl BareSession for Session {
+impl BareSession for PostgresSession {
     fn engine(&self) -> &'static str {
         NAME
     }
@@ -80,33 +84,17 @@ impl BareSession for Session {
     }
 
     fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        if self.is_over {
-            return Err(EngineError::ConnectionLost {
-                engine: NAME,
-                sql: sql.to_owned(),
-                cause: "the connection failed before".to_owned(),
-            });
-        }
+        self.fitness.check(NAME, sql)?;
         let (client, deadline) = (&self.client, self.deadline);
         let answered = self
             .runtime
             .block_on(async { tokio::time::timeout(deadline, answer(client, sql)).await });
-        let failed = match answered {
+        let failure = match answered {
             Ok(Ok(outcome)) => return Ok(outcome),
             Ok(Err(error)) => failure::of_statement(sql, &error),
-            Err(_) => Failure::NoAnswer(failure::of_silence(sql, deadline)),
+            Err(_) => StatementFailure::NoAnswer(hang(sql, deadline)),
         };
-        match failed {
-            Failure::Answered { code, message } => Ok(Outcome::Rejected(SqlError {
-                code,
-                class: ErrorClass::Other,
-                message,
-            })),
-            Failure::NoAnswer(error) => {
-                self.is_over = true;
-                Err(error)
-            }
-        }
+        self.fitness.judge(failure)
     }
 
     /// A savepoint can be made in a transaction only; a failed one says that it is failed.

@@ -1,16 +1,16 @@
 //! Databases of PostgreSQL, for the guard.
 
-use super::connection::Session;
-use super::{
-    Access, LOCK_WAIT_S, MAINTENANCE, first_text, has_forced_drop, literal, quoted, text_of,
-};
-use crate::dialect::Version;
-use crate::engine::EngineError;
-use crate::engine::doctor::DiagnosisLine;
+use super::connection::PostgresSession;
+use super::names::{MAINTENANCE, NAME, literal, quoted};
+use crate::dialect::ServerVersion;
+use crate::engine::access::Access;
+use crate::engine::cell::{first_text, text_of};
+use crate::engine::diagnosis::DiagnosisLine;
+use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;
 use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
-use crate::engine::session::{BareSession, rows_of};
-use crate::model::{Outcome, Row};
+use crate::engine::session::{BareSession, missing_privilege, rows_of};
+use crate::model::Outcome;
 
 /// Tables that somebody made, in the database of the connection.
 const USER_TABLES: &str = "SELECT count(*) FROM pg_catalog.pg_class c \
@@ -19,14 +19,14 @@ const USER_TABLES: &str = "SELECT count(*) FROM pg_catalog.pg_class c \
      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'";
 
 /// The databases of a server, through a connection, and one more for what lies inside a database.
-pub(super) struct PostgresDatabases {
-    session: Session,
+pub(in crate::engine) struct PostgresDatabases {
+    session: PostgresSession,
     access: Access,
-    version: Version,
+    version: ServerVersion,
 }
 
 impl PostgresDatabases {
-    pub(super) fn new(session: Session, access: Access, version: Version) -> Self {
+    pub(super) fn new(session: PostgresSession, access: Access, version: ServerVersion) -> Self {
         Self {
             session,
             access,
@@ -37,7 +37,7 @@ impl PostgresDatabases {
     /// Whether somebody keeps tables in the server's own database. One that we may not enter is
     /// somebody's.
     fn has_tables(&self) -> Result<bool, EngineError> {
-        let mut session = match self.access.session(Some(MAINTENANCE)) {
+        let mut session = match PostgresSession::open(&self.access, Some(MAINTENANCE)) {
             Ok(session) => session,
             Err(EngineError::Login { .. }) => return Ok(true),
             Err(error) => return Err(error),
@@ -75,7 +75,7 @@ impl Databases for PostgresDatabases {
 
     /// A database that we may not enter has none.
     fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError> {
-        let mut inside = match self.access.session(Some(name)) {
+        let mut inside = match PostgresSession::open(&self.access, Some(name)) {
             Ok(session) => session,
             Err(EngineError::Login { .. }) => return Ok(None),
             Err(error) => return Err(error),
@@ -84,7 +84,7 @@ impl Databases for PostgresDatabases {
         let Outcome::Rows(rows) = inside.send(&sql)? else {
             return Ok(None);
         };
-        Ok(rows.first().and_then(marker_of))
+        Ok(rows.first().and_then(Marker::of_row))
     }
 
     fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
@@ -97,14 +97,11 @@ impl Databases for PostgresDatabases {
             // `insufficient_privilege`.
             Outcome::Rejected(error) if error.code == "42501" => {
                 let user = first_text(&self.session.rows("SELECT current_user")?);
-                return Err(EngineError::Privilege {
-                    cause: format!("{} {}", error.code, error.message),
-                    grant: grant(&user.unwrap_or_default()),
-                });
+                return Err(missing_privilege(&error, &grant(&user.unwrap_or_default())));
             }
-            outcome => rows_of(super::NAME, &sql, outcome)?,
+            outcome => rows_of(NAME, &sql, outcome)?,
         };
-        let mut inside = self.access.session(Some(name))?;
+        let mut inside = PostgresSession::open(&self.access, Some(name))?;
         inside.run(&format!(
             "CREATE TABLE {MARKER_TABLE} (run_id text NOT NULL, host text NOT NULL, \
              pid bigint NOT NULL, created text NOT NULL)"
@@ -119,8 +116,6 @@ impl Databases for PostgresDatabases {
     }
 
     fn remove(&mut self, name: &str) -> Result<(), EngineError> {
-        self.session
-            .run(&format!("SET lock_timeout = '{LOCK_WAIT_S}s'"))?;
         // Connections of ours that have just been closed may still be on their way out.
         let force = if has_forced_drop(&self.version) {
             " WITH (FORCE)"
@@ -160,14 +155,7 @@ fn grant(user: &str) -> String {
     format!("ALTER ROLE {} CREATEDB", quoted(user))
 }
 
-fn marker_of(row: &Row) -> Option<Marker> {
-    let [run_id, host, pid, created] = row.as_slice() else {
-        return None;
-    };
-    Some(Marker {
-        run_id: text_of(run_id)?,
-        host: text_of(host)?,
-        pid: text_of(pid)?.parse().ok()?,
-        created: text_of(created)?,
-    })
+/// From here on DROP DATABASE ends the connections that hold it up.
+fn has_forced_drop(version: &ServerVersion) -> bool {
+    *version >= ServerVersion(vec![13])
 }

@@ -1,19 +1,13 @@
 //! What a failed call of the driver means: an answer of the server, or none.
 
 use std::error::Error as _;
-use std::time::Duration;
 
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity};
 
-use super::NAME;
-use crate::engine::EngineError;
-
-/// A failed statement: the server's own error, or the reason why there is no answer.
-pub(super) enum Failure {
-    Answered { code: String, message: String },
-    NoAnswer(EngineError),
-}
+use super::names::NAME;
+use crate::engine::error::EngineError;
+use crate::engine::session::StatementFailure;
 
 /// The server says that the connection is over: the classes 08 (connection exception) and 57P
 /// (operator intervention but for a cancelled statement), or an error that ends the session.
@@ -44,9 +38,9 @@ fn in_words(error: &Error) -> String {
 }
 
 /// Judges the failure of a statement.
-pub(super) fn of_statement(sql: &str, error: &Error) -> Failure {
+pub(super) fn of_statement(sql: &str, error: &Error) -> StatementFailure {
     let lost = |cause: String| {
-        Failure::NoAnswer(EngineError::ConnectionLost {
+        StatementFailure::NoAnswer(EngineError::ConnectionLost {
             engine: NAME,
             sql: sql.to_owned(),
             cause,
@@ -54,22 +48,14 @@ pub(super) fn of_statement(sql: &str, error: &Error) -> Failure {
     };
     match error.as_db_error() {
         Some(error) if is_exhausted(error) => {
-            Failure::NoAnswer(EngineError::Resource(describe(error)))
+            StatementFailure::NoAnswer(EngineError::Resource(describe(error)))
         }
         Some(error) if ends_connection(error) => lost(describe(error)),
-        Some(error) => Failure::Answered {
+        Some(error) => StatementFailure::Answered {
             code: error.code().code().to_owned(),
             message: error.message().to_owned(),
         },
         None => lost(in_words(error)),
-    }
-}
-
-/// No answer came in time.
-pub(super) fn of_silence(sql: &str, deadline: Duration) -> EngineError {
-    EngineError::Hang {
-        sql: sql.to_owned(),
-        seconds: deadline.as_secs(),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::connection::Session;
+use super::connection::PostgresSession;
 use super::databases::PostgresDatabases;
 use super::names::NAME;
 use super::watcher::PostgresWatcher;
-use crate::dialect::Version;
+use crate::dialect::ServerVersion;
 use crate::engine::access::Access;
 use crate::engine::cell::{first_text, named_values};
 use crate::engine::connection::Watcher;
@@ -25,7 +25,7 @@ const VARIABLES: &str = "'default_transaction_isolation', 'default_transaction_r
 pub(in crate::engine) struct Postgres;
 
 impl Protocol for Postgres {
-    type Session = Session;
+    type Session = PostgresSession;
     type Databases = PostgresDatabases;
 
     fn name(&self) -> &'static str {
@@ -36,11 +36,15 @@ impl Protocol for Postgres {
         AddressKind::HostAndDatabase
     }
 
-    fn connect(&self, access: &Access, database: Option<&str>) -> Result<Session, EngineError> {
-        Session::open(access, database)
+    fn connect(
+        &self,
+        access: &Access,
+        database: Option<&str>,
+    ) -> Result<PostgresSession, EngineError> {
+        PostgresSession::open(access, database)
     }
 
-    fn identify(&self, session: &mut Session) -> Result<Identity, EngineError> {
+    fn identify(&self, session: &mut PostgresSession) -> Result<Identity, EngineError> {
         let sql = format!(
             "SELECT name, setting FROM pg_settings WHERE name IN ('server_version', {VARIABLES})"
         );
@@ -69,14 +73,19 @@ impl Protocol for Postgres {
         format!("SET lock_timeout = '{seconds}s'")
     }
 
-    fn databases(&self, session: Session, access: &Access, version: &Version) -> PostgresDatabases {
+    fn databases(
+        &self,
+        session: PostgresSession,
+        access: &Access,
+        version: &ServerVersion,
+    ) -> PostgresDatabases {
         PostgresDatabases::new(session, access.clone(), version.clone())
     }
 
     fn watcher(
         &self,
-        session: Session,
-        _version: &Version,
+        session: PostgresSession,
+        _version: &ServerVersion,
     ) -> Result<Box<dyn Watcher>, EngineError> {
         Ok(Box::new(PostgresWatcher::new(session)))
     }

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::connection::Session;
-use super::text_of;
+use super::connection::PostgresSession;
+use crate::engine::cell::text_of;
+use crate::engine::connection::Watcher;
+use crate::engine::error::EngineError;
 use crate::engine::session::BareSession;
-use crate::engine::{EngineError, Watcher};
 
 /// Asks who waits for whom.
 pub(super) struct PostgresWatcher {
-    session: Session,
+    session: PostgresSession,
 }
 
 impl PostgresWatcher {
-    pub(super) fn new(session: Session) -> Self {
+    pub(super) fn new(session: PostgresSession) -> Self {
         Self { session }
     }
 }

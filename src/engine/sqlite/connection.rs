@@ -6,22 +6,26 @@ use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
 
-use super::{NAME, Running, lock};
+use super::watcher::{Running, lock};
 use crate::dialect::Dialect;
-use crate::engine::{Connection, EngineError, TransactionState};
+use crate::engine::connection::{Connection, TransactionState};
+use crate::engine::error::EngineError;
 use crate::model::{ErrorClass, Outcome, Row, SqlError, Value};
+
+/// As URLs and dialect files name the engine.
+pub(super) const NAME: &str = "sqlite";
 
 /// How many virtual machine steps pass between two looks at the clock.
 const STEPS_PER_LOOK: i32 = 20_000;
 
 /// When the statement that runs must be given up, and whether it was.
 #[derive(Default)]
-struct Deadline {
+struct StatementDeadline {
     at: Mutex<Option<Instant>>,
     passed: AtomicBool,
 }
 
-impl Deadline {
+impl StatementDeadline {
     fn set(&self, at: Option<Instant>) {
         self.passed.store(false, Ordering::Relaxed);
         *self
@@ -49,7 +53,7 @@ pub(super) struct SqliteConnection {
     id: u64,
     dialect: Arc<Dialect>,
     patience: Duration,
-    deadline: Arc<Deadline>,
+    deadline: Arc<StatementDeadline>,
     running: Running,
 }
 
@@ -62,10 +66,10 @@ impl SqliteConnection {
         patience: Duration,
         running: Running,
     ) -> Result<Self, EngineError> {
-        let deadline = Arc::new(Deadline::default());
+        let deadline = Arc::new(StatementDeadline::default());
         let seen = Arc::clone(&deadline);
         raw.progress_handler(STEPS_PER_LOOK, Some(move || seen.is_over()))
-            .map_err(|error| super::store::rejected("progress handler", &error))?;
+            .map_err(|error| rejected("progress handler", &error))?;
         lock(&running).insert(id, raw.get_interrupt_handle());
         let mut connection = Self {
             raw,
@@ -214,4 +218,13 @@ pub(super) fn plain_rows(raw: &rusqlite::Connection, sql: &str) -> rusqlite::Res
         );
     }
     Ok(rows)
+}
+
+/// A statement of ours that was refused.
+pub(super) fn rejected(sql: &str, error: &rusqlite::Error) -> EngineError {
+    EngineError::Rejected {
+        engine: NAME,
+        sql: sql.to_owned(),
+        message: error.to_string(),
+    }
 }

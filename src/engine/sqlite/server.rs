@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::connection::{NAME, SqliteConnection};
-use super::store::{Files, Journal, Store};
+use super::store::{FileStore, Files, Journal};
 use super::watcher::{Running, SqliteWatcher};
-use crate::dialect::{Dialect, Version};
+use crate::dialect::{Dialect, ServerVersion};
 use crate::engine::connection::{Connection, Watcher};
 use crate::engine::diagnosis::DiagnosisLine;
 use crate::engine::error::EngineError;
@@ -41,7 +41,7 @@ impl Engine for Sqlite {
             }
         };
         let version_text = rusqlite::version().to_owned();
-        let version: Version = version_text.parse().unwrap_or_default();
+        let version: ServerVersion = version_text.parse().unwrap_or_default();
         let variables = BTreeMap::from([("journal_mode".to_owned(), journal.word().to_owned())]);
         let dialect = options.dialect_for(NAME, &version, &variables)?;
         Ok(Box::new(SqliteServer {
@@ -53,7 +53,7 @@ impl Engine for Sqlite {
                 session_setup: dialect.session_setup.clone(),
             },
             dialect: Arc::new(dialect),
-            store: Store::open(target.path())?,
+            store: FileStore::open(target.path())?,
             journal,
             options: options.clone(),
             next_connection: AtomicU64::new(1),
@@ -65,7 +65,7 @@ impl Engine for Sqlite {
 struct SqliteServer {
     identity: Identity,
     dialect: Arc<Dialect>,
-    store: Store,
+    store: FileStore,
     journal: Journal,
     options: OpenOptions,
     next_connection: AtomicU64,

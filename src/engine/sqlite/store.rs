@@ -5,16 +5,33 @@ use std::path::{Path, PathBuf};
 use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
-use super::{Journal, NAME};
-use crate::engine::EngineError;
-use crate::engine::doctor::DiagnosisLine;
+use super::connection::{NAME, plain_rows, rejected};
+use crate::engine::diagnosis::DiagnosisLine;
+use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;
 use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
-use crate::model::Value;
 
 const SUFFIX: &str = ".sqlite3";
 /// What the names of temporary folders begin with.
 const PREFIX: &str = "rashomon-";
+
+/// How the database file keeps transactions apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Journal {
+    /// Write-ahead log: readers and one writer at once.
+    Wal,
+    /// Rollback journal: a writer commits only when nobody reads.
+    Delete,
+}
+
+impl Journal {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Wal => "wal",
+            Self::Delete => "delete",
+        }
+    }
+}
 
 /// The temporary folders of this and other runs, as far as they can be seen.
 pub(in crate::engine) fn temporary_folders() -> Vec<PathBuf> {
@@ -36,13 +53,13 @@ pub(in crate::engine) fn temporary_folders() -> Vec<PathBuf> {
 }
 
 /// Where databases are.
-pub(super) struct Store {
+pub(super) struct FileStore {
     folder: PathBuf,
     /// Removed with the server, when the target named no place.
     _temporary: Option<TempDir>,
 }
 
-impl Store {
+impl FileStore {
     /// The folder a target asks for: a temporary one, the folder it names, or the folder of the
     /// file it names. That file itself is never touched, and must not be somebody's database.
     pub(super) fn open(path: Option<&Path>) -> Result<Self, EngineError> {
@@ -105,7 +122,7 @@ impl Store {
 
 /// The databases of a store, for the guard.
 pub(super) struct Files<'s> {
-    pub(super) store: &'s Store,
+    pub(super) store: &'s FileStore,
     /// Of the files that are made.
     pub(super) journal: Journal,
 }
@@ -191,23 +208,10 @@ fn read_marker(path: &Path) -> Result<Option<Marker>, EngineError> {
     let raw = rusqlite::Connection::open_with_flags(path, flags)
         .map_err(|error| connect_error(path, &error))?;
     let sql = format!("SELECT run_id, host, pid, created FROM {MARKER_TABLE}");
-    let Ok(rows) = super::connection::plain_rows(&raw, &sql) else {
+    let Ok(rows) = plain_rows(&raw, &sql) else {
         return Ok(None);
     };
-    Ok(rows.first().and_then(|row| match row.as_slice() {
-        [
-            Value::Text(run_id),
-            Value::Text(host),
-            Value::Integer(pid),
-            Value::Text(created),
-        ] => Some(Marker {
-            run_id: run_id.clone(),
-            host: host.clone(),
-            pid: u32::try_from(*pid).unwrap_or(0),
-            created: created.clone(),
-        }),
-        _ => None,
-    }))
+    Ok(rows.first().and_then(Marker::of_row))
 }
 
 fn connect_error(path: &Path, error: &rusqlite::Error) -> EngineError {
@@ -226,14 +230,5 @@ fn unusable(path: &Path, error: &std::io::Error) -> EngineError {
         engine: NAME,
         address: path.display().to_string(),
         cause: error.to_string(),
-    }
-}
-
-/// A statement of ours that was refused.
-pub(super) fn rejected(sql: &str, error: &rusqlite::Error) -> EngineError {
-    EngineError::Rejected {
-        engine: NAME,
-        sql: sql.to_owned(),
-        message: error.to_string(),
     }
 }

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::connection::Session;
-use super::super::number_of;
-use super::LockView;
-use crate::engine::EngineError;
+use super::view::LockView;
+use crate::engine::cell::number_of;
+use crate::engine::error::EngineError;
+use crate::engine::mysql_protocol::connection::MySqlSession;
 use crate::engine::session::BareSession;
 
 const WAITS: &str = "SELECT REQUESTING_ENGINE_TRANSACTION_ID, BLOCKING_ENGINE_TRANSACTION_ID \
@@ -28,14 +28,14 @@ const MADE_UP_FROM: u64 = 1 << 48;
 const REMEMBERED_MAX: usize = 4096;
 
 pub(in crate::engine::mysql_protocol) struct LockTables {
-    session: Session,
+    session: MySqlSession,
     /// Connections by real transaction number. Neither is ever used again.
     owners: BTreeMap<u64, u64>,
 }
 
 impl LockTables {
     pub(in crate::engine::mysql_protocol) fn new(
-        mut session: Session,
+        mut session: MySqlSession,
     ) -> Result<Self, EngineError> {
         let grant = format!(
             "GRANT SELECT ON performance_schema.* TO {}",
@@ -85,7 +85,7 @@ impl LockTables {
 }
 
 impl LockView for LockTables {
-    fn session(&mut self) -> &mut Session {
+    fn session(&mut self) -> &mut MySqlSession {
         &mut self.session
     }
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::connection::Session;
-use super::super::{number_of, text_of};
-use super::LockView;
-use crate::engine::EngineError;
+use super::view::LockView;
+use crate::engine::cell::{number_of, text_of};
+use crate::engine::error::EngineError;
+use crate::engine::mysql_protocol::connection::MySqlSession;
 use crate::engine::session::BareSession;
 
 const STATUS: &str = "SHOW ENGINE INNODB STATUS";
@@ -16,12 +16,12 @@ const PROCESSES: &str = "SHOW PROCESSLIST";
 const ATTEMPTS: u32 = 3;
 
 pub(in crate::engine::mysql_protocol) struct InnodbStatus {
-    session: Session,
+    session: MySqlSession,
 }
 
 impl InnodbStatus {
     pub(in crate::engine::mysql_protocol) fn new(
-        mut session: Session,
+        mut session: MySqlSession,
     ) -> Result<Self, EngineError> {
         // Asked once now, so that a missing privilege shows at the start.
         let grant = format!("GRANT PROCESS ON *.* TO {}", session.account()?);
@@ -31,7 +31,7 @@ impl InnodbStatus {
 }
 
 impl LockView for InnodbStatus {
-    fn session(&mut self) -> &mut Session {
+    fn session(&mut self) -> &mut MySqlSession {
         &mut self.session
     }
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::connection::Watcher;
 use crate::engine::error::EngineError;
-use crate::engine::mysql_protocol::connection::Session;
+use crate::engine::mysql_protocol::connection::MySqlSession;
 
 /// One way to ask a server who waits for a lock.
 pub(in crate::engine::mysql_protocol) trait LockView:
     Send
 {
-    fn session(&mut self) -> &mut Session;
+    fn session(&mut self) -> &mut MySqlSession;
 
     /// The connections that wait for a row, and for whom where the view says so.
     fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
