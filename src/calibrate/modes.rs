@@ -4,11 +4,10 @@
 //! it was committed after the tested transaction took its snapshot. *Then*: the statement ran, and
 //! the other session tries to change what it read.
 
-use super::stage::{Reply, Stage};
+use super::entry::{CalibratedEntry, Proof};
+use super::stage::{Halt, Reply, Stage, accepted};
 use super::variant::{Sign, Variant};
-use super::{Entry, Judgement};
 use crate::dialect::Dialect;
-use crate::engine::EngineError;
 use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode};
 
 /// The value before the change, and the one after it.
@@ -19,7 +18,7 @@ const FOREIGN: i64 = 55;
 
 /// What a statement saw of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
+enum SeenChange {
     Old,
     New,
     /// It waited for the other session.
@@ -32,7 +31,7 @@ enum Seen {
     Prevented,
 }
 
-impl Seen {
+impl SeenChange {
     fn word(&self) -> String {
         match self {
             Self::Old => "old".to_owned(),
@@ -51,7 +50,7 @@ pub(super) fn probe(
     level: IsolationLevel,
     form: &Variant,
     explicit: bool,
-) -> Result<Entry, EngineError> {
+) -> Result<CalibratedEntry, Halt> {
     let during = during(stage, form, explicit)?;
     stage.reset()?;
     let after = after(stage, form, explicit)?;
@@ -65,7 +64,7 @@ pub(super) fn probe(
     };
     let claimed = stage.server.dialect().read_mode(level, form.role, explicit);
     let mut possible = possible_modes(&during, &after, explicit);
-    if form.may_pass_over && (&during, &after) == (&Seen::Old, &Seen::New) {
+    if form.may_pass_over && (&during, &after) == (&SeenChange::Old, &SeenChange::New) {
         possible.push(ReadMode::Current);
     }
     // Whatever a target is looked for by, what fits is waited for.
@@ -86,47 +85,50 @@ pub(super) fn probe(
         None => "",
     };
     let words: Vec<&str> = possible.iter().map(|mode| mode.slug()).collect();
-    Ok(Entry {
-        subject: format!("{place}.{}.{}", level.slug(), form.role),
-        form: form.form.to_owned(),
-        claimed: claimed.slug().to_owned(),
-        measured: format!(
-            "{} (during: {}; after: {}{then})",
-            if words.is_empty() {
-                "no mode".to_owned()
-            } else {
-                words.join(" or ")
-            },
-            during.word(),
-            after.word(),
-        ),
-        judgement: if possible.contains(&claimed) && holds {
-            Judgement::Right
-        } else {
-            Judgement::Wrong
-        },
-    })
+    let measured = if words.is_empty() {
+        "no mode".to_owned()
+    } else {
+        words.join(" or ")
+    };
+    let proof = if possible.contains(&claimed) && holds {
+        Proof::Right
+    } else {
+        Proof::Wrong
+    };
+    let entry = CalibratedEntry::new(
+        format!("{place}.{}.{}", level.slug(), form.role),
+        form.form.to_owned(),
+        claimed.slug().to_owned(),
+        proof,
+    );
+    Ok(entry.measured(format!(
+        "{measured} (during: {}; after: {}{then})",
+        during.word(),
+        after.word(),
+    )))
 }
 
 /// The modes that are in accord with what was seen.
-fn possible_modes(during: &Seen, after: &Seen, explicit: bool) -> Vec<ReadMode> {
+fn possible_modes(during: &SeenChange, after: &SeenChange, explicit: bool) -> Vec<ReadMode> {
     use ReadMode::{Anything, Current, StatementSnapshot, TransactionSnapshot};
     match (during, after) {
-        (Seen::New, Seen::New) => vec![Anything],
+        (SeenChange::New, SeenChange::New) => vec![Anything],
         // Alone in its transaction, a statement's snapshot is the transaction's.
-        (Seen::Old, Seen::New) if explicit => vec![StatementSnapshot],
-        (Seen::Old, Seen::New) => vec![StatementSnapshot, TransactionSnapshot],
-        (Seen::Waited, Seen::New | Seen::Refused(_)) => vec![Current],
-        (Seen::Old, Seen::Old) => vec![TransactionSnapshot],
+        (SeenChange::Old, SeenChange::New) if explicit => vec![StatementSnapshot],
+        (SeenChange::Old, SeenChange::New) => vec![StatementSnapshot, TransactionSnapshot],
+        (SeenChange::Waited, SeenChange::New | SeenChange::Refused(_)) => vec![Current],
+        (SeenChange::Old, SeenChange::Old) => vec![TransactionSnapshot],
         // Where nothing waits, who is refused has told nothing but that it would not read on.
-        (Seen::Busy, Seen::Old | Seen::Refused(_)) => vec![TransactionSnapshot],
-        (Seen::Busy, Seen::New) if !explicit => vec![StatementSnapshot, TransactionSnapshot],
-        (Seen::Old | Seen::Busy, Seen::Prevented) => vec![TransactionSnapshot],
+        (SeenChange::Busy, SeenChange::Old | SeenChange::Refused(_)) => vec![TransactionSnapshot],
+        (SeenChange::Busy, SeenChange::New) if !explicit => {
+            vec![StatementSnapshot, TransactionSnapshot]
+        }
+        (SeenChange::Old | SeenChange::Busy, SeenChange::Prevented) => vec![TransactionSnapshot],
         _ => Vec::new(),
     }
 }
 
-fn during(stage: &mut Stage<'_>, form: &Variant, explicit: bool) -> Result<Seen, EngineError> {
+fn during(stage: &mut Stage<'_>, form: &Variant, explicit: bool) -> Result<SeenChange, Halt> {
     let (key, begin) = (stage.key(), stage.begin());
     stage.other.must(begin)?;
     stage.other.must(&form.subject.write(NEW, key))?;
@@ -136,7 +138,7 @@ fn during(stage: &mut Stage<'_>, form: &Variant, explicit: bool) -> Result<Seen,
     seen(stage, form)
 }
 
-fn after(stage: &mut Stage<'_>, form: &Variant, explicit: bool) -> Result<Seen, EngineError> {
+fn after(stage: &mut Stage<'_>, form: &Variant, explicit: bool) -> Result<SeenChange, Halt> {
     let (key, begin) = (stage.key(), stage.begin());
     if explicit {
         stage.tested.must(begin)?;
@@ -145,15 +147,15 @@ fn after(stage: &mut Stage<'_>, form: &Variant, explicit: bool) -> Result<Seen, 
     let change = form.subject.write(NEW, key);
     if let Outcome::Rejected(error) = stage.other.run(&change)? {
         return Ok(match error.class {
-            ErrorClass::Busy => Seen::Prevented,
-            _ => Seen::Refused(error.code),
+            ErrorClass::Busy => SeenChange::Prevented,
+            _ => SeenChange::Refused(error.code),
         });
     }
     seen(stage, form)
 }
 
 /// Whether the other session is kept from what the statement has read.
-fn keeps_out(stage: &mut Stage<'_>, form: &Variant) -> Result<bool, EngineError> {
+fn keeps_out(stage: &mut Stage<'_>, form: &Variant) -> Result<bool, Halt> {
     let (key, begin) = (stage.key(), stage.begin());
     stage.tested.must(begin)?;
     let sql = spelled(form.sql, stage.server.dialect(), OLD, key);
@@ -173,7 +175,7 @@ fn keeps_out(stage: &mut Stage<'_>, form: &Variant) -> Result<bool, EngineError>
 }
 
 /// Runs the statement and tells what it saw.
-fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<Seen, EngineError> {
+fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<SeenChange, Halt> {
     let key = stage.key();
     let sql = spelled(form.sql, stage.server.dialect(), NEW, key);
     let outcome = match stage.ask(&sql)? {
@@ -182,16 +184,16 @@ fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<Seen, EngineError> {
             let rollback = stage.server.dialect().spelling.rollback.clone();
             stage.other.must(&rollback)?;
             stage.tested.finish()?;
-            return Ok(Seen::Waited);
+            return Ok(SeenChange::Waited);
         }
     };
     let found = match (&outcome, form.sign) {
         (Outcome::Rejected(error), sign) => match error.class {
-            ErrorClass::Busy => return Ok(Seen::Busy),
-            ErrorClass::Serialization => return Ok(Seen::Refused(error.code.clone())),
+            ErrorClass::Busy => return Ok(SeenChange::Busy),
+            ErrorClass::Serialization => return Ok(SeenChange::Refused(error.code.clone())),
             ErrorClass::Duplicate if sign == Sign::Duplicate => true,
             _ => {
-                super::stage::accepted(&sql, outcome)?;
+                accepted(&sql, outcome)?;
                 false
             }
         },
@@ -204,7 +206,11 @@ fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<Seen, EngineError> {
             !stage.tested.must(&query)?.rows().is_empty()
         }
     };
-    Ok(if found { Seen::New } else { Seen::Old })
+    Ok(if found {
+        SeenChange::New
+    } else {
+        SeenChange::Old
+    })
 }
 
 fn spelled(sql: &str, dialect: &Dialect, seen: i64, key: i64) -> String {
@@ -227,23 +233,31 @@ mod tests {
 
     #[test]
     fn each_mode_has_its_own_picture() {
-        let refused = || Seen::Refused("1020".to_owned());
+        let refused = || SeenChange::Refused("1020".to_owned());
         let pictures = [
-            (Seen::New, Seen::New, ReadMode::Anything),
-            (Seen::Old, Seen::New, ReadMode::StatementSnapshot),
-            (Seen::Old, Seen::Old, ReadMode::TransactionSnapshot),
-            (Seen::Waited, Seen::New, ReadMode::Current),
-            (Seen::Waited, refused(), ReadMode::Current),
-            (Seen::Busy, refused(), ReadMode::TransactionSnapshot),
+            (SeenChange::New, SeenChange::New, ReadMode::Anything),
+            (
+                SeenChange::Old,
+                SeenChange::New,
+                ReadMode::StatementSnapshot,
+            ),
+            (
+                SeenChange::Old,
+                SeenChange::Old,
+                ReadMode::TransactionSnapshot,
+            ),
+            (SeenChange::Waited, SeenChange::New, ReadMode::Current),
+            (SeenChange::Waited, refused(), ReadMode::Current),
+            (SeenChange::Busy, refused(), ReadMode::TransactionSnapshot),
         ];
         for (during, after, mode) in pictures {
             assert_eq!(possible_modes(&during, &after, true), [mode]);
         }
         // A dirty read that is gone after the commit, or a wait that ends in old rows, is no mode.
         for (during, after) in [
-            (Seen::New, Seen::Old),
-            (Seen::Waited, Seen::Old),
-            (Seen::Refused("1020".to_owned()), Seen::New),
+            (SeenChange::New, SeenChange::Old),
+            (SeenChange::Waited, SeenChange::Old),
+            (SeenChange::Refused("1020".to_owned()), SeenChange::New),
         ] {
             assert!(possible_modes(&during, &after, true).is_empty());
         }

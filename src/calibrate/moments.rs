@@ -1,31 +1,100 @@
 //! When a transaction's snapshot is taken, and whether a statement that waited mixes two moments.
 
-use super::stage::{Reply, Stage};
-use super::{Entry, Judgement};
-use crate::dialect::SnapshotPoint;
-use crate::engine::EngineError;
+use super::entry::{CalibratedEntry, Proof};
+use super::stage::{Halt, Reply, Stage, accepted};
+use crate::dialect::{Dialect, SnapshotPoint};
 use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode, Role};
 use crate::statement::analyze;
 
-/// Probes what the dialect says of moments at this level.
-pub(super) fn probe(
-    stage: &mut Stage<'_>,
-    level: IsolationLevel,
-    note: &mut dyn FnMut(Entry),
-) -> Result<(), EngineError> {
-    let dialect = stage.server.dialect();
+/// One thing that the dialect says of moments.
+pub(super) enum Moment {
+    /// Whether a transaction has its snapshot after this opening and statement.
+    Opening {
+        /// Which of the dialect's openings.
+        begin: &'static str,
+        sql: Option<&'static str>,
+        /// What the dialect says.
+        claim: bool,
+    },
+    /// Whether a transaction has its snapshot after this read.
+    Read(&'static str),
+    /// Whether a statement of this form that waited mixes two moments.
+    Wait {
+        form: &'static str,
+        sql: &'static str,
+    },
+}
+
+/// What the dialect says of moments at this level. `waits`: statements wait for locks.
+pub(super) fn at(dialect: &Dialect, waits: bool, level: IsolationLevel) -> Vec<Moment> {
+    let mut moments = Vec::new();
     if dialect.read_mode(level, Role::PlainSelect, true) == ReadMode::TransactionSnapshot {
-        for entry in snapshot_points(stage, level)? {
-            note(entry);
+        moments.extend(CANDIDATES.iter().filter_map(|candidate| {
+            let claim = match dialect.snapshot_point {
+                SnapshotPoint::FirstConsistentRead => candidate.first_consistent_read,
+                SnapshotPoint::FirstStatement => candidate.first_statement,
+            };
+            let is_spelled = dialect.spelling.begin.contains_key(candidate.begin);
+            claim.filter(|_| is_spelled).map(|claim| Moment::Opening {
+                begin: candidate.begin,
+                sql: candidate.sql,
+                claim,
+            })
+        }));
+        moments.extend(READS.iter().map(|sql| Moment::Read(sql)));
+    }
+    if waits {
+        let forms = WAITING_FORMS.iter();
+        moments.extend(forms.map(|(form, sql)| Moment::Wait { form, sql }));
+    }
+    moments
+}
+
+impl Moment {
+    /// The key of the dialect file that it proves.
+    pub(super) fn key(&self) -> &'static str {
+        match self {
+            Self::Opening { .. } | Self::Read(_) => "snapshot-point",
+            Self::Wait { .. } => "mixes-after-wait",
         }
     }
-    if stage.server.waits() {
-        for (form, sql) in WAITING_FORMS {
-            note(mixes(stage, level, form, sql)?);
-            stage.reset()?;
+
+    /// Asks the server.
+    pub(super) fn probe(
+        &self,
+        stage: &mut Stage<'_>,
+        level: IsolationLevel,
+    ) -> Result<CalibratedEntry, Halt> {
+        let dialect = stage.server.dialect();
+        let subject = format!("{} at {}", self.key(), level.slug());
+        match self {
+            Self::Opening { begin, sql, claim } => {
+                let begin = dialect
+                    .spelling
+                    .begin
+                    .get(*begin)
+                    .map_or("", String::as_str);
+                let sql = sql.map(|sql| spelled(stage, sql));
+                let taken = takes_snapshot(stage, begin, sql.as_deref())?;
+                let form = match sql {
+                    Some(sql) => format!("{begin}; {sql}"),
+                    None => begin.to_owned(),
+                };
+                Ok(taken_entry(subject, form, Some(*claim), taken))
+            }
+            Self::Read(sql) => {
+                let claim = analyze(sql, dialect).surely_takes_snapshot.then_some(true);
+                let taken = takes_snapshot(stage, stage.begin(), Some(sql))?;
+                Ok(taken_entry(subject, (*sql).to_owned(), claim, taken))
+            }
+            Self::Wait { form, sql } => {
+                let claim = dialect.mixes_after_wait.contains(&level);
+                let mixed = mixes(stage, sql)?;
+                stage.reset()?;
+                Ok(mixed_entry(subject, form, claim, mixed))
+            }
         }
     }
-    Ok(())
 }
 
 /// A statement after which the snapshot is, or is not, taken.
@@ -112,67 +181,29 @@ const READS: &[&str] = &[
     "SELECT 1",
 ];
 
-fn snapshot_points(
-    stage: &mut Stage<'_>,
-    level: IsolationLevel,
-) -> Result<Vec<Entry>, EngineError> {
-    let dialect = stage.server.dialect();
-    let subject = format!("snapshot-point at {}", level.slug());
-    let mut entries = Vec::new();
-    for candidate in CANDIDATES {
-        let claim = match dialect.snapshot_point {
-            SnapshotPoint::FirstConsistentRead => candidate.first_consistent_read,
-            SnapshotPoint::FirstStatement => candidate.first_statement,
-        };
-        let (Some(claim), Some(begin)) = (claim, dialect.spelling.begin.get(candidate.begin))
-        else {
-            continue;
-        };
-        let sql = candidate.sql.map(|sql| spelled(stage, sql));
-        let taken = takes_snapshot(stage, begin, sql.as_deref())?;
-        let form = format!(
-            "{begin}{}{}",
-            if sql.is_some() { "; " } else { "" },
-            sql.unwrap_or_default()
-        );
-        entries.push(taken_entry(&subject, form, Some(claim), taken));
-    }
-    for sql in READS {
-        let claim = analyze(sql, dialect).surely_takes_snapshot.then_some(true);
-        let begin = stage.begin();
-        let taken = takes_snapshot(stage, begin, Some(sql))?;
-        entries.push(taken_entry(&subject, (*sql).to_owned(), claim, taken));
-    }
-    Ok(entries)
-}
-
-fn taken_entry(subject: &str, form: String, claim: Option<bool>, taken: Option<bool>) -> Entry {
-    let word = |taken: bool| {
-        if taken {
-            "taken by then"
-        } else {
-            "not yet taken"
-        }
+fn taken_entry(
+    subject: String,
+    form: String,
+    claim: Option<bool>,
+    taken: Option<bool>,
+) -> CalibratedEntry {
+    let word = |taken: bool| match taken {
+        true => "taken by then",
+        false => "not yet taken",
     };
-    let (claimed, judgement) = match (claim, taken) {
+    let (claimed, proof) = match (claim, taken) {
         (_, None) => (
             "",
-            Judgement::DoesNotApply("nobody else can commit meanwhile".to_owned()),
+            Proof::DoesNotApply("nobody else can commit meanwhile".to_owned()),
         ),
         (None, _) => (
             "",
-            Judgement::DoesNotApply("nothing is built on this statement".to_owned()),
+            Proof::DoesNotApply("nothing is built on this statement".to_owned()),
         ),
-        (Some(claim), Some(taken)) if claim == taken => (word(claim), Judgement::Right),
-        (Some(claim), Some(_)) => (word(claim), Judgement::Wrong),
+        (Some(claim), Some(taken)) if claim == taken => (word(claim), Proof::Right),
+        (Some(claim), Some(_)) => (word(claim), Proof::Wrong),
     };
-    Entry {
-        subject: subject.to_owned(),
-        form,
-        claimed: claimed.to_owned(),
-        measured: taken.map_or(String::new(), |taken| word(taken).to_owned()),
-        judgement,
-    }
+    CalibratedEntry::new(subject, form, claimed.to_owned(), proof).measured(taken.map_or("", word))
 }
 
 /// Whether the snapshot is taken by then: another session's later commit is not seen. None when
@@ -181,7 +212,7 @@ fn takes_snapshot(
     stage: &mut Stage<'_>,
     begin: &str,
     sql: Option<&str>,
-) -> Result<Option<bool>, EngineError> {
+) -> Result<Option<bool>, Halt> {
     stage.tested.must(begin)?;
     if let Some(sql) = sql {
         stage.tested.must(sql)?;
@@ -189,7 +220,7 @@ fn takes_snapshot(
     let change = "UPDATE u SET c = 101 WHERE pkey = 1";
     let committed = match stage.other.run(change)? {
         Outcome::Rejected(error) if error.class == ErrorClass::Busy => false,
-        outcome => super::stage::accepted(change, outcome).map(|_| true)?,
+        outcome => accepted(change, outcome).map(|_| true)?,
     };
     let seen = stage
         .tested
@@ -221,66 +252,60 @@ const WAITING_FORMS: [(&str, &str); 2] = [
     ("delete", "DELETE FROM t WHERE c > 50"),
 ];
 
-/// Whether a statement that waited at row 2 saw row 1 as it was before and row 3 as it is after.
-fn mixes(
-    stage: &mut Stage<'_>,
-    level: IsolationLevel,
+/// What a statement showed that was to wait at row 2: in words, and whether it saw row 1 as it was
+/// before and row 3 as it is after. None where the answer does not tell.
+type Mixture = (String, Option<bool>);
+
+fn mixed_entry(
+    subject: String,
     form: &str,
-    sql: &str,
-) -> Result<Entry, EngineError> {
+    claim: bool,
+    (measured, mixed): Mixture,
+) -> CalibratedEntry {
+    let claimed = match claim {
+        true => "rows mix two moments",
+        false => "rows are of one moment",
+    };
+    let proof = match mixed {
+        None => Proof::DoesNotApply("the answer tells nothing of rows".to_owned()),
+        Some(mixed) if mixed == claim => Proof::Right,
+        Some(_) => Proof::Wrong,
+    };
+    CalibratedEntry::new(subject, form.to_owned(), claimed.to_owned(), proof).measured(measured)
+}
+
+/// Lets a statement wait at row 2, and changes rows 1 and 3 meanwhile.
+fn mixes(stage: &mut Stage<'_>, sql: &str) -> Result<Mixture, Halt> {
     let begin = stage.begin();
     // Rows 1 and 3 are out of reach before the other session's transaction, row 2 is in it.
     stage.other.must("UPDATE t SET c = 60 WHERE pkey = 2")?;
     stage.other.must(begin)?;
     stage.other.must("UPDATE t SET c = 70 WHERE pkey = 2")?;
     stage.tested.must(begin)?;
-    let waited = matches!(stage.ask(sql)?, Reply::Waits);
-    let mut measured = "it does not wait".to_owned();
-    let mut mixed = None;
-    if waited {
-        // Where the statement keeps the rows it passed, this is a deadlock, and somebody loses.
-        let both = "UPDATE t SET c = 99 WHERE pkey IN (1, 3)";
-        let outcome = stage.ask_other(both)?;
-        let commit = stage.server.dialect().spelling.commit.clone();
-        let lost = matches!(&outcome, Reply::Answered(Outcome::Rejected(_)));
-        let answered = stage.tested_is_done();
-        if matches!(outcome, Reply::Waits) {
-            // The tested session lost: its rollback lets the other one go on.
-            stage.tested.finish()?;
-            stage
-                .tested
-                .run(&stage.server.dialect().spelling.rollback.clone())?;
-            stage.other.finish()?;
-            (measured, mixed) = ("it keeps what it passed".to_owned(), Some(false));
-        } else {
-            stage.other.run(&commit)?;
-            let outcome = stage.tested.finish()?;
-            (measured, mixed) = judge(&outcome, lost || answered);
-        }
+    if !matches!(stage.ask(sql)?, Reply::Waits) {
+        return Ok(("it does not wait".to_owned(), None));
     }
-    let claim = stage.server.dialect().mixes_after_wait.contains(&level);
-    let word = |mixes: bool| {
-        if mixes {
-            "rows mix two moments"
-        } else {
-            "rows are of one moment"
-        }
-    };
-    Ok(Entry {
-        subject: format!("mixes-after-wait at {}", level.slug()),
-        form: form.to_owned(),
-        claimed: word(claim).to_owned(),
-        measured,
-        judgement: match mixed {
-            None => Judgement::DoesNotApply("the answer tells nothing of rows".to_owned()),
-            Some(mixed) if mixed == claim => Judgement::Right,
-            Some(_) => Judgement::Wrong,
-        },
-    })
+    // Where the statement keeps the rows it passed, this is a deadlock, and somebody loses.
+    let both = "UPDATE t SET c = 99 WHERE pkey IN (1, 3)";
+    let outcome = stage.ask_other(both)?;
+    let lost = matches!(&outcome, Reply::Answered(Outcome::Rejected(_)));
+    let answered = stage.tested_is_done();
+    if matches!(outcome, Reply::Waits) {
+        // The tested session lost: its rollback lets the other one go on.
+        stage.tested.finish()?;
+        let rollback = stage.server.dialect().spelling.rollback.clone();
+        stage.tested.run(&rollback)?;
+        stage.other.finish()?;
+        return Ok(("it keeps what it passed".to_owned(), Some(false)));
+    }
+    let commit = stage.server.dialect().spelling.commit.clone();
+    stage.other.run(&commit)?;
+    let outcome = stage.tested.finish()?;
+    Ok(judge(&outcome, lost || answered))
 }
 
 /// What the answer after the wait says: rows 2 and 3 only is a mixture.
-fn judge(outcome: &Outcome, deadlock: bool) -> (String, Option<bool>) {
+fn judge(outcome: &Outcome, deadlock: bool) -> Mixture {
     match outcome {
         Outcome::Rejected(error) if error.class == ErrorClass::Serialization => {
             (format!("refused ({})", error.code), None)

@@ -1,8 +1,11 @@
 //! Two sessions that act in turn, and the lock view that tells whether one of them waits.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::listener::CalibrationListener;
 use crate::engine::{Connection, EngineError, STATEMENT_DEADLINE, Server, Watcher};
 use crate::model::{IsolationLevel, Outcome};
 
@@ -10,6 +13,23 @@ use crate::model::{IsolationLevel, Outcome};
 const PAUSE: Duration = Duration::from_micros(200);
 
 type Answered = (Box<dyn Connection>, Result<Outcome, EngineError>);
+
+/// Why the probes end before they are done.
+#[derive(Debug)]
+pub(super) enum Halt {
+    Engine(EngineError),
+    /// The listener asked for it.
+    Interrupted,
+}
+
+impl From<EngineError> for Halt {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// The statements that were sent, each after its session's name. Both sessions write to it.
+type Script = Rc<RefCell<Vec<String>>>;
 
 /// What came of a statement that may wait.
 #[derive(Debug)]
@@ -24,21 +44,37 @@ pub(super) struct Actor {
     /// None while a statement runs.
     connection: Option<Box<dyn Connection>>,
     running: Option<JoinHandle<Answered>>,
+    /// The statement that was sent last.
     sql: String,
+    /// The engine's own number of the connection.
+    id: u64,
+    /// What the script calls the session.
+    name: &'static str,
+    script: Script,
 }
 
 impl Actor {
-    fn new(connection: Box<dyn Connection>) -> Self {
+    fn new(name: &'static str, connection: Box<dyn Connection>, script: &Script) -> Self {
         Self {
+            id: connection.id(),
             connection: Some(connection),
             running: None,
             sql: String::new(),
+            name,
+            script: Rc::clone(script),
         }
+    }
+
+    fn note(&mut self, sql: &str) {
+        self.sql = sql.to_owned();
+        self.script
+            .borrow_mut()
+            .push(format!("{} {sql}", self.name));
     }
 
     /// Runs a statement that cannot wait.
     pub(super) fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        self.sql = sql.to_owned();
+        self.note(sql);
         match &mut self.connection {
             Some(connection) => connection.execute(sql),
             None => Err(self.lost()),
@@ -54,13 +90,14 @@ impl Actor {
     pub(super) fn ask(
         &mut self,
         watcher: &mut dyn Watcher,
+        listener: &dyn CalibrationListener,
         sql: &str,
-    ) -> Result<Reply, EngineError> {
+    ) -> Result<Reply, Halt> {
         let Some(mut connection) = self.connection.take() else {
-            return Err(self.lost());
+            return Err(self.lost().into());
         };
-        let id = connection.id();
-        self.sql = sql.to_owned();
+        let id = self.id;
+        self.note(sql);
         let text = self.sql.clone();
         let began = Instant::now();
         let running = std::thread::spawn(move || {
@@ -73,13 +110,19 @@ impl Actor {
                 return Ok(Reply::Answered(self.finish()?));
             }
             if watcher.waiting(&[id])?.contains_key(&id) {
+                self.script
+                    .borrow_mut()
+                    .push(format!("-- {} waits", self.name));
                 return Ok(Reply::Waits);
             }
+            if listener.is_stopped() {
+                return Err(Halt::Interrupted);
+            }
             if began.elapsed() > STATEMENT_DEADLINE {
-                return Err(EngineError::Hang {
+                return Err(Halt::Engine(EngineError::Hang {
                     sql: self.sql.clone(),
                     seconds: STATEMENT_DEADLINE.as_secs(),
-                });
+                }));
             }
             std::thread::sleep(PAUSE);
         }
@@ -95,6 +138,18 @@ impl Actor {
         };
         self.connection = Some(connection);
         result
+    }
+
+    /// Closes the connection. A statement that still runs is ended first: it may wait for a lock,
+    /// and would hold up the end of the database.
+    fn close(self, watcher: &mut dyn Watcher) {
+        let Some(running) = self.running else {
+            return;
+        };
+        // A server that does not listen cannot end it, and waiting for the thread would not end.
+        if watcher.kill(self.id).is_ok() {
+            drop(running.join());
+        }
     }
 
     fn lost(&self) -> EngineError {
@@ -122,7 +177,7 @@ pub(super) fn accepted(sql: &str, outcome: Outcome) -> Result<Outcome, EngineErr
 /// sessions.
 pub(super) struct Stage<'a> {
     pub(super) server: &'a dyn Server,
-    database: String,
+    pub(super) listener: &'a mut dyn CalibrationListener,
     /// The session under test.
     pub(super) tested: Actor,
     /// The session that interferes.
@@ -130,19 +185,25 @@ pub(super) struct Stage<'a> {
     pub(super) watcher: Box<dyn Watcher>,
     /// A row key never used before.
     next_key: i64,
+    script: Script,
 }
 
 impl<'a> Stage<'a> {
-    /// Makes the database and its tables.
-    pub(super) fn set_up(server: &'a dyn Server, database: &str) -> Result<Self, EngineError> {
-        server.create_database(database)?;
+    /// Opens the sessions in a database of ours, and makes the tables there.
+    pub(super) fn set_up(
+        server: &'a dyn Server,
+        database: &str,
+        listener: &'a mut dyn CalibrationListener,
+    ) -> Result<Self, EngineError> {
+        let script = Script::default();
         let mut stage = Self {
             server,
-            database: database.to_owned(),
-            tested: Actor::new(server.connect(database)?),
-            other: Actor::new(server.connect(database)?),
+            listener,
+            tested: Actor::new("tested", server.connect(database)?, &script),
+            other: Actor::new("other", server.connect(database)?, &script),
             watcher: server.watcher()?,
             next_key: 1000,
+            script,
         };
         let options = &server.dialect().spelling.table_options;
         for table in ["t", "u", "w", "z"] {
@@ -153,12 +214,15 @@ impl<'a> Stage<'a> {
         stage
             .other
             .must("INSERT INTO w VALUES (1, 1), (2, 2), (3, 3)")?;
-        stage.reset()?;
         Ok(stage)
     }
 
     /// Ends both sessions' transactions and restores the rows: `(1, 1), (2, 2), (3, 3)`.
-    pub(super) fn reset(&mut self) -> Result<(), EngineError> {
+    pub(super) fn reset(&mut self) -> Result<(), Halt> {
+        if self.listener.is_stopped() {
+            return Err(Halt::Interrupted);
+        }
+        let script = self.take_script();
         let rollback = self.server.dialect().spelling.rollback.clone();
         for actor in [&mut self.tested, &mut self.other] {
             // Where no transaction is open, some engines reject this; that is no matter.
@@ -170,7 +234,15 @@ impl<'a> Stage<'a> {
             let sql = format!("INSERT INTO {table} VALUES (1, 1), (2, 2), (3, 3)");
             self.other.must(&sql)?;
         }
+        *self.script.borrow_mut() = script;
+        let line = "-- both roll back; t and u hold (1, 1), (2, 2), (3, 3) again";
+        self.script.borrow_mut().push(line.to_owned());
         Ok(())
+    }
+
+    /// The statements that were sent since the last time, without those that restored the rows.
+    pub(super) fn take_script(&mut self) -> Vec<String> {
+        self.script.take()
     }
 
     /// A row key that was never in a table.
@@ -203,13 +275,13 @@ impl<'a> Stage<'a> {
     }
 
     /// Asks the session under test.
-    pub(super) fn ask(&mut self, sql: &str) -> Result<Reply, EngineError> {
-        self.tested.ask(&mut *self.watcher, sql)
+    pub(super) fn ask(&mut self, sql: &str) -> Result<Reply, Halt> {
+        self.tested.ask(&mut *self.watcher, &*self.listener, sql)
     }
 
     /// Asks the other session.
-    pub(super) fn ask_other(&mut self, sql: &str) -> Result<Reply, EngineError> {
-        self.other.ask(&mut *self.watcher, sql)
+    pub(super) fn ask_other(&mut self, sql: &str) -> Result<Reply, Halt> {
+        self.other.ask(&mut *self.watcher, &*self.listener, sql)
     }
 
     /// Whether the session under test has answered by now.
@@ -220,17 +292,9 @@ impl<'a> Stage<'a> {
             .is_none_or(JoinHandle::is_finished)
     }
 
-    /// Closes the sessions and drops the database.
-    pub(super) fn strike(self) -> Result<(), EngineError> {
-        let Self {
-            server,
-            database,
-            tested,
-            other,
-            watcher,
-            ..
-        } = self;
-        drop((tested, other, watcher));
-        server.drop_database(&database)
+    /// Closes the sessions, whatever they are doing.
+    pub(super) fn strike(mut self) {
+        self.tested.close(&mut *self.watcher);
+        self.other.close(&mut *self.watcher);
     }
 }

@@ -2,18 +2,22 @@
 
 use serde_json::json;
 
+use super::calibration::{calibrated, entry_json, told};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
+use super::signals;
 use super::terminal::{Style, printable};
 use super::value::OutputFormat;
-use crate::calibrate::{self, Entry, Judgement};
+use crate::calibrate::Proof;
+use crate::campaign::StopFlag;
 use crate::engine;
 
 /// Proves every entry of the dialect file on the live server
 ///
 /// Read modes per level and role, the snapshot point, and what waits: scripted sessions decide each
-/// from data. Exit 0 when the file is right about this server, 1 when an entry is wrong.
+/// from data. Exit 0 when the file and the server agree, 1 when they differ: then the server or the
+/// file is wrong, and the statements to tell which are printed. Ctrl-C drops the database in use.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  rashomon calibrate 'mysql://root@127.0.0.1:3306'")]
 pub(super) struct CalibrateArguments {
@@ -31,8 +35,10 @@ pub(super) struct CalibrateArguments {
 pub(super) fn run(arguments: &CalibrateArguments, output: &mut Output) -> Result<Exit, Failure> {
     let run_id = format!("calibrate{:08x}", random_u64()? >> 32);
     let options = arguments.server.open_options(&run_id)?;
+    let stop = StopFlag::default();
+    signals::listen(&stop)?;
     let server = engine::open(&arguments.target, &options)?;
-    let report = calibrate::run(&*server, &mut std::io::sink())?;
+    let report = calibrated(&*server, &stop)?;
     let identity = server.identity();
     let (right, wrong, idle) = report.counts();
     match arguments.format {
@@ -54,14 +60,17 @@ pub(super) fn run(arguments: &CalibrateArguments, output: &mut Output) -> Result
             let style = Style::of_stdout();
             for entry in &report.entries {
                 let line = printable(&entry.to_string());
-                output.line(&match entry.judgement {
-                    Judgement::Right => line,
-                    Judgement::Wrong => style.red(&line),
-                    Judgement::DoesNotApply(_) => style.faint(&line),
+                output.line(&match entry.proof {
+                    Proof::Right => line,
+                    Proof::Wrong => style.red(&line),
+                    Proof::DoesNotApply(_) => style.faint(&line),
                 })?;
             }
+            for entry in report.wrong() {
+                output.line(&format!("\n{}", told(entry)))?;
+            }
             output.line(&format!(
-                "{} {}: {right} entries hold, {wrong} are wrong, {idle} do not apply",
+                "{} {}: {right} entries hold, {wrong} do not, {idle} do not apply",
                 identity.engine,
                 printable(&identity.version_text)
             ))?;
@@ -71,23 +80,5 @@ pub(super) fn run(arguments: &CalibrateArguments, output: &mut Output) -> Result
         Exit::Clean
     } else {
         Exit::Finding
-    })
-}
-
-fn entry_json(entry: &Entry) -> serde_json::Value {
-    let (word, reason) = match &entry.judgement {
-        Judgement::Right => ("right", None),
-        Judgement::Wrong => ("wrong", None),
-        Judgement::DoesNotApply(reason) => ("does-not-apply", Some(reason)),
-    };
-    json!({
-        "v": 1,
-        "event": "entry",
-        "subject": entry.subject,
-        "form": entry.form,
-        "file": entry.claimed,
-        "server": entry.measured,
-        "judgement": word,
-        "reason": reason,
     })
 }

@@ -3,6 +3,7 @@
 //! Data goes to standard output, progress and logs to standard error. `README.md` lists the exit
 //! codes; [`exit::Exit`] is the table.
 
+mod calibration;
 mod case_file;
 pub mod exit;
 mod log;

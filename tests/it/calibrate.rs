@@ -2,15 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use rashomon::calibrate::{self, CalibrationReport};
+use rashomon::calibrate::{
+    self, CalibrationError, CalibrationListener, CalibrationReport, PROBES_OF_A_WRONG_ENTRY,
+    Unattended,
+};
 use rashomon::dialect::BUILTIN;
-use rashomon::engine::{self, OpenOptions};
+use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::model::IsolationLevel;
 
 use crate::servers::{Needs, url};
 
 fn calibrated(url: &str, options: &OpenOptions) -> CalibrationReport {
     let server = engine::open(url, options).unwrap_or_else(|error| panic!("{error}"));
-    let report = calibrate::run(&*server, &mut std::io::sink()).expect("an answer");
+    let report = calibrate::run(&*server, &mut Unattended).expect("an answer");
+    assert_nothing_is_left(&*server, options);
+    report
+}
+
+fn assert_nothing_is_left(server: &dyn Server, options: &OpenOptions) {
     let left = server.leftovers().expect("leftovers");
     let run = left.iter().find(|left| {
         left.database.starts_with("rashomon_calibrate_")
@@ -20,7 +29,101 @@ fn calibrated(url: &str, options: &OpenOptions) -> CalibrationReport {
                 .is_some_and(|m| m.run_id == options.run_id)
     });
     assert_eq!(run, None, "its database is still there");
-    report
+}
+
+/// Stops a calibration when it has been asked so many times.
+struct StopAfter(std::cell::Cell<u32>);
+
+impl CalibrationListener for StopAfter {
+    fn probing(&mut self, _level: IsolationLevel, _subject: &str, _done: usize) {}
+
+    fn is_stopped(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left == 0
+    }
+}
+
+/// The question is asked before each experiment and while an answer is waited for, so these
+/// numbers stop the calibration at its start, between statements and in the middle of waits.
+#[test]
+fn a_stopped_calibration_ends_and_leaves_no_database() {
+    for url in targets("calibrate_stopped") {
+        let options = options("calibrate_stopped");
+        let server = engine::open(&url, &options).unwrap_or_else(|error| panic!("{error}"));
+        for questions in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89] {
+            let mut listener = StopAfter(questions.into());
+            let result = calibrate::run(&*server, &mut listener);
+            assert!(
+                matches!(result, Err(CalibrationError::Interrupted)),
+                "{url}, {questions}: {result:?}"
+            );
+            assert_nothing_is_left(&*server, &options);
+        }
+    }
+}
+
+/// Follows a calibration and keeps what it was told.
+#[derive(Default)]
+struct Follower(Vec<(IsolationLevel, String, usize)>);
+
+impl CalibrationListener for Follower {
+    fn probing(&mut self, level: IsolationLevel, subject: &str, done: usize) {
+        self.0.push((level, subject.to_owned(), done));
+    }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_calibration_tells_how_far_it_is() {
+    let server = engine::open("sqlite:", &options("calibrate_progress")).expect("open");
+    let mut follower = Follower::default();
+    let report = calibrate::run(&*server, &mut follower).expect("a report");
+    let told = follower.0;
+    assert!(told.is_sorted_by_key(|(_, _, done)| *done), "{told:?}");
+    let last = told.last().expect("something was told");
+    assert_eq!(last.2 + 1, report.entries.len(), "{last:?}");
+    assert!(told.iter().any(|(_, subject, _)| subject == "plain-select"));
+}
+
+#[test]
+fn a_wrong_entry_is_probed_again_and_carries_its_statements() {
+    let (_, text) = BUILTIN
+        .iter()
+        .find(|(name, _)| *name == "sqlite")
+        .expect("a file");
+    let truth = "plain-select = \"transaction-snapshot\"";
+    assert!(text.contains(truth));
+    let lying = text.replacen(truth, "plain-select = \"anything\"", 1);
+    let options = OpenOptions {
+        dialect: Some(("lying.toml".to_owned(), lying)),
+        ..options("calibrate_script")
+    };
+    let report = calibrated("sqlite:", &options);
+    let entry = report.wrong().next().expect("the lie is found out");
+    assert_eq!(entry.hits, PROBES_OF_A_WRONG_ENTRY, "{entry}");
+    let sent = |line: &str| entry.script.iter().any(|sent| sent == line);
+    assert!(
+        sent("other UPDATE u SET c = 101 WHERE pkey = 1"),
+        "{:#?}",
+        entry.script
+    );
+    assert!(
+        entry
+            .script
+            .iter()
+            .any(|line| line.starts_with("tested SELECT")),
+        "{:#?}",
+        entry.script
+    );
+    let text = entry.how_to_tell();
+    assert!(
+        text.contains("the server has a bug") && text.contains("--dialect"),
+        "{text}"
+    );
 }
 
 fn options(run_id: &str) -> OpenOptions {

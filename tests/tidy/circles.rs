@@ -14,12 +14,6 @@ use crate::tree::{Source, complain, program};
 
 /// Files that are part of a circle.
 const KNOWN_CIRCLES: &[&str] = &[
-    "src/calibrate/mod.rs",
-    "src/calibrate/modes.rs",
-    "src/calibrate/moments.rs",
-    "src/calibrate/variant/mod.rs",
-    "src/calibrate/variant/read.rs",
-    "src/calibrate/variant/write.rs",
     "src/history/format/dbcop/json.rs",
     "src/history/format/dbcop/mod.rs",
     "src/history/format/jepsen.rs",

@@ -3,107 +3,14 @@
 //! `{seen}` is the value that the statement looks for, `{key}` a row key that is not in the table,
 //! `{update}` and `{share}` are the dialect's lock clauses.
 
+mod form;
 mod read;
 mod write;
 
 use self::read::{COMBINED_READS, LOCKING_READS, READS};
 use self::write::{DELETES, INSERTS, UPDATES};
-use crate::dialect::Capability;
-use crate::model::Role;
 
-/// What the other session changes while the statement runs or before it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
-    /// Row 1 of the source.
-    Source,
-    /// Row 1 of the target.
-    Target,
-    /// A new row of the target, with the key `{key}`.
-    Inserted,
-}
-
-impl Subject {
-    /// Gives the subject this value.
-    pub(super) fn write(self, value: i64, key: i64) -> String {
-        match self {
-            Self::Source => format!("UPDATE u SET c = {value} WHERE pkey = 1"),
-            Self::Target => format!("UPDATE t SET c = {value} WHERE pkey = 1"),
-            Self::Inserted => format!("INSERT INTO t VALUES ({key}, {value})"),
-        }
-    }
-}
-
-/// What tells that the statement saw the value it looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
-    /// It returned a row.
-    Rows,
-    /// It changed this many rows, as the engine counts.
-    Affected(u64),
-    /// It changed none.
-    Nothing,
-    /// It was rejected for a duplicate key.
-    Duplicate,
-    /// This query, asked next in the same session, returns a row.
-    Then(&'static str),
-}
-
-/// One form.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Variant {
-    pub(super) role: Role,
-    /// The form, for people.
-    pub(super) form: &'static str,
-    /// Capabilities of the dialect without which it cannot be written.
-    pub(super) needs: &'static [Capability],
-    pub(super) sql: &'static str,
-    pub(super) subject: Subject,
-    pub(super) sign: Sign,
-    /// The newest committed version may be found unfit and passed over without a wait, at levels
-    /// where InnoDB does so (its manual calls the read semi-consistent).
-    pub(super) may_pass_over: bool,
-}
-
-const fn variant(
-    role: Role,
-    form: &'static str,
-    sql: &'static str,
-    subject: Subject,
-    sign: Sign,
-) -> Variant {
-    Variant {
-        role,
-        form,
-        needs: &[],
-        sql,
-        subject,
-        sign,
-        may_pass_over: false,
-    }
-}
-
-impl Variant {
-    const fn needing(mut self, needs: &'static [Capability]) -> Self {
-        self.needs = needs;
-        self
-    }
-
-    const fn passing_over(mut self) -> Self {
-        self.may_pass_over = true;
-        self
-    }
-}
-
-use Sign::Then;
-
-/// Row 1 of the target took its value from the source.
-const TAKEN: Sign = Then("SELECT pkey FROM t WHERE pkey = 1 AND c = {seen}");
-
-/// Row 1 of the target was counted up from the value.
-const COUNTED: Sign = Then("SELECT pkey FROM t WHERE pkey = 1 AND c = {seen} + 1000");
-
-/// The new row of the target took its value from the source.
-const INSERTED: Sign = Then("SELECT pkey FROM t WHERE pkey = {key} AND c = {seen}");
+pub(super) use self::form::{Sign, Variant};
 
 /// Every form.
 pub(super) const VARIANTS: &[&[Variant]] = &[
@@ -117,8 +24,10 @@ pub(super) const VARIANTS: &[&[Variant]] = &[
 
 #[cfg(test)]
 mod tests {
+    use super::form::ProbedRow;
     use super::*;
     use crate::dialect::{BUILTIN, ServerVersion, parse};
+    use crate::model::Role;
     use crate::statement::analyze;
 
     /// A probe stands for its role only if the analysis of statements gives it that role.
@@ -138,7 +47,7 @@ mod tests {
                     .replace("{key}", "900")
                     .replace("{update}", &clause("update").unwrap_or_default())
                     .replace("{share}", &clause("share").unwrap_or_default());
-                let table = if form.subject == Subject::Source {
+                let table = if form.subject == ProbedRow::Source {
                     "u"
                 } else {
                     "t"

@@ -1,8 +1,8 @@
 //! Forms of plain and locking reads, and of the queries that INSERT takes its rows from.
 
-use super::Sign::Rows;
-use super::Subject::Source;
-use super::{INSERTED, Variant, variant};
+use super::form::ProbedRow::Source;
+use super::form::Sign::Rows;
+use super::form::{INSERTED, Variant, variant};
 use crate::dialect::Capability;
 use crate::model::Role;
 

@@ -1,8 +1,8 @@
 //! Forms of UPDATE, DELETE and INSERT.
 
-use super::Sign::{Affected, Duplicate, Nothing, Then};
-use super::Subject::{Inserted, Source, Target};
-use super::{COUNTED, INSERTED, TAKEN, Variant, variant};
+use super::form::ProbedRow::{Inserted, Source, Target};
+use super::form::Sign::{Affected, Duplicate, Nothing, Then};
+use super::form::{COUNTED, INSERTED, TAKEN, Variant, variant};
 use crate::dialect::Capability;
 use crate::model::Role;
 

@@ -10,12 +10,12 @@ mod summary;
 
 use std::sync::Arc;
 
+use super::calibration::calibrated;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::random_u64;
 use super::signals;
 use super::value::{grammar, oracles_named, registry};
-use crate::calibrate;
 use crate::campaign::{
     self, CampaignError, Checkpoint, Generator, Parts, RunSettings, ServerWorkplace, StopFlag,
     WorkloadShare,
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit
     live.started(settings.clone(), server.identity())?;
     // Held to the end of the run.
     let _lock = start::prepare_output(&settings)?;
-    let calibration = calibrate::run(&*server, &mut std::io::sink())?;
+    let calibration = calibrated(&*server, &stop)?;
     start::record_start(&settings, server.identity(), &calibration)?;
     start::check_calibration(&calibration, server.identity())?;
     let parts = parts(&settings, &*server, open_options)?;

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::calibrate::CalibrationReport;
 use crate::campaign::{RunSettings, SettingsRecord};
+use crate::cli::calibration::{entry_json, told};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::printable;
 use crate::engine::Identity;
@@ -71,24 +72,12 @@ pub(super) fn record_start(
 }
 
 fn calibration_record(calibration: &CalibrationReport) -> Json {
-    let entries: Vec<Json> = calibration
-        .entries
-        .iter()
-        .map(|entry| {
-            json!({
-                "subject": entry.subject,
-                "form": entry.form,
-                "file": entry.claimed,
-                "server": entry.measured,
-                "judgement": format!("{:?}", entry.judgement),
-            })
-        })
-        .collect();
+    let entries: Vec<Json> = calibration.entries.iter().map(entry_json).collect();
     let (right, wrong, idle) = calibration.counts();
     json!({ "right": right, "wrong": wrong, "does_not_apply": idle, "entries": entries })
 }
 
-/// Refuses to go on with a dialect file that is wrong about the server: every oracle trusts it.
+/// Refuses to go on where the dialect file and the server do not agree: every oracle trusts the file.
 pub(super) fn check_calibration(
     calibration: &CalibrationReport,
     identity: &Identity,
@@ -98,15 +87,10 @@ pub(super) fn check_calibration(
     }
     let wrong: Vec<String> = calibration
         .wrong()
-        .map(|entry| {
-            format!(
-                "\n  {} [{}]: the file says {}, the server does {}",
-                entry.subject, entry.form, entry.claimed, entry.measured
-            )
-        })
+        .map(|entry| format!("\n\n{}", told(entry)))
         .collect();
     Err(Failure::usage(format!(
-        "the dialect file is wrong about {} {}:{}\nCorrect the file, or give another with --dialect; \
+        "{} {} and its dialect file do not agree, and every oracle trusts the file:{}\n\n\
          `rashomon calibrate` shows every entry",
         identity.engine,
         printable(&identity.version_text),

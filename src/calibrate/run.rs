@@ -1,0 +1,127 @@
+//! The probes of a whole dialect, one after another.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::entry::{CalibratedEntry, CalibrationReport, PROBES_OF_A_WRONG_ENTRY, Proof};
+use super::listener::CalibrationListener;
+use super::modes;
+use super::moments;
+use super::stage::{Halt, Stage};
+use super::variant::{VARIANTS, Variant};
+use crate::dialect::{Capability, Dialect};
+use crate::engine::{EngineError, Server, require_cases};
+use crate::model::IsolationLevel;
+
+/// Why a calibration has no report. Its database is dropped either way, unless the server is lost.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrationError {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// It was asked to stop.
+    #[error("the calibration was interrupted: nothing is known of the entries that were left")]
+    Interrupted,
+}
+
+/// Probes every entry of the server's dialect, in a database of its own.
+///
+/// # Errors
+/// When the server gives no answer, rejects a statement of the script, or the listener stops it.
+pub fn run(
+    server: &dyn Server,
+    listener: &mut dyn CalibrationListener,
+) -> Result<CalibrationReport, CalibrationError> {
+    require_cases(server)?;
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let database = format!("rashomon_calibrate_{}_{number}", std::process::id());
+    server.create_database(&database)?;
+    let result = probe_in(server, &database, listener);
+    let dropped = server.drop_database(&database);
+    // Why the calibration ended matters more than that its database could not be dropped then.
+    let report = result?;
+    dropped?;
+    Ok(report)
+}
+
+/// Probes everything in this database, and leaves no connection to it open.
+fn probe_in(
+    server: &dyn Server,
+    database: &str,
+    listener: &mut dyn CalibrationListener,
+) -> Result<CalibrationReport, CalibrationError> {
+    let mut stage = Stage::set_up(server, database, listener)?;
+    let mut report = CalibrationReport::default();
+    let result = probe_all(&mut stage, &mut report);
+    stage.strike();
+    match result {
+        Ok(()) => Ok(report),
+        Err(Halt::Interrupted) => Err(CalibrationError::Interrupted),
+        Err(Halt::Engine(error)) => Err(error.into()),
+    }
+}
+
+fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<(), Halt> {
+    let dialect = stage.server.dialect();
+    let entries = &mut report.entries;
+    for level in dialect.levels.iter().copied() {
+        stage.reset()?;
+        // The other session only writes by key and commits: its level is of no consequence, but a
+        // plain read of its own must not add locks.
+        let quiet = IsolationLevel::ReadCommitted;
+        let supported = dialect.levels.contains(&quiet);
+        stage.levels(level, if supported { quiet } else { level })?;
+        for form in VARIANTS.iter().copied().flatten() {
+            if let Some(missing) = form.needs.iter().find(|need| !dialect.supports(**need)) {
+                entries.push(no_such_statement(dialect, level, form, *missing));
+                continue;
+            }
+            for explicit in [true, false] {
+                stage
+                    .listener
+                    .probing(level, form.role.slug(), entries.len());
+                let probe = &mut |stage: &mut Stage<'_>| modes::probe(stage, level, form, explicit);
+                entries.push(settled(stage, probe)?);
+            }
+        }
+        for moment in moments::at(dialect, stage.server.waits(), level) {
+            stage.listener.probing(level, moment.key(), entries.len());
+            let probe = &mut |stage: &mut Stage<'_>| moment.probe(stage, level);
+            entries.push(settled(stage, probe)?);
+        }
+    }
+    stage.reset()
+}
+
+/// One probe of an entry.
+type EntryProbe<'p> = dyn FnMut(&mut Stage<'_>) -> Result<CalibratedEntry, Halt> + 'p;
+
+/// Probes an entry; one that does not hold is probed again, so that the report can say whether the
+/// server keeps to its answer.
+fn settled(stage: &mut Stage<'_>, probe: &mut EntryProbe<'_>) -> Result<CalibratedEntry, Halt> {
+    stage.take_script();
+    let mut entry = probe(stage)?;
+    if entry.proof != Proof::Wrong {
+        return Ok(entry);
+    }
+    entry.script = stage.take_script();
+    entry.hits = 1;
+    for _ in 1..PROBES_OF_A_WRONG_ENTRY {
+        let again = probe(stage)?;
+        entry.hits += u32::from(again.proof == Proof::Wrong && again.measured == entry.measured);
+    }
+    Ok(entry)
+}
+
+fn no_such_statement(
+    dialect: &Dialect,
+    level: IsolationLevel,
+    form: &Variant,
+    missing: Capability,
+) -> CalibratedEntry {
+    CalibratedEntry::new(
+        format!("read-modes.{}.{}", level.slug(), form.role),
+        form.form.to_owned(),
+        dialect.read_mode(level, form.role, true).slug().to_owned(),
+        Proof::DoesNotApply(format!("the dialect has no {missing}")),
+    )
+}

@@ -1,0 +1,97 @@
+//! What a probed statement is.
+
+use self::Sign::Then;
+use crate::dialect::Capability;
+use crate::model::Role;
+
+/// What the other session changes while the statement runs or before it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::calibrate) enum ProbedRow {
+    /// Row 1 of the source.
+    Source,
+    /// Row 1 of the target.
+    Target,
+    /// A new row of the target, with the key `{key}`.
+    Inserted,
+}
+
+impl ProbedRow {
+    /// Gives the subject this value.
+    pub(in crate::calibrate) fn write(self, value: i64, key: i64) -> String {
+        match self {
+            Self::Source => format!("UPDATE u SET c = {value} WHERE pkey = 1"),
+            Self::Target => format!("UPDATE t SET c = {value} WHERE pkey = 1"),
+            Self::Inserted => format!("INSERT INTO t VALUES ({key}, {value})"),
+        }
+    }
+}
+
+/// What tells that the statement saw the value it looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::calibrate) enum Sign {
+    /// It returned a row.
+    Rows,
+    /// It changed this many rows, as the engine counts.
+    Affected(u64),
+    /// It changed none.
+    Nothing,
+    /// It was rejected for a duplicate key.
+    Duplicate,
+    /// This query, asked next in the same session, returns a row.
+    Then(&'static str),
+}
+
+/// One form.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::calibrate) struct Variant {
+    pub(in crate::calibrate) role: Role,
+    /// The form, for people.
+    pub(in crate::calibrate) form: &'static str,
+    /// Capabilities of the dialect without which it cannot be written.
+    pub(in crate::calibrate) needs: &'static [Capability],
+    pub(in crate::calibrate) sql: &'static str,
+    pub(in crate::calibrate) subject: ProbedRow,
+    pub(in crate::calibrate) sign: Sign,
+    /// The newest committed version may be found unfit and passed over without a wait, at levels
+    /// where InnoDB does so (its manual calls the read semi-consistent).
+    pub(in crate::calibrate) may_pass_over: bool,
+}
+
+pub(super) const fn variant(
+    role: Role,
+    form: &'static str,
+    sql: &'static str,
+    subject: ProbedRow,
+    sign: Sign,
+) -> Variant {
+    Variant {
+        role,
+        form,
+        needs: &[],
+        sql,
+        subject,
+        sign,
+        may_pass_over: false,
+    }
+}
+
+impl Variant {
+    pub(super) const fn needing(mut self, needs: &'static [Capability]) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    pub(super) const fn passing_over(mut self) -> Self {
+        self.may_pass_over = true;
+        self
+    }
+}
+
+/// Row 1 of the target took its value from the source.
+pub(super) const TAKEN: Sign = Then("SELECT pkey FROM t WHERE pkey = 1 AND c = {seen}");
+
+/// Row 1 of the target was counted up from the value.
+pub(super) const COUNTED: Sign = Then("SELECT pkey FROM t WHERE pkey = 1 AND c = {seen} + 1000");
+
+/// The new row of the target took its value from the source.
+pub(super) const INSERTED: Sign = Then("SELECT pkey FROM t WHERE pkey = {key} AND c = {seen}");
