@@ -87,7 +87,12 @@ fn online(bencher: divan::Bencher<'_, '_>, model: &str) {
     let model: ConsistencyModel = model.parse().expect("a model");
     let promise = match model {
         ConsistencyModel::Snapshot => Promise::Snapshot,
-        _ => Promise::Serial,
+        ConsistencyModel::ReadCommitted
+        | ConsistencyModel::ReadAtomic
+        | ConsistencyModel::Causal
+        | ConsistencyModel::Serializable
+        | ConsistencyModel::StrictSerializable
+        | ConsistencyModel::Linearizable => Promise::Serial,
     };
     let workload = Workload {
         delay: 1_000,

@@ -59,7 +59,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let model: ConsistencyModel = arguments.model.parse()?;
     let promise = match model {
         ConsistencyModel::Snapshot => Promise::Snapshot,
-        _ => Promise::Serial,
+        ConsistencyModel::ReadCommitted
+        | ConsistencyModel::ReadAtomic
+        | ConsistencyModel::Causal
+        | ConsistencyModel::Serializable
+        | ConsistencyModel::StrictSerializable
+        | ConsistencyModel::Linearizable => Promise::Serial,
     };
     let workload = Workload {
         keys: arguments.keys,
