@@ -42,6 +42,8 @@ pub enum RunEvent {
     },
     /// A worker reached the lost server again.
     ServerBack { worker: usize, after: Duration },
+    /// A signal asked the run to end, and the cases under way take their time.
+    Stopping,
     /// With `--doublecheck`: two runs of the same case differ.
     Unstable { index: u64, difference: String },
     /// Something of ours or of the environment that people should know.

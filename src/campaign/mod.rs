@@ -55,6 +55,9 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(5);
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(40);
 
+/// A person who pressed Ctrl-C learns after this long why the run goes on.
+const TOLD_AFTER: Duration = Duration::from_secs(1);
+
 /// What a run came to.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
@@ -162,6 +165,14 @@ pub fn run(
     Ok(run.summary())
 }
 
+/// A run that ends before its cases are done.
+#[derive(Default)]
+struct Stopping {
+    since: Option<Instant>,
+    /// Whether people know that the run waits for its workers.
+    is_told: bool,
+}
+
 /// The run as the main thread sees it.
 struct RunLoop {
     shared: Arc<Shared>,
@@ -185,7 +196,7 @@ impl RunLoop {
     /// Passes events on until every worker has ended, or does not within the grace.
     fn listen(&mut self, listener: &mut dyn Listener) {
         let mut saved = Instant::now();
-        let mut stopped: Option<Instant> = None;
+        let mut stopping = Stopping::default();
         while self.active > 0 {
             match self.inbox.recv_timeout(TICK) {
                 Ok(Message::RunEvent(event)) => {
@@ -210,32 +221,34 @@ impl RunLoop {
                 saved = Instant::now();
                 self.save_or_fail();
             }
-            let stop = &self.shared.stop;
-            if self
-                .shared
-                .settings
-                .time
-                .is_some_and(|time| self.started.elapsed() >= time)
-            {
-                stop.time_over();
+            let time = self.shared.settings.time;
+            if time.is_some_and(|time| self.started.elapsed() >= time) {
+                self.shared.stop.time_over();
             }
-            if stop.is_set() {
-                let grace = if stop.signal().is_some() {
-                    GRACE_AFTER_SIGNAL
-                } else {
-                    GRACE
-                };
-                if stopped.get_or_insert_with(Instant::now).elapsed() > grace {
-                    tracing::warn!(
-                        "{} workers do not end; what they hold is given up",
-                        self.active
-                    );
-                    break;
-                }
+            if self.shared.stop.is_set() && self.is_given_up(&mut stopping, listener) {
+                break;
             }
         }
         self.save_or_fail();
         self.tell_progress(listener);
+    }
+
+    /// Whether a run that was stopped has waited long enough for its workers.
+    fn is_given_up(&self, stopping: &mut Stopping, listener: &mut dyn Listener) -> bool {
+        let by_signal = self.shared.stop.signal().is_some();
+        let waited = stopping.since.get_or_insert_with(Instant::now).elapsed();
+        if by_signal && waited > TOLD_AFTER && !stopping.is_told {
+            stopping.is_told = true;
+            listener.event(&RunEvent::Stopping);
+        }
+        let grace = if by_signal { GRACE_AFTER_SIGNAL } else { GRACE };
+        if waited > grace {
+            tracing::warn!(
+                "{} workers do not end; their cases are given up",
+                self.active
+            );
+        }
+        waited > grace
     }
 
     /// Keeps of an event what the summary needs.
@@ -258,6 +271,7 @@ impl RunLoop {
             RunEvent::Finding(_)
             | RunEvent::Smaller(_)
             | RunEvent::Unstable { .. }
+            | RunEvent::Stopping
             | RunEvent::Trouble(_) => {}
         }
     }

@@ -34,6 +34,17 @@ impl Verdicts {
         *counter += 1;
     }
 
+    /// Each verdict's word and count, the worst last.
+    pub fn by_word(&self) -> [(&'static str, u64); 5] {
+        [
+            ("agree", self.agree),
+            ("known", self.known),
+            ("undecided", self.undecided),
+            ("flaky", self.flaky),
+            ("violation", self.violation),
+        ]
+    }
+
     /// All cases together.
     pub fn total(&self) -> u64 {
         self.agree + self.known + self.undecided + self.flaky + self.violation

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
+use super::text_file;
 use crate::reproducer::{self, CaseFile, safety};
 
 /// Reads a case file, or every `.sql` file below a folder, and refuses what is not safe to run.
@@ -18,6 +19,7 @@ pub(super) fn load_all(path: &Path, trust: bool) -> Result<Vec<(PathBuf, CaseFil
 
 /// Reads one case file, and refuses what is not safe to run.
 pub(super) fn load(path: &Path, trust: bool) -> Result<CaseFile, Failure> {
+    text_file::check_plain(path)?;
     let file = reproducer::load(path).map_err(|error| Failure::usage(error.to_string()))?;
     if !trust {
         safety::check(&file).map_err(|refusal| Failure {

@@ -17,6 +17,7 @@ mod server;
 mod shell;
 mod signals;
 mod terminal;
+mod text_file;
 mod value;
 
 mod bench;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
-use super::shell;
+use super::{shell, text_file};
 use crate::engine::{OpenOptions, Password};
 
 /// Options of every command that opens a server.
@@ -63,11 +63,14 @@ impl ServerArguments {
     /// What the engine needs to know.
     pub(super) fn open_options(&self, run_id: &str) -> Result<OpenOptions, Failure> {
         let password = match &self.password_file {
-            Some(path) => Some(Password::from_file(path)?),
+            Some(path) => {
+                text_file::check_plain(path)?;
+                Some(Password::from_file(path)?)
+            }
             None => None,
         };
         let dialect = match &self.dialect {
-            Some(path) => Some((path.display().to_string(), read_text(path)?)),
+            Some(path) => Some((path.display().to_string(), text_file::read(path)?)),
             None => None,
         };
         Ok(OpenOptions {
@@ -78,12 +81,6 @@ impl ServerArguments {
             ..OpenOptions::default()
         })
     }
-}
-
-/// The text of a file that the command line names.
-pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
 }
 
 /// Draws a number from the operating system.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::exit::Failure;
 pub(super) use super::quantity::positive;
+use super::text_file;
 use crate::dialect::Dialect;
 use crate::generate::{LevelChoice, UnknownLevelChoice};
 use crate::grammar::Grammar;
@@ -80,7 +81,10 @@ pub(super) fn registry(path: Option<&Path>) -> Result<Registry, Failure> {
     let wrong = |error: crate::reproducer::FormatError| Failure::usage(error.to_string());
     let builtin = Registry::builtin().map_err(wrong)?;
     match path {
-        Some(path) => Ok(Registry::load(path).map_err(wrong)?.extended(builtin)),
+        Some(path) => {
+            text_file::check_plain(path)?;
+            Ok(Registry::load(path).map_err(wrong)?.extended(builtin))
+        }
         None => Ok(builtin),
     }
 }

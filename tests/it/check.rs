@@ -429,11 +429,11 @@ fn a_compressed_history_that_is_too_large_for_the_memory_is_given_up_while_it_is
     let bytes = gzip(text.as_bytes());
     assert!(bytes.len() < 4 << 20, "{}", bytes.len());
     let file = write_bytes(&folder, "large.gz", &bytes);
-    let ran = run(&["check", &file, "--model", "ser", "--memory-limit", "16M"]);
+    let ran = run(&["check", &file, "--model", "ser", "--memory", "16M"]);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     assert!(
         ran.err
-            .contains("the history alone takes more than --memory-limit"),
+            .contains("the history alone takes more than --memory"),
         "{}",
         ran.err
     );

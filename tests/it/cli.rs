@@ -106,6 +106,24 @@ fn a_target_without_a_scheme_is_shown_with_one() {
     assert!(!ran.err.contains("s3cret"), "{}", ran.err);
 }
 
+#[test]
+fn a_compressed_file_is_named_as_one_with_the_program_that_reads_it() {
+    let folder = folder();
+    let file = folder.path().join("case.gz");
+    // The first bytes of every file of gzip, and some that are no text.
+    std::fs::write(&file, b"\x1f\x8b\x08\x00\xff\xff").expect("it is writable");
+    let file = shown(&file);
+    for arguments in [
+        &["replay", &file, "sqlite:"][..],
+        &["minimize", &file, "sqlite:"],
+        &["fuzz", "--known", &file],
+        &["fuzz", "--dialect", &file],
+        &["fuzz", "--password-file", &file],
+    ] {
+        check_refusal(arguments, 2, &["compressed by gzip", "gzip -dk"]);
+    }
+}
+
 /// A reproducer's `seed` is taken as it stands, and means that one case.
 #[test]
 fn a_seed_with_an_index_runs_that_case_alone() {

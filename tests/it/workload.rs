@@ -433,7 +433,7 @@ fn the_command_records_what_check_reads() {
         events.collect::<Vec<_>>()
     };
     assert_eq!(alone("5", "a"), alone("5", "b"));
-    assert_ne!(alone("5", "a"), alone("6", "c"));
+    assert_ne!(alone("5", "d"), alone("6", "c"));
 }
 
 #[test]

@@ -161,6 +161,10 @@ impl Listener for RunReporter<'_> {
                 style.yellow("note:"),
                 printable(difference)
             )),
+            RunEvent::Stopping => self.say(&format!(
+                "{} the cases under way are brought to their end; Ctrl-C again ends at once",
+                style.faint("note:")
+            )),
             RunEvent::Trouble(text) => {
                 self.say(&format!("{} {}", style.yellow("note:"), printable(text)));
             }
@@ -189,17 +193,14 @@ impl Listener for RunReporter<'_> {
 fn progress(statistics: &Statistics, findings: usize, elapsed: Duration) -> String {
     let verdicts = &statistics.verdicts;
     let cases = verdicts.total();
+    let by_word = verdicts.by_word();
+    let verdicts = by_word.map(|(word, count)| format!("{word} {}", grouped(count)));
     format!(
-        "{}  {} cases  {:.1}/s  agree {}  known {}  undecided {}  flaky {}  violation {}  \
-         findings {findings}  blocked {}  deadlocks {}",
+        "{}  {} cases  {:.1}/s  {}  findings {findings}  blocked {}  deadlocks {}",
         clock(elapsed),
         grouped(cases),
         rate(cases, elapsed),
-        grouped(verdicts.agree),
-        grouped(verdicts.known),
-        grouped(verdicts.undecided),
-        grouped(verdicts.flaky),
-        grouped(verdicts.violation),
+        verdicts.join("  "),
         grouped(statistics.blocked),
         grouped(statistics.deadlocks),
     )
@@ -257,6 +258,7 @@ fn event_json(event: &RunEvent) -> serde_json::Value {
         RunEvent::Unstable { index, difference } => {
             json!({ "v": 1, "event": "unstable", "index": index, "difference": difference })
         }
+        RunEvent::Stopping => json!({ "v": 1, "event": "stopping" }),
         RunEvent::Trouble(text) => json!({ "v": 1, "event": "trouble", "text": text }),
     }
 }

@@ -55,6 +55,11 @@ fn machine(summary: &RunSummary) -> Json {
         .iter()
         .map(|(level, share)| (level.clone(), json!(three_digits(*share))))
         .collect();
+    let by_word: Map<String, Json> = verdicts
+        .by_word()
+        .into_iter()
+        .map(|(word, count)| (word.to_owned(), json!(count)))
+        .collect();
     let reproducers: Vec<&String> = summary.findings.iter().map(|found| &found.path).collect();
     json!({
         "v": 1,
@@ -62,13 +67,7 @@ fn machine(summary: &RunSummary) -> Json {
         "target": target(summary),
         "seed": summary.settings.seed,
         "cases": verdicts.total(),
-        "verdicts": {
-            "agree": verdicts.agree,
-            "known": verdicts.known,
-            "undecided": verdicts.undecided,
-            "flaky": verdicts.flaky,
-            "violation": verdicts.violation,
-        },
+        "verdicts": by_word,
         "statements": statistics.statements_sent,
         "blocked": statistics.blocked,
         "deadlocks": statistics.deadlocks,
@@ -146,18 +145,18 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
     let total = statistics.verdicts.total();
     row(text, style, "server", &printable(&summary.server));
     let cases = format!(
-        "{} in {}, {:.1} a second; {} statements sent",
+        "{} in {}, {:.1} a second; {} sent",
         grouped(total),
         clock(summary.elapsed),
         rate(total, summary.elapsed),
-        grouped(statistics.statements_sent)
+        counted(statistics.statements_sent, "statement")
     );
     row(text, style, "cases", &cases);
     verdicts(text, statistics, style);
     let contention = format!(
-        "{} statements waited, {} deadlocks; {}",
-        grouped(statistics.blocked),
-        grouped(statistics.deadlocks),
+        "{} waited, {}; {}",
+        counted(statistics.blocked, "statement"),
+        counted(statistics.deadlocks, "deadlock"),
         rejected(statistics)
     );
     row(text, style, "contention", &contention);
@@ -173,11 +172,12 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
     }
     if statistics.acyclic.whole > 0 {
         let kept = percent(statistics.acyclic);
-        let line = format!("{kept} of what lasts kept in acyclic statement dependency graphs");
+        let line =
+            format!("{kept} of lasting statements kept in acyclic statement dependency graphs");
         row(text, style, "", &line);
     }
     if statistics.server_losses > 0 {
-        let times = format!("{} times", grouped(statistics.server_losses));
+        let times = counted(statistics.server_losses, "time");
         row(text, style, "server lost", &times);
     }
 }
@@ -186,17 +186,17 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
 fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
     let verdicts = &statistics.verdicts;
     let total = verdicts.total();
-    let coloured = |word: &str, count: u64, paint: &dyn Fn(&str) -> String| {
+    let all = verdicts.by_word().map(|(word, count)| {
         let shown = format!("{word} {}", grouped(count));
-        if count == 0 { shown } else { paint(&shown) }
-    };
-    let all = [
-        coloured("agree", verdicts.agree, &|t| style.green(t)),
-        coloured("known", verdicts.known, &|t| style.bold(t)),
-        coloured("undecided", verdicts.undecided, &|t| t.to_owned()),
-        coloured("flaky", verdicts.flaky, &|t| style.yellow(t)),
-        coloured("violation", verdicts.violation, &|t| style.red(t)),
-    ];
+        match word {
+            _ if count == 0 => shown,
+            "agree" => style.green(&shown),
+            "known" => style.bold(&shown),
+            "flaky" => style.yellow(&shown),
+            "violation" => style.red(&shown),
+            _ => shown,
+        }
+    });
     row(text, style, "verdicts", &all.join("   "));
     for (reason, count) in &statistics.undecided {
         let share = percent(Share {
@@ -215,14 +215,13 @@ fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
         );
     }
     for (oracle, said) in &statistics.oracles {
-        let line = format!(
-            "agree {}, known {}, undecided {}, flaky {}, violation {}",
-            grouped(said.agree),
-            grouped(said.known),
-            grouped(said.undecided),
-            grouped(said.flaky),
-            grouped(said.violation)
-        );
+        let words: Vec<String> = said
+            .by_word()
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(word, count)| format!("{word} {}", grouped(count)))
+            .collect();
+        let line = format!("{} of {}", words.join(", "), counted(said.total(), "case"));
         row(text, style, oracle, &line);
     }
 }

@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// A program that compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
+pub enum Compression {
     Gzip,
     Zstd,
 }
@@ -31,7 +31,7 @@ pub(super) enum Compression {
 impl Compression {
     /// The one whose mark stands at the beginning of a file (RFC 1952, section 2.3.1; RFC 8878,
     /// section 3.1).
-    pub(super) fn of(head: &[u8]) -> Option<Self> {
+    pub fn of(head: &[u8]) -> Option<Self> {
         // The third byte is the method, of which there is one.
         if head.starts_with(b"\x1f\x8b\x08") {
             return Some(Self::Gzip);
@@ -40,7 +40,8 @@ impl Compression {
         (mark == 0xfd2f_b528 || is_skippable(mark)).then_some(Self::Zstd)
     }
 
-    pub(super) fn name(self) -> &'static str {
+    /// As its program is called.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",

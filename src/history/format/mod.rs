@@ -27,7 +27,7 @@ mod timekiller;
 use std::io::{BufRead, Cursor, Read, Write};
 
 pub use cobra::read_folder;
-pub use compressed::decompressed;
+pub use compressed::{Compression, decompressed};
 pub use line::{HEADER, Item, ToldTransaction};
 pub use stream::Stream;
 
