@@ -14,16 +14,6 @@ use crate::tree::{Source, complain, program};
 
 /// Files that are part of a circle.
 const KNOWN_CIRCLES: &[&str] = &[
-    "src/history/format/dbcop/json.rs",
-    "src/history/format/dbcop/mod.rs",
-    "src/history/format/jepsen.rs",
-    "src/history/format/line.rs",
-    "src/history/format/lines.rs",
-    "src/history/format/mod.rs",
-    "src/history/format/operation.rs",
-    "src/history/format/register_text.rs",
-    "src/history/format/sections.rs",
-    "src/history/format/timekiller.rs",
     "src/oracle/history.rs",
     "src/oracle/mod.rs",
     "src/oracle/serial/mod.rs",

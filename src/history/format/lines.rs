@@ -2,8 +2,10 @@
 
 use std::io::BufRead;
 
-use super::FORM_BYTES_MAX;
 use crate::history::{Atom, HistoryError, Kind};
+
+/// The longest line, or form of EDN or JSON, that a reader takes, in bytes.
+pub const FORM_BYTES_MAX: usize = 16 << 20;
 
 /// Hands out one line after the other without its end.
 pub(super) struct Lines<'s> {

@@ -8,6 +8,7 @@ mod compressed;
 mod dbcop;
 mod form;
 mod forms;
+mod head;
 #[cfg(test)]
 mod ill_formed;
 mod jepsen;
@@ -29,12 +30,10 @@ use std::io::{BufRead, Cursor, Read, Write};
 pub use cobra::read_folder;
 pub use compressed::{Compression, decompressed};
 pub use line::{HEADER, Item, ToldTransaction};
+pub use lines::FORM_BYTES_MAX;
 pub use stream::Stream;
 
 use super::{History, HistoryError};
-
-/// The longest line, or form of EDN or JSON, that a reader takes, in bytes.
-pub const FORM_BYTES_MAX: usize = 16 << 20;
 
 /// How much of a file is looked at to tell its format, in bytes.
 const HEAD_BYTES: u64 = 4096;
@@ -156,12 +155,4 @@ pub fn detect<R: BufRead>(
             }))
         }
     }
-}
-
-/// The first line of a file's head that is neither blank nor a comment of `comment`.
-fn first_line(head: &[u8], comment: u8) -> &[u8] {
-    head.split(|byte| *byte == b'\n')
-        .map(<[u8]>::trim_ascii)
-        .find(|line| !line.is_empty() && line[0] != comment)
-        .unwrap_or_default()
 }

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
-use super::first_line;
 use super::form::Form;
 use super::forms::Forms;
+use super::head::first_line;
 use super::list::{Lists, Operation};
 use super::strings::Strings;
 use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};

@@ -6,7 +6,7 @@
 
 use std::io::{BufRead, Write};
 
-use super::first_line;
+use super::head::first_line;
 use super::lines::Lines;
 use super::seen::Seen;
 use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, Write};
 
-use super::first_line;
+use super::head::first_line;
 use super::lines::Lines;
 use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
 
