@@ -114,12 +114,7 @@ pub(super) fn keep_suspect(
         run: run_data(shared, index),
     });
     let folder = shared.settings.folder().join("suspects");
-    reproducer::publish(
-        &folder,
-        &format!("case-{index}"),
-        &reproducer::write(&file),
-        &sidecar,
-    )
+    reproducer::publish(&folder, &format!("case-{index}"), &file, &sidecar)
 }
 
 /// Removes a kept file that its published successor makes needless. A file that stays is no harm.
@@ -152,7 +147,7 @@ fn write(
         execution: Some(reproducer.execution),
         run: run_data(shared, reproducer.index),
     });
-    reproducer::publish(folder, stem, &reproducer::write(&file), &sidecar)
+    reproducer::publish(folder, stem, &file, &sidecar)
 }
 
 /// As headers spell it, and as `--seed` and `--case` take it.

@@ -145,6 +145,7 @@ mod tests {
             version: "10.11.18".parse().unwrap_or_default(),
             variables: [("log_bin".to_owned(), "OFF".to_owned())].into(),
             session_setup: Vec::new(),
+            isolation_setup: std::collections::BTreeMap::new(),
         };
         assert!(check_same(&before, &before).is_ok());
         let mut now = before.clone();

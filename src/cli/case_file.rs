@@ -3,24 +3,57 @@
 use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
-use super::text_file;
 use crate::reproducer::{self, CaseFile, safety};
 
-/// Reads a case file, or every `.sql` file below a folder, and refuses what is not safe to run.
-pub(super) fn load_all(path: &Path, trust: bool) -> Result<Vec<(PathBuf, CaseFile)>, Failure> {
+/// The path that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// A case file that is not run, and why.
+#[derive(Debug)]
+pub(super) struct Skipped {
+    pub(super) path: PathBuf,
+    pub(super) failure: Failure,
+}
+
+/// What a path names: the case files that can be run, and those that cannot.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) files: Vec<(PathBuf, CaseFile)>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// Reads a case file, or every `.sql` file below a folder, and refuses what is not safe to run. A
+/// file of a folder that cannot be used does not keep the others from being run.
+///
+/// # Errors
+/// When the path names one file that cannot be used, or a folder that cannot be read.
+pub(super) fn load_all(path: &Path, trust: bool) -> Result<Loaded, Failure> {
+    let mut loaded = Loaded::default();
+    if !path.is_dir() {
+        // The reader's error names the file.
+        loaded.files.push((path.to_owned(), load(path, trust)?));
+        return Ok(loaded);
+    }
     let mut paths = Vec::new();
     collect(path, &mut paths)?;
     paths.sort();
-    paths
-        .into_iter()
-        .map(|path| load(&path, trust).map(|file| (path, file)))
-        .collect()
+    for path in paths {
+        match load(&path, trust) {
+            Ok(file) => loaded.files.push((path, file)),
+            Err(failure) => loaded.skipped.push(Skipped { path, failure }),
+        }
+    }
+    Ok(loaded)
 }
 
-/// Reads one case file, and refuses what is not safe to run.
+/// Reads one case file, or standard input for `-`, and refuses what is not safe to run.
 pub(super) fn load(path: &Path, trust: bool) -> Result<CaseFile, Failure> {
-    text_file::check_plain(path)?;
-    let file = reproducer::load(path).map_err(|error| Failure::usage(error.to_string()))?;
+    let read = if path.as_os_str() == STANDARD_INPUT {
+        reproducer::read_from(&mut std::io::stdin().lock(), "standard input")
+    } else {
+        reproducer::load(path)
+    };
+    let file = read.map_err(|error| Failure::usage(error.to_string()))?;
     if !trust {
         safety::check(&file).map_err(|refusal| Failure {
             exit: Exit::Refused,
@@ -30,12 +63,8 @@ pub(super) fn load(path: &Path, trust: bool) -> Result<CaseFile, Failure> {
     Ok(file)
 }
 
+/// Every `.sql` file below a folder.
 fn collect(path: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    if !path.is_dir() {
-        // Whatever is wrong with it, the reader says it with the file's name.
-        found.push(path.to_owned());
-        return Ok(());
-    }
     let unreadable = |error| {
         Failure::usage(format!(
             "cannot read the folder {}: {error}",

@@ -24,7 +24,7 @@ use crate::reproducer::{self, CaseFile};
     after_help = "Example:\n  rashomon minimize long.sql 'mariadb://root@127.0.0.1:3306' -o short.sql"
 )]
 pub(super) struct MinimizeArguments {
-    /// The case file
+    /// The case file, or - for standard input
     file: PathBuf,
 
     /// The server to run it on

@@ -1,11 +1,12 @@
 //! `rashomon replay`: case files, judged again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::case_file;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
+use super::terminal::printable;
 use super::value::{OutputFormat, oracle_name, oracles_named, positive, registry};
 use crate::engine;
 use crate::execute::Driver;
@@ -16,13 +17,14 @@ use crate::replay::{self, Confirmation, ReplayOptions, ReplayReport};
 ///
 /// Every oracle that applies is asked, and expectations in the file are checked. A hand-written
 /// file needs no more than `--! format = 1`, an isolation level, and tagged statements. Files are
-/// not trusted: what could leave the case's own tables is refused. Exit 1 when a violation shows.
+/// not trusted: what could leave the case's own tables is refused. A file of a folder that cannot be
+/// read is named and skipped. Exit 1 when a violation shows.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   rashomon replay reproducers/mariadb/serial-not-serializable-5307e5b3.sql 'mariadb://root@127.0.0.1:3306'
   rashomon replay reproducers/mariadb 'mariadb://root@127.0.0.1:3306' --confirm-fixed")]
 pub(super) struct ReplayArguments {
-    /// A case file, or a folder of them
+    /// A case file, a folder of them, or - for standard input
     path: PathBuf,
 
     /// The server; must be named unless every file was seen on SQLite
@@ -36,7 +38,7 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "N", value_parser = positive, default_value = "10")]
     times: u64,
 
-    /// Run as often as it takes to be 99 % sure that the finding is gone
+    /// Run as often as it takes to be 99 % sure that the finding is gone, given the recorded rate
     #[arg(long, conflicts_with = "times")]
     confirm_fixed: bool,
 
@@ -61,14 +63,16 @@ pub(super) struct ReplayArguments {
 }
 
 pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Exit, Failure> {
-    let files = case_file::load_all(&arguments.path, arguments.trust)?;
-    if files.is_empty() {
-        return Err(Failure {
-            exit: Exit::Nothing,
-            message: format!("no case file in {}", arguments.path.display()),
-        });
+    let loaded = case_file::load_all(&arguments.path, arguments.trust)?;
+    let mut exit = Exit::Clean;
+    for skipped in &loaded.skipped {
+        exit = worse(exit, skipped.failure.exit);
+        show_skipped(skipped, arguments.format, output)?;
     }
-    let target = case_file::target_of(arguments.target.as_deref(), &files)?;
+    if loaded.files.is_empty() {
+        return Err(none_to_run(&arguments.path, exit));
+    }
+    let target = case_file::target_of(arguments.target.as_deref(), &loaded.files)?;
     let registry = registry(arguments.known.as_deref())?;
     let names = if arguments.oracle.is_empty() {
         vec!["all".to_owned()]
@@ -86,23 +90,17 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
         times: u32::try_from(arguments.times).unwrap_or(u32::MAX),
         stop_at_first_hit: false,
     };
-    let mut reports = Vec::with_capacity(files.len());
-    let mut exit = Exit::Clean;
-    for (path, file) in &files {
+    let mut reports = Vec::with_capacity(loaded.files.len());
+    for (path, file) in &loaded.files {
         let name = path.display().to_string();
         let identity = server.identity();
         let (report, ends_with) = if arguments.confirm_fixed {
             let (confirmation, sentence, report) =
                 replay::confirm_fixed(file, &name, &mut driver, identity, &replay_options)?;
             if arguments.format == OutputFormat::Human {
-                output.line(&super::terminal::printable(&sentence))?;
+                output.line(&printable(&sentence))?;
             }
-            let ends_with = match confirmation {
-                Confirmation::Fixed => Exit::Clean,
-                Confirmation::StillThere => Exit::Finding,
-                Confirmation::Inconclusive => Exit::Inconclusive,
-            };
-            (report, ends_with)
+            (report, exit_of_confirmation(confirmation))
         } else {
             let report = replay::replay(file, &name, &mut driver, identity, &replay_options)?;
             let ends_with = exit_of(&report);
@@ -117,12 +115,44 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
     }
     let identity = server.identity();
     let target = format!("{} {}", identity.engine, identity.version);
+    let skipped = loaded.skipped.len();
     if arguments.format == OutputFormat::Json {
-        output.line(&replay::summary(&target, &reports))?;
-    } else if reports.len() > 1 {
-        output.line(&counts(&reports))?;
+        output.line(&replay::summary(&target, &reports, skipped))?;
+    } else if reports.len() + skipped > 1 {
+        output.line(&counts(&reports, skipped))?;
     }
     Ok(exit)
+}
+
+/// Names a file that is not replayed and goes on with the others.
+fn show_skipped(
+    skipped: &case_file::Skipped,
+    format: OutputFormat,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let reason = &skipped.failure.message;
+    match format {
+        OutputFormat::Json => {
+            let file = skipped.path.display().to_string();
+            output.line(&replay::skipped(&file, reason))
+        }
+        OutputFormat::Human => output.line(&format!("skipped: {}", printable(reason))),
+    }
+}
+
+/// A folder without a case file that can be run. `exit`: what the skipped files mean.
+fn none_to_run(path: &Path, exit: Exit) -> Failure {
+    let path = path.display();
+    match exit {
+        Exit::Clean => Failure {
+            exit: Exit::Nothing,
+            message: format!("no case file (*.sql) in {path}"),
+        },
+        exit => Failure {
+            exit,
+            message: format!("no case file in {path} can be replayed"),
+        },
+    }
 }
 
 fn show(
@@ -155,22 +185,37 @@ fn exit_of(report: &ReplayReport) -> Exit {
     }
 }
 
-/// Of several files the worst counts: reproduced, then inconclusive, then clean.
+fn exit_of_confirmation(confirmation: Confirmation) -> Exit {
+    match confirmation {
+        Confirmation::Fixed => Exit::Clean,
+        Confirmation::StillThere => Exit::Finding,
+        Confirmation::Inconclusive => Exit::Inconclusive,
+    }
+}
+
+/// Of several files the worst counts: reproduced, then refused as unsafe, then not readable, then
+/// inconclusive, then clean.
 fn worse(a: Exit, b: Exit) -> Exit {
     let rank = |exit: Exit| match exit {
-        Exit::Finding => 2,
+        Exit::Finding => 4,
+        Exit::Refused => 3,
+        Exit::Usage => 2,
         Exit::Inconclusive => 1,
         _ => 0,
     };
     if rank(b) > rank(a) { b } else { a }
 }
 
-fn counts(reports: &[ReplayReport]) -> String {
+fn counts(reports: &[ReplayReport], skipped: usize) -> String {
     let count = |word: &str| reports.iter().filter(|r| r.verdict.word() == word).count();
     let words = ["agree", "known", "undecided", "flaky", "violation"];
     let counts: Vec<String> = words
         .iter()
         .map(|word| format!("{word} {}", count(word)))
         .collect();
-    format!("{} files: {}", reports.len(), counts.join(", "))
+    let skipped = match skipped {
+        0 => String::new(),
+        skipped => format!(", skipped {skipped}"),
+    };
+    format!("{} files: {}{skipped}", reports.len(), counts.join(", "))
 }

@@ -237,4 +237,10 @@ impl Dialect {
         let template = &self.spelling.set_isolation;
         (!template.is_empty()).then(|| template.replace("{level}", level.sql()))
     }
+
+    /// The statement that sets each level of the engine, where one is needed.
+    pub fn isolation_setup(&self) -> BTreeMap<IsolationLevel, String> {
+        let statement = |level: &IsolationLevel| Some((*level, self.set_isolation(*level)?));
+        self.levels.iter().filter_map(statement).collect()
+    }
 }

@@ -103,6 +103,7 @@ impl<P: Protocol> Engine for P {
         let variables = &identity.variables;
         let dialect = options.dialect_for(Protocol::name(self), &identity.version, variables)?;
         identity.session_setup.clone_from(&dialect.session_setup);
+        identity.isolation_setup = dialect.isolation_setup();
         let server = ProtocolServer {
             protocol: *self,
             dialect: Arc::new(dialect),

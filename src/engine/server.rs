@@ -8,6 +8,7 @@ use super::error::EngineError;
 use super::marker::Leftover;
 use super::timestamps::{Timestamps, no_timestamps};
 use crate::dialect::{Capability, Dialect, ServerVersion};
+use crate::model::IsolationLevel;
 
 /// Which server this is: recorded in every report, checked again after a reconnect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub struct Identity {
     /// What every session of ours sets for itself before anything else, by which it may differ
     /// from the server's variables.
     pub session_setup: Vec<String>,
+    /// The statement by which a session then sets its isolation level; no entry for a level that
+    /// needs none.
+    pub isolation_setup: BTreeMap<IsolationLevel, String>,
 }
 
 /// An opened server.

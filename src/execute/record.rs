@@ -144,10 +144,11 @@ impl<'a> Record<'a> {
                 Some(line)
             }
             Work::Before { line, .. } | Work::After { line, .. } => {
-                if let Some(tag) = self.probe(step.work).map(|probe| probe.tag.clone()) {
+                if let Some(probe) = self.probe(step.work) {
                     let answer = ProbeAnswer {
                         statement: self.lines[line].id,
-                        tag,
+                        tag: probe.tag.clone(),
+                        sql: probe.sql.clone(),
                         tick,
                         parted: wait.is_some(),
                         outcome,

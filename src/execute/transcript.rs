@@ -154,9 +154,9 @@ impl Page {
         }
         let width = execution.final_state.keys().map(String::len).max();
         let width = width.unwrap_or(0);
-        for (table, rows) in &execution.final_state {
+        for (table, rows) in case.own_final_state(execution) {
             let room = WIDTH.saturating_sub(width + 4).max(20);
-            let rows = rows_in(rows, room);
+            let rows = rows_in(&rows, room);
             let _ = writeln!(self.text, "  {:<width$}  {rows}", printable(table));
         }
         if let Some(reason) = &execution.unreliable {

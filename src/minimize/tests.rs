@@ -1,65 +1,43 @@
 //! Minimization with pure predicates: no engine, every candidate is judged by its text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{
-    CaseStatement, IsolationLevel, SessionId, SetupKind, SetupStatement, StatementKind,
-};
-use crate::statement;
+use crate::model::{CaseStatement, StatementKind};
+use crate::reproducer::case_of;
 
 fn mysql() -> Dialect {
     let (name, text) = crate::dialect::BUILTIN[1];
     crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
 }
 
-/// A case of this text: lines of `s1 BEGIN`, behind three tables with six rows each.
-fn case(lines: &[(u32, String)]) -> TestCase {
-    let dialect = mysql();
-    let mut setup = Vec::new();
-    for table in 0..3 {
-        let sql = format!(
-            "CREATE TABLE t{table} (pkey BIGINT PRIMARY KEY, vkey BIGINT, c0 INT, c1 VARCHAR(9))"
-        );
-        setup.push((SetupKind::Schema, sql));
-        setup.push((
-            SetupKind::Schema,
-            format!("CREATE INDEX i{table} ON t{table} (c0)"),
-        ));
-    }
-    for table in 0..3 {
+/// Three tables with six rows each.
+fn tables() -> String {
+    let table = |n: u32| {
         let rows: Vec<String> = (0..6).map(|n| format!("({n}, {n}, {n}, 'a')")).collect();
-        let sql = format!(
-            "INSERT INTO t{table} (pkey, vkey, c0, c1) VALUES {}",
+        format!(
+            "/* init */ CREATE TABLE t{n} (pkey BIGINT PRIMARY KEY, vkey BIGINT, c0 INT, c1 VARCHAR(9));\n\
+             /* init */ CREATE INDEX i{n} ON t{n} (c0);\n\
+             /* init */ INSERT INTO t{n} (pkey, vkey, c0, c1) VALUES {};\n",
             rows.join(", ")
-        );
-        setup.push((SetupKind::Rows, sql));
-    }
-    let setup: Vec<SetupStatement> = setup
-        .into_iter()
-        .map(|(kind, sql)| SetupStatement { sql, kind })
-        .collect();
-    let isolation: BTreeMap<SessionId, IsolationLevel> = lines
-        .iter()
-        .map(|(session, _)| (SessionId(*session), IsolationLevel::RepeatableRead))
-        .collect();
-    TestCase::new(
-        setup.clone(),
-        statement::shapes(&setup, &dialect),
-        lines
-            .iter()
-            .map(|(session, sql)| {
-                let effect = statement::analyze(sql, &dialect);
-                (SessionId(*session), sql.clone(), effect)
-            })
-            .collect(),
-        isolation,
-        None,
-    )
+        )
+    };
+    (0..3).map(table).collect()
+}
+
+/// A case of these statements of sessions, on the tables.
+fn case(sessions: &str) -> TestCase {
+    case_of(&format!("{}{sessions}", tables()), &mysql())
+}
+
+/// Statements as a case file has them.
+fn tagged(lines: &[(u32, String)]) -> String {
+    let line = |(session, sql): &(u32, String)| format!("/* s{session} */ {sql};\n");
+    lines.iter().map(line).collect()
 }
 
 fn run(
@@ -116,7 +94,7 @@ fn random_case() -> impl Strategy<Value = TestCase> {
                 let queue = open[choice.index(open.len())];
                 lines.extend(queues[queue].pop().map(|sql| (queue as u32 + 1, sql)));
             }
-            case(&lines)
+            case(&tagged(&lines))
         })
 }
 
@@ -152,25 +130,21 @@ fn holds_rows(case: &TestCase, table: &str) -> bool {
 
 #[test]
 fn a_dirty_read_comes_down_to_its_two_transactions() {
-    let lines: Vec<(u32, String)> = [
-        (3, "BEGIN"),
-        (1, "BEGIN"),
-        (1, "SELECT * FROM t2"),
-        (2, "BEGIN"),
-        (3, "DELETE FROM t2 WHERE pkey = 3"),
-        (2, "SELECT * FROM t0"),
-        (1, "UPDATE t1 SET vkey = 1000, c0 = 1 WHERE pkey = 1"),
-        (3, "ROLLBACK"),
-        (1, "DELETE FROM t0 WHERE pkey = 1"),
-        (2, "SELECT * FROM t1 WHERE c0 = 1"),
-        (1, "UPDATE t2 SET vkey = 1001, c0 = 1 WHERE pkey = 1"),
-        (2, "UPDATE t2 SET vkey = 1002, c0 = 1 WHERE pkey = 2"),
-        (1, "ROLLBACK"),
-        (2, "COMMIT"),
-    ]
-    .map(|(session, sql)| (session, sql.to_owned()))
-    .to_vec();
-    let result = run(&case(&lines), dirty_read_shape, Budget::default());
+    let sessions = "/* s3 */ BEGIN;\n\
+                 /* s1 */ BEGIN;\n\
+                 /* s1 */ SELECT * FROM t2;\n\
+                 /* s2 */ BEGIN;\n\
+                 /* s3 */ DELETE FROM t2 WHERE pkey = 3;\n\
+                 /* s2 */ SELECT * FROM t0;\n\
+                 /* s1 */ UPDATE t1 SET vkey = 1000, c0 = 1 WHERE pkey = 1;\n\
+                 /* s3 */ ROLLBACK;\n\
+                 /* s1 */ DELETE FROM t0 WHERE pkey = 1;\n\
+                 /* s2 */ SELECT * FROM t1 WHERE c0 = 1;\n\
+                 /* s1 */ UPDATE t2 SET vkey = 1001, c0 = 1 WHERE pkey = 1;\n\
+                 /* s2 */ UPDATE t2 SET vkey = 1002, c0 = 1 WHERE pkey = 2;\n\
+                 /* s1 */ ROLLBACK;\n\
+                 /* s2 */ COMMIT;\n";
+    let result = run(&case(sessions), dirty_read_shape, Budget::default());
     assert_eq!(result.end, End::Fixpoint);
     let setup: Vec<&str> = result.case.setup.iter().map(|s| s.sql.as_str()).collect();
     let all = format!("{}\n{}\n", setup.join("\n"), lines_of(&result.case));
@@ -195,7 +169,7 @@ fn a_finding_of_three_among_many_transactions_is_found_within_the_budget() {
             58 => "SELECT * FROM t2".to_owned(),
             n => format!("UPDATE t2 SET vkey = {n}"),
         };
-        (n % 5, sql)
+        (n % 5 + 1, sql)
     };
     let lines: Vec<(u32, String)> = (0..60).map(line).collect();
     let shows = |case: &TestCase| {
@@ -203,7 +177,7 @@ fn a_finding_of_three_among_many_transactions_is_found_within_the_budget() {
         let needed = ["UPDATE t0", "DELETE FROM t1", "SELECT * FROM t2"];
         needed.iter().all(|sql| lines.contains(sql))
     };
-    let result = run(&case(&lines), shows, Budget::default());
+    let result = run(&case(&tagged(&lines)), shows, Budget::default());
     assert_eq!(result.end, End::Fixpoint);
     let kinds = result.case.statements.iter().map(|s| s.effect.kind);
     let left = kinds.filter(|kind| !kind.is_begin() && !kind.is_end());
@@ -226,17 +200,14 @@ fn three_in_order(case: &TestCase) -> bool {
 
 #[test]
 fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
-    let lines = [
-        (1, "BEGIN"),
-        (1, "UPDATE t0 SET c0 = 1"),
-        (2, "START TRANSACTION WITH CONSISTENT SNAPSHOT"),
-        (2, "SELECT * FROM t1"),
-        (3, "DELETE FROM t2"),
-        (2, "COMMIT"),
-        (1, "ROLLBACK"),
-    ]
-    .map(|(session, sql)| (session, sql.to_owned()));
-    let result = run(&case(&lines), three_in_order, Budget::default());
+    let sessions = "/* s1 */ BEGIN;\n\
+                 /* s1 */ UPDATE t0 SET c0 = 1;\n\
+                 /* s2 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;\n\
+                 /* s2 */ SELECT * FROM t1;\n\
+                 /* s3 */ DELETE FROM t2;\n\
+                 /* s2 */ COMMIT;\n\
+                 /* s1 */ ROLLBACK;\n";
+    let result = run(&case(sessions), three_in_order, Budget::default());
     assert_eq!(result.end, End::Fixpoint);
     expect_test::expect![[r#"
         s1 BEGIN
@@ -245,6 +216,27 @@ fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
         s1 COMMIT
         s2 DELETE FROM t2"#]]
     .assert_eq(&lines_of(&result.case));
+}
+
+#[test]
+fn table_options_go_unless_the_finding_needs_them() {
+    let case = case_of(
+        "/* init */ CREATE TABLE t0 (c0 INT) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 \
+         COLLATE=utf8mb4_bin PARTITION BY HASH (c0) PARTITIONS 3;\n/* s1 */ SELECT * FROM t0;\n",
+        &mysql(),
+    );
+    let setup = |case: &TestCase| case.setup.iter().map(|s| s.sql.clone()).collect::<String>();
+    let none = run(&case, |_| true, Budget::default());
+    assert_eq!(setup(&none.case), "");
+    let created = |case: &TestCase| setup(case).contains("CREATE TABLE");
+    let plain = run(&case, created, Budget::default());
+    assert_eq!(setup(&plain.case), "CREATE TABLE t0 (c0 INT)");
+    let partitioned = |case: &TestCase| setup(case).contains("PARTITIONS 3");
+    let result = run(&case, partitioned, Budget::default());
+    assert_eq!(
+        setup(&result.case),
+        "CREATE TABLE t0 (c0 INT) PARTITION BY HASH (c0) PARTITIONS 3"
+    );
 }
 
 /// A read before a write of another transaction and a read after it, both in one transaction; the
@@ -272,18 +264,15 @@ fn non_repeatable(case: &TestCase) -> bool {
 
 #[test]
 fn a_transaction_that_only_held_a_lock_goes_and_what_waited_comes_later() {
-    let lines = [
-        (1, "BEGIN"),
-        (1, "SELECT * FROM t1 FOR UPDATE"),
-        (2, "UPDATE t0 SET c0 = 1"),
-        (3, "BEGIN"),
-        (3, "SELECT * FROM t0"),
-        (3, "DELETE FROM t0"),
-        (1, "ROLLBACK"),
-        (3, "COMMIT"),
-    ]
-    .map(|(session, sql)| (session, sql.to_owned()));
-    let result = run(&case(&lines), non_repeatable, Budget::default());
+    let sessions = "/* s1 */ BEGIN;\n\
+                 /* s1 */ SELECT * FROM t1 FOR UPDATE;\n\
+                 /* s2 */ UPDATE t0 SET c0 = 1;\n\
+                 /* s3 */ BEGIN;\n\
+                 /* s3 */ SELECT * FROM t0;\n\
+                 /* s3 */ DELETE FROM t0;\n\
+                 /* s1 */ ROLLBACK;\n\
+                 /* s3 */ COMMIT;\n";
+    let result = run(&case(sessions), non_repeatable, Budget::default());
     assert_eq!(result.end, End::Fixpoint);
     expect_test::expect![[r#"
         s1 BEGIN
@@ -301,7 +290,7 @@ fn the_budget_and_a_failing_predicate_end_the_search_with_what_was_found() {
             ["BEGIN", "SELECT * FROM t0", "COMMIT"].map(|sql| (session, sql.to_owned()))
         })
         .collect();
-    let case = case(&lines);
+    let case = case(&tagged(&lines));
     let budget = Budget {
         candidates: 3,
         time: Duration::from_secs(60),

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Effect, IsolationLevel, SessionId, StatementId, StatementKind, TransactionId};
+use super::{
+    Effect, Execution, IsolationLevel, Row, SessionId, StatementId, StatementKind, TransactionId,
+};
 
 /// Whether a set-up statement shapes the schema or fills it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,6 +223,17 @@ impl TestCase {
         self.tables
             .iter()
             .find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Every table after a run, in the case's own columns. An oracle may have run the case with a row key
+    /// behind them that no statement sees.
+    pub fn own_final_state<'a>(&self, execution: &'a Execution) -> BTreeMap<&'a str, Vec<Row>> {
+        let own = |(table, rows): (&'a String, &'a Vec<Row>)| {
+            let columns = self.table(table).map_or(usize::MAX, |t| t.columns.len());
+            let own_row = |row: &Row| row.iter().take(columns).cloned().collect();
+            (table.as_str(), rows.iter().map(own_row).collect())
+        };
+        execution.final_state.iter().map(own).collect()
     }
 
     /// The statements that read or write tables: what a run is about.

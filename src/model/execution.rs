@@ -146,6 +146,17 @@ impl Outcome {
     }
 }
 
+/// As case files spell it: `(1) (2)`, `affected 2`, `error deadlock (1213)`.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows(rows) => f.write_str(&super::rows_text(rows)),
+            Self::Affected(count) => write!(f, "affected {count}"),
+            Self::Rejected(error) => write!(f, "error {} ({})", error.class, error.code),
+        }
+    }
+}
+
 /// A point in the order of events of one execution. Logical: no clock is behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tick(pub u32);
@@ -223,6 +234,7 @@ pub struct ProbeAnswer {
     /// The statement it stands for.
     pub statement: StatementId,
     pub tag: ProbeTag,
+    pub sql: String,
     pub tick: Tick,
     /// It waited, or another session's event lies between it and its statement.
     pub parted: bool,

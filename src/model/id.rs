@@ -32,6 +32,29 @@ impl StatementId {
     };
 }
 
+/// Reads what is printed: `T1.2`, both numbers from 1, in one spelling only.
+impl std::str::FromStr for StatementId {
+    type Err = NoStatementId;
+
+    fn from_str(text: &str) -> Result<Self, NoStatementId> {
+        let numbers = text.strip_prefix('T').and_then(|text| text.split_once('.'));
+        let (transaction, position) = numbers.ok_or(NoStatementId)?;
+        let id = Self {
+            transaction: TransactionId(transaction.parse().map_err(|_| NoStatementId)?),
+            position: position.parse().map_err(|_| NoStatementId)?,
+        };
+        let numbered = id.transaction.0 > 0 && id.position > 0;
+        (numbered && id.to_string() == text)
+            .then_some(id)
+            .ok_or(NoStatementId)
+    }
+}
+
+/// The text is no number of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected the number of a statement, such as T1.2")]
+pub struct NoStatementId;
+
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s{}", self.0)

@@ -20,8 +20,8 @@ pub use execution::{
     ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag, SqlError,
     StatementRecord, Tick, TransactionStatus,
 };
-pub use id::{SessionId, StatementId, TransactionId};
+pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::printable;
-pub use value::{Row, Value};
+pub use value::{Row, Value, rows_text};
 pub use verdict::{Difference, Finding, Signature, Verdict};

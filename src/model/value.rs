@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use super::printable;
+
 /// One cell of a row.
 #[derive(Clone, Debug)]
 pub enum Value {
@@ -77,29 +79,51 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
-/// For people: `NULL`, `12`, `'text'`, `x'0aff'`. A dialect writes literals for engines.
+/// The one spelling of a value for people, in headlines, transcripts and case files: `NULL`, `12`,
+/// `1.50`, `'text'`, `x'0aff'`. Quotes are doubled, a backslash stands for itself, and a text with
+/// characters that a terminal obeys is given by its bytes. A dialect writes literals for engines.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("NULL"),
             Self::Integer(value) => write!(f, "{value}"),
             Self::Unsigned(value) => write!(f, "{value}"),
-            Self::Real(value) => write!(f, "{value:?}"),
-            Self::Decimal(text) => f.write_str(text),
-            Self::Text(text) => {
-                let quoted = text.replace('\'', "''");
-                write!(
-                    f,
-                    "'{}'",
-                    quoted.escape_debug().to_string().replace("\\'", "'")
-                )
+            Self::Real(value) if value.is_finite() => write!(f, "{value:?}"),
+            Self::Real(value) => write!(f, "'{value}'"),
+            Self::Decimal(text) if text.parse::<f64>().is_ok_and(f64::is_finite) => {
+                f.write_str(text)
             }
-            Self::Bytes(bytes) => {
-                f.write_str("x'")?;
-                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-                f.write_str("'")
-            }
-            Self::Temporal(text) => write!(f, "'{}'", text.escape_debug()),
+            Self::Decimal(text) | Self::Text(text) | Self::Temporal(text) => quoted(f, text),
+            Self::Bytes(content) => bytes(f, content),
         }
     }
+}
+
+fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    if text.contains('\n') || printable(text) != text {
+        bytes(f, text.as_bytes())
+    } else {
+        write!(f, "'{}'", text.replace('\'', "''"))
+    }
+}
+
+fn bytes(f: &mut fmt::Formatter<'_>, content: &[u8]) -> fmt::Result {
+    f.write_str("x'")?;
+    content
+        .iter()
+        .try_for_each(|byte| write!(f, "{byte:02x}"))?;
+    f.write_str("'")
+}
+
+/// The one spelling of rows: `(1, 'a') (2, NULL)`, or `empty`.
+pub fn rows_text(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "empty".to_owned();
+    }
+    let row_text = |row: &Row| {
+        let cells: Vec<String> = row.iter().map(Value::to_string).collect();
+        format!("({})", cells.join(", "))
+    };
+    let rows: Vec<String> = rows.iter().map(row_text).collect();
+    rows.join(" ")
 }

@@ -11,10 +11,23 @@ pub struct Difference {
     pub statement: Option<StatementId>,
     /// What differs: `rows`, `affected`, `error`, `effect`, `final-state`. One word, in signatures.
     pub aspect: &'static str,
-    /// What the oracle predicts, for people.
+    /// What the oracle predicts, spelled as `Outcome` and rows are, so that a case file can hold it
+    /// as an expectation. For the final state only the missing rows: `t0: (1) (2)`.
     pub expected: String,
-    /// What the run gave, for people.
+    /// What the run gave, in the same spelling. For the final state only the extra rows.
     pub got: String,
+}
+
+/// As people read it: `T2.1, rows: expected (1), got (0)`.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.statement {
+            Some(id) => write!(f, "{id}, ")?,
+            None => f.write_str("at the end, ")?,
+        }
+        let (aspect, expected, got) = (self.aspect, &self.expected, &self.got);
+        write!(f, "{aspect}: expected {expected}, got {got}")
+    }
 }
 
 /// What two findings share to be one bug. Computed from the minimized case.

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use super::{Account, Learner, learn};
 use crate::dialect::{self, Dialect, ServerVersion};
 use crate::model::{
-    Event, EventKind, Execution, IsolationLevel, Observation, Outcome, Row, SessionId, SetupKind,
-    SetupStatement, StatementId, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
-    Value,
+    Event, EventKind, Execution, IsolationLevel, Observation, Outcome, Row, StatementId,
+    StatementRecord, TestCase, Tick, TransactionId, TransactionStatus, Value,
 };
-use crate::statement;
+use crate::reproducer::case_of;
 
 /// A run written line by line: session, SQL, and what the observer then saw of `t`.
 struct Script {
@@ -42,24 +41,16 @@ fn rows(keys: &[(i64, i64)]) -> Vec<Row> {
 
 fn script(level: IsolationLevel, claim: Option<IsolationLevel>, lines: &[Line<'_>]) -> Script {
     let dialect = dialect();
-    let setup = vec![SetupStatement {
-        sql: "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT)".to_owned(),
-        kind: SetupKind::Schema,
-    }];
-    let tables = statement::shapes(&setup, &dialect);
-    let session = |s: &u32| SessionId(*s);
-    let texts = lines
+    let claim = claim.map_or(String::new(), |claim| format!("--! claim = \"{claim}\"\n"));
+    let lines_of_case = lines
         .iter()
-        .map(|(s, sql, _)| {
-            (
-                session(s),
-                (*sql).to_owned(),
-                statement::analyze(sql, &dialect),
-            )
-        })
-        .collect();
-    let isolation = lines.iter().map(|(s, ..)| (session(s), level)).collect();
-    let case = TestCase::new(setup, tables, texts, isolation, claim);
+        .map(|(s, sql, _)| format!("/* s{s} */ {sql};\n"));
+    let text = format!(
+        "--! isolation = \"{level}\"\n{claim}\
+         /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n{}",
+        lines_of_case.collect::<String>()
+    );
+    let case = case_of(&text, &dialect);
     let execution = play(&case, lines);
     Script {
         case,

@@ -1,6 +1,6 @@
 //! Comparing what a run gave with what an account predicts. Exact: nothing is rounded or folded.
 
-use crate::model::{Outcome, Row, RowOrder, Value};
+use crate::model::{self, Outcome, Row, RowOrder};
 
 /// What differs between a prediction and an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub(super) fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> O
     let mismatch = |aspect| {
         Some(Mismatch {
             aspect,
-            expected: outcome_text(predicted),
-            got: outcome_text(got),
+            expected: outcome_text(predicted, order),
+            got: outcome_text(got, order),
         })
     };
     match (predicted, got) {
@@ -56,38 +56,30 @@ pub(super) fn same_rows(a: &[Row], b: &[Row]) -> bool {
     sorted(a) == sorted(b)
 }
 
-/// An outcome in one line for people.
-pub(super) fn outcome_text(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Rows(rows) => rows_text(rows),
-        Outcome::Affected(1) => "1 row affected".to_owned(),
-        Outcome::Affected(count) => format!("{count} rows affected"),
-        Outcome::Rejected(error) => format!("error {} ({})", error.code, error.class),
+/// An outcome in one line for people, its rows sorted unless their order counts.
+pub(super) fn outcome_text(outcome: &Outcome, order: RowOrder) -> String {
+    match (outcome, order) {
+        (Outcome::Rows(rows), RowOrder::Unordered) => rows_text(rows),
+        (Outcome::Rows(rows), RowOrder::Total) => shown_rows(rows),
+        (Outcome::Affected(_) | Outcome::Rejected(_), _) => outcome.to_string(),
     }
 }
 
 /// Rows in one line, sorted, at most a dozen of them in full.
 pub(super) fn rows_text(rows: &[Row]) -> String {
-    const SHOWN: usize = 12;
-    if rows.is_empty() {
-        return "no rows".to_owned();
-    }
     let mut sorted = rows.to_vec();
     sorted.sort();
-    let shown: Vec<String> = sorted.iter().take(SHOWN).map(|row| row_text(row)).collect();
-    let rest = sorted.len().saturating_sub(SHOWN);
-    let tail = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
-    format!("{}{tail}", shown.join(" "))
+    shown_rows(&sorted)
 }
 
-/// One row in brackets.
-pub(super) fn row_text(row: &[Value]) -> String {
-    let cells: Vec<String> = row.iter().map(Value::to_string).collect();
-    format!("({})", cells.join(", "))
+fn shown_rows(rows: &[Row]) -> String {
+    const SHOWN: usize = 12;
+    match rows.split_at_checked(SHOWN) {
+        Some((shown, rest)) if !rest.is_empty() => {
+            format!("{} and {} more", model::rows_text(shown), rest.len())
+        }
+        _ => model::rows_text(rows),
+    }
 }
 
 /// Two tables, rows that only one of them has: `missing (1, 2); extra (1, 3)`.
@@ -112,6 +104,7 @@ pub(super) fn table_difference(expected: &[Row], got: &[Row]) -> Option<(Vec<Row
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Value;
 
     fn rows(rows: &[&[i64]]) -> Vec<Row> {
         rows.iter()

@@ -1,12 +1,13 @@
 //! What the file itself expects: `-- @expect`, and the `/* end */` statements.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
 use crate::model::{
-    CaseStatement, Difference, Execution, Finding, Outcome, SessionId, Signature, StatementRecord,
-    TestCase, Verdict,
+    CaseStatement, Difference, Execution, Finding, Outcome, Pace, SessionId, Signature, SqlError,
+    StatementId, StatementRecord, TestCase, Verdict,
 };
 use crate::reproducer::{CaseFile, CaseLine, Expectation, Note, Tag};
 use crate::statement;
@@ -15,10 +16,43 @@ use crate::statement;
 /// they make.
 pub const EXPECTATION: &str = "expectation";
 
-/// What the expectations came to.
+/// The reason of an undecided replay in which the engine rejected a statement without the file
+/// saying that it does.
+pub(super) const UNEXPECTED_REJECTION: &str = "unexpected-rejection";
+
+/// A statement that the engine rejected, where the file neither expects nor observed a rejection of
+/// this class: the case did not run as it was meant, so no verdict about it is a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnexpectedRejection {
+    /// Line of the statement in the file, from 1.
+    pub line: usize,
+    pub statement: StatementId,
+    pub sql: String,
+    pub error: SqlError,
+}
+
+impl fmt::Display for UnexpectedRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SqlError {
+            code,
+            class,
+            message,
+        } = &self.error;
+        write!(
+            f,
+            "line {}, {} ({}) was rejected: {message} (error {code}); if the case is about this \
+             rejection, write `-- @expect error {class}` behind the statement, otherwise correct it",
+            self.line, self.statement, self.sql
+        )
+    }
+}
+
+/// What the file's expectations say of one run.
 pub(super) struct Checked {
-    /// None when nothing is expected.
+    /// None when nothing is expected and no statement was rejected unexpectedly.
     pub(super) verdict: Option<Verdict>,
+    /// Rejections that the file says nothing about, in submitted order.
+    pub(super) rejections: Vec<UnexpectedRejection>,
     /// What is not as expected is as the file says it was observed: what the header's `known`
     /// explains. Anything else it does not explain.
     pub(super) as_observed: bool,
@@ -36,19 +70,29 @@ pub(super) fn check(
 ) -> Result<Checked, EngineError> {
     let whole = with_end(file, case, executor);
     let execution = executor.execute(&whole, &Instrumentation::default())?;
-    let (verdict, as_observed) = judge(&judged_lines(file, case, &whole), &whole, &execution);
+    let lines = judged_lines(file, case, &whole);
+    let rejections = unexpected_rejections(&lines, &execution);
+    let (verdict, as_observed) = judge(&lines, &whole, &execution);
+    let verdict = match verdict {
+        None | Some(Verdict::Agree) if !rejections.is_empty() => {
+            Some(Verdict::Undecided(UNEXPECTED_REJECTION.to_owned()))
+        }
+        verdict => verdict,
+    };
     Ok(Checked {
         verdict,
+        rejections,
         as_observed,
         case: whole,
         execution,
     })
 }
 
-/// The case, what is still open rolled back, and the `/* end */` statements.
+/// The case, what is still open rolled back, and the `/* end */` statements. At the free pace these are
+/// left out, for nothing would keep them behind the sessions.
 fn with_end(file: &CaseFile, case: &TestCase, executor: &dyn Executor) -> TestCase {
     let end: Vec<&CaseLine> = file.tagged(Tag::End).collect();
-    if end.is_empty() {
+    if end.is_empty() || case.pace == Pace::Free {
         return case.clone();
     }
     let dialect = executor.dialect();
@@ -101,7 +145,10 @@ fn judged_lines<'a>(
     case: &TestCase,
     whole: &'a TestCase,
 ) -> Vec<(&'a CaseLine, &'a CaseStatement)> {
-    let end_count = file.tagged(Tag::End).count();
+    let end_count = match case.pace {
+        Pace::Scheduled => file.tagged(Tag::End).count(),
+        Pace::Free => 0,
+    };
     let sessions = file
         .lines
         .iter()
@@ -115,6 +162,28 @@ fn judged_lines<'a>(
         .zip(own)
         .chain(file.tagged(Tag::End).zip(at_end))
         .collect()
+}
+
+/// The rejections of a class that the file neither expects nor observed at that statement.
+fn unexpected_rejections(
+    lines: &[(&CaseLine, &CaseStatement)],
+    execution: &Execution,
+) -> Vec<UnexpectedRejection> {
+    let unexpected = |(line, statement): &(&CaseLine, &CaseStatement)| {
+        let record = execution.records.get(&statement.id)?;
+        let Outcome::Rejected(error) = &record.outcome else {
+            return None;
+        };
+        let this = Expectation::Error(error.class);
+        let mentioned = line.expectations().contains(&this) || line.observations().contains(&this);
+        (!mentioned).then(|| UnexpectedRejection {
+            line: line.line,
+            statement: statement.id,
+            sql: statement.sql.clone(),
+            error: error.clone(),
+        })
+    };
+    lines.iter().filter_map(unexpected).collect()
 }
 
 /// The verdict, and whether what is not as expected was observed before.

@@ -23,14 +23,30 @@ pub fn replayed(report: &ReplayReport) -> String {
             _ => None,
         },
         "could_not_run": report.could_not_run,
+        "unexpected_rejections": report
+            .rejections
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
         "regression_of": report.regression_of,
         "headline": report.finding.as_ref().map(|finding| &finding.headline),
     })
     .to_string()
 }
 
-/// The last line: how many files came to which verdict.
-pub fn summary(target: &str, reports: &[ReplayReport]) -> String {
+/// The line of a file that was not replayed: it cannot be read, or is not safe to run.
+pub fn skipped(file: &str, reason: &str) -> String {
+    json!({
+        "v": 1,
+        "event": "skipped",
+        "file": file,
+        "reason": reason,
+    })
+    .to_string()
+}
+
+/// The last line: how many files have which verdict. `skipped`: files that were not replayed.
+pub fn summary(target: &str, reports: &[ReplayReport], skipped: usize) -> String {
     let mut verdicts: BTreeMap<&str, u32> = ["agree", "known", "undecided", "flaky", "violation"]
         .map(|word| (word, 0))
         .into();
@@ -42,6 +58,7 @@ pub fn summary(target: &str, reports: &[ReplayReport]) -> String {
         "event": "summary",
         "target": target,
         "files": reports.len(),
+        "skipped": skipped,
         "verdicts": verdicts,
         "could_not_run": reports.iter().filter(|r| r.could_not_run.is_some()).count(),
     })

@@ -16,11 +16,11 @@ use crate::engine::{EngineError, Identity};
 use crate::execute::Executor;
 use crate::model::{Execution, Finding, TestCase, Verdict};
 use crate::oracle::Oracle;
-use crate::reproducer::{CaseFile, NotForThisEngine, Registry};
+use crate::reproducer::{CaseFile, Registry};
 
-pub use confirm::{Confirmation, DEFAULT_CLEAN_RUNS, clean_runs, confirm_fixed};
-pub use expectation::EXPECTATION;
-pub use json::{replayed, summary};
+pub use confirm::{Confirmation, DEFAULT_CLEAN_RUNS, clean_runs, confirm_fixed, rate_at_least};
+pub use expectation::{EXPECTATION, UnexpectedRejection};
+pub use json::{replayed, skipped, summary};
 pub use text::print;
 
 /// How long a server that went away is waited for between two runs, before the replay is given up.
@@ -76,6 +76,9 @@ pub struct ReplayReport {
     /// An entry of the registry explains the finding, and this server claims the fix.
     pub regression_of: Option<String>,
     pub voices: Vec<VoiceReport>,
+    /// Statements that were rejected in the first run with such a rejection, though the file
+    /// mentions none: the verdict is never `agree` then.
+    pub rejections: Vec<UnexpectedRejection>,
     /// The finding of the first run that showed one, known or not.
     pub finding: Option<Finding>,
     /// The case and the run to show: the first that hit, else the first.
@@ -103,9 +106,19 @@ impl ReplayReport {
             could_not_run: Some(reason),
             regression_of: None,
             voices: Vec::new(),
+            rejections: Vec::new(),
             finding: None,
             shown: None,
         }
+    }
+
+    /// The same report, in which a case that did not run as it was meant is undecided: oracles agree
+    /// about a misspelt statement, for it is rejected in every order.
+    fn without_unearned_agreement(mut self) -> Self {
+        if self.verdict == Verdict::Agree && !self.rejections.is_empty() {
+            self.verdict = Verdict::Undecided(expectation::UNEXPECTED_REJECTION.to_owned());
+        }
+        self
     }
 }
 
@@ -123,9 +136,7 @@ pub fn replay(
 ) -> Result<ReplayReport, EngineError> {
     let case = match file.test_case(executor.dialect()) {
         Ok(case) => case,
-        Err(reason @ (NotForThisEngine::Level { .. } | NotForThisEngine::NoLevel { .. })) => {
-            return Ok(ReplayReport::could_not_run(name, reason.to_string()));
-        }
+        Err(reason) => return Ok(ReplayReport::could_not_run(name, reason.to_string())),
     };
     let mut tally = run::Tally::new(file, server, options.registry);
     for _ in 0..options.times.max(1) {
@@ -140,5 +151,5 @@ pub fn replay(
             break;
         }
     }
-    Ok(tally.report(name))
+    Ok(tally.report(name).without_unearned_agreement())
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::expectation::{self, EXPECTATION};
-use super::{ReplayReport, SERVER_BACK_WITHIN, VoiceReport};
+use super::{ReplayReport, SERVER_BACK_WITHIN, UnexpectedRejection, VoiceReport};
 use crate::engine::{EngineError, Identity};
 use crate::execute::Executor;
 use crate::model::{Execution, Finding, TestCase, Verdict};
@@ -24,6 +24,8 @@ struct Word {
     /// The finding behind a violation or a known one.
     finding: Option<Finding>,
     regression: Option<String>,
+    /// Of the file's expectations: what is not as expected is as the file's notes observed it.
+    as_observed: bool,
 }
 
 /// Everything said so far.
@@ -37,6 +39,7 @@ pub(super) struct Tally<'a> {
     known_runs: u32,
     undecided_runs: u32,
     voices: Vec<VoiceReport>,
+    rejections: Vec<UnexpectedRejection>,
     /// What the verdict is about: the first violation, else the first known one.
     told: Option<Word>,
     shown: Option<(TestCase, Execution, bool)>,
@@ -53,6 +56,7 @@ impl<'a> Tally<'a> {
             known_runs: 0,
             undecided_runs: 0,
             voices: Vec::new(),
+            rejections: Vec::new(),
             told: None,
             shown: None,
         }
@@ -77,6 +81,9 @@ impl<'a> Tally<'a> {
             Ok(checked) => {
                 if let Some(found) = crash::internal_error(&checked.case, &checked.execution) {
                     words.push(self.word("crash", Verdict::Violation(Box::new(found))));
+                }
+                if self.rejections.is_empty() {
+                    self.rejections = checked.rejections;
                 }
                 match checked.verdict {
                     Some(verdict) => {
@@ -144,6 +151,7 @@ impl<'a> Tally<'a> {
             verdict,
             finding: None,
             regression: None,
+            as_observed: false,
         };
         let Verdict::Violation(found) = &word.verdict else {
             return word;
@@ -171,7 +179,38 @@ impl<'a> Tally<'a> {
         {
             word.verdict = Verdict::Known(known.clone());
         }
+        word.as_observed = as_observed;
         word
+    }
+
+    /// What an unmet expectation means beside what the oracle says that the header names: expectations
+    /// of a reproducer are that oracle's predictions for one run.
+    ///
+    /// What the notes observed and the oracle calls known is known. An answer that is neither expected
+    /// nor observed, in a run that the oracle agrees with, is another run than the recorded one.
+    fn settle_expectation(&self, words: &mut [Word]) {
+        let own = |word: &&Word| Some(&word.name) == self.file.header.oracle.as_ref();
+        let Some(judged) = words.iter().find(own).map(|word| word.verdict.clone()) else {
+            return;
+        };
+        let unmet = |word: &&mut Word| {
+            word.name == EXPECTATION && matches!(word.verdict, Verdict::Violation(_))
+        };
+        let Some(word) = words.iter_mut().find(unmet) else {
+            return;
+        };
+        match judged {
+            Verdict::Known(id) if word.as_observed => word.verdict = Verdict::Known(id),
+            Verdict::Agree if !word.as_observed => {
+                word.verdict = Verdict::Undecided("not-as-recorded".to_owned());
+                word.finding = None;
+            }
+            Verdict::Agree
+            | Verdict::Known(_)
+            | Verdict::Undecided(_)
+            | Verdict::Flaky { .. }
+            | Verdict::Violation(_) => {}
+        }
     }
 
     /// The header's `known` explains a finding of the oracle and kind that the header names.
@@ -204,6 +243,7 @@ impl<'a> Tally<'a> {
     }
 
     fn count(&mut self, mut words: Vec<Word>, shown: Option<(TestCase, Execution)>) {
+        self.settle_expectation(&mut words);
         // Of two that weigh the same, the oracle that the file names speaks first.
         words.sort_by_key(|word| Some(&word.name) != self.file.header.oracle.as_ref());
         let mut violates = false;
@@ -273,6 +313,7 @@ impl<'a> Tally<'a> {
             could_not_run: None,
             regression_of: told.and_then(|word| word.regression),
             voices: self.voices,
+            rejections: self.rejections,
             finding,
             shown: self.shown.map(|(case, execution, _)| (case, execution)),
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{ReplayReport, VoiceReport};
-use crate::model::Verdict;
+use crate::model::{self, Verdict};
 
 /// Prints what a replay came to: the verdict, what is wrong, and what each oracle said.
 ///
@@ -37,6 +37,9 @@ pub fn print(report: &ReplayReport, out: &mut dyn Write) -> io::Result<()> {
             "  REGRESSION: {} explains it, and this server claims the fix",
             printable(id)
         )?;
+    }
+    for rejection in &report.rejections {
+        writeln!(out, "  {}", printable(&rejection.to_string()))?;
     }
     for voice in &report.voices {
         writeln!(out, "  {:12} {}", voice.name, said(voice))?;
@@ -83,19 +86,7 @@ fn said(voice: &VoiceReport) -> String {
     }
 }
 
-/// Text of a server or a file, with nothing in it that a terminal obeys: control characters and
-/// those that turn the direction of writing are shown by their number.
+/// Text of a server or a file, safe to print, its further lines indented.
 fn printable(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars()
-        .map(|c| {
-            if c == '\n' {
-                "\n    ".to_owned()
-            } else if c.is_control() || turns(c) {
-                format!("\\u{{{:x}}}", u32::from(c))
-            } else {
-                c.to_string()
-            }
-        })
-        .collect()
+    model::printable(text).replace('\n', "\n    ")
 }

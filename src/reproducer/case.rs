@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::{CaseFile, CaseLine, Header, Isolation, Note, Reproduced, Tag};
+use super::{CaseFile, CaseLine, Header, Isolation, Note, Reproduced, SessionSetup, Tag};
+use super::{cell, note};
 use crate::dialect::Dialect;
 use crate::engine::Identity;
-use crate::model::{Execution, Finding, IsolationLevel, SessionId, SetupStatement, TestCase};
+use crate::model::{
+    Difference, Execution, Finding, IsolationLevel, Outcome, ProbeAnswer, ProbeTag, RowOrder,
+    SessionId, SetupStatement, StatementId, TestCase,
+};
 use crate::statement;
 
-/// The case asks for something this engine does not have: it cannot run here, which says nothing
-/// about the engine.
+/// Why a case file cannot run on a server, which says nothing about the engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotForThisEngine {
+pub enum CannotRun {
     #[error("{engine} has no isolation level {level}")]
     Level {
         engine: String,
@@ -19,14 +22,34 @@ pub enum NotForThisEngine {
     },
     #[error("line {line}: {session} has no isolation level")]
     NoLevel { line: usize, session: SessionId },
+    #[error(
+        "line {line}: the tag calls the statement {given}, and it is {counted}: correct the number, or \
+         leave it out"
+    )]
+    Number {
+        line: usize,
+        given: StatementId,
+        counted: StatementId,
+    },
+    #[error(
+        "session_setup of {session} is {given:?}, and sessions of {engine} execute {executed:?}: make \
+         statements of the session of what differs, and correct or remove session_setup"
+    )]
+    SessionSetup {
+        session: SessionId,
+        engine: String,
+        given: Vec<String>,
+        executed: Vec<String>,
+    },
 }
 
 impl CaseFile {
     /// The test case of this file for a dialect. The `/* end */` statements are not part of it.
     ///
     /// # Errors
-    /// When the engine has no level that the file asks for.
-    pub fn test_case(&self, dialect: &Dialect) -> Result<TestCase, NotForThisEngine> {
+    /// When the engine has no level that the file asks for, or the numbers or the session set-up that
+    /// the file gives are not those of the run.
+    pub fn test_case(&self, dialect: &Dialect) -> Result<TestCase, CannotRun> {
         let setup: Vec<SetupStatement> = self
             .tagged(Tag::Init)
             .map(|line| SetupStatement {
@@ -36,29 +59,75 @@ impl CaseFile {
             .collect();
         let mut isolation = BTreeMap::new();
         let mut lines = Vec::new();
-        for line in &self.lines {
-            let Tag::Session(session) = line.tag else {
-                continue;
-            };
-            let level = self.level(session).ok_or(NotForThisEngine::NoLevel {
+        for (line, session) in self.session_lines() {
+            let level = self.level(session).ok_or(CannotRun::NoLevel {
                 line: line.line,
                 session,
             })?;
             if !dialect.levels.contains(&level) {
-                return Err(NotForThisEngine::Level {
+                return Err(CannotRun::Level {
                     engine: dialect.engine.clone(),
                     level,
                 });
             }
+            self.check_session_setup(session, level, dialect)?;
             isolation.insert(session, level);
             let effect = statement::analyze(&line.sql, dialect);
             lines.push((session, line.sql.clone(), effect));
         }
         let tables = statement::shapes(&setup, dialect);
-        Ok(
-            TestCase::new(setup, tables, lines, isolation, self.header.claim)
-                .at_pace(self.header.pace),
-        )
+        let case = TestCase::new(setup, tables, lines, isolation, self.header.claim)
+            .at_pace(self.header.pace);
+        self.check_numbers(&case)?;
+        Ok(case)
+    }
+
+    /// The statements of sessions, in submitted order.
+    fn session_lines(&self) -> impl Iterator<Item = (&CaseLine, SessionId)> {
+        self.lines.iter().filter_map(|line| match line.tag {
+            Tag::Session(session) => Some((line, session)),
+            Tag::Init | Tag::End => None,
+        })
+    }
+
+    /// A file that was seen on another engine says nothing of this engine's sessions.
+    fn check_session_setup(
+        &self,
+        session: SessionId,
+        level: IsolationLevel,
+        dialect: &Dialect,
+    ) -> Result<(), CannotRun> {
+        let Some(given) = self.session_setup(session) else {
+            return Ok(());
+        };
+        if self.header.engine.as_ref() != Some(&dialect.engine) {
+            return Ok(());
+        }
+        let mut executed = dialect.session_setup.clone();
+        executed.extend(dialect.set_isolation(level));
+        if given == executed {
+            return Ok(());
+        }
+        Err(CannotRun::SessionSetup {
+            session,
+            engine: dialect.engine.clone(),
+            given: given.to_vec(),
+            executed,
+        })
+    }
+
+    fn check_numbers(&self, case: &TestCase) -> Result<(), CannotRun> {
+        for ((line, _), statement) in self.session_lines().zip(&case.statements) {
+            let counted = statement.id;
+            if let Some(given) = line.number.filter(|given| *given != counted) {
+                return Err(CannotRun::Number {
+                    line: line.line,
+                    given,
+                    counted,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// A case file of a test case, without anything that a run would add.
@@ -68,11 +137,11 @@ impl CaseFile {
             .iter()
             .map(|setup| CaseLine::new(Tag::Init, trimmed(&setup.sql)))
             .collect();
-        lines.extend(
-            case.statements
-                .iter()
-                .map(|s| CaseLine::new(Tag::Session(s.session), trimmed(&s.sql))),
-        );
+        lines.extend(case.statements.iter().map(|s| {
+            let mut line = CaseLine::new(Tag::Session(s.session), trimmed(&s.sql));
+            line.number = Some(s.id);
+            line
+        }));
         let mut levels: Vec<IsolationLevel> = case.isolation.values().copied().collect();
         levels.dedup();
         let isolation = match levels.as_slice() {
@@ -108,29 +177,23 @@ impl CaseFile {
         header.seed = Some(seed.to_owned());
         header.reproduced = Some(reproduced);
         header.signature = Some(finding.signature.id());
+        header.session_setup = session_setup(case, server);
         let mut comments = vec![one_line(&finding.headline)];
+        file.add_run(case, execution);
         for difference in &finding.differences {
-            let place = difference
-                .statement
-                .map_or("the end".to_owned(), |id| id.to_string());
-            comments.push(one_line(&format!(
-                "{place}, {}: expected {}, got {}",
-                difference.aspect, difference.expected, difference.got
-            )));
+            if !file.add_expectation(case, finding, difference, execution) {
+                comments.push(one_line(&difference.to_string()));
+            }
         }
         if finding.differences.is_empty() {
             comments.extend(finding.explanation.iter().map(|line| one_line(line)));
         }
-        if !server.session_setup.is_empty() {
-            let setup = one_line(&server.session_setup.join("; "));
-            comments.push(format!("every session first: {setup}"));
-        }
-        header.comments.last = comments;
-        file.add_run(case, execution);
+        file.header.comments.last = comments;
         file
     }
 
-    /// Adds what a run of the case showed: who waited for whom, and every answer.
+    /// Adds what a run of the case showed: who waited for whom, every answer, and every table after
+    /// the run.
     fn add_run(&mut self, case: &TestCase, execution: &Execution) {
         let first = case.setup.len();
         for (index, statement) in case.statements.iter().enumerate() {
@@ -140,6 +203,12 @@ impl CaseFile {
             ) else {
                 continue;
             };
+            let fixes_snapshot = |probe: &&ProbeAnswer| {
+                probe.statement == statement.id && probe.tag == ProbeTag::FixSnapshot
+            };
+            let snapshot_reads = execution.probes.iter().filter(fixes_snapshot);
+            line.notes
+                .extend(snapshot_reads.map(|probe| Note::new("snapshot-read", &probe.sql)));
             let mut sessions: Vec<SessionId> = record
                 .waited_for
                 .iter()
@@ -161,17 +230,123 @@ impl CaseFile {
             let silent =
                 statement.effect.kind.is_control() && record.outcome.error_class().is_none();
             if !silent {
+                let outcome = in_order_of(&record.outcome, statement.effect.row_order);
                 self.lines[first + index]
                     .notes
-                    .push(Note::outcome(&record.outcome));
+                    .push(Note::outcome(&outcome));
             }
         }
-        for (table, rows) in &execution.final_state {
-            let text = Note::outcome(&crate::model::Outcome::Rows(rows.clone())).text;
-            self.last_comments
-                .push(format!("at the end, {table}: {text}"));
+        for (table, rows) in case.own_final_state(execution) {
+            let mut line = CaseLine::new(Tag::End, whole_table(case, table));
+            line.notes.push(Note::outcome(&Outcome::Rows(rows)));
+            self.lines.push(line);
         }
     }
+
+    /// Writes what the oracle expects behind the statement that differs, or behind the table's line of
+    /// the end state; whether there is a place for it. What the oracle only expects of one serial
+    /// order, or of the effect of a write, is no answer of a line.
+    fn add_expectation(
+        &mut self,
+        case: &TestCase,
+        finding: &Finding,
+        difference: &Difference,
+        execution: &Execution,
+    ) -> bool {
+        // A run that no serial order explains has no single right answer.
+        if !finding.signature.kind.starts_with("wrong-") {
+            return false;
+        }
+        let (text, place) = match difference.statement {
+            Some(id) => (
+                note::expected_answer(&difference.expected),
+                self.lines.iter().position(|line| line.number == Some(id)),
+            ),
+            None => {
+                let end = expected_end(case, difference, execution);
+                let sql = end.as_ref().map(|(table, _)| whole_table(case, table));
+                let is_end =
+                    |line: &CaseLine| line.tag == Tag::End && Some(&line.sql) == sql.as_ref();
+                (
+                    end.map(|(_, text)| text),
+                    self.lines.iter().position(is_end),
+                )
+            }
+        };
+        let (Some(text), Some(place)) = (text, place) else {
+            return false;
+        };
+        let note = Note::new(note::EXPECT, text);
+        let notes = &mut self.lines[place].notes;
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+        true
+    }
+}
+
+/// What each session of the case executed before its first statement.
+fn session_setup(case: &TestCase, server: &Identity) -> Option<SessionSetup> {
+    let of_level = |level: &IsolationLevel| {
+        let mut statements = server.session_setup.clone();
+        statements.extend(server.isolation_setup.get(level).cloned());
+        statements
+    };
+    let each: BTreeMap<SessionId, Vec<String>> = case
+        .isolation
+        .iter()
+        .map(|(session, level)| (*session, of_level(level)))
+        .collect();
+    let first = each.values().next().filter(|first| !first.is_empty())?;
+    Some(if each.values().all(|statements| statements == first) {
+        SessionSetup::All(first.clone())
+    } else {
+        SessionSetup::Each(each)
+    })
+}
+
+/// The outcome with its rows sorted, where the statement leaves their order open.
+fn in_order_of(outcome: &Outcome, order: RowOrder) -> Outcome {
+    match (outcome, order) {
+        (Outcome::Rows(rows), RowOrder::Unordered) => {
+            let mut rows = rows.clone();
+            rows.sort();
+            Outcome::Rows(rows)
+        }
+        (outcome, _) => outcome.clone(),
+    }
+}
+
+/// Reads a whole table, by the name that the set-up gives it, quotes included.
+fn whole_table(case: &TestCase, table: &str) -> String {
+    let quoted = ['`', '"'].map(|quote| format!("{quote}{table}{quote}"));
+    let is_used = |name: &&String| case.setup.iter().any(|s| s.sql.contains(name.as_str()));
+    let name = quoted.iter().find(is_used).map_or(table, String::as_str);
+    format!("SELECT * FROM {name}")
+}
+
+/// The table that a difference of the end state is about, with all rows that it should have: those of
+/// the run, without the extra ones and with the missing ones.
+fn expected_end<'a>(
+    case: &TestCase,
+    difference: &'a Difference,
+    execution: &Execution,
+) -> Option<(&'a str, String)> {
+    let (table, missing) = difference.expected.split_once(": ")?;
+    let (same, extra) = difference.got.split_once(": ")?;
+    let mut rows = case.own_final_state(execution).remove(table)?;
+    for extra in cell::rows(extra).ok()? {
+        let at = rows.iter().position(|row| cell::row_meets(&extra, row))?;
+        rows.remove(at);
+    }
+    let readable = table == same && cell::rows(missing).is_ok();
+    let kept = crate::model::rows_text(&rows);
+    let text = match (rows.is_empty(), missing == "empty") {
+        (true, _) => missing.to_owned(),
+        (false, true) => kept,
+        (false, false) => format!("{kept} {missing}"),
+    };
+    readable.then_some((table, text))
 }
 
 /// The statement of another session whose answer came last before a waiting one's.

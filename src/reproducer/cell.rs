@@ -9,7 +9,7 @@ use crate::model::{Row, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
     Null,
-    /// A decimal number without exponent, normalized: `1.50` is `1.5`.
+    /// A decimal number, normalized where it has no exponent: `1.50` is `1.5`.
     Number(String),
     Text(String),
     Bytes(Vec<u8>),
@@ -112,37 +112,17 @@ pub(super) fn rows(text: &str) -> Result<Vec<Vec<Cell>>, (usize, String)> {
     Ok(rows)
 }
 
-/// Rows of an engine as notes spell them.
-pub(super) fn rows_text(rows: &[Row]) -> String {
-    if rows.is_empty() {
-        return "empty".to_owned();
-    }
-    let rows: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            let cells: Vec<String> = row.iter().map(|v| cell_of(v).to_string()).collect();
-            format!("({})", cells.join(", "))
-        })
-        .collect();
-    rows.join(" ")
+/// Whether a row is the one that these cells ask for.
+pub(super) fn row_meets(cells: &[Cell], row: &Row) -> bool {
+    row.len() == cells.len() && cells.iter().zip(row).all(|(cell, value)| cell.meets(value))
 }
 
-/// The cell that a value meets. Control characters do not stand in a note: such a text is given as
-/// its bytes.
-fn cell_of(value: &Value) -> Cell {
-    let text = plain_text(value);
-    match value {
-        Value::Null => Cell::Null,
-        Value::Integer(_) | Value::Unsigned(_) | Value::Decimal(_) => {
-            normalized(&text).map_or(Cell::Text(text), Cell::Number)
-        }
-        Value::Real(number) if number.is_finite() => {
-            normalized(&text).map_or(Cell::Text(text), Cell::Number)
-        }
-        Value::Bytes(bytes) => Cell::Bytes(bytes.clone()),
-        _ if text.chars().any(char::is_control) => Cell::Bytes(text.into_bytes()),
-        _ => Cell::Text(text),
-    }
+/// A decimal number with an exponent, as engines print large and small ones.
+fn has_exponent(word: &str) -> bool {
+    let number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
+    word.contains(['e', 'E'])
+        && word.chars().all(number)
+        && word.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 struct Parser<'a> {
@@ -207,6 +187,8 @@ impl<'a> Parser<'a> {
             Cell::Null
         } else if let Some(number) = normalized(word) {
             Cell::Number(number)
+        } else if has_exponent(word) {
+            Cell::Number(word.to_owned())
         } else {
             return self.fail("NULL, a number, 'text' or x'bytes'");
         };

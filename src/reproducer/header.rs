@@ -16,6 +16,14 @@ pub enum Isolation {
     Each(BTreeMap<SessionId, IsolationLevel>),
 }
 
+/// What each session executed before its first statement, isolation level included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionSetup {
+    /// The same for all.
+    All(Vec<String>),
+    Each(BTreeMap<SessionId, Vec<String>>),
+}
+
 /// How often the case showed its finding: `k/n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reproduced {
@@ -54,6 +62,10 @@ pub struct Header {
     pub claim: Option<IsolationLevel>,
     /// `free`: the sessions do not wait for each other.
     pub pace: Pace,
+    /// What the sessions of the run executed first: for people who run the case by hand. Replay's
+    /// sessions execute their dialect's own; where the file was seen on the same engine, it must be
+    /// the same.
+    pub session_setup: Option<SessionSetup>,
     pub oracle: Option<String>,
     pub kind: Option<String>,
     /// The registered behaviour that explains it.
@@ -76,6 +88,7 @@ impl Header {
             isolation,
             claim: None,
             pace: Pace::Scheduled,
+            session_setup: None,
             oracle: None,
             kind: None,
             known: None,
@@ -117,6 +130,7 @@ struct Raw {
     isolation: Spanned<RawIsolation>,
     claim: Option<Spanned<String>>,
     pace: Option<Spanned<String>>,
+    session_setup: Option<Spanned<RawSessionSetup>>,
     oracle: Option<Spanned<String>>,
     kind: Option<Spanned<String>>,
     known: Option<Spanned<String>>,
@@ -133,6 +147,16 @@ struct Raw {
 enum RawIsolation {
     All(String),
     Each(BTreeMap<String, String>),
+}
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a list of statements, or one for each session: { s1 = [\"SET ..\"], s2 = [] }"
+)]
+enum RawSessionSetup {
+    All(Vec<String>),
+    Each(BTreeMap<String, Vec<String>>),
 }
 
 impl HeaderText<'_> {
@@ -183,6 +207,11 @@ impl HeaderText<'_> {
             isolation: self.isolation(&raw.isolation)?,
             claim: raw.claim.as_ref().map(|c| self.level(c)).transpose()?,
             pace: self.pace(raw.pace.as_ref())?,
+            session_setup: raw
+                .session_setup
+                .as_ref()
+                .map(|setup| self.session_setup(setup))
+                .transpose()?,
             reproduced: raw
                 .reproduced
                 .as_ref()
@@ -227,15 +256,31 @@ impl HeaderText<'_> {
             RawIsolation::Each(entries) => {
                 let mut levels = BTreeMap::new();
                 for (name, text) in entries {
-                    let session = super::scanner::session(name).ok_or_else(|| {
-                        self.error(at, format!("{name:?} is no session: expected s1, s2, ..."))
-                    })?;
-                    levels.insert(session, level(text)?);
+                    levels.insert(self.session(name, at)?, level(text)?);
                 }
                 if levels.is_empty() {
                     return Err(self.error(at, "expected a level for each session"));
                 }
                 Ok(Isolation::Each(levels))
+            }
+        }
+    }
+
+    /// The session that a key names; the key stands at or behind this byte.
+    fn session(&self, name: &str, at: usize) -> Result<SessionId, FormatError> {
+        super::scanner::session(name)
+            .ok_or_else(|| self.error(at, format!("{name:?} is no session: expected s1, s2, ...")))
+    }
+
+    fn session_setup(&self, raw: &Spanned<RawSessionSetup>) -> Result<SessionSetup, FormatError> {
+        match raw.get_ref() {
+            RawSessionSetup::All(statements) => Ok(SessionSetup::All(statements.clone())),
+            RawSessionSetup::Each(entries) => {
+                let mut each = BTreeMap::new();
+                for (name, statements) in entries {
+                    each.insert(self.session(name, raw.span().start)?, statements.clone());
+                }
+                Ok(SessionSetup::Each(each))
             }
         }
     }
@@ -307,6 +352,9 @@ impl Raw {
             Some(("isolation", self.isolation.span())),
             optional("claim", &self.claim),
             optional("pace", &self.pace),
+            self.session_setup
+                .as_ref()
+                .map(|v| ("session_setup", v.span())),
             optional("oracle", &self.oracle),
             optional("kind", &self.kind),
             optional("known", &self.known),

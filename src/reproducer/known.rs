@@ -380,6 +380,7 @@ fixed_in = ["mariadb 10.6.18", "mariadb 10.11.8"]
             version: version.parse().unwrap(),
             variables: BTreeMap::new(),
             session_setup: Vec::new(),
+            isolation_setup: BTreeMap::new(),
         }
     }
 

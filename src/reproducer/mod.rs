@@ -5,7 +5,12 @@
 //! `TestCase` is made of it for one dialect by [`CaseFile::test_case`].
 
 mod case;
+#[cfg(test)]
+mod case_tests;
 mod cell;
+#[cfg(test)]
+mod for_tests;
+mod format;
 mod header;
 mod known;
 mod note;
@@ -17,21 +22,22 @@ mod sidecar;
 #[cfg(test)]
 mod tests;
 pub mod whole_file;
-mod writer;
 
 use std::collections::BTreeMap;
 
-use crate::model::{IsolationLevel, SessionId};
+use crate::model::{IsolationLevel, SessionId, StatementId};
 
-pub use case::NotForThisEngine;
+pub use case::CannotRun;
 pub use cell::Cell;
-pub use header::{Header, HeaderComments, Isolation, Reproduced};
+#[cfg(test)]
+pub(crate) use for_tests::case as case_of;
+pub use format::{CaseFormat, FORMATS, write};
+pub use header::{Header, HeaderComments, Isolation, Reproduced, SessionSetup};
 pub use known::{Known, Match, Registry, Status};
 pub use note::{Expectation, Note};
 pub use publish::{PublishError, file_stem, publish, sweep};
-pub use reader::{load, read};
+pub use reader::{load, read, read_from};
 pub use sidecar::{Sidecar, sidecar};
-pub use writer::write;
 
 /// Raise it when an older reader would misread a newer file.
 pub const FORMAT_VERSION: u32 = 1;
@@ -73,6 +79,9 @@ impl std::fmt::Display for Tag {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseLine {
     pub tag: Tag,
+    /// The statement's number in its transaction, as headlines and transcripts name it; only a
+    /// session's statement has one. Where the file gives it, it is checked before the case runs.
+    pub number: Option<StatementId>,
     /// Without the semicolon; may span lines.
     pub sql: String,
     /// Comment lines before it, without their dashes.
@@ -89,6 +98,7 @@ impl CaseLine {
     pub fn new(tag: Tag, sql: impl Into<String>) -> Self {
         Self {
             tag,
+            number: None,
             sql: sql.into(),
             comments: Vec::new(),
             remark: String::new(),
@@ -130,6 +140,14 @@ impl CaseFile {
         match &self.header.isolation {
             Isolation::All(level) => Some(*level),
             Isolation::Each(levels) => levels.get(&session).copied(),
+        }
+    }
+
+    /// What a session of the run executed before anything else, when the header says it.
+    pub fn session_setup(&self, session: SessionId) -> Option<&[String]> {
+        match self.header.session_setup.as_ref()? {
+            SessionSetup::All(statements) => Some(statements),
+            SessionSetup::Each(each) => each.get(&session).map(Vec::as_slice),
         }
     }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::whole_file::{self, sync_folder};
+use super::{CaseFile, FORMATS};
 use crate::model::Signature;
 
 /// The longest stem of a file name we make, in bytes.
@@ -63,18 +64,27 @@ fn sanitized(name: &str) -> String {
     if stem.is_empty() { "case" } else { stem }.to_owned()
 }
 
-/// Publishes a case file and its JSON sidecar, and returns the path of the case file.
+/// Publishes a case in every format of [`FORMATS`] with its JSON sidecar, and returns the path of the
+/// case file.
 ///
-/// The sidecar goes first, so that whoever sees the case sees both. When this returns, both are on
-/// disk for good: announce the finding afterwards. Files of these names are replaced.
+/// The case file goes last, so that all files are there when it is seen. When this returns, they are
+/// on disk for good: announce the finding afterwards. Files of these names are replaced.
 ///
 /// # Errors
 /// When the folder cannot be made or does not take the files. No torn file is left.
-pub fn publish(folder: &Path, name: &str, text: &str, json: &str) -> Result<PathBuf, PublishError> {
+pub fn publish(
+    folder: &Path,
+    name: &str,
+    file: &CaseFile,
+    json: &str,
+) -> Result<PathBuf, PublishError> {
     let stem = sanitized(name);
     make_folder(folder)?;
-    publish_one(folder, &format!("{stem}.json"), json)?;
-    let path = publish_one(folder, &format!("{stem}.sql"), text)?;
+    let mut path = publish_one(folder, &format!("{stem}.json"), json)?;
+    for format in FORMATS.iter().rev() {
+        let name = format!("{stem}.{}", format.extension());
+        path = publish_one(folder, &name, &format.write(file))?;
+    }
     sync_folder(folder).map_err(|cause| PublishError::new(folder, cause))?;
     Ok(path)
 }
@@ -110,20 +120,28 @@ pub fn sweep(folder: &Path) -> Result<usize, PublishError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproducer::{read, write};
+
+    fn case(sql: &str) -> CaseFile {
+        let text = format!("--! format = 1\n--! isolation = \"SERIALIZABLE\"\n/* s1 */ {sql};\n");
+        read(&text, "x.sql").unwrap()
+    }
 
     #[test]
     fn a_published_case_is_there_whole_with_its_sidecar() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("mariadb");
-        let path = publish(&inner, "txcheck-wrong-rows-1a2b", "case", "{}").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "case");
+        let (first, second) = (case("SELECT 1"), case("SELECT 2"));
+        let path = publish(&inner, "txcheck-wrong-rows-1a2b", &first, "{}").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), write(&first));
         assert_eq!(
             std::fs::read_to_string(path.with_extension("json")).unwrap(),
             "{}"
         );
-        assert_eq!(std::fs::read_dir(&inner).unwrap().count(), 2);
-        publish(&inner, "txcheck-wrong-rows-1a2b", "smaller", "{}").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "smaller");
+        let files = std::fs::read_dir(&inner).unwrap().count();
+        assert_eq!(files, FORMATS.len() + 1);
+        publish(&inner, "txcheck-wrong-rows-1a2b", &second, "{}").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), write(&second));
     }
 
     #[test]
@@ -149,7 +167,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("out");
         std::fs::write(&file, "").unwrap();
-        let error = publish(&file.join("mariadb"), "x", "", "").unwrap_err();
+        let error = publish(&file.join("mariadb"), "x", &case("SELECT 1"), "").unwrap_err();
         assert!(error.to_string().contains("no folder"), "{error}");
     }
 }

@@ -1,12 +1,13 @@
 //! Text to [`CaseFile`]. Every error names file, line and column, and what was expected.
 
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
 
 use super::header::HeaderText;
 use super::scanner::{self, Piece, Scanner};
 use super::{CaseFile, CaseLine, FILE_BYTES_MAX, FormatError, Isolation, Note, Tag};
 use super::{Header, note};
+use crate::history::format::Compression;
 
 /// Reads a case file from disk.
 ///
@@ -14,32 +15,58 @@ use super::{Header, note};
 /// When the file cannot be read, is no UTF-8, is larger than [`FILE_BYTES_MAX`], or is no case.
 pub fn load(path: &Path) -> Result<CaseFile, FormatError> {
     let file_name = path.display().to_string();
-    let error = |message: String| FormatError {
-        file: file_name.clone(),
-        line: 1,
-        column: 1,
-        message,
-    };
+    match std::fs::File::open(path) {
+        Ok(mut file) => read_from(&mut file, &file_name),
+        Err(cause) => Err(cannot_read(&file_name, &cause)),
+    }
+}
+
+/// Reads a case file from a stream; `file_name` is for errors.
+///
+/// # Errors
+/// As [`load`].
+pub fn read_from(stream: &mut dyn Read, file_name: &str) -> Result<CaseFile, FormatError> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(|cause| error(format!("cannot read the file: {cause}")))?;
+    stream
+        .take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|cause| cannot_read(file_name, &cause))?;
+    if let Some(compression) = Compression::of(&bytes) {
+        let name = compression.name();
+        let message = format!("compressed by {name}: decompress it first, as with {name} -dk");
+        return Err(at_start(file_name, message));
+    }
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(error(format!("larger than {FILE_BYTES_MAX} bytes")));
+        let message = format!("larger than {FILE_BYTES_MAX} bytes");
+        return Err(at_start(file_name, message));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => read(&text, &file_name),
+        Ok(text) => read(&text, file_name),
         Err(cause) => {
             let good = cause.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(&cause.as_bytes()[..good]).into_owned();
             let (line, column) = scanner::place(&text, good);
             Err(FormatError {
-                file: file_name,
+                file: file_name.to_owned(),
                 line,
                 column,
                 message: "expected UTF-8 text".to_owned(),
             })
         }
+    }
+}
+
+fn cannot_read(file_name: &str, cause: &std::io::Error) -> FormatError {
+    at_start(file_name, format!("cannot read the file: {cause}"))
+}
+
+/// An error about the file as a whole.
+fn at_start(file_name: &str, message: String) -> FormatError {
+    FormatError {
+        file: file_name.to_owned(),
+        line: 1,
+        column: 1,
+        message,
     }
 }
 
@@ -78,11 +105,13 @@ pub fn read(text: &str, file_name: &str) -> Result<CaseFile, FormatError> {
             },
             Piece::Statement {
                 tag,
+                number,
                 sql,
                 at,
                 trailing,
             } => {
                 let mut line = CaseLine::new(tag, sql);
+                line.number = number;
                 line.line = scanner::place(&text, at).0;
                 line.comments = std::mem::take(&mut comments);
                 if let Some((comment, at)) = trailing {

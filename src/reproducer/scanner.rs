@@ -6,7 +6,7 @@
 //! in MySQL, so that `5--3` is an expression everywhere.
 
 use super::{FormatError, Tag};
-use crate::model::SessionId;
+use crate::model::{SessionId, StatementId};
 
 /// More sessions than this are a mistake of the file, and a thread each.
 const SESSIONS_MAX: u32 = 64;
@@ -21,6 +21,8 @@ pub(super) enum Piece<'a> {
     /// A statement, and the comment behind it on its line.
     Statement {
         tag: Tag,
+        /// The statement's number, where the tag gives one.
+        number: Option<StatementId>,
         sql: &'a str,
         at: usize,
         trailing: Option<(&'a str, usize)>,
@@ -116,20 +118,8 @@ impl<'a> Scanner<'a> {
         let Some(close) = rest.find("*/") else {
             return Err(self.error(start, "expected */ at the end of the tag"));
         };
-        let name = rest[2..close].trim();
-        let tag = match name {
-            "init" => Tag::Init,
-            "end" => Tag::End,
-            _ => Tag::Session(session(name).ok_or_else(|| {
-                self.error(
-                    start,
-                    format!(
-                        "unknown tag {name:?}: expected init, end, or a session from s1 to \
-                         s{SESSIONS_MAX}"
-                    ),
-                )
-            })?),
-        };
+        let (tag, number) =
+            tag(rest[2..close].trim()).map_err(|message| self.error(start, message))?;
         self.at += close + 2;
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
@@ -142,6 +132,7 @@ impl<'a> Scanner<'a> {
         self.at = at + length + 1;
         Ok(Piece::Statement {
             tag,
+            number,
             sql,
             at,
             trailing: self.trailing(),
@@ -166,11 +157,56 @@ impl<'a> Scanner<'a> {
             if c == ';' {
                 return Ok(at);
             }
+            if let Some(tag) = tag_within(&text[at..]) {
+                let (line, _) = place(self.text, start);
+                return Err(self.error(
+                    start + at,
+                    format!(
+                        "the statement that begins in line {line} has no semicolon before this \
+                         tag {tag}: end that statement with ;"
+                    ),
+                ));
+            }
             at += token_length(text, at)
                 .ok_or_else(|| self.error(start + at, format!("expected an end of this {c}")))?;
         }
         Err(self.error(start, "expected ; at the end of the statement"))
     }
+}
+
+/// The session tag that begins here, inside a statement: the semicolon before it is missing, and the
+/// tagged statement would be read as part of the one before. Letter case does not matter: `/* S1 */`
+/// is a misspelt tag more often than a comment.
+fn tag_within(rest: &str) -> Option<&str> {
+    let close = rest.strip_prefix("/*")?.find("*/")? + 4;
+    let name = rest[2..close - 2].trim().to_ascii_lowercase();
+    let first = name.split_whitespace().next()?;
+    let lone = first == name && (first == "init" || first == "end");
+    (lone || session(first).is_some()).then_some(&rest[..close])
+}
+
+/// What a tag says: `init`, `end`, `s1`, or `s1 T1.2`.
+fn tag(name: &str) -> Result<(Tag, Option<StatementId>), String> {
+    match name {
+        "init" => return Ok((Tag::Init, None)),
+        "end" => return Ok((Tag::End, None)),
+        _ => {}
+    }
+    let (first, number) = match name.split_once(char::is_whitespace) {
+        Some((first, number)) => (first, Some(number.trim_start())),
+        None => (name, None),
+    };
+    let session = session(first).ok_or_else(|| {
+        format!("unknown tag {name:?}: expected init, end, or a session from s1 to s{SESSIONS_MAX}")
+    })?;
+    let number = number
+        .map(|number| {
+            number.parse().map_err(|error| {
+                format!("in the tag {name:?}: {error} behind the session, or nothing")
+            })
+        })
+        .transpose()?;
+    Ok((Tag::Session(session), number))
 }
 
 /// Whether a comment to the end of the line begins here, and how long its marker is.

@@ -39,7 +39,7 @@ pub fn sidecar(of: &Sidecar<'_>) -> String {
         root["finding"] = finding(found);
     }
     if let Some(run) = of.execution {
-        root["execution"] = execution(run);
+        root["execution"] = execution(of.case, run);
     }
     format!("{root:#}\n")
 }
@@ -99,7 +99,7 @@ fn finding(finding: &Finding) -> Json {
     })
 }
 
-fn execution(execution: &Execution) -> Json {
+fn execution(case: &TestCase, execution: &Execution) -> Json {
     let records: Vec<Json> = execution.records.values().map(record).collect();
     let transactions: BTreeMap<String, Json> = execution
         .transactions
@@ -111,10 +111,10 @@ fn execution(execution: &Execution) -> Json {
         .iter()
         .map(StatementId::to_string)
         .collect();
-    let state: BTreeMap<&str, Json> = execution
-        .final_state
-        .iter()
-        .map(|(table, content)| (table.as_str(), rows(content)))
+    let state: BTreeMap<&str, Json> = case
+        .own_final_state(execution)
+        .into_iter()
+        .map(|(table, content)| (table, rows(&content)))
         .collect();
     json!({
         "records": records,

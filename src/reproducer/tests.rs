@@ -13,6 +13,10 @@ const EXAMPLE: &str = r#"--! format = 1
 --! # a whole line
 --! isolation = "READ COMMITTED"            # or { s1 = "READ COMMITTED", s2 = "SERIALIZABLE" }
 --! claim = "READ COMMITTED"                # only where a stronger level was claimed than run
+--! session_setup = [
+--!   "SET SESSION sql_mode = 'ANSI'",
+--!   "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+--! ]                                       # what every session executed first
 --! oracle = "troc"
 --! kind = "wrong-final-state"
 --! known = "MySQL#104833"                  # when a registered behaviour explains it
@@ -23,11 +27,11 @@ const EXAMPLE: &str = r#"--! format = 1
 -- the tables
 /* init */ CREATE TABLE t (a INT, b INT);
 /* init */ INSERT INTO t VALUES (NULL, 1), (2, 2), (NULL, 3);
-/* s1 */ BEGIN;
-/* s1 */ UPDATE t SET a = 10;
-/* s2 */ BEGIN;
-/* s2 */ UPDATE t SET b = 20 WHERE a;       -- @blocks s1
-/* s1 */ COMMIT;                            -- of no row  @resumes s2  @mine is kept, 'as @it' stands
+/* s1 T1.1 */ BEGIN;
+/* s1 T1.2 */ UPDATE t SET a = 10;
+/* s2 T2.1 */ BEGIN;
+/* s2 T2.2 */ UPDATE t SET b = 20 WHERE a;  -- @snapshot-read SELECT 1 FROM t  @blocks s1
+/* s1 T1.3 */ COMMIT;                       -- of no row  @resumes s2  @mine is kept, 'as @it' stands
 /* s2 */ COMMIT;
 /* end */ SELECT * FROM t
   -- a comment; with a semicolon
@@ -44,7 +48,10 @@ fn the_canonical_text_comes_back_byte_by_byte() {
     assert_eq!(file.lines[0].comments, ["the tables"]);
     assert_eq!(file.lines[6].remark, "of no row");
     assert_eq!(file.lines[6].notes.len(), 2);
-    assert_eq!(file.lines[5].line, 21);
+    assert_eq!(file.lines[5].line, 25);
+    let number = |line: usize| file.lines[line].number.map(|id| id.to_string());
+    assert_eq!(number(5).as_deref(), Some("T2.2"));
+    assert_eq!(number(7), None);
     assert_eq!(file.lines[9].expectations().len(), 1);
 }
 
@@ -109,6 +116,14 @@ fn header_errors_name_file_line_and_column() {
         "x.sql:3:12: expected \"scheduled\" or \"free\"",
     );
     check(
+        "--! format = 1\n--! isolation = \"SERIALIZABLE\"\n--! session_setup = { t1 = [] }",
+        "x.sql:3:21: \"t1\" is no session",
+    );
+    check(
+        "--! format = 1\n--! isolation = \"SERIALIZABLE\"\n--! session_setup = \"SET\"",
+        "x.sql:3:21: in the header: a list of statements",
+    );
+    check(
         "--! format = 1\n--! isolation = { s2 = \"SERIALIZABLE\" }\n/* s1 */ SELECT 1;",
         "x.sql:3:1: the header's isolation gives no level for s1",
     );
@@ -124,6 +139,15 @@ fn statement_errors_name_the_place_and_what_was_expected() {
         "x.sql:3:20: expected a session tag",
     );
     check(&with("/* t1 */ SELECT 1;"), "x.sql:3:1: unknown tag \"t1\"");
+    for tag in ["s1 T1", "s1 T01.1", "s1 T0.1", "s1 1.1", "s1 T1.2 x"] {
+        check(
+            &with(&format!("/* {tag} */ SELECT 1;")),
+            &format!(
+                "x.sql:3:1: in the tag {tag:?}: expected the number of a statement, such as T1.2"
+            ),
+        );
+    }
+    check(&with("/* end T1.1 */ SELECT 1;"), "x.sql:3:1: unknown tag");
     check(
         &with("/* s01 */ SELECT 1;"),
         "x.sql:3:1: unknown tag \"s01\"",
@@ -138,6 +162,15 @@ fn statement_errors_name_the_place_and_what_was_expected() {
         "x.sql:3:17: expected an end of this '",
     );
     check(&with("/* s1 */ ;"), "x.sql:3:10: expected a statement");
+    for tag in ["/* s1 */", "/* s2 T3.1 */", "/*end*/", "/* S1 */"] {
+        check(
+            &with(&format!("/* s1 */ BEGIN\n  {tag} SELECT 1;")),
+            &format!(
+                "x.sql:4:3: the statement that begins in line 3 has no semicolon before this tag \
+                 {tag}: end that statement with ;"
+            ),
+        );
+    }
     check(&with("/* s1 "), "x.sql:3:1: expected */");
     check(
         &with("/* s1 */ SELECT 1; -- @expect 5"),

@@ -12,6 +12,7 @@ mod parse;
 mod query;
 mod shape;
 mod simplify;
+mod table_options;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -23,5 +24,6 @@ pub use effect::analyze;
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use shape::{setup_kind, shapes};
 pub use simplify::simplify;
+pub use table_options::table_options;
 pub(crate) use walk::{SyntaxNode, walk};
 pub use words::{ValueRows, mentions, renamed};

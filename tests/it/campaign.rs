@@ -288,6 +288,7 @@ pub(crate) fn parts(losses: &[(u64, u32)]) -> Parts {
             version: "1".parse().expect("a version"),
             variables: BTreeMap::new(),
             session_setup: vec!["SET sql_mode = ''".to_owned()],
+            isolation_setup: BTreeMap::new(),
         },
     }
 }
@@ -437,7 +438,7 @@ fn a_violation_is_published_once_and_its_likes_are_counted() {
     assert_eq!(summary.statistics.verdicts.violation, 4);
     assert_eq!(witness.findings.len(), 1);
     let text = std::fs::read_to_string(&witness.findings[0].path).expect("it is there");
-    let by_hand = "--! # every session first: SET sql_mode = ''\n";
+    let by_hand = "--! session_setup = [\n--!   \"SET sql_mode = ''\",\n--! ]\n";
     assert!(text.contains(by_hand), "{text}");
     assert_eq!(summary.findings.len(), 1);
     assert_eq!(summary.statistics.duplicates, 3);

@@ -1,6 +1,8 @@
 //! Replaying case files: the published cases on live servers, expectations on SQLite.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::Driver;
@@ -9,6 +11,7 @@ use rashomon::oracle::ORACLES;
 use rashomon::replay::{self, Confirmation, ReplayOptions, ReplayReport};
 use rashomon::reproducer::{self, CaseFile, Registry, safety};
 
+use crate::program;
 use crate::servers::{self, Needs};
 
 fn open(url: &str) -> Box<dyn Server> {
@@ -284,7 +287,9 @@ fn a_fix_is_confirmed_by_clean_runs_and_by_nothing_else() {
     let version = &server.identity().version_text;
     let (confirmation, line, _) = confirm(BODY, "SERIALIZABLE");
     assert_eq!(confirmation, Confirmation::Fixed);
-    let expected = format!("0/3 on {version}; original rate 0.80 => fixed with 99 % confidence");
+    let expected = format!(
+        "0/9 on {version}; recorded 8/10, a rate of at least 0.44 => fixed with 99 % confidence"
+    );
     assert_eq!(line, expected);
 
     let (confirmation, line, report) =
@@ -298,4 +303,112 @@ fn a_fix_is_confirmed_by_clean_runs_and_by_nothing_else() {
     let (confirmation, line, _) = confirm(BODY, "READ COMMITTED");
     assert_eq!(confirmation, Confirmation::Inconclusive);
     assert!(line.starts_with("could not run"), "{line}");
+
+    // The statement that was answered wrongly is now rejected: that is another defect, no fix.
+    let rejected = "/* init */ CREATE TABLE t (a INTEGER PRIMARY KEY);\n\
+                    /* s1 */ SELECT b FROM t; -- @got (1)\n";
+    let (confirmation, line, report) = confirm(rejected, "SERIALIZABLE");
+    assert_eq!(confirmation, Confirmation::Inconclusive, "{line}");
+    assert_eq!(report.runs, 9);
+    assert!(line.contains("not confirmed: line 5, T1.1"), "{line}");
+    assert!(line.contains("no such column: b"), "{line}");
+}
+
+#[test]
+fn a_rejection_that_the_file_does_not_mention_is_never_agreement() {
+    let body = "/* init */ CREATE TABLE t (a INTEGER PRIMARY KEY);\n\
+                /* init */ INSERT INTO t VALUES (1);\n\
+                /* s1 */ INSERT INTO t VALUES (1);\n";
+    let with = |note: &str| {
+        let sessions = "/* s1 */ INSERT INTO t VALUES (1);";
+        body.replace(sessions, &format!("{sessions} -- {note}"))
+    };
+    let report = on_sqlite("", body);
+    let reason = "unexpected-rejection".to_owned();
+    assert_eq!(report.verdict, Verdict::Undecided(reason));
+    let rejections: Vec<String> = report.rejections.iter().map(ToString::to_string).collect();
+    assert_eq!(rejections.len(), 1, "{rejections:?}");
+    let told =
+        "line 5, T1.1 (INSERT INTO t VALUES (1)) was rejected: UNIQUE constraint failed: t.a";
+    assert!(rejections[0].starts_with(told), "{rejections:?}");
+    let remedy = "write `-- @expect error duplicate` behind the statement";
+    assert!(rejections[0].contains(remedy), "{rejections:?}");
+
+    for note in ["@expect error duplicate", "@error duplicate"] {
+        assert_eq!(on_sqlite("", &with(note)).verdict, Verdict::Agree, "{note}");
+    }
+    let of_another_class = on_sqlite("", &with("@error missing"));
+    assert_eq!(of_another_class.verdict.word(), "undecided");
+    let answered = on_sqlite("", &with("@expect affected 1"));
+    assert_eq!(answered.verdict.word(), "violation");
+}
+
+const HEADER: &str = "--! format = 1\n--! engine = \"sqlite\"\n--! isolation = \"SERIALIZABLE\"\n";
+
+#[test]
+fn an_unreadable_file_does_not_keep_the_others_of_its_folder_from_being_replayed() {
+    let folder = program::folder();
+    let path = program::shown(folder.path());
+    program::write(&folder, "a.sql", &format!("{HEADER}/* s1 */ SELECT 1;\n"));
+    let broken = program::write(&folder, "b.sql", &format!("{HEADER}/* s1 */ SELECT 1\n"));
+    program::write(&folder, "c.sql", &format!("{HEADER}/* s1 */ SELECT 2;\n"));
+
+    let ran = program::run(&["replay", &path, "--times", "1", "--brief"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    let skipped = format!("skipped: {broken}:4:10: expected ; at the end");
+    assert!(ran.out.contains(&skipped), "{}", ran.out);
+    assert!(ran.out.contains("2 files: agree 2"), "{}", ran.out);
+    assert!(ran.out.contains("skipped 1"), "{}", ran.out);
+
+    // What shows outranks what cannot be read; what is unsafe outranks it, too.
+    let wrong = format!("{HEADER}/* s1 */ SELECT 1; -- @expect (2)\n");
+    let wrong = program::write(&folder, "d.sql", &wrong);
+    let ran = program::run(&["replay", &path, "--times", "1", "--format", "json"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let summary = program::summary(&ran);
+    assert_eq!(summary["files"], 3);
+    assert_eq!(summary["skipped"], 1);
+    std::fs::remove_file(wrong).expect("the file goes");
+    let unsafe_one = format!("{HEADER}/* s1 */ ATTACH 'x.db' AS x;\n");
+    program::write(&folder, "e.sql", &unsafe_one);
+    let ran = program::run(&["replay", &path, "--times", "1"]);
+    assert_eq!(ran.code, Some(6), "{}{}", ran.out, ran.err);
+
+    for good in ["a.sql", "c.sql", "e.sql"] {
+        std::fs::remove_file(folder.path().join(good)).expect("the file goes");
+    }
+    let ran = program::run(&["replay", &path]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("no case file in"), "{}", ran.err);
+}
+
+#[test]
+fn a_case_is_read_from_standard_input() {
+    let with_input = |text: &[u8]| {
+        let mut command = program::program(&["replay", "-", "--times", "1"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(text).expect("it reads");
+        drop(stdin);
+        program::ran(&child.wait_with_output().expect("it ends"))
+    };
+    let ran = with_input(format!("{HEADER}/* s1 */ SELECT 1;\n").as_bytes());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("-: agree"), "{}", ran.out);
+    let ran = with_input(b"");
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    let error = "standard input:1:1: expected a header";
+    assert!(ran.err.contains(error), "{}", ran.err);
+}
+
+#[test]
+fn a_compressed_file_is_named_as_such() {
+    let folder = program::folder();
+    let path = program::shown(&folder.path().join("case.sql"));
+    std::fs::write(&path, b"\x1f\x8b\x08\0\0\0\0\0").expect("the file is written");
+    let ran = program::run(&["replay", &path, "sqlite:"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    let error = "case.sql:1:1: compressed by gzip: decompress it first, as with gzip -dk";
+    assert!(ran.err.contains(error), "{}", ran.err);
 }

@@ -24,6 +24,9 @@ const BESIDE: &[(&str, &str)] = &[
     ("generate", "interleave"),
 ];
 
+/// The module that tests of every layer may use: they build cases by reading our own case files.
+const FOR_TESTS: &str = "reproducer";
+
 /// The files that hold no module: they may use everything.
 const ROOTS: &[&str] = &["src/lib.rs", "src/main.rs"];
 
@@ -46,6 +49,10 @@ fn violations(sources: &[Source]) -> Vec<String> {
         }
     }
     for used in program.used() {
+        let reads_a_case = |path: &Vec<String>| path.first().is_some_and(|m| m == FOR_TESTS);
+        if used.test && matches!(&used.target, Target::Inside(path) if reads_a_case(path)) {
+            continue;
+        }
         let Some(by) = used.by.module.name.first() else {
             continue;
         };
@@ -117,6 +124,25 @@ fn a_neighbour_of_the_same_layer_is_caught_unless_it_is_named() {
         Source::new("src/lib.rs", "pub mod cli; pub use cli::run;"),
     ];
     assert_eq!(violations(&allowed), [""; 0]);
+}
+
+#[test]
+fn tests_of_every_layer_may_read_a_case_and_nothing_else_may() {
+    let test = "#[cfg(test)] mod tests { use crate::reproducer::case_of; }";
+    assert_eq!(
+        violations(&[Source::new("src/observe/mod.rs", test)]),
+        [""; 0]
+    );
+    let found = violations(&[Source::new(
+        "src/observe/mod.rs",
+        "use crate::reproducer::A;",
+    )]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let other = "#[cfg(test)] mod tests { use crate::campaign::A; }";
+    assert_eq!(
+        violations(&[Source::new("src/observe/mod.rs", other)]).len(),
+        1
+    );
 }
 
 #[test]

@@ -10,10 +10,10 @@
 /* init */ INSERT INTO t0 VALUES ('', -1337292163, '');
 /* init */ INSERT INTO t0 VALUES ('1064601816', 2103997766, 'u|');
 /* init */ CREATE INDEX ic0 ON t0(c2 DESC, c0 ASC, c1);
-/* s1 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;
-/* s2 */ SET innodb_snapshot_isolation=ON;
-/* s2 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;
-/* s1 */ DELETE FROM t0 WHERE TRUE;
-/* s2 */ SELECT t0.c0, t0.c1, t0.c2 FROM t0 WHERE TRUE FOR UPDATE; -- @got empty  @expect error serialization
-/* s1 */ COMMIT;
-/* s2 */ COMMIT;
+/* s1 T1.1 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;
+/* s2 T2.1 */ SET innodb_snapshot_isolation=ON;
+/* s2 T3.1 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;
+/* s1 T1.2 */ DELETE FROM t0 WHERE TRUE;
+/* s2 T3.2 */ SELECT t0.c0, t0.c1, t0.c2 FROM t0 WHERE TRUE FOR UPDATE; -- @got empty  @expect error serialization
+/* s1 T1.3 */ COMMIT;
+/* s2 T3.3 */ COMMIT;

@@ -7,7 +7,7 @@
 --! # status: -
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY);
 /* init */ INSERT INTO t0 (pkey) VALUES (2);
-/* s1 */ BEGIN;
-/* s1 */ DELETE FROM t0;
-/* s2 */ SELECT COUNT(*) FROM t0 FOR UPDATE NOWAIT; -- @got (0)  @expect error lock-timeout  @expect error syntax
-/* s1 */ COMMIT;
+/* s1 T1.1 */ BEGIN;
+/* s1 T1.2 */ DELETE FROM t0;
+/* s2 T2.1 */ SELECT COUNT(*) FROM t0 FOR UPDATE NOWAIT; -- @got (0)  @expect error lock-timeout  @expect error syntax
+/* s1 T1.3 */ COMMIT;

@@ -8,9 +8,9 @@
 /* init */ create table t(a int primary key, b int);
 /* init */ create view v as select a, b from t;
 /* init */ insert into t values(1,2),(2,3);
-/* s1 */ BEGIN;
-/* s2 */ BEGIN;
-/* s1 */ update t set b = 12 where a = 1;
-/* s2 */ select * from v where a < 2 for update; -- @got (1, 2)  @expect waits  @expect (1, 12)
-/* s1 */ COMMIT;
-/* s2 */ COMMIT;
+/* s1 T1.1 */ BEGIN;
+/* s2 T2.1 */ BEGIN;
+/* s1 T1.2 */ update t set b = 12 where a = 1;
+/* s2 T2.2 */ select * from v where a < 2 for update; -- @got (1, 2)  @expect waits  @expect (1, 12)
+/* s1 T1.3 */ COMMIT;
+/* s2 T2.3 */ COMMIT;

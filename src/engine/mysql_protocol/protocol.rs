@@ -77,6 +77,7 @@ impl Protocol for Product {
             version_text: server.version,
             variables,
             session_setup: Vec::new(),
+            isolation_setup: BTreeMap::new(),
         })
     }
 

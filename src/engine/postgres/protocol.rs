@@ -66,6 +66,7 @@ impl Protocol for Postgres {
             version_text,
             variables,
             session_setup: Vec::new(),
+            isolation_setup: BTreeMap::new(),
         })
     }
 

@@ -51,6 +51,7 @@ impl Engine for Sqlite {
                 version,
                 variables,
                 session_setup: dialect.session_setup.clone(),
+                isolation_setup: dialect.isolation_setup(),
             },
             dialect: Arc::new(dialect),
             store: FileStore::open(target.path())?,

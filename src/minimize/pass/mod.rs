@@ -8,6 +8,7 @@ mod rescheduled;
 mod rows;
 mod schedule;
 mod statements;
+mod table_options;
 mod tables;
 mod transactions;
 
@@ -22,6 +23,7 @@ pub const PASSES: &[&dyn Pass] = &[
     &schedule::ContextSwitches,
     &rows::Rows,
     &tables::Tables,
+    &table_options::TableOptions,
     &columns::Columns,
     &expressions::Expressions,
     &names::Names,

@@ -2,11 +2,35 @@
 
 use std::fmt::Write as _;
 
-use super::{CaseFile, CaseLine, FORMAT_VERSION, Header, Isolation, Note};
+use super::CaseFormat;
 use crate::model::Pace;
+use crate::reproducer::{
+    CaseFile, CaseLine, FORMAT_VERSION, Header, Isolation, Note, SessionSetup,
+};
 
 /// Comments and notes begin behind this many columns, where the line leaves room.
 const COMMENT_COLUMN: usize = 43;
+
+/// Our own case files, `docs/reproducer-format.md`.
+pub(super) struct CaseSql;
+
+impl CaseFormat for CaseSql {
+    fn name(&self) -> &'static str {
+        "sql"
+    }
+
+    fn about(&self) -> &'static str {
+        "tagged SQL for people and for rashomon replay"
+    }
+
+    fn extension(&self) -> &'static str {
+        "sql"
+    }
+
+    fn write(&self, file: &CaseFile) -> String {
+        write(file)
+    }
+}
 
 /// The canonical text of a case file: reading it gives the same file again.
 pub fn write(file: &CaseFile) -> String {
@@ -32,7 +56,8 @@ fn comment_line(marker: &str, comment: &str) -> String {
 }
 
 fn statement(line: &CaseLine) -> String {
-    let mut text = format!("/* {} */ {};", line.tag, line.sql);
+    let number = line.number.map_or(String::new(), |id| format!(" {id}"));
+    let mut text = format!("/* {}{number} */ {};", line.tag, line.sql);
     let mut parts = Vec::new();
     if !line.remark.is_empty() {
         parts.push(line.remark.clone());
@@ -60,7 +85,8 @@ fn header(header: &Header) -> String {
         }
         let mut line = format!("--! {key} = {value}");
         if let Some(comment) = header.comments.behind.get(key) {
-            let missing = COMMENT_COLUMN.saturating_sub(line.chars().count());
+            let last = line.rsplit('\n').next().unwrap_or(&line);
+            let missing = COMMENT_COLUMN.saturating_sub(last.chars().count());
             let _ = write!(line, "{} # {comment}", " ".repeat(missing));
         }
         text.push_str(line.trim_end());
@@ -95,6 +121,10 @@ fn entries(header: &Header) -> Vec<(&'static str, String)> {
     add("isolation", Some(isolation(&header.isolation)));
     add("claim", header.claim.map(|level| quoted(level.sql())));
     add("pace", (header.pace == Pace::Free).then(|| quoted("free")));
+    add(
+        "session_setup",
+        header.session_setup.as_ref().map(session_setup),
+    );
     add("oracle", text(&header.oracle));
     add("kind", text(&header.kind));
     add("known", text(&header.known));
@@ -116,6 +146,33 @@ fn isolation(isolation: &Isolation) -> String {
                 .map(|(session, level)| format!("{session} = {}", quoted(level.sql())))
                 .collect();
             format!("{{ {} }}", levels.join(", "))
+        }
+    }
+}
+
+/// A list with one statement a line, or such a list for each session.
+fn session_setup(setup: &SessionSetup) -> String {
+    let list = |statements: &[String], indent: &str| {
+        let lines: String = statements
+            .iter()
+            .map(|sql| format!("--! {indent}  {},\n", quoted(sql)))
+            .collect();
+        if lines.is_empty() {
+            "[]".to_owned()
+        } else {
+            format!("[\n{lines}--! {indent}]")
+        }
+    };
+    match setup {
+        SessionSetup::All(statements) => list(statements, ""),
+        SessionSetup::Each(each) => {
+            let lists: String = each
+                .iter()
+                .map(|(session, statements)| {
+                    format!("--!   {session} = {},\n", list(statements, "  "))
+                })
+                .collect();
+            format!("{{\n{lists}--! }}")
         }
     }
 }

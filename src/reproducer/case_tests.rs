@@ -1,0 +1,243 @@
+//! What a file says of its run is checked before the case runs; what a run shows is written as fields.
+
+use std::collections::BTreeMap;
+
+use expect_test::expect;
+
+use super::*;
+use crate::dialect::{BUILTIN, Dialect};
+use crate::engine::Identity;
+use crate::model::{
+    Difference, Execution, Finding, Outcome, ProbeAnswer, ProbeTag, Signature, SqlError,
+    StatementRecord, TestCase, Tick, TransactionId, Value,
+};
+
+fn mysql() -> Dialect {
+    let (name, text) = BUILTIN[1];
+    crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
+}
+
+fn server(dialect: &Dialect) -> Identity {
+    Identity {
+        engine: dialect.engine.clone(),
+        version_text: "9.7.4".to_owned(),
+        version: "9.7.4".parse().unwrap(),
+        variables: BTreeMap::new(),
+        session_setup: dialect.session_setup.clone(),
+        isolation_setup: dialect.isolation_setup(),
+    }
+}
+
+/// Two transactions on one table, behind a header that may say more than the level.
+fn file(header: &str, sessions: &str) -> CaseFile {
+    let text = format!(
+        "--! format = 1\n--! engine = \"mysql\"\n--! isolation = \"REPEATABLE READ\"\n{header}\
+         /* init */ CREATE TABLE t0 (c0 INT);\n/* init */ INSERT INTO t0 VALUES (1), (2);\n{sessions}"
+    );
+    read(&text, "x.sql").unwrap()
+}
+
+const SESSIONS: &str = "/* s1 T1.1 */ BEGIN;\n/* s2 T2.1 */ SELECT * FROM t0;\n\
+                        /* s1 T1.2 */ DELETE FROM t0;\n/* s1 T1.3 */ COMMIT;\n";
+
+#[test]
+fn a_number_that_is_not_the_statements_own_is_refused_with_the_line() {
+    let dialect = mysql();
+    assert!(file("", SESSIONS).test_case(&dialect).is_ok());
+    let unnumbered = SESSIONS.replace(" T2.1", "");
+    assert!(file("", &unnumbered).test_case(&dialect).is_ok());
+    let without_begin = SESSIONS.replace("/* s1 T1.1 */ BEGIN;\n", "");
+    let error = file("", &without_begin).test_case(&dialect).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "line 6: the tag calls the statement T2.1, and it is T1.1: correct the number, or leave it out"
+    );
+}
+
+#[test]
+fn a_session_set_up_that_is_not_the_dialects_is_refused_on_the_engine_it_was_seen_on() {
+    let dialect = mysql();
+    let level = IsolationLevel::RepeatableRead;
+    let mut own = dialect.session_setup.clone();
+    own.extend(dialect.set_isolation(level));
+    let with = |statements: Vec<String>| {
+        let mut file = file("", SESSIONS);
+        file.header.session_setup = Some(SessionSetup::All(statements));
+        file
+    };
+    assert!(with(own.clone()).test_case(&dialect).is_ok());
+    own.insert(0, "SET SESSION sql_mode = 'ANSI'".to_owned());
+    let mut other = with(own);
+    let error = other.test_case(&dialect).unwrap_err().to_string();
+    assert!(
+        error.starts_with("session_setup of s1 is [\"SET"),
+        "{error}"
+    );
+    assert!(error.contains("make statements of the session"), "{error}");
+    other.header.engine = Some("mariadb".to_owned());
+    assert!(other.test_case(&dialect).is_ok());
+}
+
+fn record(case: &TestCase, at: usize, tick: u32, outcome: Outcome) -> StatementRecord {
+    StatementRecord {
+        id: case.statements[at].id,
+        sent: Tick(tick),
+        waiting: None,
+        waited_for: Vec::new(),
+        answered: Tick(tick),
+        outcome,
+        transaction_survives: true,
+    }
+}
+
+fn row(values: &[i64]) -> Vec<Value> {
+    values.iter().copied().map(Value::Integer).collect()
+}
+
+/// A run of `SESSIONS`: the SELECT gives `selected`.
+fn run(case: &TestCase, selected: Outcome) -> Execution {
+    let outcomes = [
+        Outcome::Affected(0),
+        selected,
+        Outcome::Affected(2),
+        Outcome::Affected(0),
+    ];
+    let mut execution = Execution::default();
+    for (at, outcome) in outcomes.into_iter().enumerate() {
+        let record = record(case, at, u32::try_from(at).unwrap(), outcome);
+        execution.records.insert(record.id, record);
+    }
+    // The oracle's own row key is the last column.
+    let rows = vec![row(&[7, 100])];
+    execution.final_state.insert("t0".to_owned(), rows);
+    execution.probes.push(ProbeAnswer {
+        statement: case.statements[2].id,
+        tag: ProbeTag::FixSnapshot,
+        sql: "SELECT 1 FROM `t0` LIMIT 1".to_owned(),
+        tick: Tick(1),
+        parted: false,
+        outcome: Outcome::Rows(Vec::new()),
+    });
+    execution
+}
+
+fn found(kind: &str, differences: Vec<Difference>) -> Finding {
+    Finding {
+        signature: Signature {
+            oracle: "txcheck".to_owned(),
+            kind: kind.to_owned(),
+            levels: vec!["REPEATABLE READ".to_owned()],
+            features: Vec::new(),
+        },
+        headline: "T2.1 (select): rows differ".to_owned(),
+        differences,
+        explanation: vec!["T2.1 must see both rows".to_owned()],
+    }
+}
+
+fn difference(statement: Option<StatementId>, texts: [&str; 3]) -> Difference {
+    let aspects = ["rows", "affected", "error", "effect", "final-state"];
+    Difference {
+        statement,
+        aspect: aspects.into_iter().find(|word| *word == texts[0]).unwrap(),
+        expected: texts[1].to_owned(),
+        got: texts[2].to_owned(),
+    }
+}
+
+fn reproducer(kind: &str, selected: Outcome, texts: &[(Option<u32>, [&str; 3])]) -> String {
+    let dialect = mysql();
+    let case = file("", SESSIONS).test_case(&dialect).unwrap();
+    let execution = run(&case, selected);
+    let of = |transaction| StatementId {
+        transaction: TransactionId(transaction),
+        position: 1,
+    };
+    let differences = texts
+        .iter()
+        .map(|(statement, texts)| difference(statement.map(of), *texts))
+        .collect();
+    let reproduced = Reproduced { hits: 3, runs: 3 };
+    let finding = found(kind, differences);
+    let file = CaseFile::of_finding(
+        &case,
+        &finding,
+        &execution,
+        &server(&dialect),
+        "1:80",
+        reproduced,
+    );
+    let text = write(&file);
+    let back = read(&text, "x.sql").unwrap();
+    assert_eq!(write(&back), text);
+    assert!(back.test_case(&dialect).is_ok());
+    text
+}
+
+#[test]
+fn what_differs_is_an_expectation_on_the_line_where_it_differs() {
+    let rows = Outcome::Rows(vec![row(&[2])]);
+    let differences = [
+        (Some(2), ["rows", "(1) (2)", "(2)"]),
+        (Some(1), ["effect", "t0: (1)", "t0: (2)"]),
+        (None, ["final-state", "t0: (8)", "t0: (7)"]),
+    ];
+    let text = reproducer("wrong-rows", rows, &differences);
+    expect![[r#"
+        --! format = 1
+        --! engine = "mysql"
+        --! seen_on = ["9.7.4"]
+        --! isolation = "REPEATABLE READ"
+        --! session_setup = [
+        --!   "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_BACKSLASH_ESCAPES'",
+        --!   "SET SESSION time_zone = '+00:00'",
+        --!   "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
+        --!   "SET SESSION autocommit = 1",
+        --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        --! ]
+        --! oracle = "txcheck"
+        --! kind = "wrong-rows"
+        --! seed = "1:80"
+        --! reproduced = "3/3"
+        --! signature = "f213d2a3"
+        --! # T2.1 (select): rows differ
+        --! # T1.1, effect: expected t0: (1), got t0: (2)
+        /* init */ CREATE TABLE t0 (c0 INT);
+        /* init */ INSERT INTO t0 VALUES (1), (2);
+        /* s1 T1.1 */ BEGIN;
+        /* s2 T2.1 */ SELECT * FROM t0;             -- @got (2)  @expect (1) (2)
+        /* s1 T1.2 */ DELETE FROM t0;               -- @snapshot-read SELECT 1 FROM `t0` LIMIT 1  @got affected 2
+        /* s1 T1.3 */ COMMIT;
+        /* end */ SELECT * FROM t0;                 -- @got (7)  @expect (8)
+    "#]].assert_eq(&text);
+}
+
+#[test]
+fn a_rejection_is_expected_by_its_class() {
+    let rejected = Outcome::Rejected(SqlError {
+        code: "1062".to_owned(),
+        class: crate::model::ErrorClass::Duplicate,
+        message: "Duplicate entry".to_owned(),
+    });
+    let differences = [(
+        Some(2),
+        ["error", "error deadlock (1213)", "error duplicate (1062)"],
+    )];
+    let text = reproducer("wrong-error", rejected, &differences);
+    let line = text.lines().find(|line| line.contains("T2.1 */")).unwrap();
+    assert!(
+        line.ends_with("-- @error duplicate  @expect error deadlock"),
+        "{line}"
+    );
+}
+
+/// One refuted order of several is no answer that every correct engine gives.
+#[test]
+fn a_run_without_a_serial_order_expects_nothing_of_its_statements() {
+    let rows = Outcome::Rows(vec![row(&[2])]);
+    let differences = [(Some(2), ["rows", "(1) (2)", "(2)"])];
+    let text = reproducer("not-serializable", rows, &differences);
+    assert!(!text.contains("@expect"), "{text}");
+    let comment = "--! # T2.1, rows: expected (1) (2), got (2)\n";
+    assert!(text.contains(comment), "{text}");
+}
