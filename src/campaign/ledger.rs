@@ -155,11 +155,12 @@ fn look(signature: &Signature) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::FindingKind;
 
     fn signature(feature: &str) -> Signature {
         Signature {
             oracle: "serial".to_owned(),
-            kind: "not-serializable".to_owned(),
+            kind: FindingKind::NotSerializable,
             levels: vec!["serializable".to_owned()],
             features: vec![feature.to_owned()],
         }

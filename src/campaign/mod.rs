@@ -7,8 +7,8 @@
 
 mod ahead;
 mod checkpoint;
+mod doublecheck;
 mod event;
-mod judge;
 mod ledger;
 mod parts;
 mod progress;

@@ -32,7 +32,7 @@ impl Announcement {
         Self {
             path,
             oracle: of.finding.signature.oracle.clone(),
-            kind: of.finding.signature.kind.clone(),
+            kind: of.finding.signature.kind.slug().to_owned(),
             headline: of.finding.headline.clone(),
             hits: of.reproduced.hits,
             runs: of.reproduced.runs,

@@ -1,16 +1,15 @@
 //! From a violation to a published reproducer: confirm, keep, minimize, name, publish, announce.
 
 use super::event::{Announcement, RunEvent};
-use super::judge;
 use super::ledger::Novelty;
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
 use super::sighting::{Looking, Sighting};
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::model::{Finding, Pace, Signature, TestCase, Verdict};
-use crate::oracle::{Judgement, Oracle};
-use crate::reproducer::{Match, PublishError, Reproduced};
+use crate::model::{Execution, Finding, FindingKind, Pace, Signature, TestCase, Verdict};
+use crate::oracle::{Evidence, Explained, Heard, Oracle, hear};
+use crate::reproducer::{PublishError, Reproduced};
 
 /// Runs at the free pace of a case that no schedule shows.
 const FREE_RUNS: u32 = 20;
@@ -37,19 +36,25 @@ impl Pursuit<'_> {
     pub(super) fn run(
         &mut self,
         case: &TestCase,
-        first: &Finding,
-        first_run: &Judgement,
+        heard: &Heard,
+        first_run: &Evidence,
     ) -> Result<Verdict, PursuitError> {
+        let Some(first) = heard.finding() else {
+            return Ok(heard.ruling.verdict.clone());
+        };
         let (reproduced, sighting) = match case.pace {
             Pace::Scheduled => self.confirm(case, first)?,
-            Pace::Free => self.confirm_free(case, first, first_run)?,
+            Pace::Free => self.confirm_free(case, first, &first_run.execution)?,
         };
         let Reproduced { hits, runs } = reproduced;
         let Some(raw) = sighting.filter(|_| hits == runs) else {
+            if let Some(known) = self.explains_unstable(first) {
+                return Ok(known);
+            }
             self.keep_flaky(Sighting {
                 case: case.clone(),
                 finding: first.clone(),
-                run: first_run.clone(),
+                execution: first_run.execution.clone(),
                 reproduced,
             })?;
             return Ok(Verdict::Flaky { hits, runs });
@@ -95,14 +100,13 @@ impl Pursuit<'_> {
         &mut self,
         case: &TestCase,
         first: &Finding,
-        first_run: &Judgement,
+        execution: &Execution,
     ) -> Result<(Reproduced, Option<Sighting>), EngineError> {
-        let execution = &first_run.execution;
         for order in [execution.execution_order(), execution.sending_order()] {
             let scheduled = case.in_order(&order).at_pace(Pace::Scheduled);
             // The violation may have another name in a schedule: it is one all the same.
-            let shown = match judge::check(self.oracle, &scheduled, self.executor) {
-                Ok(run) => run.verdict,
+            let shown = match hear(&scheduled, self.executor, &[self.oracle]) {
+                Ok(hearing) => hearing.verdict(),
                 Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => continue,
                 Err(error) => return Err(error),
             };
@@ -135,17 +139,16 @@ impl Pursuit<'_> {
     /// Known, duplicate or new: counts it or publishes it.
     fn conclude(&mut self, sighting: &Sighting, raw: &Signature) -> Result<Verdict, PursuitError> {
         let signature = &sighting.finding.signature;
-        let regression = match self.shared.registry.judge(signature, &self.shared.identity) {
-            Match::Known(known) => {
-                let id = known.id.clone();
+        let regression = match self.shared.explain(signature) {
+            Explained::Known(id) => {
                 self.shared
                     .state()
                     .ledger
                     .minimized(raw, Novelty::Duplicate);
                 return Ok(Verdict::Known(id));
             }
-            Match::Regression(known) => Some(known.id.clone()),
-            Match::None => None,
+            Explained::Regression(id) => Some(id),
+            Explained::Not => None,
         };
         let shared = self.shared;
         let publishing = shared.publishing();
@@ -180,16 +183,25 @@ impl Pursuit<'_> {
 
     /// A finding that looks like those that many minimizations led to: counted by its look.
     fn count_alike(&self, raw: Sighting) -> Verdict {
-        match self
-            .shared
-            .registry
-            .judge(&raw.finding.signature, &self.shared.identity)
-        {
-            Match::Known(known) => Verdict::Known(known.id.clone()),
-            Match::Regression(_) | Match::None => {
+        match self.shared.explain(&raw.finding.signature) {
+            Explained::Known(id) => Verdict::Known(id),
+            Explained::Regression(_) | Explained::Not => {
                 self.shared.state().statistics.duplicates += 1;
                 Verdict::Violation(Box::new(raw.finding))
             }
+        }
+    }
+
+    /// What explains that a statement gave two answers alone: such an answer seldom comes every time,
+    /// and one statement is all that it takes, so there is nothing to minimize first.
+    fn explains_unstable(&self, finding: &Finding) -> Option<Verdict> {
+        let signature = &finding.signature;
+        if signature.kind != FindingKind::UnstableSerialAnswer {
+            return None;
+        }
+        match self.shared.explain(signature) {
+            Explained::Known(id) => Some(Verdict::Known(id)),
+            Explained::Regression(_) | Explained::Not => None,
         }
     }
 
@@ -208,7 +220,7 @@ impl Pursuit<'_> {
         Reproducer {
             case: &sighting.case,
             finding: &sighting.finding,
-            execution: &sighting.run.execution,
+            execution: &sighting.execution,
             reproduced: sighting.reproduced,
             index: self.index,
         }

@@ -12,7 +12,8 @@ use super::settings::RunSettings;
 use super::statistics::Statistics;
 use super::stop::StopFlag;
 use crate::engine::Identity;
-use crate::oracle::Oracle;
+use crate::model::Signature;
+use crate::oracle::{Explained, Explains, Oracle};
 use crate::reproducer::Registry;
 
 /// What changes while a run goes on.
@@ -55,6 +56,11 @@ impl Shared {
     /// The state. A worker that panics ends the process, so no lock is ever left poisoned.
     pub(super) fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the registry says of a finding on this server.
+    pub(super) fn explain(&self, signature: &Signature) -> Explained {
+        self.registry.on(&self.identity).explain(signature)
     }
 
     /// The right to publish.

@@ -1,12 +1,11 @@
 //! Seeing a violation again: the same in every run, and in a smaller case.
 
-use super::judge;
 use super::stop::StopFlag;
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::minimize::{self, Budget, End};
-use crate::model::{Finding, Signature, TestCase, Verdict};
-use crate::oracle::{Judgement, Oracle};
+use crate::model::{Execution, Finding, Signature, TestCase};
+use crate::oracle::{Oracle, hear};
 use crate::reproducer::Reproduced;
 
 /// A case with the run that shows what is wrong with it.
@@ -14,14 +13,15 @@ use crate::reproducer::Reproduced;
 pub struct Sighting {
     pub case: TestCase,
     pub finding: Finding,
-    pub run: Judgement,
+    /// The run that showed the finding last.
+    pub execution: Execution,
     pub reproduced: Reproduced,
 }
 
 /// Looks at cases through one oracle.
 pub(super) struct Looking<'a> {
     pub executor: &'a mut dyn Executor,
-    pub oracle: &'static dyn Oracle,
+    pub oracle: &'a dyn Oracle,
     /// Runs that must all show a violation.
     pub confirmations: u32,
     pub stop: StopFlag,
@@ -38,15 +38,15 @@ impl Looking<'_> {
         let mut hits = 0;
         let mut last = None;
         for _ in 0..runs {
-            if let Some((finding, run)) = self.look(case, signature)? {
+            if let Some(shown) = self.look(case, signature)? {
                 hits += 1;
-                last = Some((finding, run));
+                last = Some(shown);
             }
         }
-        let sighting = last.map(|(finding, run)| Sighting {
+        let sighting = last.map(|(finding, execution)| Sighting {
             case: case.clone(),
             finding,
-            run,
+            execution,
             reproduced: Reproduced { hits, runs },
         });
         Ok((hits, sighting))
@@ -57,24 +57,18 @@ impl Looking<'_> {
         &mut self,
         case: &TestCase,
         signature: &Signature,
-    ) -> Result<Option<(Finding, Judgement)>, EngineError> {
-        if self.oracle.inapplicable(case, self.executor).is_some() {
-            return Ok(None);
-        }
-        let run = match judge::check(self.oracle, case, self.executor) {
-            Ok(run) => run,
+    ) -> Result<Option<(Finding, Execution)>, EngineError> {
+        let mut hearing = match hear(case, self.executor, &[self.oracle]) {
+            Ok(hearing) => hearing,
             // A candidate whose set-up, or what we add to it, the engine refuses is no candidate.
             Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Verdict::Violation(finding) = &run.verdict else {
+        let shown = hearing.violation(|finding| is_same(&finding.signature, signature));
+        let Some((finding, run)) = shown.and_then(|h| Some((h.finding()?.clone(), h.run))) else {
             return Ok(None);
         };
-        if !is_same(&finding.signature, signature) {
-            return Ok(None);
-        }
-        let finding = (**finding).clone();
-        Ok(Some((finding, run)))
+        Ok(Some((finding, hearing.runs.swap_remove(run).execution)))
     }
 
     /// The smallest case that shows the same and is as reliable; none when there is no smaller one.
@@ -106,24 +100,20 @@ impl Looking<'_> {
 pub fn minimize_case(
     case: &TestCase,
     executor: &mut dyn Executor,
-    oracles: &[&'static dyn Oracle],
+    oracles: &[&dyn Oracle],
     confirmations: u32,
     stop: &StopFlag,
 ) -> Result<Option<Sighting>, EngineError> {
-    for oracle in oracles {
-        if oracle.inapplicable(case, executor).is_some() {
-            continue;
-        }
-        let run = judge::check(*oracle, case, executor)?;
-        let Verdict::Violation(finding) = run.verdict else {
+    let hearing = hear(case, executor, oracles)?;
+    for heard in &hearing.rulings {
+        let Some(finding) = heard.finding() else {
             continue;
         };
-        let stop = stop.clone();
         let mut looking = Looking {
             executor,
-            oracle: *oracle,
+            oracle: oracles[heard.judge],
             confirmations,
-            stop,
+            stop: stop.clone(),
         };
         let (hits, sighting) = looking.confirm(case, &finding.signature, confirmations)?;
         if let Some(raw) = sighting.filter(|_| hits == confirmations) {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::judge::CaseJudgement;
 use crate::execute::transcript;
 use crate::model::{
-    ErrorClass, Execution, Pace, StatementId, TestCase, TransactionStatus, Verdict,
+    ErrorClass, Execution, Pace, StatementId, TestCase, TransactionStatus, UndecidedReason, Verdict,
 };
+use crate::oracle::Hearing;
 
 /// How many cases came to each verdict. A case counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ pub struct Statistics {
 pub struct CaseCount<'a> {
     pub index: u64,
     pub case: &'a TestCase,
-    pub judgement: &'a CaseJudgement,
+    pub hearing: &'a Hearing,
     /// Of the case, after confirmation.
     pub verdict: &'a Verdict,
     /// The productions behind each statement.
@@ -145,28 +145,28 @@ impl Statistics {
     /// Counts one case.
     pub fn count(&mut self, counted: &CaseCount<'_>) {
         self.count_verdict(counted.verdict);
-        let judgement = counted.judgement;
-        for (oracle, verdict) in &judgement.verdicts {
-            let told = self.oracles.entry(oracle.clone()).or_default();
-            told.count(in_the_end(verdict, counted.verdict));
+        let hearing = counted.hearing;
+        for heard in &hearing.rulings {
+            let told = self.oracles.entry(heard.oracle.to_owned()).or_default();
+            told.count(in_the_end(&heard.ruling.verdict, counted.verdict));
+            if let Some((kept, lasting)) = heard.ruling.acyclic {
+                self.acyclic.part += kept as u64;
+                self.acyclic.whole += lasting as u64;
+            }
         }
-        for (oracle, reason) in &judgement.inapplicable {
+        for (oracle, reason) in &hearing.inapplicable {
             *self
                 .inapplicable
                 .entry(format!("{oracle}: {reason}"))
                 .or_default() += 1;
         }
-        for run in &judgement.runs {
+        for run in &hearing.runs {
             self.statements_sent += run.execution.statements_sent;
-            if let Some((kept, lasting)) = run.acyclic {
-                self.acyclic.part += kept as u64;
-                self.acyclic.whole += lasting as u64;
-            }
         }
-        self.count_tested(counted.case, judgement);
-        if let Some(execution) = judgement.execution() {
-            self.count_execution(execution, counted.productions);
-            self.keep_contended(counted, execution);
+        self.count_tested(counted.case, hearing);
+        if let Some(run) = hearing.runs.first() {
+            self.count_execution(&run.execution, counted.productions);
+            self.keep_contended(counted, &run.execution);
         }
     }
 
@@ -174,36 +174,33 @@ impl Statistics {
     pub fn count_verdict(&mut self, verdict: &Verdict) {
         self.verdicts.count(verdict);
         match verdict {
-            Verdict::Undecided(reason) => *self.undecided.entry(reason.clone()).or_default() += 1,
+            Verdict::Undecided(reason) => {
+                *self.undecided.entry(reason.slug().to_owned()).or_default() += 1;
+            }
             Verdict::Known(id) => *self.known.entry(id.clone()).or_default() += 1,
             Verdict::Agree | Verdict::Flaky { .. } | Verdict::Violation(_) => {}
         }
     }
 
-    fn count_tested(&mut self, case: &TestCase, judgement: &CaseJudgement) {
+    fn count_tested(&mut self, case: &TestCase, hearing: &Hearing) {
         for statement in case.user_statements() {
-            let tested = judgement
-                .runs
-                .iter()
-                .any(|run| run.tested.contains(&statement.id));
+            let rulings = || hearing.rulings.iter().map(|heard| &heard.ruling);
+            let tested = rulings().any(|ruling| ruling.tested.contains(&statement.id));
             self.tested.add(tested);
             if !tested {
-                let reason = judgement
-                    .runs
-                    .iter()
-                    .find_map(|run| run.untested.get(&statement.id));
-                let reason = reason.map_or("not-answered", |reason| *reason);
-                *self.untested.entry(reason.to_owned()).or_default() += 1;
+                let reason = rulings().find_map(|ruling| ruling.untested.get(&statement.id));
+                let reason = reason.map_or(UndecidedReason::NotAnswered, |reason| *reason);
+                *self.untested.entry(reason.slug().to_owned()).or_default() += 1;
             }
             let committed = |execution: &Execution| {
                 let status = execution.transactions.get(&statement.id.transaction);
                 matches!(status, Some(TransactionStatus::Committed(_)))
             };
-            if judgement.runs.iter().any(|run| committed(&run.execution)) {
-                let tested = judgement
-                    .runs
-                    .iter()
-                    .any(|run| committed(&run.execution) && run.tested.contains(&statement.id));
+            if hearing.runs.iter().any(|run| committed(&run.execution)) {
+                let tested = hearing.rulings.iter().any(|heard| {
+                    committed(&hearing.run_of(heard).execution)
+                        && heard.ruling.tested.contains(&statement.id)
+                });
                 let level = case.level(statement.session).slug().to_owned();
                 self.tested_committed.entry(level).or_default().add(tested);
             }
@@ -282,13 +279,14 @@ fn in_the_end<'a>(said: &'a Verdict, of_case: &'a Verdict) -> &'a Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Finding, Signature};
+    use crate::model::{Finding, FindingKind, Signature};
+    use crate::oracle::{Heard, Ruling};
 
     fn violation() -> Verdict {
         Verdict::Violation(Box::new(Finding {
             signature: Signature {
                 oracle: "serial".to_owned(),
-                kind: "not-serializable".to_owned(),
+                kind: FindingKind::NotSerializable,
                 levels: Vec::new(),
                 features: Vec::new(),
             },
@@ -314,7 +312,7 @@ mod tests {
     #[test]
     fn the_counts_of_the_oracles_come_to_the_verdict_of_the_case() {
         let case = TestCase::new(vec![], vec![], vec![], BTreeMap::new(), None);
-        let undecided = || Verdict::Undecided("why".to_owned());
+        let undecided = || Verdict::Undecided(UndecidedReason::NothingRan);
         let flaky = || Verdict::Flaky { hits: 1, runs: 3 };
         let known = || Verdict::Known("X".to_owned());
         for (said, of_case) in [
@@ -327,13 +325,19 @@ mod tests {
             ([Verdict::Agree, undecided()], Verdict::Agree),
         ] {
             let mut statistics = Statistics::default();
-            let names = ["txcheck", "serial"].map(str::to_owned);
+            let heard = |(judge, (oracle, verdict))| Heard {
+                oracle,
+                ruling: Ruling::bare(verdict),
+                run: 0,
+                judge,
+            };
+            let rulings = ["txcheck", "serial"].into_iter().zip(said);
             statistics.count(&CaseCount {
                 index: 0,
                 case: &case,
-                judgement: &CaseJudgement {
-                    verdicts: names.into_iter().zip(said).collect(),
-                    ..CaseJudgement::default()
+                hearing: &Hearing {
+                    rulings: rulings.enumerate().map(heard).collect(),
+                    ..Hearing::default()
                 },
                 verdict: &of_case,
                 productions: &BTreeMap::new(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::ahead::Ahead;
+use super::doublecheck::doublecheck;
 use super::event::RunEvent;
-use super::judge::{self, CaseJudgement};
 use super::parts::Drawn;
 use super::pursue::{Pursuit, PursuitError};
 use super::shared::{Message, Shared};
@@ -14,7 +14,8 @@ use super::statistics::CaseCount;
 use super::suspect::{Next, Suspect};
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::model::{Pace, Verdict};
+use crate::model::{Pace, UndecidedReason, Verdict};
+use crate::oracle::{Hearing, hear};
 
 /// The pauses between attempts to reach a lost server: from the first, doubled, to the last.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -124,16 +125,16 @@ impl Worker {
                 return Ok(());
             };
             let drawn = self.ahead.case(index, self.block.get(1).copied());
-            match judge::judge(&drawn.case, executor, &self.shared.oracles) {
-                Ok(judgement) => self.judged(executor, index, &drawn, &judgement)?,
+            match hear(&drawn.case, executor, &self.shared.oracles) {
+                Ok(hearing) => self.judged(executor, index, &drawn, &hearing)?,
                 Err(error @ EngineError::Setup { .. }) => {
                     tracing::warn!("case {index}: {error}");
-                    self.undecided(index, "set-up-rejected");
+                    self.undecided(index, UndecidedReason::SetUpRejected);
                 }
                 // A defect of ours, and no reason to end a run of days: it shows in the numbers.
                 Err(error @ EngineError::Rejected { .. }) => {
                     tracing::warn!("case {index}: {error}");
-                    self.undecided(index, "own-statement-rejected");
+                    self.undecided(index, UndecidedReason::OwnStatementRejected);
                 }
                 Err(error) if is_loss(&error) => {
                     self.lost(executor, index, &drawn, &error);
@@ -164,11 +165,11 @@ impl Worker {
         executor: &mut dyn Executor,
         index: u64,
         drawn: &Drawn,
-        judgement: &CaseJudgement,
+        hearing: &Hearing,
     ) -> Result<(), EngineError> {
-        let mut verdict = judgement.verdict();
+        let mut verdict = hearing.verdict();
         if let Verdict::Violation(_) = &verdict {
-            verdict = match self.pursue(executor, index, drawn, judgement) {
+            verdict = match self.pursue(executor, index, drawn, hearing) {
                 Ok(verdict) => verdict,
                 Err(PursuitError::Engine(error)) => {
                     if is_loss(&error) {
@@ -182,12 +183,11 @@ impl Worker {
                 }
             };
         } else if self.shared.settings.doublecheck && drawn.case.pace == Pace::Scheduled {
-            let difference = judge::doublecheck(&drawn.case, executor);
-            match difference {
+            match doublecheck(&drawn.case, executor) {
                 Ok(None) => {}
                 Ok(Some(difference)) => {
                     self.shared.tell(RunEvent::Unstable { index, difference });
-                    verdict = Verdict::Undecided("not-deterministic".to_owned());
+                    verdict = Verdict::Undecided(UndecidedReason::NotDeterministic);
                 }
                 Err(error) => {
                     self.lost(executor, index, drawn, &error);
@@ -199,7 +199,7 @@ impl Worker {
             state.statistics.count(&CaseCount {
                 index,
                 case: &drawn.case,
-                judgement,
+                hearing,
                 verdict: &verdict,
                 productions: &drawn.productions,
             });
@@ -212,34 +212,19 @@ impl Worker {
         executor: &mut dyn Executor,
         index: u64,
         drawn: &Drawn,
-        judgement: &CaseJudgement,
+        hearing: &Hearing,
     ) -> Result<Verdict, PursuitError> {
         let shared = Arc::clone(&self.shared);
-        let violating =
-            judgement
-                .verdicts
-                .iter()
-                .zip(&judgement.runs)
-                .find_map(|((oracle, verdict), run)| match verdict {
-                    Verdict::Violation(finding) => {
-                        let oracle = shared.oracles.iter().find(|o| o.name() == oracle)?;
-                        Some((*oracle, finding, run))
-                    }
-                    Verdict::Agree
-                    | Verdict::Known(_)
-                    | Verdict::Undecided(_)
-                    | Verdict::Flaky { .. } => None,
-                });
-        let Some((oracle, finding, run)) = violating else {
-            return Ok(judgement.verdict());
+        let Some(heard) = hearing.violation(|_| true) else {
+            return Ok(hearing.verdict());
         };
         Pursuit {
             shared: &shared,
             executor,
-            oracle,
+            oracle: shared.oracles[heard.judge],
             index,
         }
-        .run(&drawn.case, finding, run)
+        .run(&drawn.case, heard, hearing.run_of(heard))
     }
 
     /// Counts a case, and only then calls it done: both under one lock, so that a checkpoint has
@@ -257,8 +242,8 @@ impl Worker {
         }
     }
 
-    fn undecided(&mut self, index: u64, reason: &str) {
-        let verdict = Verdict::Undecided(reason.to_owned());
+    fn undecided(&mut self, index: u64, reason: UndecidedReason) {
+        let verdict = Verdict::Undecided(reason);
         self.finish(index, |state| state.statistics.count_verdict(&verdict));
     }
 
@@ -271,7 +256,7 @@ impl Worker {
             Ok(Next::RunAgain) => self.suspect = Some(suspect),
             Ok(Next::GiveUp) => {
                 self.suspect = Some(suspect);
-                self.undecided(index, "server-lost");
+                self.undecided(index, UndecidedReason::ServerLost);
             }
             Ok(Next::Finding(verdict)) => {
                 self.suspect = Some(suspect);

@@ -6,7 +6,8 @@ use crate::engine::{self, EngineError, Identity, OpenOptions};
 use crate::execute::{Driver, Executor};
 use crate::generate::{self, EPOCH, GenerateOptions};
 use crate::grammar::Grammar;
-use crate::oracle::{History, Oracle};
+use crate::model::Pace;
+use crate::oracle::Oracle;
 use crate::workload::{self, CaseLevels};
 
 /// Workplaces on one server: a driver with databases of its own for each worker.
@@ -72,7 +73,7 @@ fn check_same(before: &Identity, now: &Identity) -> Result<(), EngineError> {
     )))
 }
 
-/// Which cases of a run are workloads, for the oracle that judges histories.
+/// Which cases of a run are workloads, for oracles that need the free pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkloadShare {
     None,
@@ -84,8 +85,8 @@ pub enum WorkloadShare {
 impl WorkloadShare {
     /// For a run with these oracles.
     pub fn of(oracles: &[&dyn Oracle]) -> Self {
-        let histories = |oracle: &&&dyn Oracle| oracle.name() == History.name();
-        match oracles.iter().filter(histories).count() {
+        let free = |oracle: &&&dyn Oracle| oracle.needs().pace == Pace::Free;
+        match oracles.iter().filter(free).count() {
             0 => Self::None,
             count if count == oracles.len() => Self::All,
             _ => Self::Fourth,

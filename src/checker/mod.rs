@@ -17,10 +17,10 @@ mod resolved;
 #[cfg(test)]
 mod tests;
 
+pub use crate::model::Anomaly;
 pub use algorithm::aion;
 pub use answer::{Answer, Checker};
 pub use budget::Budget;
-pub use evidence::anomaly::Anomaly;
 pub use evidence::counterexample::{Counterexample, Edge, Reason};
 pub use evidence::witness::Witness;
 pub use evidence::{rederive, replay};

@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &MinimizeArguments, output: &mut Output) -> Result<
     let minimized = CaseFile::of_finding(
         &sighting.case,
         &sighting.finding,
-        &sighting.run.execution,
+        &sighting.execution,
         server.identity(),
         file.header.seed.as_deref().unwrap_or_default(),
         sighting.reproduced,

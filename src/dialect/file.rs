@@ -6,10 +6,12 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    Capability, Dialect, ObserverKind, ParserKind, ServerVersion, SnapshotPoint, Spelling,
-    TypeClass, TypeSpec,
+    Capability, Dialect, EqualSavepoints, ObserverKind, ParserKind, ServerVersion, SnapshotPoint,
+    Spelling, TypeClass, TypeSpec,
 };
-use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
+use crate::model::{
+    ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind,
+};
 
 /// A dialect file that cannot be used, with the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +33,11 @@ struct File {
     observer: Spanned<String>,
     #[serde(default)]
     mixes_after_wait: Vec<Spanned<String>>,
+    equal_savepoints: Spanned<String>,
     #[serde(default)]
-    known: KnownEntry,
+    storage_engines_without_transactions: Vec<String>,
+    #[serde(default)]
+    known: BTreeMap<Spanned<String>, Spanned<toml::Value>>,
     session_setup: Vec<String>,
     capabilities: Vec<CapabilityEntry>,
     spelling: SpellingEntry,
@@ -47,17 +52,6 @@ struct File {
     #[serde(default, rename = "promise-change")]
     promise_changes: Vec<PromiseEntry>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
-}
-
-/// Ids of registered behaviours that an oracle recognizes by itself.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct KnownEntry {
-    no_op_update: Option<String>,
-    moved_key: Option<String>,
-    moved_while_waiting: Option<String>,
-    #[serde(default)]
-    after_wait: BTreeMap<Spanned<String>, String>,
 }
 
 /// A read mode that holds instead, on servers of these versions with these variables.
@@ -243,15 +237,9 @@ pub fn parse_for(
             .map(|level| source.word(level, &level_words()))
             .collect::<Result<BTreeSet<_>, _>>()?,
         autocommit_read_modes: self::read_modes(&source, &file.autocommit_read_modes)?,
-        known_after_wait: file
-            .known
-            .after_wait
-            .iter()
-            .map(|(kind, id)| Ok((source.word(kind, &kind_words())?, id.clone())))
-            .collect::<Result<_, _>>()?,
-        known_no_op_update: file.known.no_op_update,
-        known_moved_key: file.known.moved_key,
-        known_moved_while_waiting: file.known.moved_while_waiting,
+        equal_savepoints: source.word(&file.equal_savepoints, &EQUAL_SAVEPOINTS)?,
+        known: known(&source, &file.known)?,
+        storage_engines_without_transactions: file.storage_engines_without_transactions,
         read_modes,
         promises: promises(&source, &file.promises, &file.promise_changes, variables)?,
         errors: errors(&source, &file.errors)?,
@@ -264,11 +252,49 @@ const SNAPSHOT_POINTS: [(&str, SnapshotPoint); 2] = [
     ("first-statement", SnapshotPoint::FirstStatement),
 ];
 
+const EQUAL_SAVEPOINTS: [(&str, EqualSavepoints); 2] = [
+    ("replace", EqualSavepoints::Replace),
+    ("nest", EqualSavepoints::Nest),
+];
+
 const OBSERVERS: [(&str, ObserverKind); 3] = [
     ("uncommitted", ObserverKind::Uncommitted),
     ("writer", ObserverKind::Writer),
     ("none", ObserverKind::Absent),
 ];
+
+/// What explains each doubt: one id, or an id for each kind of statement.
+fn known(
+    source: &DialectText<'_>,
+    entries: &BTreeMap<Spanned<String>, Spanned<toml::Value>>,
+) -> Result<BTreeMap<(Doubt, Option<StatementKind>), String>, DialectError> {
+    let doubts: Vec<(&str, Doubt)> = Doubt::ALL.iter().map(|d| (d.slug(), *d)).collect();
+    let mut known = BTreeMap::new();
+    for (name, value) in entries {
+        let doubt = source.word(name, &doubts)?;
+        let at = value.span().start;
+        match value.get_ref() {
+            toml::Value::String(id) => {
+                known.insert((doubt, None), id.clone());
+            }
+            toml::Value::Table(table) => {
+                for (kind, id) in table {
+                    let kind = Spanned::new(value.span(), kind.clone());
+                    let Some(id) = id.as_str() else {
+                        return Err(source.error(at, "expected an id in quotes"));
+                    };
+                    let kind = source.word(&kind, &kind_words())?;
+                    known.insert((doubt, Some(kind)), id.to_owned());
+                }
+            }
+            _ => {
+                let expected = "expected an id in quotes, or a table of statement kinds with ids";
+                return Err(source.error(at, expected));
+            }
+        }
+    }
+    Ok(known)
+}
 
 fn level_words() -> Vec<(&'static str, IsolationLevel)> {
     IsolationLevel::ALL

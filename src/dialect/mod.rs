@@ -15,7 +15,7 @@ mod version;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
+    ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
 };
 
 pub use capability::{Capability, UnknownWord};
@@ -37,6 +37,15 @@ pub enum SnapshotPoint {
     FirstConsistentRead,
     /// SQLite in deferred mode, PostgreSQL: at the first statement that touches a table.
     FirstStatement,
+}
+
+/// What a SAVEPOINT does to one of the same name in its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EqualSavepoints {
+    /// MySQL: the old one is deleted (MySQL manual, "SAVEPOINT").
+    Replace,
+    /// SQL standard, PostgreSQL, SQLite: the old one is hidden until the new one is released.
+    Nest,
 }
 
 /// How row versions are learned without adding probes to the sessions.
@@ -136,15 +145,13 @@ pub struct Dialect {
     pub observer: ObserverKind,
     /// Levels at which the rows of a statement that waited mix two moments.
     pub mixes_after_wait: BTreeSet<IsolationLevel>,
-    /// Registered behaviour that explains a statement which waited, by statement kind: its id.
-    pub known_after_wait: BTreeMap<StatementKind, String>,
-    /// Registered behaviour of updates that change nothing: its id.
-    pub known_no_op_update: Option<String>,
-    /// Registered behaviour of a snapshot that shows a row at its old key beside the one that the
-    /// reader wrote at the new key: its id. None where rows are not kept by key.
-    pub known_moved_key: Option<String>,
-    /// Registered behaviour of a statement that waited while a row was moved to another key.
-    pub known_moved_while_waiting: Option<String>,
+    /// What a SAVEPOINT does to one of the same name.
+    pub equal_savepoints: EqualSavepoints,
+    /// Storage engines that a CREATE TABLE may name and whose tables ignore transactions.
+    storage_engines_without_transactions: Vec<String>,
+    /// The ids of the registered behaviours that explain a doubt, for one kind of statement or for
+    /// all.
+    known: BTreeMap<(Doubt, Option<StatementKind>), String>,
     read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
@@ -171,6 +178,24 @@ impl Dialect {
             .or_else(|| self.read_modes.get(&key))
             .copied()
             .unwrap_or(ReadMode::Current)
+    }
+
+    /// Whether the tables of this storage engine ignore transactions.
+    pub fn has_no_transactions(&self, storage_engine: &str) -> bool {
+        let mut engines = self.storage_engines_without_transactions.iter();
+        engines.any(|engine| engine.eq_ignore_ascii_case(storage_engine))
+    }
+
+    /// Whether the engine has a registered behaviour behind this doubt.
+    pub fn registers(&self, doubt: Doubt) -> bool {
+        self.known.keys().any(|(known, _)| *known == doubt)
+    }
+
+    /// The id of the registered behaviour that explains a doubt about a statement of this kind.
+    pub fn known(&self, doubt: Doubt, kind: StatementKind) -> Option<&str> {
+        let of_kind = self.known.get(&(doubt, Some(kind)));
+        let id = of_kind.or_else(|| self.known.get(&(doubt, None)));
+        id.map(String::as_str)
     }
 
     /// The strongest consistency model that histories of registers satisfy at this level; none

@@ -1,10 +1,11 @@
 //! The driver: connections that live as long as the campaign, and cases run on them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
-use crate::model::{Execution, IsolationLevel, StatementKind, TestCase};
+use crate::model::{Execution, IsolationLevel, StatementKind, TestCase, UndecidedReason};
 
 use super::recording::{ConnectionRole, Recording, SentLog};
 use super::room::{Emptying, Hand, Room, Schema};
@@ -20,6 +21,8 @@ use super::{Executor, Instrumentation, Interrupted, SerialRun};
 /// the next case, or [`Driver::reconnect`], opens new ones.
 pub struct Driver<'s> {
     server: &'s dyn Server,
+    /// The server's, shared with the evidence of every run.
+    dialect: Arc<Dialect>,
     /// Where cases run.
     room: Room,
     /// Where serial runs do.
@@ -48,6 +51,7 @@ impl<'s> Driver<'s> {
     pub fn open(server: &'s dyn Server, database: &str) -> Result<Self, EngineError> {
         require_cases(server)?;
         let mut driver = Self {
+            dialect: Arc::new(server.dialect().clone()),
             server,
             room: Room::new(database.to_owned()),
             serial_room: Room::new(format!("{database}_serial")),
@@ -231,9 +235,8 @@ impl Executor for Driver<'_> {
         self.interrupted = None;
         self.log.take_count();
         let result = self.run(case, instrumentation);
-        let stuck = |execution: &Execution| {
-            execution.unreliable.as_deref() == Some(super::run::NOTHING_CAN_ANSWER)
-        };
+        let stuck =
+            |execution: &Execution| execution.unreliable == Some(UndecidedReason::NothingCanAnswer);
         match &result {
             // The set-up was refused: the connections are still usable.
             Err(EngineError::Setup { .. }) => {}
@@ -268,8 +271,8 @@ impl Executor for Driver<'_> {
         Ok(Box::new(run))
     }
 
-    fn dialect(&self) -> &Dialect {
-        self.server.dialect()
+    fn dialect(&self) -> &Arc<Dialect> {
+        &self.dialect
     }
 
     fn statements_sent(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The fate of a transaction after an answer. The transaction's state is queried, not guessed.
 
-use crate::model::StatementKind;
+use crate::model::{StatementKind, UndecidedReason};
 
 use super::scheduled_statement::ScheduledStatement;
 
@@ -21,7 +21,7 @@ pub(super) enum TransactionFate {
     Committed,
     Aborted,
     /// The server's state contradicts the case: why the run is no evidence.
-    Strange(&'static str),
+    Strange(UndecidedReason),
 }
 
 /// The fate of a statement's transaction.
@@ -33,18 +33,18 @@ pub(super) fn fate(
     let AnswerState { rejected, open } = answer;
     if !line.explicit {
         return match (open, rejected) {
-            (true, _) => TransactionFate::Strange("transaction_open_outside_of_one"),
+            (true, _) => TransactionFate::Strange(UndecidedReason::TransactionOpenOutsideOfOne),
             (false, true) => TransactionFate::Aborted,
             (false, false) => TransactionFate::Committed,
         };
     }
     if line.kind.is_begin() {
         return match (was_open, rejected, open) {
-            (true, _, _) => TransactionFate::Strange("begin_inside_a_transaction"),
+            (true, _, _) => TransactionFate::Strange(UndecidedReason::BeginInsideATransaction),
             (false, true, false) => TransactionFate::Aborted,
             (false, false, true) => TransactionFate::Continues,
             (false, true, true) | (false, false, false) => {
-                TransactionFate::Strange("begin_contradicted")
+                TransactionFate::Strange(UndecidedReason::BeginContradicted)
             }
         };
     }
@@ -52,9 +52,9 @@ pub(super) fn fate(
         (StatementKind::Commit, false, false) => TransactionFate::Committed,
         (StatementKind::Rollback, false, false) | (_, true, false) => TransactionFate::Aborted,
         (StatementKind::Commit | StatementKind::Rollback, false, true) => {
-            TransactionFate::Strange("transaction_open_after_its_end")
+            TransactionFate::Strange(UndecidedReason::TransactionOpenAfterItsEnd)
         }
         (_, _, true) => TransactionFate::Continues,
-        (_, false, false) => TransactionFate::Strange("transaction_ended_unasked"),
+        (_, false, false) => TransactionFate::Strange(UndecidedReason::TransactionEndedUnasked),
     }
 }

@@ -17,7 +17,9 @@ mod sessions;
 mod transcript;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::model::{Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
 
@@ -45,6 +47,13 @@ pub struct Instrumentation {
     pub observe: BTreeMap<StatementId, Vec<String>>,
 }
 
+impl Instrumentation {
+    /// Whether the sessions send what they send without it.
+    pub fn leaves_sessions(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
+    }
+}
+
 /// Runs cases on one engine; oracles get their evidence from it.
 pub trait Executor {
     /// Runs the case interleaved, in its submitted order, from a fresh state.
@@ -64,7 +73,7 @@ pub trait Executor {
     fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError>;
 
     /// The dialect of the server.
-    fn dialect(&self) -> &crate::dialect::Dialect;
+    fn dialect(&self) -> &Arc<Dialect>;
 
     /// How many statements were sent in all, of every kind.
     fn statements_sent(&self) -> u64 {

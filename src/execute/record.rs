@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{
     ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, Row, SessionId,
     StatementId, StatementKind, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
+    UndecidedReason,
 };
 
 use super::fate::TransactionFate;
@@ -184,10 +185,8 @@ impl<'a> Record<'a> {
     }
 
     /// Says why the run is no evidence; the first reason stays.
-    pub(super) fn unreliable(&mut self, reason: &str) {
-        self.execution
-            .unreliable
-            .get_or_insert_with(|| reason.to_owned());
+    pub(super) fn unreliable(&mut self, reason: UndecidedReason) {
+        self.execution.unreliable.get_or_insert(reason);
     }
 
     /// The finished record.

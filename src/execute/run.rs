@@ -7,6 +7,7 @@ use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
 use crate::model::{
     Outcome, Pace, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase,
+    UndecidedReason,
 };
 
 use super::Instrumentation;
@@ -35,9 +36,6 @@ const UNSEEN_MAX: Duration = Duration::from_secs(2);
 
 /// How long after the watcher lost the server a session may take to notice.
 const LOSS_TOLD_WITHIN: Duration = Duration::from_secs(1);
-
-/// Every session is blocked and nothing can unblock one: the run is no evidence.
-pub(super) const NOTHING_CAN_ANSWER: &str = "nothing_can_answer";
 
 /// The connections a run uses.
 pub(super) struct RunConnections<'a> {
@@ -135,7 +133,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                 DriverAction::Settle => self.settle()?,
                 DriverAction::AwaitAnswer => {
                     if !self.receive(STATEMENT_DEADLINE)? {
-                        self.record.unreliable(NOTHING_CAN_ANSWER);
+                        self.record.unreliable(UndecidedReason::NothingCanAnswer);
                         return Ok(());
                     }
                 }
@@ -267,7 +265,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             return Ok(());
         }
         if self.pause.since.elapsed() > UNSEEN_MAX {
-            self.record.unreliable("blocked_by_timer");
+            self.record.unreliable(UndecidedReason::BlockedByTimer);
             let noted = self.scheduler.gave_up();
             return self.note(noted);
         }

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Pace, SessionId, StatementId, StatementKind, TransactionId};
+use crate::model::{Pace, SessionId, StatementId, StatementKind, TransactionId, UndecidedReason};
 
 use super::fate::{AnswerState, TransactionFate, fate};
 use super::scheduled_statement::ScheduledStatement;
@@ -469,7 +469,7 @@ impl Scheduler {
                 // Tried once: a second ROLLBACK would do no more than the first.
                 lane.open = false;
                 if answer.open {
-                    TransactionFate::Strange("rollback_refused")
+                    TransactionFate::Strange(UndecidedReason::RollbackRefused)
                 } else {
                     TransactionFate::Aborted
                 }
@@ -530,7 +530,7 @@ impl Scheduler {
         if answer.rejected {
             TransactionFate::Aborted
         } else {
-            TransactionFate::Strange("transaction_ended_unasked")
+            TransactionFate::Strange(UndecidedReason::TransactionEndedUnasked)
         }
     }
 

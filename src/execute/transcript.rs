@@ -160,7 +160,7 @@ impl Page {
             let _ = writeln!(self.text, "  {:<width$}  {rows}", printable(table));
         }
         if let Some(reason) = &execution.unreliable {
-            let _ = writeln!(self.text, "this run is no evidence: {}", printable(reason));
+            let _ = writeln!(self.text, "this run is no evidence: {reason}");
         }
     }
 }

@@ -30,6 +30,10 @@ pub struct Column {
     pub sql_type: String,
     /// Computed by the engine from other columns: no INSERT may name it.
     pub generated: bool,
+    /// Declared NOT NULL, or part of the primary key as a column option.
+    pub not_null: bool,
+    /// Filled from a counter of the engine where an INSERT names no value: AUTO_INCREMENT.
+    pub counted: bool,
 }
 
 /// A table as the set-up creates it: what oracles and the minimizer need of it.
@@ -41,14 +45,33 @@ pub struct TableShape {
     pub row_key: Option<String>,
     /// The column that every write sets to a value never used before: `vkey`.
     pub version_key: Option<String>,
+    /// Columns of the PRIMARY KEY.
+    pub primary_key: Option<Vec<String>>,
     /// Columns of each PRIMARY KEY and UNIQUE constraint or index.
     pub unique_keys: Vec<Vec<String>>,
     /// Columns of each index that is not unique.
     pub indexes: Vec<Vec<String>>,
     pub partitioned: bool,
+    /// The storage engine that the CREATE TABLE names, as it spells it.
+    pub storage_engine: Option<String>,
 }
 
 impl TableShape {
+    /// The columns by which InnoDB keeps the rows: the primary key, else the first unique key whose
+    /// columns are all NOT NULL; none where it numbers the rows itself (MySQL manual, "Clustered
+    /// and Secondary Indexes").
+    pub fn clustered_key(&self) -> Option<&[String]> {
+        let not_null = |name: &String| {
+            self.column(name)
+                .is_some_and(|at| self.columns[at].not_null)
+        };
+        let primary = self.primary_key.as_deref();
+        primary.or_else(|| {
+            let keys = self.unique_keys.iter();
+            keys.map(Vec::as_slice).find(|key| key.iter().all(not_null))
+        })
+    }
+
     /// The position of a column, by name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns

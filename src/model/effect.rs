@@ -258,6 +258,22 @@ pub struct Effect {
     pub sorted: bool,
     /// `LIMIT` stands in it, at any depth.
     pub limited: bool,
+    /// It calls a function, or reads a variable, whose value depends on the session, the moment or
+    /// chance: `UUID()`, `NOW()`, `@x`.
+    pub unrepeatable: bool,
+    /// What a SET or PRAGMA changes.
+    pub setting: Option<Setting>,
+}
+
+/// What a statement of kind [`StatementKind::Set`] changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The isolation level of the session or of its next transaction.
+    Level,
+    /// How long a statement may wait for a lock: no result depends on it.
+    LockTimeout,
+    /// Anything else: what later statements mean may depend on it.
+    Other,
 }
 
 impl Effect {
@@ -273,6 +289,8 @@ impl Effect {
             nowait: false,
             sorted: false,
             limited: false,
+            unrepeatable: false,
+            setting: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Row, StatementId, TransactionId};
+use super::{Row, StatementId, TransactionId, UndecidedReason};
 
 /// What kind of refusal an engine's error is. Dialect files map codes to classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -267,7 +267,7 @@ pub struct Execution {
     pub final_state: BTreeMap<String, Vec<Row>>,
     /// A wait was concluded from a timer, not from the lock view, or the run could not be brought
     /// to its end: why the execution is no evidence.
-    pub unreliable: Option<String>,
+    pub unreliable: Option<UndecidedReason>,
     /// Everything sent to the engine for the case: statements, probes, observations, reset.
     pub statements_sent: u64,
 }

@@ -3,19 +3,25 @@
 //! No I/O, no clock, no randomness, and no SQL: a statement's text is carried, never read.
 //! What a text *does* is an [`Effect`], worked out one layer up, in `statement/`.
 
+mod anomaly;
 mod case;
 mod consistency;
+mod doubt;
 mod effect;
 mod execution;
 mod id;
 mod level;
 mod printable;
+mod reason;
+mod slug;
 mod value;
 mod verdict;
 
+pub use anomaly::Anomaly;
 pub use case::{CaseStatement, Column, Pace, SetupKind, SetupStatement, TableShape, TestCase};
 pub use consistency::{ConsistencyModel, UnknownModel};
-pub use effect::{Effect, ReadMode, Role, RowOrder, StatementKind, TableUse};
+pub use doubt::Doubt;
+pub use effect::{Effect, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse};
 pub use execution::{
     ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag, SqlError,
     StatementRecord, Tick, TransactionStatus,
@@ -23,5 +29,6 @@ pub use execution::{
 pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::printable;
+pub use reason::UndecidedReason;
 pub use value::{Row, Value, rows_text};
-pub use verdict::{Difference, Finding, Signature, Verdict};
+pub use verdict::{Aspect, Difference, Finding, FindingKind, Signature, Verdict};

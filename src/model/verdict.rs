@@ -2,15 +2,101 @@
 
 use std::fmt;
 
-use super::StatementId;
+use super::slug::slugged;
+use super::{Anomaly, StatementId, UndecidedReason};
+
+slugged! {
+    /// What differs between two accounts.
+    pub enum Aspect {
+        /// The rows of a result.
+        Rows = "rows",
+        /// The number of affected rows.
+        Affected = "affected",
+        /// Answered or rejected, and the class of the rejection.
+        Error = "error",
+        /// What a write did to its target.
+        Effect = "effect",
+        /// What the tables hold after all sessions ended.
+        FinalState = "final-state",
+        /// Waited, or did not.
+        Waiting = "waiting",
+    }
+}
+
+/// What kind of violation a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FindingKind {
+    /// Something differs from what a view or an order of statements predicts.
+    Wrong(Aspect),
+    /// No serial order of the committed transactions explains the run.
+    NotSerializable,
+    /// Run alone twice on the same rows, the engine gave two answers.
+    UnstableSerialAnswer,
+    /// The engine says of itself that something is broken.
+    InternalError,
+    /// The server or its connection was lost.
+    Crash,
+    /// A statement was never answered.
+    Hang,
+    /// Not what the case file expects.
+    UnexpectedOutcome,
+    /// The history violates the promised consistency model.
+    Anomaly(Anomaly),
+}
+
+impl FindingKind {
+    /// Every kind.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let plain = [
+            Self::NotSerializable,
+            Self::UnstableSerialAnswer,
+            Self::InternalError,
+            Self::Crash,
+            Self::Hang,
+            Self::UnexpectedOutcome,
+        ];
+        let wrong = Aspect::ALL.iter().copied().map(Self::Wrong);
+        let anomalies = Anomaly::ALL.iter().copied().map(Self::Anomaly);
+        wrong.chain(plain).chain(anomalies)
+    }
+
+    /// Its spelling in signatures, files and registry rules.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Wrong(Aspect::Rows) => "wrong-rows",
+            Self::Wrong(Aspect::Affected) => "wrong-affected",
+            Self::Wrong(Aspect::Error) => "wrong-error",
+            Self::Wrong(Aspect::Effect) => "wrong-effect",
+            Self::Wrong(Aspect::FinalState) => "wrong-final-state",
+            Self::Wrong(Aspect::Waiting) => "wrong-waiting",
+            Self::NotSerializable => "not-serializable",
+            Self::UnstableSerialAnswer => "unstable-serial-answer",
+            Self::InternalError => "internal-error",
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::UnexpectedOutcome => "unexpected-outcome",
+            Self::Anomaly(anomaly) => anomaly.slug(),
+        }
+    }
+
+    /// The kind of this spelling.
+    pub fn from_slug(slug: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.slug() == slug)
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.slug())
+    }
+}
 
 /// One disagreement between two accounts of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The statement it is about; none for the final state.
     pub statement: Option<StatementId>,
-    /// What differs: `rows`, `affected`, `error`, `effect`, `final-state`. One word, in signatures.
-    pub aspect: &'static str,
+    pub aspect: Aspect,
     /// What the oracle predicts, spelled as `Outcome` and rows are, so that a case file can hold it
     /// as an expectation. For the final state only the missing rows: `t0: (1) (2)`.
     pub expected: String,
@@ -33,10 +119,9 @@ impl fmt::Display for Difference {
 /// What two findings share to be one bug. Computed from the minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature {
+    /// The name of the oracle.
     pub oracle: String,
-    /// `wrong-rows`, `wrong-affected`, `wrong-error`, `wrong-effect`, `wrong-final-state`,
-    /// `not-serializable`, `crash`, `hang`.
-    pub kind: String,
+    pub kind: FindingKind,
     /// Levels run and claimed of the sessions in conflict, sorted.
     pub levels: Vec<String>,
     /// Kinds, read modes and waits of the statements in conflict, normalized and sorted.
@@ -78,8 +163,8 @@ pub enum Verdict {
     Agree,
     /// Documented semantics or a registered bug: the id of its entry.
     Known(String),
-    /// Why nothing can be said: a slug, for the statistics.
-    Undecided(String),
+    /// Why nothing can be said.
+    Undecided(UndecidedReason),
     /// The violation came k times in n runs.
     Flaky {
         hits: u32,
@@ -89,6 +174,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// How much it weighs against other verdicts about the same case: a violation most, undecided
+    /// least.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self::Undecided(_) => 0,
+            Self::Agree => 1,
+            Self::Known(_) => 2,
+            Self::Flaky { .. } => 3,
+            Self::Violation(_) => 4,
+        }
+    }
+
     /// The word of the JSON contract.
     pub fn word(&self) -> &'static str {
         match self {

@@ -8,11 +8,34 @@ use crate::model::{Row, StatementId, Tick, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VersionId(usize);
 
+/// A row as the engine keeps it.
+///
+/// The row key names a row of the case. An engine that keeps rows by their clustered key makes
+/// another row of one that is inserted under a row key after the row that had it was deleted, unless
+/// the clustered key is the same, too: an old snapshot then shows both (MySQL manual, "Clustered and
+/// Secondary Indexes" and "InnoDB Multi-Versioning").
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowId {
+    pub key: Value,
+    /// How many rows with this row key came before it.
+    pub predecessors: u32,
+}
+
+impl RowId {
+    /// The first row with this key.
+    pub fn first(key: Value) -> Self {
+        Self {
+            key,
+            predecessors: 0,
+        }
+    }
+}
+
 /// A row's value as one statement left it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     pub table: String,
-    pub key: Value,
+    pub id: RowId,
     /// None when the statement deleted the row.
     pub row: Option<Row>,
     pub writer: StatementId,
@@ -24,7 +47,7 @@ pub struct Version {
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
     versions: Vec<Version>,
-    rows: BTreeMap<String, BTreeMap<Value, Vec<VersionId>>>,
+    rows: BTreeMap<String, BTreeMap<RowId, Vec<VersionId>>>,
 }
 
 impl Chains {
@@ -32,7 +55,7 @@ impl Chains {
     pub fn push(&mut self, version: Version) -> VersionId {
         let id = VersionId(self.versions.len());
         let table = self.rows.entry(version.table.clone()).or_default();
-        table.entry(version.key.clone()).or_default().push(id);
+        table.entry(version.id.clone()).or_default().push(id);
         self.versions.push(version);
         id
     }
@@ -42,20 +65,39 @@ impl Chains {
     }
 
     /// The rows of a table with their chains, oldest version first.
-    pub fn table(&self, table: &str) -> impl Iterator<Item = (&Value, &[VersionId])> {
+    pub fn table(&self, table: &str) -> impl Iterator<Item = (&RowId, &[VersionId])> {
         self.rows
             .get(table)
             .into_iter()
             .flatten()
-            .map(|(key, chain)| (key, chain.as_slice()))
+            .map(|(row, chain)| (row, chain.as_slice()))
     }
 
     /// The chain of one row, oldest version first.
-    pub fn chain(&self, table: &str, key: &Value) -> &[VersionId] {
+    pub fn chain(&self, table: &str, row: &RowId) -> &[VersionId] {
         self.rows
             .get(table)
-            .and_then(|rows| rows.get(key))
+            .and_then(|rows| rows.get(row))
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// The rows of a table that have this row key, in the order of their insertion, with their
+    /// chains.
+    pub fn rows_with_key(
+        &self,
+        table: &str,
+        key: &Value,
+    ) -> impl DoubleEndedIterator<Item = (&RowId, &[VersionId])> {
+        let first = RowId::first(key.clone());
+        let last = RowId {
+            key: key.clone(),
+            predecessors: u32::MAX,
+        };
+        self.rows
+            .get(table)
+            .into_iter()
+            .flat_map(move |rows| rows.range(first.clone()..=last.clone()))
+            .map(|(row, chain)| (row, chain.as_slice()))
     }
 
     /// The row that a version holds; none when it marks a deletion.

@@ -3,6 +3,8 @@
 //! Generated tables carry a row key. A hand-written table is given a hidden one, so that the same
 //! SQL text means the same: an invisible column where the engine has them, SQLite's `rowid`.
 
+use std::borrow::Cow;
+
 use crate::dialect::{Capability, Dialect};
 use crate::model::{Column, SetupKind, SetupStatement, TableShape, TestCase};
 
@@ -21,7 +23,10 @@ pub fn is_hidden_row_key(table: &TableShape) -> bool {
 }
 
 /// The same case with a row key in every table; none where the engine has no hidden one to give.
-pub fn with_row_identity(case: &TestCase, dialect: &Dialect) -> Option<TestCase> {
+pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Cow<'c, TestCase>> {
+    if case.tables.iter().all(|table| table.row_key.is_some()) {
+        return Some(Cow::Borrowed(case));
+    }
     let mut case = case.clone();
     for table in case
         .tables
@@ -51,8 +56,11 @@ pub fn with_row_identity(case: &TestCase, dialect: &Dialect) -> Option<TestCase>
             name: column.to_owned(),
             sql_type: "BIGINT".to_owned(),
             generated: false,
+            not_null: true,
+            // Our own: no statement of the case can name it.
+            counted: false,
         });
         table.row_key = Some(column.to_owned());
     }
-    Some(case)
+    Some(Cow::Owned(case))
 }

@@ -7,16 +7,16 @@ mod attribute;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chain::{Chains, Version, VersionId};
+use super::chain::{Chains, RowId, Version, VersionId};
+use super::doubt::{holds_a_moved_row, moved_meanwhile};
 use super::instrument::promised_mode;
-use super::moved::{holds_a_moved_row, moved_meanwhile};
 use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
 use crate::model::{
-    CaseStatement, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag,
-    ReadMode, Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId,
-    TransactionStatus, Value,
+    CaseStatement, Doubt, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag,
+    ReadMode, Row, StatementId, StatementKind, StatementRecord, TableShape, TestCase, Tick,
+    TransactionId, TransactionStatus, UndecidedReason, Value,
 };
 
 /// Learns from a run that was instrumented for this learner.
@@ -25,6 +25,7 @@ use crate::model::{
 pub fn learn(
     case: &TestCase,
     execution: &Execution,
+    timeline: &Timeline,
     initial: &BTreeMap<String, Vec<Row>>,
     dialect: &Dialect,
     learner: Learner,
@@ -34,7 +35,7 @@ pub fn learn(
         execution,
         dialect,
         learner,
-        timeline: Timeline::new(case, execution),
+        timeline,
         account: Account::default(),
         snapshots: BTreeMap::new(),
         waiting: BTreeSet::new(),
@@ -82,7 +83,7 @@ struct Learning<'a> {
     execution: &'a Execution,
     dialect: &'a Dialect,
     learner: Learner,
-    timeline: Timeline,
+    timeline: &'a Timeline,
     account: Account,
     /// Snapshot points of explicit transactions, once passed.
     snapshots: BTreeMap<TransactionId, Tick>,
@@ -112,7 +113,7 @@ impl Learning<'_> {
                 self.own_version_key(shape, row, StatementId::SETUP);
                 self.account.chains.push(Version {
                     table: shape.name.clone(),
-                    key,
+                    id: RowId::first(key),
                     row: Some(row.clone()),
                     writer: StatementId::SETUP,
                     undone: None,
@@ -261,14 +262,24 @@ impl Learning<'_> {
         };
         let (then, now) = (self.view(statement, sent).0, self.view(statement, at).0);
         if moved_meanwhile(self.case, &self.account.chains, &then, &now) {
-            self.account.moved_while_waiting.insert(statement.id);
+            self.doubt(statement.id, Doubt::MovedWhileWaiting);
         }
     }
 
-    /// Gives a statement up whose view is another one at these two moments.
+    /// Notes a quirk that a statement may have met, where the dialect registers it.
+    fn doubt(&mut self, statement: StatementId, doubt: Doubt) {
+        if self.dialect.registers(doubt) {
+            let doubts = self.account.doubts.entry(statement).or_default();
+            doubts.insert(doubt);
+        }
+    }
+
+    /// Gives a statement up that would see something else at one of these two moments, in any of
+    /// its roles: one table may be read in two modes, of which only one moves with the moment.
     fn doubt_order(&mut self, statement: &CaseStatement, first: Tick, last: Tick) {
-        if self.view(statement, first).0 != self.view(statement, last).0 {
-            self.account.unsure.insert(statement.id, "woken-together");
+        if self.reads(statement, first) != self.reads(statement, last) {
+            let unsure = &mut self.account.unsure;
+            unsure.insert(statement.id, UndecidedReason::WokenTogether);
         }
     }
 
@@ -280,10 +291,18 @@ impl Learning<'_> {
         if self.learner == Learner::Probes {
             unsure = unsure.or(self.overlay_probes(id, &mut view));
         } else if self.depends_on_a_no_op(statement, &view, at) {
-            self.account.doubtful_no_op.insert(id);
+            self.doubt(id, Doubt::NoOpUpdate);
         }
         if self.holds_a_moved_row(statement, &view, snapshot) {
-            self.account.moved_key.insert(id);
+            self.doubt(id, Doubt::MovedKey);
+        }
+        let level = self.case.judged_level(statement.session);
+        let waited = self.execution.records.get(&id);
+        if waited.is_some_and(StatementRecord::resumed)
+            && self.dialect.mixes_after_wait.contains(&level)
+        {
+            let doubts = self.account.doubts.entry(id).or_default();
+            doubts.insert(Doubt::MixedAfterWait);
         }
         if let Some(reason) = unsure {
             self.account.unsure.insert(id, reason);
@@ -291,30 +310,66 @@ impl Learning<'_> {
         self.account.views.insert(id, view);
     }
 
-    /// What the statement sees if it reads at this moment, and why that is not certain.
-    fn view(&self, statement: &CaseStatement, at: Tick) -> (View, Option<&'static str>) {
+    /// What the statement reads of each table that it names, in each role, if it reads at this
+    /// moment.
+    fn reads<'s>(
+        &'s self,
+        statement: &'s CaseStatement,
+        at: Tick,
+    ) -> Vec<(&'s str, ReadMode, TableView)> {
         let id = statement.id;
         let snapshot = self.snapshots.get(&id.transaction).copied();
+        let snapshot = snapshot.filter(|_| self.case.is_explicit(id.transaction));
+        self.modes(statement)
+            .map(|(table, mode)| {
+                let reader = Reader {
+                    statement: id,
+                    mode,
+                    at,
+                    snapshot: snapshot.unwrap_or(at),
+                };
+                let seen = self.timeline.view(&self.account.chains, table, reader);
+                (table, mode, seen)
+            })
+            .collect()
+    }
+
+    /// What the statement sees if it reads at this moment, and why that is not certain.
+    fn view(&self, statement: &CaseStatement, at: Tick) -> (View, Option<UndecidedReason>) {
+        let id = statement.id;
         let mut view = View::new();
         let mut unsure = None;
-        for (table, mode) in self.modes(statement) {
-            let snapshot = snapshot.filter(|_| self.case.is_explicit(id.transaction));
-            let reader = Reader {
-                statement: id,
-                mode,
-                at,
-                snapshot: snapshot.unwrap_or(at),
-            };
-            let seen = self.timeline.view(&self.account.chains, table, reader);
+        for (table, mode, seen) in self.reads(statement, at) {
             if mode == ReadMode::Anything && self.someone_is_writing(table, id) {
-                unsure = Some("uncommitted-rows-of-a-waiting-write");
+                unsure = Some(UndecidedReason::UncommittedRowsOfAWaitingWrite);
             }
             if view.get(table).is_some_and(|other| *other != seen) {
-                unsure = Some("one-table-in-two-read-modes");
+                unsure = Some(UndecidedReason::OneTableInTwoReadModes);
+            }
+            if mode == ReadMode::TransactionSnapshot && self.holds_a_key_twice(table, &seen) {
+                unsure = Some(UndecidedReason::TwoRowsOfOneUniqueKey);
             }
             view.insert(table.to_owned(), seen);
         }
         (view, unsure)
+    }
+
+    /// Whether two rows of a view have the same value of a unique key: the snapshot's row, and one
+    /// of the reader's own that took the key over.
+    fn holds_a_key_twice(&self, table: &str, seen: &TableView) -> bool {
+        let Some(shape) = self.case.table(table) else {
+            return false;
+        };
+        let rows: Vec<&Row> = seen
+            .values()
+            .filter_map(|version| self.account.chains.row((*version)?))
+            .collect();
+        shape.unique_keys.iter().any(|key| {
+            let mut values = BTreeSet::new();
+            rows.iter()
+                .filter_map(|row| key_values(shape, key, row))
+                .any(|value| !values.insert(value))
+        })
     }
 
     fn holds_a_moved_row(
@@ -349,30 +404,37 @@ impl Learning<'_> {
     }
 
     /// Replaces the promised view by what the probes of this statement showed.
-    fn overlay_probes(&self, id: StatementId, view: &mut View) -> Option<&'static str> {
+    fn overlay_probes(&self, id: StatementId, view: &mut View) -> Option<UndecidedReason> {
         let probed = self.probed.get(&id);
         for (table, seen) in view.iter_mut() {
             let Some(shape) = self.case.table(table) else {
                 continue;
             };
             let Some(rows) = probed.and_then(|tables| tables.get(table)) else {
-                return Some("no-probe");
+                return Some(UndecidedReason::NoProbe);
             };
             let mut left: BTreeMap<Value, &Row> = BTreeMap::new();
             for row in rows {
                 left.insert(cell(shape, shape.row_key.as_deref(), row)?, row);
             }
-            for (key, position) in seen.iter_mut() {
-                let chain = self.account.chains.chain(table, key);
-                *position = match left.remove(key) {
-                    Some(row) => Some(newest_equal(&self.account.chains, chain, row)?),
+            // The newest row of a key first: a probe shows the one that stands.
+            for (id, position) in seen.iter_mut().rev() {
+                let chain = self.account.chains.chain(table, id);
+                let shown = left
+                    .get(&id.key)
+                    .and_then(|row| newest_equal(&self.account.chains, chain, row));
+                *position = match shown {
+                    Some(version) => {
+                        left.remove(&id.key);
+                        Some(version)
+                    }
                     None => position
                         .filter(|&id| self.account.chains.row(id).is_none())
                         .or_else(|| newest_deletion(&self.account.chains, chain)),
                 };
             }
             if !left.is_empty() {
-                return Some("a-version-without-a-known-writer");
+                return Some(UndecidedReason::VersionWithoutAKnownWriter);
             }
         }
         None
@@ -420,7 +482,8 @@ impl Learning<'_> {
             }
             (ProbeTag::FixSnapshot | ProbeTag::Lock { .. }, _) => {}
             _ if probe.parted => {
-                self.account.unsure.insert(id, "parted-probe");
+                let unsure = &mut self.account.unsure;
+                unsure.insert(id, UndecidedReason::PartedProbe);
             }
             (
                 ProbeTag::BeforeWrite { table } | ProbeTag::VersionSet { table },
@@ -434,7 +497,8 @@ impl Learning<'_> {
                 self.adopt(table, rows, &before, &[id], probe.tick);
             }
             _ => {
-                self.account.unsure.insert(id, "rejected-probe");
+                let unsure = &mut self.account.unsure;
+                unsure.insert(id, UndecidedReason::RejectedProbe);
             }
         }
     }
@@ -477,6 +541,19 @@ impl Learning<'_> {
         };
         self.timeline.view(&self.account.chains, table, reader)
     }
+}
+
+/// The values of a key's columns; none when one is NULL or not known, which makes nothing unique.
+pub(super) fn key_values<'r>(
+    shape: &TableShape,
+    key: &[String],
+    row: &'r Row,
+) -> Option<Vec<&'r Value>> {
+    let cell = |column: &String| {
+        row.get(shape.column(column)?)
+            .filter(|v| **v != Value::Null)
+    };
+    key.iter().map(cell).collect()
 }
 
 /// The cell of a column, by name.

@@ -8,10 +8,10 @@
 //! Probes are blind to the level: whatever the engine shows is taken for what the statement saw.
 
 mod chain;
+mod doubt;
 mod identity;
 mod instrument;
 mod learn;
-mod moved;
 #[cfg(test)]
 mod tests;
 mod visibility;
@@ -19,9 +19,9 @@ mod visibility;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use crate::model::{StatementId, Value};
+use crate::model::{Doubt, StatementId, UndecidedReason};
 
-pub use chain::{Chains, Version, VersionId};
+pub use chain::{Chains, RowId, Version, VersionId};
 pub use identity::{is_hidden_row_key, with_row_identity};
 pub use instrument::instrument;
 pub use learn::learn;
@@ -63,7 +63,7 @@ pub struct UnknownLearner(String);
 
 /// Which version of each row of a table a statement sees; none where it comes before the first.
 /// A version may be the mark of a deletion: the row is not there, and will not come back by itself.
-pub type TableView = BTreeMap<Value, Option<VersionId>>;
+pub type TableView = BTreeMap<RowId, Option<VersionId>>;
 
 /// What a statement sees of every table it names.
 pub type View = BTreeMap<String, TableView>;
@@ -72,7 +72,7 @@ pub type View = BTreeMap<String, TableView>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub table: String,
-    pub key: Value,
+    pub row: RowId,
     /// The version it replaced; none for a row that was never there.
     pub before: Option<VersionId>,
     pub after: VersionId,
@@ -84,15 +84,10 @@ pub struct Account {
     pub chains: Chains,
     pub views: BTreeMap<StatementId, View>,
     pub changes: BTreeMap<StatementId, Vec<Change>>,
-    /// Statements of which nothing certain is known, and why: a slug.
-    pub unsure: BTreeMap<StatementId, &'static str>,
-    /// Statements whose view depends on whether an update that changed nothing made a version.
-    pub doubtful_no_op: BTreeSet<StatementId>,
-    /// Statements whose view holds a row that another transaction moved to another key after the
-    /// snapshot was taken, and that their own then wrote.
-    pub moved_key: BTreeSet<StatementId>,
-    /// Statements that waited while a row they read was moved to another key.
-    pub moved_while_waiting: BTreeSet<StatementId>,
+    /// Statements of which nothing certain is known, and why.
+    pub unsure: BTreeMap<StatementId, UndecidedReason>,
+    /// Registered quirks of the engine that a statement may have met.
+    pub doubts: BTreeMap<StatementId, BTreeSet<Doubt>>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
 }

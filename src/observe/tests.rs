@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Account, Learner, learn};
+use super::{Account, Learner, Timeline, learn};
 use crate::dialect::{self, Dialect, ServerVersion};
 use crate::model::{
     Event, EventKind, Execution, IsolationLevel, Observation, Outcome, Row, StatementId,
-    StatementRecord, TestCase, Tick, TransactionId, TransactionStatus, Value,
+    StatementRecord, TestCase, Tick, TransactionId, TransactionStatus, UndecidedReason, Value,
 };
 use crate::reproducer::case_of;
 
@@ -122,9 +122,11 @@ fn id(transaction: u32, position: u32) -> StatementId {
 impl Script {
     fn learn(&self) -> Account {
         let initial = BTreeMap::from([("t".to_owned(), rows(&[(1, 10), (2, 20)]))]);
+        let timeline = Timeline::new(&self.case, &self.execution, &self.dialect);
         learn(
             &self.case,
             &self.execution,
+            &timeline,
             &initial,
             &self.dialect,
             Learner::Observer,
@@ -295,4 +297,239 @@ fn a_row_seen_half_written_is_one_change_from_the_first_to_the_last() {
         Some(Value::Integer(10))
     );
     assert_eq!(version_key(change.after), Some(Value::Integer(1001)));
+}
+
+/// A script on a table of this definition, whose rows have a third column: `c0`.
+fn wide_script(table: &str, lines: &[(u32, &str, Option<&[[i64; 3]]>)]) -> Script {
+    let level = IsolationLevel::RepeatableRead;
+    let narrow: Vec<Line<'_>> = lines.iter().map(|(s, sql, _)| (*s, *sql, None)).collect();
+    let mut script = script(level, None, &narrow);
+    script.case.setup[0].sql = table.to_owned();
+    script.case.tables = crate::statement::shapes(&script.case.setup, &script.dialect);
+    let rows = |rows: &[[i64; 3]]| -> Vec<Row> {
+        let row = |row: &[i64; 3]| row.iter().copied().map(Value::Integer).collect();
+        rows.iter().map(row).collect()
+    };
+    for (statement, (_, _, seen)) in script.case.statements.iter().zip(lines) {
+        if let Some(seen) = seen {
+            // Between the answer and the next statement there is room for one tick.
+            let answered = script.execution.records[&statement.id].answered;
+            script.execution.observations.push(Observation {
+                tick: answered,
+                active: vec![statement.id],
+                tables: BTreeMap::from([("t".to_owned(), rows(seen))]),
+            });
+        }
+    }
+    for transaction in script.case.statements.iter().map(|s| s.id.transaction) {
+        let is_explicit = script.case.is_explicit(transaction);
+        let record = script.execution.records.values();
+        let mut answers = record.filter(|r| r.id.transaction == transaction);
+        if let Some(answer) = answers.next().filter(|_| !is_explicit) {
+            let status = TransactionStatus::Committed(answer.answered);
+            script.execution.transactions.insert(transaction, status);
+        }
+    }
+    script
+}
+
+fn learn_wide(script: &Script, initial: &[[i64; 3]]) -> Account {
+    let row = |row: &[i64; 3]| row.iter().copied().map(Value::Integer).collect();
+    let initial = BTreeMap::from([("t".to_owned(), initial.iter().map(row).collect())]);
+    let timeline = Timeline::new(&script.case, &script.execution, &script.dialect);
+    learn(
+        &script.case,
+        &script.execution,
+        &timeline,
+        &initial,
+        &script.dialect,
+        Learner::Observer,
+    )
+}
+
+/// s1 has a snapshot, s2 deletes the row, s1 inserts one with its row key and reads.
+fn deleted_and_inserted_again(table: &str, c0: i64) -> Account {
+    let insert = format!("INSERT INTO t (pkey, vkey, c0) VALUES (1, 1000, {c0})");
+    let script = wide_script(
+        table,
+        &[
+            (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
+            (2, "DELETE FROM t", Some(&[])),
+            (1, &insert, Some(&[[1, 1000, c0]])),
+            (1, READ, None),
+            (1, "COMMIT", None),
+        ],
+    );
+    learn_wide(&script, &[[1, 10, 20]])
+}
+
+#[test]
+fn a_row_inserted_under_another_clustered_key_does_not_hide_the_deleted_one_of_the_snapshot() {
+    let by_c0 = "CREATE TABLE t (pkey INT NOT NULL, vkey INT, c0 INT PRIMARY KEY)";
+    let without_key = "CREATE TABLE t (pkey INT, vkey INT, c0 INT)";
+    for (table, c0) in [(by_c0, 0), (without_key, 20)] {
+        let account = deleted_and_inserted_again(table, c0);
+        let seen: Vec<i64> = account.views[&id(1, 3)]["t"]
+            .values()
+            .flatten()
+            .filter_map(|&version| account.chains.row(version)?[1].as_integer())
+            .collect();
+        assert_eq!(seen, [10, 1000], "{table}");
+        assert_eq!(account.unsure, BTreeMap::new(), "{table}");
+    }
+}
+
+#[test]
+fn a_row_inserted_under_the_same_clustered_key_hides_the_deleted_one() {
+    for table in [
+        "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT)",
+        "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)",
+    ] {
+        let account = deleted_and_inserted_again(table, 0);
+        let seen = account.views[&id(1, 3)]["t"].values().flatten();
+        let rows: Vec<_> = seen.filter_map(|&v| account.chains.row(v)).collect();
+        assert_eq!(rows.len(), 1, "{table}");
+    }
+}
+
+#[test]
+fn a_view_that_no_table_can_hold_is_given_up() {
+    // MySQL's and MariaDB's answer is right: the snapshot's row and the own one, both with pkey 1.
+    let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT PRIMARY KEY)";
+    let account = deleted_and_inserted_again(table, 0);
+    assert_eq!(
+        account.unsure.get(&id(1, 3)),
+        Some(&UndecidedReason::TwoRowsOfOneUniqueKey)
+    );
+}
+
+/// The positions in T1 of the statements whose work was undone.
+fn undone_positions(lines: &[&str], dialect: &str) -> Vec<u32> {
+    let lines: Vec<Line<'_>> = lines.iter().map(|sql| (1, *sql, None)).collect();
+    let script = script(IsolationLevel::ReadCommitted, None, &lines);
+    let (name, text) = dialect::BUILTIN
+        .iter()
+        .find(|(name, _)| *name == dialect)
+        .expect("listed");
+    let version = "9.7.0".parse::<ServerVersion>().expect("never fails");
+    let dialect = dialect::parse(name, text, &version).expect("valid");
+    let timeline = Timeline::new(&script.case, &script.execution, &dialect);
+    let ids = script.case.statements.iter().map(|s| s.id);
+    ids.filter(|id| timeline.undone(*id).is_some())
+        .map(|id| id.position)
+        .collect()
+}
+
+#[test]
+fn savepoints_are_found_whatever_the_case_of_their_letters() {
+    let lines = ["BEGIN", "SAVEPOINT a", UPDATE, "ROLLBACK TO A", "COMMIT"];
+    assert_eq!(undone_positions(&lines, "mysql"), [3]);
+    assert_eq!(undone_positions(&lines, "sqlite"), [3]);
+}
+
+#[test]
+fn a_released_savepoint_uncovers_the_one_of_the_same_name_where_they_nest() {
+    let lines = [
+        "BEGIN",
+        "SAVEPOINT a",
+        UPDATE,
+        "SAVEPOINT a",
+        UPDATE,
+        "RELEASE SAVEPOINT a",
+        "ROLLBACK TO a",
+        "COMMIT",
+    ];
+    assert_eq!(undone_positions(&lines, "sqlite"), [3, 4, 5, 6]);
+}
+
+#[test]
+fn a_second_savepoint_of_the_same_name_replaces_the_first_on_mysql() {
+    let lines = [
+        "BEGIN",
+        "SAVEPOINT a",
+        "SAVEPOINT b",
+        UPDATE,
+        "SAVEPOINT a",
+        UPDATE,
+        "ROLLBACK TO b",
+        "COMMIT",
+    ];
+    assert_eq!(undone_positions(&lines, "mysql"), [4, 5, 6]);
+}
+
+#[test]
+fn a_released_savepoint_takes_the_later_ones_with_it() {
+    // MySQL rejects the last ROLLBACK TO: `b` is gone. The script answers it all the same, which
+    // must undo nothing.
+    let lines = [
+        "BEGIN",
+        "SAVEPOINT a",
+        "SAVEPOINT b",
+        UPDATE,
+        "RELEASE SAVEPOINT a",
+        "ROLLBACK TO b",
+        "COMMIT",
+    ];
+    assert_eq!(undone_positions(&lines, "mysql"), Vec::<u32>::new());
+}
+
+#[test]
+fn a_table_read_in_two_modes_by_a_statement_that_woke_with_a_write_is_given_up() {
+    // The outer table is current, the subquery's the transaction's snapshot: only the former hangs
+    // on whether the INSERT that woke at the same COMMIT went first.
+    let lines: &[Line<'_>] = &[
+        (3, "BEGIN", None),
+        (3, "SELECT * FROM t WHERE pkey = 1 FOR UPDATE", None),
+        (1, "BEGIN", None),
+        (1, READ, None),
+        (
+            1,
+            "SELECT pkey FROM t WHERE pkey NOT IN (SELECT r1.pkey FROM t AS r1 WHERE 'a' > 'a') FOR UPDATE",
+            None,
+        ),
+        (2, "INSERT INTO t (pkey, vkey) VALUES (3, 1000)", None),
+        (3, "COMMIT", None),
+        (1, "COMMIT", None),
+    ];
+    let mut script = script(IsolationLevel::RepeatableRead, None, lines);
+    // T3's COMMIT wakes both: the INSERT's answer comes first.
+    let (select, insert, commit) = (id(2, 3), id(3, 1), id(1, 3));
+    let at = |script: &Script, id| script.execution.records[&id].answered;
+    let (woken, end) = (at(&script, commit), at(&script, id(2, 4)));
+    for (late, statement) in [(1, insert), (2, select)] {
+        let record = script.execution.records.get_mut(&statement).expect("sent");
+        record.waiting = Some(record.answered);
+        record.answered = Tick(woken.0 + late);
+        for event in &mut script.execution.events {
+            if event.statement == statement && event.kind == EventKind::Answered {
+                event.tick = Tick(woken.0 + late);
+            }
+        }
+    }
+    // The last COMMIT comes after both.
+    for event in &mut script.execution.events {
+        if event.statement == id(2, 4) {
+            event.tick = Tick(event.tick.0 + 4);
+        }
+    }
+    let status = TransactionStatus::Committed(Tick(woken.0 + 1));
+    script
+        .execution
+        .transactions
+        .insert(TransactionId(3), status);
+    script.execution.transactions.insert(
+        TransactionId(2),
+        TransactionStatus::Committed(Tick(end.0 + 4)),
+    );
+    script.execution.observations.push(Observation {
+        tick: Tick(woken.0 + 3),
+        active: vec![insert],
+        tables: BTreeMap::from([("t".to_owned(), rows(&[(1, 10), (2, 20), (3, 1000)]))]),
+    });
+    script.execution.events.sort_by_key(|event| event.tick);
+    let account = script.learn();
+    assert_eq!(
+        account.unsure.get(&select),
+        Some(&UndecidedReason::WokenTogether)
+    );
 }

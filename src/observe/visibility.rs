@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chain::{Chains, VersionId};
 use super::{TableView, Version};
+use crate::dialect::{Dialect, EqualSavepoints};
 use crate::model::{
     Execution, ReadMode, StatementId, StatementKind, TestCase, Tick, TransactionId,
     TransactionStatus,
@@ -29,7 +30,7 @@ pub struct Reader {
 
 impl Timeline {
     /// Reads commits, aborts, rejections and returns to savepoints off a record.
-    pub fn new(case: &TestCase, execution: &Execution) -> Self {
+    pub fn new(case: &TestCase, execution: &Execution, dialect: &Dialect) -> Self {
         let mut timeline = Self::default();
         for (&transaction, status) in &execution.transactions {
             match *status {
@@ -49,11 +50,7 @@ impl Timeline {
                 timeline.undo(record.id, record.answered);
             }
         }
-        for statement in &case.statements {
-            if statement.effect.kind == StatementKind::RollbackTo {
-                timeline.undo_to_savepoint(case, execution, statement.id);
-            }
-        }
+        timeline.undo_to_savepoints(case, execution, dialect.equal_savepoints);
         timeline
     }
 
@@ -62,28 +59,47 @@ impl Timeline {
         *known = (*known).min(at);
     }
 
-    /// Undoes what lies between a ROLLBACK TO and the newest savepoint of that name before it.
-    fn undo_to_savepoint(&mut self, case: &TestCase, execution: &Execution, id: StatementId) {
-        let answered = |id: StatementId| {
-            execution
-                .records
-                .get(&id)
-                .filter(|r| r.outcome.error_class().is_none())
-        };
-        let Some(record) = answered(id) else { return };
-        let name = case.statement(id).and_then(|s| s.effect.savepoint.clone());
-        let set = case.statements.iter().rev().find(|s| {
-            s.id.transaction == id.transaction
-                && s.id.position < id.position
-                && s.effect.kind == StatementKind::Savepoint
-                && s.effect.savepoint == name
-                && answered(s.id).is_some()
-        });
-        let Some(set) = set.map(|s| s.id.position) else {
-            return;
-        };
-        for position in set + 1..id.position {
-            self.undo(StatementId { position, ..id }, record.answered);
+    /// Undoes what lies between each ROLLBACK TO and its savepoint.
+    ///
+    /// Names are compared without regard to letter case, as MySQL, MariaDB and SQLite do. A
+    /// rejected statement changes no savepoint.
+    fn undo_to_savepoints(
+        &mut self,
+        case: &TestCase,
+        execution: &Execution,
+        equal: EqualSavepoints,
+    ) {
+        // The savepoints of each transaction, oldest first: name, and where it was set.
+        let mut stacks: BTreeMap<TransactionId, Vec<(String, u32)>> = BTreeMap::new();
+        for statement in &case.statements {
+            let id = statement.id;
+            let Some(name) = statement.effect.savepoint.as_ref() else {
+                continue;
+            };
+            let record = execution.records.get(&id);
+            let Some(record) = record.filter(|r| r.outcome.error_class().is_none()) else {
+                continue;
+            };
+            let stack = stacks.entry(id.transaction).or_default();
+            let newest = stack
+                .iter()
+                .rposition(|(other, _)| other.eq_ignore_ascii_case(name));
+            if statement.effect.kind == StatementKind::Savepoint {
+                if let (Some(at), EqualSavepoints::Replace) = (newest, equal) {
+                    stack.remove(at);
+                }
+                stack.push((name.clone(), id.position));
+            } else if let Some(at) = newest {
+                if statement.effect.kind == StatementKind::RollbackTo {
+                    for position in stack[at].1 + 1..id.position {
+                        self.undo(StatementId { position, ..id }, record.answered);
+                    }
+                    stack.truncate(at + 1);
+                } else {
+                    // RELEASE forgets the savepoint and all that were set after it.
+                    stack.truncate(at);
+                }
+            }
         }
     }
 
@@ -117,7 +133,7 @@ impl Timeline {
     pub fn view(&self, chains: &Chains, table: &str, reader: Reader) -> TableView {
         chains
             .table(table)
-            .map(|(key, chain)| (key.clone(), self.seen(chains, chain, reader)))
+            .map(|(row, chain)| (row.clone(), self.seen(chains, chain, reader)))
             .collect()
     }
 

@@ -1,12 +1,11 @@
 //! Comparing what a run gave with what an account predicts. Exact: nothing is rounded or folded.
 
-use crate::model::{self, Outcome, Row, RowOrder};
+use crate::model::{self, Aspect, Outcome, Row, RowOrder};
 
 /// What differs between a prediction and an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mismatch {
-    /// `rows`, `affected`, `error`, `effect`, `final-state`: the word in signatures.
-    pub(super) aspect: &'static str,
+    pub(super) aspect: Aspect,
     pub(super) expected: String,
     pub(super) got: String,
 }
@@ -27,19 +26,19 @@ pub(super) fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> O
                 RowOrder::Total => a == b,
                 RowOrder::Unordered => same_rows(a, b),
             };
-            if same { None } else { mismatch("rows") }
+            if same { None } else { mismatch(Aspect::Rows) }
         }
         (Outcome::Affected(a), Outcome::Affected(b)) => {
             if a == b {
                 None
             } else {
-                mismatch("affected")
+                mismatch(Aspect::Affected)
             }
         }
         (Outcome::Rejected(a), Outcome::Rejected(b)) if a.class == b.class && a.code == b.code => {
             None
         }
-        _ => mismatch("error"),
+        _ => mismatch(Aspect::Error),
     }
 }
 
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!(outcomes(&a, &b, RowOrder::Unordered), None);
         assert_eq!(
             outcomes(&a, &b, RowOrder::Total).map(|m| m.aspect),
-            Some("rows")
+            Some(Aspect::Rows)
         );
     }
 
@@ -129,7 +128,7 @@ mod tests {
         let b = Outcome::Rows(rows(&[&[1, 4], &[3, 2]]));
         assert_eq!(
             outcomes(&a, &b, RowOrder::Unordered).map(|m| m.aspect),
-            Some("rows")
+            Some(Aspect::Rows)
         );
         let twice = Outcome::Rows(rows(&[&[1, 2], &[1, 2], &[3, 4]]));
         let other = Outcome::Rows(rows(&[&[1, 2], &[3, 4], &[3, 4]]));

@@ -1,10 +1,11 @@
 //! Crash and hang: the server gone, a statement that never answers, an error that says of itself
 //! that something is broken.
 
-use super::finding_levels;
+use super::signature::finding_levels;
 use crate::engine::EngineError;
 use crate::model::{
-    Difference, ErrorClass, Execution, Finding, Signature, StatementId, StatementKind, TestCase,
+    Aspect, Difference, ErrorClass, Execution, Finding, FindingKind, Signature, StatementId,
+    StatementKind, TestCase,
 };
 
 /// An internal error among the answers of a run: corruption, a failed assertion.
@@ -19,7 +20,7 @@ pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding>
             _ => None,
         })?;
     let told = format!("error {}: {}", error.code, error.message);
-    Some(finding(case, "internal-error", Some(id), told))
+    Some(finding(case, FindingKind::InternalError, Some(id), told))
 }
 
 /// What an engine that gave no answer did: crashed or hung. None for errors that speak of the
@@ -33,20 +34,25 @@ pub fn outage(
     statement: Option<StatementId>,
 ) -> Option<Finding> {
     let kind = match error {
-        EngineError::ConnectionLost { .. } => "crash",
-        EngineError::Hang { .. } => "hang",
+        EngineError::ConnectionLost { .. } => FindingKind::Crash,
+        EngineError::Hang { .. } => FindingKind::Hang,
         _ => return None,
     };
     Some(finding(case, kind, statement, error.to_string()))
 }
 
-fn finding(case: &TestCase, kind: &str, statement: Option<StatementId>, told: String) -> Finding {
+fn finding(
+    case: &TestCase,
+    kind: FindingKind,
+    statement: Option<StatementId>,
+    told: String,
+) -> Finding {
     let of = |id: StatementId| case.statement(id).map(|s| s.effect.kind);
     let statement_kind = statement.and_then(of).map_or("none", StatementKind::slug);
     Finding {
         signature: Signature {
             oracle: "crash".to_owned(),
-            kind: kind.to_owned(),
+            kind,
             levels: finding_levels(case),
             features: vec![statement_kind.to_owned()],
         },
@@ -56,7 +62,7 @@ fn finding(case: &TestCase, kind: &str, statement: Option<StatementId>, told: St
         },
         differences: vec![Difference {
             statement,
-            aspect: "error",
+            aspect: Aspect::Error,
             expected: "an answer".to_owned(),
             got: told,
         }],

@@ -8,15 +8,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Judgement, Oracle, finding_levels};
+use super::signature::finding_levels;
+use super::{Evidence, Needs, Oracle, Ruling};
 use crate::checker::{self, Answer, Budget, Counterexample};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
-use crate::execute::{Executor, Instrumentation};
+use crate::execute::SerialRun;
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
-    ConsistencyModel, Execution, Finding, Outcome, Row, SetupKind, Signature, StatementId,
-    StatementKind, TestCase, TransactionId, TransactionStatus, Value, Verdict,
+    ConsistencyModel, Execution, Finding, FindingKind, Outcome, Pace, Row, SetupKind, Signature,
+    StatementId, StatementKind, TestCase, TransactionId, TransactionStatus, UndecidedReason, Value,
+    Verdict,
 };
 use crate::statement::{KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 
@@ -25,9 +27,9 @@ const CHECK_TIME: Duration = Duration::from_secs(5);
 
 /// The oracle.
 #[derive(Clone, Copy, Debug)]
-pub struct History;
+pub struct HistoryOracle;
 
-impl Oracle for History {
+impl Oracle for HistoryOracle {
     fn name(&self) -> &'static str {
         "history"
     }
@@ -36,32 +38,33 @@ impl Oracle for History {
         "workloads of concurrent sessions, checked against the model that the level promises"
     }
 
-    fn inapplicable(&self, case: &TestCase, executor: &dyn Executor) -> Option<String> {
-        if promised(case, executor.dialect()).is_none() {
-            return Some("level-promises-nothing".to_owned());
+    fn needs(&self) -> Needs {
+        Needs {
+            pace: Pace::Free,
+            learner: None,
+            row_identity: false,
+            serial: false,
         }
-        let keys = Keys::of(case, executor.dialect());
-        keys.is_none().then(|| "not-keys-and-values".to_owned())
     }
 
-    fn check(
-        &self,
-        case: &TestCase,
-        executor: &mut dyn Executor,
-    ) -> Result<Judgement, EngineError> {
-        let execution = executor.execute(case, &Instrumentation::default())?;
-        let dialect = executor.dialect();
-        let (Some(model), Some(keys)) = (promised(case, dialect), Keys::of(case, dialect)) else {
-            return Ok(Judgement::undecided("not-keys-and-values", execution));
-        };
-        if let Some(reason) = &execution.unreliable {
-            return Ok(Judgement::undecided(&reason.clone(), execution));
+    fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+        if promised(case, dialect).is_none() {
+            return Some(UndecidedReason::LevelPromisesNothing);
         }
-        let Ok(recorded) = record(case, &keys, &execution) else {
-            return Ok(Judgement::undecided("strange-cell", execution));
+        let keys = Keys::of(case, dialect);
+        keys.is_none().then_some(UndecidedReason::NotKeysAndValues)
+    }
+
+    fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
+        let (case, dialect, execution) = (&evidence.case, &*evidence.dialect, &evidence.execution);
+        let (Some(model), Some(keys)) = (promised(case, dialect), Keys::of(case, dialect)) else {
+            return Ok(Ruling::undecided(UndecidedReason::NotKeysAndValues));
+        };
+        let Ok(recorded) = record(case, &keys, execution) else {
+            return Ok(Ruling::undecided(UndecidedReason::StrangeCell));
         };
         if recorded.tested.is_empty() {
-            return Ok(Judgement::undecided("nothing-committed", execution));
+            return Ok(Ruling::undecided(UndecidedReason::NothingCommitted));
         }
         let budget = Budget::of(Some(CHECK_TIME));
         let verdict = match checker::check(&recorded.history, model, budget).1 {
@@ -72,15 +75,14 @@ impl Oracle for History {
             }
             Answer::Unknown(reason) => {
                 tracing::debug!("{model}: {reason}");
-                Verdict::Undecided("checker-does-not-know".to_owned())
+                Verdict::Undecided(UndecidedReason::CheckerDoesNotKnow)
             }
         };
-        Ok(Judgement {
+        Ok(Ruling {
             verdict,
-            untested: untested(case, &execution, &recorded.tested),
+            untested: untested(case, execution, &recorded.tested),
             tested: recorded.tested,
             acyclic: None,
-            execution,
         })
     }
 }
@@ -291,7 +293,7 @@ fn untested(
     case: &TestCase,
     execution: &Execution,
     tested: &BTreeSet<StatementId>,
-) -> BTreeMap<StatementId, &'static str> {
+) -> BTreeMap<StatementId, UndecidedReason> {
     let records = case
         .user_statements()
         .filter_map(|s| execution.records.get(&s.id));
@@ -299,8 +301,8 @@ fn untested(
         .filter(|record| !tested.contains(&record.id))
         .map(|record| {
             let reason = match record.outcome {
-                Outcome::Rejected(_) => "rejected",
-                _ => "not-committed",
+                Outcome::Rejected(_) => UndecidedReason::Rejected,
+                Outcome::Rows(_) | Outcome::Affected(_) => UndecidedReason::NotCommitted,
             };
             (record.id, reason)
         })
@@ -324,7 +326,7 @@ fn finding(
         ),
         signature: Signature {
             oracle: "history".to_owned(),
-            kind: found.anomaly.slug().to_owned(),
+            kind: FindingKind::Anomaly(found.anomaly),
             levels,
             features: vec![format!("violates-{}", model.slug())],
         },

@@ -1,20 +1,33 @@
-//! Oracles: each judges a case by an account of its own.
+//! Oracles: each judges a run by an account of its own.
+//!
+//! [`hear`] runs a case once for each distinct need of its oracles and has all with equal needs
+//! judge the same [`Evidence`].
 
 mod compare;
 pub mod crash;
+mod evidence;
+mod hear;
+mod hearing;
 mod history;
+mod refusal;
 mod serial;
+mod signature;
 mod txcheck;
+mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::dialect::Dialect;
 use crate::engine::EngineError;
-use crate::execute::Executor;
-use crate::model::{CaseStatement, Execution, StatementId, TableShape, TestCase, Verdict};
+use crate::execute::SerialRun;
+use crate::model::{Pace, StatementId, TestCase, UndecidedReason, Verdict};
 use crate::observe::Learner;
 
-pub use history::History;
-pub use serial::Serial;
+pub use evidence::Evidence;
+pub use hear::hear;
+pub use hearing::{Explained, Explains, Heard, Hearing};
+pub use history::HistoryOracle;
+pub use serial::SerialOracle;
 pub use txcheck::TxCheck;
 
 /// Every oracle, in the order of `--help`.
@@ -22,39 +35,9 @@ pub const ORACLES: &[&dyn Oracle] = &[
     &TxCheck {
         learner: Learner::Observer,
     },
-    &Serial,
-    &History,
+    &SerialOracle,
+    &HistoryOracle,
 ];
-
-/// Why an oracle that judges schedules has nothing to say.
-const FREE_PACE: &str = "free-pace";
-
-/// What an oracle says, and what it looked at.
-#[derive(Clone, Debug)]
-pub struct Judgement {
-    pub verdict: Verdict,
-    /// The statements whose outcome was compared with a prediction.
-    pub tested: BTreeSet<StatementId>,
-    /// Why others that were answered could not be: a slug each.
-    pub untested: BTreeMap<StatementId, &'static str>,
-    /// For graph oracles: statements kept in the acyclic part, of those that last.
-    pub acyclic: Option<(usize, usize)>,
-    /// The interleaved run that was judged.
-    pub execution: Execution,
-}
-
-impl Judgement {
-    /// Nothing can be said of this run, and why.
-    pub fn undecided(reason: &str, execution: Execution) -> Self {
-        Self {
-            verdict: Verdict::Undecided(reason.to_owned()),
-            tested: BTreeSet::new(),
-            untested: BTreeMap::new(),
-            acyclic: None,
-            execution,
-        }
-    }
-}
 
 /// One oracle.
 pub trait Oracle: Sync {
@@ -64,51 +47,61 @@ pub trait Oracle: Sync {
     /// One line for `--help`.
     fn about(&self) -> &'static str;
 
-    /// Why the oracle has nothing to say about this case, or nothing if it has.
-    fn inapplicable(&self, case: &TestCase, executor: &dyn Executor) -> Option<String>;
+    /// What the oracle needs of a run, whatever the case.
+    fn needs(&self) -> Needs;
 
-    /// Runs the case and judges it.
+    /// Why the oracle does not apply to this case; none where it does. What [`Needs`] rules out by
+    /// itself is not asked again.
+    fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason>;
+
+    /// Judges one run. The serial run is as its set-up left it.
     ///
     /// # Errors
     /// When there is no answer from the engine; the caller decides what that means.
-    fn check(&self, case: &TestCase, executor: &mut dyn Executor)
-    -> Result<Judgement, EngineError>;
+    fn judge(&self, evidence: &Evidence, serial: &mut dyn SerialRun)
+    -> Result<Ruling, EngineError>;
 }
 
-/// The levels of a case as signatures name them: run, and claimed where that is stronger.
-fn finding_levels(case: &TestCase) -> Vec<String> {
-    let levels: BTreeSet<String> = case
-        .sessions()
-        .into_iter()
-        .map(|session| {
-            let (run, judged) = (case.level(session), case.judged_level(session));
-            if run == judged {
-                run.to_string()
-            } else {
-                format!("{run} claimed {judged}")
-            }
-        })
-        .collect();
-    levels.into_iter().collect()
+/// What an oracle needs of a run. Oracles with equal needs judge the same run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The pace of the cases that are drawn for it. An oracle of the free pace judges schedules,
+    /// too; one of schedules judges nothing else.
+    pub pace: Pace,
+    /// How row versions are learned; none where the oracle looks at answers only. Such an oracle
+    /// judges an instrumented run as well if nothing was added to the sessions.
+    pub learner: Option<Learner>,
+    /// Every table must have a row key, hidden where the case has none.
+    pub row_identity: bool,
+    /// A connection for serial runs of the case's set-up.
+    pub serial: bool,
 }
 
-/// What of a statement's form, and of the tables it names, findings are told apart by: engines have
-/// code of their own for it.
-fn form_features(case: &TestCase, statement: &CaseStatement) -> Vec<String> {
-    let effect = &statement.effect;
-    let tables = || effect.uses.iter().filter_map(|u| case.table(&u.table));
-    [
-        ("nowait", effect.nowait),
-        ("order-by", effect.sorted),
-        ("limit", effect.limited),
-        ("partitioned", tables().any(|table| table.partitioned)),
-        (
-            "indexed-generated-column",
-            tables().any(TableShape::indexes_generated_column),
-        ),
-    ]
-    .into_iter()
-    .filter(|(_, holds)| *holds)
-    .map(|(name, _)| name.to_owned())
-    .collect()
+/// What an oracle says of one run, and what it looked at.
+#[derive(Clone, Debug)]
+pub struct Ruling {
+    pub verdict: Verdict,
+    /// The statements whose outcome was compared with a prediction.
+    pub tested: BTreeSet<StatementId>,
+    /// Why others that were answered could not be.
+    pub untested: BTreeMap<StatementId, UndecidedReason>,
+    /// For graph oracles: statements kept in the acyclic part, of those that last.
+    pub acyclic: Option<(usize, usize)>,
+}
+
+impl Ruling {
+    /// A verdict without any statement that was compared.
+    pub fn bare(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            tested: BTreeSet::new(),
+            untested: BTreeMap::new(),
+            acyclic: None,
+        }
+    }
+
+    /// Nothing can be said of this run, and why.
+    pub fn undecided(reason: UndecidedReason) -> Self {
+        Self::bare(Verdict::Undecided(reason))
+    }
 }

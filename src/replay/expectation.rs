@@ -6,8 +6,8 @@ use std::fmt;
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
 use crate::model::{
-    CaseStatement, Difference, Execution, Finding, Outcome, Pace, SessionId, Signature, SqlError,
-    StatementId, StatementRecord, TestCase, Verdict,
+    Aspect, CaseStatement, Difference, Execution, Finding, FindingKind, Outcome, Pace, SessionId,
+    Signature, SqlError, StatementId, StatementRecord, TestCase, UndecidedReason, Verdict,
 };
 use crate::reproducer::{CaseFile, CaseLine, Expectation, Note, Tag};
 use crate::statement;
@@ -15,10 +15,6 @@ use crate::statement;
 /// The name under which the file's own expectations are reported, and the oracle of the findings
 /// they make.
 pub const EXPECTATION: &str = "expectation";
-
-/// The reason of an undecided replay in which the engine rejected a statement without the file
-/// saying that it does.
-pub(super) const UNEXPECTED_REJECTION: &str = "unexpected-rejection";
 
 /// A statement that the engine rejected, where the file neither expects nor observed a rejection of
 /// this class: the case did not run as it was meant, so no verdict about it is a pass.
@@ -75,7 +71,7 @@ pub(super) fn check(
     let (verdict, as_observed) = judge(&lines, &whole, &execution);
     let verdict = match verdict {
         None | Some(Verdict::Agree) if !rejections.is_empty() => {
-            Some(Verdict::Undecided(UNEXPECTED_REJECTION.to_owned()))
+            Some(Verdict::Undecided(UndecidedReason::UnexpectedRejection))
         }
         verdict => verdict,
     };
@@ -196,7 +192,7 @@ fn judge(
         return (None, false);
     }
     if let Some(reason) = &execution.unreliable {
-        return (Some(Verdict::Undecided(reason.clone())), false);
+        return (Some(Verdict::Undecided(*reason)), false);
     }
     let mut differences = Vec::new();
     let mut first = None;
@@ -226,7 +222,7 @@ fn judge(
     }
     let verdict = match (first, not_sent) {
         (None, false) => Verdict::Agree,
-        (None, true) => Verdict::Undecided("statement-not-sent".to_owned()),
+        (None, true) => Verdict::Undecided(UndecidedReason::StatementNotSent),
         (Some((line, statement)), _) => {
             Verdict::Violation(Box::new(finding(whole, line, statement, differences)))
         }
@@ -251,16 +247,16 @@ fn unmet(
     };
     let (aspect, expected, got) = if !answers.is_empty() && !answers.iter().any(meets) {
         let aspect = match &record.outcome {
-            Outcome::Rows(_) => "rows",
-            Outcome::Affected(_) => "affected",
-            Outcome::Rejected(_) => "error",
+            Outcome::Rows(_) => Aspect::Rows,
+            Outcome::Affected(_) => Aspect::Affected,
+            Outcome::Rejected(_) => Aspect::Error,
         };
         let got = Note::outcome(&record.outcome).text;
         let error = record.outcome.error_class().map_or("", |_| "error ");
         (aspect, texts(&answers), format!("{error}{got}"))
     } else if !waits.iter().all(meets) {
         let got = if waited { "waits" } else { "no wait" };
-        ("waiting", texts(&waits), got.to_owned())
+        (Aspect::Waiting, texts(&waits), got.to_owned())
     } else {
         return None;
     };
@@ -285,13 +281,13 @@ fn finding(
     Finding {
         signature: Signature {
             oracle: EXPECTATION.to_owned(),
-            kind: "unexpected-outcome".to_owned(),
+            kind: FindingKind::UnexpectedOutcome,
             levels: levels.into_iter().collect(),
             features: vec![
                 statement.effect.kind.slug().to_owned(),
                 differences
                     .first()
-                    .map_or(String::new(), |difference| difference.aspect.to_owned()),
+                    .map_or(String::new(), |difference| difference.aspect.to_string()),
             ],
         },
         headline: format!("line {}, {}: {told}", line.line, line.sql),

@@ -19,7 +19,7 @@ pub fn replayed(report: &ReplayReport) -> String {
         "hits": report.hits,
         "runs": report.runs,
         "reason": match &report.verdict {
-            crate::model::Verdict::Undecided(reason) => Some(reason),
+            crate::model::Verdict::Undecided(reason) => Some(reason.slug()),
             _ => None,
         },
         "could_not_run": report.could_not_run,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::engine::{EngineError, Identity};
 use crate::execute::Executor;
-use crate::model::{Execution, Finding, TestCase, Verdict};
+use crate::model::{Execution, Finding, TestCase, UndecidedReason, Verdict};
 use crate::oracle::Oracle;
 use crate::reproducer::{CaseFile, Registry};
 
@@ -97,7 +97,7 @@ impl ReplayReport {
     fn could_not_run(file: &str, reason: String) -> Self {
         Self {
             file: file.to_owned(),
-            verdict: Verdict::Undecided("could-not-run".to_owned()),
+            verdict: Verdict::Undecided(UndecidedReason::CouldNotRun),
             oracle: None,
             kind: None,
             hits: 0,
@@ -116,7 +116,7 @@ impl ReplayReport {
     /// about a misspelt statement, for it is rejected in every order.
     fn without_unearned_agreement(mut self) -> Self {
         if self.verdict == Verdict::Agree && !self.rejections.is_empty() {
-            self.verdict = Verdict::Undecided(expectation::UNEXPECTED_REJECTION.to_owned());
+            self.verdict = Verdict::Undecided(UndecidedReason::UnexpectedRejection);
         }
         self
     }

@@ -6,9 +6,9 @@ use super::expectation::{self, EXPECTATION};
 use super::{ReplayReport, SERVER_BACK_WITHIN, UnexpectedRejection, VoiceReport};
 use crate::engine::{EngineError, Identity};
 use crate::execute::Executor;
-use crate::model::{Execution, Finding, TestCase, Verdict};
-use crate::oracle::{Oracle, crash};
-use crate::reproducer::{CaseFile, Match, Registry};
+use crate::model::{Execution, Finding, TestCase, UndecidedReason, Verdict};
+use crate::oracle::{Explained, Explains, Oracle, crash, hear};
+use crate::reproducer::{CaseFile, Registry};
 
 /// Why a run has no result.
 pub(super) enum RunError {
@@ -67,7 +67,7 @@ impl<'a> Tally<'a> {
         self.violating_runs + self.known_runs > 0
     }
 
-    /// Runs the case once before the expectations and every oracle.
+    /// Runs the case before the expectations, and before every oracle.
     pub(super) fn run(
         &mut self,
         case: &TestCase,
@@ -95,22 +95,22 @@ impl<'a> Tally<'a> {
             }
             Err(error) => words.push(self.outage(case, executor, error)?),
         }
-        for oracle in oracles {
-            if let Some(reason) = oracle.inapplicable(case, executor) {
-                self.inapplicable(oracle.name(), &reason);
-                continue;
-            }
-            match oracle.check(case, executor) {
-                Ok(judgement) => {
-                    let hits =
-                        matches!(judgement.verdict, Verdict::Violation(_) | Verdict::Known(_));
-                    if hits || shown.is_none() {
-                        shown = Some((case.clone(), judgement.execution));
-                    }
-                    words.push(self.word(oracle.name(), judgement.verdict));
+        match hear(case, executor, oracles) {
+            Ok(hearing) => {
+                for (oracle, reason) in &hearing.inapplicable {
+                    self.inapplicable(oracle, reason.slug());
                 }
-                Err(error) => words.push(self.outage(case, executor, error)?),
+                for heard in &hearing.rulings {
+                    let verdict = heard.ruling.verdict.clone();
+                    let hits = matches!(verdict, Verdict::Violation(_) | Verdict::Known(_));
+                    if hits || shown.is_none() {
+                        let run = hearing.run_of(heard);
+                        shown = Some((run.case.clone(), run.execution.clone()));
+                    }
+                    words.push(self.word(heard.oracle, verdict));
+                }
             }
+            Err(error) => words.push(self.outage(case, executor, error)?),
         }
         self.count(words, shown);
         Ok(())
@@ -157,10 +157,10 @@ impl<'a> Tally<'a> {
             return word;
         };
         let found = Finding::clone(found);
-        match self.registry.judge(&found.signature, self.server) {
-            Match::Known(known) => word.verdict = Verdict::Known(known.id.clone()),
-            Match::Regression(known) => word.regression = Some(known.id.clone()),
-            Match::None => {
+        match self.registry.on(self.server).explain(&found.signature) {
+            Explained::Known(id) => word.verdict = Verdict::Known(id),
+            Explained::Regression(id) => word.regression = Some(id),
+            Explained::Not => {
                 if let Some(id) = self.explained_by_header(&found) {
                     word.verdict = Verdict::Known(id);
                 }
@@ -202,7 +202,7 @@ impl<'a> Tally<'a> {
         match judged {
             Verdict::Known(id) if word.as_observed => word.verdict = Verdict::Known(id),
             Verdict::Agree if !word.as_observed => {
-                word.verdict = Verdict::Undecided("not-as-recorded".to_owned());
+                word.verdict = Verdict::Undecided(UndecidedReason::NotAsRecorded);
                 word.finding = None;
             }
             Verdict::Agree
@@ -217,7 +217,7 @@ impl<'a> Tally<'a> {
     fn explained_by_header(&self, found: &Finding) -> Option<String> {
         let header = &self.file.header;
         let same = header.oracle.as_ref() == Some(&found.signature.oracle)
-            && header.kind.as_ref() == Some(&found.signature.kind);
+            && header.kind.as_deref() == Some(found.signature.kind.slug());
         header.known.clone().filter(|_| same)
     }
 
@@ -266,12 +266,13 @@ impl<'a> Tally<'a> {
                 }
                 Verdict::Undecided(_) => voice.undecided += 1,
             }
-            let worse = voice.worst.as_ref().map_or(0, rank) < rank(&word.verdict);
+            let worst = voice.worst.as_ref().map(Verdict::rank);
+            let worse = worst < Some(word.verdict.rank());
             if worse {
                 voice.worst = Some(word.verdict.clone());
             }
-            let told = self.told.as_ref().map_or(0, |told| rank(&told.verdict));
-            if rank(&word.verdict) > told {
+            let told = self.told.as_ref().map(|told| told.verdict.rank());
+            if Some(word.verdict.rank()) > told {
                 self.told = Some(word);
             }
         }
@@ -299,14 +300,14 @@ impl<'a> Tally<'a> {
             }
             Some(Verdict::Known(id)) => (Verdict::Known(id), self.known_runs),
             Some(verdict) => (verdict, 0),
-            None => (Verdict::Undecided("no-oracle-applies".to_owned()), 0),
+            None => (Verdict::Undecided(UndecidedReason::NoOracleApplies), 0),
         };
         let finding = told.as_ref().and_then(|word| word.finding.clone());
         ReplayReport {
             file: name.to_owned(),
             verdict,
             oracle: told.as_ref().filter(|_| hits > 0).map(|w| w.name.clone()),
-            kind: finding.as_ref().map(|f| f.signature.kind.clone()),
+            kind: finding.as_ref().map(|f| f.signature.kind.slug().to_owned()),
             hits,
             runs: self.runs,
             undecided_runs: self.undecided_runs,
@@ -317,16 +318,5 @@ impl<'a> Tally<'a> {
             finding,
             shown: self.shown.map(|(case, execution, _)| (case, execution)),
         }
-    }
-}
-
-/// How much a verdict weighs against the others.
-fn rank(verdict: &Verdict) -> u8 {
-    match verdict {
-        Verdict::Undecided(_) => 1,
-        Verdict::Agree => 2,
-        Verdict::Known(_) => 3,
-        Verdict::Flaky { .. } => 4,
-        Verdict::Violation(_) => 5,
     }
 }

@@ -52,7 +52,7 @@ fn verdict(report: &ReplayReport) -> String {
     match &report.verdict {
         Verdict::Agree => format!("agree, not reproduced in {runs} of {runs} runs"),
         Verdict::Known(id) => format!("known ({}), {hits} of {runs} runs", printable(id)),
-        Verdict::Undecided(reason) => format!("undecided ({})", printable(reason)),
+        Verdict::Undecided(reason) => format!("undecided ({reason})"),
         Verdict::Flaky { .. } => format!("flaky, {hits} of {runs} runs"),
         Verdict::Violation(found) => {
             format!(
@@ -80,7 +80,7 @@ fn said(voice: &VoiceReport) -> String {
         .collect();
     match &voice.worst {
         Some(Verdict::Undecided(reason)) => {
-            format!("{} ({})", counts.join(", "), printable(reason))
+            format!("{} ({reason})", counts.join(", "))
         }
         _ => counts.join(", "),
     }

@@ -7,8 +7,8 @@ use super::{cell, note};
 use crate::dialect::Dialect;
 use crate::engine::Identity;
 use crate::model::{
-    Difference, Execution, Finding, IsolationLevel, Outcome, ProbeAnswer, ProbeTag, RowOrder,
-    SessionId, SetupStatement, StatementId, TestCase,
+    Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome, ProbeAnswer, ProbeTag,
+    RowOrder, SessionId, SetupStatement, StatementId, TestCase,
 };
 use crate::statement;
 
@@ -173,7 +173,7 @@ impl CaseFile {
         header.seen_on = vec![server.version_text.clone()];
         header.variables = server.variables.clone();
         header.oracle = Some(finding.signature.oracle.clone());
-        header.kind = Some(finding.signature.kind.clone());
+        header.kind = Some(finding.signature.kind.slug().to_owned());
         header.seed = Some(seed.to_owned());
         header.reproduced = Some(reproduced);
         header.signature = Some(finding.signature.id());
@@ -254,7 +254,7 @@ impl CaseFile {
         execution: &Execution,
     ) -> bool {
         // A run that no serial order explains has no single right answer.
-        if !finding.signature.kind.starts_with("wrong-") {
+        if !matches!(finding.signature.kind, FindingKind::Wrong(_)) {
             return false;
         }
         let (text, place) = match difference.statement {

@@ -8,8 +8,8 @@ use super::*;
 use crate::dialect::{BUILTIN, Dialect};
 use crate::engine::Identity;
 use crate::model::{
-    Difference, Execution, Finding, Outcome, ProbeAnswer, ProbeTag, Signature, SqlError,
-    StatementRecord, TestCase, Tick, TransactionId, Value,
+    Aspect, Difference, Execution, Finding, FindingKind, Outcome, ProbeAnswer, ProbeTag, Signature,
+    SqlError, StatementRecord, TestCase, Tick, TransactionId, Value,
 };
 
 fn mysql() -> Dialect {
@@ -125,7 +125,7 @@ fn found(kind: &str, differences: Vec<Difference>) -> Finding {
     Finding {
         signature: Signature {
             oracle: "txcheck".to_owned(),
-            kind: kind.to_owned(),
+            kind: FindingKind::from_slug(kind).unwrap(),
             levels: vec!["REPEATABLE READ".to_owned()],
             features: Vec::new(),
         },
@@ -136,10 +136,9 @@ fn found(kind: &str, differences: Vec<Difference>) -> Finding {
 }
 
 fn difference(statement: Option<StatementId>, texts: [&str; 3]) -> Difference {
-    let aspects = ["rows", "affected", "error", "effect", "final-state"];
     Difference {
         statement,
-        aspect: aspects.into_iter().find(|word| *word == texts[0]).unwrap(),
+        aspect: Aspect::from_slug(texts[0]).unwrap(),
         expected: texts[1].to_owned(),
         got: texts[2].to_owned(),
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::engine::Identity;
 use crate::model::{
     Execution, Finding, Outcome, Row, StatementId, StatementRecord, TestCase, TransactionStatus,
-    Value,
+    UndecidedReason, Value,
 };
 
 /// What goes into the sidecar of a case.
@@ -79,7 +79,7 @@ fn finding(finding: &Finding) -> Json {
         .map(|difference| {
             json!({
                 "statement": difference.statement.map(|id| id.to_string()),
-                "aspect": difference.aspect,
+                "aspect": difference.aspect.slug(),
                 "expected": difference.expected,
                 "got": difference.got,
             })
@@ -89,7 +89,7 @@ fn finding(finding: &Finding) -> Json {
         "signature": {
             "id": signature.id(),
             "oracle": signature.oracle,
-            "kind": signature.kind,
+            "kind": signature.kind.slug(),
             "levels": signature.levels,
             "features": signature.features,
         },
@@ -121,7 +121,7 @@ fn execution(case: &TestCase, execution: &Execution) -> Json {
         "order": order,
         "transactions": transactions,
         "final_state": state,
-        "unreliable": execution.unreliable,
+        "unreliable": execution.unreliable.map(UndecidedReason::slug),
         "statements_sent": execution.statements_sent,
     })
 }

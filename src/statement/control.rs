@@ -1,7 +1,7 @@
 //! Transaction control and settings, recognised by their words.
 
 use super::token::{SqlToken, stands};
-use crate::model::{Effect, StatementKind};
+use crate::model::{Effect, Setting, StatementKind};
 
 /// The effect of a control statement; None for any other.
 pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
@@ -35,9 +35,38 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
             .flatten();
     }
     if first.is("SET") || first.is("PRAGMA") {
-        return Some(Effect::of_kind(StatementKind::Set));
+        return Some(Effect {
+            setting: Some(setting(rest)),
+            ..Effect::of_kind(StatementKind::Set)
+        });
     }
     None
+}
+
+/// What a SET or PRAGMA changes, by the words after it. Of several settings the least harmless.
+fn setting(rest: &[SqlToken<'_>]) -> Setting {
+    const TIMEOUTS: [&str; 4] = [
+        "innodb_lock_wait_timeout",
+        "lock_wait_timeout",
+        "lock_timeout",
+        "busy_timeout",
+    ];
+    const LEVELS: [&str; 3] = [
+        "transaction_isolation",
+        "tx_isolation",
+        "default_transaction_isolation",
+    ];
+    let is_any = |word: &SqlToken<'_>, of: &[&str]| of.iter().any(|name| word.is(name));
+    let sets_level = (0..rest.len()).any(|at| stands(rest, at, &["ISOLATION", "LEVEL"]))
+        || rest.iter().any(|word| is_any(word, &LEVELS));
+    if sets_level {
+        return Setting::Level;
+    }
+    let has_several = rest.iter().any(|word| word.is_mark(','));
+    if !has_several && rest.iter().any(|word| is_any(word, &TIMEOUTS)) {
+        return Setting::LockTimeout;
+    }
+    Setting::Other
 }
 
 /// `BEGIN`, with WORK or TRANSACTION, with SQLite's modes; not the BEGIN of a stored program.

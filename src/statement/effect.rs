@@ -12,6 +12,7 @@ use super::control;
 use super::parse::Parsed;
 use super::query::{Roles, by_call, last_name, locks, relations, row_order, surely_reads, uses_in};
 use super::token::{SqlToken, stands, tokens};
+use super::unrepeatable;
 use crate::dialect::Dialect;
 use crate::model::{Effect, Role, StatementKind, TableUse};
 
@@ -35,6 +36,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
     effect.sorted = known && (0..words.len()).any(|at| stands(words, at, &["ORDER", "BY"]));
     effect.limited = known && words.iter().any(|word| word.is("LIMIT"));
+    effect.unrepeatable = unrepeatable::calls(words);
     effect
 }
 

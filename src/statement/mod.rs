@@ -16,6 +16,7 @@ mod table_options;
 #[cfg(test)]
 mod tests;
 mod token;
+mod unrepeatable;
 mod walk;
 mod words;
 
@@ -25,5 +26,6 @@ pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access
 pub use shape::{setup_kind, shapes};
 pub use simplify::simplify;
 pub use table_options::table_options;
+pub use unrepeatable::is_unrepeatable;
 pub(crate) use walk::{SyntaxNode, walk};
 pub use words::{ValueRows, mentions, renamed};

@@ -84,18 +84,28 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         columns: Vec::new(),
         row_key: None,
         version_key: None,
+        primary_key: None,
         unique_keys: Vec::new(),
         indexes: Vec::new(),
         partitioned: false,
+        storage_engine: None,
     };
     if words.get(at)?.is_mark('(') {
         let end = closing(words, at)?;
         table.partitioned = (end..words.len()).any(|at| stands(words, at, &["PARTITION", "BY"]));
+        table.storage_engine = storage_engine(words, end);
         for item in items(words, at + 1..end) {
             element(words, item, sql, &mut table);
         }
     }
     Some(table)
+}
+
+/// The storage engine that the options of a CREATE TABLE name, from this token on.
+fn storage_engine(words: &[SqlToken<'_>], from: usize) -> Option<String> {
+    let at = (from..words.len()).find(|at| words[*at].is("ENGINE"))?;
+    let equals = words.get(at + 1)?.is_mark('=');
+    words.get(at + 1 + usize::from(equals))?.name()
 }
 
 /// The table that a CREATE TABLE makes, and the ranges of the elements of its list, in tokens.
@@ -138,7 +148,12 @@ fn element(
     if is_key || is_index {
         let open = (at..item.end).find(|index| words[*index].is_mark('('))?;
         match key_columns(words, open) {
-            Some(columns) if is_key => table.unique_keys.push(columns),
+            Some(columns) if is_key => {
+                if words[at].is("PRIMARY") {
+                    table.primary_key = Some(columns.clone());
+                }
+                table.unique_keys.push(columns);
+            }
             Some(columns) => table.indexes.push(columns),
             None => {}
         }
@@ -204,7 +219,7 @@ fn column(
     } else {
         String::new()
     };
-    let mut generated = false;
+    let (mut generated, mut not_null, mut counted) = (false, false, false);
     let mut depth = 0;
     for at in options..item.end {
         depth += i32::from(words[at].is_mark('(')) - i32::from(words[at].is_mark(')'));
@@ -217,7 +232,13 @@ fn column(
         if key {
             table.unique_keys.push(vec![name.clone()]);
         }
+        if key && !words[at].is("UNIQUE") {
+            table.primary_key = Some(vec![name.clone()]);
+            not_null = true;
+        }
         generated |= words[at].is("AS");
+        not_null |= stands(words, at, &["NOT", "NULL"]);
+        counted |= words[at].is("AUTO_INCREMENT") || words[at].is("AUTOINCREMENT");
     }
     if name.eq_ignore_ascii_case("pkey") {
         table.row_key = Some(name.clone());
@@ -229,6 +250,8 @@ fn column(
         name,
         sql_type,
         generated,
+        not_null,
+        counted,
     });
     Some(())
 }

@@ -22,6 +22,12 @@ pub trait Workload: Sync {
         false
     }
 
+    /// Whether each transaction is one statement in autocommit: an operation on one object, which
+    /// has no start to ask for and is checked for linearizability.
+    fn is_one_statement(&self) -> bool {
+        false
+    }
+
     /// How many keys are made before the sessions start.
     fn rows(&self, settings: &WorkloadSettings) -> u64 {
         u64::from(settings.keys)

@@ -23,6 +23,10 @@ impl Workload for Lightweight {
         }
     }
 
+    fn is_one_statement(&self) -> bool {
+        true
+    }
+
     fn plan(
         &self,
         draw: &mut SessionDraws,

@@ -1,7 +1,7 @@
 //! The loop around the oracles, on scripted engines: nothing is lost, counted twice or made up.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,10 +17,10 @@ use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
-    Effect, Execution, Finding, IsolationLevel, SessionId, Signature, StatementId, StatementKind,
-    TestCase, TransactionId, Verdict,
+    Effect, Execution, Finding, FindingKind, IsolationLevel, Pace, SessionId, Signature,
+    StatementId, StatementKind, TestCase, TransactionId, UndecidedReason, Verdict,
 };
-use rashomon::oracle::{Judgement, Oracle};
+use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 use rashomon::reproducer::Registry;
 
 /// One session that selects the number of its case: all that scripted engines and oracles need.
@@ -49,18 +49,19 @@ fn number_of(case: &TestCase) -> u64 {
         .expect("a number")
 }
 
-fn sqlite_dialect() -> Dialect {
+fn sqlite_dialect() -> Arc<Dialect> {
     let text = dialect::BUILTIN
         .iter()
         .find(|(name, _)| *name == "sqlite")
         .expect("sqlite")
         .1;
-    dialect::parse("sqlite", text, &"3.50".parse().expect("a version")).expect("it parses")
+    let version = "3.50".parse().expect("a version");
+    Arc::new(dialect::parse("sqlite", text, &version).expect("it parses"))
 }
 
 /// An engine that answers everything, but is lost in some cases.
 pub(crate) struct ScriptedEngine {
-    dialect: Dialect,
+    dialect: Arc<Dialect>,
     /// How often the server is still lost, by case.
     losses: BTreeMap<u64, AtomicU32>,
 }
@@ -106,7 +107,7 @@ impl Executor for ScriptedExecutor<'_> {
         ))
     }
 
-    fn dialect(&self) -> &Dialect {
+    fn dialect(&self) -> &Arc<Dialect> {
         &self.engine.dialect
     }
 
@@ -128,7 +129,15 @@ impl Workplace for ScriptedEngine {
     }
 }
 
-/// Judges by the number of the case: see [`Scripted::check`].
+/// What scripted oracles need: a run.
+const ANY_RUN: Needs = Needs {
+    pace: Pace::Scheduled,
+    learner: None,
+    row_identity: false,
+    serial: false,
+};
+
+/// Judges by the number of the case: see [`Scripted::judge`].
 struct Scripted;
 
 thread_local! {
@@ -145,16 +154,16 @@ impl Oracle for Scripted {
         "by the number of the case"
     }
 
-    fn inapplicable(&self, _: &TestCase, _: &dyn Executor) -> Option<String> {
+    fn needs(&self) -> Needs {
+        ANY_RUN
+    }
+
+    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
         None
     }
 
-    fn check(
-        &self,
-        case: &TestCase,
-        executor: &mut dyn Executor,
-    ) -> Result<Judgement, EngineError> {
-        let execution = executor.execute(case, &Instrumentation::default())?;
+    fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
+        let case = &evidence.case;
         let number = number_of(case);
         let verdict = match number % 100 {
             97 => violation("always"),
@@ -163,7 +172,7 @@ impl Oracle for Scripted {
                 violation("flaky")
             }
             99 => Verdict::Known("SCRIPT-1".to_owned()),
-            n if n % 10 == 5 => Verdict::Undecided("scripted".to_owned()),
+            n if n % 10 == 5 => Verdict::Undecided(UndecidedReason::NothingRan),
             _ => Verdict::Agree,
         };
         let tested = case
@@ -171,12 +180,9 @@ impl Oracle for Scripted {
             .iter()
             .map(|statement| statement.id)
             .collect();
-        Ok(Judgement {
-            verdict,
+        Ok(Ruling {
             tested,
-            untested: BTreeMap::new(),
-            acyclic: None,
-            execution,
+            ..Ruling::bare(verdict)
         })
     }
 }
@@ -185,7 +191,7 @@ fn violation(feature: &str) -> Verdict {
     Verdict::Violation(Box::new(Finding {
         signature: Signature {
             oracle: "serial".to_owned(),
-            kind: "not-serializable".to_owned(),
+            kind: FindingKind::NotSerializable,
             levels: vec!["serializable".to_owned()],
             features: vec![feature.to_owned()],
         },
@@ -354,7 +360,7 @@ impl CaseSource for Kept {
     }
 }
 
-/// Agrees to every case, and runs none.
+/// Agrees to every case.
 struct Content;
 
 impl Oracle for Content {
@@ -366,18 +372,16 @@ impl Oracle for Content {
         "always content"
     }
 
-    fn inapplicable(&self, _: &TestCase, _: &dyn Executor) -> Option<String> {
+    fn needs(&self) -> Needs {
+        ANY_RUN
+    }
+
+    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
         None
     }
 
-    fn check(&self, _: &TestCase, _: &mut dyn Executor) -> Result<Judgement, EngineError> {
-        Ok(Judgement {
-            verdict: Verdict::Agree,
-            tested: BTreeSet::new(),
-            untested: BTreeMap::new(),
-            acyclic: None,
-            execution: Execution::default(),
-        })
+    fn judge(&self, _: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
+        Ok(Ruling::bare(Verdict::Agree))
     }
 }
 
@@ -387,7 +391,7 @@ fn the_cases_of_a_seed_are_the_same_bytes_with_one_two_and_four_workers() {
         seed: 4711,
         options: GenerateOptions::default(),
         grammar: Grammar::builtin("sqlite").expect("it parses"),
-        dialect: sqlite_dialect(),
+        dialect: Dialect::clone(&sqlite_dialect()),
         workloads: campaign::WorkloadShare::None,
     };
     let drawn_by = |workers: usize| {

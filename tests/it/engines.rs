@@ -31,15 +31,19 @@ fn shape() -> TableShape {
         name: name.to_owned(),
         sql_type: sql_type.to_owned(),
         generated: false,
+        not_null: false,
+        counted: false,
     };
     TableShape {
         name: "t".to_owned(),
         columns: vec![column("pkey", "INTEGER"), column("c", "VARCHAR(16)")],
         row_key: Some("pkey".to_owned()),
         version_key: None,
+        primary_key: Some(vec!["pkey".to_owned()]),
         unique_keys: vec![vec!["pkey".to_owned()]],
         indexes: Vec::new(),
         partitioned: false,
+        storage_engine: None,
     }
 }
 

@@ -15,6 +15,7 @@ mod engine_waits;
 mod engines;
 mod execute;
 mod faults;
+mod hearing;
 mod histories;
 mod interruption;
 mod minimize;

@@ -2,11 +2,11 @@
 
 use rashomon::campaign::{self, StopFlag};
 use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::execute::{Driver, Executor};
+use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::{IsolationLevel, SetupKind, TestCase, Verdict};
-use rashomon::oracle::{Oracle, Serial};
+use rashomon::oracle::{Oracle, SerialOracle, hear};
 use rashomon::reproducer::{CaseFile, Registry};
 use rashomon::statement::ValueRows;
 use rashomon::{replay, reproducer};
@@ -30,14 +30,8 @@ fn first_violation(
     };
     (0..CASES_MAX).find_map(|index| {
         let case = generate(1, index, &options, &grammar, server.dialect()).case;
-        if Serial
-            .inapplicable(&case, driver as &dyn Executor)
-            .is_some()
-        {
-            return None;
-        }
-        let judgement = Serial.check(&case, driver).expect("an answer");
-        matches!(judgement.verdict, Verdict::Violation(_)).then_some(case)
+        let hearing = hear(&case, driver, &[&SerialOracle]).expect("an answer");
+        matches!(hearing.verdict(), Verdict::Violation(_)).then_some(case)
     })
 }
 
@@ -50,7 +44,7 @@ fn a_false_claim_comes_down_to_a_few_lines(server: &dyn Server, level: Isolation
     let database = database.replace('-', "_");
     let mut driver = Driver::open(server, &database).expect("a database of our own");
     let case = first_violation(server, &mut driver, level).expect("a violation");
-    let oracles: &[&dyn Oracle] = &[&Serial];
+    let oracles: &[&dyn Oracle] = &[&SerialOracle];
     let sighting = campaign::minimize_case(&case, &mut driver, oracles, 3, &StopFlag::default())
         .expect("an answer")
         .expect("the violation again");

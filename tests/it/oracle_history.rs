@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::{Driver, Executor};
 use rashomon::generate::LevelChoice;
-use rashomon::model::{IsolationLevel, Pace, TestCase, Verdict};
-use rashomon::oracle::{History, Judgement, Oracle};
+use rashomon::model::{IsolationLevel, Pace, TestCase, UndecidedReason, Verdict};
+use rashomon::oracle::{HistoryOracle, Oracle, Ruling, hear};
 use rashomon::workload::{self, CaseLevels};
 
 use crate::execute::case;
@@ -76,12 +76,12 @@ fn database() -> String {
     format!("rashomon_it_history_{}_{call}", std::process::id())
 }
 
-fn judge(server: &dyn Server, cases: impl IntoIterator<Item = TestCase>) -> Vec<Judgement> {
+fn judge(server: &dyn Server, cases: impl IntoIterator<Item = TestCase>) -> Vec<Ruling> {
     let mut driver = Driver::open(server, &database()).expect("a database of our own");
     let judgements = cases.into_iter().map(|case| {
-        let inapplicable = History.inapplicable(&case, &driver as &dyn Executor);
-        assert_eq!(inapplicable, None);
-        History.check(&case, &mut driver).expect("an answer")
+        let mut hearing = hear(&case, &mut driver, &[&HistoryOracle]).expect("an answer");
+        assert_eq!(hearing.inapplicable, []);
+        hearing.rulings.swap_remove(0).ruling
     });
     let judgements = judgements.collect();
     driver.close().expect("the database goes");
@@ -90,7 +90,7 @@ fn judge(server: &dyn Server, cases: impl IntoIterator<Item = TestCase>) -> Vec<
 
 fn kind(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Violation(finding) => finding.signature.kind.clone(),
+        Verdict::Violation(finding) => finding.signature.kind.to_string(),
         other => other.to_string(),
     }
 }
@@ -146,7 +146,7 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
     let driver = Driver::open(&*server, &database()).expect("a database");
     let reason = |script: &str| {
         let case = case(&*server, IsolationLevel::Serializable, script);
-        History.inapplicable(&case, &driver as &dyn Executor)
+        HistoryOracle.excludes(&case, driver.dialect())
     };
     assert_eq!(reason(&format!("{SETUP}{LOST_UPDATE}")), None);
     let schema = |from: &str, to: &str| format!("{}{LOST_UPDATE}", SETUP.replace(from, to));
@@ -170,7 +170,7 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
     ];
     for script in other {
         let told = reason(&script);
-        assert_eq!(told.as_deref(), Some("not-keys-and-values"), "{script}");
+        assert_eq!(told, Some(UndecidedReason::NotKeysAndValues), "{script}");
     }
     driver.close().expect("the database goes");
 
@@ -184,8 +184,8 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
         IsolationLevel::ReadUncommitted,
         &format!("{SETUP}{ABORTED_READ}"),
     );
-    let reason = History.inapplicable(&case, &driver as &dyn Executor);
-    assert_eq!(reason.as_deref(), Some("level-promises-nothing"));
+    let reason = HistoryOracle.excludes(&case, driver.dialect());
+    assert_eq!(reason, Some(UndecidedReason::LevelPromisesNothing));
     driver.close().expect("the database goes");
 }
 
@@ -211,7 +211,7 @@ fn sessions_let_loose_keep_what_their_level_promises() {
             refused += judgement
                 .untested
                 .values()
-                .filter(|r| **r == "rejected")
+                .filter(|r| **r == UndecidedReason::Rejected)
                 .count();
         }
         // Sessions that never met would have shown nothing.

@@ -6,10 +6,11 @@ use rashomon::dialect::Dialect;
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::{
-    IsolationLevel, ProbeTag, Row, SessionId, SetupStatement, StatementId, TestCase, Value, Verdict,
+    Execution, IsolationLevel, ProbeTag, Row, SessionId, SetupStatement, StatementId, TestCase,
+    Value, Verdict,
 };
-use rashomon::observe::{Account, Learner, instrument, learn};
-use rashomon::oracle::{Oracle, Serial, TxCheck};
+use rashomon::observe::{Account, Learner, Timeline, instrument, learn};
+use rashomon::oracle::{Oracle, SerialOracle, TxCheck, hear};
 use rashomon::statement;
 
 use crate::servers::{self, Needs};
@@ -77,15 +78,15 @@ fn judge(
     let database = format!("rashomon_it_oracles_{name}_{}", std::process::id());
     let mut driver = Driver::open(server, &database).expect("a database of our own");
     let case = case(server.dialect(), level, claim, lines);
-    assert_eq!(oracle.inapplicable(&case, &driver as &dyn Executor), None);
-    let judgement = oracle.check(&case, &mut driver).expect("an answer");
+    let hearing = hear(&case, &mut driver, &[oracle]).expect("an answer");
+    assert_eq!(hearing.inapplicable, []);
     driver.close().expect("the database goes");
-    judgement.verdict
+    hearing.verdict()
 }
 
 fn kind(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Violation(finding) => finding.signature.kind.clone(),
+        Verdict::Violation(finding) => finding.signature.kind.to_string(),
         other => other.to_string(),
     }
 }
@@ -149,7 +150,7 @@ fn honest_runs_agree_at_every_level_by_both_learners() {
                     );
                 }
                 if level == IsolationLevel::Serializable {
-                    let verdict = judge(&*server, "honest", &Serial, level, None, script);
+                    let verdict = judge(&*server, "honest", &SerialOracle, level, None, script);
                     let fine = matches!(verdict, Verdict::Agree | Verdict::Undecided(_));
                     assert!(fine, "{needs:?} serial {script:?}: {verdict:#?}");
                 }
@@ -164,7 +165,7 @@ fn honest_runs_agree_on_sqlite_in_both_journal_modes() {
         let server = engine::open(url, &OpenOptions::default()).expect("SQLite is built in");
         let level = IsolationLevel::Serializable;
         for script in [LOST_UPDATE, NON_REPEATABLE_READ, WRITE_SKEW, BLOCKED_WRITE] {
-            let oracles: [&dyn Oracle; 3] = [&OBSERVER, &PROBES, &Serial];
+            let oracles: [&dyn Oracle; 3] = [&OBSERVER, &PROBES, &SerialOracle];
             for oracle in oracles {
                 let verdict = judge(&*server, "sqlite", oracle, level, None, script);
                 assert_eq!(
@@ -218,7 +219,7 @@ fn anomalies_below_serializable_have_no_serial_order() {
             (IsolationLevel::RepeatableRead, WRITE_SKEW),
         ];
         for (run, script) in anomalies {
-            let verdict = judge(&*server, "anomaly", &Serial, run, claim, script);
+            let verdict = judge(&*server, "anomaly", &SerialOracle, run, claim, script);
             assert_eq!(
                 kind(&verdict),
                 "not-serializable",
@@ -240,7 +241,7 @@ fn rows_seen(account: &Account) -> Seen {
             let tables = view.iter().map(|(table, seen)| {
                 let rows = seen
                     .iter()
-                    .map(|(key, version)| (key.clone(), row(version)));
+                    .map(|(id, version)| (id.key.clone(), row(version)));
                 (
                     table.clone(),
                     rows.filter(|(_, row)| row.is_some()).collect(),
@@ -290,8 +291,12 @@ fn compare_learners(driver: &mut Driver<'_>, case: &TestCase) -> usize {
         .retain(|probe| probe.tag == ProbeTag::FixSnapshot);
     let mut by_probes = execution.clone();
     by_probes.observations.clear();
-    let observer = learn(case, &by_observer, &initial, &dialect, Learner::Observer);
-    let probes = learn(case, &by_probes, &initial, &dialect, Learner::Probes);
+    let by = |execution: &Execution, learner| {
+        let timeline = Timeline::new(case, execution, &dialect);
+        learn(case, execution, &timeline, &initial, &dialect, learner)
+    };
+    let observer = by(&by_observer, Learner::Observer);
+    let probes = by(&by_probes, Learner::Probes);
     let (seen_by_observer, seen_by_probes) = (rows_seen(&observer), rows_seen(&probes));
     let mut compared = 0;
     for (id, seen) in &seen_by_probes {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::Driver;
-use rashomon::model::Verdict;
+use rashomon::model::{FindingKind, UndecidedReason, Verdict};
 use rashomon::oracle::ORACLES;
 use rashomon::replay::{self, Confirmation, ReplayOptions, ReplayReport};
 use rashomon::reproducer::{self, CaseFile, Registry, safety};
@@ -235,7 +235,7 @@ fn an_answer_that_is_not_expected_is_a_violation_unless_it_is_the_known_one() {
     let Verdict::Violation(finding) = &report.verdict else {
         panic!("{:?}", report.verdict);
     };
-    assert_eq!(finding.signature.kind, "unexpected-outcome");
+    assert_eq!(finding.signature.kind, FindingKind::UnexpectedOutcome);
     assert_eq!((report.hits, report.runs), (2, 2));
     assert_eq!(
         finding.headline,
@@ -324,7 +324,7 @@ fn a_rejection_that_the_file_does_not_mention_is_never_agreement() {
         body.replace(sessions, &format!("{sessions} -- {note}"))
     };
     let report = on_sqlite("", body);
-    let reason = "unexpected-rejection".to_owned();
+    let reason = UndecidedReason::UnexpectedRejection;
     assert_eq!(report.verdict, Verdict::Undecided(reason));
     let rejections: Vec<String> = report.rejections.iter().map(ToString::to_string).collect();
     assert_eq!(rejections.len(), 1, "{rejections:?}");

@@ -14,7 +14,7 @@ use rashomon::engine::{OpenOptions, Server, open};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::observe::Learner;
-use rashomon::oracle::{Oracle, Serial, TxCheck};
+use rashomon::oracle::{Oracle, SerialOracle, TxCheck};
 use rashomon::reproducer::Registry;
 use rustix::process::Signal;
 
@@ -31,7 +31,7 @@ const ORACLES: [&dyn Oracle; 2] = [
     &TxCheck {
         learner: Learner::Observer,
     },
-    &Serial,
+    &SerialOracle,
 ];
 
 /// Tells the one who strikes how far the run is.

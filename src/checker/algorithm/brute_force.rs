@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use crate::checker::answer::{Answer, Checker};
 use crate::checker::budget::Budget;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::Counterexample;
 use crate::checker::evidence::reduce;
 use crate::checker::evidence::witness::{Point, Witness};
 use crate::history::{Atom, Event, History, Kind, Status};
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// Tries all orders.

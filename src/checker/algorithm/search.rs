@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checker::answer::{Answer, Checker};
 use crate::checker::budget::Budget;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::Counterexample;
 use crate::checker::evidence::reduce;
 use crate::checker::evidence::witness::Witness;
 use crate::history::{Atom, Event, History, Interner, Kind, Span, Status};
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// Searches a serial order.

@@ -1,7 +1,7 @@
 //! What shows that a history violates a model.
 
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::history::Atom;
+use crate::model::Anomaly;
 
 /// Shows that a history violates a model.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! From cycles to counterexamples: why each edge holds, and what the whole is called.
 
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::resolved::resolve::{NONE, Resolved};
 use crate::checker::resolved::versions::Chains;
 use crate::history::{Event, History, Kind};
+use crate::model::Anomaly;
 
 /// What the edges of a cycle may be, beside dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

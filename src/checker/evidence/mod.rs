@@ -1,7 +1,6 @@
 //! What an answer rests on: witnesses and counterexamples, how they are made small, and how they
 //! are checked independently of the checker that found them.
 
-pub(in crate::checker) mod anomaly;
 pub(in crate::checker) mod counterexample;
 pub(in crate::checker) mod cycle;
 pub mod rederive;

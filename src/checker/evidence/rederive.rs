@@ -7,10 +7,10 @@ use crate::checker::algorithm::brute_force;
 use crate::checker::algorithm::brute_force::TRANSACTIONS_MAX;
 use crate::checker::answer::Answer;
 use crate::checker::budget::Budget;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::reduce::restricted;
 use crate::history::{Atom, Event, History, Kind, Status};
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// Whether a counterexample shows that the history violates the model.

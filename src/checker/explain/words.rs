@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::checker::algorithm::aion::breach::Breach;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::history::{Atom, Event, History, Kind, OrderConflict, Status};
+use crate::model::Anomaly;
 
 /// The counterexample in words, one line an edge.
 pub fn in_words(history: &History, counterexample: &Counterexample) -> String {

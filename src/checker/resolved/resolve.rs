@@ -3,10 +3,10 @@
 //! Also finds the intra-transactional anomalies, which every model forbids (MTC, Table I a to f;
 //! Plume's and AWDIT's read consistency).
 
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::resolved::value_index::{Found, ValueIndex};
 use crate::history::{Atom, Event, History, Kind, Status};
+use crate::model::Anomaly;
 
 /// How many versions all open reads together may be of.
 const CANDIDATES_MAX: usize = 1 << 21;

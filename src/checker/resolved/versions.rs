@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::resolved::resolve::{NONE, Resolved};
 use crate::history::{Atom, Kind};
+use crate::model::Anomaly;
 
 /// Chains of versions, each following the one before immediately.
 #[derive(Debug)]

@@ -20,7 +20,8 @@ use crate::execute::Driver;
 use crate::execute::bare_loop::{BareLoop, LoopTiming};
 use crate::generate::GenerateOptions;
 use crate::model::Verdict;
-use crate::oracle::{ORACLES, Oracle};
+use crate::observe::Learner;
+use crate::oracle::{Oracle, TxCheck, hear};
 use median::median;
 
 /// Measures cases per second, and the driver against a bare loop
@@ -96,16 +97,15 @@ pub(super) fn run(arguments: &BenchArguments, output: &mut Output) -> Result<Exi
         workloads: WorkloadShare::None,
         dialect,
     });
-    let oracle = ORACLES
-        .iter()
-        .find(|oracle| oracle.name() == "txcheck")
-        .ok_or_else(|| Failure::usage("the oracle txcheck is not there"))?;
+    let oracle = TxCheck {
+        learner: Learner::Observer,
+    };
     let mut rounds = Vec::new();
     for number in 0..arguments.rounds {
         let database = format!("rashomon_{run_id}_{number}");
         let first = number * arguments.cases;
         let indexes = first..first + arguments.cases;
-        rounds.push(round(&*server, &database, *oracle, &generator, indexes)?);
+        rounds.push(round(&*server, &database, &oracle, &generator, indexes)?);
     }
     report(&rounds, arguments, &*server, output)?;
     Ok(Exit::Clean)
@@ -122,7 +122,7 @@ fn round(
     let mut driver = Driver::open(server, database)?;
     // Connections are opened and caches filled before the clock runs.
     for index in indexes.clone().take(10) {
-        oracle.check(&generator.case(index).case, &mut driver)?;
+        hear(&generator.case(index).case, &mut driver, &[oracle])?;
     }
     driver.start_recording()?;
     let (mut undecided, mut violations) = (0, 0);
@@ -131,9 +131,9 @@ fn round(
     for index in indexes.clone() {
         // Drawing the case is part of the job, and so is judging it.
         let next = Some(index + 1).filter(|next| indexes.contains(next));
-        let judgement = oracle.check(&ahead.case(index, next).case, &mut driver)?;
-        undecided += u64::from(matches!(judgement.verdict, Verdict::Undecided(_)));
-        violations += u64::from(matches!(judgement.verdict, Verdict::Violation(_)));
+        let verdict = hear(&ahead.case(index, next).case, &mut driver, &[oracle])?.verdict();
+        undecided += u64::from(matches!(verdict, Verdict::Undecided(_)));
+        violations += u64::from(matches!(verdict, Verdict::Violation(_)));
     }
     let elapsed = start.elapsed();
     let recording = driver.take_recording();

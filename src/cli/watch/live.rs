@@ -15,7 +15,7 @@ use crate::workload::{self, HistoryFile, WORKLOADS, Workload, WorkloadSettings};
 /// The kinds whose events are reads and writes of whole values, by transactions that have a start.
 pub(super) fn kind(text: &str) -> Result<&'static dyn Workload, String> {
     let known = || {
-        let watched = |kind: &&&dyn Workload| !kind.stores_lists() && kind.name() != "lightweight";
+        let watched = |kind: &&&dyn Workload| !kind.stores_lists() && !kind.is_one_statement();
         WORKLOADS.iter().filter(watched)
     };
     known()

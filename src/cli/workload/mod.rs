@@ -74,7 +74,7 @@ Examples:
 
 impl WorkloadArguments {
     fn settings(&self) -> Result<WorkloadSettings, Failure> {
-        if self.timestamps && self.kind.name() == "lightweight" {
+        if self.timestamps && self.kind.is_one_statement() {
             let message = "--timestamps: a statement in autocommit has no start to ask for";
             return Err(Failure::usage(message));
         }
@@ -181,7 +181,7 @@ fn rate(progress: &Progress) -> f64 {
 /// The model that the level promises for this kind; none where nothing is promised, or where the
 /// server's own level was taken.
 fn promised(settings: &WorkloadSettings, dialect: &Dialect) -> Option<ConsistencyModel> {
-    if settings.kind.name() == "lightweight" {
+    if settings.kind.is_one_statement() {
         return Some(ConsistencyModel::Linearizable);
     }
     let level = settings.level?;

@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::model::{
     Effect, ErrorClass, Event, IsolationLevel, SessionId, SqlError, StatementId, StatementKind,
-    Tick,
+    Tick, UndecidedReason,
 };
 
 /// Builds a case and its execution from lines `session | kind | sql | event..`, where an event is
@@ -169,7 +169,7 @@ fn a_victim_shows_that_its_remaining_statements_were_not_sent() {
                 let aborted = TransactionStatus::Aborted(Tick(9));
                 execution.transactions.insert(TransactionId(1), aborted);
                 execution.transactions.insert(TransactionId(2), aborted);
-                execution.unreliable = Some("blocked_by_timer".to_owned());
+                execution.unreliable = Some(UndecidedReason::BlockedByTimer);
             },
             &expect![[r#"
                     s3  T1.1  BEGIN
@@ -179,7 +179,7 @@ fn a_victim_shows_that_its_remaining_statements_were_not_sent() {
                 s1      T2.1  START TRANSACTION
                 T1 was aborted by the engine; its last 2 statements were not sent
                 T2 was left open and rolled back
-                this run is no evidence: blocked_by_timer
+                this run is no evidence: blocked-by-timer
             "#]],
         );
 }

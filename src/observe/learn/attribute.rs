@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::chain::{Version, VersionId};
+use super::super::chain::{RowId, Version, VersionId};
 use super::super::{Change, TableView};
-use super::{Learning, cell};
-use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick, Value};
+use super::{Learning, cell, key_values};
+use crate::model::{
+    CaseStatement, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason, Value,
+};
 
 impl Learning<'_> {
     /// Makes versions of the differences between what stood in a table and what stands now.
@@ -31,20 +33,22 @@ impl Learning<'_> {
                 twice.insert(key);
             }
         }
-        let mut keys: BTreeSet<Value> = before.keys().chain(now.keys()).cloned().collect();
+        let before_keys = before.keys().map(|row| &row.key);
+        let mut keys: BTreeSet<Value> = before_keys.chain(now.keys()).cloned().collect();
         keys.retain(|key| !twice.contains(key));
         for key in keys {
-            let old = before.get(&key).copied().flatten();
-            let old_row = old.and_then(|id| self.account.chains.row(id));
             let new_row = now.get(&key).copied();
+            let (id, old) = self.place(shape, &key, before, new_row);
+            let old_row = old.and_then(|id| self.account.chains.row(id));
             if old_row == new_row {
                 continue;
             }
             match self.writer(shape, old_row, new_row, active, at) {
-                Ok(writer) => self.change(shape, key, old, new_row, writer),
+                Ok(writer) => self.change(shape, id, old, new_row, writer),
                 Err(Unattributed::Several(candidates)) => {
                     for id in candidates {
-                        self.account.unsure.insert(id, "change-of-several-writers");
+                        let unsure = &mut self.account.unsure;
+                        unsure.insert(id, UndecidedReason::ChangeOfSeveralWriters);
                     }
                 }
                 Err(Unattributed::Nobody) => {
@@ -59,10 +63,54 @@ impl Learning<'_> {
         }
     }
 
+    /// Which row of this key a change is about, and its version before: the one that stands, else
+    /// the deleted one whose place in the clustered index the new row takes, else a new one.
+    fn place(
+        &self,
+        shape: &TableShape,
+        key: &Value,
+        before: &TableView,
+        new_row: Option<&Row>,
+    ) -> (RowId, Option<VersionId>) {
+        let chains = &self.account.chains;
+        let first = RowId::first(key.clone());
+        let standing = before
+            .range(first.clone()..)
+            .take_while(|(row, _)| row.key == *key)
+            .filter(|(_, version)| version.is_some_and(|id| chains.row(id).is_some()))
+            .last();
+        if let Some((row, version)) = standing {
+            return (row.clone(), *version);
+        }
+        let rows: Vec<(&RowId, &[VersionId])> = chains.rows_with_key(&shape.name, key).collect();
+        let Some((newest, _)) = rows.last() else {
+            return (first, None);
+        };
+        let Some(new_row) = new_row else {
+            let version = before.get(*newest).copied().flatten();
+            return ((*newest).clone(), version);
+        };
+        let takes_the_place = |chain: &[VersionId]| {
+            let last = chain.iter().rev().find_map(|id| chains.row(*id));
+            last.is_some_and(|last| same_place(shape, last, new_row))
+        };
+        let same = rows.iter().rev().find(|(_, chain)| takes_the_place(chain));
+        match same {
+            Some((row, _)) => ((*row).clone(), before.get(*row).copied().flatten()),
+            None => {
+                let next = RowId {
+                    key: key.clone(),
+                    predecessors: newest.predecessors + 1,
+                };
+                (next, None)
+            }
+        }
+    }
+
     fn change(
         &mut self,
         shape: &TableShape,
-        key: Value,
+        id: RowId,
         before: Option<VersionId>,
         row: Option<&Row>,
         writer: StatementId,
@@ -72,7 +120,7 @@ impl Learning<'_> {
         }
         let after = self.account.chains.push(Version {
             table: shape.name.clone(),
-            key: key.clone(),
+            id: id.clone(),
             row: row.cloned(),
             writer,
             undone: self.timeline.undone(writer),
@@ -81,12 +129,12 @@ impl Learning<'_> {
         // Seen half-way and seen again: one change, from the first to the last.
         let so_far = changes
             .iter_mut()
-            .find(|change| change.table == shape.name && change.key == key);
+            .find(|change| change.table == shape.name && change.row == id);
         match so_far {
             Some(change) => change.after = after,
             None => changes.push(Change {
                 table: shape.name.clone(),
-                key,
+                row: id,
                 before,
                 after,
             }),
@@ -152,6 +200,16 @@ impl Learning<'_> {
 enum Unattributed {
     Nobody,
     Several(Vec<StatementId>),
+}
+
+/// Whether two rows have the same place in the table: the same values of its clustered key. A row of
+/// a table without one has a place of its own each time it is inserted.
+fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
+    let Some(key) = shape.clustered_key() else {
+        return false;
+    };
+    let (one, other) = (key_values(shape, key, one), key_values(shape, key, other));
+    one.is_some() && one == other
 }
 
 /// Whether this number stands in the text as a word of its own.

@@ -11,23 +11,30 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::search::{Search, SearchEnd};
-use super::{FREE_PACE, Judgement, Oracle, finding_levels, form_features};
+use super::signature::{finding_levels, form_features};
+use super::view::{Disagreement, unstable_finding};
+use super::{Evidence, Needs, Oracle, Ruling};
+use crate::dialect::Dialect;
 use crate::engine::EngineError;
-use crate::execute::{Executor, Instrumentation, SerialRun};
+use crate::execute::SerialRun;
 use crate::model::{
-    Difference, Execution, Finding, IsolationLevel, Pace, Row, Signature, StatementId,
-    StatementKind, TestCase, TransactionId, TransactionStatus, Verdict,
+    Difference, Finding, FindingKind, IsolationLevel, Pace, Row, Signature, StatementId,
+    StatementKind, TestCase, TransactionId, TransactionStatus, UndecidedReason, Verdict,
 };
 
 /// Transactions run before the search is given up. At some 200 microseconds each this bounds a
 /// case to about a second.
 const TRANSACTION_BUDGET: u32 = 4_000;
 
+/// How often the search is made again when it refuted every order, to see whether the engine
+/// repeats what it predicted.
+const SECOND_OPINIONS: u32 = 3;
+
 /// The oracle.
 #[derive(Clone, Copy, Debug)]
-pub struct Serial;
+pub struct SerialOracle;
 
-impl Oracle for Serial {
+impl Oracle for SerialOracle {
     fn name(&self) -> &'static str {
         "serial"
     }
@@ -36,62 +43,78 @@ impl Oracle for Serial {
         "whole transactions against some serial order, where SERIALIZABLE is run or claimed"
     }
 
-    fn inapplicable(&self, case: &TestCase, _: &dyn Executor) -> Option<String> {
-        let serializable = |session| case.judged_level(session) == IsolationLevel::Serializable;
-        if case.pace == Pace::Free {
-            // Commit order is known roughly, and there are too many transactions for every order.
-            return Some(FREE_PACE.to_owned());
+    fn needs(&self) -> Needs {
+        // At the free pace commit order is known roughly, and there are too many transactions for
+        // every order.
+        Needs {
+            pace: Pace::Scheduled,
+            learner: None,
+            row_identity: false,
+            serial: true,
         }
-        (!case.sessions().into_iter().all(serializable)).then(|| "below-serializable".to_owned())
     }
 
-    fn check(
+    fn excludes(&self, case: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
+        let serializable = |session| case.judged_level(session) == IsolationLevel::Serializable;
+        let all = case.sessions().into_iter().all(serializable);
+        (!all).then_some(UndecidedReason::BelowSerializable)
+    }
+
+    fn judge(
         &self,
-        case: &TestCase,
-        executor: &mut dyn Executor,
-    ) -> Result<Judgement, EngineError> {
-        let execution = executor.execute(case, &Instrumentation::default())?;
-        if let Some(reason) = &execution.unreliable {
-            return Ok(Judgement::undecided(&reason.clone(), execution));
-        }
-        let transactions = committed(case, &execution);
-        let tested = tested(case, &execution, &transactions);
+        evidence: &Evidence,
+        serial: &mut dyn SerialRun,
+    ) -> Result<Ruling, EngineError> {
+        let transactions = committed(evidence);
+        let tested = tested(evidence, &transactions);
         if tested.is_empty() {
-            return Ok(Judgement::undecided("nothing-committed", execution));
+            return Ok(Ruling::undecided(UndecidedReason::NothingCommitted));
         }
-        let mut serial = executor.serial(case)?;
         let search = Search {
-            case,
-            execution: &execution,
+            evidence,
             transactions: &transactions,
             budget: TRANSACTION_BUDGET,
         };
-        let verdict = match search.run(&mut *serial)? {
+        let verdict = match search.run(serial)? {
             SearchEnd::Found => Verdict::Agree,
-            SearchEnd::OutOfBudget => Verdict::Undecided("serial-orders-out-of-budget".to_owned()),
+            SearchEnd::OutOfBudget => Verdict::Undecided(UndecidedReason::SerialOrdersOutOfBudget),
             SearchEnd::None { tried, first } => {
-                let moved = moves_a_key(case, &execution, &mut *serial)?;
-                let mut finding = finding(case, &transactions, tried, *first);
-                let features = &mut finding.signature.features;
-                features.extend(moved.then(|| "moved-key".to_owned()));
-                features.extend((execution.waits() > 0).then(|| "resumed".to_owned()));
-                features.sort();
+                let finding = if repeats(&search, serial)? {
+                    let features = features(evidence, serial, &transactions, &first)?;
+                    not_serializable(evidence, &transactions, features, tried, *first)
+                } else {
+                    unstable_finding("serial", evidence, &Disagreement::of(*first))
+                };
                 Verdict::Violation(Box::new(finding))
             }
         };
-        drop(serial);
-        Ok(Judgement {
+        Ok(Ruling {
             verdict,
             tested,
             untested: BTreeMap::new(),
             acyclic: None,
-            execution,
         })
     }
 }
 
+/// Whether the engine refutes every serial order again, each time.
+///
+/// A serial answer that does not recur predicts nothing: run alone, on the same rows, the engine
+/// answered otherwise (a plan that changes with the statistics of a table, a read that another
+/// session's open transaction disturbs).
+fn repeats(search: &Search<'_>, serial: &mut dyn SerialRun) -> Result<bool, EngineError> {
+    for _ in 0..SECOND_OPINIONS {
+        serial.reset()?;
+        if let SearchEnd::Found = search.run(serial)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The committed transactions that read or wrote, in commit order.
-fn committed(case: &TestCase, execution: &Execution) -> Vec<TransactionId> {
+fn committed(evidence: &Evidence) -> Vec<TransactionId> {
+    let (case, execution) = (&evidence.case, &evidence.execution);
     let mut commits = BTreeMap::new();
     for (&transaction, status) in &execution.transactions {
         let touches = case
@@ -105,11 +128,8 @@ fn committed(case: &TestCase, execution: &Execution) -> Vec<TransactionId> {
 }
 
 /// The statements of committed transactions whose outcome a serial run predicts.
-fn tested(
-    case: &TestCase,
-    execution: &Execution,
-    transactions: &[TransactionId],
-) -> BTreeSet<StatementId> {
+fn tested(evidence: &Evidence, transactions: &[TransactionId]) -> BTreeSet<StatementId> {
+    let (case, execution) = (&evidence.case, &evidence.execution);
     let predicts = |id: StatementId| {
         execution.records.get(&id).is_some_and(|record| {
             !record
@@ -127,11 +147,8 @@ fn tested(
 
 /// Whether the run left a row at another unique key than the set-up gave it: for the engine a
 /// deletion and an insertion, which a statement that waits may pass over.
-fn moves_a_key(
-    case: &TestCase,
-    execution: &Execution,
-    serial: &mut dyn SerialRun,
-) -> Result<bool, EngineError> {
+fn moves_a_key(evidence: &Evidence, serial: &mut dyn SerialRun) -> Result<bool, EngineError> {
+    let (case, execution) = (&evidence.case, &evidence.execution);
     serial.reset()?;
     for table in &case.tables {
         let Some(row_key) = table.row_key.as_deref().and_then(|key| table.column(key)) else {
@@ -157,13 +174,15 @@ fn moves_a_key(
     Ok(false)
 }
 
-/// The finding that no serial order explains the run; told by where the commit order fails.
-fn finding(
-    case: &TestCase,
+/// What distinguishes the finding: the kinds of all statements, the form of the one that differs,
+/// and what is known to disturb serializability.
+fn features(
+    evidence: &Evidence,
+    serial: &mut dyn SerialRun,
     transactions: &[TransactionId],
-    tried: u32,
-    first: Difference,
-) -> Finding {
+    first: &Difference,
+) -> Result<Vec<String>, EngineError> {
+    let case = &evidence.case;
     let mut features: BTreeSet<String> = case
         .user_statements()
         .filter(|s| transactions.contains(&s.id.transaction))
@@ -175,16 +194,37 @@ fn finding(
         .collect();
     let place_of = first.statement.and_then(|id| case.statement(id));
     features.extend(place_of.into_iter().flat_map(|s| form_features(case, s)));
-    let order: Vec<String> = transactions.iter().map(TransactionId::to_string).collect();
-    let place = first
+    if moves_a_key(evidence, serial)? {
+        features.insert("moved-key".to_owned());
+    }
+    if evidence.execution.waits() > 0 {
+        features.insert("resumed".to_owned());
+    }
+    Ok(features.into_iter().collect())
+}
+
+fn place_text(first: &Difference) -> String {
+    first
         .statement
-        .map_or("the final state".to_owned(), |id| id.to_string());
+        .map_or("the final state".to_owned(), |id| id.to_string())
+}
+
+/// The finding that no serial order explains the run; told by where the commit order fails.
+fn not_serializable(
+    evidence: &Evidence,
+    transactions: &[TransactionId],
+    features: Vec<String>,
+    tried: u32,
+    first: Difference,
+) -> Finding {
+    let order: Vec<String> = transactions.iter().map(TransactionId::to_string).collect();
+    let place = place_text(&first);
     Finding {
         signature: Signature {
             oracle: "serial".to_owned(),
-            kind: "not-serializable".to_owned(),
-            levels: finding_levels(case),
-            features: features.into_iter().collect(),
+            kind: FindingKind::NotSerializable,
+            levels: finding_levels(&evidence.case),
+            features,
         },
         headline: format!(
             "no serial order of {} explains the run: in commit order, {place} has {} differing: got {}, serially {}",

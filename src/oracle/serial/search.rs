@@ -2,17 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::super::compare;
+use super::super::{Evidence, compare};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{
-    Difference, Execution, SessionId, StatementId, StatementKind, TestCase, TransactionId,
-};
+use crate::model::{Aspect, Difference, SessionId, StatementId, StatementKind, TransactionId};
 
 /// What is searched.
 pub(super) struct Search<'a> {
-    pub(super) case: &'a TestCase,
-    pub(super) execution: &'a Execution,
+    pub(super) evidence: &'a Evidence,
     /// In commit order.
     pub(super) transactions: &'a [TransactionId],
     /// Transactions that may be run.
@@ -68,7 +65,7 @@ impl Search<'_> {
     }
 
     fn session(&self, index: usize) -> Option<SessionId> {
-        self.case.session_of(self.transactions[index])
+        self.evidence.case.session_of(self.transactions[index])
     }
 
     /// Whether the transaction may come next: those before it in its session are placed.
@@ -85,7 +82,8 @@ impl Search<'_> {
     /// Tables that the transaction names, and those it may write.
     fn tables(&self, index: usize) -> (BTreeSet<&str>, BTreeSet<&str>) {
         let statements = || {
-            self.case
+            self.evidence
+                .case
                 .statements
                 .iter()
                 .filter(|s| s.id.transaction == self.transactions[index])
@@ -98,7 +96,7 @@ impl Search<'_> {
     /// Neither can see the other's work, so their order says nothing.
     fn commute(&self, a: usize, b: usize) -> bool {
         let opaque = |index: usize| {
-            self.case.statements.iter().any(|s| {
+            self.evidence.case.statements.iter().any(|s| {
                 s.id.transaction == self.transactions[index]
                     && s.effect.kind == StatementKind::Opaque
             })
@@ -167,12 +165,13 @@ impl Walk<'_, '_> {
         let transaction = search.transactions[index];
         let mut difference = None;
         for statement in search
+            .evidence
             .case
             .statements
             .iter()
             .filter(|s| s.id.transaction == transaction)
         {
-            let Some(record) = search.execution.records.get(&statement.id) else {
+            let Some(record) = search.evidence.execution.records.get(&statement.id) else {
                 continue;
             };
             let undone = record
@@ -197,14 +196,14 @@ impl Walk<'_, '_> {
     fn final_state(&mut self, prefix: &[usize]) -> Result<Step, EngineError> {
         self.bring_to(prefix)?;
         let search = self.search;
-        for table in &search.case.tables {
-            let Some(got) = search.execution.final_state.get(&table.name) else {
+        for table in &search.evidence.case.tables {
+            let Some(got) = search.evidence.execution.final_state.get(&table.name) else {
                 continue;
             };
             let predicted = self.serial.contents(&table.name)?;
             if let Some((missing, extra)) = compare::table_difference(&predicted, got) {
                 let mismatch = compare::Mismatch {
-                    aspect: "final-state",
+                    aspect: Aspect::FinalState,
                     expected: format!("{}: {}", table.name, compare::rows_text(&missing)),
                     got: format!("{}: {}", table.name, compare::rows_text(&extra)),
                 };

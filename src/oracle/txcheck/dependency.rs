@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::graph::Graph;
-use crate::model::{Outcome, Role, StatementId, TestCase, Value};
-use crate::observe::{Account, Timeline, VersionId};
+use crate::model::{Role, StatementId, Value};
+use crate::observe::VersionId;
+use crate::oracle::Evidence;
 
 /// The seven kinds of TxCheck, section 3.1, each "depends on".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,15 +53,12 @@ pub(super) struct Sdg {
     pub(super) kinds: BTreeMap<(usize, usize), BTreeSet<DependencyKind>>,
 }
 
-/// What the graph is inferred from.
-pub(super) struct Evidence<'a> {
-    pub(super) case: &'a TestCase,
-    pub(super) account: &'a Account,
-    pub(super) timeline: &'a Timeline,
-    pub(super) outcomes: &'a BTreeMap<StatementId, &'a Outcome>,
+/// The inference of the graph from a run.
+pub(super) struct Inference<'a> {
+    pub(super) evidence: &'a Evidence,
 }
 
-impl Evidence<'_> {
+impl Inference<'_> {
     /// Infers the graph over these statements. A statement in `placeholders` keeps its writes and
     /// loses what it saw: its effect is put in place, the statement is not run.
     pub(super) fn infer(
@@ -88,21 +86,21 @@ impl Evidence<'_> {
 
     /// Versions of a row that last, oldest first.
     fn lasting(&self, chain: &[VersionId]) -> Vec<VersionId> {
-        let writer = |id: VersionId| self.account.chains.version(id).writer;
+        let writer = |id: VersionId| self.evidence.account.chains.version(id).writer;
         chain
             .iter()
             .copied()
-            .filter(|&id| self.timeline.lasts(writer(id)))
+            .filter(|&id| self.evidence.timeline.lasts(writer(id)))
             .collect()
     }
 
     fn writer(&self, id: VersionId) -> StatementId {
-        self.account.chains.version(id).writer
+        self.evidence.account.chains.version(id).writer
     }
 
     fn write_order(&self, index: &BTreeMap<StatementId, usize>, sdg: &mut Sdg) {
-        for table in &self.case.tables {
-            for (_, chain) in self.account.chains.table(&table.name) {
+        for table in &self.evidence.case.tables {
+            for (_, chain) in self.evidence.account.chains.table(&table.name) {
                 for pair in self.lasting(chain).windows(2) {
                     let (from, to) = (self.writer(pair[0]), self.writer(pair[1]));
                     sdg.depend(index, from, to, DependencyKind::ItemWrite);
@@ -113,19 +111,19 @@ impl Evidence<'_> {
 
     /// After the writer of each version it saw, before the writer of the next.
     fn read_order(&self, reader: StatementId, index: &BTreeMap<StatementId, usize>, sdg: &mut Sdg) {
-        let Some(statement) = self.case.statement(reader) else {
+        let Some(statement) = self.evidence.case.statement(reader) else {
             return;
         };
-        let Some(view) = self.account.views.get(&reader) else {
+        let Some(view) = self.evidence.account.views.get(&reader) else {
             return;
         };
         for table_use in &statement.effect.uses {
             let Some(seen) = view.get(&table_use.table) else {
                 continue;
             };
-            for (key, chain) in self.account.chains.table(&table_use.table) {
+            for (row, chain) in self.evidence.account.chains.table(&table_use.table) {
                 let lasting = self.lasting(chain);
-                let position = seen.get(key).copied().flatten();
+                let position = seen.get(row).copied().flatten();
                 let item = position.is_some_and(|id| self.in_output(reader, id));
                 let (from_kind, to_kind) = kinds(table_use.role, item);
                 let next = match position {
@@ -151,17 +149,16 @@ impl Evidence<'_> {
 
     /// Whether the row of this version shows in the statement's result, by its version key.
     fn in_output(&self, reader: StatementId, version: VersionId) -> bool {
-        let version = self.account.chains.version(version);
-        let key = self.case.table(&version.table).and_then(|table| {
+        let version = self.evidence.account.chains.version(version);
+        let key = self.evidence.case.table(&version.table).and_then(|table| {
             let at = table.column(table.version_key.as_deref()?)?;
             version.row.as_ref()?.get(at)
         });
         let Some(key @ Value::Integer(_)) = key else {
             return false;
         };
-        self.outcomes
-            .get(&reader)
-            .is_some_and(|outcome| outcome.rows().iter().any(|row| row.contains(key)))
+        let record = self.evidence.execution.records.get(&reader);
+        record.is_some_and(|record| record.outcome.rows().iter().any(|row| row.contains(key)))
     }
 }
 

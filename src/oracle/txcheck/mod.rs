@@ -6,29 +6,22 @@
 //! every table. `docs/oracle-txcheck.md` says what this claims and what it may miss.
 
 mod dependency;
-mod finding;
-mod judged;
 mod plan;
-mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::finding::Disagreement;
-use self::judged::{Standing, standings};
 use self::plan::Plan;
-use self::replay::Replay;
-use super::{FREE_PACE, Judgement, Oracle};
+use super::view::{
+    Alone, Disagreement, Standing, finding, self_check_fails, standings, unstable_finding,
+};
+use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
-use crate::execute::{Executor, SerialRun};
-use crate::model::{Execution, Pace, Row, StatementId, TestCase, Verdict};
-use crate::observe::{Account, Learner, Timeline, instrument, learn, with_row_identity};
+use crate::execute::SerialRun;
+use crate::model::{Doubt, Pace, StatementId, TestCase, UndecidedReason, Verdict};
+use crate::observe::Learner;
 
-/// How often a case is run again in its observed order, so that no probe is parted from its
-/// statement (TxCheck, section 4, "Blocking Scheduling").
-const BLOCKING_ROUNDS: u32 = 3;
-
-/// How often a read that disagrees is run alone again, to see whether the engine stands by the
+/// How often a read that disagrees is run alone again, to see whether the engine repeats the
 /// prediction. An answer given one time in ten is seen with 88 %, one in four with 99.6 %.
 const SECOND_OPINIONS: u32 = 20;
 
@@ -47,113 +40,52 @@ impl Oracle for TxCheck {
         "each statement against a serial run on the rows it saw (statement dependency graphs)"
     }
 
-    fn inapplicable(&self, case: &TestCase, executor: &dyn Executor) -> Option<String> {
-        if case.pace == Pace::Free {
-            return Some(FREE_PACE.to_owned());
+    fn needs(&self) -> Needs {
+        Needs {
+            pace: Pace::Scheduled,
+            learner: Some(self.learner),
+            row_identity: true,
+            serial: true,
         }
-        with_row_identity(case, executor.dialect())
-            .is_none()
-            .then(|| "no-row-identity".to_owned())
     }
 
-    fn check(
+    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
+        None
+    }
+
+    fn judge(
         &self,
-        case: &TestCase,
-        executor: &mut dyn Executor,
-    ) -> Result<Judgement, EngineError> {
-        let Some(case) = with_row_identity(case, executor.dialect()) else {
-            return Ok(Judgement::undecided(
-                "no-row-identity",
-                Execution::default(),
-            ));
-        };
-        let (case, execution) = self.run(case, executor)?;
-        if let Some(reason) = &execution.unreliable {
-            return Ok(Judgement::undecided(&reason.clone(), execution));
-        }
-        let dialect = executor.dialect().clone();
-        let mut serial = executor.serial(&case)?;
-        let initial = initial_state(&case, &mut *serial)?;
-        let account = learn(&case, &execution, &initial, &dialect, self.learner);
+        evidence: &Evidence,
+        serial: &mut dyn SerialRun,
+    ) -> Result<Ruling, EngineError> {
         let check = Check {
-            timeline: Timeline::new(&case, &execution),
-            standings: standings(&case, &execution, &account, &dialect),
-            case: &case,
-            account: &account,
-            execution: &execution,
-            dialect: &dialect,
-            initial: &initial,
+            evidence,
+            standings: standings(evidence),
         };
         if let Some(reason) = check.blind() {
-            drop(serial);
-            return Ok(Judgement::undecided(reason, execution));
+            return Ok(Ruling::undecided(reason));
         }
-        let result = check.judge(&mut *serial)?;
-        let tested = result.tested.iter().copied().collect();
-        let untested = check.untested(&result.tested);
-        let verdict = check.verdict(&result);
-        Ok(Judgement {
-            verdict,
-            tested,
-            untested,
+        let result = check.judge(serial)?;
+        Ok(Ruling {
+            verdict: check.verdict(&result),
+            untested: check.untested(&result.tested),
             acyclic: Some(result.acyclic),
-            execution,
+            tested: result.tested,
         })
     }
 }
 
-impl TxCheck {
-    /// Runs the case; by probes, again in the observed order while probes are parted.
-    fn run(
-        &self,
-        mut case: TestCase,
-        executor: &mut dyn Executor,
-    ) -> Result<(TestCase, Execution), EngineError> {
-        let rounds = if self.learner == Learner::Probes {
-            BLOCKING_ROUNDS
-        } else {
-            1
-        };
-        for round in 1.. {
-            let plan = instrument(&case, executor.dialect(), self.learner);
-            let execution = executor.execute(&case, &plan)?;
-            let parted = execution.probes.iter().any(|probe| probe.parted);
-            if round == rounds || !parted {
-                return Ok((case, execution));
-            }
-            case = case.in_order(&execution.execution_order());
-        }
-        unreachable!("the loop ends by its last round")
-    }
-}
-
-/// Every table as the set-up leaves it.
-fn initial_state(
-    case: &TestCase,
-    serial: &mut dyn SerialRun,
-) -> Result<BTreeMap<String, Vec<Row>>, EngineError> {
-    case.tables
-        .iter()
-        .map(|table| Ok((table.name.clone(), serial.contents(&table.name)?)))
-        .collect()
-}
-
-/// One run with all that was learned from it.
+/// One run under judgement.
 struct Check<'a> {
-    case: &'a TestCase,
-    execution: &'a Execution,
-    account: &'a Account,
-    timeline: Timeline,
+    evidence: &'a Evidence,
     standings: BTreeMap<StatementId, Standing>,
-    dialect: &'a Dialect,
-    initial: &'a BTreeMap<String, Vec<Row>>,
 }
 
 /// What the serial runs came to.
 struct Judged {
     disagreements: Vec<Disagreement>,
-    /// Statements that gave two answers alone on the same rows.
-    fickle: BTreeSet<StatementId>,
+    /// Differences that did not recur: the statement gave two answers alone on the same rows.
+    unstable: Vec<Disagreement>,
     tested: BTreeSet<StatementId>,
     /// Statements in the acyclic part, of those that could have been.
     acyclic: (usize, usize),
@@ -162,77 +94,62 @@ struct Judged {
 
 impl Check<'_> {
     /// Why nothing can be said about this run at all.
-    fn blind(&self) -> Option<&'static str> {
-        const SEVERAL: &str = "change-of-several-writers";
-        if self
-            .account
-            .unsure
-            .values()
-            .any(|reason| *reason == SEVERAL)
-        {
+    fn blind(&self) -> Option<UndecidedReason> {
+        const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
+        let unsure = &self.evidence.account.unsure;
+        if unsure.values().any(|reason| *reason == SEVERAL) {
             return Some(SEVERAL);
         }
-        // Two writes resumed at one moment, the second over the first: a version nobody saw.
-        if judged::self_check_fails(self.case, self.execution, self.account) {
-            return Some(judged::SELF_CHECK);
+        // Two writes resumed at one moment, the second over the first: no observation shows the
+        // version between.
+        if self_check_fails(self.evidence) {
+            return Some(UndecidedReason::ChangesAndAffectedRowsDisagree);
         }
+        const OPAQUE: UndecidedReason = UndecidedReason::OpaqueStatement;
         let opaque_ran = |(id, standing): (&StatementId, &Standing)| {
-            *standing == Standing::Skipped("opaque-statement")
-                && self
-                    .execution
-                    .records
-                    .get(id)
-                    .is_some_and(|r| r.outcome.error_class().is_none())
+            let record = self.evidence.execution.records.get(id);
+            *standing == Standing::Skipped(OPAQUE)
+                && record.is_some_and(|r| r.outcome.error_class().is_none())
         };
-        self.standings
-            .iter()
-            .any(opaque_ran)
-            .then_some("opaque-statement")
+        self.standings.iter().any(opaque_ran).then_some(OPAQUE)
     }
 
     /// Why each statement that was answered and not compared was not.
-    fn untested(&self, tested: &BTreeSet<StatementId>) -> BTreeMap<StatementId, &'static str> {
+    fn untested(&self, tested: &BTreeSet<StatementId>) -> BTreeMap<StatementId, UndecidedReason> {
         self.standings
             .iter()
             .filter(|(id, _)| !tested.contains(id))
             .map(|(id, standing)| match standing {
                 Standing::Skipped(reason) => (*id, *reason),
-                _ => (*id, "undone"),
+                Standing::Judged | Standing::Doubtful(_) | Standing::RightlyRefused => {
+                    (*id, UndecidedReason::Undone)
+                }
             })
             .collect()
     }
 
     fn judge(&self, serial: &mut dyn SerialRun) -> Result<Judged, EngineError> {
         let plan = self.plan();
-        let mut replay = Replay::new(self.case, self.execution, self.account, serial);
+        let mut replay = Alone::start(self.evidence, serial);
         let mut disagreements = Vec::new();
-        let mut fickle = BTreeSet::new();
+        let mut unstable = Vec::new();
         for (index, order) in plan.orders.iter().enumerate() {
             if index > 0 {
-                replay.reset(self.initial)?;
-            } else {
-                replay.start(self.initial);
+                replay.reset()?;
             }
             let found = self.serial_run(&mut replay, order, &plan.placeholders)?;
             if !found.is_empty() {
                 // Again, looking at every effect, so that the first difference is told, not its
                 // consequences.
                 replay.careful = true;
-                replay.reset(self.initial)?;
+                replay.reset()?;
                 disagreements = self.serial_run(&mut replay, order, &plan.placeholders)?;
                 let again =
                     |id: &StatementId| disagreements.iter().any(|d| d.statement == Some(*id));
-                fickle.extend(
-                    found
-                        .iter()
-                        .filter_map(|d| d.statement)
-                        .filter(|id| !again(id)),
-                );
+                let is_gone = |d: &Disagreement| d.statement.is_some_and(|id| !again(&id));
+                unstable.extend(found.into_iter().filter(is_gone));
                 break;
             }
-        }
-        if plan.orders.is_empty() {
-            replay.start(self.initial);
         }
         let kept = plan
             .orders
@@ -253,31 +170,32 @@ impl Check<'_> {
         let refused =
             |(_, standing): &(&StatementId, &Standing)| **standing == Standing::RightlyRefused;
         tested.extend(self.standings.iter().filter(refused).map(|(id, _)| *id));
-        self.ask_again(&mut replay, &mut disagreements, &mut fickle)?;
-        tested.retain(|id| !fickle.contains(id));
+        self.ask_again(&mut replay, &mut disagreements, &mut unstable)?;
+        tested.retain(|id| !unstable.iter().any(|d| d.statement == Some(*id)));
         let explanation = self.explain(&plan, &replay, &disagreements);
         Ok(Judged {
             disagreements,
-            fickle,
+            unstable,
             tested,
             acyclic: (kept, plan.graph.statements.len()),
             explanation,
         })
     }
 
-    /// Drops the disagreements about reads to whose prediction the engine does not stand: run alone
-    /// on the same rows again and again, it gives the answer of the interleaved run, too.
+    /// Drops read mismatches that a serial re-run reproduces without concurrency: run alone on the
+    /// same rows again and again, the engine gives the answer of the interleaved run, too.
     ///
     /// A plan that changes with the statistics of a table can give another answer (a wrong one:
     /// a bug, but none of transactions), and then the serial run predicts nothing.
     fn ask_again(
         &self,
-        replay: &mut Replay<'_>,
+        replay: &mut Alone<'_>,
         disagreements: &mut Vec<Disagreement>,
-        fickle: &mut BTreeSet<StatementId>,
+        unstable: &mut Vec<Disagreement>,
     ) -> Result<(), EngineError> {
         let reads = |id: &StatementId| {
-            self.case
+            self.evidence
+                .case
                 .statement(*id)
                 .is_some_and(|s| !s.effect.kind.is_write())
         };
@@ -288,10 +206,9 @@ impl Check<'_> {
             .collect();
         for id in ids {
             for _ in 0..SECOND_OPINIONS {
-                replay.reset(self.initial)?;
+                replay.reset()?;
                 if replay.judge(id, true)?.is_empty() {
-                    disagreements.retain(|d| d.statement != Some(id));
-                    fickle.insert(id);
+                    unstable.extend(disagreements.extract_if(.., |d| d.statement == Some(id)));
                     break;
                 }
             }
@@ -301,7 +218,7 @@ impl Check<'_> {
 
     fn serial_run(
         &self,
-        replay: &mut Replay<'_>,
+        replay: &mut Alone<'_>,
         order: &[StatementId],
         placeholders: &BTreeSet<StatementId>,
     ) -> Result<Vec<Disagreement>, EngineError> {
@@ -326,7 +243,7 @@ impl Check<'_> {
     fn explain(
         &self,
         plan: &Plan,
-        replay: &Replay<'_>,
+        replay: &Alone<'_>,
         disagreements: &[Disagreement],
     ) -> Vec<String> {
         let mut lines = Vec::new();
@@ -344,76 +261,60 @@ impl Check<'_> {
             lines.extend(self.read_modes_text(id));
             lines.extend(replay.view_text(id));
         }
-        lines.extend(self.account.unexplained.iter().cloned());
+        lines.extend(self.evidence.account.unexplained.iter().cloned());
         lines
     }
 
     fn read_modes_text(&self, id: StatementId) -> Option<String> {
-        let statement = self.case.statement(id)?;
-        let level = self.case.judged_level(statement.session);
-        let explicit = self.case.is_explicit(id.transaction);
+        let case = &self.evidence.case;
+        let statement = case.statement(id)?;
+        let level = case.judged_level(statement.session);
+        let explicit = case.is_explicit(id.transaction);
         let modes: Vec<String> = statement
             .effect
             .uses
             .iter()
             .map(|u| {
-                let mode = self.dialect.read_mode(level, u.role, explicit);
+                let mode = self.evidence.dialect.read_mode(level, u.role, explicit);
                 format!("{} as {} reads {mode}", u.table, u.role)
             })
             .collect();
         Some(format!("at {level}, {id}: {}", modes.join("; ")))
     }
 
+    /// The registered quirk that a disagreement may be.
+    fn doubt(&self, disagreement: &Disagreement) -> Option<(StatementId, Doubt)> {
+        let id = disagreement.statement?;
+        match self.standings.get(&id)? {
+            Standing::Doubtful(doubt) => Some((id, *doubt)),
+            Standing::Judged | Standing::RightlyRefused | Standing::Skipped(_) => None,
+        }
+    }
+
     fn verdict(&self, judged: &Judged) -> Verdict {
-        let standing = |d: &&Disagreement| d.statement.and_then(|id| self.standings.get(&id));
-        let explained = |d: &&Disagreement| {
-            matches!(
-                standing(d),
-                Some(
-                    Standing::MixedAfterWait
-                        | Standing::DoubtfulNoOp
-                        | Standing::MovedKey
-                        | Standing::MovedWhileWaiting
-                )
-            )
-        };
-        if let Some(first) = judged.disagreements.iter().find(|d| !explained(d)) {
-            let finding = finding::finding(
-                self.case,
-                self.execution,
-                self.dialect,
-                first,
-                &judged.disagreements,
-                judged.explanation.clone(),
-            );
+        let all = &judged.disagreements;
+        if let Some(first) = all.iter().find(|d| self.doubt(d).is_none()) {
+            let explanation = judged.explanation.clone();
+            let finding = finding("txcheck", self.evidence, first, all, explanation);
             return Verdict::Violation(Box::new(finding));
         }
-        if let Some(first) = judged.disagreements.first() {
-            let known = match standing(&first) {
-                Some(Standing::DoubtfulNoOp) => self.dialect.known_no_op_update.as_ref(),
-                Some(Standing::MovedKey) => self.dialect.known_moved_key.as_ref(),
-                Some(Standing::MovedWhileWaiting) => {
-                    self.dialect.known_moved_while_waiting.as_ref()
-                }
-                _ => first
-                    .statement
-                    .and_then(|id| self.case.statement(id))
-                    .and_then(|s| self.dialect.known_after_wait.get(&s.effect.kind)),
-            };
-            return known.map_or_else(
-                || Verdict::Undecided("mixed-rows-after-wait".to_owned()),
-                |id| Verdict::Known(id.clone()),
+        if let Some((id, doubt)) = all.first().and_then(|d| self.doubt(d)) {
+            let statement = self.evidence.case.statement(id);
+            let known = statement.and_then(|s| self.evidence.dialect.known(doubt, s.effect.kind));
+            return known.map_or(
+                Verdict::Undecided(UndecidedReason::MixedRowsAfterWait),
+                |id| Verdict::Known(id.to_owned()),
             );
         }
-        if !judged.fickle.is_empty() {
-            return Verdict::Undecided("engine-contradicts-itself".to_owned());
+        if let Some(first) = judged.unstable.first() {
+            return Verdict::Violation(Box::new(unstable_finding("txcheck", self.evidence, first)));
         }
-        if judged.tested.is_empty() && self.case.user_statements().next().is_some() {
-            let reasons = self.standings.values().find_map(|standing| match standing {
+        if judged.tested.is_empty() && self.evidence.case.user_statements().next().is_some() {
+            let reason = self.standings.values().find_map(|standing| match standing {
                 Standing::Skipped(reason) => Some(*reason),
-                _ => None,
+                Standing::Judged | Standing::Doubtful(_) | Standing::RightlyRefused => None,
             });
-            return Verdict::Undecided(reasons.unwrap_or("nothing-ran").to_owned());
+            return Verdict::Undecided(reason.unwrap_or(UndecidedReason::NothingRan));
         }
         Verdict::Agree
     }

@@ -4,11 +4,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::view::Standing;
 use super::Check;
-use super::dependency::{Evidence, Sdg};
-use super::judged::Standing;
+use super::dependency::{Inference, Sdg};
 use crate::graph::acyclic_part;
-use crate::model::{CaseStatement, Outcome, StatementId};
+use crate::model::{CaseStatement, StatementId};
 
 /// The statements of a case, by how the serial run treats them.
 pub(super) struct Plan {
@@ -28,7 +28,7 @@ impl Check<'_> {
             .standings
             .keys()
             .copied()
-            .filter(|&id| self.timeline.lasts(id) && self.relevant(id))
+            .filter(|&id| self.evidence.timeline.lasts(id) && self.relevant(id))
             .collect();
         let strict = |id: &StatementId| self.standings.get(id) == Some(&Standing::Judged);
         let fits = |id: &StatementId| strict(id) && self.sees_lasting_rows(*id);
@@ -38,6 +38,7 @@ impl Check<'_> {
         let orders = self.orders(&graph);
         let in_order: BTreeSet<StatementId> = orders.iter().flatten().copied().collect();
         let on_own_view = self
+            .evidence
             .execution
             .execution_order()
             .into_iter()
@@ -64,21 +65,12 @@ impl Check<'_> {
         lasting: &BTreeSet<StatementId>,
         placeholders: &mut BTreeSet<StatementId>,
     ) -> (Sdg, Option<String>) {
-        let outcomes: BTreeMap<StatementId, &Outcome> = self
-            .execution
-            .records
-            .iter()
-            .map(|(id, record)| (*id, &record.outcome))
-            .collect();
-        let evidence = Evidence {
-            case: self.case,
-            account: self.account,
-            timeline: &self.timeline,
-            outcomes: &outcomes,
+        let inference = Inference {
+            evidence: self.evidence,
         };
         let mut cycle = None;
         loop {
-            let graph = evidence.infer(lasting, placeholders);
+            let graph = inference.infer(lasting, placeholders);
             let all: BTreeSet<usize> = (0..graph.statements.len()).collect();
             if let Some(path) = graph.graph.shortest_cycle(&all) {
                 cycle.get_or_insert_with(|| cycle_text(&graph, &path));
@@ -103,7 +95,7 @@ impl Check<'_> {
                 None => placeholders.extend(lasting.iter().copied()),
             }
             if placeholders.len() == lasting.len() {
-                return (evidence.infer(lasting, placeholders), cycle);
+                return (inference.infer(lasting, placeholders), cycle);
             }
         }
     }
@@ -118,7 +110,8 @@ impl Check<'_> {
     }
 
     fn writes(&self, id: StatementId) -> bool {
-        self.account
+        self.evidence
+            .account
             .changes
             .get(&id)
             .is_some_and(|changes| !changes.is_empty())
@@ -128,10 +121,12 @@ impl Check<'_> {
     /// statements can bring about.
     fn sees_lasting_rows(&self, id: StatementId) -> bool {
         let lasts = |version| {
-            self.timeline
-                .lasts(self.account.chains.version(version).writer)
+            let account = &self.evidence.account;
+            self.evidence
+                .timeline
+                .lasts(account.chains.version(version).writer)
         };
-        self.account.views.get(&id).is_some_and(|view| {
+        self.evidence.account.views.get(&id).is_some_and(|view| {
             view.values()
                 .flat_map(BTreeMap::values)
                 .flatten()
@@ -142,6 +137,7 @@ impl Check<'_> {
     /// Two topological orders: as near to the execution as the graph allows, and as far from it.
     fn orders(&self, graph: &Sdg) -> Vec<Vec<StatementId>> {
         let executed: BTreeMap<StatementId, usize> = self
+            .evidence
             .execution
             .execution_order()
             .into_iter()
@@ -184,8 +180,10 @@ impl Check<'_> {
 
     /// Whether one statement may write a table that the other names.
     fn meet(&self, one: StatementId, other: StatementId) -> bool {
-        let (Some(one), Some(other)) = (self.case.statement(one), self.case.statement(other))
-        else {
+        let (Some(one), Some(other)) = (
+            self.evidence.case.statement(one),
+            self.evidence.case.statement(other),
+        ) else {
             return true;
         };
         let writes = |a: &CaseStatement, b: &CaseStatement| {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::history::{Atom, Texts};
+use crate::model::Anomaly;
 
 /// An axiom that does not hold. Transactions go by their labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

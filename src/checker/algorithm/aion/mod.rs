@@ -42,8 +42,8 @@ use self::roles::{Role, tell_roles};
 use self::sessions::{Place, Sessions};
 use self::spill::Spill;
 use self::timeline::Timelines;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::history::{Atom, Batch, Head, Kind, NamedEvent, Span, Status};
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// What to judge, and within which bounds.

@@ -17,11 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checker::answer::{Answer, Checker};
 use crate::checker::budget::Budget;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::replay::replay;
 use crate::checker::evidence::witness::{Point, Witness};
 use crate::history::{Atom, History, Kind, Span, Status};
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// Judges by timestamps.

@@ -4,12 +4,12 @@
 //! form one chain, and real time must not run against it.
 
 use crate::checker::answer::Answer;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::resolve::{NONE, Resolved, Unresolved, resolve};
 use crate::checker::resolved::versions::chains;
 use crate::history::History;
+use crate::model::Anomaly;
 
 pub(super) fn check(history: &History) -> Answer {
     let resolved = match resolve(history) {

@@ -18,10 +18,10 @@ use self::judge::{Outcome, is_satisfied, judge};
 use crate::checker::algorithm::weak;
 use crate::checker::answer::{Answer, Checker};
 use crate::checker::budget::Budget;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::Counterexample;
 use crate::checker::evidence::reduce;
 use crate::history::History;
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// The general engine.

@@ -2,10 +2,10 @@
 
 use super::judge::{Outcome, is_satisfied, pruned};
 use crate::checker::budget::Budget;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::resolved::resolve::resolve_openly;
 use crate::checker::resolved::versions::{Chains, chains, last_of};
 use crate::history::History;
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// With more version orders than this the counterexample has no name of its own.

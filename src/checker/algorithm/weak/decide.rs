@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::causal;
 use crate::checker::answer::Answer;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::cycle::{direct_reason, pairs, shortened, torn_read};
 use crate::checker::evidence::witness::Witness;
@@ -12,6 +11,7 @@ use crate::checker::resolved::arcs::Arcs;
 use crate::checker::resolved::resolve::{NONE, Resolved};
 use crate::checker::resolved::versions::listed_orders;
 use crate::history::{Atom, Kind};
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 pub(super) fn decide(resolved: &Resolved<'_>, model: ConsistencyModel) -> Answer {

@@ -11,12 +11,12 @@ use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 use super::decide::decide;
 use crate::checker::answer::Answer;
 use crate::checker::budget::Budget;
-use crate::checker::evidence::anomaly::Anomaly;
 use crate::checker::evidence::counterexample::{Counterexample, Reason};
 use crate::checker::evidence::reduce::core;
 use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::resolve::{OpenRead, Resolved};
 use crate::history::History;
+use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// How many choices are looked at.

@@ -1,12 +1,14 @@
-//! Rows whose key was moved: for the engine a deletion and an insertion, for a chain one row.
+//! The detectors of [`Doubt`](crate::model::Doubt): registered quirks that a statement may have met.
+//!
+//! A row whose key was moved is for the engine a deletion and an insertion, for a chain one row.
 
 use super::chain::{Chains, Version, VersionId};
 use super::visibility::Timeline;
 use super::{TableView, View};
 use crate::model::{CaseStatement, TableShape, TestCase, Tick};
 
-/// Whether the view holds a row that the reader's transaction wrote on top of a version with other
-/// keys than the one its snapshot shows.
+/// [`Doubt::MovedKey`](crate::model::Doubt::MovedKey): the view holds a row that the reader's
+/// transaction wrote on top of a version with other keys than the one its snapshot shows.
 ///
 /// An engine that keeps rows by their key leaves the old one in place for the snapshot: the
 /// transaction's own write went to the new one, and it sees both (MDEV-32898, `TiDB#23966`).
@@ -31,14 +33,14 @@ fn moved(
     chains: &Chains,
     timeline: &Timeline,
     statement: &CaseStatement,
-    (key, seen): <&TableView as IntoIterator>::Item,
+    (row, seen): <&TableView as IntoIterator>::Item,
     snapshot: Tick,
 ) -> bool {
     let own = |version: &Version| version.writer.transaction == statement.id.transaction;
     if !seen.is_some_and(|id| own(chains.version(id))) {
         return false;
     }
-    let chain = chains.chain(&shape.name, key);
+    let chain = chains.chain(&shape.name, row);
     let first_own = chain.iter().position(|id| own(chains.version(*id)));
     let below = &chain[..first_own.unwrap_or(chain.len())];
     let shown = below.iter().rposition(|id| {
@@ -54,7 +56,8 @@ fn moved(
         .any(|id| other_keys(shape, chains, below[shown], *id))
 }
 
-/// Whether a row that a statement sees now had other keys when it was sent.
+/// [`Doubt::MovedWhileWaiting`](crate::model::Doubt::MovedWhileWaiting): a row that a statement sees
+/// now had other keys when it was sent.
 pub(super) fn moved_meanwhile(case: &TestCase, chains: &Chains, then: &View, now: &View) -> bool {
     now.iter().any(|(table, seen)| {
         case.table(table).is_some_and(|shape| {

@@ -1,65 +1,54 @@
-//! The serial run: statements one after another, each on the rows it saw.
+//! One statement after another, each alone on the rows it saw.
 //!
-//! In a topological order of an acyclic graph every statement finds its view in place by itself.
-//! A statement that was dropped from the graph leaves its effect as a placeholder. Statements that
-//! no order can hold (dropped ones, those of aborted transactions) are judged at the end, each on
-//! its own view, put in place row by row.
+//! Rows are put in place only where the table does not hold them already: in a topological order
+//! of an acyclic graph every statement finds its view in place by itself.
 
 use std::collections::BTreeMap;
 
+use super::super::Evidence;
 use super::super::compare::{self, Mismatch};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Execution, Row, StatementId, TableShape, TestCase, Value};
-use crate::observe::{Account, TableView, is_hidden_row_key};
+use crate::model::{Aspect, Row, StatementId, TableShape, Value};
+use crate::observe::{TableView, is_hidden_row_key};
 
 /// A table as the serial run holds it.
 type Contents = BTreeMap<Value, Row>;
 
 /// A serial run under way.
-pub(super) struct Replay<'a> {
-    case: &'a TestCase,
-    execution: &'a Execution,
-    account: &'a Account,
+pub(in crate::oracle) struct Alone<'a> {
+    evidence: &'a Evidence,
     run: &'a mut dyn SerialRun,
     state: BTreeMap<String, Contents>,
     /// Look at the target after every write, not only at the end.
-    pub(super) careful: bool,
+    pub(in crate::oracle) careful: bool,
 }
 
-impl<'a> Replay<'a> {
-    pub(super) fn new(
-        case: &'a TestCase,
-        execution: &'a Execution,
-        account: &'a Account,
-        run: &'a mut dyn SerialRun,
-    ) -> Self {
-        Self {
-            case,
-            execution,
-            account,
+impl<'a> Alone<'a> {
+    /// The serial run is as its set-up left it.
+    pub(in crate::oracle) fn start(evidence: &'a Evidence, run: &'a mut dyn SerialRun) -> Self {
+        let mut alone = Self {
+            evidence,
             run,
             state: BTreeMap::new(),
             careful: false,
-        }
+        };
+        alone.note_initial_state();
+        alone
     }
 
     /// The tables as the set-up leaves them, again.
-    pub(super) fn reset(
-        &mut self,
-        initial: &BTreeMap<String, Vec<Row>>,
-    ) -> Result<(), EngineError> {
+    pub(in crate::oracle) fn reset(&mut self) -> Result<(), EngineError> {
         self.run.reset()?;
-        self.start(initial);
+        self.note_initial_state();
         Ok(())
     }
 
-    /// Notes what the tables hold at the start.
-    pub(super) fn start(&mut self, initial: &BTreeMap<String, Vec<Row>>) {
+    fn note_initial_state(&mut self) {
+        let initial = self.evidence.initial.iter();
         self.state = initial
-            .iter()
             .filter_map(|(table, rows)| {
-                let shape = self.case.table(table)?;
+                let shape = self.evidence.case.table(table)?;
                 Some((table.clone(), keyed(shape, rows)))
             })
             .collect();
@@ -67,18 +56,18 @@ impl<'a> Replay<'a> {
 
     /// Runs one statement on its view and compares what it gives with what the interleaved run
     /// gave. With `look`, its effect on each target is compared too.
-    pub(super) fn judge(
+    pub(in crate::oracle) fn judge(
         &mut self,
         id: StatementId,
         look: bool,
     ) -> Result<Vec<Mismatch>, EngineError> {
-        let Some(statement) = self.case.statement(id) else {
+        let Some(statement) = self.evidence.case.statement(id) else {
             return Ok(Vec::new());
         };
-        let Some(record) = self.execution.records.get(&id) else {
+        let Some(record) = self.evidence.execution.records.get(&id) else {
             return Ok(Vec::new());
         };
-        if let Some(view) = self.account.views.get(&id) {
+        if let Some(view) = self.evidence.account.views.get(&id) {
             for (table, seen) in view {
                 let rows = self.rows_of(seen);
                 self.put(table, rows)?;
@@ -93,7 +82,11 @@ impl<'a> Replay<'a> {
         }
         let targets: Vec<String> = statement.effect.targets().map(str::to_owned).collect();
         for table in targets {
-            let hidden = self.case.table(&table).is_some_and(is_hidden_row_key);
+            let hidden = self
+                .evidence
+                .case
+                .table(&table)
+                .is_some_and(is_hidden_row_key);
             let expected = self.after(&table, id);
             if look || hidden || self.careful || !mismatches.is_empty() {
                 mismatches.extend(self.settle(&table, expected)?);
@@ -105,14 +98,14 @@ impl<'a> Replay<'a> {
     }
 
     /// Puts the effect of a statement in place without running it.
-    pub(super) fn place(&mut self, id: StatementId) -> Result<(), EngineError> {
+    pub(in crate::oracle) fn place(&mut self, id: StatementId) -> Result<(), EngineError> {
         let mut tables: BTreeMap<String, Contents> = BTreeMap::new();
-        for change in self.account.changes.get(&id).into_iter().flatten() {
+        for change in self.evidence.account.changes.get(&id).into_iter().flatten() {
             let now = self.state.get(&change.table).cloned().unwrap_or_default();
             let contents = tables.entry(change.table.clone()).or_insert(now);
-            match self.account.chains.row(change.after) {
-                Some(row) => contents.insert(change.key.clone(), row.clone()),
-                None => contents.remove(&change.key),
+            match self.evidence.account.chains.row(change.after) {
+                Some(row) => contents.insert(change.row.key.clone(), row.clone()),
+                None => contents.remove(&change.row.key),
             };
         }
         tables
@@ -121,10 +114,12 @@ impl<'a> Replay<'a> {
     }
 
     /// Compares every table with the final state of the interleaved run.
-    pub(super) fn compare_final_state(&mut self) -> Result<Vec<(String, Mismatch)>, EngineError> {
+    pub(in crate::oracle) fn compare_final_state(
+        &mut self,
+    ) -> Result<Vec<(String, Mismatch)>, EngineError> {
         let mut mismatches = Vec::new();
-        for shape in &self.case.tables {
-            let Some(got) = self.execution.final_state.get(&shape.name) else {
+        for shape in &self.evidence.case.tables {
+            let Some(got) = self.evidence.execution.final_state.get(&shape.name) else {
                 continue;
             };
             let predicted = self.run.contents(&shape.name)?;
@@ -133,7 +128,7 @@ impl<'a> Replay<'a> {
             let (a, b) = (visible(shape, &predicted), visible(shape, got));
             if let Some((missing, extra)) = compare::table_difference(&a, &b) {
                 let mismatch = Mismatch {
-                    aspect: "final-state",
+                    aspect: Aspect::FinalState,
                     expected: compare::rows_text(&missing),
                     got: compare::rows_text(&extra),
                 };
@@ -145,9 +140,9 @@ impl<'a> Replay<'a> {
 
     fn rows_of(&self, seen: &TableView) -> Contents {
         seen.iter()
-            .filter_map(|(key, version)| {
-                let row = self.account.chains.row((*version)?)?;
-                Some((key.clone(), row.clone()))
+            .filter_map(|(id, version)| {
+                let row = self.evidence.account.chains.row((*version)?)?;
+                Some((id.key.clone(), row.clone()))
             })
             .collect()
     }
@@ -155,18 +150,18 @@ impl<'a> Replay<'a> {
     /// What a target holds when the statement has done to its view what it did in the run.
     fn after(&self, table: &str, id: StatementId) -> Contents {
         let mut contents = self.state.get(table).cloned().unwrap_or_default();
-        let record = self.execution.records.get(&id);
+        let record = self.evidence.execution.records.get(&id);
         if record.is_some_and(|record| record.outcome.error_class().is_some()) {
             // What it did before it was rejected was undone.
             return contents;
         }
-        for change in self.account.changes.get(&id).into_iter().flatten() {
+        for change in self.evidence.account.changes.get(&id).into_iter().flatten() {
             if change.table != table {
                 continue;
             }
-            match self.account.chains.row(change.after) {
-                Some(row) => contents.insert(change.key.clone(), row.clone()),
-                None => contents.remove(&change.key),
+            match self.evidence.account.chains.row(change.after) {
+                Some(row) => contents.insert(change.row.key.clone(), row.clone()),
+                None => contents.remove(&change.row.key),
             };
         }
         contents
@@ -193,7 +188,7 @@ impl<'a> Replay<'a> {
     /// Looks at a target after a write, says how it differs from what was observed, and puts the
     /// observed rows in place, so that one difference is not told again by every later statement.
     fn settle(&mut self, table: &str, expected: Contents) -> Result<Option<Mismatch>, EngineError> {
-        let Some(shape) = self.case.table(table) else {
+        let Some(shape) = self.evidence.case.table(table) else {
             return Ok(None);
         };
         let rows = self.run.contents(table)?;
@@ -203,21 +198,22 @@ impl<'a> Replay<'a> {
             compare::table_difference(&visible(shape, &rows), &visible(shape, &observed));
         self.put(table, expected)?;
         Ok(difference.map(|(missing, extra)| Mismatch {
-            aspect: "effect",
+            aspect: Aspect::Effect,
             expected: format!("{table}: {}", compare::rows_text(&missing)),
             got: format!("{table}: {}", compare::rows_text(&extra)),
         }))
     }
 
     /// What a statement gives on its view, as `judge` ran it; for explanations.
-    pub(super) fn view_text(&self, id: StatementId) -> Vec<String> {
-        let Some(view) = self.account.views.get(&id) else {
+    pub(in crate::oracle) fn view_text(&self, id: StatementId) -> Vec<String> {
+        let Some(view) = self.evidence.account.views.get(&id) else {
             return Vec::new();
         };
         view.iter()
             .map(|(table, seen)| {
                 let rows: Vec<Row> = self.rows_of(seen).into_values().collect();
                 let rows = self
+                    .evidence
                     .case
                     .table(table)
                     .map_or(rows.clone(), |s| visible(s, &rows));

@@ -2,25 +2,25 @@
 
 use std::collections::BTreeSet;
 
+use super::super::Evidence;
 use super::super::compare::Mismatch;
-use super::super::{finding_levels, form_features};
-use crate::dialect::Dialect;
+use super::super::signature::{finding_levels, form_features};
 use crate::model::{
-    CaseStatement, Difference, Execution, Finding, Signature, StatementId, TestCase,
+    CaseStatement, Difference, Finding, FindingKind, Signature, StatementId, TestCase,
 };
 
-/// One difference between the interleaved and the serial run.
+/// One difference between the interleaved run and what a view predicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Disagreement {
+pub(in crate::oracle) struct Disagreement {
     /// None for the final state.
-    pub(super) statement: Option<StatementId>,
+    pub(in crate::oracle) statement: Option<StatementId>,
     /// The table, for the final state.
     table: Option<String>,
     mismatch: Mismatch,
 }
 
 impl Disagreement {
-    pub(super) fn at(statement: StatementId, mismatch: Mismatch) -> Self {
+    pub(in crate::oracle) fn at(statement: StatementId, mismatch: Mismatch) -> Self {
         Self {
             statement: Some(statement),
             table: None,
@@ -28,7 +28,20 @@ impl Disagreement {
         }
     }
 
-    pub(super) fn finally(table: String, mismatch: Mismatch) -> Self {
+    /// Of a difference that is worded already.
+    pub(in crate::oracle) fn of(difference: Difference) -> Self {
+        Self {
+            statement: difference.statement,
+            table: None,
+            mismatch: Mismatch {
+                aspect: difference.aspect,
+                expected: difference.expected,
+                got: difference.got,
+            },
+        }
+    }
+
+    pub(in crate::oracle) fn finally(table: String, mismatch: Mismatch) -> Self {
         Self {
             statement: None,
             table: Some(table),
@@ -37,26 +50,64 @@ impl Disagreement {
     }
 }
 
-/// The finding about a case, told by its first unexplained disagreement.
-pub(super) fn finding(
-    case: &TestCase,
-    execution: &Execution,
-    dialect: &Dialect,
+/// The finding of an oracle about a run, told by its first unexplained disagreement.
+pub(in crate::oracle) fn finding(
+    oracle: &str,
+    evidence: &Evidence,
     first: &Disagreement,
     all: &[Disagreement],
     explanation: Vec<String>,
 ) -> Finding {
+    let case = &evidence.case;
     let statement = first.statement.and_then(|id| case.statement(id));
     Finding {
         signature: Signature {
-            oracle: "txcheck".to_owned(),
-            kind: format!("wrong-{}", first.mismatch.aspect),
+            oracle: oracle.to_owned(),
+            kind: FindingKind::Wrong(first.mismatch.aspect),
             levels: finding_levels(case),
-            features: features(case, execution, dialect, statement),
+            features: features(evidence, statement),
         },
         headline: headline(case, first, statement),
         differences: all.iter().map(difference).collect(),
         explanation,
+    }
+}
+
+/// The finding that a statement, alone on the same rows, gave two answers from one serial run to the
+/// next: a defect of the engine, though none of transactions, and no prediction.
+pub(in crate::oracle) fn unstable_finding(
+    oracle: &str,
+    evidence: &Evidence,
+    answers: &Disagreement,
+) -> Finding {
+    let case = &evidence.case;
+    let statement = answers.statement.and_then(|id| case.statement(id));
+    let mut features: Vec<String> = statement.map_or(Vec::new(), |s| form_features(case, s));
+    features.extend(statement.map(|s| s.effect.kind.to_string()));
+    features.sort();
+    let place = answers
+        .statement
+        .map_or("the final state".to_owned(), |id| id.to_string());
+    let Mismatch {
+        aspect,
+        expected,
+        got,
+    } = &answers.mismatch;
+    Finding {
+        signature: Signature {
+            oracle: oracle.to_owned(),
+            kind: FindingKind::UnstableSerialAnswer,
+            levels: finding_levels(case),
+            features,
+        },
+        headline: format!(
+            "{place}, run alone on the same rows, has {aspect} that differ from one run to the \
+             next: {expected}; {got}"
+        ),
+        differences: vec![difference(answers)],
+        explanation: vec![
+            "the statement ran in a database that no other session used, more than once".to_owned(),
+        ],
     }
 }
 
@@ -102,12 +153,8 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
 
 /// Kind, form, wait and read modes of the statement that differs, and the kinds of the writes by other
 /// transactions to the tables it names; `alone` where there is no other transaction.
-fn features(
-    case: &TestCase,
-    execution: &Execution,
-    dialect: &Dialect,
-    statement: Option<&CaseStatement>,
-) -> Vec<String> {
+fn features(evidence: &Evidence, statement: Option<&CaseStatement>) -> Vec<String> {
+    let case = &evidence.case;
     let mut features = BTreeSet::new();
     let Some(statement) = statement else {
         let kinds = case.statements.iter().filter(|s| s.effect.kind.is_write());
@@ -123,7 +170,7 @@ fn features(
         features.insert("alone".to_owned());
     }
     features.extend(form_features(case, statement));
-    let record = execution.records.get(&statement.id);
+    let record = evidence.execution.records.get(&statement.id);
     if record.is_some_and(|record| record.resumed()) {
         features.insert("resumed".to_owned());
     }
@@ -133,7 +180,7 @@ fn features(
     let level = case.judged_level(statement.session);
     let explicit = case.is_explicit(statement.id.transaction);
     for table_use in &statement.effect.uses {
-        let mode = dialect.read_mode(level, table_use.role, explicit);
+        let mode = evidence.dialect.read_mode(level, table_use.role, explicit);
         features.insert(format!("{}:{mode}", table_use.role));
     }
     for other in &case.statements {

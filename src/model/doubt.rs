@@ -1,0 +1,18 @@
+//! Registered quirks of engines that a statement may have met.
+
+use super::slug::slugged;
+
+slugged! {
+    /// Why a difference may be a registered behaviour of the engine. Its detector stands in
+    /// `observe/doubt.rs`; the dialect's `[known]` names what explains it.
+    pub enum Doubt {
+        /// The statement waited at a level where its rows mix two moments (MySQL#104833).
+        MixedAfterWait = "after-wait",
+        /// Its view depends on whether an UPDATE that changed nothing made a version (MDEV-26642).
+        NoOpUpdate = "no-op-update",
+        /// A row that it read was moved to another key while it waited (MySQL#119801).
+        MovedWhileWaiting = "moved-while-waiting",
+        /// Its snapshot holds a row that another transaction moved to another key (MDEV-32898).
+        MovedKey = "moved-key",
+    }
+}

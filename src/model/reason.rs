@@ -1,0 +1,118 @@
+//! Why nothing can be said of a case or of a statement.
+
+use super::slug::slugged;
+
+slugged! {
+    /// Why a case is undecided, a statement was not compared, an oracle does not apply, or a run is
+    /// no evidence. Statistics count them by their slug.
+    pub enum UndecidedReason {
+        // The run is no evidence.
+        /// A wait was concluded from a timer, because the lock view did not show it.
+        BlockedByTimer = "blocked-by-timer",
+        /// Every session is blocked and nothing can unblock one.
+        NothingCanAnswer = "nothing-can-answer",
+        /// The server says that a transaction is open where the case has none.
+        TransactionOpenOutsideOfOne = "transaction-open-outside-of-one",
+        /// A BEGIN was sent inside a transaction.
+        BeginInsideATransaction = "begin-inside-a-transaction",
+        /// The server accepted BEGIN and has no transaction, or rejected it and has one.
+        BeginContradicted = "begin-contradicted",
+        /// The server accepted COMMIT or ROLLBACK and says that the transaction is open.
+        TransactionOpenAfterItsEnd = "transaction-open-after-its-end",
+        /// The server accepted a statement and says that its transaction is gone.
+        TransactionEndedUnasked = "transaction-ended-unasked",
+        /// The server rejected a ROLLBACK.
+        RollbackRefused = "rollback-refused",
+
+        // The case could not be judged.
+        /// The server rejected the set-up.
+        SetUpRejected = "set-up-rejected",
+        /// The server rejected a statement of ours: a defect of ours.
+        OwnStatementRejected = "own-statement-rejected",
+        /// Two runs of the case differ although nothing was changed.
+        NotDeterministic = "not-deterministic",
+        /// The server was lost during the case.
+        ServerLost = "server-lost",
+        /// The server cannot run the case of a file at all.
+        CouldNotRun = "could-not-run",
+        /// A statement about which the file expects something was not sent.
+        StatementNotSent = "statement-not-sent",
+        /// The server rejected a statement and the file does not say that it should.
+        UnexpectedRejection = "unexpected-rejection",
+
+        /// The oracle of the file agrees with a run that differs from what the file recorded.
+        NotAsRecorded = "not-as-recorded",
+
+        // No oracle applies, or one does not.
+        NoOracleApplies = "no-oracle-applies",
+        /// The oracle judges schedules, and the case has none.
+        FreePace = "free-pace",
+        /// The oracle judges serializability, and a session neither runs nor claims it.
+        BelowSerializable = "below-serializable",
+        /// A table has no row key and the engine has no hidden one to give.
+        NoRowIdentity = "no-row-identity",
+        /// The engine has neither an observer nor locking reads for probes.
+        NothingShowsUncommittedRows = "nothing-shows-uncommitted-rows",
+        /// The dialect names no consistency model for a level of the case.
+        LevelPromisesNothing = "level-promises-nothing",
+        /// A statement reads or writes something else than one value by its key.
+        NotKeysAndValues = "not-keys-and-values",
+        /// The file has no `@expect`.
+        NothingExpected = "nothing-expected",
+        /// A session changes settings that decide what its statements mean.
+        SessionSetting = "session-setting",
+        /// A session changes its own isolation level: the header's level does not hold.
+        LevelSetInSession = "level-set-in-session",
+        /// A statement calls a function whose value no second run repeats: `UUID()`.
+        UnrepeatableFunction = "unrepeatable-function",
+        /// A row gets its key from a counter of the engine, which does not go back at a rollback.
+        AutoIncrement = "auto-increment",
+        /// A table belongs to a storage engine without transactions.
+        TableWithoutTransactions = "table-without-transactions",
+
+        // What an oracle could not find out.
+        /// A cell of a workload holds what no statement wrote and no number.
+        StrangeCell = "strange-cell",
+        NothingCommitted = "nothing-committed",
+        NothingRan = "nothing-ran",
+        /// The checker of histories has no answer within its budget.
+        CheckerDoesNotKnow = "checker-does-not-know",
+        /// The search for a serial order ended before every order was refuted.
+        SerialOrdersOutOfBudget = "serial-orders-out-of-budget",
+        /// A change has several possible writers.
+        ChangeOfSeveralWriters = "change-of-several-writers",
+        /// A write changed another number of rows than the engine counted.
+        ChangesAndAffectedRowsDisagree = "changes-and-affected-rows-disagree",
+        /// A doubt that the dialect does not explain for this kind of statement.
+        MixedRowsAfterWait = "mixed-rows-after-wait",
+
+        // Why a statement was not compared.
+        OpaqueStatement = "opaque-statement",
+        /// Its transaction was ended by a deadlock, a serialization failure, a lock timeout ..
+        ConcurrencyAbort = "concurrency-abort",
+        /// SKIP LOCKED: its result depends on locks.
+        DependsOnLocks = "depends-on-locks",
+        /// It names a table that the set-up did not make.
+        UnknownTable = "unknown-table",
+        NoView = "no-view",
+        /// One release woke several statements, and its view depends on which went first.
+        WokenTogether = "woken-together",
+        /// It reads uncommitted rows of a write that waits half-way.
+        UncommittedRowsOfAWaitingWrite = "uncommitted-rows-of-a-waiting-write",
+        /// It reads one table in two read modes that show different rows.
+        OneTableInTwoReadModes = "one-table-in-two-read-modes",
+        /// Its snapshot shows a deleted row beside the one that took over its unique key: no table
+        /// can hold both.
+        TwoRowsOfOneUniqueKey = "two-rows-of-one-unique-key",
+        NoProbe = "no-probe",
+        PartedProbe = "parted-probe",
+        RejectedProbe = "rejected-probe",
+        /// A probe showed a version that no statement of the case wrote.
+        VersionWithoutAKnownWriter = "a-version-without-a-known-writer",
+        /// Its work was undone, and no oracle judges it alone.
+        Undone = "undone",
+        Rejected = "rejected",
+        NotCommitted = "not-committed",
+        NotAnswered = "not-answered",
+    }
+}

@@ -1,0 +1,89 @@
+//! One interleaved run and what was learned of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::dialect::Dialect;
+use crate::engine::EngineError;
+use crate::execute::{Executor, SerialRun};
+use crate::model::{Execution, Row, TestCase};
+use crate::observe::{Account, Learner, Timeline, instrument, learn};
+
+/// How often a case is run again in its observed order, so that no probe is parted from its
+/// statement (TxCheck, section 4, "Blocking Scheduling").
+const BLOCKING_ROUNDS: u32 = 3;
+
+/// One interleaved run, made once and judged by every oracle whose needs it meets.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The case as it ran: row keys added, and in another order where probes asked for it.
+    pub case: TestCase,
+    pub execution: Execution,
+    pub dialect: Arc<Dialect>,
+    /// Every table as the set-up leaves it, columns in the order of its shape; empty where nothing
+    /// was learned.
+    pub initial: BTreeMap<String, Vec<Row>>,
+    /// Versions, views and changes; empty where nothing was learned.
+    pub account: Account,
+    /// When transactions committed and when work was undone.
+    pub timeline: Timeline,
+}
+
+impl Evidence {
+    /// Runs the case; by probes, again in the observed order while probes are parted.
+    pub(super) fn run(
+        mut case: TestCase,
+        learner: Option<Learner>,
+        executor: &mut dyn Executor,
+    ) -> Result<(TestCase, Execution), EngineError> {
+        let rounds = match learner {
+            Some(Learner::Probes) => BLOCKING_ROUNDS,
+            Some(Learner::Observer) | None => 1,
+        };
+        for round in 1.. {
+            let plan = learner
+                .map(|learner| instrument(&case, executor.dialect(), learner))
+                .unwrap_or_default();
+            let execution = executor.execute(&case, &plan)?;
+            let parted = execution.probes.iter().any(|probe| probe.parted);
+            if round == rounds || !parted {
+                return Ok((case, execution));
+            }
+            case = case.in_order(&execution.execution_order());
+        }
+        unreachable!("the loop ends by its last round")
+    }
+
+    /// What can be learned of a run without looking at rows.
+    pub(super) fn of_answers(case: TestCase, execution: Execution, dialect: Arc<Dialect>) -> Self {
+        Self {
+            timeline: Timeline::new(&case, &execution, &dialect),
+            case,
+            execution,
+            dialect,
+            initial: BTreeMap::new(),
+            account: Account::default(),
+        }
+    }
+
+    /// Learns versions, views and changes. The serial run is as its set-up left it.
+    pub(super) fn learn(
+        mut self,
+        learner: Learner,
+        serial: &mut dyn SerialRun,
+    ) -> Result<Self, EngineError> {
+        for table in &self.case.tables {
+            let rows = serial.contents(&table.name)?;
+            self.initial.insert(table.name.clone(), rows);
+        }
+        self.account = learn(
+            &self.case,
+            &self.execution,
+            &self.timeline,
+            &self.initial,
+            &self.dialect,
+            learner,
+        );
+        Ok(self)
+    }
+}

@@ -1,0 +1,171 @@
+//! One case before its oracles: as few runs as their needs allow.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Evidence, Hearing, Oracle, Ruling, crash, refusal};
+use crate::dialect::{Dialect, ObserverKind};
+use crate::engine::EngineError;
+use crate::execute::{Executor, SerialRun};
+use crate::model::{Outcome, Pace, Row, TestCase, UndecidedReason};
+use crate::observe::{Learner, instrument, with_row_identity};
+
+/// Runs the case once for each distinct need of the oracles that apply, and has it judged.
+///
+/// # Errors
+/// When the engine gives no answer.
+pub fn hear(
+    case: &TestCase,
+    executor: &mut dyn Executor,
+    oracles: &[&dyn Oracle],
+) -> Result<Hearing, EngineError> {
+    let mut hearing = Hearing::default();
+    let dialect = Arc::clone(executor.dialect());
+    let runs = plan(case, &dialect, oracles, &mut hearing);
+    for run in runs {
+        let PlannedRun {
+            case,
+            learner,
+            judges,
+        } = run;
+        let (case, execution) = Evidence::run(case.into_owned(), learner, executor)?;
+        let evidence = Evidence::of_answers(case, execution, Arc::clone(&dialect));
+        if let Some(finding) = crash::internal_error(&evidence.case, &evidence.execution) {
+            hearing.internal_error(finding, judges[0]);
+        }
+        if let Some(reason) = evidence.execution.unreliable {
+            for judge in judges {
+                hearing.ruling(judge, oracles[judge], Ruling::undecided(reason));
+            }
+            hearing.runs.push(evidence);
+            continue;
+        }
+        let needs_serial = judges.iter().any(|judge| oracles[*judge].needs().serial);
+        let mut serial: Box<dyn SerialRun + '_> = if needs_serial || learner.is_some() {
+            executor.serial(&evidence.case)?
+        } else {
+            Box::new(NoSerialRun)
+        };
+        let evidence = match learner {
+            Some(learner) => evidence.learn(learner, &mut *serial)?,
+            None => evidence,
+        };
+        for judge in judges {
+            if oracles[judge].needs().serial {
+                serial.reset()?;
+            }
+            let ruling = oracles[judge].judge(&evidence, &mut *serial)?;
+            hearing.ruling(judge, oracles[judge], ruling);
+        }
+        drop(serial);
+        hearing.runs.push(evidence);
+    }
+    hearing.in_order();
+    Ok(hearing)
+}
+
+/// A run that will be made, and who judges it.
+struct PlannedRun<'c> {
+    case: Cow<'c, TestCase>,
+    learner: Option<Learner>,
+    /// Positions in the list of oracles.
+    judges: Vec<usize>,
+}
+
+/// The runs that the oracles which apply need. The others are noted in the hearing.
+fn plan<'c>(
+    case: &'c TestCase,
+    dialect: &Dialect,
+    oracles: &[&dyn Oracle],
+    hearing: &mut Hearing,
+) -> Vec<PlannedRun<'c>> {
+    let mut wanted = Vec::new();
+    for (judge, oracle) in oracles.iter().enumerate() {
+        match want(case, dialect, *oracle) {
+            Ok((case, learner)) => wanted.push((judge, case, learner)),
+            Err(reason) => hearing.inapplicable.push((oracle.name(), reason)),
+        }
+    }
+    // Who learns comes first: the others may judge the same run.
+    wanted.sort_by_key(|(_, _, learner)| learner.is_none());
+    let mut runs: Vec<PlannedRun<'c>> = Vec::new();
+    for (judge, case, learner) in wanted {
+        let serves = |run: &PlannedRun<'_>| {
+            run.case == case
+                && (run.learner == learner
+                    || (learner.is_none()
+                        && run.learner.is_some_and(|other| {
+                            instrument(&case, dialect, other).leaves_sessions()
+                        })))
+        };
+        match runs.iter_mut().find(|run| serves(run)) {
+            Some(run) => run.judges.push(judge),
+            None => runs.push(PlannedRun {
+                case,
+                learner,
+                judges: vec![judge],
+            }),
+        }
+    }
+    runs
+}
+
+/// The case as an oracle needs it run, and by which learner; or why the oracle does not apply.
+fn want<'c>(
+    case: &'c TestCase,
+    dialect: &Dialect,
+    oracle: &dyn Oracle,
+) -> Result<(Cow<'c, TestCase>, Option<Learner>), UndecidedReason> {
+    let needs = oracle.needs();
+    if case.pace == Pace::Free && needs.pace == Pace::Scheduled {
+        return Err(UndecidedReason::FreePace);
+    }
+    // A serial run repeats statements: only what means the same again can be compared with it.
+    if needs.serial
+        && let Some(reason) = refusal::unrepeatable(case, dialect)
+    {
+        return Err(reason);
+    }
+    if let Some(reason) = oracle.excludes(case, dialect) {
+        return Err(reason);
+    }
+    let learner = needs.learner.map(|learner| match dialect.observer {
+        // Nothing reads beside the sessions: what they see is asked inside.
+        ObserverKind::Absent => Learner::Probes,
+        ObserverKind::Uncommitted | ObserverKind::Writer => learner,
+    });
+    let case = if needs.row_identity {
+        with_row_identity(case, dialect).ok_or(UndecidedReason::NoRowIdentity)?
+    } else {
+        Cow::Borrowed(case)
+    };
+    Ok((case, learner))
+}
+
+/// The serial run of oracles that asked for none.
+struct NoSerialRun;
+
+impl NoSerialRun {
+    fn error<T>() -> Result<T, EngineError> {
+        let message = "this oracle did not ask for a serial run in its needs";
+        Err(EngineError::Resource(message.to_owned()))
+    }
+}
+
+impl SerialRun for NoSerialRun {
+    fn reset(&mut self) -> Result<(), EngineError> {
+        Self::error()
+    }
+
+    fn run(&mut self, _: &str) -> Result<Outcome, EngineError> {
+        Self::error()
+    }
+
+    fn contents(&mut self, _: &str) -> Result<Vec<Row>, EngineError> {
+        Self::error()
+    }
+
+    fn replace_rows(&mut self, _: &str, _: &[Row], _: &[Row]) -> Result<(), EngineError> {
+        Self::error()
+    }
+}

@@ -1,0 +1,152 @@
+//! What the oracles said of a case, and the one verdict that follows.
+
+use super::{Evidence, Oracle, Ruling};
+use crate::model::{Finding, Signature, UndecidedReason, Verdict};
+
+/// The name under which internal errors of the engine are told.
+const CRASH: &str = "crash";
+
+/// What the oracles said of a case.
+#[derive(Clone, Debug, Default)]
+pub struct Hearing {
+    /// Internal errors first, then each oracle that applies, in the order in which they were given.
+    pub rulings: Vec<Heard>,
+    /// Each oracle that does not apply, with its reason.
+    pub inapplicable: Vec<(&'static str, UndecidedReason)>,
+    /// The runs that were made.
+    pub runs: Vec<Evidence>,
+}
+
+/// One ruling and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The name of the oracle.
+    pub oracle: &'static str,
+    pub ruling: Ruling,
+    /// The position in [`Hearing::runs`] of the run that was judged.
+    pub run: usize,
+    /// The position, in the list of oracles that were asked, of one that judges this run.
+    pub judge: usize,
+}
+
+impl Heard {
+    /// The finding, when the ruling is a violation.
+    pub fn finding(&self) -> Option<&Finding> {
+        if let Verdict::Violation(finding) = &self.ruling.verdict {
+            Some(finding)
+        } else {
+            None
+        }
+    }
+}
+
+impl Hearing {
+    pub(super) fn ruling(&mut self, judge: usize, oracle: &dyn Oracle, ruling: Ruling) {
+        self.rulings.push(Heard {
+            oracle: oracle.name(),
+            ruling,
+            run: self.runs.len(),
+            judge,
+        });
+    }
+
+    /// An internal error of the engine is a violation whatever the oracles say of the run.
+    pub(super) fn internal_error(&mut self, finding: Finding, judge: usize) {
+        self.rulings.push(Heard {
+            oracle: CRASH,
+            ruling: Ruling::bare(Verdict::Violation(Box::new(finding))),
+            run: self.runs.len(),
+            judge,
+        });
+    }
+
+    pub(super) fn in_order(&mut self) {
+        self.rulings
+            .sort_by_key(|heard| (heard.oracle != CRASH, heard.judge));
+    }
+
+    /// The worst ruling, where violation > flaky > known > agree > undecided; of equal ones the first.
+    ///
+    /// An oracle that does not apply does not count.
+    pub fn worst(&self) -> Option<&Heard> {
+        self.rulings
+            .iter()
+            .rev()
+            .max_by_key(|heard| heard.ruling.verdict.rank())
+    }
+
+    /// The one verdict of the case; where no oracle applies nothing was decided.
+    pub fn verdict(&self) -> Verdict {
+        self.worst().map_or(
+            Verdict::Undecided(UndecidedReason::NoOracleApplies),
+            |heard| heard.ruling.verdict.clone(),
+        )
+    }
+
+    /// The first violation with a finding for which this holds.
+    pub fn violation(&self, holds: impl Fn(&Finding) -> bool) -> Option<&Heard> {
+        let holds = |heard: &&Heard| heard.finding().is_some_and(&holds);
+        self.rulings.iter().find(holds)
+    }
+
+    /// The run behind a ruling.
+    pub fn run_of(&self, heard: &Heard) -> &Evidence {
+        &self.runs[heard.run]
+    }
+}
+
+/// What explains a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Explained {
+    Not,
+    /// By the entry of this id.
+    Known(String),
+    /// By the entry of this id, and the server claims its fix.
+    Regression(String),
+}
+
+/// What findings are explained by: the registry of known behaviour, on one server.
+pub trait Explains {
+    /// What explains a finding with this signature.
+    fn explain(&self, signature: &Signature) -> Explained;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict_of(verdicts: &[Verdict]) -> Verdict {
+        let heard = |(judge, verdict): (usize, &Verdict)| Heard {
+            oracle: "o",
+            ruling: Ruling::bare(verdict.clone()),
+            run: 0,
+            judge,
+        };
+        Hearing {
+            rulings: verdicts.iter().enumerate().map(heard).collect(),
+            ..Hearing::default()
+        }
+        .verdict()
+    }
+
+    #[test]
+    fn the_worst_verdict_counts_and_undecided_only_where_nothing_agreed() {
+        let undecided = || Verdict::Undecided(UndecidedReason::NothingRan);
+        let known = || Verdict::Known("X".to_owned());
+        let flaky = || Verdict::Flaky { hits: 1, runs: 3 };
+        assert_eq!(verdict_of(&[undecided(), Verdict::Agree]), Verdict::Agree);
+        assert_eq!(verdict_of(&[undecided(), undecided()]), undecided());
+        assert_eq!(verdict_of(&[Verdict::Agree, known()]), known());
+        assert_eq!(verdict_of(&[flaky(), known(), Verdict::Agree]), flaky());
+        assert_eq!(
+            verdict_of(&[]),
+            Verdict::Undecided(UndecidedReason::NoOracleApplies)
+        );
+    }
+
+    #[test]
+    fn the_first_of_two_equal_verdicts_is_kept() {
+        let known = |id: &str| Verdict::Known(id.to_owned());
+        assert_eq!(verdict_of(&[known("A"), known("B")]), known("A"));
+    }
+}

@@ -1,0 +1,15 @@
+//! One statement alone on its view: what it must give, and how that is compared.
+//!
+//! Shared by the oracles that judge statements one by one. `standing` says which statements a run
+//! lets them judge and how strictly, `alone` runs one on its view, `self_check` asks whether a
+//! write's changes agree with its count, `finding` words what differs.
+
+mod alone;
+mod finding;
+mod self_check;
+mod standing;
+
+pub(super) use alone::Alone;
+pub(super) use finding::{Disagreement, finding, unstable_finding};
+pub(super) use self_check::self_check_fails;
+pub(super) use standing::{Standing, standings};

@@ -1,0 +1,108 @@
+//! Which statements a run lets us judge, and how strictly.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    CaseStatement, Doubt, ErrorClass, Execution, StatementId, StatementKind, StatementRecord,
+    TestCase, TransactionStatus, UndecidedReason,
+};
+use crate::oracle::Evidence;
+
+/// How a statement's outcome may be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::oracle) enum Standing {
+    /// It must give what it gives on its view.
+    Judged,
+    /// The same, but a difference may be a registered behaviour of the engine.
+    Doubtful(Doubt),
+    /// It was refused because another session stood in its way, and one did: nothing more is
+    /// promised of a refusal.
+    RightlyRefused,
+    /// Nothing can be said of it, and why.
+    Skipped(UndecidedReason),
+}
+
+/// The standing of every statement that was answered and reads or writes tables.
+pub(in crate::oracle) fn standings(evidence: &Evidence) -> BTreeMap<StatementId, Standing> {
+    evidence
+        .case
+        .user_statements()
+        .filter_map(|statement| {
+            let record = evidence.execution.records.get(&statement.id)?;
+            Some((statement.id, standing(evidence, statement, record)))
+        })
+        .collect()
+}
+
+fn standing(evidence: &Evidence, statement: &CaseStatement, record: &StatementRecord) -> Standing {
+    let (case, account) = (&evidence.case, &evidence.account);
+    let effect = &statement.effect;
+    if effect.kind == StatementKind::Opaque {
+        return Standing::Skipped(UndecidedReason::OpaqueStatement);
+    }
+    match record.outcome.error_class() {
+        Some(ErrorClass::Busy | ErrorClass::Serialization)
+            if someone_stood_in_the_way(case, record, &evidence.execution) =>
+        {
+            return Standing::RightlyRefused;
+        }
+        Some(class) if class.is_concurrency() => {
+            return Standing::Skipped(UndecidedReason::ConcurrencyAbort);
+        }
+        _ => {}
+    }
+    if effect.depends_on_locks {
+        return Standing::Skipped(UndecidedReason::DependsOnLocks);
+    }
+    if effect
+        .uses
+        .iter()
+        .any(|table_use| case.table(&table_use.table).is_none())
+    {
+        return Standing::Skipped(UndecidedReason::UnknownTable);
+    }
+    if let Some(reason) = account.unsure.get(&statement.id) {
+        return Standing::Skipped(*reason);
+    }
+    if !account.views.contains_key(&statement.id) {
+        return Standing::Skipped(UndecidedReason::NoView);
+    }
+    let doubts = account.doubts.get(&statement.id);
+    // Of several the first in the order of declaration, the widest.
+    doubts
+        .and_then(|doubts| doubts.first())
+        .map_or(Standing::Judged, |doubt| Standing::Doubtful(*doubt))
+}
+
+/// Whether a statement that was told to try again had reason to be: a write of another transaction
+/// that was open when it was sent, or that committed after its own transaction began.
+fn someone_stood_in_the_way(
+    case: &TestCase,
+    record: &StatementRecord,
+    execution: &Execution,
+) -> bool {
+    let own = record.id.transaction;
+    let began = execution
+        .records
+        .values()
+        .filter(|other| other.id.transaction == own)
+        .map(|other| other.sent)
+        .min()
+        .unwrap_or(record.sent);
+    case.statements.iter().any(|statement| {
+        let kind = statement.effect.kind;
+        let wrote = execution.records.get(&statement.id).is_some_and(|other| {
+            other.answered < record.sent && other.outcome.error_class().is_none()
+        });
+        let ended_before = |tick| match execution.transactions.get(&statement.id.transaction) {
+            Some(TransactionStatus::Committed(end) | TransactionStatus::Aborted(end)) => {
+                *end < tick
+            }
+            Some(TransactionStatus::Indeterminate) | None => false,
+        };
+        statement.id.transaction != own
+            && (kind.is_write() || kind == StatementKind::BeginImmediate)
+            && wrote
+            && !ended_before(began)
+    })
+}
