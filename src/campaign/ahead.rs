@@ -13,7 +13,7 @@ pub struct Ahead {
     source: Arc<dyn CaseSource>,
     wanted: Sender<u64>,
     drawn: Receiver<(u64, Drawn)>,
-    /// What the thread was asked for and nobody took yet.
+    /// The case that the thread draws or holds.
     pending: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     impl CaseSource for Counted {
         fn case(&self, index: u64) -> Drawn {
-            let mut drawn = self.0.lock().expect("nobody panics");
+            let mut drawn = self.0.lock().expect("no thread panics");
             drawn.push((index, std::thread::current().id()));
             let empty = TestCase::new(vec![], vec![], vec![], BTreeMap::new(), None);
             Drawn {
@@ -107,7 +107,7 @@ mod tests {
             let by = source
                 .0
                 .lock()
-                .expect("nobody panics")
+                .expect("no thread panics")
                 .iter()
                 .rev()
                 .find(|(drawn, _)| *drawn == index)

@@ -1,4 +1,4 @@
-//! The checkpoint of a run: what `--resume` goes on from.
+//! The checkpoint of a run, from which `--resume` goes on.
 //!
 //! Two files are written in turn, each whole and synchronized before it gets its name, so that a
 //! kill at any moment leaves at least one good one. The newest whose checksum holds is read.
@@ -19,14 +19,16 @@ const VERSION: u32 = 2;
 
 const NAMES: [&str; 2] = ["checkpoint-a.json", "checkpoint-b.json"];
 
-/// Everything that a resumed run goes on from.
+/// The state of a run, as a resumed run takes it over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     pub settings: SettingsRecord,
     /// Engine and version text of the server.
     pub server: String,
+    /// Indexes of the cases that need not be judged again.
     pub done: Done,
     pub statistics: Statistics,
+    /// The findings so far.
     pub ledger: Ledger,
     /// Seconds the run has taken so far, over all its sittings.
     pub elapsed_s: f64,

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! Events of a run, for the part of the program that prints them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,30 +8,36 @@ use super::statistics::Statistics;
 /// A finding that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
+    /// The case file.
     pub path: PathBuf,
+    /// The oracle's name.
     pub oracle: String,
+    /// Its signature's kind: `not-serializable`.
     pub kind: String,
+    /// What is wrong, in one line.
     pub headline: String,
     /// Violations in runs of the published case.
     pub hits: u32,
+    /// Runs of the published case.
     pub runs: u32,
     /// The case it was found in.
     pub index: u64,
-    /// Statements of the published case beside begin and end, and its transactions.
+    /// Statements of the published case beside begin and end.
     pub statements: usize,
+    /// Transactions of the published case.
     pub transactions: usize,
     /// An entry of the registry explains it, and this server claims the fix: its id.
     pub regression: Option<String>,
 }
 
-/// What a run tells while it goes on.
+/// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEvent {
     /// Published under a new signature.
     Finding(Announcement),
     /// Published in place of a bigger case of the same signature.
     Smaller(Announcement),
-    /// Did not come every time; kept under `flaky/`.
+    /// Did not show in every run; kept under `flaky/`.
     Flaky(Announcement),
     /// The server gave no answer; the case is kept aside and the worker waits for the server.
     ServerLost {
@@ -46,14 +52,14 @@ pub enum RunEvent {
     Stopping,
     /// With `--doublecheck`: two runs of the same case differ.
     Unstable { index: u64, difference: String },
-    /// Something of ours or of the environment that people should know.
+    /// A problem of this program or of its environment, in one sentence.
     Trouble(String),
 }
 
-/// Who is told what goes on.
+/// Receives the events of a run.
 pub trait Listener {
     fn event(&mut self, event: &RunEvent);
 
-    /// Several times a second, with the numbers so far.
+    /// Called several times a second with the numbers so far.
     fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration);
 }

@@ -1,4 +1,4 @@
-//! What a run has found so far, and how much work another sighting is worth.
+//! The findings of a run, and whether another sighting of one is worth minimizing.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use crate::model::Signature;
 pub struct Published {
     /// The reproducer, as it is announced.
     pub path: String,
+    /// What is wrong, in one line; empty of a file that an earlier run left.
     pub headline: String,
     /// Statements of the case: a smaller one replaces it.
     pub size: u64,
@@ -37,7 +38,7 @@ pub struct Ledger {
     buckets: BTreeMap<String, Bucket>,
 }
 
-/// What to do with a finding that was minimized.
+/// How a minimized finding compares with those that were published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Novelty {
     /// Never seen: publish it.
@@ -59,7 +60,7 @@ impl Ledger {
         bucket.sightings >= bucket.next
     }
 
-    /// Notes what a minimization of this look led to.
+    /// Notes the result of minimizing a finding of this look.
     pub fn minimized(&mut self, raw: &Signature, place: Novelty) {
         let bucket = self.buckets.entry(look(raw)).or_default();
         bucket.barren = if place == Novelty::New {
@@ -75,7 +76,7 @@ impl Ledger {
         bucket.next = bucket.sightings + pause;
     }
 
-    /// Where a minimized finding belongs, by its signature and the statements of its case.
+    /// Compares a minimized finding with the published ones, by its signature and its statements.
     pub fn place(&self, signature: &Signature, size: u64) -> Novelty {
         match self.published.get(&signature.id()) {
             None => Novelty::New,
@@ -124,7 +125,7 @@ impl Ledger {
             .or_insert(published);
     }
 
-    /// Notes a file that keeps a case whose violation does not show every time.
+    /// Notes the file of a case whose violation does not show in every run.
     pub fn keep_flaky(&mut self, path: String, headline: &str) {
         self.flaky.insert(path, headline.to_owned());
     }
@@ -142,7 +143,7 @@ impl Ledger {
     }
 }
 
-/// What can be told before minimizing: everything but the features.
+/// The signature without its features, which minimizing changes.
 fn look(signature: &Signature) -> String {
     format!(
         "{} {} [{}]",

@@ -51,20 +51,22 @@ const TICK: Duration = Duration::from_millis(200);
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long the workers may take to end their cases once the run is stopped. Longer than a
-/// statement's deadline when nobody is waiting at the keyboard.
+/// statement's deadline, unless a signal shows that a person waits.
 const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(40);
 
 /// A person who pressed Ctrl-C learns after this long why the run goes on.
 const TOLD_AFTER: Duration = Duration::from_secs(1);
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     pub settings: RunSettings,
     /// Engine and version text of the server.
     pub server: String,
+    /// Over all sittings.
     pub statistics: Statistics,
+    /// Findings that this run saw, over all its sittings.
     pub findings: Vec<Published>,
     /// Headlines of the cases that did not show their violation every time, by their files.
     pub flaky: BTreeMap<String, String>,
@@ -85,7 +87,7 @@ pub struct RunSummary {
 pub struct ServerDown {
     /// The cases that were running when the workers lost it, which no verdict was given on.
     pub cases: Vec<u64>,
-    /// What the last worker that lost it was told.
+    /// The error that the last of these workers got.
     pub error: String,
 }
 
@@ -98,7 +100,7 @@ pub enum CampaignError {
     Checkpoint(#[from] CheckpointError),
 }
 
-/// Runs cases until they are done, the time is over, or somebody stops it.
+/// Runs cases until they are done, the time is over, or a signal stops it.
 ///
 /// # Errors
 /// When the output folder takes no files. What happens later ends the run with a summary.
@@ -193,7 +195,7 @@ impl RunLoop {
         self.before + self.started.elapsed()
     }
 
-    /// Passes events on until every worker has ended, or does not within the grace.
+    /// Passes events on until every worker has ended, or the grace is over.
     fn listen(&mut self, listener: &mut dyn Listener) {
         let mut saved = Instant::now();
         let mut stopping = Stopping::default();
@@ -202,7 +204,7 @@ impl RunLoop {
                 Ok(Message::RunEvent(event)) => {
                     self.note(&event);
                     listener.event(&event);
-                    // Findings are on disk already; the checkpoint keeps them from being told twice.
+                    // Findings are on disk already; with the checkpoint they are not announced again.
                     saved = Instant::now();
                     self.save_or_fail();
                 }
@@ -244,7 +246,7 @@ impl RunLoop {
         let grace = if by_signal { GRACE_AFTER_SIGNAL } else { GRACE };
         if waited > grace {
             tracing::warn!(
-                "{} workers do not end; their cases are given up",
+                "{} of the workers did not end; their cases are given up",
                 self.active
             );
         }

@@ -1,4 +1,4 @@
-//! What a run is made of: where it runs, what it runs, who judges.
+//! The parts of a run: the server, the cases, the oracles.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ pub trait Workplace: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub case: TestCase,
+    /// Names of the productions that made each statement.
     pub productions: BTreeMap<StatementId, Vec<Arc<str>>>,
 }
 
@@ -34,12 +35,14 @@ pub trait CaseSource: Send + Sync {
     fn case(&self, index: u64) -> Drawn;
 }
 
-/// What a run is made of.
+/// The parts of a run.
 pub struct Parts {
     pub workplace: Arc<dyn Workplace>,
     pub cases: Arc<dyn CaseSource>,
-    /// In the order in which they are asked.
+    /// In the order in which they judge.
     pub oracles: Vec<&'static dyn Oracle>,
+    /// Known behaviour, which is counted and not published.
     pub registry: Registry,
+    /// The server that was opened before the run: another one behind the address ends it.
     pub identity: Identity,
 }

@@ -1,4 +1,4 @@
-//! Where findings go: the folders of the output and what is written into them.
+//! The folders of the output, and the files of findings in them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,14 @@ use super::shared::Shared;
 use crate::model::{Execution, Finding, TestCase, TransactionId};
 use crate::reproducer::{self, CaseFile, PublishError, Reproduced, Sidecar};
 
-/// What a reproducer is made of.
+/// The parts of a reproducer.
 pub(super) struct Reproducer<'a> {
     pub case: &'a TestCase,
     pub finding: &'a Finding,
+    /// A run that shows the finding.
     pub execution: &'a Execution,
     pub reproduced: Reproduced,
+    /// The case it was found in.
     pub index: u64,
 }
 
@@ -72,7 +74,7 @@ pub(super) fn keep_raw(
     )
 }
 
-/// Keeps a finding that does not come every time.
+/// Keeps a finding that does not show in every run.
 pub(super) fn keep_flaky(
     shared: &Shared,
     reproducer: &Reproducer<'_>,
@@ -117,7 +119,7 @@ pub(super) fn keep_suspect(
     reproducer::publish(&folder, &format!("case-{index}"), &file, &sidecar)
 }
 
-/// Removes a kept file that its published successor makes needless. A file that stays is no harm.
+/// Removes a file that a published one replaces. A file that stays does no harm.
 pub(super) fn discard(path: &Path) {
     for path in [path.to_owned(), path.with_extension("json")] {
         if let Err(error) = std::fs::remove_file(&path) {
@@ -167,7 +169,7 @@ fn run_data(shared: &Shared, index: u64) -> Map<String, Json> {
     data
 }
 
-/// Takes over what earlier runs left: sweeps torn files and notes the published signatures.
+/// Removes torn files of earlier runs, and notes the signatures that they published.
 pub(super) fn adopt(
     settings: &RunSettings,
     engine: &str,
@@ -200,14 +202,14 @@ pub(super) fn adopt(
                     ledger.adopt(signature, &path.display().to_string(), size);
                 }
             }
-            // Somebody may be editing it; it is only not recognized as a duplicate.
+            // A person may be editing it. Its finding would only be published again.
             Err(error) => tracing::warn!("{error}"),
         }
     }
     Ok(())
 }
 
-/// What makes one reproducer of a signature better than another: fewer statements, set-up included.
+/// Statements of a case, set-up included. Of two reproducers of a signature the smaller is kept.
 pub(super) fn size_of(case: &TestCase) -> u64 {
     (case.setup.len() + case.statements.len()) as u64
 }

@@ -16,7 +16,7 @@ use crate::observe::Learner;
 /// worker has up to seven.
 const WORKERS_MAX: usize = 64;
 
-/// The version of this program, which decides with the seed what is drawn.
+/// The version of this program: another one may draw other cases from the same seed.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 /// Which cases a run is about.
@@ -35,8 +35,10 @@ pub struct RunSettings {
     /// Eight hexadecimal digits: in the names of the run's folder and of its databases.
     pub run_id: String,
     pub target: Target,
+    /// Decides the cases, with their index.
     pub seed: u64,
     pub cases: Cases,
+    /// Isolation levels of the sessions.
     pub levels: LevelChoice,
     /// The stronger level by which cases are judged.
     pub claim: Option<IsolationLevel>,
@@ -52,6 +54,7 @@ pub struct RunSettings {
     pub known: Option<PathBuf>,
     /// Whether each scheduled case that shows nothing is run twice more, to compare the two runs.
     pub doublecheck: bool,
+    /// From 1 to 64, each with databases and sessions of its own.
     pub workers: usize,
     /// Length of this sitting.
     pub time: Option<Duration>,
@@ -137,21 +140,30 @@ pub struct SettingsRecord {
     pub run_id: String,
     /// The TARGET, without its password.
     pub target: String,
+    /// Decides the cases, with their index.
     pub seed: u64,
     /// As the command line spells them.
     pub isolation: String,
+    /// The level by which cases are judged, where it is stronger.
     pub claim: Option<String>,
+    /// Their names.
     pub oracles: Vec<String>,
+    /// `probes` or `observer`, where that was asked for.
     pub observe: Option<String>,
     /// Number of cases of the whole run, where there is an end.
     pub cases: Option<u64>,
     /// The index of the only case.
     pub case: Option<u64>,
+    /// Path of the folder, as it was given.
     pub grammar: Option<String>,
+    /// Path of the file, as it was given.
     pub dialect: Option<String>,
+    /// Path of the file, as it was given.
     pub known: Option<String>,
     pub doublecheck: bool,
+    /// From 1 to 64, each with databases and sessions of its own.
     pub workers: usize,
+    /// Runs that must all show a violation.
     pub confirmations: u32,
     /// In seconds.
     pub patience_s: u64,

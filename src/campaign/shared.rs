@@ -1,4 +1,4 @@
-//! What the workers of a run share.
+//! The state that the workers of a run share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,11 +16,14 @@ use crate::model::Signature;
 use crate::oracle::{Explained, Explains, Oracle};
 use crate::reproducer::Registry;
 
-/// What changes while a run goes on.
+/// The part that changes while a run goes on.
 pub(super) struct RunState {
+    /// Cases that no worker has yet.
     pub allotment: Allotment,
+    /// Indexes of the cases that were judged.
     pub done: Done,
     pub statistics: Statistics,
+    /// The findings so far.
     pub ledger: Ledger,
 }
 
@@ -31,7 +34,7 @@ pub(super) enum Message {
     Ended(Result<(), String>),
 }
 
-/// What the workers of a run share.
+/// Shared by the workers of a run.
 pub(super) struct Shared {
     pub workplace: Arc<dyn Workplace>,
     pub cases: Arc<dyn CaseSource>,
@@ -70,7 +73,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells an event. Nobody listens any more when the run was given up: nothing is lost then.
+    /// Sends an event to the run. After the run was given up it goes nowhere, and is not missed.
     pub(super) fn tell(&self, event: RunEvent) {
         let _ = self.messages.send(Message::RunEvent(event));
     }

@@ -11,13 +11,17 @@ use crate::model::{
 };
 use crate::oracle::Hearing;
 
-/// How many cases came to each verdict. A case counts once.
+/// Cases by verdict. A case counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdicts {
     pub agree: u64,
+    /// Explained by an entry of the registry or documented semantics.
     pub known: u64,
+    /// No oracle decided.
     pub undecided: u64,
+    /// A violation that did not show in every run of the case.
     pub flaky: u64,
+    /// Shown by every run.
     pub violation: u64,
 }
 
@@ -74,20 +78,24 @@ impl Share {
     }
 }
 
-/// The case with the most waits and deadlocks, as text: what a newcomer is shown.
+/// The case with the most waits and deadlocks, as text for the end of the summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contended {
     pub index: u64,
+    /// Statements that waited for a lock.
     pub waits: u64,
+    /// Transactions that the engine aborted to end a deadlock.
     pub deadlocks: u64,
-    /// Statements told to try again: SQLite's BUSY, a lock timeout, a serialization failure.
+    /// Statements rejected because of concurrency: SQLite's BUSY, a lock timeout, a serialization
+    /// failure.
     #[serde(default)]
     pub refusals: u64,
+    /// What was sent and answered, in columns by session.
     pub transcript: String,
 }
 
 impl Contended {
-    /// How much went on in it.
+    /// Waits, deadlocks and refusals together.
     pub fn score(&self) -> u64 {
         self.waits + self.deadlocks + self.refusals
     }
@@ -96,19 +104,21 @@ impl Contended {
 /// The numbers of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
+    /// Of the cases, after confirmation.
     pub verdicts: Verdicts,
     /// Why cases were undecided.
     pub undecided: BTreeMap<String, u64>,
     /// Known behaviour by its id.
     pub known: BTreeMap<String, u64>,
-    /// What each oracle said by itself; a case that it does not apply to is not in its counts.
+    /// Verdicts of each oracle; a case that it does not apply to is not counted.
     pub oracles: BTreeMap<String, Verdicts>,
-    /// Why an oracle had nothing to say: `oracle: reason`.
+    /// Cases that an oracle does not apply to, by `oracle: reason`.
     pub inapplicable: BTreeMap<String, u64>,
     /// Everything sent to the engine.
     pub statements_sent: u64,
     /// Statements that waited for a lock.
     pub blocked: u64,
+    /// Transactions that the engine aborted to end a deadlock.
     pub deadlocks: u64,
     /// Statements that the engine rejected, by error class.
     pub rejected: BTreeMap<String, u64>,
@@ -127,10 +137,11 @@ pub struct Statistics {
     pub duplicates: u64,
     /// How often the server was lost and came back.
     pub server_losses: u64,
+    /// The most contended case so far.
     pub contended: Option<Contended>,
 }
 
-/// What one case adds.
+/// One case, as it is counted.
 pub struct CaseCount<'a> {
     pub index: u64,
     pub case: &'a TestCase,
@@ -235,7 +246,7 @@ impl Statistics {
     /// Keeps the transcript when this case is more contended than the one kept: more waits,
     /// deadlocks and refusals, then the lower index.
     ///
-    /// At the free pace nobody sees who waits, and a case is many pages long.
+    /// At the free pace waits are not observed, and a transcript is many pages long.
     fn keep_contended(&mut self, counted: &CaseCount<'_>, execution: &Execution) {
         if counted.case.pace == Pace::Free {
             return;
@@ -267,8 +278,8 @@ impl Statistics {
     }
 }
 
-/// What an oracle's verdict counts as once the case has its own: what the first run showed may be
-/// flaky or known in the end, and a case whose runs differ decides nothing for any oracle.
+/// The verdict that is counted for an oracle once the case has its own. A violation of the first run
+/// may turn out flaky or known; a case whose runs differ decides nothing for any oracle.
 fn in_the_end<'a>(said: &'a Verdict, of_case: &'a Verdict) -> &'a Verdict {
     match (said, of_case) {
         (_, Verdict::Undecided(_)) | (Verdict::Violation(_), _) => of_case,
@@ -296,7 +307,7 @@ mod tests {
         }))
     }
 
-    /// The verdict that the counts of the oracles come to for one case.
+    /// The worst verdict that any oracle has for one case.
     fn worst(statistics: &Statistics) -> &'static str {
         let any = |count: fn(&Verdicts) -> u64| statistics.oracles.values().any(|o| count(o) > 0);
         let counts: [(&str, fn(&Verdicts) -> u64); 4] = [

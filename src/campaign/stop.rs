@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Set once, read by everybody. Signal handlers store the signal's number in it.
+/// A flag that ends a run. The first reason stands; a signal handler stores the signal's number.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag {
     reason: Arc<AtomicUsize>,

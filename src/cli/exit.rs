@@ -36,7 +36,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command gives up: what is said, and the code.
+/// Why a command gives up: the message and the exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {

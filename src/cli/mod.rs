@@ -84,7 +84,7 @@ enum Command {
 pub fn main() -> ExitCode {
     panic::install();
     let exit = run(std::env::args_os());
-    // A reader that went away (`| head`) is no failure of ours; there is nobody left to tell.
+    // A reader that closed the pipe (`| head`) is no failure.
     let _ = std::io::stdout().flush();
     exit.into()
 }

@@ -63,7 +63,7 @@ fn taken(path: &Path) -> Failure {
     ))
 }
 
-/// Said of a file that an option names and that does not take what is written.
+/// The failure of a file that cannot be written.
 pub(super) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure::environment(format!("cannot write {}: {error}", path.display()))
 }

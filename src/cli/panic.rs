@@ -19,7 +19,7 @@ pub(super) fn install() {
         let place = panic
             .location()
             .map_or_else(String::new, |place| format!(" ({place})"));
-        // Printing to a closed pipe panics in some libraries: the reader left, nobody is to blame.
+        // Printing to a closed pipe panics in some libraries: the reader closed it, which is no defect.
         if message.contains("Broken pipe") {
             std::process::exit(Exit::Clean as i32);
         }

@@ -92,7 +92,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     count.checked_mul(1 << shift).ok_or_else(too_large)
 }
 
-/// What is said of a limit of nothing; `least` is one that can be kept.
+/// The message for a limit of zero; `least` is one that can be kept.
 fn no_limit(least: &str) -> String {
     format!(
         "nothing can be done within nothing: give more, such as {least}, or leave the option out"

@@ -10,7 +10,7 @@ use crate::engine::{OpenOptions, Password};
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Server")]
 pub(super) struct ServerArguments {
-    /// Work on a server that holds databases of somebody else (ours are still the only ones touched)
+    /// Work on a server that holds other databases, too (only ours are touched)
     #[arg(long)]
     allow_shared_server: bool,
 
@@ -25,7 +25,7 @@ pub(super) struct ServerArguments {
 }
 
 impl ServerArguments {
-    /// An option that was given, for who takes none.
+    /// The first of these options that was given, for a command that takes none of them.
     pub(super) fn given(&self) -> Option<&'static str> {
         if self.allow_shared_server {
             return Some("--allow-shared-server");

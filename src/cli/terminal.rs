@@ -101,17 +101,17 @@ impl Style {
         self.paint("2", text)
     }
 
-    /// For what is wrong.
+    /// Of errors and violations.
     pub(super) fn red(self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
-    /// For what is right.
+    /// Of success.
     pub(super) fn green(self, text: &str) -> String {
         self.paint("32", text)
     }
 
-    /// For what wants a look.
+    /// Of warnings.
     pub(super) fn yellow(self, text: &str) -> String {
         self.paint("33", text)
     }

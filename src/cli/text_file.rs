@@ -14,8 +14,8 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
 }
 
-/// Refuses a compressed file, which only histories may be. A file that cannot be read passes: its
-/// reader says what is wrong.
+/// Refuses a compressed file, which only histories may be. A file that cannot be opened
+/// passes: its reader reports it.
 pub(super) fn check_plain(path: &Path) -> Result<(), Failure> {
     let mut head = Vec::new();
     let opened = File::open(path).and_then(|file| file.take(4).read_to_end(&mut head));

@@ -172,7 +172,13 @@ fn a_time_limit_ends_a_check_and_is_told_by_its_name() {
     let check = ["check", &file, "--with", "brute-force", "--model", "ser"];
     let ran = run(&[&check[..], &["--for", "1s"]].concat());
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("unknown: --for is reached"), "{}", ran.out);
+    // On a busy machine the checker may not end by itself within the grace, and is given up.
+    let says = ["unknown: --for is reached", "unknown: given up at --for"];
+    assert!(
+        says.iter().any(|words| ran.out.contains(words)),
+        "{}",
+        ran.out
+    );
 }
 
 /// Interrupts a program that has had a second to start.

@@ -57,7 +57,7 @@ fn interruption_prints_the_summary_and_how_to_go_on_and_the_run_goes_on() {
         let out = shown(folder.path());
         let (child, first) = start(&["fuzz", "sqlite:", "--seed", "3", "--out", &out]);
         assert!(first.starts_with("seed 3 "), "{first}");
-        std::thread::sleep(Duration::from_millis(1500));
+        until_checkpoint(folder.path(), &first);
         signal(&child, number);
         let ran = end(child);
         assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
@@ -74,6 +74,18 @@ fn interruption_prints_the_summary_and_how_to_go_on_and_the_run_goes_on() {
             "{summary}"
         );
     }
+}
+
+/// Waits until the run of this first line can be resumed; its folder.
+fn until_checkpoint(out: &Path, first: &str) -> PathBuf {
+    let run_id = first.split_whitespace().nth(3).expect("the run is named");
+    let run_folder = out.join("runs").join(run_id);
+    let patience = Instant::now();
+    while rashomon::campaign::read_checkpoint(&run_folder).is_err() {
+        assert!(patience.elapsed() < PATIENCE, "no checkpoint comes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    run_folder
 }
 
 /// The command of the summary that has this word.
@@ -100,7 +112,7 @@ fn the_command_that_resumes_a_run_works_as_it_is_printed() {
     let place = folder();
     let out = shown(&place.path().join("what is found"));
     let password = crate::program::write(&place, "pass word", "secret\n");
-    let (child, _) = start(&[
+    let (child, first) = start(&[
         "fuzz",
         "sqlite:",
         "--seed",
@@ -116,6 +128,7 @@ fn the_command_that_resumes_a_run_works_as_it_is_printed() {
         &password,
         "--explain-grammar",
     ]);
+    until_checkpoint(Path::new(&out), &first);
     signal(&child, Signal::INT);
     let ended = end(child);
     let command = printed(&ended, "--resume");
@@ -202,13 +215,7 @@ fn a_killed_run_leaves_a_checkpoint_and_no_torn_file() {
     let out = shown(folder.path());
     for _ in 0..3 {
         let (child, first) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
-        let run_id = first.split_whitespace().nth(3).expect("the run is named");
-        let run_folder = folder.path().join("runs").join(run_id);
-        let patience = Instant::now();
-        while rashomon::campaign::read_checkpoint(&run_folder).is_err() {
-            assert!(patience.elapsed() < PATIENCE, "no checkpoint comes");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until_checkpoint(folder.path(), &first);
         std::thread::sleep(Duration::from_millis(200));
         signal(&child, Signal::KILL);
         end(child);
@@ -230,17 +237,7 @@ fn two_processes_do_not_share_a_run() {
     let folder = folder();
     let out = shown(folder.path());
     let (child, first) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
-    let run_id = first
-        .split_whitespace()
-        .nth(3)
-        .expect("the run is named")
-        .to_owned();
-    let run_folder = folder.path().join("runs").join(&run_id);
-    let patience = Instant::now();
-    while rashomon::campaign::read_checkpoint(&run_folder).is_err() {
-        assert!(patience.elapsed() < PATIENCE, "no checkpoint comes");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let run_folder = until_checkpoint(folder.path(), &first);
     let second = run(&["fuzz", "--resume", &shown(&run_folder), "--cases", "10"]);
     assert_eq!(second.code, Some(6), "{}{}", second.out, second.err);
     assert!(second.err.contains("another process"), "{}", second.err);

@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &BenchArguments, output: &mut Output) -> Result<Exi
     Ok(Exit::Clean)
 }
 
-/// Runs the cases, recording what is sent, and sends the record again.
+/// Runs the cases, records the statements, and sends them again in a bare loop.
 fn round(
     server: &dyn Server,
     database: &str,

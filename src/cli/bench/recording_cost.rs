@@ -1,4 +1,4 @@
-//! What recording a workload costs: the same loop with and without it, in turns.
+//! The cost of recording a workload: the same loop with and without it, in turns.
 
 use std::io::Write;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const RUN_TIME: Duration = Duration::from_secs(2);
 /// Runs before the first round, so that caches are warm, take this long.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// What one run came to.
+/// The speed of one run.
 #[derive(Clone, Copy)]
 struct Throughput {
     /// Committed transactions per second. The machine's other work is in it.
@@ -52,7 +52,7 @@ pub(super) fn run(
     for number in 0..rounds {
         settings.seed = number + 1;
         let one = |records| rate(server, &database, &settings, records, RUN_TIME);
-        // Who comes first changes, so that what the machine does meanwhile favours nobody.
+        // They take turns in being first, so that other work of the machine favours neither.
         measured.push(if number % 2 == 0 {
             let recorded = one(true)?;
             let silent = one(false)?;

@@ -34,7 +34,7 @@ pub(super) fn within<T: Send + 'static>(
     let worker = Builder::new()
         .name("checker".to_owned())
         .stack_size(STACK_BYTES)
-        // Nobody listens any more once it was given up.
+        // After it was given up there is no receiver any more.
         .spawn(move || drop(sender.send(work())))
         .map_err(|error| Failure::environment(format!("cannot start a thread: {error}")))?;
     let mut over_since: Option<Instant> = None;

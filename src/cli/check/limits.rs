@@ -1,4 +1,4 @@
-//! What ends a check before it is done: time, memory, which the kernel is asked for, and a signal.
+//! Limits that end a check before it is done: time, memory, a signal.
 
 use std::io::Read;
 use std::sync::LazyLock;
@@ -75,7 +75,7 @@ impl Limit {
         error.get_ref()?.downcast_ref().copied()
     }
 
-    /// What is said of a checker that was given up.
+    /// The reason of a checker that was given up.
     pub(super) fn of_a_checker(self) -> String {
         match self.option() {
             Some(option) => format!("given up at {option}; nothing was proved"),
@@ -116,7 +116,7 @@ const LOOK_EVERY: u64 = 4 << 20;
 pub(super) struct Watched<R, F> {
     inner: R,
     budget: Budget,
-    /// Told how many bytes were read, once in a while.
+    /// Called with the number of bytes read, once in a while.
     tell: F,
     bytes: u64,
     looked: u64,

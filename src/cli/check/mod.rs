@@ -45,8 +45,8 @@ pub(super) struct CheckArguments {
     #[arg(long, value_parser = model)]
     model: Option<ConsistencyModel>,
 
-    /// Who checks: mtc, weak, polysi, search, brute-force, chronos (by timestamps), or auto: the
-    /// first who knows
+    /// The checker: mtc, weak, polysi, search, brute-force, chronos (by timestamps), or auto: the
+    /// first that decides
     #[arg(long, value_name = "CHECKER", default_value = "auto")]
     with: String,
 
@@ -55,11 +55,11 @@ pub(super) struct CheckArguments {
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     input: String,
 
-    /// The integer that every key holds before anyone writes it, where the file does not say it
+    /// The integer that every key holds at first, if the file does not say it
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     initial: Option<i64>,
 
-    /// Tell the counterexample edge by edge
+    /// Print the counterexample edge by edge
     #[arg(long)]
     explain: bool,
 
@@ -170,13 +170,13 @@ fn exit_of(answer: &Answer) -> Exit {
     }
 }
 
-/// Said of a checker that is asked for a model that it does not decide.
+/// The reason of a checker that is asked for a model that it does not decide.
 fn decides_others(checker: &dyn Checker) -> String {
     let models: Vec<&str> = checker.models().iter().map(|model| model.slug()).collect();
     format!("it decides {} only", models.join(", "))
 }
 
-/// Tells that a limit was reached before anything was checked.
+/// Prints that a limit was reached before anything was checked.
 fn given_up(
     arguments: &CheckArguments,
     limit: Limit,
@@ -225,7 +225,7 @@ fn unless_unread(told: Result<(), Failure>) -> Result<(), Failure> {
     })
 }
 
-/// What is checked, and how it is told.
+/// A history with everything that its checks need.
 struct CheckedHistory<'a> {
     arguments: &'a CheckArguments,
     history: Arc<History>,
@@ -234,7 +234,7 @@ struct CheckedHistory<'a> {
     waiting: Arc<Waiting>,
 }
 
-/// What was answered, by whom, and how long that took.
+/// An answer, the checker that gave it, and the time it took.
 struct Asked {
     with: &'static str,
     answer: Answer,
@@ -396,8 +396,7 @@ impl CheckedHistory<'_> {
         output.line(printable(words.trim_end()).as_ref())
     }
 
-    /// Climbs from the weakest model up. What a model violates all stronger ones violate too.
-    /// Asks for the next model of the ladder. Where nobody knows, the strongest is asked ahead of
+    /// Asks for the next model of the ladder. If no checker decides it, the strongest is asked ahead of
     /// its turn: it may be the easier one (real time leaves fewer orders to try), and if it is
     /// satisfied, so are all others.
     fn next_of_ladder(

@@ -1,4 +1,4 @@
-//! What a person sees on a terminal while a long check goes on.
+//! The line on a terminal while a long check goes on.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(super) struct Waiting {
     bar: Mutex<Option<ProgressBar>>,
 }
 
-/// How often the line moves. What is over before the first time shows nothing.
+/// How often the line moves. A check that is over before the first time shows nothing.
 const TICK: Duration = Duration::from_millis(250);
 
 impl Waiting {
@@ -70,7 +70,7 @@ fn bar_on_terminal() -> ProgressBar {
     }
     let memory = |_: &ProgressState, out: &mut dyn std::fmt::Write| {
         let mebibytes = resident_bytes().unwrap_or(0) >> 20;
-        // Where it cannot be written there is nobody to tell.
+        // There is no other place to report a failure.
         let _ = write!(out, "{mebibytes} MB");
     };
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}, {memory}") {

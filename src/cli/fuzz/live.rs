@@ -1,4 +1,4 @@
-//! What is told while a run goes on: one live line on a terminal, a line now and then elsewhere.
+//! Prints a run while it goes on: one live line on a terminal, a line now and then elsewhere.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::engine::Identity;
 /// How often a line is written where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The teller of a run.
+/// Prints the events and the progress of a run.
 pub(super) struct RunReporter<'a> {
     arguments: &'a FuzzArguments,
     output: &'a mut Output,
@@ -131,7 +131,7 @@ impl<'a> RunReporter<'a> {
 impl Listener for RunReporter<'_> {
     fn event(&mut self, event: &RunEvent) {
         if self.arguments.format == OutputFormat::Json {
-            // When the reader went away the findings are on disk all the same.
+            // Without a reader the findings are on disk all the same.
             if let Err(error) = self.output.json(&event_json(event)) {
                 tracing::debug!("an event was not read: {error}");
             }

@@ -1,4 +1,4 @@
-//! What is proved and recorded before the first case: the output folder, the server, the dialect.
+//! Before the first case: prepares the output folder, records the server, checks the dialect.
 
 use std::fs::{File, TryLockError};
 use std::time::{SystemTime, UNIX_EPOCH};

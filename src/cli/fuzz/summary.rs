@@ -182,7 +182,7 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
     }
 }
 
-/// What the cases came to, why some are undecided or known, and what each oracle said by itself.
+/// Verdicts of the cases, reasons of the undecided and known ones, and verdicts of each oracle.
 fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
     let verdicts = &statistics.verdicts;
     let total = verdicts.total();
@@ -258,8 +258,8 @@ fn findings(text: &mut String, summary: &RunSummary, style: Style) {
     if rest > 0 {
         let _ = writeln!(
             text,
-            "  {} further violations look like these",
-            grouped(rest)
+            "  and {} that look the same",
+            counted(rest, "further violation")
         );
     }
     if !summary.flaky.is_empty() {
@@ -274,7 +274,7 @@ fn findings(text: &mut String, summary: &RunSummary, style: Style) {
     }
 }
 
-/// A file and what is in it, of which an earlier run may have left nothing but the file.
+/// A file and its headline, which is not known of a file that an earlier run left.
 fn file(text: &mut String, path: &str, headline: &str) {
     let _ = writeln!(text, "  {path}");
     if !headline.is_empty() {
@@ -282,7 +282,7 @@ fn file(text: &mut String, path: &str, headline: &str) {
     }
 }
 
-/// The environment's part in why the run ended before it was done.
+/// Why the server or the disk ended the run.
 fn problem(summary: &RunSummary) -> Option<String> {
     let Some(down) = &summary.server_down else {
         return summary.failure.clone();

@@ -34,7 +34,7 @@ pub(super) fn is_target(name: &str) -> bool {
     is_url && scheme != "tcp" && !Path::new(name).exists()
 }
 
-/// What a source is called in what is told: the URL of a server without its password.
+/// The name of a source as it is printed: the URL of a server without its password.
 pub(super) fn shown(source: &str) -> Result<String, Failure> {
     match is_target(source) {
         true => Ok(source.parse::<Target>()?.to_string()),
@@ -70,7 +70,7 @@ pub(super) fn start(
     settings.timestamps = true;
     let run_id = format!("watch{:08x}", random_u64()? >> 32);
     let opened = load.open_for(target, &run_id, &mut settings)?;
-    // What cannot run is refused before anything is told of it.
+    // Settings that cannot run are refused before the first line is printed.
     workload::check(&*opened, &settings).map_err(|error| failure(error, "to the checker"))?;
     let promise = |level| opened.dialect().promise(level);
     let promised = settings.level.and_then(promise);

@@ -65,7 +65,7 @@ pub(super) struct WatchArguments {
     #[arg(long, value_name = "DIR")]
     spill: Option<PathBuf>,
 
-    /// The integer that every key holds before anyone writes it, where the history does not say it
+    /// The integer that every key holds at first, if the history does not say it
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     initial: Option<i64>,
 
@@ -211,7 +211,7 @@ struct WatchLoop<'o> {
 }
 
 impl WatchLoop<'_> {
-    /// Takes everything that comes; whether it came to its end.
+    /// Takes everything from the source, to its end.
     fn through(&mut self, source: &WatchedSource) -> Result<(), Failure> {
         loop {
             match source.batches.recv_timeout(TICK) {
@@ -268,7 +268,7 @@ impl WatchLoop<'_> {
         source: &WatchedSource,
         ended: Result<(), Failure>,
     ) -> Result<Exit, Failure> {
-        // What was certain before something went wrong is told all the same.
+        // Violations that were final before something went wrong are printed all the same.
         let told = self.tell(source);
         let ended = ended.and(told);
         let summary = self.aion.summary();
@@ -293,7 +293,7 @@ impl WatchLoop<'_> {
             elapsed: self.begun.elapsed(),
         };
         let is_read = self.teller.summary(&summary, &account);
-        // Nobody may be there to read it: what was found was found.
+        // The exit code tells a violation even if no reader is left.
         for result in [ended, is_read] {
             if let Err(failure) = result
                 && failure.exit != Exit::Clean
@@ -301,7 +301,7 @@ impl WatchLoop<'_> {
                 return Err(failure);
             }
         }
-        // What was found was found, whoever ended the search.
+        // A violation is exit 1 even after a signal.
         if let Some(signal) = self.stop.signal()
             && summary.verdict() != Verdict::Violated
         {

@@ -41,7 +41,7 @@ impl WatchedSource {
         let _ = self.empty.try_send(batch);
     }
 
-    /// Forgets what is left, to its end: who writes it must not wait for ever.
+    /// Reads the rest and forgets it, so that its writer does not wait for ever.
     pub(super) fn drain(&self) {
         while self.batches.recv().is_ok() {}
     }
@@ -64,7 +64,7 @@ pub(super) fn pumped(name: &str, stream: Box<dyn Read + Send>) -> Result<Watched
         returned,
         texts: Arc::clone(&texts),
     };
-    // It may hang in a read when the program ends; nobody waits for it.
+    // The program does not wait for it: it may hang in a read.
     std::thread::Builder::new()
         .name("reader".to_owned())
         .spawn(move || pump.run())
@@ -199,7 +199,7 @@ impl Pump {
             Ok(()) => is_taken,
             Err(error) => {
                 let message = format!("{}: {error}", self.name);
-                // Nobody listens when the program ends.
+                // At the end of the program there is no receiver any more.
                 let _ = self.sender.send(Err(Failure::usage(message)));
                 false
             }

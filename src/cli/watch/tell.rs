@@ -1,4 +1,4 @@
-//! What is told of a history while it is watched, and at its end.
+//! What is printed of a history while it is watched, and at its end.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::cli::value::OutputFormat;
 use crate::history::{Atom, Texts};
 use crate::model::ConsistencyModel;
 
-/// Tells breaches on standard output, and progress on standard error if it is a terminal.
+/// Prints violations to standard output, and progress to standard error if it is a terminal.
 pub(super) struct Teller<'o> {
     format: OutputFormat,
     output: &'o mut Output,
     bar: Option<ProgressBar>,
 }
 
-/// What the summary says beside what the checker counts.
+/// What the summary has beside the checker's counts.
 pub(super) struct WatchReport<'a> {
     pub(super) source: &'a str,
     pub(super) model: ConsistencyModel,
@@ -54,7 +54,7 @@ impl<'o> Teller<'o> {
         })
     }
 
-    /// What runs on a server.
+    /// Prints the workload that runs.
     pub(super) fn started(&mut self, live: &LiveWorkload) -> Result<(), Failure> {
         let settings = &live.settings;
         let (kind, seed) = (settings.kind.name(), settings.seed);
@@ -103,7 +103,7 @@ impl<'o> Teller<'o> {
         bar.tick();
     }
 
-    /// Tells breaches, one a line.
+    /// Prints violations, one a line.
     pub(super) fn breaches(&mut self, breaches: &[Breach], texts: &Texts) -> Result<(), Failure> {
         for breach in breaches {
             let line = match self.format {
@@ -143,7 +143,7 @@ impl<'o> Teller<'o> {
     }
 }
 
-/// What did not come to its end is never called satisfied, nor is what has nothing in it.
+/// A history that broke off, or that has no transaction, is not called satisfied.
 fn verdict(summary: &Summary, account: &WatchReport<'_>) -> Verdict {
     match summary.verdict() {
         Verdict::Satisfied if account.end != StreamEnd::Whole => Verdict::Unknown,

@@ -1,4 +1,4 @@
-//! What a workload runs: the options that `workload` and `watch` share.
+//! The options of a workload, which `workload` and `watch` share.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::workload::{
     self, Distribution, UnknownDistribution, WORKLOADS, Workload, WorkloadError, WorkloadSettings,
 };
 
-/// Sessions, where nobody says how many.
+/// Sessions, by default.
 const SESSIONS: u32 = 10;
 
 /// The transactions and the server.
@@ -63,7 +63,7 @@ pub(in crate::cli) struct Load {
 }
 
 impl Load {
-    /// What is run; without `--txns` and `--for`, so many transactions.
+    /// The settings of the workload; `transactions` is the default without `--txns` and `--for`.
     pub(in crate::cli) fn settings(
         &self,
         kind: &'static dyn Workload,
@@ -96,7 +96,7 @@ impl Load {
     /// Opens the server for a run of this name, and gives the sessions the level that timestamps
     /// need where no other was asked for.
     ///
-    /// Who gives no timestamps is told before anything runs.
+    /// A server without timestamps is refused before anything runs.
     pub(in crate::cli) fn open_for(
         &self,
         target: &str,
@@ -112,7 +112,7 @@ impl Load {
         Ok(server)
     }
 
-    /// An option that was given, for who takes none.
+    /// The first of these options that was given, for a command that takes none of them.
     pub(in crate::cli) fn given(&self) -> Option<&'static str> {
         [
             (self.sessions.is_some(), "--sessions"),
