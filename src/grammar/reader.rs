@@ -242,7 +242,9 @@ fn read_items(
             Some(Ok(builtin)) => DraftItem::Builtin(builtin),
             Some(Err(message)) => return Err(here.error(message)),
             None if inner.contains(' ') => {
-                return Err(here.error(format!("<{inner}>: only built-in ones take arguments")));
+                return Err(here.error(format!(
+                    "<{inner}>: only built-in nonterminals take arguments"
+                )));
             }
             None => DraftItem::Call(inner.to_owned()),
         };
@@ -373,7 +375,7 @@ fn finish(drafts: Vec<DraftRule>, names: BTreeMap<String, usize>) -> Result<Gram
     measure(&mut rules, &names);
     for (rule, place) in rules.iter().zip(&places) {
         if rule.productions.iter().all(|p| p.height == u32::MAX) {
-            return Err(place.error(format!("rule {:?} never comes to an end", rule.name)));
+            return Err(place.error(format!("rule {:?} never terminates", rule.name)));
         }
     }
     Ok(Grammar { rules, names })

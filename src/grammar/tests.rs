@@ -89,7 +89,7 @@ const BROKEN: &[(&str, &str)] = &[
     ),
     (
         "statement:\n 1 <a b>\n",
-        "g.grammar:2:4: <a b>: only built-in ones take arguments",
+        "g.grammar:2:4: <a b>: only built-in nonterminals take arguments",
     ),
     (
         "statement:\n 1 S\nstatement:\n 1 S\n",
@@ -97,7 +97,7 @@ const BROKEN: &[(&str, &str)] = &[
     ),
     (
         "statement:\n 1 <x>\nx:\n 1 a <x>\n",
-        "g.grammar:3:1: rule \"x\" never comes to an end",
+        "g.grammar:3:1: rule \"x\" never terminates",
     ),
     (
         "commit:\n 1 S\n",

@@ -13,7 +13,7 @@ pub enum WorkloadError {
     /// A cell holds what no statement of the workload writes.
     #[error("{sql:?} gave {found}, which no session wrote")]
     Cell { sql: String, found: String },
-    #[error("cannot keep what was recorded: {0}")]
+    #[error("cannot write the recorded history: {0}")]
     Recorder(#[source] std::io::Error),
     #[error("{0}")]
     Settings(String),

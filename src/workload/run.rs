@@ -66,16 +66,16 @@ pub fn check(
 fn check_numbers(server: &dyn Server, settings: &WorkloadSettings) -> Result<(), WorkloadError> {
     let wrong = |message: String| Err(WorkloadError::Settings(message));
     if settings.sessions == 0 || settings.sessions > 1000 {
-        return wrong("the sessions must be 1 to 1,000".to_owned());
+        return wrong("the number of sessions must be 1 to 1,000".to_owned());
     }
     if settings.keys == 0 || settings.keys > 1_000_000 {
-        return wrong("the keys must be 1 to 1,000,000".to_owned());
+        return wrong("the number of keys must be 1 to 1,000,000".to_owned());
     }
     if settings.operations > 10_000 {
         return wrong("a transaction has at most 10,000 operations".to_owned());
     }
     if settings.reads_percent > 100 {
-        return wrong("the reads must be 0 to 100 percent".to_owned());
+        return wrong("the share of reads must be 0 to 100 percent".to_owned());
     }
     let dialect = server.dialect();
     if let Some(level) = settings.level
@@ -100,7 +100,7 @@ fn check_level(
     let needed = timestamps.map(Timestamps::level);
     match (needed, settings.level) {
         (Some(needed), Some(level)) if needed != level => Err(WorkloadError::Settings(format!(
-            "timestamps are those of snapshots at {}: ask for that level, or for none",
+            "timestamps need the isolation level {}: pass --isolation {0}, or no level",
             needed.slug()
         ))),
         _ => Ok(()),
@@ -248,7 +248,7 @@ fn take(
     match pending.left() {
         0 => Ok(()),
         left => Err(WorkloadError::Settings(format!(
-            "the start of {left} transactions is not in the engine's log"
+            "the engine's log does not contain the start of {left} transactions"
         ))),
     }
 }

@@ -135,9 +135,7 @@ fn cell<'o>(sql: &str, outcome: &'o Outcome) -> Result<Option<&'o Value>, Worklo
             [row] if row.len() == 1 => Ok(row.first()),
             _ => Err(strange(sql, format!("{} rows", rows.len()))),
         },
-        Outcome::Affected(_) | Outcome::Rejected(_) => {
-            Err(strange(sql, "no rows at all".to_owned()))
-        }
+        Outcome::Affected(_) | Outcome::Rejected(_) => Err(strange(sql, "no rows".to_owned())),
     }
 }
 
