@@ -3,7 +3,7 @@
 use super::stop::StopFlag;
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::minimize::{self, Budget, End};
+use crate::minimize::{self, MinimizeBudget, MinimizeEnd};
 use crate::model::{Execution, Finding, Signature, TestCase};
 use crate::oracle::{Oracle, hear};
 use crate::reproducer::Reproduced;
@@ -80,8 +80,13 @@ impl Looking<'_> {
             // With every candidate refused the minimizer ends soon, with what it has.
             Ok(!stop.is_set() && self.look(candidate, &signature)?.is_some())
         };
-        let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, Budget::default());
-        if let End::Failed(error) = minimized.end {
+        let minimized = minimize::minimize(
+            &raw.case,
+            &dialect,
+            &mut predicate,
+            MinimizeBudget::default(),
+        );
+        if let MinimizeEnd::Failed(error) = minimized.end {
             return Err(error);
         }
         if minimized.case == raw.case {

@@ -10,7 +10,7 @@ use crate::statement;
 
 /// One statement of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct DraftLine {
     pub(super) session: SessionId,
     pub(super) sql: String,
     pub(super) effect: Effect,
@@ -23,7 +23,7 @@ pub(super) struct Line {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Draft {
     pub(super) setup: Vec<SetupStatement>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<DraftLine>,
     isolation: BTreeMap<SessionId, IsolationLevel>,
     claim: Option<IsolationLevel>,
     pace: Pace,
@@ -36,7 +36,7 @@ impl Draft {
             lines: case
                 .statements
                 .iter()
-                .map(|s| Line {
+                .map(|s| DraftLine {
                     session: s.session,
                     sql: s.sql.clone(),
                     effect: s.effect.clone(),
@@ -101,7 +101,7 @@ impl Draft {
     }
 
     /// The same case with only the lines that `keep` holds for, by their number.
-    pub(super) fn with_lines(&self, keep: impl Fn(usize, &Line) -> bool) -> Self {
+    pub(super) fn with_lines(&self, keep: impl Fn(usize, &DraftLine) -> bool) -> Self {
         let mut draft = self.clone();
         let mut number = 0;
         draft.lines.retain(|line| {
@@ -112,7 +112,7 @@ impl Draft {
     }
 
     /// The same case with other lines.
-    pub(super) fn with(&self, lines: Vec<Line>) -> Self {
+    pub(super) fn with(&self, lines: Vec<DraftLine>) -> Self {
         Self {
             lines,
             ..self.clone()

@@ -15,11 +15,11 @@ use crate::dialect::Dialect;
 use crate::model::TestCase;
 
 pub use pass::PASSES;
-pub use search::{Budget, Pass, Search, Stop};
+pub use search::{Minimization, MinimizationOver, MinimizeBudget, Pass};
 
 /// Why a minimization ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum End<E> {
+pub enum MinimizeEnd<E> {
     /// No pass finds a smaller case.
     Fixpoint,
     /// The budget ran out: the case may be larger than it needs to be.
@@ -36,7 +36,7 @@ pub struct Minimized<E> {
     pub tried: u32,
     /// Candidates that showed the finding.
     pub kept: u32,
-    pub end: End<E>,
+    pub end: MinimizeEnd<E>,
 }
 
 /// Makes a case smaller, as long as the predicate holds. The case itself is taken to satisfy it.
@@ -44,7 +44,7 @@ pub fn minimize<E>(
     case: &TestCase,
     dialect: &Dialect,
     predicate: &mut dyn FnMut(&TestCase) -> Result<bool, E>,
-    budget: Budget,
+    budget: MinimizeBudget,
 ) -> Minimized<E> {
     let mut failure = None;
     let mut ask = |candidate: &TestCase| match predicate(candidate) {
@@ -54,13 +54,13 @@ pub fn minimize<E>(
             None
         }
     };
-    let mut search = Search::new(case, dialect, &mut ask, budget);
+    let mut search = Minimization::new(case, dialect, &mut ask, budget);
     let stopped = to_fixpoint(&mut search).is_err();
     let (case, tried, kept) = search.into_result();
     let end = match failure {
-        Some(error) => End::Failed(error),
-        None if stopped => End::Budget,
-        None => End::Fixpoint,
+        Some(error) => MinimizeEnd::Failed(error),
+        None if stopped => MinimizeEnd::Budget,
+        None => MinimizeEnd::Fixpoint,
     };
     Minimized {
         case,
@@ -71,7 +71,7 @@ pub fn minimize<E>(
 }
 
 /// Runs all passes until a whole round keeps nothing.
-fn to_fixpoint(search: &mut Search<'_>) -> Result<(), Stop> {
+fn to_fixpoint(search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
     loop {
         let before = search.kept();
         for pass in PASSES {

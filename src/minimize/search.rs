@@ -9,14 +9,14 @@ use crate::model::TestCase;
 
 /// Bounds of a minimization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct MinimizeBudget {
     /// Candidates that are run at most.
     pub candidates: u32,
     /// No candidate is begun when this much time has passed.
     pub time: Duration,
 }
 
-impl Default for Budget {
+impl Default for MinimizeBudget {
     /// A candidate costs about 10 ms on a local server; a minute is what a finding may cost.
     fn default() -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Default for Budget {
 
 /// The search ends here: the budget ran out or the predicate has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop;
+pub struct MinimizationOver;
 
 /// One way of making a case smaller.
 pub trait Pass: Sync {
@@ -39,27 +39,27 @@ pub trait Pass: Sync {
     ///
     /// # Errors
     /// When the search is over.
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop>;
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver>;
 }
 
 /// The state of a minimization, as passes see it.
-pub struct Search<'a> {
+pub struct Minimization<'a> {
     best: Draft,
     dialect: &'a Dialect,
     ask: &'a mut dyn FnMut(&TestCase) -> Option<bool>,
     asked: BTreeSet<[u8; 32]>,
-    budget: Budget,
+    budget: MinimizeBudget,
     started: Instant,
     tried: u32,
     kept: u32,
 }
 
-impl<'a> Search<'a> {
+impl<'a> Minimization<'a> {
     pub(super) fn new(
         case: &TestCase,
         dialect: &'a Dialect,
         ask: &'a mut dyn FnMut(&TestCase) -> Option<bool>,
-        budget: Budget,
+        budget: MinimizeBudget,
     ) -> Self {
         let best = Draft::of(case);
         Self {
@@ -101,15 +101,15 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// When the search is over.
-    pub(super) fn try_draft(&mut self, candidate: Draft) -> Result<bool, Stop> {
+    pub(super) fn try_draft(&mut self, candidate: Draft) -> Result<bool, MinimizationOver> {
         if candidate.lines.is_empty() || !self.asked.insert(candidate.hash()) {
             return Ok(false);
         }
         if self.tried >= self.budget.candidates || self.started.elapsed() >= self.budget.time {
-            return Err(Stop);
+            return Err(MinimizationOver);
         }
         self.tried += 1;
-        let shows = (self.ask)(&candidate.case(self.dialect)).ok_or(Stop)?;
+        let shows = (self.ask)(&candidate.case(self.dialect)).ok_or(MinimizationOver)?;
         if shows {
             self.kept += 1;
             self.best = candidate;
@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
         &mut self,
         count: impl Fn(&Draft) -> usize,
         without: impl Fn(&Draft, &BTreeSet<usize>) -> Option<Draft>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), MinimizationOver> {
         let mut size = count(&self.best);
         while size > 0 {
             let mut start = 0;

@@ -43,7 +43,7 @@ fn tagged(lines: &[(u32, String)]) -> String {
 fn run(
     case: &TestCase,
     mut predicate: impl FnMut(&TestCase) -> bool,
-    budget: Budget,
+    budget: MinimizeBudget,
 ) -> Minimized<Infallible> {
     minimize(case, &mysql(), &mut |case| Ok(predicate(case)), budget)
 }
@@ -144,8 +144,8 @@ fn a_dirty_read_comes_down_to_its_two_transactions() {
                  /* s2 */ UPDATE t2 SET vkey = 1002, c0 = 1 WHERE pkey = 2;\n\
                  /* s1 */ ROLLBACK;\n\
                  /* s2 */ COMMIT;\n";
-    let result = run(&case(sessions), dirty_read_shape, Budget::default());
-    assert_eq!(result.end, End::Fixpoint);
+    let result = run(&case(sessions), dirty_read_shape, MinimizeBudget::default());
+    assert_eq!(result.end, MinimizeEnd::Fixpoint);
     let setup: Vec<&str> = result.case.setup.iter().map(|s| s.sql.as_str()).collect();
     let all = format!("{}\n{}\n", setup.join("\n"), lines_of(&result.case));
     expect_test::expect![[r#"
@@ -177,8 +177,8 @@ fn a_finding_of_three_among_many_transactions_is_found_within_the_budget() {
         let needed = ["UPDATE t0", "DELETE FROM t1", "SELECT * FROM t2"];
         needed.iter().all(|sql| lines.contains(sql))
     };
-    let result = run(&case(&tagged(&lines)), shows, Budget::default());
-    assert_eq!(result.end, End::Fixpoint);
+    let result = run(&case(&tagged(&lines)), shows, MinimizeBudget::default());
+    assert_eq!(result.end, MinimizeEnd::Fixpoint);
     let kinds = result.case.statements.iter().map(|s| s.effect.kind);
     let left = kinds.filter(|kind| !kind.is_begin() && !kind.is_end());
     assert_eq!(left.count(), 3, "{}", lines_of(&result.case));
@@ -207,8 +207,8 @@ fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
                  /* s3 */ DELETE FROM t2;\n\
                  /* s2 */ COMMIT;\n\
                  /* s1 */ ROLLBACK;\n";
-    let result = run(&case(sessions), three_in_order, Budget::default());
-    assert_eq!(result.end, End::Fixpoint);
+    let result = run(&case(sessions), three_in_order, MinimizeBudget::default());
+    assert_eq!(result.end, MinimizeEnd::Fixpoint);
     expect_test::expect![[r#"
         s1 BEGIN
         s1 UPDATE t0 SET c0 = 1
@@ -226,13 +226,13 @@ fn table_options_go_unless_the_finding_needs_them() {
         &mysql(),
     );
     let setup = |case: &TestCase| case.setup.iter().map(|s| s.sql.clone()).collect::<String>();
-    let none = run(&case, |_| true, Budget::default());
+    let none = run(&case, |_| true, MinimizeBudget::default());
     assert_eq!(setup(&none.case), "");
     let created = |case: &TestCase| setup(case).contains("CREATE TABLE");
-    let plain = run(&case, created, Budget::default());
+    let plain = run(&case, created, MinimizeBudget::default());
     assert_eq!(setup(&plain.case), "CREATE TABLE t0 (c0 INT)");
     let partitioned = |case: &TestCase| setup(case).contains("PARTITIONS 3");
-    let result = run(&case, partitioned, Budget::default());
+    let result = run(&case, partitioned, MinimizeBudget::default());
     assert_eq!(
         setup(&result.case),
         "CREATE TABLE t0 (c0 INT) PARTITION BY HASH (c0) PARTITIONS 3"
@@ -272,8 +272,8 @@ fn a_transaction_that_only_held_a_lock_goes_and_what_waited_comes_later() {
                  /* s3 */ DELETE FROM t0;\n\
                  /* s1 */ ROLLBACK;\n\
                  /* s3 */ COMMIT;\n";
-    let result = run(&case(sessions), non_repeatable, Budget::default());
-    assert_eq!(result.end, End::Fixpoint);
+    let result = run(&case(sessions), non_repeatable, MinimizeBudget::default());
+    assert_eq!(result.end, MinimizeEnd::Fixpoint);
     expect_test::expect![[r#"
         s1 BEGIN
         s1 SELECT * FROM t0
@@ -291,7 +291,7 @@ fn the_budget_and_a_failing_predicate_end_the_search_with_what_was_found() {
         })
         .collect();
     let case = case(&tagged(&lines));
-    let budget = Budget {
+    let budget = MinimizeBudget {
         candidates: 3,
         time: Duration::from_secs(60),
     };
@@ -304,13 +304,19 @@ fn the_budget_and_a_failing_predicate_end_the_search_with_what_was_found() {
         },
         budget,
     );
-    assert_eq!((result.end, result.tried, result.kept), (End::Budget, 3, 1));
+    assert_eq!(
+        (result.end, result.tried, result.kept),
+        (MinimizeEnd::Budget, 3, 1)
+    );
     assert_eq!(asked, 3);
     assert!(result.case.statements.len() < case.statements.len());
 
     let mut fails = |_: &TestCase| Err("gone");
     let result = minimize(&case, &mysql(), &mut fails, budget);
-    assert_eq!((result.end, result.case), (End::Failed("gone"), case));
+    assert_eq!(
+        (result.end, result.case),
+        (MinimizeEnd::Failed("gone"), case)
+    );
 }
 
 proptest! {
@@ -327,11 +333,11 @@ proptest! {
                 twice += u32::from(!seen.insert(format!("{candidate:?}")));
                 dirty_read_shape(candidate)
             },
-            Budget::default(),
+            MinimizeBudget::default(),
         );
         prop_assert!(dirty_read_shape(&result.case));
         prop_assert_eq!(twice, 0, "a candidate was asked for twice");
-        prop_assert_eq!(&result.end, &End::Fixpoint);
+        prop_assert_eq!(&result.end, &MinimizeEnd::Fixpoint);
         prop_assert!(result.tried <= 800);
         prop_assert!(result.case.statements.len() <= 4, "{:?}", result.case.statements);
         prop_assert!(result.case.user_statements().count() == 2);
@@ -355,7 +361,7 @@ proptest! {
                 }
                 count >> 33 & 1 == 1
             },
-            Budget::default(),
+            MinimizeBudget::default(),
         );
         prop_assert!(result.tried <= 800);
     }

@@ -17,7 +17,6 @@ const KNOWN_CIRCLES: &[&str] = &[
     "src/oracle/history.rs",
     "src/oracle/mod.rs",
     "src/oracle/serial/mod.rs",
-    "src/oracle/txcheck/finding.rs",
     "src/oracle/txcheck/mod.rs",
     "src/oracle/txcheck/plan.rs",
     "src/replay/mod.rs",

@@ -9,18 +9,13 @@ use crate::resolve::Program;
 use crate::tree::{Source, complain, program};
 
 const KNOWN_CLASHES: &[&str] = &[
-    "Budget",
     "Chains",
-    "End",
     "Event",
     "Found",
-    "History",
     "Item",
     "Keys",
-    "Line",
     "Lines",
     "Lists",
-    "Names",
     "Operation",
     "Outcome",
     "Parser",
@@ -29,7 +24,6 @@ const KNOWN_CLASHES: &[&str] = &[
     "Reader",
     "Recorded",
     "Role",
-    "Rows",
     "Run",
     "Search",
     "Sessions",

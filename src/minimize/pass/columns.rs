@@ -1,7 +1,7 @@
 //! Columns that no statement needs, with their values.
 
 use crate::minimize::draft::Draft;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::TableShape;
 use crate::statement;
 
@@ -12,7 +12,7 @@ impl super::Pass for Columns {
         "columns"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         let names: Vec<(String, String)> =
             statement::shapes(&search.best().setup, search.dialect())
                 .into_iter()
@@ -38,7 +38,7 @@ impl super::Pass for Columns {
 }
 
 /// The case without a column; none where a statement needs it.
-fn without(search: &Search<'_>, shape: &TableShape, column: &str) -> Option<Draft> {
+fn without(search: &Minimization<'_>, shape: &TableShape, column: &str) -> Option<Draft> {
     let dialect = search.dialect();
     let best = search.best();
     let smaller = |sql: &str| {

@@ -1,8 +1,8 @@
 //! Two transactions as one: a cycle over three of them is often one over two.
 
 use crate::dialect::Dialect;
-use crate::minimize::draft::{Draft, Line};
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::draft::{Draft, DraftLine};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::{StatementKind, TransactionId};
 use crate::statement;
 
@@ -13,18 +13,18 @@ impl super::Pass for JoinedTransactions {
         "joined transactions"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         while search.best().transactions().len() > 2 && join_any(search)? {}
         Ok(())
     }
 }
 
 /// Tries every ordered pair; whether one of them could be joined.
-fn join_any(search: &mut Search<'_>) -> Result<bool, Stop> {
+fn join_any(search: &mut Minimization<'_>) -> Result<bool, MinimizationOver> {
     let all = search.best().transactions();
     for into in &all {
         for other in all.iter().filter(|other| *other != into) {
-            for end in [End::Early, End::Late] {
+            for end in [JoinEnd::Early, JoinEnd::Late] {
                 let joined = joined(search.best(), *into, *other, end, search.dialect());
                 if let Some(joined) = joined
                     && search.try_draft(joined)?
@@ -39,7 +39,7 @@ fn join_any(search: &mut Search<'_>) -> Result<bool, Stop> {
 
 /// Where the joined transaction ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum JoinEnd {
     /// Right after its last statement.
     Early,
     /// Where the later of the two ended.
@@ -53,10 +53,10 @@ fn joined(
     draft: &Draft,
     into: TransactionId,
     other: TransactionId,
-    end: End,
+    end: JoinEnd,
     dialect: &Dialect,
 ) -> Option<Draft> {
-    let ours = |line: &Line| line.transaction == into || line.transaction == other;
+    let ours = |line: &DraftLine| line.transaction == into || line.transaction == other;
     let session = draft
         .lines
         .iter()
@@ -64,7 +64,7 @@ fn joined(
         .session;
     let first = draft.lines.iter().position(ours)?;
     let last = draft.lines.iter().rposition(ours)?;
-    let edge = |line: &Line| line.effect.kind.is_begin() || line.effect.kind.is_end();
+    let edge = |line: &DraftLine| line.effect.kind.is_begin() || line.effect.kind.is_end();
     let last_inner = draft.lines.iter().rposition(|l| ours(l) && !edge(l))?;
     let in_the_way = draft.lines[first..=last].iter().any(|line| {
         !ours(line) && line.session == session
@@ -74,20 +74,24 @@ fn joined(
         return None;
     }
     let own_edge = |of: TransactionId, wanted: fn(StatementKind) -> bool| {
-        let found = |line: &&Line| line.transaction == of && wanted(line.effect.kind);
+        let found = |line: &&DraftLine| line.transaction == of && wanted(line.effect.kind);
         draft.lines.iter().find(found).map(|line| line.sql.clone())
     };
     let edge_line = |wanted: fn(StatementKind) -> bool, plain: &str| {
         let sql = own_edge(into, wanted).or_else(|| own_edge(other, wanted));
         let sql = sql.unwrap_or_else(|| plain.to_owned());
-        Line {
+        DraftLine {
             session,
             effect: statement::analyze(&sql, dialect),
             sql,
             transaction: into,
         }
     };
-    let at = if end == End::Early { last_inner } else { last };
+    let at = if end == JoinEnd::Early {
+        last_inner
+    } else {
+        last
+    };
     let mut lines = Vec::with_capacity(draft.lines.len() + 2);
     for (number, line) in draft.lines.iter().enumerate() {
         if number == first {
@@ -96,7 +100,7 @@ fn joined(
         if !ours(line) {
             lines.push(line.clone());
         } else if !edge(line) {
-            lines.push(Line {
+            lines.push(DraftLine {
                 session,
                 transaction: into,
                 ..line.clone()

@@ -21,10 +21,10 @@ pub const PASSES: &[&dyn Pass] = &[
     &joined::JoinedTransactions,
     &rescheduled::Rescheduled,
     &schedule::ContextSwitches,
-    &rows::Rows,
+    &rows::SetupRows,
     &tables::Tables,
     &table_options::TableOptions,
     &columns::Columns,
     &expressions::Expressions,
-    &names::Names,
+    &names::ShortNames,
 ];

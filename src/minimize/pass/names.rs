@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::minimize::draft::Draft;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::SessionId;
 use crate::statement;
 
-pub(super) struct Names;
+pub(super) struct ShortNames;
 
-impl super::Pass for Names {
+impl super::Pass for ShortNames {
     fn name(&self) -> &'static str {
         "names"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         let candidate = sessions(search.best());
         search.try_draft(candidate)?;
         let dialect = search.dialect();
@@ -51,7 +51,11 @@ fn sessions(draft: &Draft) -> Draft {
 }
 
 /// Gives each of these names the next free one of a series, where no statement uses it yet.
-fn rename(search: &mut Search<'_>, names: &[String], prefix: &str) -> Result<(), Stop> {
+fn rename(
+    search: &mut Minimization<'_>,
+    names: &[String],
+    prefix: &str,
+) -> Result<(), MinimizationOver> {
     let wanted: Vec<String> = (0..names.len()).map(|n| format!("{prefix}{n}")).collect();
     let taken: BTreeSet<&String> = names.iter().filter(|name| wanted.contains(name)).collect();
     let mut free = wanted.iter().filter(|name| !taken.contains(name));
@@ -65,7 +69,7 @@ fn rename(search: &mut Search<'_>, names: &[String], prefix: &str) -> Result<(),
 }
 
 /// The case with one name for another everywhere; none when the new name is in use.
-fn renamed(search: &Search<'_>, old: &str, new: &str) -> Option<Draft> {
+fn renamed(search: &Minimization<'_>, old: &str, new: &str) -> Option<Draft> {
     let dialect = search.dialect();
     let best = search.best();
     let texts = best

@@ -2,7 +2,7 @@
 //! waited for it came at the right moment.
 
 use super::schedule::moves;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 
 pub(super) struct Rescheduled;
 
@@ -15,7 +15,7 @@ impl super::Pass for Rescheduled {
         "rescheduled"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         while search.best().transactions().len() > 2
             && search.best().lines.len() <= LINES_MAX
             && remove_any(search)?
@@ -25,7 +25,7 @@ impl super::Pass for Rescheduled {
 }
 
 /// Tries every transaction and every move; whether one could go.
-fn remove_any(search: &mut Search<'_>) -> Result<bool, Stop> {
+fn remove_any(search: &mut Minimization<'_>) -> Result<bool, MinimizationOver> {
     for gone in search.best().transactions() {
         let rest = search.best().with_lines(|_, line| line.transaction != gone);
         for candidate in moves(&rest) {

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 
 use crate::dialect::Dialect;
 use crate::minimize::draft::Draft;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::SetupKind;
 use crate::statement::ValueRows;
 
-pub(super) struct Rows;
+pub(super) struct SetupRows;
 
-impl super::Pass for Rows {
+impl super::Pass for SetupRows {
     fn name(&self) -> &'static str {
         "rows"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         let dialect = search.dialect();
         search.remove(
             |draft| draft.setup_of(SetupKind::Rows).len(),

@@ -1,7 +1,7 @@
 //! The submitted order: as few context switches as the finding allows.
 
 use crate::minimize::draft::Draft;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 
 pub(super) struct ContextSwitches;
 
@@ -10,14 +10,14 @@ impl super::Pass for ContextSwitches {
         "schedule"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         while improve(search)? {}
         Ok(())
     }
 }
 
 /// Tries every schedule that is one move away, those with the fewest switches first.
-fn improve(search: &mut Search<'_>) -> Result<bool, Stop> {
+fn improve(search: &mut Minimization<'_>) -> Result<bool, MinimizationOver> {
     let now = search.best().switches();
     let mut candidates: Vec<Draft> = moves(search.best())
         .into_iter()

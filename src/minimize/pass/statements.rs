@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::minimize::draft::{Draft, Line};
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::draft::{Draft, DraftLine};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::TransactionId;
 
 pub(super) struct Statements;
@@ -13,7 +13,7 @@ impl super::Pass for Statements {
         "statements"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         search.remove(
             |draft| inner(draft).len(),
             |draft, gone| {
@@ -34,7 +34,7 @@ impl super::Pass for Statements {
 
 /// Every line that opens or ends no transaction.
 fn inner(draft: &Draft) -> Vec<usize> {
-    let edge = |line: &Line| line.effect.kind.is_begin() || line.effect.kind.is_end();
+    let edge = |line: &DraftLine| line.effect.kind.is_begin() || line.effect.kind.is_end();
     draft
         .lines
         .iter()
@@ -46,12 +46,12 @@ fn inner(draft: &Draft) -> Vec<usize> {
 
 /// The transaction as one statement in autocommit, or gone when nothing is left of it.
 fn bare(draft: &Draft, transaction: TransactionId) -> Option<Draft> {
-    let own: Vec<&Line> = draft
+    let own: Vec<&DraftLine> = draft
         .lines
         .iter()
         .filter(|line| line.transaction == transaction)
         .collect();
-    let edge = |line: &Line| line.effect.kind.is_begin() || line.effect.kind.is_end();
+    let edge = |line: &DraftLine| line.effect.kind.is_begin() || line.effect.kind.is_end();
     let left = own.iter().filter(|line| !edge(line)).count();
     (own.len() > left && left <= 1)
         .then(|| draft.with_lines(|_, line| line.transaction != transaction || !edge(line)))

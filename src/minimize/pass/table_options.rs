@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::dialect::Dialect;
 use crate::minimize::draft::Draft;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::SetupKind;
 use crate::statement;
 
@@ -17,7 +17,7 @@ impl super::Pass for TableOptions {
         "table-options"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         let dialect = search.dialect();
         search.remove(
             |draft| options(draft, dialect).len(),

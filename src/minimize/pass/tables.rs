@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::minimize::draft::Draft;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::SetupKind;
 use crate::statement;
 
@@ -14,7 +14,7 @@ impl super::Pass for Tables {
         "tables"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         let dialect = search.dialect();
         for table in statement::shapes(&search.best().setup, dialect) {
             let about = |sql: &str| statement::mentions(sql, &table.name, dialect);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::minimize::draft::Draft;
-use crate::minimize::search::{Search, Stop};
+use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::model::TransactionId;
 
 /// Of so many transactions every pair is tried: 190 candidates, a quarter of the budget.
@@ -16,7 +16,7 @@ impl super::Pass for Transactions {
         "transactions"
     }
 
-    fn run(&self, search: &mut Search<'_>) -> Result<(), Stop> {
+    fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         if search.best().transactions().len() > PAIRED_MAX {
             remove(search)?;
         }
@@ -29,7 +29,7 @@ impl super::Pass for Transactions {
 }
 
 /// Tries two transactions alone.
-fn try_pairs(search: &mut Search<'_>, all: &[TransactionId]) -> Result<(), Stop> {
+fn try_pairs(search: &mut Minimization<'_>, all: &[TransactionId]) -> Result<(), MinimizationOver> {
     for (index, first) in all.iter().enumerate() {
         for second in &all[index + 1..] {
             let pair = search
@@ -43,7 +43,7 @@ fn try_pairs(search: &mut Search<'_>, all: &[TransactionId]) -> Result<(), Stop>
     Ok(())
 }
 
-fn remove(search: &mut Search<'_>) -> Result<(), Stop> {
+fn remove(search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
     search.remove(
         |draft| draft.transactions().len(),
         |draft, gone| Some(without(draft, gone)),
