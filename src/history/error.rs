@@ -87,7 +87,10 @@ impl HistoryError {
                 place,
                 message: format!("{message} (in {})", file.display()),
             },
-            other => other,
+            other @ (Self::UnknownFormat(_)
+            | Self::Read(_)
+            | Self::TooLarge(_)
+            | Self::CannotHold { .. }) => other,
         }
     }
 }

@@ -90,10 +90,10 @@ impl Form {
     }
 
     pub(super) fn list(&self) -> Option<&[Self]> {
-        match self {
-            Self::List(items) => Some(items),
-            _ => None,
-        }
+        let Self::List(items) = self else {
+            return None;
+        };
+        Some(items)
     }
 
     /// The form as a key, a value or a session.

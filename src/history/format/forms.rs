@@ -252,11 +252,11 @@ impl<'s> Forms<'s> {
                 return Err(named_twice(place, &key));
             }
             let is_after_colon = self.skip_colon(is_quoted)?;
-            let value = match self.form(depth + 1)? {
-                // JSON has no bare words: the colon was that of a keyword of EDN.
-                Form::Symbol(name) if is_after_colon => Form::Keyword(name),
-                value => value,
-            };
+            let mut value = self.form(depth + 1)?;
+            // JSON has no bare words: the colon was that of a keyword of EDN.
+            if is_after_colon && let Form::Symbol(name) = &mut value {
+                value = Form::Keyword(std::mem::take(name));
+            }
             entries.push((key, value));
         }
     }

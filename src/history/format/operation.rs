@@ -118,7 +118,7 @@ impl Operations {
             from: pending.invoked,
             to: match status {
                 Status::Indeterminate => i64::MAX,
-                _ => position,
+                Status::Committed | Status::Aborted => position,
             },
         });
         // An `ok` tells what was read; the others may say less than the invocation did.
@@ -360,7 +360,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
             };
             let value = match event.kind {
                 Kind::Read if !is_end => "nil".to_owned(),
-                _ => edn(history, event.value)?,
+                Kind::Read | Kind::Write => edn(history, event.value)?,
             };
             let key = edn(history, history.key(event.key))?;
             write!(out, "{space}[:{letter} {key} {value}]")?;

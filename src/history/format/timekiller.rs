@@ -84,10 +84,10 @@ fn wide(form: Option<&Form>) -> Result<Wide, String> {
         None => Ok(0),
         Some(form) => integer(form, name),
     };
-    match form {
-        Form::Integer(value) => Ok((*value, 0)),
-        _ => Ok((part("p")?, part("l")?)),
+    if let Form::Integer(value) = form {
+        return Ok((*value, 0));
     }
+    Ok((part("p")?, part("l")?))
 }
 
 /// An integer, or its digits in quotes.
@@ -97,7 +97,13 @@ fn integer(form: &Form, name: &str) -> Result<i64, String> {
         Form::Text(digits) => digits
             .parse()
             .map_err(|_| format!("{name} is no integer: {digits:?}")),
-        _ => Err(format!("{name} is no integer")),
+        Form::Nil
+        | Form::Bool(_)
+        | Form::Keyword(_)
+        | Form::Symbol(_)
+        | Form::List(_)
+        | Form::Map(_)
+        | Form::Number(_) => Err(format!("{name} is no integer")),
     }
 }
 
