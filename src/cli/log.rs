@@ -2,7 +2,9 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::exit::Failure;
 use super::terminal::Style;
@@ -11,27 +13,31 @@ use super::terminal::Style;
 pub(super) fn start(filter: &str) -> Result<(), Failure> {
     let filter = parse(filter)?;
     let is_terminal = std::io::stderr().is_terminal();
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(is_terminal && Style::of_stderr().is_coloured())
-        .with_target(false);
+        .with_target(false)
+        .finish()
+        .with(filter);
     // A second start happens in tests only, and the first one's filter stands.
-    let _ = builder.try_init();
+    let _ = subscriber.try_init();
     Ok(())
 }
 
-/// Levels by name, and `module=level` pairs with commas between. `EnvFilter` alone takes any word
+/// Levels by name, and `module=level` pairs with commas between. `Targets` alone takes any word
 /// for the name of a module, and a misspelt level would log nothing.
 ///
 /// A level alone is meant for this program: the libraries it uses say nothing below a warning
 /// unless they are named. The parser of SQL alone would tell of every word it reads.
-fn parse(text: &str) -> Result<EnvFilter, Failure> {
+fn parse(text: &str) -> Result<Targets, Failure> {
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
-    let wrong = text
-        .split(',')
-        .find(|part| !part.contains('=') && !levels.contains(part));
-    let built = match wrong {
+    // A filter by spans would be taken for the name of a module, too.
+    let is_wrong = |part: &&str| match part.split_once('=') {
+        Some((module, _)) => module.contains(['[', '{']),
+        None => !levels.contains(part),
+    };
+    let built = match text.split(',').find(is_wrong) {
         Some(part) => Err(format!("{part:?} is no level")),
         None => {
             let own = |part: &str| match part {
@@ -39,7 +45,8 @@ fn parse(text: &str) -> Result<EnvFilter, Failure> {
                 _ => part.to_owned(),
             };
             let parts: Vec<String> = text.split(',').map(own).collect();
-            EnvFilter::try_new(parts.join(",")).map_err(|error| error.to_string())
+            let parsed: Result<Targets, _> = parts.join(",").parse();
+            parsed.map_err(|error| error.to_string())
         }
     };
     built.map_err(|reason| {
@@ -56,6 +63,7 @@ mod tests {
     fn a_misspelt_level_is_an_error() {
         assert!(parse("warning").is_err());
         assert!(parse("rashomon=loud").is_err());
+        assert!(parse("rashomon[case]=debug").is_err());
         assert!(parse("debug").is_ok());
         assert!(parse("warn,rashomon::engine=trace").is_ok());
     }

@@ -47,7 +47,7 @@ use exit::{Exit, Failure};
 #[derive(Parser, Debug)]
 #[command(name = "rashomon", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct CommandLine {
-    /// What to log to standard error: error, warn, info, debug, trace, or a filter of `tracing`
+    /// What to log to standard error: error, warn, info, debug, trace, or MODULE=LEVEL,..
     #[arg(
         long,
         global = true,
