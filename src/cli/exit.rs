@@ -70,6 +70,7 @@ impl From<EngineError> for Failure {
             EngineError::Connect { .. }
             | EngineError::Login { .. }
             | EngineError::Privilege { .. }
+            | EngineError::ReadOnly { .. }
             | EngineError::ConnectionLost { .. }
             | EngineError::Hang { .. }
             | EngineError::Rejected { .. }

@@ -2,39 +2,212 @@
 
 use super::error::EngineError;
 
-/// One line of a diagnosis.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiagnosisLine {
-    /// `connection`, `version`, `variable`, `privilege`, `safety`.
-    pub topic: &'static str,
-    /// It is as it should be.
-    pub ok: bool,
-    pub text: String,
+/// What a line of a diagnosis is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// The server is reached and takes the login.
+    Connection,
+    /// The product and its version.
+    Version,
+    /// A variable that changes what transactions mean.
+    Variable,
+    /// Whether cases are generated and judged on the engine.
+    Cases,
+    /// Whether the server holds databases of somebody else.
+    Safety,
+    /// Databases of ours are made, written and dropped.
+    Databases,
+    /// A privilege beside the one on databases of ours.
+    Privilege,
+    /// Modes in which the server takes no writes.
+    ReadOnly,
+    /// Connections for all workers.
+    Connections,
+    /// Free space where the server keeps its data.
+    Disk,
 }
 
-impl DiagnosisLine {
-    pub(super) fn new(topic: &'static str, ok: bool, text: impl Into<String>) -> Self {
-        Self {
-            topic,
-            ok,
-            text: text.into(),
+impl Topic {
+    /// As `--format json` spells it.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Version => "version",
+            Self::Variable => "variable",
+            Self::Cases => "cases",
+            Self::Safety => "safety",
+            Self::Databases => "databases",
+            Self::Privilege => "privilege",
+            Self::ReadOnly => "read-only",
+            Self::Connections => "connections",
+            Self::Disk => "disk",
         }
     }
 }
 
-/// What was found. Empty of lines that are not `ok` when the target can be used as it is.
+/// Whether something is as `fuzz` needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    Good,
+    /// `fuzz` would stop at this.
+    Bad,
+    /// It cannot be known from here.
+    Unknown,
+}
+
+/// One line of a diagnosis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiagnosisLine {
+    pub topic: Topic,
+    pub health: Health,
+    /// What was found.
+    pub text: String,
+    /// What mends it: a statement, an option or a sentence. None where nothing is bad, or no
+    /// remedy is known.
+    pub remedy: Option<String>,
+}
+
+impl DiagnosisLine {
+    pub(super) fn good(topic: Topic, text: impl Into<String>) -> Self {
+        Self {
+            topic,
+            health: Health::Good,
+            text: text.into(),
+            remedy: None,
+        }
+    }
+
+    pub(super) fn unknown(topic: Topic, text: impl Into<String>) -> Self {
+        Self {
+            health: Health::Unknown,
+            ..Self::good(topic, text)
+        }
+    }
+
+    pub(super) fn bad(topic: Topic, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            health: Health::Bad,
+            remedy: Some(remedy.into()),
+            ..Self::good(topic, text)
+        }
+    }
+
+    /// Why there was no answer, with the remedy that the error names.
+    pub(super) fn of_error(topic: Topic, error: &EngineError) -> Self {
+        Self {
+            health: Health::Bad,
+            remedy: error.remedy().map(str::to_owned),
+            ..Self::good(topic, error.to_string())
+        }
+    }
+
+    /// Whether so many more connections fit. `limit` is what the server takes, `used` what it has
+    /// now; `raise` is what raises the limit to the number that it is given.
+    pub(super) fn connections(
+        limit: u64,
+        used: u64,
+        demand: &Demand,
+        raise: impl Fn(u64) -> String,
+    ) -> Self {
+        let needed = demand.connections;
+        let text = format!("{limit} are allowed, {used} are open, a run needs {needed} more");
+        if used.saturating_add(needed) <= limit {
+            return Self::good(Topic::Connections, text);
+        }
+        let remedy = format!("{}, or fewer --workers", raise(used.saturating_add(needed)));
+        Self::bad(Topic::Connections, text, remedy)
+    }
+
+    /// What a read-only mode means for a run. `remedy` ends the mode.
+    pub(super) fn read_only(mode: &str, demand: &Demand, remedy: &str) -> Self {
+        if demand.can_write {
+            let text = format!("{mode}, which does not bind this login");
+            return Self::good(Topic::ReadOnly, text);
+        }
+        Self::bad(Topic::ReadOnly, mode, remedy)
+    }
+}
+
+/// What a run will ask of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Connections at once, of all workers together.
+    pub connections: u64,
+    /// A database of ours was made and written on this login.
+    pub can_write: bool,
+}
+
+/// What was found.
 #[derive(Debug)]
 pub struct Diagnosis {
+    /// In the order in which it was examined.
     pub lines: Vec<DiagnosisLine>,
-    /// Why the server cannot be opened at all.
+    /// Why the server cannot be opened, or was lost.
     pub error: Option<EngineError>,
     /// Whether cases are generated and judged on this engine.
     pub takes_cases: bool,
 }
 
 impl Diagnosis {
-    /// Everything is as it should be.
+    /// The lines at which `fuzz` would stop.
+    pub fn missing(&self) -> impl Iterator<Item = &DiagnosisLine> {
+        self.lines.iter().filter(|line| line.health == Health::Bad)
+    }
+
+    /// Everything is as `fuzz` needs it, as far as it can be known.
     pub fn is_healthy(&self) -> bool {
-        self.error.is_none() && self.lines.iter().all(|line| line.ok)
+        self.error.is_none() && self.missing().next().is_none()
+    }
+
+    /// The server holds databases of somebody else, and that was not allowed.
+    pub fn is_refused(&self) -> bool {
+        self.missing().any(|line| line.topic == Topic::Safety)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demand(connections: u64) -> Demand {
+        Demand {
+            connections,
+            can_write: false,
+        }
+    }
+
+    #[test]
+    fn connections_are_good_up_to_the_limit_and_bad_above_it() {
+        let line = |needed| {
+            DiagnosisLine::connections(151, 3, &demand(needed), |sum| format!("SET {sum}"))
+        };
+        assert_eq!(line(148).health, Health::Good);
+        let over = line(149);
+        assert_eq!(over.health, Health::Bad);
+        assert_eq!(over.remedy.as_deref(), Some("SET 152, or fewer --workers"));
+    }
+
+    #[test]
+    fn a_read_only_mode_is_bad_unless_the_login_writes_all_the_same() {
+        let mut demand = demand(1);
+        let line = DiagnosisLine::read_only("read_only = ON", &demand, "SET GLOBAL ..");
+        assert_eq!(line.health, Health::Bad);
+        demand.can_write = true;
+        let line = DiagnosisLine::read_only("read_only = ON", &demand, "SET GLOBAL ..");
+        assert_eq!(line.health, Health::Good);
+    }
+
+    #[test]
+    fn what_cannot_be_known_keeps_no_run_from_starting() {
+        let diagnosis = |line| Diagnosis {
+            lines: vec![line],
+            error: None,
+            takes_cases: true,
+        };
+        assert!(diagnosis(DiagnosisLine::unknown(Topic::Disk, "")).is_healthy());
+        let shared = diagnosis(DiagnosisLine::bad(Topic::Safety, "", ""));
+        assert!(!shared.is_healthy() && shared.is_refused());
+        let low = diagnosis(DiagnosisLine::bad(Topic::Disk, "", ""));
+        assert!(!low.is_healthy() && !low.is_refused());
     }
 }

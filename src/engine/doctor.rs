@@ -1,19 +1,25 @@
-//! What can be said of a target before it is used.
+//! Whether a run could begin on a target, proved as far as it can be.
 
-use super::diagnosis::{Diagnosis, DiagnosisLine};
+use super::connection::Connection;
+use super::diagnosis::{Demand, Diagnosis, DiagnosisLine, Health, Topic};
 use super::error::EngineError;
 use super::opening::OpenOptions;
 use super::registry::engine_of;
-use super::server::require_cases;
+use super::server::{Server, require_cases};
 use super::target::Target;
+use crate::model::Outcome;
 
-/// Examines a target. Changes nothing on the server.
-pub fn doctor(target: &str, options: &OpenOptions) -> Diagnosis {
+/// Examines a target for a run that opens so many connections.
+///
+/// A database of ours is made, written and dropped; nothing else is changed. Where the server holds
+/// databases of somebody else, and [`OpenOptions::allow_shared_server`] does not permit that, not
+/// even this is done.
+pub fn doctor(target: &str, options: &OpenOptions, connections: u64) -> Diagnosis {
     let mut lines = Vec::new();
-    let (takes_cases, error) = match examine(target, options, &mut lines) {
+    let (takes_cases, error) = match examine(target, options, connections, &mut lines) {
         Ok(takes_cases) => (takes_cases, None),
         Err(error) => {
-            lines.push(DiagnosisLine::new("connection", false, error.to_string()));
+            lines.push(DiagnosisLine::of_error(Topic::Connection, &error));
             (false, Some(error))
         }
     };
@@ -28,6 +34,7 @@ pub fn doctor(target: &str, options: &OpenOptions) -> Diagnosis {
 fn examine(
     target: &str,
     options: &OpenOptions,
+    connections: u64,
     lines: &mut Vec<DiagnosisLine>,
 ) -> Result<bool, EngineError> {
     let target: Target = target.parse()?;
@@ -38,16 +45,79 @@ fn examine(
     };
     let server = engine_of(&target)?.open(&target, &tolerant)?;
     let identity = server.identity();
-    lines.push(DiagnosisLine::new("connection", true, target.to_string()));
-    lines.push(DiagnosisLine::new(
-        "version",
-        true,
+    lines.push(DiagnosisLine::good(Topic::Connection, target.to_string()));
+    lines.push(DiagnosisLine::good(
+        Topic::Version,
         format!("{} {}", identity.engine, identity.version_text),
     ));
     for (name, value) in &identity.variables {
         let text = format!("{name} = {value}");
-        lines.push(DiagnosisLine::new("variable", true, text));
+        lines.push(DiagnosisLine::good(Topic::Variable, text));
     }
-    lines.extend(server.examine()?);
-    Ok(require_cases(&*server).is_ok())
+    let takes_cases = require_cases(&*server);
+    if let Err(error) = &takes_cases {
+        lines.push(DiagnosisLine {
+            remedy: Some("name another engine for fuzz".to_owned()),
+            ..DiagnosisLine::of_error(Topic::Cases, error)
+        });
+    }
+    let safety = server.examine_safety(options.allow_shared_server)?;
+    let is_safe = safety.health != Health::Bad;
+    lines.push(safety);
+    let trial = match is_safe {
+        true => try_database(&*server),
+        false => DiagnosisLine::unknown(
+            Topic::Databases,
+            "not tried, because the server holds databases of somebody else",
+        ),
+    };
+    let demand = Demand {
+        connections,
+        can_write: trial.health == Health::Good,
+    };
+    lines.push(trial);
+    lines.extend(server.examine(&demand)?);
+    Ok(takes_cases.is_ok())
+}
+
+/// Makes a database of ours, writes to it and drops it.
+fn try_database(server: &dyn Server) -> DiagnosisLine {
+    let name = format!("rashomon_doctor_{}", std::process::id());
+    let written = server
+        .create_database(&name)
+        .and_then(|()| write_to(server, &name));
+    let dropped = server.drop_database(&name);
+    match written.and(dropped) {
+        Ok(()) => DiagnosisLine::good(
+            Topic::Databases,
+            "one of ours was made, written and dropped",
+        ),
+        Err(error) => DiagnosisLine::of_error(Topic::Databases, &error),
+    }
+}
+
+/// Makes a table there and a row in it.
+fn write_to(server: &dyn Server, database: &str) -> Result<(), EngineError> {
+    let mut connection = server.connect(database)?;
+    let options = &server.dialect().spelling.table_options;
+    let table = format!("CREATE TABLE t (pkey INTEGER PRIMARY KEY, c INTEGER){options}");
+    for sql in [
+        table.as_str(),
+        "INSERT INTO t VALUES (1, 1)",
+        "DROP TABLE t",
+    ] {
+        accepted(&mut *connection, sql)?;
+    }
+    Ok(())
+}
+
+fn accepted(connection: &mut dyn Connection, sql: &str) -> Result<(), EngineError> {
+    match connection.execute(sql)? {
+        Outcome::Rows(_) | Outcome::Affected(_) => Ok(()),
+        Outcome::Rejected(error) => Err(EngineError::Rejected {
+            engine: "the server",
+            sql: sql.to_owned(),
+            message: format!("{} {}", error.code, error.message),
+        }),
+    }
 }

@@ -19,6 +19,9 @@ pub enum EngineError {
     },
     #[error("the privilege is missing: {cause}; give it with: {grant}")]
     Privilege { cause: String, grant: String },
+    /// The server is in a mode in which this login writes nothing.
+    #[error("the server takes no writes of this login: {cause}; end that with: {remedy}")]
+    ReadOnly { cause: String, remedy: String },
     #[error("{engine} closed the connection during {sql:?}: {cause}")]
     ConnectionLost {
         engine: &'static str,
@@ -48,4 +51,24 @@ pub enum EngineError {
     /// The server is out of disk, memory or connections.
     #[error("the server's resources are exhausted: {0}")]
     Resource(String),
+}
+
+impl EngineError {
+    /// The statement that mends it, where one is known.
+    pub fn remedy(&self) -> Option<&str> {
+        match self {
+            Self::Privilege { grant, .. } => Some(grant),
+            Self::ReadOnly { remedy, .. } => Some(remedy),
+            Self::Connect { .. }
+            | Self::Login { .. }
+            | Self::ConnectionLost { .. }
+            | Self::Hang { .. }
+            | Self::Unsafe(_)
+            | Self::Target(_)
+            | Self::Dialect(_)
+            | Self::Rejected { .. }
+            | Self::Setup { .. }
+            | Self::Resource(_) => None,
+        }
+    }
 }

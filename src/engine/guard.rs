@@ -3,7 +3,7 @@
 //! The rules stand here, once: a database is touched only if its name is one of ours and our marker is
 //! in it. How an engine lists, makes and removes databases is its own ([`Databases`]).
 
-use super::diagnosis::DiagnosisLine;
+use super::diagnosis::{DiagnosisLine, Topic};
 use super::error::EngineError;
 use super::marker::{Leftover, Marker, check_database_name, is_ours};
 
@@ -24,21 +24,9 @@ pub(super) trait Databases {
     /// Removes a database, whatever is in it.
     fn remove(&mut self, name: &str) -> Result<(), EngineError>;
 
-    /// What the login may do, for `doctor`. Changes nothing.
-    fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError>;
-
-    /// Whether it is safe to work here, for `doctor`.
-    fn safety(&mut self) -> Result<DiagnosisLine, EngineError> {
-        let foreign = self.foreign()?;
-        let text = if foreign.is_empty() {
-            "no databases but the server's and ours".to_owned()
-        } else {
-            format!(
-                "databases of somebody else: {}; refused without --allow-shared-server",
-                foreign.join(", ")
-            )
-        };
-        Ok(DiagnosisLine::new("safety", foreign.is_empty(), text))
+    /// What is said of a server without databases of somebody else.
+    fn safety_text(&self) -> String {
+        "no databases but the server's and ours".to_owned()
     }
 }
 
@@ -112,11 +100,20 @@ impl<D: Databases> Guard<D> {
         .collect()
     }
 
-    /// Privileges and safety, for `doctor`. Changes nothing.
-    pub(super) fn examine(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        let mut lines = self.databases.privileges()?;
-        lines.push(self.databases.safety()?);
-        Ok(lines)
+    /// Whether it is safe to work here, for `doctor`.
+    pub(super) fn safety(&mut self, allow_shared: bool) -> Result<DiagnosisLine, EngineError> {
+        let foreign = self.databases.foreign()?;
+        if foreign.is_empty() {
+            let text = self.databases.safety_text();
+            return Ok(DiagnosisLine::good(Topic::Safety, text));
+        }
+        let text = format!("databases of somebody else: {}", foreign.join(", "));
+        if allow_shared {
+            let text = format!("{text}; allowed by --allow-shared-server");
+            return Ok(DiagnosisLine::good(Topic::Safety, text));
+        }
+        let remedy = "a test server of its own, or --allow-shared-server";
+        Ok(DiagnosisLine::bad(Topic::Safety, text, remedy))
     }
 
     fn has(&mut self, name: &str) -> Result<bool, EngineError> {
@@ -129,6 +126,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::engine::diagnosis::Health;
 
     /// Databases in memory, by name, with their markers.
     #[derive(Default)]
@@ -161,10 +159,6 @@ mod tests {
         fn remove(&mut self, name: &str) -> Result<(), EngineError> {
             assert!(self.0.remove(name).is_some(), "{name} was not there");
             Ok(())
-        }
-
-        fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
-            Ok(Vec::new())
         }
     }
 
@@ -216,11 +210,10 @@ mod tests {
         memory.0.insert("prod".to_owned(), None);
         assert!(is_unsafe(Guard::new(&mut memory, "r1").check_safe(false)));
         assert!(Guard::new(&mut memory, "r1").check_safe(true).is_ok());
-        let lines = Guard::new(&mut memory, "r1").examine().expect("lines");
-        assert!(
-            lines
-                .iter()
-                .any(|line| !line.ok && line.text.contains("prod"))
-        );
+        let mut safety = |allow| Guard::new(&mut memory, "r1").safety(allow).expect("a line");
+        assert_eq!(safety(true).health, Health::Good);
+        let refused = safety(false);
+        assert_eq!(refused.health, Health::Bad);
+        assert!(refused.text.contains("prod"), "{refused:?}");
     }
 }

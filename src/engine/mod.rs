@@ -10,6 +10,7 @@ mod cell;
 mod clean;
 mod connection;
 mod diagnosis;
+mod disk;
 mod doctor;
 mod error;
 mod guard;
@@ -27,7 +28,7 @@ mod timestamps;
 
 pub use clean::{Cleaned, clean, clean_target};
 pub use connection::{Connection, TransactionState, Watcher};
-pub use diagnosis::{Diagnosis, DiagnosisLine};
+pub use diagnosis::{Demand, Diagnosis, DiagnosisLine, Health, Topic};
 pub use doctor::doctor;
 pub use error::EngineError;
 pub use marker::{Leftover, MARKER_TABLE, Marker, check_database_name};

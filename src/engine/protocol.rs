@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::access::Access;
 use super::connection::{Connection, Watcher};
-use super::diagnosis::DiagnosisLine;
+use super::diagnosis::{Demand, DiagnosisLine};
 use super::error::EngineError;
 use super::guard::{Databases, Guard};
 use super::marker::{Leftover, check_database_name};
@@ -60,6 +60,21 @@ pub(super) trait Protocol: Copy + Send + Sync + 'static {
         access: &Access,
         version: &ServerVersion,
     ) -> Self::Databases;
+
+    /// What the login may do beside making databases of ours, for `doctor`. Changes nothing.
+    fn privileges(
+        &self,
+        session: &mut Self::Session,
+        version: &ServerVersion,
+    ) -> Result<Vec<DiagnosisLine>, EngineError>;
+
+    /// Read-only modes, connections and disk, for `doctor`. Changes nothing.
+    fn resources(
+        &self,
+        session: &mut Self::Session,
+        access: &Access,
+        demand: &Demand,
+    ) -> Result<Vec<DiagnosisLine>, EngineError>;
 
     /// The view of who waits for whom, on a server of this version.
     fn watcher(
@@ -183,8 +198,16 @@ impl<P: Protocol> Server for ProtocolServer<P> {
         self.guard()?.leftovers()
     }
 
-    fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        self.guard()?.examine()
+    fn examine_safety(&self, allow_shared_server: bool) -> Result<DiagnosisLine, EngineError> {
+        self.guard()?.safety(allow_shared_server)
+    }
+
+    fn examine(&self, demand: &Demand) -> Result<Vec<DiagnosisLine>, EngineError> {
+        let mut session = self.session(None)?;
+        let (protocol, access) = (&self.protocol, &self.access);
+        let mut lines = protocol.privileges(&mut session, &self.identity.version)?;
+        lines.extend(protocol.resources(&mut session, access, demand)?);
+        Ok(lines)
     }
 
     fn timestamps(&self) -> Result<Box<dyn Timestamps>, EngineError> {

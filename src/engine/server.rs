@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::connection::{Connection, Watcher};
-use super::diagnosis::DiagnosisLine;
+use super::diagnosis::{Demand, DiagnosisLine};
 use super::error::EngineError;
 use super::marker::Leftover;
 use super::timestamps::{Timestamps, no_timestamps};
@@ -58,8 +58,12 @@ pub trait Server: Send + Sync {
     /// Every database whose name is one of ours, with its marker where it has one.
     fn leftovers(&self) -> Result<Vec<Leftover>, EngineError>;
 
-    /// What the login may do and whether the server is safe to use, for `doctor`.
-    fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError>;
+    /// Whether the server holds databases of somebody else, for `doctor`.
+    fn examine_safety(&self, allow_shared_server: bool) -> Result<DiagnosisLine, EngineError>;
+
+    /// Privileges, read-only modes, connections and disk for such a run, for `doctor`. Changes
+    /// nothing.
+    fn examine(&self, demand: &Demand) -> Result<Vec<DiagnosisLine>, EngineError>;
 
     /// How this server gives start and commit timestamps.
     ///

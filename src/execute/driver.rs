@@ -43,6 +43,9 @@ struct Connections {
     serial_soiled: bool,
 }
 
+/// Connections of a driver beside those of its sessions: keeper, watcher, observer and serial run.
+pub const CONNECTIONS_BESIDE_SESSIONS: usize = 4;
+
 impl<'s> Driver<'s> {
     /// Creates the databases `NAME` and `NAME_serial` and connects.
     ///

@@ -23,7 +23,7 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::model::{Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
 
-pub use driver::Driver;
+pub use driver::{CONNECTIONS_BESIDE_SESSIONS, Driver};
 pub use recording::{ConnectionRole, Recording, Sent};
 pub use transcript::transcript;
 

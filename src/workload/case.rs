@@ -42,6 +42,12 @@ impl CaseLevels {
     }
 }
 
+/// The fewest sessions of a workload that is a case.
+const SESSIONS_MIN: u32 = 3;
+
+/// The most sessions of a workload that is a case.
+pub const SESSIONS_MAX: u32 = 8;
+
 /// The case of this seed and index: 3 to 8 sessions of 3 to 10 transactions on 2 to 8 keys, at the
 /// free pace. Few keys make for contention.
 pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> TestCase {
@@ -64,7 +70,7 @@ pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> Tes
         distribution,
         ..WorkloadSettings::of(kind)
     };
-    let sessions = 3 + draw.below(6);
+    let sessions = SESSIONS_MIN + draw.below(SESSIONS_MAX - SESSIONS_MIN + 1);
     let rounds = 3 + draw.below(8);
     let isolation = isolation(&mut draw, sessions, levels.levels, &levels.judged(dialect));
     let keys = KeyWeights::new(settings.distribution, settings.keys);

@@ -534,6 +534,7 @@ fn unanswered(error: EngineError) -> AttemptStopped {
         other @ (EngineError::Connect { .. }
         | EngineError::Login { .. }
         | EngineError::Privilege { .. }
+        | EngineError::ReadOnly { .. }
         | EngineError::Unsafe(_)
         | EngineError::Target(_)
         | EngineError::Dialect(_)

@@ -25,7 +25,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use case::{CaseLevels, case};
+pub use case::{CaseLevels, SESSIONS_MAX, case};
 pub use draw::{Distribution, SessionDraws, UnknownDistribution};
 pub use error::WorkloadError;
 pub use file::HistoryFile;

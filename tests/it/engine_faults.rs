@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rashomon::engine::{self, EngineError, OpenOptions, Password, Server};
+use rashomon::engine::{self, Demand, EngineError, Health, OpenOptions, Password, Server, Topic};
 use rashomon::model::Outcome;
 
 use crate::servers::{Needs, url};
@@ -329,12 +329,14 @@ fn a_missing_privilege_names_the_grant_and_the_grant_helps() {
             panic!("{error}")
         };
         assert!(grant.contains("`rashomon\\_%`"), "{grant}");
-        let sick = modest.examine().expect("lines");
-        assert!(
-            sick.iter()
-                .any(|line| !line.ok && line.text.contains(grant)),
-            "{sick:?}"
-        );
+        let demand = Demand {
+            connections: 13,
+            can_write: false,
+        };
+        let sick = modest.examine(&demand).expect("lines");
+        let privilege = sick.iter().find(|line| line.topic == Topic::Privilege);
+        let privilege = privilege.expect("a line about privileges");
+        assert_eq!(privilege.health, Health::Bad, "{sick:?}");
         account.run(grant);
         modest.create_database(name).expect("granted");
         let error = error_of(modest.watcher());
@@ -343,9 +345,13 @@ fn a_missing_privilege_names_the_grant_and_the_grant_helps() {
         };
         assert!(error.to_string().contains("GRANT "), "{error}");
         account.run(grant);
+        assert_eq!(privilege.remedy.as_ref(), Some(grant));
         modest.watcher().expect("granted");
-        let well = modest.examine().expect("lines");
-        assert!(well.iter().all(|line| line.ok), "{well:?}");
+        let well = modest.examine(&demand).expect("lines");
+        assert!(
+            well.iter().all(|line| line.health != Health::Bad),
+            "{well:?}"
+        );
         let mut connection = modest.connect(name).expect("connect");
         assert_eq!(
             connection.execute("CREATE TABLE t (a INT)").expect("t"),

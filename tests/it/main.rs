@@ -9,6 +9,7 @@ mod campaign;
 mod check;
 mod cli;
 mod data;
+mod doctor;
 mod engine_faults;
 mod engine_script;
 mod engine_waits;

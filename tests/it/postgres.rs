@@ -174,7 +174,13 @@ fn what_needs_cases_says_what_works_instead() {
         );
     }
     let ran = run(&["doctor", &url]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out
+            .contains("not ready to fuzz: 1 thing to mend: cases"),
+        "{}",
+        ran.out
+    );
     assert!(
         ran.out.contains("PostgreSQL") || ran.out.contains("postgres"),
         "{}",

@@ -10,13 +10,16 @@ use crate::engine::connection::TransactionState;
 use crate::engine::error::EngineError;
 use crate::engine::session::{BareSession, Fitness, missing_privilege, rows_of};
 use crate::engine::target::Password;
-use crate::model::{Outcome, Row};
+use crate::model::{Outcome, Row, SqlError};
 
 /// The largest packet we send or take, in bytes. Stated, so that the driver need not ask.
 const PACKET_BYTES_MAX: usize = 64 << 20;
 
 /// Access denied to a database, to a command, to a table; a privilege is needed.
 const PRIVILEGE: [&str; 4] = ["1044", "1045", "1142", "1227"];
+
+/// Ends the read-only modes of a server; `super_read_only` falls with `read_only`.
+pub(super) const READ_WRITE: &str = "SET GLOBAL read_only = OFF";
 
 /// `ER_CANT_CHANGE_TX_CHARACTERISTICS`.
 const IN_TRANSACTION: &str = "1568";
@@ -75,12 +78,17 @@ impl MySqlSession {
         ))
     }
 
-    /// Sends a statement of ours that needs a privilege; its absence names the GRANT.
+    /// Sends a statement of ours that needs a privilege; its absence names the GRANT, and a
+    /// read-only mode the statement that ends it.
     pub(super) fn privileged(&mut self, sql: &str, grant: &str) -> Result<Vec<Row>, EngineError> {
         match self.send(sql)? {
             Outcome::Rejected(error) if PRIVILEGE.contains(&error.code.as_str()) => {
                 Err(missing_privilege(&error, grant))
             }
+            Outcome::Rejected(error) if is_read_only(&error) => Err(EngineError::ReadOnly {
+                cause: format!("{} {}", error.code, error.message),
+                remedy: READ_WRITE.to_owned(),
+            }),
             outcome => rows_of(self.access.engine, sql, outcome),
         }
     }
@@ -125,6 +133,15 @@ impl BareSession for MySqlSession {
     }
 }
 
+/// The server is in a read-only mode: `ER_OPTION_PREVENTS_STATEMENT` stands for other options, too.
+fn is_read_only(error: &SqlError) -> bool {
+    let names_mode = || {
+        let message = error.message.to_ascii_lowercase();
+        message.contains("read-only") || message.contains("read_only")
+    };
+    error.code == "1836" || (error.code == "1290" && names_mode())
+}
+
 /// Reads the whole answer. Of several result sets, which only a procedure gives, the first counts.
 fn read_answer(raw: &mut Conn, sql: &str) -> Result<Outcome, mysql::Error> {
     let mut answer = raw.query_iter(sql)?;
@@ -143,4 +160,36 @@ fn read_answer(raw: &mut Conn, sql: &str) -> Result<Outcome, mysql::Error> {
         });
     }
     Ok(outcome.unwrap_or(Outcome::Affected(affected)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ErrorClass;
+
+    #[test]
+    fn a_read_only_mode_is_told_from_other_options() {
+        let is_read_only = |code: &str, message: &str| {
+            is_read_only(&SqlError {
+                code: code.to_owned(),
+                class: ErrorClass::Other,
+                message: message.to_owned(),
+            })
+        };
+        let running = "The server is running with the";
+        assert!(is_read_only(
+            "1290",
+            &format!("{running} --read-only option")
+        ));
+        assert!(is_read_only(
+            "1290",
+            &format!("{running} --super-read-only option")
+        ));
+        assert!(is_read_only("1836", "Running in read-only mode"));
+        assert!(!is_read_only(
+            "1290",
+            &format!("{running} --secure-file-priv option")
+        ));
+        assert!(!is_read_only("1044", "Access denied to read_only"));
+    }
 }

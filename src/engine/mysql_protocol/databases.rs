@@ -1,13 +1,11 @@
 //! Databases of MySQL and MariaDB, for the guard.
 
 use super::connection::MySqlSession;
-use super::product::Grant;
 use crate::engine::cell::text_of;
-use crate::engine::diagnosis::DiagnosisLine;
 use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;
 use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
-use crate::engine::session::{BareSession, rows_of};
+use crate::engine::session::BareSession;
 use crate::model::Outcome;
 
 /// Databases of the server's own.
@@ -19,13 +17,11 @@ const OWN_DATABASES: &str = "GRANT ALL ON `rashomon\\_%`.* TO {user}";
 /// The databases of a server, through a connection.
 pub(in crate::engine) struct MySqlDatabases {
     session: MySqlSession,
-    /// What the login must be granted beside its own databases.
-    grants: Vec<Grant>,
 }
 
 impl MySqlDatabases {
-    pub(super) fn new(session: MySqlSession, grants: Vec<Grant>) -> Self {
-        Self { session, grants }
+    pub(super) fn new(session: MySqlSession) -> Self {
+        Self { session }
     }
 
     fn is_empty(&mut self, database: &str) -> Result<bool, EngineError> {
@@ -33,22 +29,6 @@ impl MySqlDatabases {
             .session
             .rows(&format!("SHOW TABLES FROM `{database}`"))?;
         Ok(rows.is_empty())
-    }
-
-    /// Whether databases of ours can be made: tried by asking for the definition of one that is
-    /// not there, which needs a privilege on it and changes nothing.
-    fn own_databases_line(&mut self, grant: &str) -> Result<DiagnosisLine, EngineError> {
-        let sql = "SHOW CREATE DATABASE `rashomon_doctor`";
-        let denied = match self.session.send(sql)? {
-            Outcome::Rejected(error) => error.code == "1044",
-            outcome => rows_of(self.session.engine(), sql, outcome).map(|_| false)?,
-        };
-        Ok(if denied {
-            let text = format!("databases of ours: missing; give it with: {grant}");
-            DiagnosisLine::new("privilege", false, text)
-        } else {
-            DiagnosisLine::new("privilege", true, "databases of ours: granted")
-        })
     }
 }
 
@@ -96,23 +76,6 @@ impl Databases for MySqlDatabases {
 
     fn remove(&mut self, name: &str) -> Result<(), EngineError> {
         self.session.run(&format!("DROP DATABASE `{name}`"))
-    }
-
-    fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        let account = self.session.account()?;
-        let own = OWN_DATABASES.replace("{user}", &account);
-        let mut lines = vec![self.own_databases_line(&own)?];
-        for need in &self.grants {
-            let ok = !matches!(self.session.send(need.proof)?, Outcome::Rejected(_));
-            let text = if ok {
-                format!("{}: granted", need.what)
-            } else {
-                let grant = need.sql.replace("{user}", &account);
-                format!("{}: missing; give it with: {grant}", need.what)
-            };
-            lines.push(DiagnosisLine::new("privilege", ok, text));
-        }
-        Ok(lines)
     }
 }
 

@@ -6,6 +6,7 @@
 mod binlog;
 mod connection;
 mod databases;
+mod examination;
 mod failure;
 mod mariadb;
 mod mysql;

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use super::binlog::BinlogTimestamps;
 use super::connection::MySqlSession;
 use super::databases::MySqlDatabases;
+use super::examination;
 use super::product::{Product, SelfDescription};
 use super::products::check_product;
 use crate::dialect::ServerVersion;
 use crate::engine::access::Access;
 use crate::engine::cell::{named_values, text_of};
 use crate::engine::connection::Watcher;
+use crate::engine::diagnosis::{Demand, DiagnosisLine};
 use crate::engine::error::EngineError;
 use crate::engine::protocol::Protocol;
 use crate::engine::server::Identity;
@@ -89,9 +91,26 @@ impl Protocol for Product {
         &self,
         session: MySqlSession,
         _access: &Access,
-        version: &ServerVersion,
+        _version: &ServerVersion,
     ) -> MySqlDatabases {
-        MySqlDatabases::new(session, (self.grants)(version))
+        MySqlDatabases::new(session)
+    }
+
+    fn privileges(
+        &self,
+        session: &mut MySqlSession,
+        version: &ServerVersion,
+    ) -> Result<Vec<DiagnosisLine>, EngineError> {
+        examination::privileges(session, &(self.grants)(version))
+    }
+
+    fn resources(
+        &self,
+        session: &mut MySqlSession,
+        access: &Access,
+        demand: &Demand,
+    ) -> Result<Vec<DiagnosisLine>, EngineError> {
+        examination::resources(session, access, demand)
     }
 
     fn watcher(

@@ -1,11 +1,10 @@
 //! Databases of PostgreSQL, for the guard.
 
 use super::connection::PostgresSession;
-use super::names::{MAINTENANCE, NAME, literal, quoted};
+use super::names::{MAINTENANCE, NAME, READ_WRITE, literal, quoted};
 use crate::dialect::ServerVersion;
 use crate::engine::access::Access;
 use crate::engine::cell::{first_text, text_of};
-use crate::engine::diagnosis::DiagnosisLine;
 use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;
 use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
@@ -99,6 +98,13 @@ impl Databases for PostgresDatabases {
                 let user = first_text(&self.session.rows("SELECT current_user")?);
                 return Err(missing_privilege(&error, &grant(&user.unwrap_or_default())));
             }
+            // `read_only_sql_transaction`.
+            Outcome::Rejected(error) if error.code == "25006" => {
+                return Err(EngineError::ReadOnly {
+                    cause: format!("{} {}", error.code, error.message),
+                    remedy: READ_WRITE.to_owned(),
+                });
+            }
             outcome => rows_of(NAME, &sql, outcome)?,
         };
         let mut inside = PostgresSession::open(&self.access, Some(name))?;
@@ -124,29 +130,6 @@ impl Databases for PostgresDatabases {
         };
         self.session
             .run(&format!("DROP DATABASE {}{force}", quoted(name)))
-    }
-
-    fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        let rows = self.session.rows(
-            "SELECT CASE WHEN rolcreatedb OR rolsuper THEN 'yes' ELSE 'no' END, rolname \
-             FROM pg_catalog.pg_roles WHERE rolname = current_user",
-        )?;
-        let may = first_text(&rows).as_deref() == Some("yes");
-        let user = rows.first().and_then(|row| text_of(row.get(1)?));
-        let privilege = if may {
-            "databases of ours: granted".to_owned()
-        } else {
-            let grant = grant(&user.unwrap_or_default());
-            format!("databases of ours: missing; give it with: {grant}")
-        };
-        Ok(vec![
-            DiagnosisLine::new("privilege", may, privilege),
-            DiagnosisLine::new(
-                "capability",
-                true,
-                "workload, watch and clean work here; cases are not generated for PostgreSQL yet",
-            ),
-        ])
     }
 }
 

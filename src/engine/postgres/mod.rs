@@ -8,6 +8,7 @@
 mod answer;
 mod connection;
 mod databases;
+mod examination;
 mod failure;
 mod names;
 mod protocol;

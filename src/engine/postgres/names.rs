@@ -6,6 +6,10 @@ pub(super) const NAME: &str = "postgres";
 /// Where we log in unless the URL names a database: it is there on every server.
 pub(super) const MAINTENANCE: &str = "postgres";
 
+/// Ends a read-only default of the server. A standby stays read-only: its primary takes writes.
+pub(super) const READ_WRITE: &str =
+    "ALTER SYSTEM SET default_transaction_read_only = off; SELECT pg_reload_conf()";
+
 /// An identifier in quotes.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use super::connection::PostgresSession;
 use super::databases::PostgresDatabases;
+use super::examination;
 use super::names::NAME;
 use super::watcher::PostgresWatcher;
 use crate::dialect::ServerVersion;
 use crate::engine::access::Access;
 use crate::engine::cell::{first_text, named_values};
 use crate::engine::connection::Watcher;
+use crate::engine::diagnosis::{Demand, DiagnosisLine};
 use crate::engine::error::EngineError;
 use crate::engine::protocol::Protocol;
 use crate::engine::server::Identity;
@@ -81,6 +83,24 @@ impl Protocol for Postgres {
         version: &ServerVersion,
     ) -> PostgresDatabases {
         PostgresDatabases::new(session, access.clone(), version.clone())
+    }
+
+    /// The trial of a database of ours proves all that there is.
+    fn privileges(
+        &self,
+        _session: &mut PostgresSession,
+        _version: &ServerVersion,
+    ) -> Result<Vec<DiagnosisLine>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    fn resources(
+        &self,
+        session: &mut PostgresSession,
+        access: &Access,
+        demand: &Demand,
+    ) -> Result<Vec<DiagnosisLine>, EngineError> {
+        examination::resources(session, access, demand)
     }
 
     fn watcher(

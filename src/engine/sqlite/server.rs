@@ -9,7 +9,8 @@ use super::store::{FileStore, Files, Journal};
 use super::watcher::{Running, SqliteWatcher};
 use crate::dialect::{Dialect, ServerVersion};
 use crate::engine::connection::{Connection, Watcher};
-use crate::engine::diagnosis::DiagnosisLine;
+use crate::engine::diagnosis::{Demand, DiagnosisLine};
+use crate::engine::disk;
 use crate::engine::error::EngineError;
 use crate::engine::guard::Guard;
 use crate::engine::marker::{Leftover, check_database_name};
@@ -128,8 +129,13 @@ impl Server for SqliteServer {
         self.guard().leftovers()
     }
 
-    fn examine(&self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        self.guard().examine()
+    fn examine_safety(&self, allow_shared_server: bool) -> Result<DiagnosisLine, EngineError> {
+        self.guard().safety(allow_shared_server)
+    }
+
+    /// Connections are files that this process opens; no mode and no login binds it.
+    fn examine(&self, _demand: &Demand) -> Result<Vec<DiagnosisLine>, EngineError> {
+        Ok(vec![disk::line_of_folder(self.store.folder())])
     }
 
     fn statement_counters(&self) -> Result<Option<BTreeMap<String, u64>>, EngineError> {

@@ -6,7 +6,6 @@ use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
 use super::connection::{NAME, plain_rows, rejected};
-use crate::engine::diagnosis::DiagnosisLine;
 use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;
 use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
@@ -97,6 +96,11 @@ impl FileStore {
             folder,
             _temporary: None,
         })
+    }
+
+    /// Where the files are.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The file of a database whose name was checked.
@@ -190,14 +194,9 @@ impl Databases for Files<'_> {
         Ok(())
     }
 
-    fn privileges(&mut self) -> Result<Vec<DiagnosisLine>, EngineError> {
-        Ok(Vec::new())
-    }
-
-    fn safety(&mut self) -> Result<DiagnosisLine, EngineError> {
+    fn safety_text(&self) -> String {
         let folder = self.store.folder.display();
-        let text = format!("databases are files in {folder}; nothing else is touched");
-        Ok(DiagnosisLine::new("safety", true, text))
+        format!("databases are files in {folder}; nothing else is touched")
     }
 }
 
