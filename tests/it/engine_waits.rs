@@ -11,9 +11,6 @@ use crate::servers::{Needs, url};
 /// Real two-session waits per kind and server.
 const WAITS: usize = 25;
 
-/// A wait must be seen within this time; a server under load needs some.
-const SEEN_WITHIN: Duration = Duration::from_secs(3);
-
 /// What the first session does and holds, and what the second then waits for.
 const KINDS: [(&str, &str, &str); 6] = [
     (
@@ -98,8 +95,11 @@ impl Scene {
                 );
                 break began.elapsed();
             }
-            assert!(began.elapsed() < SEEN_WITHIN, "{kind}: not seen");
-            assert!(!thread.is_finished(), "{kind}: it did not wait");
+            // A wait that is never seen ends by the server's own lock timeout.
+            assert!(
+                !thread.is_finished(),
+                "{kind}: it did not wait, or was not seen"
+            );
             std::thread::sleep(Duration::from_micros(300));
         };
         run(&mut *self.holder, "ROLLBACK");

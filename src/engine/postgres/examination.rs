@@ -16,9 +16,10 @@ const LIMITS: &str = "SELECT name, setting FROM pg_catalog.pg_settings WHERE nam
      ('default_transaction_read_only', 'max_connections', 'superuser_reserved_connections', \
      'reserved_connections', 'data_directory')";
 
-/// The session that asks is closed before a run begins.
+/// Processes of clients have a port, -1 on a socket; the server's own have none. The session that
+/// asks is closed before a run begins.
 const OPEN_CONNECTIONS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_activity \
-     WHERE backend_type = 'client backend' AND pid <> pg_catalog.pg_backend_pid()";
+     WHERE client_port IS NOT NULL AND pid <> pg_catalog.pg_backend_pid()";
 
 const STANDBY: &str = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'yes' ELSE 'no' END";
 
