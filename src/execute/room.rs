@@ -65,7 +65,7 @@ fn accepted(sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
 }
 
 /// The schema that the database has now.
-struct Loaded {
+struct LoadedSchema {
     schema: Vec<String>,
     tables: Vec<String>,
     habit: Habit,
@@ -117,7 +117,7 @@ fn schema_of(case: &TestCase) -> impl Iterator<Item = &str> {
 /// One of the driver's databases and its schema.
 pub(super) struct Room {
     pub(super) database: String,
-    loaded: Option<Loaded>,
+    loaded: Option<LoadedSchema>,
 }
 
 /// Whether a reset built the schema anew.
@@ -168,7 +168,7 @@ impl Room {
 fn refill(
     hand: &mut Hand<'_>,
     case: &TestCase,
-    loaded: &Loaded,
+    loaded: &LoadedSchema,
     emptying: Emptying,
 ) -> Result<(), EngineError> {
     let dialect = hand.dialect;
@@ -210,7 +210,7 @@ fn run_all(
     statements.try_for_each(|sql| hand.run(&sql).map(drop))
 }
 
-fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<Loaded, EngineError> {
+fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineError> {
     let dialect = hand.dialect;
     let old = list(hand)?;
     if !old.is_empty() {
@@ -231,7 +231,7 @@ fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<Loaded, EngineError> 
         hand.run(&statement.sql)?;
     }
     let tables = list(hand)?;
-    Ok(Loaded {
+    Ok(LoadedSchema {
         schema: schema_of(case).map(str::to_owned).collect(),
         tables: tables
             .into_iter()

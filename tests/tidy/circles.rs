@@ -14,11 +14,6 @@ use crate::tree::{Source, complain, program};
 
 /// Files that are part of a circle.
 const KNOWN_CIRCLES: &[&str] = &[
-    "src/oracle/history.rs",
-    "src/oracle/mod.rs",
-    "src/oracle/serial/mod.rs",
-    "src/oracle/txcheck/mod.rs",
-    "src/oracle/txcheck/plan.rs",
     "src/replay/mod.rs",
     "src/replay/run.rs",
     "src/reproducer/cell.rs",

@@ -27,6 +27,10 @@ const MAY_NAME_ENGINES: &[(&str, &str)] = &[
         "the parser's own name for a dialect",
     ),
     (
+        "src/statement/control.rs",
+        "the variables that set a lock timeout",
+    ),
+    (
         "src/statement/effect.rs",
         "the parser's own name of a clause",
     ),

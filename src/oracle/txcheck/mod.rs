@@ -5,11 +5,13 @@
 //! transactions in several topological orders, and compare every outcome and the final content of
 //! every table. `docs/oracle-txcheck.md` says what this claims and what it may miss.
 
+mod check;
 mod dependency;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::check::Check;
 use self::plan::Plan;
 use super::view::{
     Alone, Disagreement, Standing, finding, self_check_fails, standings, unstable_finding,
@@ -73,12 +75,6 @@ impl Oracle for TxCheck {
             tested: result.tested,
         })
     }
-}
-
-/// One run under judgement.
-struct Check<'a> {
-    evidence: &'a Evidence,
-    standings: BTreeMap<StatementId, Standing>,
 }
 
 /// What the serial runs came to.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::view::Standing;
-use super::Check;
+use super::check::Check;
 use super::dependency::{Inference, Sdg};
 use crate::graph::acyclic_part;
 use crate::model::{CaseStatement, StatementId};

@@ -1,0 +1,14 @@
+//! A run under judgement, as the plan and the verdict share it.
+
+use std::collections::BTreeMap;
+
+use super::super::evidence::Evidence;
+use super::super::view::Standing;
+use crate::model::StatementId;
+
+/// One run under judgement.
+pub(super) struct Check<'a> {
+    pub(super) evidence: &'a Evidence,
+    /// How each statement that was answered may be judged.
+    pub(super) standings: BTreeMap<StatementId, Standing>,
+}
