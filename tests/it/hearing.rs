@@ -398,3 +398,44 @@ fn campaign_replay_and_minimize_give_one_verdict_about_every_published_case() {
         driver.close().expect("the database goes");
     }
 }
+
+#[test]
+fn a_case_that_is_not_serializable_is_told_by_its_cycle() {
+    let test = "a_case_that_is_not_serializable_is_told_by_its_cycle";
+    let Some(server) = server(test, On::MariaDb) else {
+        return;
+    };
+    let name = format!("rashomon_it_cycle_{}", std::process::id());
+    let mut driver = Driver::open(&*server, &name).expect("a driver");
+    let write_skew = "
+        init: CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT)
+        init: CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT)
+        init: INSERT INTO t0 (pkey, vkey) VALUES (1, 1)
+        init: INSERT INTO t1 (pkey, vkey) VALUES (1, 1)
+        s1: BEGIN
+        s2: BEGIN
+        s1: SELECT vkey FROM t0
+        s2: SELECT vkey FROM t1
+        s1: UPDATE t1 SET vkey = 1000
+        s2: UPDATE t0 SET vkey = 1001
+        s1: COMMIT
+        s2: COMMIT
+    ";
+    let mut case = case(&*server, IsolationLevel::ReadCommitted, write_skew);
+    case.claim = Some(IsolationLevel::Serializable);
+    let hearing = hear(&case, &mut driver, &[&SerialOracle]).expect("an answer");
+    driver.close().expect("the database goes");
+    let heard = hearing.violation(|_| true).expect("write skew");
+    let finding = heard.finding().expect("a violation");
+    assert_eq!(
+        finding.headline,
+        "no serial order of T1, T2 explains the run: cycle: T1 -rw(t0)-> T2 -rw(t1)-> T1"
+    );
+    assert_eq!(
+        finding.explanation[..2],
+        [
+            "T1 before T2: were T2 first, T1.2 (rows) would be (1001); it was (1)",
+            "T2 before T1: were T1 first, T2.2 (rows) would be (1000); it was (1)"
+        ]
+    );
+}

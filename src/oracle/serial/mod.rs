@@ -6,6 +6,7 @@
 //! snapshots serialize readers before writers that committed earlier. Needs no instrumentation.
 //! `docs/oracle-serial.md` says what this claims and what it may miss.
 
+mod cycle;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +82,13 @@ impl Oracle for SerialOracle {
             SearchEnd::None { tried, first } => {
                 let finding = if repeats(&search, serial)? {
                     let features = features(evidence, serial, &transactions, &first)?;
-                    not_serializable(evidence, &transactions, features, tried, *first)
+                    let cycle = cycle::explain(&search, serial)?;
+                    let told = Told {
+                        cycle,
+                        tried,
+                        first: *first,
+                    };
+                    not_serializable(evidence, &transactions, features, told)
                 } else {
                     unstable_finding("serial", evidence, &Disagreement::of(*first))
                 };
@@ -209,16 +216,49 @@ fn place_text(first: &Difference) -> String {
         .map_or("the final state".to_owned(), |id| id.to_string())
 }
 
-/// The finding that no serial order explains the run; told by where the commit order fails.
+/// What a refuted search has to tell.
+struct Told {
+    /// The cycle and the reasons of its dependencies, where two transactions are all.
+    cycle: Vec<String>,
+    /// Transactions that were run.
+    tried: u32,
+    /// Where commit order fails.
+    first: Difference,
+}
+
+/// The finding that no serial order explains the run; told by the cycle of two transactions, else by
+/// where commit order fails.
 fn not_serializable(
     evidence: &Evidence,
     transactions: &[TransactionId],
     features: Vec<String>,
-    tried: u32,
-    first: Difference,
+    told: Told,
 ) -> Finding {
+    let Told {
+        cycle,
+        tried,
+        first,
+    } = told;
     let order: Vec<String> = transactions.iter().map(TransactionId::to_string).collect();
-    let place = place_text(&first);
+    let headline = match cycle.first() {
+        Some(cycle) => format!(
+            "no serial order of {} explains the run: {cycle}",
+            order.join(", ")
+        ),
+        None => format!(
+            "no serial order of {} explains the run: in commit order, {} has {} differing: got {}, serially {}",
+            order.join(", "),
+            place_text(&first),
+            first.aspect,
+            first.got,
+            first.expected
+        ),
+    };
+    let mut explanation: Vec<String> = cycle.into_iter().skip(1).collect();
+    explanation.push(format!("commit order: {}", order.join(" ")));
+    explanation.push(format!(
+        "transactions run in search of a serial order: {tried}"
+    ));
     Finding {
         signature: Signature {
             oracle: "serial".to_owned(),
@@ -226,17 +266,8 @@ fn not_serializable(
             levels: finding_levels(&evidence.case),
             features,
         },
-        headline: format!(
-            "no serial order of {} explains the run: in commit order, {place} has {} differing: got {}, serially {}",
-            order.join(", "),
-            first.aspect,
-            first.got,
-            first.expected
-        ),
-        explanation: vec![
-            format!("commit order: {}", order.join(" ")),
-            format!("transactions run in search of a serial order: {tried}"),
-        ],
+        headline,
+        explanation,
         differences: vec![first],
     }
 }

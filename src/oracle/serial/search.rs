@@ -43,15 +43,19 @@ enum Step {
     OutOfBudget,
 }
 
-impl Search<'_> {
-    pub(super) fn run(&self, serial: &mut dyn SerialRun) -> Result<SearchEnd, EngineError> {
-        let mut walk = Walk {
+impl<'a> Search<'a> {
+    fn walk<'r>(&'r self, serial: &'r mut dyn SerialRun) -> Walk<'r, 'r> {
+        Walk {
             search: self,
             serial,
             placed: Vec::new(),
             tried: 0,
             first: None,
-        };
+        }
+    }
+
+    pub(super) fn run(&self, serial: &mut dyn SerialRun) -> Result<SearchEnd, EngineError> {
+        let mut walk = self.walk(serial);
         let step = walk.extend(&mut Vec::new())?;
         let tried = walk.tried;
         Ok(match (step, walk.first) {
@@ -62,6 +66,37 @@ impl Search<'_> {
             },
             (Step::Refuted | Step::OutOfBudget, _) => SearchEnd::OutOfBudget,
         })
+    }
+
+    /// What refutes this order of two transactions; none where the order of their session does, or
+    /// nothing.
+    pub(super) fn refute(
+        &self,
+        serial: &mut dyn SerialRun,
+        order: [usize; 2],
+    ) -> Result<Option<Difference>, EngineError> {
+        if !self.may_follow(&[], order[0]) {
+            return Ok(None);
+        }
+        serial.reset()?;
+        let mut walk = self.walk(serial);
+        for next in order {
+            if let Some(difference) = walk.place(next)? {
+                return Ok(Some(difference));
+            }
+        }
+        walk.final_state(&order)?;
+        Ok(walk.first)
+    }
+
+    /// The tables that a transaction may write.
+    pub(super) fn written(&self, index: usize) -> BTreeSet<&'a str> {
+        let transaction = self.transactions[index];
+        let statements = self.evidence.case.statements.iter();
+        statements
+            .filter(|s| s.id.transaction == transaction)
+            .flat_map(|s| s.effect.targets())
+            .collect()
     }
 
     fn session(&self, index: usize) -> Option<SessionId> {

@@ -1,0 +1,87 @@
+//! Why two transactions have no serial order, told as the cycle between them.
+//!
+//! An order is refuted by a statement of the later transaction that did not see what the earlier one
+//! wrote (Adya's anti-dependency, rw), by a statement of the earlier one that saw what the later one
+//! wrote (wr), or by the final state alone (ww). Either way the later one came first.
+
+use std::collections::BTreeSet;
+
+use super::search::Search;
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::{Difference, TransactionId};
+
+/// One dependency of the cycle.
+struct Dependency {
+    /// Comes first.
+    from: TransactionId,
+    /// `rw(t0)`.
+    label: String,
+    reason: String,
+}
+
+/// The cycle between the two transactions of a search that found no order: `cycle: T1 -rw(t0)-> T2
+/// -ww(t0)-> T1`, then the reason of each dependency. Nothing for more than two: what refutes an
+/// order of two may then be what the third one wrote.
+pub(super) fn explain(
+    search: &Search<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<Vec<String>, EngineError> {
+    if search.transactions.len() != 2 {
+        return Ok(Vec::new());
+    }
+    let mut dependencies = Vec::new();
+    for order in [[1, 0], [0, 1]] {
+        match search.refute(serial, order)? {
+            Some(refutation) => dependencies.push(dependency(search, order, &refutation)),
+            // The order of their session is the other dependency.
+            None => return Ok(Vec::new()),
+        }
+    }
+    let lowest = dependencies.iter().map(|dependency| dependency.from).min();
+    dependencies.sort_by_key(|dependency| Some(dependency.from) != lowest);
+    let steps: Vec<String> = dependencies
+        .iter()
+        .map(|dependency| format!("{} -{}-> ", dependency.from, dependency.label))
+        .collect();
+    let mut lines = vec![format!("cycle: {}{}", steps.concat(), dependencies[0].from)];
+    lines.extend(dependencies.into_iter().map(|dependency| dependency.reason));
+    Ok(lines)
+}
+
+/// The dependency that an order's refutation shows: its later transaction comes before the earlier.
+fn dependency(search: &Search<'_>, order: [usize; 2], refutation: &Difference) -> Dependency {
+    let [earlier, later] = order.map(|at| search.transactions[at]);
+    let (by_earlier, by_later) = (search.written(order[0]), search.written(order[1]));
+    let (kind, tables): (&str, BTreeSet<&str>) = match refutation.statement {
+        None => ("ww", by_earlier.intersection(&by_later).copied().collect()),
+        Some(id) => {
+            let statement = search.evidence.case.statement(id);
+            let uses = statement.into_iter().flat_map(|s| &s.effect.uses);
+            let named: BTreeSet<&str> = uses.map(|u| u.table.as_str()).collect();
+            if id.transaction == later {
+                ("rw", named.intersection(&by_earlier).copied().collect())
+            } else {
+                ("wr", named.intersection(&by_later).copied().collect())
+            }
+        }
+    };
+    let tables: Vec<&str> = tables.into_iter().collect();
+    let Difference {
+        aspect,
+        expected,
+        got,
+        ..
+    } = refutation;
+    let place = match refutation.statement {
+        None => "the final state".to_owned(),
+        Some(id) => format!("{id} ({aspect})"),
+    };
+    Dependency {
+        from: later,
+        label: format!("{kind}({})", tables.join(", ")),
+        reason: format!(
+            "{later} before {earlier}: were {earlier} first, {place} would be {expected}; it was {got}"
+        ),
+    }
+}
