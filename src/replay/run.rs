@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::expectation::{self, EXPECTATION};
-use super::{ReplayReport, SERVER_BACK_WITHIN, UnexpectedRejection, VoiceReport};
+use super::expectation::{self, EXPECTATION, UnexpectedRejection};
+use super::report::{ReplayReport, SERVER_BACK_WITHIN, VoiceReport};
 use crate::engine::{EngineError, Identity};
 use crate::execute::Executor;
 use crate::model::{Execution, Finding, TestCase, UndecidedReason, Verdict};
@@ -105,7 +105,13 @@ impl<'a> Tally<'a> {
                     let hits = matches!(verdict, Verdict::Violation(_) | Verdict::Known(_));
                     if hits || shown.is_none() {
                         let run = hearing.run_of(heard);
-                        shown = Some((run.case.clone(), run.execution.clone()));
+                        // In the file's own columns, without the row keys that oracles add.
+                        let tables = case.tables.clone();
+                        let ran = TestCase {
+                            tables,
+                            ..run.case.clone()
+                        };
+                        shown = Some((ran, run.execution.clone()));
                     }
                     words.push(self.word(heard.oracle, verdict));
                 }

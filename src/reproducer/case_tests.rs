@@ -8,8 +8,9 @@ use super::*;
 use crate::dialect::{BUILTIN, Dialect};
 use crate::engine::Identity;
 use crate::model::{
-    Aspect, Difference, Execution, Finding, FindingKind, Outcome, ProbeAnswer, ProbeTag, Signature,
-    SqlError, StatementRecord, TestCase, Tick, TransactionId, Value,
+    Aspect, Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome, ProbeAnswer,
+    ProbeTag, Signature, SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionId,
+    Value,
 };
 
 fn mysql() -> Dialect {
@@ -239,4 +240,10 @@ fn a_run_without_a_serial_order_expects_nothing_of_its_statements() {
     assert!(!text.contains("@expect"), "{text}");
     let comment = "--! # T2.1, rows: expected (1) (2), got (2)\n";
     assert!(text.contains(comment), "{text}");
+    let told = [(Some(2), ["rows", "rows", "differ"])];
+    let text = reproducer("not-serializable", Outcome::Rows(Vec::new()), &told);
+    assert!(
+        !text.contains("expected rows"),
+        "the headline tells it: {text}"
+    );
 }

@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{FORMAT_VERSION, FormatError};
+use super::error::FormatError;
+use super::tag;
 use crate::model::{IsolationLevel, Pace, SessionId};
+
+/// Raise it when an older reader would misread a newer file.
+pub const FORMAT_VERSION: u32 = 1;
 
 /// The level of each session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -268,7 +272,7 @@ impl HeaderText<'_> {
 
     /// The session that a key names; the key stands at or behind this byte.
     fn session(&self, name: &str, at: usize) -> Result<SessionId, FormatError> {
-        super::scanner::session(name)
+        tag::session(name)
             .ok_or_else(|| self.error(at, format!("{name:?} is no session: expected s1, s2, ...")))
     }
 

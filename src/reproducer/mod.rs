@@ -8,6 +8,8 @@ mod case;
 #[cfg(test)]
 mod case_tests;
 mod cell;
+mod error;
+mod file;
 #[cfg(test)]
 mod for_tests;
 mod format;
@@ -19,151 +21,22 @@ mod reader;
 pub mod safety;
 mod scanner;
 mod sidecar;
+mod tag;
 #[cfg(test)]
 mod tests;
 pub mod whole_file;
 
-use std::collections::BTreeMap;
-
-use crate::model::{IsolationLevel, SessionId, StatementId};
-
 pub use case::CannotRun;
 pub use cell::Cell;
+pub use error::FormatError;
+pub use file::{CaseFile, CaseLine};
 #[cfg(test)]
 pub(crate) use for_tests::case as case_of;
 pub use format::{CaseFormat, FORMATS, write};
-pub use header::{Header, HeaderComments, Isolation, Reproduced, SessionSetup};
+pub use header::{FORMAT_VERSION, Header, HeaderComments, Isolation, Reproduced, SessionSetup};
 pub use known::{Known, Match, Registry, Status};
 pub use note::{Expectation, Note};
 pub use publish::{PublishError, file_stem, publish, sweep};
-pub use reader::{load, read, read_from};
+pub use reader::{FILE_BYTES_MAX, load, read, read_from};
 pub use sidecar::{Sidecar, sidecar};
-
-/// Raise it when an older reader would misread a newer file.
-pub const FORMAT_VERSION: u32 = 1;
-
-/// Files above this size are refused unread: no case a person can read is that long.
-pub const FILE_BYTES_MAX: u64 = 4 << 20;
-
-/// A file that cannot be used, with the place. Lines and columns count from 1, columns in bytes.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}:{column}: {message}")]
-pub struct FormatError {
-    pub file: String,
-    pub line: usize,
-    pub column: usize,
-    pub message: String,
-}
-
-/// Who runs a line of a case file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tag {
-    /// Set-up: first, alone.
-    Init,
-    Session(SessionId),
-    /// After all sessions ended, alone.
-    End,
-}
-
-impl std::fmt::Display for Tag {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Init => f.write_str("init"),
-            Self::Session(session) => session.fmt(f),
-            Self::End => f.write_str("end"),
-        }
-    }
-}
-
-/// One statement of a case file with what stands around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseLine {
-    pub tag: Tag,
-    /// The statement's number in its transaction, as headlines and transcripts name it; only a
-    /// session's statement has one. Where the file gives it, it is checked before the case runs.
-    pub number: Option<StatementId>,
-    /// Without the semicolon; may span lines.
-    pub sql: String,
-    /// Comment lines before it, without their dashes.
-    pub comments: Vec<String>,
-    /// Free text behind it, before the notes.
-    pub remark: String,
-    pub notes: Vec<Note>,
-    /// Where the statement begins in the file it was read from, from 1; 0 when it was not read.
-    pub line: usize,
-}
-
-impl CaseLine {
-    /// A line without notes.
-    pub fn new(tag: Tag, sql: impl Into<String>) -> Self {
-        Self {
-            tag,
-            number: None,
-            sql: sql.into(),
-            comments: Vec::new(),
-            remark: String::new(),
-            notes: Vec::new(),
-            line: 0,
-        }
-    }
-
-    /// What the line is expected to come to: any one of these. None when nothing is expected.
-    pub fn expectations(&self) -> Vec<Expectation> {
-        self.notes
-            .iter()
-            .filter(|note| note.name == note::EXPECT)
-            .filter_map(|note| note::expectation(&note.text).ok())
-            .collect()
-    }
-}
-
-impl CaseLine {
-    /// What was observed, as the notes tell it: answers (`@got`) and rejections (`@error`).
-    pub fn observations(&self) -> Vec<Expectation> {
-        self.notes.iter().filter_map(note::observation).collect()
-    }
-}
-
-/// A case file as people read and edit it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseFile {
-    pub header: Header,
-    /// In the order of the file: the submitted order.
-    pub lines: Vec<CaseLine>,
-    /// Comment lines behind the last statement.
-    pub last_comments: Vec<String>,
-}
-
-impl CaseFile {
-    /// The level of a session, when the header gives one.
-    pub fn level(&self, session: SessionId) -> Option<IsolationLevel> {
-        match &self.header.isolation {
-            Isolation::All(level) => Some(*level),
-            Isolation::Each(levels) => levels.get(&session).copied(),
-        }
-    }
-
-    /// What a session of the run executed before anything else, when the header says it.
-    pub fn session_setup(&self, session: SessionId) -> Option<&[String]> {
-        match self.header.session_setup.as_ref()? {
-            SessionSetup::All(statements) => Some(statements),
-            SessionSetup::Each(each) => each.get(&session).map(Vec::as_slice),
-        }
-    }
-
-    /// The sessions of the file with their levels.
-    pub fn levels(&self) -> BTreeMap<SessionId, Option<IsolationLevel>> {
-        self.lines
-            .iter()
-            .filter_map(|line| match line.tag {
-                Tag::Session(session) => Some((session, self.level(session))),
-                Tag::Init | Tag::End => None,
-            })
-            .collect()
-    }
-
-    /// The statements that carry a tag, in order.
-    pub fn tagged(&self, tag: Tag) -> impl Iterator<Item = &CaseLine> {
-        self.lines.iter().filter(move |line| line.tag == tag)
-    }
-}
+pub use tag::Tag;

@@ -3,8 +3,8 @@
 //! `@got`, `@error`, `@blocks` and `@resumes` are observations; `@expect` is what a correct engine
 //! answers, and several of them are alternatives. Other notes are kept as they stand.
 
-use super::Cell;
-use super::cell;
+use super::cell::{self, Cell};
+use super::tag;
 use crate::model::{ErrorClass, Outcome};
 
 pub(super) const EXPECT: &str = "expect";
@@ -176,7 +176,7 @@ pub(super) fn check(note: &Note) -> Result<(), (usize, String)> {
             let mut count = 0;
             for word in all {
                 count += 1;
-                if super::scanner::session(word).is_none() {
+                if tag::session(word).is_none() {
                     return Err((0, format!("{word:?} is no session: expected s1, s2, ...")));
                 }
             }

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use super::header::HeaderText;
 use super::scanner::{self, Piece, Scanner};
-use super::{CaseFile, CaseLine, FILE_BYTES_MAX, FormatError, Isolation, Note, Tag};
-use super::{Header, note};
+use super::{CaseFile, CaseLine, FormatError, Header, Isolation, Note, Tag, note};
 use crate::history::format::Compression;
+
+/// Files above this size are refused unread: no case a person can read is that long.
+pub const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Reads a case file from disk.
 ///

@@ -5,11 +5,9 @@
 //! that run the case. `--` begins a comment where white space or the end of the line follows, as
 //! in MySQL, so that `5--3` is an expression everywhere.
 
-use super::{FormatError, Tag};
-use crate::model::{SessionId, StatementId};
-
-/// More sessions than this are a mistake of the file, and a thread each.
-const SESSIONS_MAX: u32 = 64;
+use super::error::FormatError;
+use super::tag::{self, Tag, session};
+use crate::model::StatementId;
 
 /// One piece of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,14 +25,6 @@ pub(super) enum Piece<'a> {
         at: usize,
         trailing: Option<(&'a str, usize)>,
     },
-}
-
-/// The session that a tag or a key names: `s1`.
-pub(super) fn session(name: &str) -> Option<SessionId> {
-    let digits = name.strip_prefix('s')?;
-    let number: u32 = digits.parse().ok()?;
-    let canonical = digits == number.to_string();
-    (canonical && (1..=SESSIONS_MAX).contains(&number)).then_some(SessionId(number))
 }
 
 /// The place of a byte: line and column, from 1.
@@ -119,7 +109,7 @@ impl<'a> Scanner<'a> {
             return Err(self.error(start, "expected */ at the end of the tag"));
         };
         let (tag, number) =
-            tag(rest[2..close].trim()).map_err(|message| self.error(start, message))?;
+            tag::parse(rest[2..close].trim()).map_err(|message| self.error(start, message))?;
         self.at += close + 2;
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
@@ -183,30 +173,6 @@ fn tag_within(rest: &str) -> Option<&str> {
     let first = name.split_whitespace().next()?;
     let lone = first == name && (first == "init" || first == "end");
     (lone || session(first).is_some()).then_some(&rest[..close])
-}
-
-/// What a tag says: `init`, `end`, `s1`, or `s1 T1.2`.
-fn tag(name: &str) -> Result<(Tag, Option<StatementId>), String> {
-    match name {
-        "init" => return Ok((Tag::Init, None)),
-        "end" => return Ok((Tag::End, None)),
-        _ => {}
-    }
-    let (first, number) = match name.split_once(char::is_whitespace) {
-        Some((first, number)) => (first, Some(number.trim_start())),
-        None => (name, None),
-    };
-    let session = session(first).ok_or_else(|| {
-        format!("unknown tag {name:?}: expected init, end, or a session from s1 to s{SESSIONS_MAX}")
-    })?;
-    let number = number
-        .map(|number| {
-            number.parse().map_err(|error| {
-                format!("in the tag {name:?}: {error} behind the session, or nothing")
-            })
-        })
-        .transpose()?;
-    Ok((Tag::Session(session), number))
 }
 
 /// Whether a comment to the end of the line begins here, and how long its marker is.

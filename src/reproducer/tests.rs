@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Value;
+use crate::model::{IsolationLevel, SessionId, Value};
 
 /// The example of `docs/reproducer-format.md`, in canonical form.
 const EXAMPLE: &str = r#"--! format = 1

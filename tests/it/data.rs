@@ -73,9 +73,22 @@ fn the_registry_and_the_case_files_parse() {
     let registry = rashomon::reproducer::Registry::load(&root().join("dialects/known.toml"))
         .unwrap_or_else(|e| panic!("{e}"));
     assert!(!registry.entries.is_empty());
-    for path in files(&root().join("corpus"), ".sql") {
-        let case = rashomon::reproducer::load(&path).unwrap_or_else(|e| panic!("{e}"));
+    let findings = files(&root().join("reproducers"), ".sql");
+    assert!(findings.len() >= 3, "{findings:?}");
+    for path in &findings {
+        let file = rashomon::reproducer::load(path).unwrap_or_else(|e| panic!("{e}"));
+        let text = rashomon::reproducer::write(&file);
+        assert_eq!(text, read(path), "{} is canonical", shown(path));
+        let known = file.header.known.as_deref();
+        let entry = |id: &str| registry.entries.iter().any(|entry| entry.id == id);
+        assert!(known.is_none_or(entry), "{}: {known:?}", shown(path));
+    }
+    for path in files(&root().join("corpus"), ".sql")
+        .iter()
+        .chain(&findings)
+    {
+        let case = rashomon::reproducer::load(path).unwrap_or_else(|e| panic!("{e}"));
         rashomon::reproducer::safety::check(&case)
-            .unwrap_or_else(|e| panic!("{}: {e}", shown(&path)));
+            .unwrap_or_else(|e| panic!("{}: {e}", shown(path)));
     }
 }

@@ -1,26 +1,11 @@
 //! The ways to write a case. An export is a file here and a line in [`FORMATS`]: whatever is published is
 //! written in all of them, side by side.
 
+mod case_format;
 mod sql;
 
-use super::CaseFile;
-
+pub use case_format::CaseFormat;
 pub use sql::write;
-
-/// A way to write a case.
-pub trait CaseFormat: Sync {
-    /// What options and messages call it.
-    fn name(&self) -> &'static str;
-
-    /// Who reads it, in a line.
-    fn about(&self) -> &'static str;
-
-    /// The ending of its files, without the dot; no other format has it.
-    fn extension(&self) -> &'static str;
-
-    /// The text of a case.
-    fn write(&self, file: &CaseFile) -> String;
-}
 
 /// Every format. The first is the one that [`super::read`] reads.
 pub const FORMATS: &[&dyn CaseFormat] = &[&sql::CaseSql];
@@ -31,7 +16,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::reproducer::load;
+    use crate::reproducer::{CaseFile, load};
 
     /// Every case of the corpus.
     fn corpus() -> Vec<CaseFile> {

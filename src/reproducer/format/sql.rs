@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::CaseFormat;
+use super::case_format::CaseFormat;
 use crate::model::Pace;
 use crate::reproducer::{
     CaseFile, CaseLine, FORMAT_VERSION, Header, Isolation, Note, SessionSetup,
