@@ -6,7 +6,7 @@ mod told;
 
 use super::evidence::replay::replay;
 use super::*;
-use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
+use crate::history::{Atom, Builder, Event, Head, Key, Kind, Span, Status};
 
 /// A plain source of numbers, the same in every run (splitmix64).
 pub(super) struct Numbers(pub(super) u64);
@@ -129,7 +129,8 @@ fn has_doubts(history: &History) -> bool {
 
 /// Whether two writes, or a write and the initial value, are the same.
 fn has_doubles(history: &History) -> bool {
-    let mut seen: std::collections::BTreeSet<(u32, Atom)> = (0..history.key_count() as u32)
+    let mut seen: std::collections::BTreeSet<(Key, Atom)> = history
+        .all_keys()
         .map(|key| (key, history.initial(key)))
         .collect();
     let events = history
@@ -271,7 +272,7 @@ fn rounds(usual: u64) -> u64 {
 /// were written down, sometimes shuffled. What aborted is in no list.
 fn with_lists(numbers: &mut Numbers, draft: &Draft) -> History {
     let mut builder = fill(draft);
-    for key in 0..builder.so_far().key_count() as u32 {
+    for key in builder.so_far().all_keys() {
         let history = builder.so_far();
         let real = history
             .transactions()

@@ -2,8 +2,8 @@
 
 use super::key_index::KeyIndex;
 use super::{
-    Atom, Event, History, HistoryError, Interner, Kind, NO_SPAN, OrderConflict, Span, Status,
-    Texts, WRITE,
+    Atom, Event, History, HistoryError, Interner, Key, Kind, NO_SPAN, OrderConflict, Span, Status,
+    Texts, Txn, WRITE,
 };
 
 /// What a format says of a transaction beside its events.
@@ -65,8 +65,8 @@ impl Builder {
     }
 
     /// Says what one key holds before anyone writes it.
-    pub fn set_initial(&mut self, key: u32, value: Atom) {
-        self.history.initial[key as usize] = value;
+    pub fn set_initial(&mut self, key: Key, value: Atom) {
+        self.history.initial[key] = value;
         self.history.initials_told.push(key);
     }
 
@@ -97,7 +97,7 @@ impl Builder {
     ///
     /// # Errors
     /// When there are too many keys.
-    pub fn key(&mut self, name: Atom) -> Result<u32, HistoryError> {
+    pub fn key(&mut self, name: Atom) -> Result<Key, HistoryError> {
         let keys = &mut self.history.keys;
         let fresh = count(keys.len(), "keys")?;
         if fresh >= WRITE {
@@ -108,7 +108,7 @@ impl Builder {
             keys.push(name);
             self.history.initial.push(self.default_initial);
         }
-        Ok(found)
+        Ok(Key::new(found))
     }
 
     /// Adds a transaction at the end of its session; its number.
@@ -119,7 +119,7 @@ impl Builder {
         &mut self,
         head: &Head,
         events: impl IntoIterator<Item = Event>,
-    ) -> Result<u32, HistoryError> {
+    ) -> Result<Txn, HistoryError> {
         let history = &mut self.history;
         let number = count(history.status.len(), "transactions")?;
         let sessions = &mut history.sessions;
@@ -140,25 +140,25 @@ impl Builder {
                 Kind::Read => 0,
                 Kind::Write => WRITE,
             };
-            history.event_keys.push(event.key | flag);
+            history.event_keys.push(event.key.number() | flag);
             history.event_values.push(event.value);
         }
         let end = count(history.event_keys.len(), "events")?;
         history.begins.push(end);
-        Ok(number)
+        Ok(Txn::new(number))
     }
 
     /// Gives a transaction that was added its timestamps.
-    pub fn set_timestamps(&mut self, transaction: u32, span: Span) {
+    pub fn set_timestamps(&mut self, transaction: Txn, span: Span) {
         let column = &mut self.history.timestamps;
-        if column.len() <= transaction as usize {
-            column.resize(transaction as usize + 1, NO_SPAN);
+        if column.len() <= transaction.index() {
+            column.resize(transaction.index() + 1, NO_SPAN);
         }
-        column[transaction as usize] = span;
+        column[transaction] = span;
     }
 
     /// Says that the versions of a key follow each other like this, oldest first.
-    pub fn order(&mut self, key: u32, values: Vec<Atom>) {
+    pub fn order(&mut self, key: Key, values: Vec<Atom>) {
         self.history.orders.push((key, values));
     }
 
@@ -184,10 +184,10 @@ impl Builder {
         for session in history.session_of.iter_mut().skip(2) {
             *session -= 1;
         }
-        let range = history.event_range(1);
+        let range = history.event_range(Txn::new(1));
         for at in range.clone() {
             let event = history.event(at);
-            history.initial[event.key as usize] = event.value;
+            history.initial[event.key] = event.value;
         }
         history.labels.remove(1);
         history.session_of.remove(1);

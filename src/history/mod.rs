@@ -13,6 +13,7 @@ mod error;
 pub mod format;
 mod intern;
 mod key_index;
+mod number;
 mod recorded;
 pub mod synthetic;
 
@@ -21,6 +22,8 @@ pub use batch::Batch;
 pub use builder::{Builder, Head};
 pub use error::{HistoryError, Place};
 pub use intern::Interner;
+pub(crate) use number::number;
+pub use number::{Key, Txn};
 pub use recorded::{Operation, Recorded};
 
 /// How a transaction ended, as far as its client knows.
@@ -46,7 +49,7 @@ pub enum Kind {
 pub struct Event {
     pub kind: Kind,
     /// Index of the key, see [`History::key`].
-    pub key: u32,
+    pub key: Key,
     pub value: Atom,
 }
 
@@ -80,7 +83,7 @@ pub struct History {
     /// Whether the file itself says what every key holds at first.
     pub(in crate::history) is_initial_told: bool,
     /// The keys of which it says so beside that.
-    pub(in crate::history) initials_told: Vec<u32>,
+    pub(in crate::history) initials_told: Vec<Key>,
     pub(in crate::history) sessions: Vec<Atom>,
     pub(in crate::history) labels: Vec<Atom>,
     pub(in crate::history) session_of: Vec<u32>,
@@ -95,7 +98,7 @@ pub struct History {
     /// Invocation and completion in real time; empty when no transaction has any.
     pub(in crate::history) real_time: Vec<Span>,
     /// Version orders that the history itself shows, as lists do: per key, oldest first.
-    pub(in crate::history) orders: Vec<(u32, Vec<Atom>)>,
+    pub(in crate::history) orders: Vec<(Key, Vec<Atom>)>,
     /// Whether reads were of whole lists; an empty list is read as [`Atom::NIL`].
     pub(in crate::history) has_lists: bool,
     /// Reads that contradict each other on the version order of a key: no order explains both.
@@ -105,9 +108,9 @@ pub struct History {
 /// Two transactions that read versions of one key in orders that exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OrderConflict {
-    pub key: u32,
-    pub first: u32,
-    pub second: u32,
+    pub key: Key,
+    pub first: Txn,
+    pub second: Txn,
     /// The lists that they read, where lists were read.
     pub lists: Option<[Vec<Atom>; 2]>,
 }
@@ -127,15 +130,20 @@ impl History {
         if self.is_initial_told {
             return;
         }
-        let told: Vec<(u32, Atom)> = self
+        let told: Vec<(Key, Atom)> = self
             .initials_told
             .iter()
             .map(|key| (*key, self.initial(*key)))
             .collect();
         self.initial.fill(value);
         for (key, value) in told {
-            self.initial[key as usize] = value;
+            self.initial[key] = value;
         }
+    }
+
+    /// Every key.
+    pub fn all_keys(&self) -> impl DoubleEndedIterator<Item = Key> + Clone + use<> {
+        (0..self.keys.len()).map(Key::at)
     }
 
     /// How many transactions there are, the initial one counted.
@@ -161,13 +169,13 @@ impl History {
     }
 
     /// The name that the file gives a key.
-    pub fn key(&self, key: u32) -> Atom {
-        self.keys[key as usize]
+    pub fn key(&self, key: Key) -> Atom {
+        self.keys[key]
     }
 
     /// The value that a key has before any transaction writes it.
-    pub fn initial(&self, key: u32) -> Atom {
-        self.initial[key as usize]
+    pub fn initial(&self, key: Key) -> Atom {
+        self.initial[key]
     }
 
     /// The name that the file gives a session.
@@ -176,27 +184,27 @@ impl History {
     }
 
     /// The name that the file gives a transaction.
-    pub fn label(&self, transaction: u32) -> Atom {
-        self.labels[transaction as usize]
+    pub fn label(&self, transaction: Txn) -> Atom {
+        self.labels[transaction]
     }
 
     /// The session of a transaction; meaningless for the initial one.
-    pub fn session_of(&self, transaction: u32) -> u32 {
-        self.session_of[transaction as usize]
+    pub fn session_of(&self, transaction: Txn) -> u32 {
+        self.session_of[transaction]
     }
 
-    pub fn status(&self, transaction: u32) -> Status {
-        self.status[transaction as usize]
+    pub fn status(&self, transaction: Txn) -> Status {
+        self.status[transaction]
     }
 
     /// The events of a transaction, in its own order.
-    pub fn events(&self, transaction: u32) -> impl ExactSizeIterator<Item = Event> + '_ {
+    pub fn events(&self, transaction: Txn) -> impl ExactSizeIterator<Item = Event> + '_ {
         self.event_range(transaction).map(|at| self.event(at))
     }
 
     /// Where the events of a transaction lie, for [`History::event`].
-    pub fn event_range(&self, transaction: u32) -> std::ops::Range<usize> {
-        let at = transaction as usize;
+    pub fn event_range(&self, transaction: Txn) -> std::ops::Range<usize> {
+        let at = transaction.index();
         self.begins[at] as usize..self.begins[at + 1] as usize
     }
 
@@ -209,30 +217,35 @@ impl History {
             } else {
                 Kind::Write
             },
-            key: key & !WRITE,
+            key: Key::new(key & !WRITE),
             value: self.event_values[at],
         }
     }
 
     /// Every transaction but the initial one.
-    pub fn transactions(&self) -> std::ops::Range<u32> {
-        1..u32::try_from(self.len()).unwrap_or(u32::MAX)
+    pub fn transactions(&self) -> impl DoubleEndedIterator<Item = Txn> + Clone + use<> {
+        (1..self.len()).map(Txn::at)
+    }
+
+    /// Every transaction, the initial one first.
+    pub fn all_transactions(&self) -> impl DoubleEndedIterator<Item = Txn> + Clone + use<> {
+        (0..self.len()).map(Txn::at)
     }
 
     /// Start and commit timestamp, where the history gives them.
-    pub fn timestamps(&self, transaction: u32) -> Option<Span> {
-        let span = *self.timestamps.get(transaction as usize)?;
+    pub fn timestamps(&self, transaction: Txn) -> Option<Span> {
+        let span = *self.timestamps.get(transaction.index())?;
         (span != NO_SPAN).then_some(span)
     }
 
     /// When the transaction was begun and when its end was known, where the history says so.
-    pub fn real_time(&self, transaction: u32) -> Option<Span> {
-        let span = *self.real_time.get(transaction as usize)?;
+    pub fn real_time(&self, transaction: Txn) -> Option<Span> {
+        let span = *self.real_time.get(transaction.index())?;
         (span != NO_SPAN).then_some(span)
     }
 
     /// Version orders that the history itself shows: key, values oldest first.
-    pub fn orders(&self) -> &[(u32, Vec<Atom>)] {
+    pub fn orders(&self) -> &[(Key, Vec<Atom>)] {
         &self.orders
     }
 
@@ -261,8 +274,8 @@ impl History {
     }
 
     /// A transaction as people say it: `T7`, or `T0` for the initial one.
-    pub fn name(&self, transaction: u32) -> String {
-        if transaction == 0 {
+    pub fn name(&self, transaction: Txn) -> String {
+        if transaction.is_initial() {
             return "T0".to_owned();
         }
         format!("T{}", self.show(self.label(transaction)))

@@ -8,7 +8,7 @@ use crate::checker::budget::Budget;
 use crate::checker::evidence::counterexample::Counterexample;
 use crate::checker::evidence::reduce;
 use crate::checker::evidence::witness::{Point, Witness};
-use crate::history::{Atom, Event, History, Kind, Status};
+use crate::history::{Atom, Event, History, Key, Kind, Status, Txn};
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
@@ -55,21 +55,21 @@ pub(in crate::checker) fn decide(
     model: ConsistencyModel,
     budget: Budget,
 ) -> Answer {
-    let all: Vec<u32> = history
+    let all: Vec<Txn> = history
         .transactions()
         .filter(|t| history.status(*t) != Status::Aborted)
         .collect();
     if all.len() > TRANSACTIONS_MAX {
         return Answer::Unknown(format!("more than {TRANSACTIONS_MAX} transactions"));
     }
-    let timed = |t: &u32| history.real_time(*t).is_some();
+    let timed = |t: &Txn| history.real_time(*t).is_some();
     if model >= ConsistencyModel::StrictSerializable && !all.iter().all(timed) {
         return Answer::Unknown("a transaction has no real time".to_owned());
     }
     if has_ambiguous_list(history, &all) {
         return Answer::Unknown("a list has values that were written more than once".to_owned());
     }
-    let optional: Vec<u32> = all
+    let optional: Vec<Txn> = all
         .iter()
         .copied()
         .filter(|t| history.status(*t) == Status::Indeterminate)
@@ -79,11 +79,11 @@ pub(in crate::checker) fn decide(
             if budget.is_over() {
                 return Answer::Unknown(Budget::IS_OVER.to_owned());
             }
-            let is_out = |t: &u32| {
+            let is_out = |t: &Txn| {
                 let place = optional.iter().position(|o| o == t);
                 place.is_some_and(|place| chosen >> place & 1 == 0)
             };
-            let here: Vec<u32> = all.iter().copied().filter(|t| !is_out(t)).collect();
+            let here: Vec<Txn> = all.iter().copied().filter(|t| !is_out(t)).collect();
             let found = Trial { history, here }.search(model);
             if let Some(witness) = found {
                 return Answer::Satisfied(witness);
@@ -99,9 +99,9 @@ pub(in crate::checker) fn decide(
 
 /// Whether a list names a value that was written twice, or its key was written back to what it held
 /// at first: then it does not say which writes it means.
-fn has_ambiguous_list(history: &History, all: &[u32]) -> bool {
+fn has_ambiguous_list(history: &History, all: &[Txn]) -> bool {
     let events = || all.iter().flat_map(|t| history.events(*t));
-    let count = |key: u32, value: Atom| {
+    let count = |key: Key, value: Atom| {
         let same =
             |event: &Event| (event.kind, event.key, event.value) == (Kind::Write, key, value);
         events().filter(same).count()
@@ -115,7 +115,7 @@ fn has_ambiguous_list(history: &History, all: &[u32]) -> bool {
 /// The transactions that are taken to have happened.
 struct Trial<'h> {
     history: &'h History,
-    here: Vec<u32>,
+    here: Vec<Txn>,
 }
 
 /// Where a search of starts and commits stands. Equal states have equal futures.
@@ -133,7 +133,7 @@ impl Trial<'_> {
         if model < ConsistencyModel::Snapshot {
             return self.weak(model);
         }
-        let keys = 0..self.history.key_count() as u32;
+        let keys = self.history.all_keys();
         let state = State {
             started: 0,
             committed: 0,
@@ -209,7 +209,7 @@ impl Trial<'_> {
         let history = self.history;
         let transaction = self.here[place];
         let is_strict = model >= ConsistencyModel::StrictSerializable;
-        let ended = |t: u32| history.real_time(t).map_or(i64::MAX, |span| span.to);
+        let ended = |t: Txn| history.real_time(t).map_or(i64::MAX, |span| span.to);
         let began = history
             .real_time(transaction)
             .map_or(i64::MIN, |span| span.from);
@@ -222,23 +222,23 @@ impl Trial<'_> {
             if precedes && !is_committed {
                 return false;
             }
-            let written = |t: u32, key: u32| {
+            let written = |t: Txn, key: Key| {
                 let is_it = |e: Event| e.kind == Kind::Write && e.key == key;
                 history.events(t).any(is_it)
             };
-            let keys = 0..history.key_count() as u32;
-            let overlaps = |key: u32| written(*other, key) && written(transaction, key);
-            if is_running && keys.into_iter().any(overlaps) {
+            let keys = history.all_keys();
+            let overlaps = |key: Key| written(*other, key) && written(transaction, key);
+            if is_running && keys.clone().any(overlaps) {
                 return false;
             }
         }
         let mut values = state.values.clone();
         history.events(transaction).all(|event| match event.kind {
             Kind::Write => {
-                values[event.key as usize] = event.value;
+                values[event.key] = event.value;
                 true
             }
-            Kind::Read => values[event.key as usize] == event.value,
+            Kind::Read => values[event.key] == event.value,
         })
     }
 
@@ -248,7 +248,7 @@ impl Trial<'_> {
             if event.kind == Kind::Read {
                 continue;
             }
-            state.values[event.key as usize] = event.value;
+            state.values[event.key] = event.value;
             for (at, (key, values)) in self.history.orders().iter().enumerate() {
                 let done = &mut state.appended[at];
                 if *key == event.key {
@@ -271,14 +271,14 @@ impl Trial<'_> {
 }
 
 /// A read of another's write: the reader's place, the key, the value, and where the event lies.
-type Foreign = (usize, u32, Atom, usize);
+type Foreign = (usize, Key, Atom, usize);
 
 impl Trial<'_> {
     /// Tries every choice of writers for the reads, and for each every commit order.
     fn weak(&self, model: ConsistencyModel) -> Option<Witness> {
         let mut reads: Vec<Foreign> = Vec::new();
         for (place, transaction) in self.here.iter().enumerate() {
-            let mut own: Vec<(u32, Atom)> = Vec::new();
+            let mut own: Vec<(Key, Atom)> = Vec::new();
             for at in self.history.event_range(*transaction) {
                 let event = self.history.event(at);
                 let mine = own.iter().rev().find(|(key, _)| *key == event.key);
@@ -292,14 +292,14 @@ impl Trial<'_> {
         }
         let mut sources = Vec::new();
         let order = self.choose(model, &reads, &mut sources)?;
-        let writer = |source: &Option<usize>| source.map_or(0, |place| self.here[place]);
+        let writer = |source: &Option<usize>| source.map_or(Txn::INITIAL, |place| self.here[place]);
         let places = reads.iter().map(|read| read.3);
         let sources = places.zip(sources.iter().map(writer)).collect();
         Some(Witness::Sourced { order, sources })
     }
 
     /// The last value that a transaction writes to a key.
-    fn last_write(&self, place: usize, key: u32) -> Option<Atom> {
+    fn last_write(&self, place: usize, key: Key) -> Option<Atom> {
         let events: Vec<Event> = self.history.events(self.here[place]).collect();
         let is_it = |e: &&Event| e.kind == Kind::Write && e.key == key;
         events.iter().rfind(is_it).map(|e| e.value)
@@ -311,7 +311,7 @@ impl Trial<'_> {
         model: ConsistencyModel,
         reads: &[Foreign],
         sources: &mut Vec<Option<usize>>,
-    ) -> Option<Vec<u32>> {
+    ) -> Option<Vec<Txn>> {
         let Some((reader, key, value, _)) = reads.get(sources.len()).copied() else {
             return self.ordered(&self.forced(model, reads, sources)?);
         };
@@ -345,7 +345,7 @@ impl Trial<'_> {
         let mut leads = vec![vec![false; len]; len];
         for (later, transaction) in self.here.iter().enumerate() {
             for (earlier, other) in self.here.iter().enumerate().take(later) {
-                let session = |t: u32| self.history.session_of(t);
+                let session = |t: Txn| self.history.session_of(t);
                 leads[earlier][later] |= session(*transaction) == session(*other);
             }
         }
@@ -422,7 +422,7 @@ impl Trial<'_> {
     }
 
     /// Some order of all transactions that has every pair.
-    fn ordered(&self, pairs: &[(usize, usize)]) -> Option<Vec<u32>> {
+    fn ordered(&self, pairs: &[(usize, usize)]) -> Option<Vec<Txn>> {
         let mut order: Vec<usize> = Vec::new();
         while order.len() < self.here.len() {
             let is_free = |place: &usize| {

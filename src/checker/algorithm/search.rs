@@ -13,7 +13,7 @@ use crate::checker::budget::Budget;
 use crate::checker::evidence::counterexample::Counterexample;
 use crate::checker::evidence::reduce;
 use crate::checker::evidence::witness::Witness;
-use crate::history::{Atom, Event, History, Interner, Kind, Span, Status};
+use crate::history::{Atom, Event, History, Interner, Key, Kind, Span, Status, Txn};
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
@@ -55,19 +55,19 @@ impl Checker for Search {
 
 /// What a search came to.
 enum Found {
-    Order(Vec<u32>),
+    Order(Vec<Txn>),
     /// These have no order.
-    None(Vec<u32>),
+    None(Vec<Txn>),
     TooMuch(String),
 }
 
 /// Transactions without an order of which none can be left out, as far as that is found soon.
 fn smallest(
     history: &History,
-    group: Vec<u32>,
+    group: Vec<Txn>,
     model: ConsistencyModel,
     budget: Budget,
-) -> Vec<u32> {
+) -> Vec<Txn> {
     let mut words = REDUCING_WORDS_MAX;
     let has_none = |part: &History| {
         let found = search(part, model, budget, &mut words);
@@ -83,7 +83,7 @@ fn search(history: &History, model: ConsistencyModel, budget: Budget, words: &mu
     }
     let is_strict = model != ConsistencyModel::Serializable;
     let all = history.transactions();
-    let here: Vec<u32> = all
+    let here: Vec<Txn> = all
         .filter(|t| history.status(*t) != Status::Aborted)
         .collect();
     let untimed = here.iter().find(|t| history.real_time(**t).is_none());
@@ -99,7 +99,7 @@ fn search(history: &History, model: ConsistencyModel, budget: Budget, words: &mu
     } else {
         vec![here]
     };
-    let mut points: Vec<(i64, usize, u32)> = Vec::new();
+    let mut points: Vec<(i64, usize, Txn)> = Vec::new();
     for group in groups {
         let mut run = Run::new(history, &lists, &group, is_strict);
         let order = match run.search(budget, words) {
@@ -122,10 +122,10 @@ fn search(history: &History, model: ConsistencyModel, budget: Budget, words: &mu
 
 /// Transactions that did not abort, in groups that share no key, and whose order in their sessions
 /// real time shows.
-fn groups(history: &History) -> Vec<Vec<u32>> {
-    let mut keys = Joined((0..history.key_count() as u32).collect());
-    let first = |t: u32| history.events(t).next().map(|event| event.key);
-    let mut sessions: BTreeMap<u32, Vec<(i64, u32)>> = BTreeMap::new();
+fn groups(history: &History) -> Vec<Vec<Txn>> {
+    let mut keys = Joined(history.all_keys().collect());
+    let first = |t: Txn| history.events(t).next().map(|event| event.key);
+    let mut sessions: BTreeMap<u32, Vec<(i64, Key)>> = BTreeMap::new();
     for transaction in history.transactions() {
         let Some(first) = first(transaction) else {
             continue;
@@ -146,11 +146,11 @@ fn groups(history: &History) -> Vec<Vec<u32>> {
         earlier.retain(|(end, key)| *end > span.to || keys.root(*key) != mine);
         earlier.push((span.to, first));
     }
-    let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut groups: BTreeMap<Key, Vec<Txn>> = BTreeMap::new();
     for transaction in history.transactions() {
         if history.status(transaction) != Status::Aborted {
             // A transaction without events stands in the group of the first key: it binds nothing.
-            let group = first(transaction).map_or(0, |key| keys.root(key));
+            let group = first(transaction).map_or(Key::new(0), |key| keys.root(key));
             groups.entry(group).or_default().push(transaction);
         }
     }
@@ -158,28 +158,28 @@ fn groups(history: &History) -> Vec<Vec<u32>> {
 }
 
 /// Which keys belong together: each knows another of its set, or is its root.
-struct Joined(Vec<u32>);
+struct Joined(Vec<Key>);
 
 impl Joined {
-    fn root(&mut self, mut key: u32) -> u32 {
-        while self.0[key as usize] != key {
-            self.0[key as usize] = self.0[self.0[key as usize] as usize];
-            key = self.0[key as usize];
+    fn root(&mut self, mut key: Key) -> Key {
+        while self.0[key] != key {
+            self.0[key] = self.0[self.0[key]];
+            key = self.0[key];
         }
         key
     }
 
-    fn join(&mut self, one: u32, other: u32) {
+    fn join(&mut self, one: Key, other: Key) {
         let (one, other) = (self.root(one), self.root(other));
-        self.0[one as usize] = other;
+        self.0[one] = other;
     }
 }
 
 /// What lists say: the value that must be there when a value is appended.
 struct Lists {
-    before: BTreeMap<(u32, Atom), Atom>,
+    before: BTreeMap<(Key, Atom), Atom>,
     /// Values of listed keys after which nothing but the next of the list may be written.
-    inner: BTreeSet<(u32, Atom)>,
+    inner: BTreeSet<(Key, Atom)>,
 }
 
 impl Lists {
@@ -198,7 +198,7 @@ impl Lists {
 
     /// What keeps the lists from saying which write they mean.
     fn unknown(&self, history: &History) -> Option<&'static str> {
-        let mut written: BTreeSet<(u32, Atom)> = BTreeSet::new();
+        let mut written: BTreeSet<(Key, Atom)> = BTreeSet::new();
         let real = history
             .transactions()
             .filter(|t| history.status(*t) != Status::Aborted);
@@ -222,7 +222,7 @@ impl Lists {
     }
 
     /// Whether a value may be written over another.
-    fn allow(&self, key: u32, held: Atom, value: Atom) -> bool {
+    fn allow(&self, key: Key, held: Atom, value: Atom) -> bool {
         match self.before.get(&(key, value)) {
             Some(before) => *before == held,
             None => !self.inner.contains(&(key, held)),
@@ -233,7 +233,7 @@ impl Lists {
 /// A transaction that was put into the order, and what it changed.
 struct Step {
     place: usize,
-    old: Vec<(u32, Atom)>,
+    old: Vec<(Key, Atom)>,
 }
 
 /// A search of one group.
@@ -241,7 +241,7 @@ struct Run<'h> {
     history: &'h History,
     lists: &'h Lists,
     /// The transactions by their beginning.
-    group: Vec<u32>,
+    group: Vec<Txn>,
     /// Beginning and end of each; ends at infinity bind nobody.
     spans: Vec<Span>,
     /// The place of the last committed transaction before in the session.
@@ -252,14 +252,14 @@ struct Run<'h> {
     next: Vec<usize>,
     previous: Vec<usize>,
     is_done: Vec<u64>,
-    values: BTreeMap<u32, Atom>,
+    values: BTreeMap<Key, Atom>,
     tried: Interner,
     configurations: Vec<Box<[u64]>>,
 }
 
 impl<'h> Run<'h> {
-    fn new(history: &'h History, lists: &'h Lists, group: &[u32], is_strict: bool) -> Self {
-        let span = |t: u32| match history.real_time(t) {
+    fn new(history: &'h History, lists: &'h Lists, group: &[Txn], is_strict: bool) -> Self {
+        let span = |t: Txn| match history.real_time(t) {
             Some(span) if is_strict => span,
             _ => Span {
                 from: i64::MIN,
@@ -324,7 +324,7 @@ impl<'h> Run<'h> {
         &mut self,
         budget: Budget,
         words: &mut usize,
-    ) -> Result<Option<Vec<u32>>, &'static str> {
+    ) -> Result<Option<Vec<Txn>>, &'static str> {
         let len = self.group.len();
         let mut missing = (0..len).filter(|place| !self.is_optional(*place)).count();
         let mut path: Vec<Step> = Vec::new();
@@ -405,7 +405,7 @@ impl<'h> Run<'h> {
     }
 
     /// Reads and writes; the old values, or none where a read finds something else.
-    fn apply(&mut self, at: usize) -> Option<Vec<(u32, Atom)>> {
+    fn apply(&mut self, at: usize) -> Option<Vec<(Key, Atom)>> {
         let mut old = Vec::new();
         let mut agrees = true;
         for event in self.history.events(self.group[at]) {

@@ -1,6 +1,6 @@
 //! What shows that a history violates a model.
 
-use crate::history::Atom;
+use crate::history::{Atom, Key, Txn};
 use crate::model::Anomaly;
 
 /// Shows that a history violates a model.
@@ -12,12 +12,12 @@ pub struct Counterexample {
     pub edges: Vec<Edge>,
     /// Without edges: transactions that cannot be ordered among themselves, where no one cycle
     /// says it all. Beside edges: those by way of which a reader must see what it misses.
-    pub core: Vec<u32>,
+    pub core: Vec<Txn>,
 }
 
 impl Counterexample {
     /// The transactions that it names, but for the initial one.
-    pub(in crate::checker) fn transactions(&self) -> Vec<u32> {
+    pub(in crate::checker) fn transactions(&self) -> Vec<Txn> {
         let ends = self.edges.iter().flat_map(|edge| {
             let reader = match edge.reason {
                 Reason::SeenBy { reader, .. } => reader,
@@ -25,10 +25,10 @@ impl Counterexample {
             };
             [edge.from, edge.to, reader]
         });
-        let mut all: Vec<u32> = ends.chain(self.core.iter().copied()).collect();
+        let mut all: Vec<Txn> = ends.chain(self.core.iter().copied()).collect();
         all.sort_unstable();
         all.dedup();
-        all.retain(|transaction| *transaction > 0);
+        all.retain(|transaction| !transaction.is_initial());
         all
     }
 }
@@ -36,8 +36,8 @@ impl Counterexample {
 /// An edge between two transactions, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    pub from: u32,
-    pub to: u32,
+    pub from: Txn,
+    pub to: Txn,
     pub reason: Reason,
 }
 
@@ -49,26 +49,26 @@ pub enum Reason {
     /// The one ended before the other began. RT.
     RealTime,
     /// The other reads the one's version of the key. WR.
-    WriteRead(u32),
+    WriteRead(Key),
     /// The other's version of the key follows the one's. WW.
-    WriteWrite(u32),
+    WriteWrite(Key),
     /// The one reads a version of the key that the other overwrites. RW.
-    ReadWrite(u32),
+    ReadWrite(Key),
     /// A third transaction must see the one, and reads the other's version of the key.
-    SeenBy { key: u32, reader: u32 },
+    SeenBy { key: Key, reader: Txn },
     /// The event of `to`, by its place in the history, is the anomaly by itself.
     Event(usize),
     /// What was read of the key shows this value before another, and no transaction left it there:
     /// nobody wrote it, or `from` did and aborted. `to` is the reader, or the initial transaction
     /// where the file just says so.
-    Listed { key: u32, value: Atom },
+    Listed { key: Key, value: Atom },
     /// Version orders of the key contradict each other: those that the two transactions read; or
     /// that of the one transaction and what it wrote itself.
-    Lists(u32),
+    Lists(Key),
     /// By the timestamps `to` begins before `from`, which precedes it in its session, has ended.
     Early,
     /// By the timestamps the event of `to` should have read what `from` left.
     Missed(usize),
     /// By the timestamps both were running and wrote the key.
-    Overlap(u32),
+    Overlap(Key),
 }

@@ -1,9 +1,10 @@
 //! From cycles to counterexamples: why each edge holds, and what the whole is called.
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
-use crate::checker::resolved::resolve::{NONE, Resolved};
+use crate::checker::resolved::resolve::Resolved;
+use crate::checker::resolved::version::{NONE, Version};
 use crate::checker::resolved::versions::Chains;
-use crate::history::{Event, History, Kind};
+use crate::history::{Event, History, Key, Kind, Txn};
 use crate::model::Anomaly;
 
 /// What the edges of a cycle may be, beside dependencies.
@@ -17,10 +18,10 @@ pub(in crate::checker) enum CycleKind {
 pub(in crate::checker) fn counterexample(
     resolved: &Resolved<'_>,
     chains: &Chains,
-    cycle: &[u32],
+    cycle: &[Txn],
     kind: CycleKind,
 ) -> Counterexample {
-    let is_before = |from: u32, to: u32| {
+    let is_before = |from: Txn, to: Txn| {
         let spans = || {
             resolved
                 .history
@@ -51,31 +52,31 @@ const CHAIN_MAX: usize = 40;
 
 /// The writers of the versions from the initial one on, where an edge rests on that no other could
 /// have come between them: each read the version before its own.
-fn chain_behind(resolved: &Resolved<'_>, chains: &Chains, edge: &Edge) -> Vec<u32> {
+fn chain_behind(resolved: &Resolved<'_>, chains: &Chains, edge: &Edge) -> Vec<Txn> {
     let (key, versions) = match edge.reason {
         Reason::WriteWrite(key) => (key, resolved.writes(edge.from).collect()),
         Reason::ReadWrite(key) => (key, resolved.reads(edge.from).to_vec()),
         _ => return Vec::new(),
     };
-    let is_read = |version: &u32| resolved.reads(edge.to).contains(version);
+    let is_read = |version: &Version| resolved.reads(edge.to).contains(version);
     let is_listed = resolved
         .history
         .orders()
         .iter()
         .any(|(listed, _)| *listed == key);
-    let of_key = |version: &&u32| resolved.key[**version as usize] == key;
+    let of_key = |version: &&Version| resolved.key[**version] == key;
     let Some(last) = versions.iter().find(of_key).filter(|v| !is_read(v)) else {
         return Vec::new();
     };
-    if is_listed || *last == key {
+    if is_listed || *last == Version::initial(key) {
         return Vec::new();
     }
-    let next = |version: &u32| Some(chains.next[*version as usize]).filter(|v| *v != NONE);
-    let before = std::iter::successors(next(&key), next).take(CHAIN_MAX);
+    let next = |version: &Version| Some(chains.next[*version]).filter(|v| *v != NONE);
+    let before = std::iter::successors(next(&Version::initial(key)), next).take(CHAIN_MAX);
     let before = before.take_while(|version| version != last);
     before
         .chain([*last])
-        .map(|version| resolved.writer[version as usize])
+        .map(|version| resolved.writer[version])
         .collect()
 }
 
@@ -86,9 +87,9 @@ const SHORTENED_MAX: usize = 128;
 /// itself, nothing between them is needed. No anti-dependency is added, so that what snapshot
 /// isolation forbids stays forbidden.
 pub(in crate::checker) fn shortened(
-    cycle: &[u32],
-    is_before: impl Fn(u32, u32) -> bool,
-) -> Vec<u32> {
+    cycle: &[Txn],
+    is_before: impl Fn(Txn, Txn) -> bool,
+) -> Vec<Txn> {
     let mut cycle = cycle.to_vec();
     while (3..=SHORTENED_MAX).contains(&cycle.len()) {
         let len = cycle.len();
@@ -105,7 +106,7 @@ pub(in crate::checker) fn shortened(
 }
 
 /// The neighbours of a cycle.
-pub(in crate::checker) fn pairs(cycle: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ {
+pub(in crate::checker) fn pairs(cycle: &[Txn]) -> impl Iterator<Item = (Txn, Txn)> + '_ {
     let following = cycle.iter().cycle().skip(1);
     cycle.iter().copied().zip(following.copied())
 }
@@ -120,16 +121,16 @@ pub(in crate::checker) fn named(history: &History, edges: Vec<Edge>) -> Countere
 }
 
 /// Why `from` comes before `to`; the strongest reason where there are several.
-fn reason(resolved: &Resolved<'_>, chains: &Chains, from: u32, to: u32, kind: CycleKind) -> Reason {
+fn reason(resolved: &Resolved<'_>, chains: &Chains, from: Txn, to: Txn, kind: CycleKind) -> Reason {
     if let Some(reason) = direct_reason(resolved, from, to) {
         return reason;
     }
-    let follows = |version: &u32| chains.is_followed_by(resolved, *version, to);
+    let follows = |version: &Version| chains.is_followed_by(resolved, *version, to);
     if let Some(version) = resolved.writes(from).find(follows) {
-        return Reason::WriteWrite(resolved.key[version as usize]);
+        return Reason::WriteWrite(resolved.key[version]);
     }
     if let Some(version) = resolved.reads(from).iter().find(|version| follows(version)) {
-        return Reason::ReadWrite(resolved.key[*version as usize]);
+        return Reason::ReadWrite(resolved.key[*version]);
     }
     debug_assert_eq!(
         kind,
@@ -142,15 +143,15 @@ fn reason(resolved: &Resolved<'_>, chains: &Chains, from: u32, to: u32, kind: Cy
 /// WR or SO between two transactions.
 pub(in crate::checker) fn direct_reason(
     resolved: &Resolved<'_>,
-    from: u32,
-    to: u32,
+    from: Txn,
+    to: Txn,
 ) -> Option<Reason> {
-    let is_from = |version: &&u32| resolved.writer[**version as usize] == from;
+    let is_from = |version: &&Version| resolved.writer[**version] == from;
     if let Some(version) = resolved.reads(to).iter().find(is_from) {
-        return Some(Reason::WriteRead(resolved.key[*version as usize]));
+        return Some(Reason::WriteRead(resolved.key[*version]));
     }
-    let session = |t: u32| resolved.history.session_of(t);
-    if from == 0 {
+    let session = |t: Txn| resolved.history.session_of(t);
+    if from.is_initial() {
         return Some(Reason::Session);
     }
     (session(from) == session(to) && from < to).then_some(Reason::Session)
@@ -219,11 +220,11 @@ fn one_anti_dependency(history: &History, edges: &[Edge], at: usize) -> Anomaly 
 /// by what was missed for: the version of a third transaction, read later, or the initial one.
 pub(in crate::checker) fn torn_read(
     history: &History,
-    reader: u32,
-    seen: u32,
-    stale: u32,
+    reader: Txn,
+    seen: Key,
+    stale: Key,
 ) -> Anomaly {
-    let place = |key: u32| {
+    let place = |key: Key| {
         let is_read = |event: Event| event.kind == Kind::Read && event.key == key;
         history.events(reader).position(is_read)
     };

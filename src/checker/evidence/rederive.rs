@@ -9,7 +9,7 @@ use crate::checker::answer::Answer;
 use crate::checker::budget::Budget;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::reduce::restricted;
-use crate::history::{Atom, Event, History, Kind, Status};
+use crate::history::{Atom, Event, History, Key, Kind, Status, Txn};
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
@@ -46,8 +46,8 @@ fn hold(condition: bool, what: &str) -> Result<(), String> {
 
 impl Events<'_> {
     /// The value that a transaction leaves under a key; the initial one of the initial transaction.
-    fn last_write(&self, transaction: u32, key: u32) -> Option<Atom> {
-        if transaction == 0 {
+    fn last_write(&self, transaction: Txn, key: Key) -> Option<Atom> {
+        if transaction.is_initial() {
             return Some(self.history.initial(key));
         }
         let is_it = |event: &Event| event.kind == Kind::Write && event.key == key;
@@ -56,7 +56,7 @@ impl Events<'_> {
     }
 
     /// What a transaction reads of others, in its own order.
-    fn foreign_reads(&self, transaction: u32) -> Vec<Event> {
+    fn foreign_reads(&self, transaction: Txn) -> Vec<Event> {
         let mut own = BTreeSet::new();
         let mut reads = Vec::new();
         for event in self.history.events(transaction) {
@@ -72,7 +72,7 @@ impl Events<'_> {
     }
 
     /// Whether `reader` reads the key from `writer`.
-    fn reads_from(&self, reader: u32, writer: u32, key: u32) -> bool {
+    fn reads_from(&self, reader: Txn, writer: Txn, key: Key) -> bool {
         let value = self.last_write(writer, key);
         let mut reads = self.foreign_reads(reader).into_iter();
         reads.any(|event| event.key == key && Some(event.value) == value)
@@ -98,14 +98,14 @@ impl Events<'_> {
         let before = |wanted: usize| (range.start..wanted).map(|at| self.history.event(at));
         let mine = before(at).rfind(|e| e.kind == Kind::Write && e.key == read.key);
         let others = self.history.transactions().filter(|t| *t != edge.to);
-        let is_final = |t: u32| {
+        let is_final = |t: Txn| {
             self.history.status(t) != Status::Aborted
                 && self.last_write(t, read.key) == Some(read.value)
         };
         let has_writer =
             read.value == self.history.initial(read.key) || others.clone().any(is_final);
         let same = |e: Event| e.kind == Kind::Write && (e.key, e.value) == (read.key, read.value);
-        let wrote = |t: u32| self.history.events(t).any(same);
+        let wrote = |t: Txn| self.history.events(t).any(same);
         let shows = match anomaly {
             Anomaly::FutureRead if mine.is_some() => {
                 let later = (at..range.end).map(|at| self.history.event(at));
@@ -130,15 +130,15 @@ impl Events<'_> {
     }
 
     /// A value that an order of versions names and that no transaction left there.
-    fn listed(&self, anomaly: Anomaly, from: u32, key: u32, value: Atom) -> Result<(), String> {
+    fn listed(&self, anomaly: Anomaly, from: Txn, key: Key, value: Atom) -> Result<(), String> {
         let mut orders = self.history.orders().iter();
         let names = orders.any(|(k, values)| *k == key && values.contains(&value));
         hold(names, "no order names the value")?;
-        let wrote = |t: &u32| {
+        let wrote = |t: &Txn| {
             let same = |e: Event| (e.kind, e.key, e.value) == (Kind::Write, key, value);
             self.history.events(*t).any(same)
         };
-        let is_left = |t: &u32| self.history.status(*t) != Status::Aborted && wrote(t);
+        let is_left = |t: &Txn| self.history.status(*t) != Status::Aborted && wrote(t);
         hold(
             value != self.history.initial(key) && !self.history.transactions().any(|t| is_left(&t)),
             "somebody left the value there",
@@ -150,7 +150,7 @@ impl Events<'_> {
     }
 
     /// Whether some list does not have the writes of a transaction in a row, as far as it goes.
-    fn has_torn_list(&self, transaction: u32) -> bool {
+    fn has_torn_list(&self, transaction: Txn) -> bool {
         self.history.orders().iter().any(|(key, values)| {
             let events = self.history.events(transaction);
             let mine = events.filter(|e| e.kind == Kind::Write && e.key == *key);
@@ -190,13 +190,13 @@ impl Events<'_> {
         let (Reason::ReadWrite(key), true) = (one.reason, one.reason == other.reason) else {
             return false;
         };
-        let value = |t: u32| {
+        let value = |t: Txn| {
             self.foreign_reads(t)
                 .into_iter()
                 .find(|e| e.key == key)
                 .map(|e| e.value)
         };
-        let writes = |t: u32| self.last_write(t, key).is_some();
+        let writes = |t: Txn| self.last_write(t, key).is_some();
         let same = value(one.from).is_some() && value(one.from) == value(other.from);
         same && writes(one.from) && writes(other.from)
     }
@@ -205,8 +205,8 @@ impl Events<'_> {
         let Edge { from, to, reason } = *edge;
         match reason {
             Reason::Session => {
-                let session = |t: u32| self.history.session_of(t);
-                from == 0 || from < to && session(from) == session(to)
+                let session = |t: Txn| self.history.session_of(t);
+                from.is_initial() || from < to && session(from) == session(to)
             }
             Reason::RealTime => {
                 let spans = self.history.real_time(from).zip(self.history.real_time(to));
@@ -216,7 +216,7 @@ impl Events<'_> {
             Reason::WriteRead(key) => self.reads_from(to, from, key),
             Reason::WriteWrite(key) => self.follows(from, to, key),
             Reason::ReadWrite(key) => {
-                let writers = (0..self.history.len() as u32).filter(|t| *t != from);
+                let writers = self.history.all_transactions().filter(|t| *t != from);
                 let mut writers = writers.filter(|w| self.reads_from(from, *w, key));
                 from != to && writers.any(|writer| self.follows(writer, to, key))
             }
@@ -235,15 +235,15 @@ impl Events<'_> {
 
     /// Whether one writer of a key comes behind another: it read its version, a list says so, or
     /// the one is the end of the chain of reads and writes that the initial version begins.
-    fn follows(&self, one: u32, other: u32, key: u32) -> bool {
+    fn follows(&self, one: Txn, other: Txn, key: Key) -> bool {
         if self.last_write(one, key).is_none() || self.last_write(other, key).is_none() {
             return false;
         }
-        if one == 0 || self.reads_from(other, one, key) {
+        if one.is_initial() || self.reads_from(other, one, key) {
             return true;
         }
         for (_, values) in self.history.orders().iter().filter(|(k, _)| *k == key) {
-            let wrote = |t: u32, value: Atom| {
+            let wrote = |t: Txn, value: Atom| {
                 let same = |e: Event| (e.kind, e.key, e.value) == (Kind::Write, key, value);
                 self.history.events(t).any(same)
             };
@@ -257,12 +257,12 @@ impl Events<'_> {
         let mut at = self.history.initial(key);
         let mut chain = BTreeSet::new();
         while !chain.contains(&one) {
-            let updates = |t: &u32| {
+            let updates = |t: &Txn| {
                 let reads = self.foreign_reads(*t);
                 reads.iter().any(|e| (e.key, e.value) == (key, at))
                     && self.last_write(*t, key).is_some()
             };
-            let is = |status: Status| move |t: &u32| self.history.status(*t) == status;
+            let is = |status: Status| move |t: &Txn| self.history.status(*t) == status;
             let all = || self.history.transactions().filter(updates);
             let committed = all().find(is(Status::Committed));
             let next = committed.or_else(|| all().find(is(Status::Indeterminate)));
@@ -275,7 +275,7 @@ impl Events<'_> {
     }
 
     /// Whether a reader must see a transaction when it reads the key.
-    fn must_see(&self, model: ConsistencyModel, reader: u32, seen: u32, key: u32) -> bool {
+    fn must_see(&self, model: ConsistencyModel, reader: Txn, seen: Txn, key: Key) -> bool {
         let reads = self.foreign_reads(reader);
         let from_seen = |e: &Event| self.last_write(seen, e.key) == Some(e.value);
         if model == ConsistencyModel::ReadCommitted {
@@ -283,9 +283,9 @@ impl Events<'_> {
             let last = reads.iter().rposition(|e| e.key == key);
             return place.is_some() && place < last;
         }
-        let session = |t: u32| self.history.session_of(t);
-        let leads = |from: u32, to: u32| {
-            from == 0
+        let session = |t: Txn| self.history.session_of(t);
+        let leads = |from: Txn, to: Txn| {
+            from.is_initial()
                 || from < to && session(from) == session(to)
                 || self
                     .foreign_reads(to)

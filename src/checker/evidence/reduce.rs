@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::checker::budget::Budget;
-use crate::history::{Atom, Builder, Event, Head, History, Kind, Status};
+use crate::history::{Atom, Builder, Event, Head, History, Key, Kind, Status, Txn};
 
 /// How much of the budget may go into making a counterexample small, in events looked at: beyond
 /// it the counterexample stays as large as it is.
@@ -19,7 +19,7 @@ pub(in crate::checker) fn core(
     history: &History,
     budget: Budget,
     violates: impl FnMut(&History) -> bool,
-) -> Vec<u32> {
+) -> Vec<Txn> {
     let all = history.transactions();
     let all = all
         .filter(|t| history.status(*t) != Status::Aborted)
@@ -30,13 +30,13 @@ pub(in crate::checker) fn core(
 /// The same of transactions that are known to violate the model by themselves.
 pub(in crate::checker) fn core_of(
     history: &History,
-    mut core: Vec<u32>,
+    mut core: Vec<Txn>,
     budget: Budget,
     mut violates: impl FnMut(&History) -> bool,
-) -> Vec<u32> {
+) -> Vec<Txn> {
     let writers = Writers::of(history);
     let mut events_left = REDUCED_EVENTS_MAX;
-    let mut violates = |part: &[u32]| {
+    let mut violates = |part: &[Txn]| {
         let Some(history) = writers.restricted(part) else {
             return false;
         };
@@ -49,7 +49,7 @@ pub(in crate::checker) fn core_of(
     let mut pieces = 2;
     while core.len() > 1 && pieces <= core.len() {
         let size = core.len().div_ceil(pieces);
-        let without = |piece: &[u32]| -> Vec<u32> {
+        let without = |piece: &[Txn]| -> Vec<Txn> {
             core.iter()
                 .copied()
                 .filter(|t| !piece.contains(t))
@@ -70,7 +70,7 @@ pub(in crate::checker) fn core_of(
 
 /// The history of some transactions, without the reads of what others wrote. None when it cannot
 /// be built.
-pub(in crate::checker) fn restricted(history: &History, part: &[u32]) -> Option<History> {
+pub(in crate::checker) fn restricted(history: &History, part: &[Txn]) -> Option<History> {
     Writers::of(history).restricted(part)
 }
 
@@ -78,12 +78,12 @@ pub(in crate::checker) fn restricted(history: &History, part: &[u32]) -> Option<
 struct Writers<'h> {
     history: &'h History,
     /// By key and value; those that aborted are none.
-    of: BTreeMap<(u32, Atom), Vec<u32>>,
+    of: BTreeMap<(Key, Atom), Vec<Txn>>,
 }
 
 impl<'h> Writers<'h> {
     fn of(history: &'h History) -> Self {
-        let mut of: BTreeMap<(u32, Atom), Vec<u32>> = BTreeMap::new();
+        let mut of: BTreeMap<(Key, Atom), Vec<Txn>> = BTreeMap::new();
         for transaction in history.transactions() {
             if history.status(transaction) == Status::Aborted {
                 continue;
@@ -99,22 +99,22 @@ impl<'h> Writers<'h> {
         Self { history, of }
     }
 
-    fn restricted(&self, part: &[u32]) -> Option<History> {
+    fn restricted(&self, part: &[Txn]) -> Option<History> {
         let history = self.history;
         let mut is_part = vec![false; history.len()];
         for transaction in part {
-            is_part[*transaction as usize] = true;
+            is_part[*transaction] = true;
         }
         // A read stays where everybody who may have written its value does: with fewer writers to
         // choose from, a part could violate what the whole satisfies. Where nobody may have, the
         // whole is violated.
-        let is_kept = |key: u32, value: Atom| {
+        let is_kept = |key: Key, value: Atom| {
             let writers = self.of.get(&(key, value)).into_iter().flatten();
-            writers.into_iter().all(|writer| is_part[*writer as usize])
+            writers.into_iter().all(|writer| is_part[*writer])
         };
         let mut builder = Builder::new(Atom::NIL);
-        for key in 0..history.key_count() as u32 {
-            let number = builder.key(key.into()).ok()?;
+        for key in history.all_keys() {
+            let number = builder.key(key.number().into()).ok()?;
             builder.set_initial(number, history.initial(key));
         }
         for transaction in part {
@@ -122,7 +122,7 @@ impl<'h> Writers<'h> {
                 |event: &Event| event.kind == Kind::Write || is_kept(event.key, event.value);
             let head = Head {
                 session: history.session_of(*transaction).into(),
-                label: (*transaction).into(),
+                label: transaction.number().into(),
                 status: history.status(*transaction),
                 timestamps: None,
                 real_time: history.real_time(*transaction),
@@ -133,7 +133,7 @@ impl<'h> Writers<'h> {
         for (key, values) in history.orders() {
             let is_left = |value: &Atom| {
                 let writers = self.of.get(&(*key, *value));
-                writers.is_some_and(|all| all.iter().any(|t| is_part[*t as usize]))
+                writers.is_some_and(|all| all.iter().any(|t| is_part[*t]))
             };
             builder.order(*key, values.iter().copied().filter(is_left).collect());
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checker::evidence::witness::{Point, Witness};
-use crate::history::{Atom, History, Kind, Status};
+use crate::history::{Atom, History, Key, Kind, Status, Txn};
 use crate::model::ConsistencyModel;
 
 /// Whether a witness shows that the history satisfies the model.
@@ -32,7 +32,7 @@ pub fn replay(history: &History, model: ConsistencyModel, witness: &Witness) -> 
 }
 
 /// Every committed transaction once, no aborted one, and sessions in their order.
-fn complete(history: &History, order: &[u32]) -> Result<(), String> {
+fn complete(history: &History, order: &[Txn]) -> Result<(), String> {
     let mut last = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for transaction in order {
@@ -56,12 +56,12 @@ fn complete(history: &History, order: &[u32]) -> Result<(), String> {
 struct Store<'h> {
     history: &'h History,
     values: Vec<Atom>,
-    orders: BTreeMap<u32, (&'h [Atom], usize)>,
+    orders: BTreeMap<Key, (&'h [Atom], usize)>,
 }
 
 impl<'h> Store<'h> {
     fn new(history: &'h History) -> Self {
-        let keys = 0..history.key_count() as u32;
+        let keys = history.all_keys();
         let orders = history.orders().iter();
         Self {
             history,
@@ -73,7 +73,7 @@ impl<'h> Store<'h> {
     }
 
     /// Runs the reads of a transaction against the values and its own writes.
-    fn read(&self, transaction: u32) -> Result<(), String> {
+    fn read(&self, transaction: Txn) -> Result<(), String> {
         let mut own = BTreeMap::new();
         for event in self.history.events(transaction) {
             if event.kind == Kind::Write {
@@ -81,7 +81,7 @@ impl<'h> Store<'h> {
                 continue;
             }
             let held = own.get(&event.key).copied();
-            let held = held.unwrap_or(self.values[event.key as usize]);
+            let held = held.unwrap_or(self.values[event.key]);
             if held != event.value {
                 return Err(format!(
                     "{} reads {} for {}, where {} is",
@@ -104,13 +104,13 @@ impl<'h> Store<'h> {
         Err("a list names what nobody wrote".to_owned())
     }
 
-    fn write(&mut self, transaction: u32) -> Result<(), String> {
+    fn write(&mut self, transaction: Txn) -> Result<(), String> {
         for event in self
             .history
             .events(transaction)
             .filter(|e| e.kind == Kind::Write)
         {
-            self.values[event.key as usize] = event.value;
+            self.values[event.key] = event.value;
             if let Some((values, done)) = self.orders.get_mut(&event.key) {
                 if values.get(*done).is_some_and(|value| *value != event.value) {
                     return Err(format!("{} breaks a list", self.history.name(transaction)));
@@ -122,7 +122,7 @@ impl<'h> Store<'h> {
     }
 }
 
-fn serial(history: &History, order: &[u32]) -> Result<(), String> {
+fn serial(history: &History, order: &[Txn]) -> Result<(), String> {
     complete(history, order)?;
     let mut store = Store::new(history);
     for transaction in order {
@@ -133,7 +133,7 @@ fn serial(history: &History, order: &[u32]) -> Result<(), String> {
 }
 
 /// No transaction stands behind one that began after it had ended.
-fn real_time(history: &History, order: &[u32]) -> Result<(), String> {
+fn real_time(history: &History, order: &[Txn]) -> Result<(), String> {
     let mut latest = i64::MIN;
     for transaction in order {
         if let Some(span) = history.real_time(*transaction) {
@@ -148,7 +148,7 @@ fn real_time(history: &History, order: &[u32]) -> Result<(), String> {
 
 /// Reads come from the values at the start; no two writers of a key overlap.
 fn snapshot(history: &History, points: &[Point]) -> Result<(), String> {
-    let commits: Vec<u32> = points
+    let commits: Vec<Txn> = points
         .iter()
         .filter_map(|point| match point {
             Point::Commit(transaction) => Some(*transaction),
@@ -157,8 +157,8 @@ fn snapshot(history: &History, points: &[Point]) -> Result<(), String> {
         .collect();
     complete(history, &commits)?;
     let mut store = Store::new(history);
-    let mut running: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut open: BTreeSet<u32> = BTreeSet::new();
+    let mut running: BTreeMap<Key, Txn> = BTreeMap::new();
+    let mut open: BTreeSet<Txn> = BTreeSet::new();
     let mut open_sessions: BTreeSet<u32> = BTreeSet::new();
     for point in points {
         match *point {
@@ -195,12 +195,12 @@ fn snapshot(history: &History, points: &[Point]) -> Result<(), String> {
 fn weak(
     history: &History,
     model: ConsistencyModel,
-    order: &[u32],
-    sources: &[(usize, u32)],
+    order: &[Txn],
+    sources: &[(usize, Txn)],
 ) -> Result<(), String> {
     complete(history, order)?;
     let written = Written::of(history, order, sources);
-    let mut seen_by: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut seen_by: BTreeMap<Txn, BTreeSet<Txn>> = BTreeMap::new();
     let mut store = Store::new(history);
     for (at, reader) in order.iter().enumerate() {
         let name = history.name(*reader);
@@ -209,17 +209,17 @@ fn weak(
         let earlier = order[..at].iter().copied();
         let earlier = earlier.filter(|t| history.session_of(*t) == session);
         let sources = reads.iter().map(|(_, writer)| *writer).chain(earlier);
-        let mut seen: BTreeSet<u32> = BTreeSet::new();
+        let mut seen: BTreeSet<Txn> = BTreeSet::new();
         match model {
             ConsistencyModel::ReadCommitted => {}
             ConsistencyModel::Causal => {
-                let closed = |t: u32| seen_by.get(&t).into_iter().flatten().copied().chain([t]);
+                let closed = |t: Txn| seen_by.get(&t).into_iter().flatten().copied().chain([t]);
                 seen.extend(sources.flat_map(closed));
             }
             _ => seen.extend(sources),
         }
         for (key, writer) in &reads {
-            let is_missed = |t: &&u32| written.has(**t, *key) && written.is_later(**t, *writer);
+            let is_missed = |t: &&Txn| written.has(**t, *key) && written.is_later(**t, *writer);
             if let Some(missed) = seen.iter().find(is_missed) {
                 return Err(format!(
                     "{name} misses what {} wrote",
@@ -239,20 +239,20 @@ fn weak(
 /// Who left which value under which key, and in which place of the commit order.
 struct Written<'h> {
     history: &'h History,
-    place: BTreeMap<u32, usize>,
+    place: BTreeMap<Txn, usize>,
     /// By key and value.
-    writers: BTreeMap<(u32, Atom), Vec<u32>>,
-    left: BTreeMap<(u32, u32), Atom>,
+    writers: BTreeMap<(Key, Atom), Vec<Txn>>,
+    left: BTreeMap<(Txn, Key), Atom>,
     /// Whose value a read saw, by the place of the read.
-    sources: BTreeMap<usize, u32>,
+    sources: BTreeMap<usize, Txn>,
 }
 
 impl<'h> Written<'h> {
-    fn of(history: &'h History, order: &[u32], sources: &[(usize, u32)]) -> Self {
-        let mut writers: BTreeMap<(u32, Atom), Vec<u32>> = BTreeMap::new();
+    fn of(history: &'h History, order: &[Txn], sources: &[(usize, Txn)]) -> Self {
+        let mut writers: BTreeMap<(Key, Atom), Vec<Txn>> = BTreeMap::new();
         let mut left = BTreeMap::new();
-        for key in 0..history.key_count() as u32 {
-            left.insert((0, key), history.initial(key));
+        for key in history.all_keys() {
+            left.insert((Txn::INITIAL, key), history.initial(key));
         }
         for transaction in order {
             for event in history.events(*transaction) {
@@ -280,17 +280,17 @@ impl<'h> Written<'h> {
         }
     }
 
-    fn has(&self, transaction: u32, key: u32) -> bool {
+    fn has(&self, transaction: Txn, key: Key) -> bool {
         self.left.contains_key(&(transaction, key))
     }
 
     /// The initial transaction has no place and comes before all.
-    fn is_later(&self, one: u32, other: u32) -> bool {
+    fn is_later(&self, one: Txn, other: Txn) -> bool {
         self.place.get(&one) > self.place.get(&other)
     }
 
     /// What a transaction reads of others: keys and writers.
-    fn foreign_reads(&self, reader: u32) -> Result<Vec<(u32, u32)>, String> {
+    fn foreign_reads(&self, reader: Txn) -> Result<Vec<(Key, Txn)>, String> {
         let name = self.history.name(reader);
         let (mut own, mut reads) = (BTreeMap::new(), Vec::new());
         for at in self.history.event_range(reader) {
@@ -303,7 +303,7 @@ impl<'h> Written<'h> {
                 (Kind::Read, Some(_)) => return Err(format!("{name} does not read its own write")),
                 (Kind::Read, None) => {
                     let writer = self.source(reader, at)?;
-                    if writer == reader || writer > 0 && !self.is_later(reader, writer) {
+                    if writer == reader || !writer.is_initial() && !self.is_later(reader, writer) {
                         return Err(format!("{name} reads what comes later"));
                     }
                     reads.push((event.key, writer));
@@ -314,7 +314,7 @@ impl<'h> Written<'h> {
     }
 
     /// Whose value a read saw.
-    fn source(&self, reader: u32, at: usize) -> Result<u32, String> {
+    fn source(&self, reader: Txn, at: usize) -> Result<Txn, String> {
         let event = self.history.event(at);
         if let Some(writer) = self.sources.get(&at) {
             return match self.left.get(&(*writer, event.key)) {

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
-use crate::history::{Atom, History, Kind};
+use crate::history::{Atom, History, Key, Kind, Txn};
 
 /// Reads and sessions between the transactions beside the cycle, and between these and those of the
 /// cycle: pictures show them as dashed arrows. A read of a value that several transactions wrote is
 /// none.
 pub(in crate::checker) fn links(history: &History, counterexample: &Counterexample) -> Vec<Edge> {
-    let beside: BTreeSet<u32> = counterexample.core.iter().copied().collect();
+    let beside: BTreeSet<Txn> = counterexample.core.iter().copied().collect();
     if beside.is_empty() {
         return Vec::new();
     }
-    let named: BTreeSet<u32> = counterexample.transactions().into_iter().collect();
-    let mut links: BTreeMap<(u32, u32), Reason> = BTreeMap::new();
+    let named: BTreeSet<Txn> = counterexample.transactions().into_iter().collect();
+    let mut links: BTreeMap<(Txn, Txn), Reason> = BTreeMap::new();
     let mut last_of = BTreeMap::new();
     for transaction in &named {
         let session = history.session_of(*transaction);
@@ -37,7 +37,7 @@ pub(in crate::checker) fn links(history: &History, counterexample: &Counterexamp
         }
     }
     let edges = counterexample.edges.iter();
-    let told: BTreeSet<(u32, u32)> = edges.map(|edge| (edge.from, edge.to)).collect();
+    let told: BTreeSet<(Txn, Txn)> = edges.map(|edge| (edge.from, edge.to)).collect();
     links
         .into_iter()
         .filter(|((from, to), _)| beside.contains(from) || beside.contains(to))
@@ -47,11 +47,11 @@ pub(in crate::checker) fn links(history: &History, counterexample: &Counterexamp
 }
 
 /// By key and value of what these transactions read: the only transaction that wrote it.
-fn writers(history: &History, named: &BTreeSet<u32>) -> BTreeMap<(u32, Atom), Option<u32>> {
+fn writers(history: &History, named: &BTreeSet<Txn>) -> BTreeMap<(Key, Atom), Option<Txn>> {
     let events = named.iter().flat_map(|t| history.events(*t));
     let reads = events.filter(|e| e.kind == Kind::Read && e.value != history.initial(e.key));
-    let values: BTreeSet<(u32, Atom)> = reads.map(|read| (read.key, read.value)).collect();
-    let mut writers: BTreeMap<(u32, Atom), Option<u32>> = BTreeMap::new();
+    let values: BTreeSet<(Key, Atom)> = reads.map(|read| (read.key, read.value)).collect();
+    let mut writers: BTreeMap<(Key, Atom), Option<Txn>> = BTreeMap::new();
     for transaction in history.transactions() {
         for event in history.events(transaction) {
             let written = (event.key, event.value);
@@ -68,7 +68,7 @@ fn writers(history: &History, named: &BTreeSet<u32>) -> BTreeMap<(u32, Atom), Op
 mod tests {
     use super::links;
     use crate::checker::{Anomaly, Counterexample, Edge, Reason, dot, svg};
-    use crate::history::{History, format};
+    use crate::history::{History, Key, Txn, format};
 
     fn read(lines: &str) -> History {
         let ours = format::by_name("rashomon").expect("our format");
@@ -78,14 +78,14 @@ mod tests {
 
     fn found(edges: &[(u32, u32, Reason)], core: &[u32]) -> Counterexample {
         let edge = |(from, to, reason): &(u32, u32, Reason)| Edge {
-            from: *from,
-            to: *to,
+            from: Txn::new(*from),
+            to: Txn::new(*to),
             reason: *reason,
         };
         Counterexample {
             anomaly: Anomaly::NoVersionOrder,
             edges: edges.iter().map(edge).collect(),
-            core: core.to_vec(),
+            core: core.iter().copied().map(Txn::new).collect(),
         }
     }
 
@@ -95,15 +95,29 @@ mod tests {
             "committed s1 w(x,1)\ncommitted s1 w(y,1)\n\
              committed s2 r(y,1) w(z,1)\ncommitted s3 r(z,1) r(x,0)\n",
         );
-        let seen = Reason::SeenBy { key: 0, reader: 4 };
+        let seen = Reason::SeenBy {
+            key: Key::new(0),
+            reader: Txn::new(4),
+        };
         let found = found(&[(0, 1, Reason::Session), (1, 0, seen)], &[2, 3]);
         let told: Vec<String> = links(&history, &found)
             .iter()
-            .map(|edge| format!("{} {} {:?}", edge.from, edge.to, edge.reason))
+            .map(|edge| {
+                format!(
+                    "{} {} {:?}",
+                    edge.from.number(),
+                    edge.to.number(),
+                    edge.reason
+                )
+            })
             .collect();
         assert_eq!(
             told,
-            ["1 2 Session", "2 3 WriteRead(1)", "3 4 WriteRead(2)"]
+            [
+                "1 2 Session",
+                "2 3 WriteRead(Key(1))",
+                "3 4 WriteRead(Key(2))"
+            ]
         );
         assert_eq!(svg(&history, &found).matches("stroke-dasharray").count(), 3);
         assert_eq!(dot(&history, &found).matches("style=dashed").count(), 3);
@@ -117,7 +131,7 @@ mod tests {
         );
         // T2 is not among them, and may yet be the writer; y holds 0 before anyone writes it.
         let found = found(&[], &[1, 3, 4, 5, 6]);
-        let (from, to, reason) = (4, 5, Reason::WriteRead(1));
+        let (from, to, reason) = (Txn::new(4), Txn::new(5), Reason::WriteRead(Key::new(1)));
         assert_eq!(links(&history, &found), [Edge { from, to, reason }]);
     }
 }

@@ -8,7 +8,7 @@ use crate::checker::explain::links::links;
 use crate::checker::explain::words::{
     event_in_words, label, origin_in_words, sentences, span_in_words,
 };
-use crate::history::History;
+use crate::history::{History, Txn};
 use crate::model::printable;
 
 /// Sizes in the picture's own unit, about a pixel.
@@ -46,7 +46,7 @@ struct Point {
 
 /// One transaction: its text and its place.
 struct Node {
-    transaction: u32,
+    transaction: Txn,
     name: String,
     lines: Vec<String>,
     center: Point,
@@ -120,15 +120,15 @@ fn bounds(nodes: &[Node], arrows: &[Arrow]) -> (Point, Point) {
 
 /// The transactions in the order of the cycle, the initial one among them if an edge names it.
 fn nodes(history: &History, counterexample: &Counterexample) -> Vec<Node> {
-    let mut order: Vec<u32> = Vec::new();
+    let mut order: Vec<Txn> = Vec::new();
     let ends = counterexample.edges.iter().flat_map(|e| [e.from, e.to]);
     for transaction in ends.chain(counterexample.transactions()) {
         if !order.contains(&transaction) {
             order.push(transaction);
         }
     }
-    let node = |transaction| {
-        let name = if transaction == 0 {
+    let node = |transaction: Txn| {
+        let name = if transaction.is_initial() {
             "the beginning".to_owned()
         } else {
             shown(&origin_in_words(history, transaction), LETTERS_MAX)
@@ -153,7 +153,7 @@ fn nodes(history: &History, counterexample: &Counterexample) -> Vec<Node> {
 }
 
 /// The events of a transaction, as many to a line as fit.
-fn events(history: &History, transaction: u32) -> Vec<String> {
+fn events(history: &History, transaction: Txn) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for event in history.events(transaction) {
         let word = shown(&event_in_words(history, transaction, event), LETTERS_MAX);
@@ -200,7 +200,7 @@ fn arrows(history: &History, counterexample: &Counterexample, nodes: &[Node]) ->
         .collect();
     let links = links(history, counterexample);
     for link in &links {
-        let at = |wanted: u32| nodes.iter().position(|node| node.transaction == wanted);
+        let at = |wanted: Txn| nodes.iter().position(|node| node.transaction == wanted);
         let (Some(from), Some(to)) = (at(link.from), at(link.to)) else {
             continue;
         };
@@ -236,7 +236,7 @@ struct Arrow {
 impl Arrow {
     /// None for an edge of a transaction to itself. It bends to the left of its way, or to the right.
     fn of(history: &History, nodes: &[Node], edge: &Edge, bend: f64) -> Option<Self> {
-        let find = |wanted: u32| nodes.iter().find(|node| node.transaction == wanted);
+        let find = |wanted: Txn| nodes.iter().find(|node| node.transaction == wanted);
         let (from, to) = (find(edge.from)?, find(edge.to)?);
         let (dx, dy) = (to.center.x - from.center.x, to.center.y - from.center.y);
         let control = Point {
@@ -456,7 +456,8 @@ mod tests {
         let read = Event { kind, key, value };
         builder.transaction(&head, vec![read]).expect("one");
         let history = builder.finish();
-        let (from, to, reason) = (0, 1, Reason::Missed(0));
+        let (from, to) = (Txn::INITIAL, Txn::new(1));
+        let reason = Reason::Missed(0);
         let found = Counterexample {
             anomaly: Anomaly::TimestampExternal,
             edges: vec![Edge { from, to, reason }],

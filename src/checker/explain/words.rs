@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::checker::algorithm::aion::breach::Breach;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
-use crate::history::{Atom, Event, History, Kind, OrderConflict, Status};
+use crate::history::{Atom, Event, History, Key, Kind, OrderConflict, Status, Txn};
 use crate::model::Anomaly;
 
 /// The counterexample in words, one line an edge.
@@ -56,7 +56,7 @@ pub(in crate::checker) fn sentences(
 /// So many transactions are named, where no small part shows the violation.
 const NAMED_MAX: usize = 40;
 
-fn names(history: &History, transactions: &[u32]) -> String {
+fn names(history: &History, transactions: &[Txn]) -> String {
     let mut names: Vec<String> = transactions.iter().map(|t| history.name(*t)).collect();
     let more = names.len().saturating_sub(NAMED_MAX);
     names.truncate(NAMED_MAX);
@@ -69,7 +69,7 @@ fn names(history: &History, transactions: &[u32]) -> String {
 pub(in crate::checker) fn transaction_in_words(
     history: &History,
     counterexample: &Counterexample,
-    transaction: u32,
+    transaction: Txn,
 ) -> String {
     let events = history
         .events(transaction)
@@ -85,7 +85,7 @@ pub(in crate::checker) fn transaction_in_words(
 }
 
 /// A transaction and its session.
-pub(in crate::checker) fn origin_in_words(history: &History, transaction: u32) -> String {
+pub(in crate::checker) fn origin_in_words(history: &History, transaction: Txn) -> String {
     let session = history.spelled(history.session(history.session_of(transaction)));
     let status = match history.status(transaction) {
         Status::Committed => "",
@@ -99,7 +99,7 @@ pub(in crate::checker) fn origin_in_words(history: &History, transaction: u32) -
 pub(in crate::checker) fn span_in_words(
     history: &History,
     counterexample: &Counterexample,
-    transaction: u32,
+    transaction: Txn,
 ) -> Option<String> {
     let by_timestamps = |edge: &Edge| {
         matches!(
@@ -123,7 +123,7 @@ pub(in crate::checker) fn span_in_words(
 
 pub(in crate::checker) fn event_in_words(
     history: &History,
-    transaction: u32,
+    transaction: Txn,
     event: Event,
 ) -> String {
     let letter = match event.kind {
@@ -149,7 +149,7 @@ pub(in crate::checker) fn event_in_words(
 /// The list that an event of a transaction read, as far as the history still has it, and whether
 /// its beginning is not known: of a list that is no beginning of the longest, and where the last
 /// element stands in the longest more than once, only that element is.
-fn list_of(history: &History, transaction: u32, read: Event) -> (Vec<Atom>, bool) {
+fn list_of(history: &History, transaction: Txn, read: Event) -> (Vec<Atom>, bool) {
     if read.value == Atom::NIL {
         return (Vec::new(), false);
     }
@@ -158,7 +158,7 @@ fn list_of(history: &History, transaction: u32, read: Event) -> (Vec<Atom>, bool
     let mut exact = conflicts.filter_map(|conflict| {
         let [first, second] = conflict.lists.as_ref()?;
         let is_it =
-            |reader: u32, list: &[Atom]| reader == transaction && list.last() == Some(&read.value);
+            |reader: Txn, list: &[Atom]| reader == transaction && list.last() == Some(&read.value);
         let second = is_it(conflict.second, second).then_some(second);
         second.or_else(|| is_it(conflict.first, first).then_some(first))
     });
@@ -220,16 +220,16 @@ fn conflict_in_words(history: &History, conflict: &OrderConflict) -> String {
 }
 
 /// A value that a list or an order of versions has, and that no transaction left there.
-fn listed_in_words(history: &History, edge: &Edge, key: u32, value: Atom) -> String {
+fn listed_in_words(history: &History, edge: &Edge, key: Key, value: Atom) -> String {
     let (from, to) = (history.name(edge.from), history.name(edge.to));
     let (key, value) = (history.spelled(history.key(key)), history.spelled(value));
     let whence = match edge.from == edge.to {
         true => "nobody wrote".to_owned(),
         false => format!("{from} wrote and aborted"),
     };
-    match edge.to {
-        0 => format!("the order of {key} names {value}, which {whence}"),
-        _ => format!("{to} reads {key} behind {value}, which {whence}"),
+    match edge.to.is_initial() {
+        true => format!("the order of {key} names {value}, which {whence}"),
+        false => format!("{to} reads {key} behind {value}, which {whence}"),
     }
 }
 
@@ -242,7 +242,7 @@ fn missed_in_words(history: &History, edge: &Edge, at: usize) -> String {
         key: history.key(read.key),
         read: read.value,
         held: left.unwrap_or(history.initial(read.key)),
-        writer: (edge.from > 0).then(|| history.label(edge.from)),
+        writer: (!edge.from.is_initial()).then(|| history.label(edge.from)),
     };
     breach.in_words(history.texts())
 }
@@ -272,7 +272,7 @@ fn read_in_words(history: &History, edge: &Edge, at: usize) -> String {
 }
 
 /// The value of the last of these events that writes the key.
-fn last_write(history: &History, mut range: Range<usize>, key: u32) -> Option<Atom> {
+fn last_write(history: &History, mut range: Range<usize>, key: Key) -> Option<Atom> {
     let is_it = |event: &Event| event.kind == Kind::Write && event.key == key;
     let last = range.rfind(|at| is_it(&history.event(*at)));
     last.map(|at| history.event(at).value)
@@ -280,9 +280,11 @@ fn last_write(history: &History, mut range: Range<usize>, key: u32) -> Option<At
 
 pub(in crate::checker) fn edge_in_words(history: &History, edge: &Edge) -> String {
     let (from, to) = (history.name(edge.from), history.name(edge.to));
-    let key = |key: u32| history.spelled(history.key(key));
+    let key = |key: Key| history.spelled(history.key(key));
     match edge.reason {
-        Reason::Session if edge.from == 0 => format!("{from} -SO-> {to}: {from} is the beginning"),
+        Reason::Session if edge.from.is_initial() => {
+            format!("{from} -SO-> {to}: {from} is the beginning")
+        }
         Reason::Session => format!("{from} -SO-> {to}: {from} comes before {to} in their session"),
         Reason::RealTime => format!("{from} -RT-> {to}: {from} ended before {to} began"),
         Reason::WriteRead(k) => {
@@ -341,7 +343,7 @@ pub(in crate::checker) fn edge_in_words(history: &History, edge: &Edge) -> Strin
 
 /// The reason of an edge as pictures have it: `WR(x)`.
 pub(in crate::checker) fn label(history: &History, reason: Reason) -> String {
-    let key = |key: u32| history.spelled(history.key(key));
+    let key = |key: Key| history.spelled(history.key(key));
     match reason {
         Reason::Session => "SO".to_owned(),
         Reason::RealTime => "RT".to_owned(),

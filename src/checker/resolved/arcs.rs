@@ -1,6 +1,9 @@
 //! Directed graphs of millions of edges: topological order, or a short cycle.
 
 use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+use super::vertex::Vertex;
 
 /// Vertices whose cycle is searched from; a shortest of theirs is a short one of all.
 const STARTS_MAX: usize = 64;
@@ -9,7 +12,7 @@ const STARTS_MAX: usize = 64;
 #[derive(Debug)]
 pub(in crate::checker) struct Arcs {
     len: usize,
-    pairs: Vec<(u32, u32)>,
+    pairs: Vec<(Vertex, Vertex)>,
 }
 
 impl Arcs {
@@ -20,28 +23,28 @@ impl Arcs {
         }
     }
 
-    pub(in crate::checker) fn add(&mut self, from: u32, to: u32) {
+    pub(in crate::checker) fn add(&mut self, from: Vertex, to: Vertex) {
         if from != to {
             self.pairs.push((from, to));
         }
     }
 
     /// A topological order, or a short cycle.
-    pub(in crate::checker) fn order(self) -> Result<Vec<u32>, Vec<u32>> {
-        let graph = Rows::of(self.len, &self.pairs);
+    pub(in crate::checker) fn order(self) -> Result<Vec<Vertex>, Vec<Vertex>> {
+        let graph: Graph = Rows::of(self.len, &self.pairs);
         drop(self.pairs);
         let mut missing = vec![0u32; self.len];
-        for to in &graph.targets {
-            missing[*to as usize] += 1;
+        for to in &graph.entries {
+            missing[*to] += 1;
         }
-        let mut order: Vec<u32> = Vec::with_capacity(self.len);
-        order.extend((0..self.len as u32).filter(|v| missing[*v as usize] == 0));
+        let mut order: Vec<Vertex> = Vec::with_capacity(self.len);
+        order.extend((0..self.len).map(Vertex::at).filter(|v| missing[*v] == 0));
         let mut done = 0;
         while let Some(&vertex) = order.get(done) {
             done += 1;
             for to in graph.row(vertex) {
-                missing[*to as usize] -= 1;
-                if missing[*to as usize] == 0 {
+                missing[*to] -= 1;
+                if missing[*to] == 0 {
                     order.push(*to);
                 }
             }
@@ -54,47 +57,57 @@ impl Arcs {
     }
 }
 
-/// The successors of every vertex, one row after the other.
+/// The successors of every vertex.
+type Graph = Rows<Vertex, Vertex>;
+
+/// For each row a list of entries, one row after the other.
 #[derive(Debug)]
-pub(in crate::checker) struct Rows {
+pub(in crate::checker) struct Rows<R, T> {
     begins: Vec<u32>,
-    targets: Vec<u32>,
+    entries: Vec<T>,
+    rows: PhantomData<R>,
 }
 
-impl Rows {
-    pub(in crate::checker) fn of(len: usize, pairs: &[(u32, u32)]) -> Self {
+impl<R: Copy + Into<usize>, T: Copy> Rows<R, T> {
+    pub(in crate::checker) fn of(len: usize, pairs: &[(R, T)]) -> Self {
         let mut begins = vec![0u32; len + 1];
-        for (from, _) in pairs {
-            begins[*from as usize + 1] += 1;
+        for (row, _) in pairs {
+            begins[(*row).into()] += 1;
         }
-        for at in 0..len {
-            begins[at + 1] += begins[at];
+        // From how many there are in a row to where it ends, and back to where it begins.
+        let mut end = 0;
+        for begin in &mut begins {
+            end += *begin;
+            *begin = end;
         }
-        let mut free = begins.clone();
-        let mut targets = vec![0; pairs.len()];
-        for (from, to) in pairs {
-            let slot = &mut free[*from as usize];
-            targets[*slot as usize] = *to;
-            *slot += 1;
+        let mut entries: Vec<T> = pairs.iter().map(|pair| pair.1).collect();
+        for (row, entry) in pairs.iter().rev() {
+            let begin = &mut begins[(*row).into()];
+            *begin -= 1;
+            entries[*begin as usize] = *entry;
         }
-        Self { begins, targets }
+        Self {
+            begins,
+            entries,
+            rows: PhantomData,
+        }
     }
 
-    pub(in crate::checker) fn row(&self, vertex: u32) -> &[u32] {
-        let at = vertex as usize;
-        &self.targets[self.begins[at] as usize..self.begins[at + 1] as usize]
+    pub(in crate::checker) fn row(&self, row: R) -> &[T] {
+        let at = row.into();
+        &self.entries[self.begins[at] as usize..self.begins[at + 1] as usize]
     }
 }
 
 /// A short cycle among vertices that are left, which have one.
-fn short_cycle(graph: &Rows, is_left: &[bool]) -> Vec<u32> {
+fn short_cycle(graph: &Graph, is_left: &[bool]) -> Vec<Vertex> {
     let component = smallest_component(graph, is_left);
     let mut is_in = vec![false; is_left.len()];
     for vertex in &component {
-        is_in[*vertex as usize] = true;
+        is_in[*vertex] = true;
     }
     let step = component.len().div_ceil(STARTS_MAX).max(1);
-    let mut parents = vec![u32::MAX; is_left.len()];
+    let mut parents = vec![None; is_left.len()];
     let cycles = component
         .iter()
         .step_by(step)
@@ -102,29 +115,24 @@ fn short_cycle(graph: &Rows, is_left: &[bool]) -> Vec<u32> {
     cycles.min_by_key(Vec::len).unwrap_or_default()
 }
 
-/// A shortest cycle through one vertex. `parents` is all [`u32::MAX`] and is left so.
+/// A shortest cycle through one vertex. `parents` is all none and is left so.
 fn cycle_through(
-    graph: &Rows,
-    start: u32,
+    graph: &Graph,
+    start: Vertex,
     is_in: &[bool],
-    parents: &mut [u32],
-) -> Option<Vec<u32>> {
+    parents: &mut [Option<Vertex>],
+) -> Option<Vec<Vertex>> {
     let mut queue = VecDeque::from([start]);
     let mut reached = Vec::new();
     let mut found = None;
     'search: while let Some(vertex) = queue.pop_front() {
-        for to in graph
-            .row(vertex)
-            .iter()
-            .copied()
-            .filter(|to| is_in[*to as usize])
-        {
+        for to in graph.row(vertex).iter().copied().filter(|to| is_in[*to]) {
             if to == start {
                 found = Some(vertex);
                 break 'search;
             }
-            if parents[to as usize] == u32::MAX {
-                parents[to as usize] = vertex;
+            if parents[to].is_none() {
+                parents[to] = Some(vertex);
                 reached.push(to);
                 queue.push_back(to);
             }
@@ -133,35 +141,35 @@ fn cycle_through(
     let cycle = found.map(|last| {
         let mut cycle = vec![last];
         let mut at = last;
-        while at != start {
-            at = parents[at as usize];
+        while let (false, Some(parent)) = (at == start, parents[at]) {
+            at = parent;
             cycle.push(at);
         }
         cycle.reverse();
         cycle
     });
     for vertex in reached {
-        parents[vertex as usize] = u32::MAX;
+        parents[vertex] = None;
     }
     cycle
 }
 
 /// The smallest strongly connected component with a cycle. Tarjan 1972 without recursion.
-fn smallest_component(graph: &Rows, is_left: &[bool]) -> Vec<u32> {
+fn smallest_component(graph: &Graph, is_left: &[bool]) -> Vec<Vertex> {
     const NEW: u32 = u32::MAX;
     let len = is_left.len();
     let (mut index, mut low) = (vec![NEW; len], vec![0u32; len]);
     let mut is_open = vec![false; len];
-    let (mut open, mut calls): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
+    let (mut open, mut calls): (Vec<Vertex>, Vec<(Vertex, usize)>) = (Vec::new(), Vec::new());
     let mut next = 0;
-    let mut best: Vec<u32> = Vec::new();
-    for root in (0..len as u32).filter(|v| is_left[*v as usize]) {
-        if index[root as usize] != NEW {
+    let mut best: Vec<Vertex> = Vec::new();
+    for root in (0..len).map(Vertex::at).filter(|v| is_left[*v]) {
+        if index[root] != NEW {
             continue;
         }
         calls.push((root, 0));
         while let Some((vertex, done)) = calls.last_mut() {
-            let at = *vertex as usize;
+            let at = vertex.index();
             if *done == 0 {
                 (index[at], low[at]) = (next, next);
                 next += 1;
@@ -170,7 +178,7 @@ fn smallest_component(graph: &Rows, is_left: &[bool]) -> Vec<u32> {
             }
             if let Some(&to) = graph.row(*vertex).get(*done) {
                 *done += 1;
-                let to_at = to as usize;
+                let to_at = to.index();
                 if is_left[to_at] && index[to_at] == NEW {
                     calls.push((to, 0));
                 } else if is_open[to_at] {
@@ -180,14 +188,14 @@ fn smallest_component(graph: &Rows, is_left: &[bool]) -> Vec<u32> {
             }
             calls.pop();
             if let Some((parent, _)) = calls.last() {
-                let parent = *parent as usize;
+                let parent = parent.index();
                 low[parent] = low[parent].min(low[at]);
             }
             if low[at] == index[at] {
-                let begin = open.iter().rposition(|v| *v as usize == at).unwrap_or(0);
+                let begin = open.iter().rposition(|v| v.index() == at).unwrap_or(0);
                 let component = open.split_off(begin);
                 for vertex in &component {
-                    is_open[*vertex as usize] = false;
+                    is_open[*vertex] = false;
                 }
                 if component.len() > 1 && (best.is_empty() || component.len() < best.len()) {
                     best = component;
@@ -204,8 +212,11 @@ mod tests {
 
     fn order(len: usize, edges: &[(u32, u32)]) -> Result<Vec<u32>, Vec<u32>> {
         let mut arcs = Arcs::new(len, edges.len());
-        edges.iter().for_each(|(from, to)| arcs.add(*from, *to));
-        arcs.order()
+        for (from, to) in edges {
+            arcs.add(Vertex::new(*from), Vertex::new(*to));
+        }
+        let numbers = |vertices: Vec<Vertex>| vertices.into_iter().map(Vertex::number).collect();
+        arcs.order().map(numbers).map_err(numbers)
     }
 
     #[test]

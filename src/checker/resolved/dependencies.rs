@@ -1,36 +1,40 @@
 //! Why one transaction comes before another: session, reads, version order and real time.
 
-use crate::checker::resolved::resolve::{NONE, Resolved};
+use crate::checker::resolved::resolve::Resolved;
+use crate::checker::resolved::version::NONE;
 use crate::checker::resolved::versions::Chains;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::Txn;
 
 /// Calls `edge` for every dependency: SO, WR, WW between neighbours, and, with `true`, RW to the
 /// next version. Theorems 1 and 2 of the paper: the transitive ones are not needed.
 pub(in crate::checker) fn dependencies(
     resolved: &Resolved<'_>,
     chains: &Chains,
-    mut edge: impl FnMut(u32, u32, Dependency),
+    mut edge: impl FnMut(Txn, Txn, Dependency),
 ) {
-    for (to, from) in (0u32..).zip(resolved.session_predecessors()) {
-        if to > 0 && resolved.is_live[to as usize] {
+    let transactions = resolved.history.all_transactions();
+    for (to, from) in transactions.zip(resolved.session_predecessors()) {
+        if !to.is_initial() && resolved.is_live[to] {
             edge(from, to, Dependency::Visible);
         }
     }
     for reader in resolved.live() {
         for version in resolved.reads(reader) {
-            let writer = resolved.writer[*version as usize];
-            if writer != 0 {
+            let writer = resolved.writer[*version];
+            if !writer.is_initial() {
                 edge(writer, reader, Dependency::Visible);
             }
-            let next = chains.next[*version as usize];
-            if next != NONE && resolved.writer[next as usize] != reader {
-                edge(reader, resolved.writer[next as usize], Dependency::Anti);
+            let next = chains.next[*version];
+            if next != NONE && resolved.writer[next] != reader {
+                edge(reader, resolved.writer[next], Dependency::Anti);
             }
         }
     }
-    for (version, next) in chains.next.iter().enumerate() {
-        let writer = resolved.writer[version];
-        if *next != NONE && writer != 0 {
-            edge(writer, resolved.writer[*next as usize], Dependency::Visible);
+    for (writer, next) in resolved.writer.iter().zip(&chains.next) {
+        let writer = *writer;
+        if *next != NONE && !writer.is_initial() {
+            edge(writer, resolved.writer[*next], Dependency::Visible);
         }
     }
 }
@@ -48,12 +52,12 @@ pub(in crate::checker) enum Dependency {
 /// `n + i` stands for the moment of the i-th completion.
 pub(in crate::checker) fn real_time(
     resolved: &Resolved<'_>,
-    mut edge: impl FnMut(u32, u32),
-) -> u32 {
+    mut edge: impl FnMut(Vertex, Vertex),
+) -> usize {
     let history = resolved.history;
-    let len = resolved.len() as u32;
-    let mut ends: Vec<(i64, u32)> = Vec::new();
-    let mut begins: Vec<(i64, u32)> = Vec::new();
+    let len = resolved.len();
+    let mut ends: Vec<(i64, Txn)> = Vec::new();
+    let mut begins: Vec<(i64, Txn)> = Vec::new();
     for transaction in resolved.live() {
         if let Some(span) = history.real_time(transaction) {
             begins.push((span.from, transaction));
@@ -70,14 +74,14 @@ pub(in crate::checker) fn real_time(
             passed += 1;
         }
         if passed > 0 {
-            edge(len + passed as u32 - 1, transaction);
+            edge(Vertex::at(len + passed - 1), Vertex::whole(transaction));
         }
     }
     for (moment, (_, transaction)) in (len..).zip(&ends) {
-        edge(*transaction, moment);
+        edge(Vertex::whole(*transaction), Vertex::at(moment));
         if moment > len {
-            edge(moment - 1, moment);
+            edge(Vertex::at(moment - 1), Vertex::at(moment));
         }
     }
-    len + ends.len() as u32
+    len + ends.len()
 }

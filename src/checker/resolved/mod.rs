@@ -6,4 +6,6 @@ pub(in crate::checker) mod dependencies;
 pub(in crate::checker) mod resolve;
 pub(in crate::checker) mod starts_and_commits;
 mod value_index;
+pub(in crate::checker) mod version;
 pub(in crate::checker) mod versions;
+pub(in crate::checker) mod vertex;

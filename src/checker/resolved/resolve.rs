@@ -5,32 +5,27 @@
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::resolved::value_index::{Found, ValueIndex};
-use crate::history::{Atom, Event, History, Kind, Status};
+use crate::checker::resolved::version::{NONE, Version};
+use crate::history::{Atom, Event, History, Key, Kind, Status, Txn};
 use crate::model::Anomaly;
 
 /// How many versions all open reads together may be of.
 const CANDIDATES_MAX: usize = 1 << 21;
 
-/// Stands for no version.
-pub(in crate::checker) const NONE: u32 = u32::MAX;
-
 /// A history whose reads know their versions.
-///
-/// A *version* is the last write of a transaction to a key, by its number: first the initial
-/// version of every key, then those of transaction 1, and so on.
 #[derive(Debug)]
 pub(in crate::checker) struct Resolved<'h> {
     pub(in crate::checker) history: &'h History,
     /// Whether a transaction counts: committed, or indeterminate and seen.
     pub(in crate::checker) is_live: Vec<bool>,
     /// The writer of a version.
-    pub(in crate::checker) writer: Vec<u32>,
+    pub(in crate::checker) writer: Vec<Txn>,
     /// The key of a version.
-    pub(in crate::checker) key: Vec<u32>,
+    pub(in crate::checker) key: Vec<Key>,
     /// Where the versions of a transaction begin; one entry more than transactions.
     version_begins: Vec<u32>,
     /// The versions that a transaction reads from others, in its own order.
-    read_versions: Vec<u32>,
+    read_versions: Vec<Version>,
     read_begins: Vec<u32>,
     /// Reads of values that several transactions wrote; they are not among the others.
     pub(in crate::checker) open_reads: Vec<OpenRead>,
@@ -43,17 +38,52 @@ pub(in crate::checker) struct Resolved<'h> {
 /// A read of a value that several transactions wrote.
 #[derive(Clone, Debug)]
 pub(in crate::checker) struct OpenRead {
-    pub(in crate::checker) reader: u32,
+    pub(in crate::checker) reader: Txn,
     /// Its place among all events.
     pub(in crate::checker) at: usize,
-    pub(in crate::checker) key: u32,
+    pub(in crate::checker) key: Key,
     /// The versions that it may be of: two or more, oldest in the file first.
-    pub(in crate::checker) candidates: Vec<u32>,
+    pub(in crate::checker) candidates: Vec<Version>,
     /// The open read of the same transaction that read this value of the key before.
     pub(in crate::checker) repeats: Option<u32>,
     /// How many of the reads of the transaction that are no open ones stand before it.
     place: u32,
 }
+
+/// Versions with numbers that follow each other.
+#[derive(Clone, Debug)]
+pub(in crate::checker) struct Versions {
+    next: u32,
+    end: u32,
+}
+
+impl Versions {
+    pub(in crate::checker) fn is_empty(&self) -> bool {
+        self.next == self.end
+    }
+
+    pub(in crate::checker) fn has(&self, version: Version) -> bool {
+        (self.next..self.end).contains(&version.number())
+    }
+}
+
+impl Iterator for Versions {
+    type Item = Version;
+
+    #[inline]
+    fn next(&mut self) -> Option<Version> {
+        let version = (self.next < self.end).then_some(Version::new(self.next))?;
+        self.next += 1;
+        Some(version)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = (self.end - self.next) as usize;
+        (len, Some(len))
+    }
+}
+
+impl ExactSizeIterator for Versions {}
 
 /// What resolving came to, when it did not succeed.
 #[derive(Debug)]
@@ -61,12 +91,12 @@ pub(in crate::checker) enum Unresolved {
     /// An anomaly that every model forbids.
     Violated(Counterexample),
     /// A value has several writers, so that reads of it may have several sources.
-    Ambiguous { key: u32, value: Atom },
+    Ambiguous { key: Key, value: Atom },
 }
 
 impl Unresolved {
     /// In words, when it is no violation.
-    pub(in crate::checker) fn reason(history: &History, key: u32, value: Atom) -> String {
+    pub(in crate::checker) fn reason(history: &History, key: Key, value: Atom) -> String {
         format!(
             "the value {} of key {} was written more than once and read",
             history.spelled(value),
@@ -81,30 +111,31 @@ impl Resolved<'_> {
     }
 
     /// The versions that a transaction writes, by number; the initial transaction writes all keys.
-    pub(in crate::checker) fn writes(&self, transaction: u32) -> std::ops::Range<u32> {
-        let at = transaction as usize;
-        self.version_begins[at]..self.version_begins[at + 1]
+    pub(in crate::checker) fn writes(&self, transaction: Txn) -> Versions {
+        let at = transaction.index();
+        Versions {
+            next: self.version_begins[at],
+            end: self.version_begins[at + 1],
+        }
     }
 
     /// The versions that a transaction reads from others, in its own order, repeats included.
-    pub(in crate::checker) fn reads(&self, transaction: u32) -> &[u32] {
-        let at = transaction as usize;
+    pub(in crate::checker) fn reads(&self, transaction: Txn) -> &[Version] {
+        let at = transaction.index();
         &self.read_versions[self.read_begins[at] as usize..self.read_begins[at + 1] as usize]
     }
 
     /// The transactions that count, but for the initial one.
-    pub(in crate::checker) fn live(&self) -> impl Iterator<Item = u32> + '_ {
-        self.history
-            .transactions()
-            .filter(|t| self.is_live[*t as usize])
+    pub(in crate::checker) fn live(&self) -> impl Iterator<Item = Txn> + '_ {
+        self.history.transactions().filter(|t| self.is_live[*t])
     }
 
     /// Keeps a read open.
     fn leave_open(
         &mut self,
-        reader: u32,
+        reader: Txn,
         at: usize,
-        candidates: Vec<u32>,
+        candidates: Vec<Version>,
     ) -> Result<(), Unresolved> {
         let event = self.history.event(at);
         self.candidates += candidates.len();
@@ -134,13 +165,13 @@ impl Resolved<'_> {
     }
 
     /// The same with a version for every open read.
-    pub(in crate::checker) fn with_versions(&self, versions: &[u32]) -> Self {
+    pub(in crate::checker) fn with_versions(&self, versions: &[Version]) -> Self {
         let mut chosen = self.open_reads.iter().zip(versions).peekable();
         let (mut read_versions, mut read_begins) = (Vec::new(), vec![0]);
-        for transaction in 0..self.len() as u32 {
+        for transaction in self.history.all_transactions() {
             let reads = self.reads(transaction);
             for place in 0..=reads.len() {
-                let is_here = |(read, _): &(&OpenRead, &u32)| {
+                let is_here = |(read, _): &(&OpenRead, &Version)| {
                     (read.reader, read.place as usize) == (transaction, place)
                 };
                 while let Some((_, version)) = chosen.next_if(is_here) {
@@ -166,9 +197,9 @@ impl Resolved<'_> {
 
     /// The likeliest version of every open read: the last in the file before the reader, if there
     /// is one, and otherwise the first after it.
-    pub(in crate::checker) fn likely_versions(&self) -> Vec<u32> {
+    pub(in crate::checker) fn likely_versions(&self) -> Vec<Version> {
         let likely = |read: &OpenRead| {
-            let is_before = |version: &&u32| self.writer[**version as usize] < read.reader;
+            let is_before = |version: &&Version| self.writer[**version] < read.reader;
             let last = read.candidates.iter().rfind(is_before);
             last.copied().unwrap_or(read.candidates[0])
         };
@@ -176,12 +207,12 @@ impl Resolved<'_> {
     }
 
     /// For each transaction the one before it in its session that counts, or the initial one.
-    pub(in crate::checker) fn session_predecessors(&self) -> Vec<u32> {
-        let mut last = vec![0; self.history.session_count()];
-        let mut before = vec![0; self.len()];
+    pub(in crate::checker) fn session_predecessors(&self) -> Vec<Txn> {
+        let mut last = vec![Txn::INITIAL; self.history.session_count()];
+        let mut before = vec![Txn::INITIAL; self.len()];
         for transaction in self.live() {
             let session = self.history.session_of(transaction) as usize;
-            before[transaction as usize] = std::mem::replace(&mut last[session], transaction);
+            before[transaction] = std::mem::replace(&mut last[session], transaction);
         }
         before
     }
@@ -192,16 +223,19 @@ impl Resolved<'_> {
 #[derive(Clone, Copy)]
 struct OwnKey {
     /// The transaction that wrote the key last.
-    writer: u32,
+    writer: Txn,
     /// The transaction that read the key from others first.
-    reader: u32,
+    reader: Txn,
     wrote: Atom,
     read: Atom,
 }
 
+/// Stands for no transaction.
+const NO_TXN: Txn = Txn::new(u32::MAX);
+
 const UNTOUCHED: OwnKey = OwnKey {
-    writer: NONE,
-    reader: NONE,
+    writer: NO_TXN,
+    reader: NO_TXN,
     wrote: Atom::NIL,
     read: Atom::NIL,
 };
@@ -251,8 +285,8 @@ pub(in crate::checker) fn resolve_openly(history: &History) -> Result<Resolved<'
         own.fill(UNTOUCHED);
     }
     resolved.read_versions.reserve(history.event_count());
-    for transaction in 0..history.len() as u32 {
-        if transaction > 0 && resolved.is_live[transaction as usize] {
+    for transaction in history.all_transactions() {
+        if !transaction.is_initial() && resolved.is_live[transaction] {
             read_transaction(&mut resolved, &index, &mut own, transaction)?;
         }
         resolved
@@ -269,8 +303,8 @@ fn versions(history: &History) -> (Resolved<'_>, ValueIndex<'_>) {
     let mut resolved = Resolved {
         history,
         is_live: vec![true],
-        writer: vec![0; keys],
-        key: (0..keys as u32).collect(),
+        writer: vec![Txn::INITIAL; keys],
+        key: history.all_keys().collect(),
         version_begins: vec![0, keys as u32],
         read_versions: Vec::new(),
         read_begins: vec![0],
@@ -284,26 +318,27 @@ fn versions(history: &History) -> (Resolved<'_>, ValueIndex<'_>) {
     for transaction in history.transactions() {
         let status = history.status(transaction);
         resolved.is_live.push(status == Status::Committed);
-        let begin = resolved.writer.len() as u32;
+        let begin = Version::at(resolved.writer.len());
         values.clear();
         if status != Status::Aborted {
             for event in history
                 .events(transaction)
                 .filter(|e| e.kind == Kind::Write)
             {
-                let slot = &mut latest[event.key as usize];
+                let slot = &mut latest[event.key];
                 if *slot != NONE && *slot >= begin {
-                    values[(*slot - begin) as usize] = event.value;
+                    values[slot.index() - begin.index()] = event.value;
                     continue;
                 }
-                *slot = resolved.writer.len() as u32;
+                *slot = Version::at(resolved.writer.len());
                 resolved.writer.push(transaction);
                 resolved.key.push(event.key);
                 values.push(event.value);
             }
         }
-        for (version, value) in (begin..).zip(&values) {
-            index.insert(resolved.key[version as usize], *value, version);
+        let versions = (begin.number()..).map(Version::new);
+        for (version, value) in versions.zip(&values) {
+            index.insert(resolved.key[version], *value, version);
         }
         resolved.version_begins.push(resolved.writer.len() as u32);
     }
@@ -312,23 +347,23 @@ fn versions(history: &History) -> (Resolved<'_>, ValueIndex<'_>) {
 
 /// What a read of another's version may come from.
 enum Source {
-    One(u32),
-    Several(Vec<u32>),
+    One(Version),
+    Several(Vec<Version>),
     Nobody,
 }
 
 /// The versions of a value that `reader` may see.
-fn source(resolved: &Resolved<'_>, index: &ValueIndex<'_>, reader: u32, event: Event) -> Source {
+fn source(resolved: &Resolved<'_>, index: &ValueIndex<'_>, reader: Txn, event: Event) -> Source {
     // Its own versions are next to each other: no look at who wrote which.
     let own = resolved.writes(reader);
     let all = match index.find(event.key, event.value) {
         Found::None => return Source::Nobody,
-        Found::One(version) if own.contains(&version) => return Source::Nobody,
+        Found::One(version) if own.has(version) => return Source::Nobody,
         Found::One(version) => return Source::One(version),
         Found::Several(all) => all,
     };
-    let others = all.iter().copied().filter(|version| !own.contains(version));
-    let others: Vec<u32> = others.collect();
+    let others = all.iter().copied().filter(|version| !own.has(*version));
+    let others: Vec<Version> = others.collect();
     match others[..] {
         [] => Source::Nobody,
         [one] => Source::One(one),
@@ -341,12 +376,12 @@ fn read_transaction(
     resolved: &mut Resolved<'_>,
     index: &ValueIndex<'_>,
     own: &mut [OwnKey],
-    transaction: u32,
+    transaction: Txn,
 ) -> Result<(), Unresolved> {
     let history = resolved.history;
     for at in history.event_range(transaction) {
         let event = history.event(at);
-        let key = event.key as usize;
+        let key = event.key;
         if event.kind == Kind::Write {
             (own[key].writer, own[key].wrote) = (transaction, event.value);
             continue;
@@ -368,7 +403,7 @@ fn read_transaction(
             (own[key].reader, own[key].read) = (transaction, event.value);
         } else if before.read != event.value && resolved.non_repeatable.is_none() {
             let reason = Reason::Event(at);
-            let from = resolved.writer[version as usize];
+            let from = resolved.writer[version];
             let counterexample = event_anomaly(Anomaly::NonRepeatableRead, from, transaction);
             resolved.non_repeatable = Some(counterexample(reason));
         }
@@ -380,7 +415,7 @@ fn read_transaction(
     Ok(())
 }
 
-fn event_anomaly(anomaly: Anomaly, from: u32, to: u32) -> impl Fn(Reason) -> Counterexample {
+fn event_anomaly(anomaly: Anomaly, from: Txn, to: Txn) -> impl Fn(Reason) -> Counterexample {
     move |reason| Counterexample {
         anomaly,
         edges: vec![Edge { from, to, reason }],
@@ -389,7 +424,7 @@ fn event_anomaly(anomaly: Anomaly, from: u32, to: u32) -> impl Fn(Reason) -> Cou
 }
 
 /// Names a read that contradicts the transaction's own write.
-fn internal(history: &History, transaction: u32, at: usize) -> Unresolved {
+fn internal(history: &History, transaction: Txn, at: usize) -> Unresolved {
     let event = history.event(at);
     let earlier = history
         .event_range(transaction)
@@ -410,9 +445,9 @@ fn internal(history: &History, transaction: u32, at: usize) -> Unresolved {
 }
 
 /// Names a read of a value that nobody committed as its last.
-fn nobody(history: &History, transaction: u32, at: usize) -> Unresolved {
+fn nobody(history: &History, transaction: Txn, at: usize) -> Unresolved {
     let event = history.event(at);
-    let wrote = |t: u32| {
+    let wrote = |t: Txn| {
         let same = |e: Event| e.kind == Kind::Write && (e.key, e.value) == (event.key, event.value);
         history.events(t).any(same)
     };
@@ -440,11 +475,11 @@ fn mark_live(
     own: &mut [OwnKey],
 ) -> Result<(), Unresolved> {
     let history = resolved.history;
-    let mut pending: Vec<u32> = resolved.live().collect();
-    let mut open: Vec<(Event, Vec<u32>)> = Vec::new();
+    let mut pending: Vec<Txn> = resolved.live().collect();
+    let mut open: Vec<(Event, Vec<Version>)> = Vec::new();
     while let Some(transaction) = pending.pop() {
         for event in history.events(transaction) {
-            let key = event.key as usize;
+            let key = event.key;
             if event.kind == Kind::Write {
                 own[key].writer = transaction;
                 continue;
@@ -454,9 +489,9 @@ fn mark_live(
             }
             match source(resolved, index, transaction, event) {
                 Source::One(version) => {
-                    let writer = resolved.writer[version as usize];
-                    if !resolved.is_live[writer as usize] {
-                        resolved.is_live[writer as usize] = true;
+                    let writer = resolved.writer[version];
+                    if !resolved.is_live[writer] {
+                        resolved.is_live[writer] = true;
                         pending.push(writer);
                     }
                 }
@@ -467,7 +502,7 @@ fn mark_live(
         }
     }
     // Whether a transaction took place must not depend on which of several writes was read.
-    let is_live = |version: &u32| resolved.is_live[resolved.writer[*version as usize] as usize];
+    let is_live = |version: &Version| resolved.is_live[resolved.writer[*version]];
     match open
         .iter()
         .find(|(_, versions)| !versions.iter().all(is_live))
@@ -486,7 +521,7 @@ fn seen_in_lists(resolved: &mut Resolved<'_>) -> Result<(), Unresolved> {
     if history.orders().is_empty() {
         return Ok(());
     }
-    let mut writes: Vec<(u32, Atom, u32)> = Vec::new();
+    let mut writes: Vec<(Key, Atom, Txn)> = Vec::new();
     for transaction in history.transactions() {
         let events = history
             .events(transaction)
@@ -506,7 +541,7 @@ fn seen_in_lists(resolved: &mut Resolved<'_>) -> Result<(), Unresolved> {
                     return Err(Unresolved::Ambiguous { key, value });
                 }
                 Some(writer) if history.status(writer) != Status::Aborted => {
-                    resolved.is_live[writer as usize] = true;
+                    resolved.is_live[writer] = true;
                 }
                 None if *value == history.initial(*key) => {}
                 writer => return Err(listed_wrongly(resolved, *key, &values[place..], writer)),
@@ -519,9 +554,9 @@ fn seen_in_lists(resolved: &mut Resolved<'_>) -> Result<(), Unresolved> {
 /// Names a list with a value that nobody committed.
 fn listed_wrongly(
     resolved: &Resolved<'_>,
-    key: u32,
+    key: Key,
     values: &[Atom],
-    writer: Option<u32>,
+    writer: Option<Txn>,
 ) -> Unresolved {
     let history = resolved.history;
     let shows = |at: &usize| {
@@ -531,7 +566,7 @@ fn listed_wrongly(
     let found = resolved
         .live()
         .find(|t| history.event_range(*t).any(|at| shows(&at)));
-    let reader = found.unwrap_or(0);
+    let reader = found.unwrap_or(Txn::INITIAL);
     let reason = Reason::Listed {
         key,
         value: values[0],

@@ -2,10 +2,13 @@
 
 use crate::checker::evidence::witness::Point;
 use crate::checker::resolved::resolve::Resolved;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::Txn;
 
 /// The transactions on a cycle of starts and commits, each once.
-pub(in crate::checker) fn transactions_of(cycle: &[u32]) -> Vec<u32> {
-    let mut transactions: Vec<u32> = cycle.iter().map(|point| point / 2).collect();
+pub(in crate::checker) fn transactions_of(cycle: &[Vertex]) -> Vec<Txn> {
+    let transactions = cycle.iter().map(|vertex| vertex.of_start_or_commit());
+    let mut transactions: Vec<Txn> = transactions.collect();
     transactions.dedup();
     if transactions.len() > 1 && transactions.first() == transactions.last() {
         transactions.pop();
@@ -13,11 +16,14 @@ pub(in crate::checker) fn transactions_of(cycle: &[u32]) -> Vec<u32> {
     transactions
 }
 
-pub(in crate::checker) fn points(resolved: &Resolved<'_>, order: &[u32]) -> Vec<Point> {
-    let is_real = |p: &&u32| **p > 1 && resolved.is_live[(**p / 2) as usize];
-    let point = |p: &u32| match p % 2 {
-        0 => Point::Start(p / 2),
-        _ => Point::Commit(p / 2),
+pub(in crate::checker) fn points(resolved: &Resolved<'_>, order: &[Vertex]) -> Vec<Point> {
+    let point = |vertex: &Vertex| {
+        let transaction = vertex.of_start_or_commit();
+        let is_real = !transaction.is_initial() && resolved.is_live[transaction];
+        is_real.then_some(match vertex.is_start() {
+            true => Point::Start(transaction),
+            false => Point::Commit(transaction),
+        })
     };
-    order.iter().filter(is_real).map(point).collect()
+    order.iter().filter_map(point).collect()
 }

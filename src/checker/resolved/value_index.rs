@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::history::{Atom, History, Interner, Kind};
+use super::version::Version;
+use crate::history::{Atom, History, Interner, Key, Kind};
 
 /// The versions of every key by their values.
 ///
@@ -17,22 +18,22 @@ pub(in crate::checker) struct ValueIndex<'h> {
     table: Vec<u32>,
     others: Interner,
     /// Value, key, version: in one line of cache.
-    entries: Vec<(Atom, u32, u32)>,
+    entries: Vec<(Atom, Key, Version)>,
     /// Entries of values that several transactions wrote, with all their versions.
-    shared: BTreeMap<u32, Vec<u32>>,
+    shared: BTreeMap<u32, Vec<Version>>,
 }
 
 /// Which versions hold a value.
 pub(in crate::checker) enum Found<'i> {
     None,
-    One(u32),
+    One(Version),
     /// Oldest in the file first.
-    Several(&'i [u32]),
+    Several(&'i [Version]),
 }
 
 impl<'h> ValueIndex<'h> {
     pub(in crate::checker) fn new(history: &'h History) -> Self {
-        let keys = 0..history.key_count() as u32;
+        let keys = history.all_keys();
         let mut initials = keys.map(|key| history.initial(key));
         let first = initials.next();
         let writes = (0..history.event_count()).map(|at| history.event(at));
@@ -54,15 +55,15 @@ impl<'h> ValueIndex<'h> {
         }
     }
 
-    fn initial(&self, key: u32) -> Atom {
+    fn initial(&self, key: Key) -> Atom {
         self.initial.unwrap_or_else(|| self.history.initial(key))
     }
 
     /// Enters a version that a transaction wrote. That of a key that nobody wrote yet has the
     /// number of the key.
-    pub(in crate::checker) fn insert(&mut self, key: u32, value: Atom, version: u32) {
+    pub(in crate::checker) fn insert(&mut self, key: Key, value: Atom, version: Version) {
         let first = match value == self.initial(key) {
-            true => key,
+            true => Version::initial(key),
             false => version,
         };
         let fresh = self.entries.len() as u32;
@@ -77,7 +78,7 @@ impl<'h> ValueIndex<'h> {
         }
     }
 
-    fn find_or_insert(&mut self, key: u32, value: Atom, fresh: u32) -> u32 {
+    fn find_or_insert(&mut self, key: Key, value: Atom, fresh: u32) -> u32 {
         let entries = &self.entries;
         let equal = |known: u32| is_at(entries, known, key, value);
         if let Some(slot) = value.as_place().and_then(|place| self.table.get_mut(place)) {
@@ -94,7 +95,7 @@ impl<'h> ValueIndex<'h> {
     }
 
     /// The versions that hold this value, that from before everything included.
-    pub(in crate::checker) fn find(&self, key: u32, value: Atom) -> Found<'_> {
+    pub(in crate::checker) fn find(&self, key: Key, value: Atom) -> Found<'_> {
         let equal = |known: u32| is_at(&self.entries, known, key, value);
         let slot = value.as_place().and_then(|place| self.table.get(place));
         let known = slot.and_then(|slot| slot.checked_sub(1));
@@ -102,7 +103,7 @@ impl<'h> ValueIndex<'h> {
             .filter(|known| equal(*known))
             .or_else(|| self.others.find(hash(key, value), equal));
         match entry {
-            None if value == self.initial(key) => Found::One(key),
+            None if value == self.initial(key) => Found::One(Version::initial(key)),
             None => Found::None,
             Some(entry) => match self.shared.get(&entry) {
                 None => Found::One(self.entries[entry as usize].2),
@@ -112,13 +113,13 @@ impl<'h> ValueIndex<'h> {
     }
 }
 
-fn is_at(entries: &[(Atom, u32, u32)], entry: u32, key: u32, value: Atom) -> bool {
+fn is_at(entries: &[(Atom, Key, Version)], entry: u32, key: Key, value: Atom) -> bool {
     let entry = entries[entry as usize];
     (entry.0, entry.1) == (value, key)
 }
 
-fn hash(key: u32, value: Atom) -> u64 {
-    value.bits() ^ u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+fn hash(key: Key, value: Atom) -> u64 {
+    value.bits() ^ u64::from(key.number()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]
@@ -131,17 +132,20 @@ mod tests {
     fn every_version_is_found_under_its_value() {
         for step in [1i64, 1_000_000_007] {
             let mut builder = Builder::new(Atom::from(0));
-            let mut expected: BTreeMap<(u32, i64), Vec<u32>> = BTreeMap::new();
+            let mut expected: BTreeMap<(Key, i64), Vec<Version>> = BTreeMap::new();
             let keys = (0..5u32).map(|key| builder.key(key.into()).expect("few"));
-            let keys: Vec<u32> = keys.collect();
+            let keys: Vec<Key> = keys.collect();
             for key in &keys {
-                expected.insert((*key, 0), vec![*key]);
+                expected.insert((*key, 0), vec![Version::initial(*key)]);
             }
             let mut written = Vec::new();
             for at in 0..200u32 {
-                let (key, value) = (at * 7 % 5, i64::from(at * 31 % 97) * step);
+                let (key, value) = (Key::new(at * 7 % 5), i64::from(at * 31 % 97) * step);
                 written.push((key, value));
-                expected.entry((key, value)).or_default().push(5 + at);
+                expected
+                    .entry((key, value))
+                    .or_default()
+                    .push(Version::new(5 + at));
                 let event = Event {
                     kind: Kind::Write,
                     key,
@@ -158,7 +162,7 @@ mod tests {
             }
             let history = builder.finish();
             let mut index = ValueIndex::new(&history);
-            for (version, (key, value)) in (5u32..).zip(&written) {
+            for (version, (key, value)) in (5u32..).map(Version::new).zip(&written) {
                 index.insert(*key, Atom::integer(*value).expect("an atom"), version);
             }
             for key in keys {
@@ -169,7 +173,7 @@ mod tests {
                         Found::Several(all) => all.to_vec(),
                     };
                     let expected = expected.get(&(key, value)).cloned().unwrap_or_default();
-                    assert_eq!(found, expected, "{key} {value}");
+                    assert_eq!(found, expected, "{key:?} {value}");
                 }
             }
         }

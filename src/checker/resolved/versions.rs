@@ -6,17 +6,18 @@
 use std::collections::BTreeMap;
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
-use crate::checker::resolved::resolve::{NONE, Resolved};
-use crate::history::{Atom, Kind};
+use crate::checker::resolved::resolve::Resolved;
+use crate::checker::resolved::version::{NONE, Version};
+use crate::history::{Atom, Key, Kind, Txn};
 use crate::model::Anomaly;
 
 /// Chains of versions, each following the one before immediately.
 #[derive(Debug)]
 pub(in crate::checker) struct Chains {
     /// The version after a version, or [`NONE`] where it is the last of its chain.
-    pub(in crate::checker) next: Vec<u32>,
+    pub(in crate::checker) next: Vec<Version>,
     /// First versions of chains by key, but for the chain of the initial version.
-    pub(in crate::checker) heads: Vec<(u32, u32)>,
+    pub(in crate::checker) heads: Vec<(Key, Version)>,
 }
 
 impl Chains {
@@ -30,20 +31,18 @@ impl Chains {
     pub(in crate::checker) fn is_followed_by(
         &self,
         resolved: &Resolved<'_>,
-        version: u32,
-        by: u32,
+        version: Version,
+        by: Txn,
     ) -> bool {
-        let following = self.next[version as usize];
+        let following = self.next[version];
         if following != NONE {
-            return resolved.writer[following as usize] == by;
+            return resolved.writer[following] == by;
         }
-        let key = resolved.key[version as usize];
+        let key = resolved.key[version];
         let begin = self.heads.partition_point(|head| head.0 < key);
         let heads = self.heads[begin..].iter().take_while(|head| head.0 == key);
-        heads
-            .clone()
-            .any(|head| resolved.writer[head.1 as usize] == by)
-            && last_of(&self.next, key) == version
+        heads.clone().any(|head| resolved.writer[head.1] == by)
+            && last_of(&self.next, Version::initial(key)) == version
     }
 }
 
@@ -53,9 +52,9 @@ pub(in crate::checker) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Coun
     let mut next = vec![NONE; resolved.writer.len()];
     let mut has_previous = vec![false; resolved.writer.len()];
     let is_listed = listed(resolved, &mut next, &mut has_previous)?;
-    let mut written: Vec<(u32, u32)> = vec![(NONE, NONE); resolved.history.key_count()];
+    let mut written: Vec<(Txn, Version)> = vec![(Txn::INITIAL, NONE); resolved.history.key_count()];
     // Who read a version of a listed key and wrote the key.
-    let mut updates: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut updates: BTreeMap<Version, Txn> = BTreeMap::new();
     let mut heads = Vec::new();
     for transaction in resolved.live() {
         let writes = resolved.writes(transaction);
@@ -63,19 +62,19 @@ pub(in crate::checker) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Coun
             continue;
         }
         for version in writes.clone() {
-            written[resolved.key[version as usize] as usize] = (transaction, version);
+            written[resolved.key[version]] = (transaction, version);
         }
         for read in resolved.reads(transaction) {
-            let key = resolved.key[*read as usize];
-            let (writer, version) = written[key as usize];
+            let key = resolved.key[*read];
+            let (writer, version) = written[key];
             if writer != transaction {
                 continue;
             }
-            if is_listed.get(key as usize) == Some(&true) {
-                let is_named = has_previous[version as usize];
-                let after = next[*read as usize];
+            if is_listed.get(key.index()) == Some(&true) {
+                let is_named = has_previous[version];
+                let after = next[*read];
                 if after != NONE && !is_named {
-                    let other = resolved.writer[after as usize];
+                    let other = resolved.writer[after];
                     return Err(overwritten(key, transaction, other));
                 }
                 let first = *updates.entry(*read).or_insert(transaction);
@@ -84,31 +83,31 @@ pub(in crate::checker) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Coun
                 }
                 continue;
             }
-            let follower = &mut next[*read as usize];
+            let follower = &mut next[*read];
             if *follower == NONE {
                 *follower = version;
-                has_previous[version as usize] = true;
+                has_previous[version] = true;
             } else if *follower != version {
-                let other = resolved.writer[*follower as usize];
+                let other = resolved.writer[*follower];
                 return Err(lost_update(key, other, transaction));
             }
         }
         for version in writes {
-            if !has_previous[version as usize] {
-                heads.push((resolved.key[version as usize], version));
+            if !has_previous[version] {
+                heads.push((resolved.key[version], version));
             }
         }
     }
     // A later transaction of a list may have been given its place only after it was looked at.
-    heads.retain(|(_, version)| !has_previous[*version as usize]);
+    heads.retain(|(_, version)| !has_previous[*version]);
     heads.sort_unstable();
     // A single chain beside the initial version can only follow it.
     let mut rest = Vec::new();
     for group in heads.chunk_by(|one, other| one.0 == other.0) {
         match group {
             [(key, head)] => {
-                let last = last_of(&next, *key);
-                next[last as usize] = *head;
+                let last = last_of(&next, Version::initial(*key));
+                next[last] = *head;
             }
             _ => rest.extend_from_slice(group),
         }
@@ -118,10 +117,10 @@ pub(in crate::checker) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Coun
 }
 
 /// The last version of a chain.
-pub(in crate::checker) fn last_of(next: &[u32], mut version: u32) -> u32 {
+pub(in crate::checker) fn last_of(next: &[Version], mut version: Version) -> Version {
     // A chain that closes on itself is a cycle of reads, which the graph shows; here it must end.
     for _ in 0..next.len() {
-        match next[version as usize] {
+        match next[version] {
             NONE => break,
             following => version = following,
         }
@@ -129,7 +128,7 @@ pub(in crate::checker) fn last_of(next: &[u32], mut version: u32) -> u32 {
     version
 }
 
-fn lost_update(key: u32, one: u32, other: u32) -> Counterexample {
+fn lost_update(key: Key, one: Txn, other: Txn) -> Counterexample {
     let edge = |from, to| Edge {
         from,
         to,
@@ -143,7 +142,7 @@ fn lost_update(key: u32, one: u32, other: u32) -> Counterexample {
 }
 
 /// A transaction that read what another overwrote next, and wrote the key after this.
-fn overwritten(key: u32, transaction: u32, other: u32) -> Counterexample {
+fn overwritten(key: Key, transaction: Txn, other: Txn) -> Counterexample {
     let edge = |from, to, reason| Edge { from, to, reason };
     Counterexample {
         anomaly: Anomaly::LostUpdate,
@@ -158,7 +157,7 @@ fn overwritten(key: u32, transaction: u32, other: u32) -> Counterexample {
 /// Chains the versions that the history itself orders; which keys it did so for.
 fn listed(
     resolved: &Resolved<'_>,
-    next: &mut [u32],
+    next: &mut [Version],
     has_previous: &mut [bool],
 ) -> Result<Vec<bool>, Counterexample> {
     let orders = resolved.history.orders();
@@ -168,8 +167,8 @@ fn listed(
     let mut is_listed = vec![false; resolved.history.key_count()];
     let places = places(resolved);
     for (key, values) in orders {
-        is_listed[*key as usize] = true;
-        let mut last = *key;
+        is_listed[*key] = true;
+        let mut last = Version::initial(*key);
         for value in values {
             let found = places.binary_search_by_key(&(*key, *value), |(k, v, _)| (*k, *v));
             let Some((_, _, version)) = found.ok().and_then(|at| places.get(at)) else {
@@ -178,11 +177,11 @@ fn listed(
             if *version == last {
                 continue;
             }
-            if next[last as usize] != NONE || has_previous[*version as usize] {
+            if next[last] != NONE || has_previous[*version] {
                 return Err(parted(resolved, *key, last, *version));
             }
-            next[last as usize] = *version;
-            has_previous[*version as usize] = true;
+            next[last] = *version;
+            has_previous[*version] = true;
             last = *version;
         }
         whole_writes(resolved, &places, *key, values)?;
@@ -194,8 +193,8 @@ fn listed(
 /// list may be amid a transaction.
 fn whole_writes(
     resolved: &Resolved<'_>,
-    places: &[(u32, Atom, u32)],
-    key: u32,
+    places: &[(Key, Atom, Version)],
+    key: Key,
     values: &[Atom],
 ) -> Result<(), Counterexample> {
     let mut rest = values;
@@ -205,7 +204,7 @@ fn whole_writes(
             rest = &rest[1..];
             continue;
         };
-        let writer = resolved.writer[*version as usize];
+        let writer = resolved.writer[*version];
         let events = resolved.history.events(writer);
         let writes = events.filter(|e| e.kind == Kind::Write && e.key == key);
         let whole: Vec<Atom> = writes.map(|event| event.value).collect();
@@ -227,10 +226,10 @@ fn whole_writes(
 }
 
 /// The writes of one transaction with another's between them.
-fn parted(resolved: &Resolved<'_>, key: u32, between: u32, around: u32) -> Counterexample {
-    let edge = |from: u32, to: u32| Edge {
-        from: resolved.writer[from as usize],
-        to: resolved.writer[to as usize],
+fn parted(resolved: &Resolved<'_>, key: Key, between: Version, around: Version) -> Counterexample {
+    let edge = |from: Version, to: Version| Edge {
+        from: resolved.writer[from],
+        to: resolved.writer[to],
         reason: Reason::WriteWrite(key),
     };
     Counterexample {
@@ -241,19 +240,19 @@ fn parted(resolved: &Resolved<'_>, key: u32, between: u32, around: u32) -> Count
 }
 
 /// Every write of a transaction that counts, by key and value, with the version it went into.
-fn places(resolved: &Resolved<'_>) -> Vec<(u32, Atom, u32)> {
+fn places(resolved: &Resolved<'_>) -> Vec<(Key, Atom, Version)> {
     let history = resolved.history;
     let mut places = Vec::new();
     let mut version_of = vec![NONE; history.key_count()];
     for transaction in resolved.live() {
         for version in resolved.writes(transaction) {
-            version_of[resolved.key[version as usize] as usize] = version;
+            version_of[resolved.key[version]] = version;
         }
         for event in history
             .events(transaction)
             .filter(|e| e.kind == Kind::Write)
         {
-            places.push((event.key, event.value, version_of[event.key as usize]));
+            places.push((event.key, event.value, version_of[event.key]));
         }
     }
     places.sort_unstable();
@@ -264,27 +263,30 @@ fn places(resolved: &Resolved<'_>) -> Vec<(u32, Atom, u32)> {
 /// list, and its last before whatever it does not name.
 pub(in crate::checker) fn listed_orders(
     resolved: &Resolved<'_>,
-) -> Result<Vec<(u32, u32)>, Counterexample> {
+) -> Result<Vec<(Txn, Txn)>, Counterexample> {
     let mut next = vec![NONE; resolved.writer.len()];
     let mut has_previous = vec![false; resolved.writer.len()];
     let is_listed = listed(resolved, &mut next, &mut has_previous)?;
     if is_listed.is_empty() {
         return Ok(Vec::new());
     }
-    let writer = |version: u32| resolved.writer[version as usize];
-    let mut pairs: Vec<(u32, u32)> = (0u32..)
+    let writer = |version: Version| resolved.writer[version];
+    let mut pairs: Vec<(Txn, Txn)> = (0u32..)
+        .map(Version::new)
         .zip(&next)
-        .filter(|(version, next)| **next != NONE && writer(*version) != 0)
+        .filter(|(version, next)| **next != NONE && !writer(*version).is_initial())
         .map(|(version, next)| (writer(version), writer(*next)))
         .collect();
-    let last: Vec<u32> = (0..resolved.history.key_count() as u32)
-        .map(|key| last_of(&next, key))
+    let last: Vec<Version> = resolved
+        .history
+        .all_keys()
+        .map(|key| last_of(&next, Version::initial(key)))
         .collect();
     for transaction in resolved.live() {
         for version in resolved.writes(transaction) {
-            let key = resolved.key[version as usize] as usize;
+            let key = resolved.key[version];
             let end = last[key];
-            if is_listed[key] && !has_previous[version as usize] && writer(end) != 0 {
+            if is_listed[key] && !has_previous[version] && !writer(end).is_initial() {
                 pairs.push((writer(end), transaction));
             }
         }

@@ -9,7 +9,7 @@ use super::lines::{Line, Lines};
 use super::list::{self, Operation};
 use crate::history::atom::is_plain_byte;
 use crate::history::{
-    Atom, Builder, Event, Head, History, HistoryError, Kind, NamedEvent, Span, Status, Texts,
+    Atom, Builder, Event, Head, History, HistoryError, Kind, NamedEvent, Span, Status, Texts, Txn,
 };
 
 /// The first line of every file; the number is raised when an older reader would misread a file.
@@ -231,7 +231,7 @@ impl Begun {
         &mut self,
         line: &Line<'_>,
         builder: &Builder,
-        transaction: u32,
+        transaction: Txn,
     ) -> Result<(), HistoryError> {
         let history = builder.so_far();
         let Some(span) = history.real_time(transaction) else {
@@ -422,7 +422,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
         });
     }
     writeln!(out, "{HEADER}")?;
-    for key in 0..history.key_count() as u32 {
+    for key in history.all_keys() {
         let initial = history.initial(key);
         if initial != Atom::NIL {
             let name = history.spelled(history.key(key));
@@ -572,7 +572,8 @@ mod tests {
                     committed 2 r(x,[1]) w(x,2) r(x,[1 2])\n\
                     committed 3 r(x,[]) r(y,[])\n";
         let history = parse(text).expect("a history");
-        let read = |t| history.events(t).map(|e| history.show(e.value)).collect();
+        let events = |t| history.events(Txn::new(t));
+        let read = |t| events(t).map(|e| history.show(e.value)).collect();
         let (second, third): (Vec<_>, Vec<_>) = (read(2), read(3));
         assert_eq!(second, ["1", "2", "2"]);
         assert_eq!(third, ["nil", "nil"]);

@@ -9,21 +9,21 @@
 use std::collections::BTreeMap;
 
 use crate::history::{
-    Atom, Builder, Event, Head, History, HistoryError, Kind, OrderConflict, Status,
+    Atom, Builder, Event, Head, History, HistoryError, Key, Kind, OrderConflict, Status, Txn,
 };
 
 /// An event of a transaction on lists or registers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Operation {
-    Read(u32, Atom),
-    Write(u32, Atom),
-    Append(u32, Atom),
-    ReadList(u32, Vec<Atom>),
+    Read(Key, Atom),
+    Write(Key, Atom),
+    Append(Key, Atom),
+    ReadList(Key, Vec<Atom>),
 }
 
 impl Operation {
     /// The number of its key.
-    pub(super) fn key(&self) -> u32 {
+    pub(super) fn key(&self) -> Key {
         match *self {
             Self::Read(key, _)
             | Self::Write(key, _)
@@ -37,7 +37,7 @@ impl Operation {
 #[derive(Default)]
 pub(super) struct Lists {
     /// Per key the longest list that was read, and by whom.
-    longest: Vec<(Vec<Atom>, u32)>,
+    longest: Vec<(Vec<Atom>, Txn)>,
 }
 
 impl Lists {
@@ -50,8 +50,8 @@ impl Lists {
         builder: &mut Builder,
         head: &Head,
         operations: &[Operation],
-    ) -> Result<u32, HistoryError> {
-        let mut own: Vec<(u32, Vec<Atom>)> = Vec::new();
+    ) -> Result<Txn, HistoryError> {
+        let mut own: Vec<(Key, Vec<Atom>)> = Vec::new();
         let mut events = Vec::with_capacity(operations.len());
         let mut lists = Vec::new();
         for operation in operations {
@@ -83,8 +83,8 @@ impl Lists {
     }
 
     /// Keeps the longer of two lists; one must begin with the other.
-    fn compare(&mut self, builder: &mut Builder, number: u32, key: u32, list: &[Atom]) {
-        let at = key as usize;
+    fn compare(&mut self, builder: &mut Builder, number: Txn, key: Key, list: &[Atom]) {
+        let at = key.index();
         if self.longest.len() <= at {
             self.longest.resize(at + 1, (Vec::new(), number));
         }
@@ -119,37 +119,37 @@ impl Lists {
         for (key, (longest, reader)) in self.longest.into_iter().enumerate() {
             if twice[key]
                 && counts(&longest).iter().any(|(value, count)| {
-                    let appends = appended.get(&(key as u32, *value));
+                    let appends = appended.get(&(Key::at(key), *value));
                     appends.copied().unwrap_or(0) < *count
                 })
             {
                 builder.order_conflict(OrderConflict {
-                    key: key as u32,
+                    key: Key::at(key),
                     first: reader,
                     second: reader,
                     lists: Some([longest.clone(), longest.clone()]),
                 });
             }
             if !longest.is_empty() {
-                builder.order(key as u32, longest);
+                builder.order(Key::at(key), longest);
             }
         }
     }
 }
 
-fn read(key: u32, value: Atom) -> Event {
+fn read(key: Key, value: Atom) -> Event {
     let kind = Kind::Read;
     Event { kind, key, value }
 }
 
-fn write(key: u32, value: Atom) -> Event {
+fn write(key: Key, value: Atom) -> Event {
     let kind = Kind::Write;
     Event { kind, key, value }
 }
 
 /// A read of a list is a read of its last element. When the list ends with what the transaction
 /// itself appended, what comes before is what it found when it appended first.
-fn read_list(events: &mut Vec<Event>, key: u32, list: &[Atom], own: Option<&[Atom]>) {
+fn read_list(events: &mut Vec<Event>, key: Key, list: &[Atom], own: Option<&[Atom]>) {
     let last = |list: &[Atom]| list.last().copied().unwrap_or(Atom::NIL);
     if let Some(found) = own.and_then(|own| list.strip_suffix(own)) {
         let is_first_write = |event: &Event| event.kind == Kind::Write && event.key == key;
@@ -175,7 +175,7 @@ fn counts(list: &[Atom]) -> BTreeMap<Atom, usize> {
 
 /// How often each value was written to the keys that are marked, by transactions that may have
 /// taken place.
-fn appended(history: &History, of_key: &[bool]) -> BTreeMap<(u32, Atom), usize> {
+fn appended(history: &History, of_key: &[bool]) -> BTreeMap<(Key, Atom), usize> {
     let mut appended = BTreeMap::new();
     if !of_key.contains(&true) {
         return appended;
@@ -183,7 +183,7 @@ fn appended(history: &History, of_key: &[bool]) -> BTreeMap<(u32, Atom), usize> 
     let real = history.transactions();
     let real = real.filter(|t| history.status(*t) != Status::Aborted);
     for event in real.flat_map(|t| history.events(t)) {
-        let is_marked = of_key.get(event.key as usize) == Some(&true);
+        let is_marked = of_key.get(event.key.index()) == Some(&true);
         if is_marked && event.kind == Kind::Write {
             *appended.entry((event.key, event.value)).or_default() += 1;
         }

@@ -13,7 +13,7 @@ use super::forms::Forms;
 use super::head::first_line;
 use super::list::{Lists, Operation};
 use super::strings::Strings;
-use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};
+use crate::history::{Atom, Builder, Head, History, HistoryError, Key, Kind, Span, Status, Txn};
 
 pub(super) fn detect(head: &[u8]) -> bool {
     let line = first_line(head, b';').trim_ascii_start();
@@ -251,7 +251,7 @@ impl Operations {
         }
     }
 
-    fn register(&mut self, name: &str) -> Result<u32, String> {
+    fn register(&mut self, name: &str) -> Result<Key, String> {
         let name = self.builder.text(name).map_err(|error| error.to_string())?;
         self.builder.key(name).map_err(|error| error.to_string())
     }
@@ -330,7 +330,7 @@ fn is_conditional(f: &str) -> bool {
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), HistoryError> {
     // (time, is a completion, transaction): at one instant invocations come first, or else two
     // operations that overlap by a touch would follow each other.
-    let mut lines: Vec<(i64, bool, u32)> = Vec::new();
+    let mut lines: Vec<(i64, bool, Txn)> = Vec::new();
     for (place, transaction) in (0i64..).zip(history.transactions()) {
         let span = history.real_time(transaction).unwrap_or(Span {
             from: place,

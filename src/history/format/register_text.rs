@@ -9,7 +9,7 @@ use std::io::{BufRead, Write};
 use super::head::first_line;
 use super::lines::Lines;
 use super::seen::Seen;
-use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
+use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status, Txn};
 
 const ZERO: i64 = 0;
 
@@ -102,24 +102,25 @@ fn close(builder: &mut Builder, open: Option<Open>) -> Result<(), HistoryError> 
 fn promote_initial(builder: &mut Builder) {
     let history = builder.so_far();
     let zero = Some(ZERO);
+    let one = Txn::new(1);
     let is_candidate = history.len() > 2
-        && history.label(1).as_integer() == zero
+        && history.label(one).as_integer() == zero
         && history.session(0).as_integer() == zero
-        && history.events(1).all(|event| event.kind == Kind::Write)
+        && history.events(one).all(|event| event.kind == Kind::Write)
         && history
             .transactions()
-            .all(|t| t == 1 || history.session_of(t) != 0);
+            .all(|t| t == one || history.session_of(t) != 0);
     if !is_candidate {
         return;
     }
     let mut first: Vec<Option<Atom>> = vec![None; history.key_count()];
-    for event in history.events(1) {
-        first[event.key as usize] = Some(event.value);
+    for event in history.events(one) {
+        first[event.key] = Some(event.value);
     }
     let reads_zero = |event: Event| {
         event.kind == Kind::Read
             && event.value.as_integer() == zero
-            && first[event.key as usize] != Some(event.value)
+            && first[event.key] != Some(event.value)
     };
     let writes_zero = |event: Event| event.kind == Kind::Write && event.value.as_integer() == zero;
     let later = || {
@@ -146,13 +147,13 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
     };
     let integer = |atom: Atom| atom.as_integer().ok_or_else(|| cannot("texts or nil"));
     if let Some(zero) = Atom::integer(ZERO)
-        && (0..history.key_count()).any(|key| history.initial(key as u32) != zero)
+        && history.all_keys().any(|key| history.initial(key) != zero)
     {
         return Err(cannot("initial values other than 0"));
     }
     for transaction in history.transactions() {
         let label = match history.status(transaction) {
-            Status::Committed => i64::from(transaction),
+            Status::Committed => i64::from(transaction.number()),
             Status::Aborted => -1,
             Status::Indeterminate => return Err(cannot("indeterminate transactions")),
         };

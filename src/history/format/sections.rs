@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 
 use super::head::first_line;
 use super::lines::Lines;
-use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
+use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status, Txn};
 
 pub(super) fn detect(head: &[u8]) -> bool {
     let line = first_line(head, b'#');
@@ -76,7 +76,7 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
         format: "sections",
         what,
     };
-    let mut sessions: Vec<Vec<u32>> = vec![Vec::new(); history.session_count()];
+    let mut sessions: Vec<Vec<Txn>> = vec![Vec::new(); history.session_count()];
     for transaction in history.transactions() {
         if history.status(transaction) != Status::Committed {
             return Err(cannot("transactions that did not commit"));

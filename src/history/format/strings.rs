@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::form::Form;
-use crate::history::{Builder, Event, Head, HistoryError, Kind, OrderConflict, Status};
+use crate::history::{Builder, Event, Head, HistoryError, Key, Kind, OrderConflict, Status};
 
 /// What an operation does to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ struct Operation {
     line: u64,
     head: Head,
     action: Action,
-    key: u32,
+    key: Key,
     text: String,
     /// What an append found, and the operation that shows it.
     found: Option<(String, usize)>,
@@ -36,9 +36,9 @@ struct Operation {
 pub(super) struct Strings {
     operations: Vec<Operation>,
     /// Who wrote a text to a key.
-    written: BTreeMap<(u32, String), usize>,
+    written: BTreeMap<(Key, String), usize>,
     /// The lengths of what was written to a key, in bytes.
-    lengths: BTreeMap<u32, BTreeSet<usize>>,
+    lengths: BTreeMap<Key, BTreeSet<usize>>,
 }
 
 impl Strings {
@@ -56,7 +56,7 @@ impl Strings {
         line: u64,
         head: Head,
         f: Option<&str>,
-        key: u32,
+        key: Key,
         value: &Form,
     ) -> Result<(), HistoryError> {
         let error = |message: &str| Err(HistoryError::at(line, 1, message));
@@ -139,7 +139,7 @@ impl Strings {
 
     /// Finds what was appended in a text that was got; a conflict when an append was seen behind
     /// something else before.
-    fn take_apart(&mut self, number: usize) -> Result<Option<(u32, usize, usize)>, HistoryError> {
+    fn take_apart(&mut self, number: usize) -> Result<Option<(Key, usize, usize)>, HistoryError> {
         let (key, line) = (self.operations[number].key, self.operations[number].line);
         let mut rest = self.operations[number].text.clone();
         while !rest.is_empty() {

@@ -1,7 +1,7 @@
 //! Every reader against torn and altered files: an error or a history, never a panic.
 
 use super::*;
-use crate::history::{Atom, Builder, Event, Head, Kind, Span, Status};
+use crate::history::{Atom, Builder, Event, Head, Key, Kind, Span, Status, Txn};
 
 /// A plain source of numbers, the same in every run (splitmix64).
 struct Numbers(u64);
@@ -99,7 +99,7 @@ fn a_log_of_jepsen_says_the_same_however_its_words_are_parted() {
     let (tabs, blanks) = (read(tabs), read(&tabs.replace('\t', "   ")));
     assert_eq!((tabs.len() - 1, tabs.event_count()), (2, 3));
     assert_eq!((blanks.len() - 1, blanks.event_count()), (2, 3));
-    let events = |history: &History| history.events(1).collect::<Vec<_>>();
+    let events = |history: &History| history.events(Txn::new(1)).collect::<Vec<_>>();
     assert_eq!(events(&tabs), events(&blanks));
 }
 
@@ -131,7 +131,7 @@ fn an_initial_value_of_the_file_is_kept() {
         let text = format!("{HEADER}\n{text}committed 1 r(x,0) r(y,0)\n");
         let mut history = (ours.read)(&mut text.as_bytes()).expect("well-formed");
         history.set_initial(Atom::from(9));
-        [0, 1].map(|key| history.initial(key))
+        [0, 1].map(|key| history.initial(Key::new(key)))
     };
     let [zero, three, nine] = [0, 3, 9].map(Atom::from);
     assert_eq!(initial(""), [nine, nine]);
@@ -141,7 +141,7 @@ fn an_initial_value_of_the_file_is_kept() {
     let first = "w(1,4,0,0)\nr(1,4,1,1)\n";
     let mut history = (text.read)(&mut first.as_bytes()).expect("well-formed");
     history.set_initial(nine);
-    assert_eq!(history.initial(0), Atom::from(4));
+    assert_eq!(history.initial(Key::new(0)), Atom::from(4));
 }
 
 /// What the peers tell apart is told apart here.
@@ -150,12 +150,12 @@ fn keys_that_differ_in_their_kind_or_behind_the_basic_plane_are_different_keys()
     let elle = by_name("elle").expect("a format");
     let keys = |text: &str| {
         let history = (elle.read)(&mut text.as_bytes()).expect("well-formed");
-        let keys = (0..history.key_count() as u32).map(|key| history.show(history.key(key)));
+        let keys = history.all_keys().map(|key| history.show(history.key(key)));
         let keys: Vec<String> = keys.collect();
         let mut written = Vec::new();
         (elle.write.expect("a writer"))(&history, &mut written).expect("it holds them");
         let again = (elle.read)(&mut &written[..]).expect("well-formed");
-        let known = again.event_range(1).map(|at| again.event(at).key);
+        let known = again.event_range(Txn::new(1)).map(|at| again.event(at).key);
         let known = known.map(|key| again.show(again.key(key)));
         assert!(known.eq(keys.iter().cloned()), "{text}");
         keys
@@ -187,7 +187,7 @@ fn keys_and_values_of_dbcop_are_unsigned_integers_of_64_bits() {
     for (name, bytes) in [("dbcop", &binary[..]), ("dbcop-json", &json[..])] {
         let format = by_name(name).expect("a format");
         let history = (format.read)(&mut &bytes[..]).expect("well-formed");
-        let keys = (0..3).map(|key| history.show(history.key(key)));
+        let keys = (0..3).map(|key| history.show(history.key(Key::new(key))));
         assert!(
             keys.eq(["9223372036854775808", "18446744073709551615", "7"]),
             "{name}"
@@ -196,7 +196,7 @@ fn keys_and_values_of_dbcop_are_unsigned_integers_of_64_bits() {
         let mut written = Vec::new();
         (format.write.expect("a writer"))(&history, &mut written).expect("it holds them");
         let again = (format.read)(&mut &written[..]).expect("well-formed");
-        let events = |history: &History| history.events(1).collect::<Vec<_>>();
+        let events = |history: &History| history.events(Txn::new(1)).collect::<Vec<_>>();
         assert_eq!(events(&again), events(&history), "{name}");
     }
 }

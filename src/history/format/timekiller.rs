@@ -11,7 +11,7 @@ use super::form::Form;
 use super::forms::Forms;
 use super::list::{Lists, Operation};
 use super::seen::Seen;
-use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status};
+use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status, Txn};
 
 pub(super) fn detect(head: &[u8]) -> bool {
     let has = |name: &[u8]| head.windows(name.len()).any(|window| window == name);
@@ -73,8 +73,9 @@ fn set_timestamps(builder: &mut Builder, spans: &[(Wide, Wide)]) {
         Err(_) => wide.0,
     };
     for (number, (from, to)) in (1..).zip(spans) {
+        let transaction = Txn::new(number);
         let (from, to) = (point(*from), point(*to));
-        builder.set_timestamps(number, Span { from, to });
+        builder.set_timestamps(transaction, Span { from, to });
     }
 }
 
@@ -170,12 +171,12 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
         }
         let span = history.timestamps(transaction);
         let span = span.ok_or_else(|| cannot("transactions without timestamps"))?;
-        let session = history.session_of(transaction);
+        let (session, number) = (history.session_of(transaction), transaction.number());
         let (from, to) = (span.from, span.to);
-        write!(out, "{}", if transaction > 1 { ",\n" } else { "" })?;
+        write!(out, "{}", if number > 1 { ",\n" } else { "" })?;
         write!(
             out,
-            "{{\"sid\":{session},\"tid\":{transaction},\"sts\":{{\"p\":{from},\"l\":0}},"
+            "{{\"sid\":{session},\"tid\":{number},\"sts\":{{\"p\":{from},\"l\":0}},"
         )?;
         write!(out, "\"cts\":{{\"p\":{to},\"l\":0}},\"ops\":[")?;
         for (place, event) in history.events(transaction).enumerate() {

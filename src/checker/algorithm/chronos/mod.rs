@@ -20,7 +20,7 @@ use crate::checker::budget::Budget;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::replay::replay;
 use crate::checker::evidence::witness::{Point, Witness};
-use crate::history::{Atom, History, Kind, Span, Status};
+use crate::history::{Atom, History, Key, Kind, Span, Status, Txn};
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
@@ -78,17 +78,17 @@ struct Run<'h> {
     model: ConsistencyModel,
     /// Time, whether it comes after the commits of that time, transaction. After them come starts
     /// and, serially, transactions that wrote nothing: they see what was committed then.
-    points: Vec<(i64, bool, u32)>,
+    points: Vec<(i64, bool, Txn)>,
     /// The value of every key, and who left it.
-    frontier: Vec<(Atom, u32)>,
+    frontier: Vec<(Atom, Txn)>,
     /// Commits of writers by key, oldest first, as long as somebody may overlap them.
-    commits: Vec<Vec<(i64, u32)>>,
+    commits: Vec<Vec<(i64, Txn)>>,
     /// Transactions that begin before one that precedes them in their session has ended, and that
     /// one.
-    early: BTreeMap<u32, u32>,
+    early: BTreeMap<Txn, Txn>,
     /// What transactions without timestamps wrote, whose commit nobody knows.
-    doubtful: BTreeSet<(u32, Atom)>,
-    saw_doubtful: Option<u32>,
+    doubtful: BTreeSet<(Key, Atom)>,
+    saw_doubtful: Option<Txn>,
     breaches: Vec<(Anomaly, Edge)>,
 }
 
@@ -142,8 +142,9 @@ impl<'h> Run<'h> {
             history,
             model,
             points,
-            frontier: (0..keys as u32)
-                .map(|key| (history.initial(key), 0))
+            frontier: history
+                .all_keys()
+                .map(|key| (history.initial(key), Txn::INITIAL))
                 .collect(),
             commits: vec![Vec::new(); keys],
             early: early(history, model),
@@ -156,8 +157,8 @@ impl<'h> Run<'h> {
 
 /// Transactions in the order of their sessions, which is that of the file: those that begin before
 /// another one that precedes them has ended, and of these the one that ended last.
-fn early(history: &History, model: ConsistencyModel) -> BTreeMap<u32, u32> {
-    let mut ended = vec![((i64::MIN, false), 0); history.session_count()];
+fn early(history: &History, model: ConsistencyModel) -> BTreeMap<Txn, Txn> {
+    let mut ended = vec![((i64::MIN, false), Txn::INITIAL); history.session_count()];
     let mut early = BTreeMap::new();
     for transaction in history.transactions() {
         let Some(span) = history.timestamps(transaction) else {
@@ -213,13 +214,13 @@ impl Run<'_> {
         }
     }
 
-    fn writes(&self, transaction: u32) -> bool {
+    fn writes(&self, transaction: Txn) -> bool {
         self.history
             .events(transaction)
             .any(|event| event.kind == Kind::Write)
     }
 
-    fn breach(&mut self, anomaly: Anomaly, from: u32, to: u32, reason: Reason) {
+    fn breach(&mut self, anomaly: Anomaly, from: Txn, to: Txn, reason: Reason) {
         let edge = Edge { from, to, reason };
         let is_told =
             |told: &(Anomaly, Edge)| told.0 == anomaly && self.says_the_same(told.1, edge);
@@ -242,7 +243,7 @@ impl Run<'_> {
     }
 
     /// SESSION, INT and EXT, where the transaction takes its snapshot.
-    fn start(&mut self, transaction: u32) {
+    fn start(&mut self, transaction: Txn) {
         let history = self.history;
         if let Some(before) = self.early.get(&transaction).copied() {
             let anomaly = Anomaly::TimestampSession;
@@ -257,7 +258,7 @@ impl Run<'_> {
             }
             let mut earlier = (range.start..at).rev().map(|at| history.event(at));
             let own = earlier.find(|e| e.kind == Kind::Write && e.key == event.key);
-            let (held, writer) = self.frontier[event.key as usize];
+            let (held, writer) = self.frontier[event.key];
             match own {
                 Some(own) if own.value == event.value => {}
                 Some(_) => {
@@ -281,7 +282,7 @@ impl Run<'_> {
     }
 
     /// NOCONFLICT, and the writes become what others read.
-    fn commit(&mut self, time: i64, transaction: u32) {
+    fn commit(&mut self, time: i64, transaction: Txn) {
         let history = self.history;
         let started = history
             .timestamps(transaction)
@@ -297,7 +298,7 @@ impl Run<'_> {
             if events[at + 1..].iter().any(is_same) {
                 continue;
             }
-            let key = event.key as usize;
+            let key = event.key;
             self.frontier[key] = (event.value, transaction);
             if self.model != ConsistencyModel::Snapshot {
                 continue;

@@ -6,9 +6,10 @@
 use crate::checker::answer::Answer;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::witness::Witness;
-use crate::checker::resolved::resolve::{NONE, Resolved, Unresolved, resolve};
+use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve};
+use crate::checker::resolved::version::{NONE, Version};
 use crate::checker::resolved::versions::chains;
-use crate::history::History;
+use crate::history::{History, Txn};
 use crate::model::Anomaly;
 
 pub(super) fn check(history: &History) -> Answer {
@@ -21,10 +22,11 @@ pub(super) fn check(history: &History) -> Answer {
     };
     let before = resolved.session_predecessors();
     for transaction in resolved.live() {
-        let (reads, writes) = (resolved.reads(transaction), resolved.writes(transaction));
-        let is_lightweight = reads.len() == 1
-            && writes.len() == 1
-            && resolved.key[reads[0] as usize] == resolved.key[writes.start as usize];
+        let writes: Vec<Version> = resolved.writes(transaction).collect();
+        let is_lightweight = match (resolved.reads(transaction), &writes[..]) {
+            ([read], [write]) => resolved.key[*read] == resolved.key[*write],
+            _ => false,
+        };
         if !is_lightweight {
             let name = history.name(transaction);
             return Answer::Unknown(format!("{name} is no read and write of one key"));
@@ -34,7 +36,7 @@ pub(super) fn check(history: &History) -> Answer {
         }
         // Real time orders a session, unless its clock was too coarse to tell an end from the
         // beginning that followed.
-        let ended = history.real_time(before[transaction as usize]);
+        let ended = history.real_time(before[transaction]);
         let began = history.real_time(transaction);
         if began
             .zip(ended)
@@ -58,22 +60,22 @@ pub(super) fn check(history: &History) -> Answer {
 ///
 /// Linearizability is local to keys; the witness merges the chains by the points that the
 /// backward pass leaves to each transaction.
-fn along_chains(resolved: &Resolved<'_>, next: &[u32]) -> Answer {
+fn along_chains(resolved: &Resolved<'_>, next: &[Version]) -> Answer {
     let history = resolved.history;
-    let span = |t: u32| {
+    let span = |t: Txn| {
         history
             .real_time(t)
             .map_or((i64::MIN, i64::MAX), |s| (s.from, s.to))
     };
     let mut reached = 0;
-    let mut points: Vec<(i64, u32, u32)> = Vec::new();
-    for key in 0..history.key_count() as u32 {
-        let mut version = next[key as usize];
+    let mut points: Vec<(i64, u32, Txn)> = Vec::new();
+    for key in history.all_keys() {
+        let mut version = next[Version::initial(key)];
         // The earliest point that the beginnings so far allow.
-        let (mut latest, mut latest_of) = (i64::MIN, 0);
+        let (mut latest, mut latest_of) = (i64::MIN, Txn::INITIAL);
         let mut place = 0;
         while version != NONE {
-            let transaction = resolved.writer[version as usize];
+            let transaction = resolved.writer[version];
             let (from, to) = span(transaction);
             if to < latest {
                 return Answer::Violated(Counterexample {
@@ -99,7 +101,7 @@ fn along_chains(resolved: &Resolved<'_>, next: &[u32]) -> Answer {
             points.push((latest, place, transaction));
             reached += 1;
             place += 1;
-            version = next[version as usize];
+            version = next[version];
         }
     }
     if reached < resolved.live().count() {

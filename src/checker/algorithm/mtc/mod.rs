@@ -17,7 +17,8 @@ use crate::checker::resolved::dependencies::{Dependency, dependencies, real_time
 use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve};
 use crate::checker::resolved::starts_and_commits::{points, transactions_of};
 use crate::checker::resolved::versions::{Chains, chains};
-use crate::history::History;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::{History, Txn};
 use crate::model::ConsistencyModel;
 
 /// The linear path for snapshot isolation, serializability and strict serializability.
@@ -79,21 +80,35 @@ fn edges_max(resolved: &Resolved<'_>) -> usize {
 
 fn serializable(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
     let mut arcs = Arcs::new(resolved.len(), edges_max(resolved));
-    dependencies(resolved, chains, |from, to, _| arcs.add(from, to));
+    dependencies(resolved, chains, |from, to, _| {
+        arcs.add(Vertex::whole(from), Vertex::whole(to));
+    });
     match arcs.order() {
-        Ok(order) => Answer::Satisfied(Witness::Order(took_place(resolved, order))),
+        Ok(order) => Answer::Satisfied(Witness::Order(took_place(resolved, &order))),
         // What snapshot isolation forbids too says more.
         Err(cycle) => match snapshot(resolved, chains) {
             Answer::Violated(found) => Answer::Violated(found),
-            _ => Answer::Violated(counterexample(resolved, chains, &cycle, CycleKind::Plain)),
+            _ => Answer::Violated(counterexample(
+                resolved,
+                chains,
+                &whole_transactions(resolved, &cycle),
+                CycleKind::Plain,
+            )),
         },
     }
 }
 
+/// The transactions among vertices that are whole ones, or moments.
+fn whole_transactions(resolved: &Resolved<'_>, vertices: &[Vertex]) -> Vec<Txn> {
+    let transactions = vertices.iter().filter_map(|v| v.as_whole(resolved.len()));
+    transactions.collect()
+}
+
 /// The transactions of an order that took place, without the initial one.
-fn took_place(resolved: &Resolved<'_>, order: Vec<u32>) -> Vec<u32> {
-    let is_real = |t: &u32| *t > 0 && resolved.is_live.get(*t as usize) == Some(&true);
-    order.into_iter().filter(is_real).collect()
+fn took_place(resolved: &Resolved<'_>, order: &[Vertex]) -> Vec<Txn> {
+    let transactions = order.iter().filter_map(|v| v.as_whole(resolved.len()));
+    let is_real = |t: &Txn| !t.is_initial() && resolved.is_live[*t];
+    transactions.filter(is_real).collect()
 }
 
 /// Every transaction as a start `2t` and a commit `2t + 1`: what is visible committed before the
@@ -101,12 +116,12 @@ fn took_place(resolved: &Resolved<'_>, order: Vec<u32>) -> Vec<u32> {
 /// without two adjacent RW edges, which is what snapshot isolation forbids.
 fn snapshot(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
     let mut arcs = Arcs::new(resolved.len() * 2, edges_max(resolved) + resolved.len());
-    for transaction in 0..resolved.len() as u32 {
-        arcs.add(transaction * 2, transaction * 2 + 1);
+    for transaction in resolved.history.all_transactions() {
+        arcs.add(Vertex::start(transaction), Vertex::commit(transaction));
     }
     dependencies(resolved, chains, |from, to, kind| match kind {
-        Dependency::Visible => arcs.add(from * 2 + 1, to * 2),
-        Dependency::Anti => arcs.add(from * 2, to * 2 + 1),
+        Dependency::Visible => arcs.add(Vertex::commit(from), Vertex::start(to)),
+        Dependency::Anti => arcs.add(Vertex::start(from), Vertex::commit(to)),
     });
     match arcs.order() {
         Ok(order) => Answer::Satisfied(Witness::Points(points(resolved, &order))),
@@ -122,17 +137,19 @@ fn snapshot(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
 fn strict(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
     let mut pairs = Vec::new();
     let len = real_time(resolved, |from, to| pairs.push((from, to)));
-    let mut arcs = Arcs::new(len as usize, edges_max(resolved) + pairs.len());
+    let mut arcs = Arcs::new(len, edges_max(resolved) + pairs.len());
     pairs.iter().for_each(|(from, to)| arcs.add(*from, *to));
     drop(pairs);
-    dependencies(resolved, chains, |from, to, _| arcs.add(from, to));
+    dependencies(resolved, chains, |from, to, _| {
+        arcs.add(Vertex::whole(from), Vertex::whole(to));
+    });
     match arcs.order() {
         Ok(order) => {
             let lacks = resolved
                 .live()
                 .find(|t| resolved.history.real_time(*t).is_none());
             match lacks {
-                None => Answer::Satisfied(Witness::Order(took_place(resolved, order))),
+                None => Answer::Satisfied(Witness::Order(took_place(resolved, &order))),
                 Some(t) => Answer::Unknown(format!(
                     "it is serializable, but {} has no real time",
                     resolved.history.name(t)
@@ -140,10 +157,7 @@ fn strict(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
             }
         }
         Err(cycle) => {
-            let cycle: Vec<u32> = cycle
-                .into_iter()
-                .filter(|v| (*v as usize) < resolved.len())
-                .collect();
+            let cycle = whole_transactions(resolved, &cycle);
             match serializable(resolved, chains) {
                 Answer::Violated(found) => Answer::Violated(found),
                 _ => Answer::Violated(counterexample(

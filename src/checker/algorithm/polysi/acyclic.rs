@@ -2,6 +2,7 @@
 //! order (JEA 2006), with the reasons of edges for the solver.
 
 use crate::checker::resolved::arcs::Rows;
+use crate::checker::resolved::vertex::Vertex;
 
 /// Stands for an edge that needs no reason.
 const KNOWN: u32 = u32::MAX;
@@ -9,32 +10,32 @@ const KNOWN: u32 = u32::MAX;
 /// A graph with a topological order of it.
 #[derive(Debug)]
 pub(super) struct Acyclic {
-    known_out: Rows,
-    known_in: Rows,
+    known_out: Rows<Vertex, Vertex>,
+    known_in: Rows<Vertex, Vertex>,
     /// Added edges: the other end, and the reason.
-    added_out: Vec<Vec<(u32, u32)>>,
-    added_in: Vec<Vec<(u32, u32)>>,
+    added_out: Vec<Vec<(Vertex, u32)>>,
+    added_in: Vec<Vec<(Vertex, u32)>>,
     /// The place of each vertex in the order.
     place: Vec<u32>,
     /// Added edges, oldest first.
-    trail: Vec<(u32, u32)>,
+    trail: Vec<(Vertex, Vertex)>,
     /// When a vertex was reached last, to clear nothing between searches.
     mark: Vec<u32>,
     round: u32,
     /// How a vertex was reached: from where, and the reason.
-    parent: Vec<(u32, u32)>,
-    forward: Vec<u32>,
-    backward: Vec<u32>,
+    parent: Vec<(Vertex, u32)>,
+    forward: Vec<Vertex>,
+    backward: Vec<Vertex>,
 }
 
 impl Acyclic {
     /// From known edges and a topological order of them.
-    pub(super) fn new(len: usize, edges: &[(u32, u32)], order: &[u32]) -> Self {
+    pub(super) fn new(len: usize, edges: &[(Vertex, Vertex)], order: &[Vertex]) -> Self {
         let mut place = vec![0; len];
         for (at, vertex) in (0u32..).zip(order) {
-            place[*vertex as usize] = at;
+            place[*vertex] = at;
         }
-        let reversed: Vec<(u32, u32)> = edges.iter().map(|(from, to)| (*to, *from)).collect();
+        let reversed: Vec<(Vertex, Vertex)> = edges.iter().map(|(from, to)| (*to, *from)).collect();
         Self {
             known_out: Rows::of(len, edges),
             known_in: Rows::of(len, &reversed),
@@ -44,7 +45,7 @@ impl Acyclic {
             trail: Vec::new(),
             mark: vec![0; len],
             round: 0,
-            parent: vec![(0, 0); len],
+            parent: vec![(Vertex::new(0), 0); len],
             forward: Vec::new(),
             backward: Vec::new(),
         }
@@ -58,52 +59,52 @@ impl Acyclic {
     /// Takes back all but the oldest added edges. The order stays one of what is left.
     pub(super) fn keep(&mut self, count: usize) {
         for (from, to) in self.trail.drain(count..).rev() {
-            self.added_out[from as usize].pop();
-            self.added_in[to as usize].pop();
+            self.added_out[from].pop();
+            self.added_in[to].pop();
         }
     }
 
     /// The place of a vertex in the order.
-    pub(super) fn place(&self, vertex: u32) -> u32 {
-        self.place[vertex as usize]
+    pub(super) fn place(&self, vertex: Vertex) -> u32 {
+        self.place[vertex]
     }
 
     /// The vertices in order.
-    pub(super) fn order(&self) -> Vec<u32> {
-        let mut order = vec![0; self.place.len()];
-        for (vertex, place) in (0u32..).zip(&self.place) {
+    pub(super) fn order(&self) -> Vec<Vertex> {
+        let mut order = vec![Vertex::new(0); self.place.len()];
+        for (vertex, place) in (0u32..).map(Vertex::new).zip(&self.place) {
             order[*place as usize] = vertex;
         }
         order
     }
 
     /// Adds an edge, unless it closes a cycle: then the reasons of a shortest path back.
-    pub(super) fn add(&mut self, from: u32, to: u32, reason: u32) -> Result<(), Vec<u32>> {
-        if self.place[from as usize] > self.place[to as usize] {
+    pub(super) fn add(&mut self, from: Vertex, to: Vertex, reason: u32) -> Result<(), Vec<u32>> {
+        if self.place[from] > self.place[to] {
             self.search_forward(from, to)?;
             self.search_backward(from, to);
             self.reorder();
         }
-        self.added_out[from as usize].push((to, reason));
-        self.added_in[to as usize].push((from, reason));
+        self.added_out[from].push((to, reason));
+        self.added_in[to].push((from, reason));
         self.trail.push((from, to));
         Ok(())
     }
 
     /// Collects what `to` reaches before the place of `from`.
-    fn search_forward(&mut self, from: u32, to: u32) -> Result<(), Vec<u32>> {
+    fn search_forward(&mut self, from: Vertex, to: Vertex) -> Result<(), Vec<u32>> {
         self.round += 1;
-        let bound = self.place[from as usize];
+        let bound = self.place[from];
         self.forward.clear();
         self.forward.push(to);
-        self.mark[to as usize] = self.round;
+        self.mark[to] = self.round;
         let mut at = 0;
         while let Some(&vertex) = self.forward.get(at) {
             at += 1;
             let known = self.known_out.row(vertex).iter().map(|to| (*to, KNOWN));
-            let added = self.added_out[vertex as usize].iter().copied();
+            let added = self.added_out[vertex].iter().copied();
             for (next, reason) in known.chain(added) {
-                let index = next as usize;
+                let index = next.index();
                 if self.mark[index] == self.round || self.place[index] > bound {
                     continue;
                 }
@@ -119,11 +120,11 @@ impl Acyclic {
     }
 
     /// The reasons on the path that was found from `to` back to `from`.
-    fn reasons(&self, from: u32, to: u32) -> Vec<u32> {
+    fn reasons(&self, from: Vertex, to: Vertex) -> Vec<u32> {
         let mut reasons = Vec::new();
         let mut at = from;
         while at != to {
-            let (parent, reason) = self.parent[at as usize];
+            let (parent, reason) = self.parent[at];
             if reason != KNOWN {
                 reasons.push(reason);
             }
@@ -135,19 +136,19 @@ impl Acyclic {
     }
 
     /// Collects what reaches `from` behind the place of `to`.
-    fn search_backward(&mut self, from: u32, to: u32) {
+    fn search_backward(&mut self, from: Vertex, to: Vertex) {
         self.round += 1;
-        let bound = self.place[to as usize];
+        let bound = self.place[to];
         self.backward.clear();
         self.backward.push(from);
-        self.mark[from as usize] = self.round;
+        self.mark[from] = self.round;
         let mut at = 0;
         while let Some(&vertex) = self.backward.get(at) {
             at += 1;
             let known = self.known_in.row(vertex).iter().copied();
-            let added = self.added_in[vertex as usize].iter().map(|(from, _)| *from);
+            let added = self.added_in[vertex].iter().map(|(from, _)| *from);
             for next in known.chain(added) {
-                let index = next as usize;
+                let index = next.index();
                 if self.mark[index] != self.round && self.place[index] > bound {
                     self.mark[index] = self.round;
                     self.backward.push(next);
@@ -159,15 +160,13 @@ impl Acyclic {
     /// Puts what was found behind before what was found ahead, in the places of both.
     fn reorder(&mut self) {
         let place = &self.place;
-        self.backward
-            .sort_unstable_by_key(|vertex| place[*vertex as usize]);
-        self.forward
-            .sort_unstable_by_key(|vertex| place[*vertex as usize]);
+        self.backward.sort_unstable_by_key(|vertex| place[*vertex]);
+        self.forward.sort_unstable_by_key(|vertex| place[*vertex]);
         let vertices = self.backward.iter().chain(&self.forward);
-        let mut places: Vec<u32> = vertices.clone().map(|v| place[*v as usize]).collect();
+        let mut places: Vec<u32> = vertices.clone().map(|v| place[*v]).collect();
         places.sort_unstable();
         for (vertex, place) in vertices.zip(places) {
-            self.place[*vertex as usize] = place;
+            self.place[*vertex] = place;
         }
     }
 }
@@ -178,15 +177,16 @@ mod tests {
 
     #[test]
     fn an_edge_that_closes_a_cycle_says_which_added_ones_lead_back() {
-        let known = [(0, 1), (2, 3)];
-        let mut graph = Acyclic::new(4, &known, &[2, 3, 0, 1]);
-        graph.add(1, 2, 7).expect("acyclic");
-        let place = |graph: &Acyclic, v: u32| graph.order().iter().position(|o| *o == v);
-        assert!(place(&graph, 1) < place(&graph, 2));
-        assert_eq!(graph.add(3, 0, 8), Err(vec![7]));
+        let [a, b, c, d] = [0, 1, 2, 3].map(Vertex::new);
+        let known = [(a, b), (c, d)];
+        let mut graph = Acyclic::new(4, &known, &[c, d, a, b]);
+        graph.add(b, c, 7).expect("acyclic");
+        let place = |graph: &Acyclic, v: Vertex| graph.order().iter().position(|o| *o == v);
+        assert!(place(&graph, b) < place(&graph, c));
+        assert_eq!(graph.add(d, a, 8), Err(vec![7]));
         graph.keep(0);
-        graph.add(3, 0, 8).expect("acyclic again");
-        assert_eq!(graph.add(1, 2, 9), Err(vec![8]));
+        graph.add(d, a, 8).expect("acyclic again");
+        assert_eq!(graph.add(b, c, 9), Err(vec![8]));
         assert_eq!(graph.added(), 1);
     }
 }

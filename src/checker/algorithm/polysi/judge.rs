@@ -11,7 +11,8 @@ use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve_openly};
 use crate::checker::resolved::starts_and_commits::{points, transactions_of};
 use crate::checker::resolved::versions::{Chains, chains};
-use crate::history::History;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::{History, Txn};
 use crate::model::ConsistencyModel;
 
 /// What came out of the polygraph.
@@ -72,7 +73,7 @@ fn judge_openly(
         && let Ok(polygraph) = pruned(&likely, &chains, model, budget)
         && let Some(order) = solve::solve_greedily(&polygraph, budget)
     {
-        return Outcome::Satisfied(witness(resolved, model, order));
+        return Outcome::Satisfied(witness(resolved, model, &order));
     }
     let polygraph = match pruned(resolved, known, model, budget) {
         Ok(polygraph) => polygraph,
@@ -112,7 +113,7 @@ pub(super) fn pruned<'r>(
 
 fn told(resolved: &Resolved<'_>, model: ConsistencyModel, solved: Solved) -> Outcome {
     match solved {
-        Solved::Order(order) => Outcome::Satisfied(witness(resolved, model, order)),
+        Solved::Order(order) => Outcome::Satisfied(witness(resolved, model, &order)),
         Solved::Stuck => Outcome::Stuck,
         Solved::TimeIsOver => Outcome::TooMuch(Budget::IS_OVER.to_owned()),
     }
@@ -136,17 +137,13 @@ fn known_cycle(
     resolved: &Resolved<'_>,
     chains: &Chains,
     view: View,
-    cycle: &[u32],
+    cycle: &[Vertex],
 ) -> Counterexample {
     let transactions = match view {
         View::Split => transactions_of(cycle),
         View::Whole | View::Strict => {
             let len = resolved.len();
-            cycle
-                .iter()
-                .copied()
-                .filter(|v| (*v as usize) < len)
-                .collect()
+            cycle.iter().filter_map(|v| v.as_whole(len)).collect()
         }
     };
     let kind = match view {
@@ -156,10 +153,11 @@ fn known_cycle(
     counterexample(resolved, chains, &transactions, kind)
 }
 
-fn witness(resolved: &Resolved<'_>, model: ConsistencyModel, order: Vec<u32>) -> Witness {
+fn witness(resolved: &Resolved<'_>, model: ConsistencyModel, order: &[Vertex]) -> Witness {
     if model == ConsistencyModel::Snapshot {
-        return Witness::Points(points(resolved, &order));
+        return Witness::Points(points(resolved, order));
     }
-    let is_real = |t: &u32| *t > 0 && resolved.is_live.get(*t as usize) == Some(&true);
-    Witness::Order(order.into_iter().filter(is_real).collect())
+    let transactions = order.iter().filter_map(|v| v.as_whole(resolved.len()));
+    let is_real = |t: &Txn| !t.is_initial() && resolved.is_live[*t];
+    Witness::Order(transactions.filter(is_real).collect())
 }

@@ -3,6 +3,7 @@
 use super::judge::{Outcome, is_satisfied, pruned};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::resolve::resolve_openly;
+use crate::checker::resolved::version::Version;
 use crate::checker::resolved::versions::{Chains, chains, last_of};
 use crate::history::History;
 use crate::model::Anomaly;
@@ -58,11 +59,11 @@ fn is_every_order(chains: Chains, holds: &mut impl FnMut(&Chains) -> bool) -> bo
     let Some((key, _)) = chains.heads.first().copied() else {
         return holds(&chains);
     };
-    let last = last_of(&chains.next, key);
+    let last = last_of(&chains.next, Version::initial(key));
     let of_key = chains.heads.partition_point(|head| head.0 == key);
     (0..of_key).all(|at| {
         let (mut next, mut heads) = (chains.next.clone(), chains.heads.clone());
-        next[last as usize] = heads.remove(at).1;
+        next[last] = heads.remove(at).1;
         is_every_order(Chains { next, heads }, holds)
     })
 }

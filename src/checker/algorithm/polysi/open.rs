@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 use super::polygraph::Polygraph;
 use super::prune::Reach;
 use crate::checker::resolved::dependencies::Dependency;
-use crate::checker::resolved::resolve::{NONE, OpenRead};
+use crate::checker::resolved::resolve::OpenRead;
+use crate::checker::resolved::version::{NONE, Version};
 use crate::checker::resolved::versions::Chains;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::Txn;
 
 /// How many literals there may be.
 const LITERALS_MAX: usize = 1 << 22;
@@ -18,7 +21,7 @@ const LITERALS_MAX: usize = 1 << 22;
 /// What has to be decided of the open reads.
 pub(super) struct OpenReads {
     /// For each variable the edges that it brings when it is true.
-    pub(super) edges: Vec<Vec<(u32, u32)>>,
+    pub(super) edges: Vec<Vec<(Vertex, Vertex)>>,
     /// Whether it is tried true first.
     pub(super) is_likely: Vec<bool>,
     /// Clauses: variables, or orders of chains as [`Term::Order`], negated or not.
@@ -41,7 +44,7 @@ pub(super) enum Term {
 /// Where a version stands.
 enum Follower {
     /// This version follows it.
-    Known(u32),
+    Known(Version),
     /// It is the last of the chain of the initial version.
     AllOthers,
     /// It is the last of this chain.
@@ -74,19 +77,19 @@ impl OpenReads {
             }
             let mut one_of = Vec::new();
             for version in &read.candidates {
-                let writer = resolved.writer[*version as usize];
+                let writer = resolved.writer[*version];
                 let visible = polygraph
                     .view
                     .edge(writer, read.reader, Dependency::Visible);
-                if writer != 0 && reach.has(visible.1, visible.0) {
+                if !writer.is_initial() && reach.has(visible.1, visible.0) {
                     continue;
                 }
                 let var = open.variable(*version == likely);
                 one_of.push(Term::Is(var));
-                if writer != 0 {
+                if !writer.is_initial() {
                     open.edges[var].push(visible);
                 }
-                let next = chains.next[*version as usize];
+                let next = chains.next[*version];
                 let follower = match chain_of.get(version) {
                     _ if next != NONE => Follower::Known(next),
                     Some(chain) => Follower::ThoseAfter(*chain),
@@ -119,7 +122,7 @@ impl OpenReads {
         follower: &Follower,
     ) {
         let resolved = polygraph.resolved;
-        let anti = |open: &mut Self, var: usize, writer: u32| {
+        let anti = |open: &mut Self, var: usize, writer: Txn| {
             if writer != read.reader {
                 let edge = polygraph.view.edge(read.reader, writer, Dependency::Anti);
                 open.edges[var].push(edge);
@@ -127,7 +130,7 @@ impl OpenReads {
         };
         let mine = match follower {
             Follower::Known(next) => {
-                return anti(self, var, resolved.writer[*next as usize]);
+                return anti(self, var, resolved.writer[*next]);
             }
             Follower::AllOthers => None,
             Follower::ThoseAfter(chain) => Some(*chain),
@@ -163,7 +166,7 @@ impl OpenReads {
 }
 
 /// The chains by their last versions.
-fn chains_of_last(polygraph: &Polygraph<'_>) -> BTreeMap<u32, u32> {
+fn chains_of_last(polygraph: &Polygraph<'_>) -> BTreeMap<Version, u32> {
     let chains = (0u32..).zip(&polygraph.chains);
     chains
         .map(|(place, chain)| (chain.last_version, place))

@@ -2,8 +2,11 @@
 
 use crate::checker::resolved::arcs::{Arcs, Rows};
 use crate::checker::resolved::dependencies::{Dependency, dependencies, real_time};
-use crate::checker::resolved::resolve::{NONE, Resolved};
+use crate::checker::resolved::resolve::Resolved;
+use crate::checker::resolved::version::Version;
 use crate::checker::resolved::versions::{Chains, last_of};
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::{Key, Txn};
 use crate::model::ConsistencyModel;
 
 /// How transactions become vertices.
@@ -27,11 +30,11 @@ impl View {
     }
 
     /// The edge of a dependency.
-    pub(super) fn edge(self, from: u32, to: u32, kind: Dependency) -> (u32, u32) {
+    pub(super) fn edge(self, from: Txn, to: Txn, kind: Dependency) -> (Vertex, Vertex) {
         match (self, kind) {
-            (Self::Split, Dependency::Visible) => (from * 2 + 1, to * 2),
-            (Self::Split, Dependency::Anti) => (from * 2, to * 2 + 1),
-            (Self::Whole | Self::Strict, _) => (from, to),
+            (Self::Split, Dependency::Visible) => (Vertex::commit(from), Vertex::start(to)),
+            (Self::Split, Dependency::Anti) => (Vertex::start(from), Vertex::commit(to)),
+            (Self::Whole | Self::Strict, _) => (Vertex::whole(from), Vertex::whole(to)),
         }
     }
 }
@@ -39,15 +42,15 @@ impl View {
 /// Versions that follow each other immediately: where they begin and end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chain {
-    pub(super) key: u32,
+    pub(super) key: Key,
     /// The transaction that wrote the first version.
-    pub(super) first: u32,
+    pub(super) first: Txn,
     /// The last version and its transaction.
-    pub(super) last: u32,
-    pub(super) last_version: u32,
+    pub(super) last: Txn,
+    pub(super) last_version: Version,
 }
 
-/// Two chains of one key whose order is open: the one first, or the other.
+/// Two chains of one key whose order is open, by their places in [`Polygraph::chains`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constraint {
     pub(super) one: u32,
@@ -61,11 +64,11 @@ pub(super) struct Polygraph<'r> {
     pub(super) view: View,
     /// How many vertices there are.
     pub(super) len: usize,
-    pub(super) edges: Vec<(u32, u32)>,
+    pub(super) edges: Vec<(Vertex, Vertex)>,
     /// All chains but those of the initial versions, by key.
     pub(super) chains: Vec<Chain>,
     pub(super) constraints: Vec<Constraint>,
-    readers: Rows,
+    readers: Rows<Version, Txn>,
 }
 
 impl<'r> Polygraph<'r> {
@@ -74,10 +77,11 @@ impl<'r> Polygraph<'r> {
         let mut len = resolved.len();
         if view == View::Split {
             len *= 2;
-            edges.extend((0..resolved.len() as u32).map(|t| (t * 2, t * 2 + 1)));
+            let all = resolved.history.all_transactions();
+            edges.extend(all.map(|t| (Vertex::start(t), Vertex::commit(t))));
         }
         if view == View::Strict {
-            len = real_time(resolved, |from, to| edges.push((from, to))) as usize;
+            len = real_time(resolved, |from, to| edges.push((from, to)));
         }
         dependencies(resolved, chains, |from, to, kind| {
             edges.push(view.edge(from, to, kind))
@@ -92,12 +96,12 @@ impl<'r> Polygraph<'r> {
             );
         }
         let readers = Rows::of(resolved.writer.len(), &pairs);
-        let chain = |(key, head): &(u32, u32)| {
+        let chain = |(key, head): &(Key, Version)| {
             let last_version = last_of(&chains.next, *head);
             Chain {
                 key: *key,
-                first: resolved.writer[*head as usize],
-                last: resolved.writer[last_version as usize],
+                first: resolved.writer[*head],
+                last: resolved.writer[last_version],
                 last_version,
             }
         };
@@ -114,11 +118,11 @@ impl<'r> Polygraph<'r> {
         let mut known = Vec::new();
         for at in 0..polygraph.chains.len() {
             let chain = polygraph.chains[at];
-            let last_version = last_of(&chains.next, chain.key);
+            let last_version = last_of(&chains.next, Version::initial(chain.key));
             let initial = Chain {
                 key: chain.key,
-                first: 0,
-                last: resolved.writer[last_version as usize],
+                first: Txn::INITIAL,
+                last: resolved.writer[last_version],
                 last_version,
             };
             polygraph.between(&initial, &chain, |edge| known.push(edge));
@@ -128,13 +132,18 @@ impl<'r> Polygraph<'r> {
     }
 
     /// Who reads the last version of a chain.
-    pub(super) fn readers_of(&self, chain: &Chain) -> &[u32] {
+    pub(super) fn readers_of(&self, chain: &Chain) -> &[Txn] {
         self.readers.row(chain.last_version)
     }
 
     /// The edges that one chain before another means.
-    pub(super) fn between(&self, one: &Chain, other: &Chain, mut edge: impl FnMut((u32, u32))) {
-        if one.last != 0 {
+    pub(super) fn between(
+        &self,
+        one: &Chain,
+        other: &Chain,
+        mut edge: impl FnMut((Vertex, Vertex)),
+    ) {
+        if !one.last.is_initial() {
             edge(self.view.edge(one.last, other.first, Dependency::Visible));
         }
         for reader in self.readers_of(one) {
@@ -145,7 +154,7 @@ impl<'r> Polygraph<'r> {
     }
 
     /// A topological order of the known edges, or a short cycle.
-    pub(super) fn order(&self) -> Result<Vec<u32>, Vec<u32>> {
+    pub(super) fn order(&self) -> Result<Vec<Vertex>, Vec<Vertex>> {
         let mut arcs = Arcs::new(self.len, self.edges.len());
         self.edges
             .iter()
@@ -156,19 +165,20 @@ impl<'r> Polygraph<'r> {
     /// The session and the place in it of a vertex; every session is a path of known edges.
     pub(super) fn lines(&self) -> Lines {
         let history = self.resolved.history;
-        let mut line = vec![NONE; self.len];
+        let mut line = vec![NO_LINE; self.len];
         let mut place = vec![0; self.len];
         let sessions = history.session_count();
         let mut free = vec![0u32; sessions];
         for transaction in self.resolved.live() {
             let session = history.session_of(transaction);
+            let both = [Vertex::start(transaction), Vertex::commit(transaction)];
             let vertices = match self.view {
-                View::Split => transaction * 2..transaction * 2 + 2,
-                View::Whole | View::Strict => transaction..transaction + 1,
+                View::Split => &both[..],
+                View::Whole | View::Strict => &[Vertex::whole(transaction)],
             };
             for vertex in vertices {
-                line[vertex as usize] = session;
-                place[vertex as usize] = free[session as usize];
+                line[*vertex] = session;
+                place[*vertex] = free[session as usize];
                 free[session as usize] += 1;
             }
         }
@@ -179,6 +189,9 @@ impl<'r> Polygraph<'r> {
         }
     }
 }
+
+/// The line of a vertex that is in no session.
+pub(super) const NO_LINE: u32 = u32::MAX;
 
 /// Where vertices stand on the paths of their sessions.
 #[derive(Debug)]

@@ -3,11 +3,12 @@
 //! If what one order of two chains means would close a cycle, the other holds. Reachability is
 //! kept by sessions, not by pairs of transactions: a vertex reaches a session from some place on.
 
-use super::polygraph::{Chain, Constraint, Lines, Polygraph};
+use super::polygraph::{Chain, Constraint, Lines, NO_LINE, Polygraph};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
 use crate::checker::resolved::dependencies::Dependency;
-use crate::checker::resolved::resolve::NONE;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::Txn;
 
 /// Rounds of pruning at most; a round costs less than what it decides saves only while it decides.
 const ROUNDS_MAX: usize = 12;
@@ -34,40 +35,43 @@ pub(super) fn fits(polygraph: &Polygraph<'_>) -> bool {
     entries.saturating_mul(size_of::<u32>()) <= REACH_BYTES_MAX
 }
 
+/// Stands for no place of a session.
+const NOWHERE: u32 = u32::MAX;
+
 /// What reaches what, as of the edges known when it was computed.
 pub(super) struct Reach {
     lines: Lines,
-    /// Row `v`: the first place of each session that `v` reaches; [`NONE`] where none.
+    /// Row `v`: the first place of each session that `v` reaches; [`NOWHERE`] where none.
     first: Vec<u32>,
 }
 
 impl Reach {
     /// From a topological order of the edges.
-    pub(super) fn new(polygraph: &Polygraph<'_>, order: &[u32]) -> Self {
+    pub(super) fn new(polygraph: &Polygraph<'_>, order: &[Vertex]) -> Self {
         let lines = polygraph.lines();
         let rows = Rows::of(polygraph.len, &polygraph.edges);
-        let mut first = vec![NONE; polygraph.len * lines.count];
+        let mut first = vec![NOWHERE; polygraph.len * lines.count];
         for vertex in order.iter().rev() {
-            let at = *vertex as usize * lines.count;
+            let at = vertex.index() * lines.count;
             for to in rows.row(*vertex) {
-                let other = *to as usize * lines.count;
+                let other = to.index() * lines.count;
                 for line in 0..lines.count {
                     first[at + line] = first[at + line].min(first[other + line]);
                 }
             }
-            let line = lines.line[*vertex as usize];
-            if line != NONE {
-                first[at + line as usize] = lines.place[*vertex as usize];
+            let line = lines.line[*vertex];
+            if line != NO_LINE {
+                first[at + line as usize] = lines.place[*vertex];
             }
         }
         Self { lines, first }
     }
 
-    pub(super) fn has(&self, from: u32, to: u32) -> bool {
-        let line = self.lines.line[to as usize];
-        line != NONE && {
-            let first = self.first[from as usize * self.lines.count + line as usize];
-            first <= self.lines.place[to as usize]
+    pub(super) fn has(&self, from: Vertex, to: Vertex) -> bool {
+        let line = self.lines.line[to];
+        line != NO_LINE && {
+            let first = self.first[from.index() * self.lines.count + line as usize];
+            first <= self.lines.place[to]
         }
     }
 }
@@ -95,8 +99,8 @@ fn order(polygraph: &Polygraph<'_>, reach: &Reach, one: &Chain, other: &Chain) -
 /// Whether one chain before another would close a cycle.
 fn is_excluded(polygraph: &Polygraph<'_>, reach: &Reach, one: &Chain, other: &Chain) -> bool {
     let view = polygraph.view;
-    let closes = |(from, to): (u32, u32)| reach.has(to, from);
-    if one.last != 0 && closes(view.edge(one.last, other.first, VISIBLE)) {
+    let closes = |(from, to): (Vertex, Vertex)| reach.has(to, from);
+    if !one.last.is_initial() && closes(view.edge(one.last, other.first, VISIBLE)) {
         return true;
     }
     let mut readers = polygraph.readers_of(one).iter();
@@ -117,7 +121,7 @@ pub(super) fn prune(polygraph: &mut Polygraph<'_>, budget: Budget) -> Result<(),
     let mut reach = Reach::new(polygraph, &topological);
     let mut rank = vec![0u32; polygraph.len];
     for (place, vertex) in (0u32..).zip(&topological) {
-        rank[*vertex as usize] = place;
+        rank[*vertex] = place;
     }
     let (known, open) = first_round(polygraph, &reach, &rank, budget)?;
     polygraph.constraints = open;
@@ -162,7 +166,7 @@ pub(super) fn pair(polygraph: &Polygraph<'_>, constraint: Constraint) -> (Chain,
 }
 
 /// New edges, and the constraints that stay open.
-type Round = (Vec<(u32, u32)>, Vec<Constraint>);
+type Round = (Vec<(Vertex, Vertex)>, Vec<Constraint>);
 
 /// Looks at all pairs of chains of each key. Of what is decided only the edges between neighbours
 /// are kept, so that a hot key costs edges in proportion to its chains.
@@ -173,8 +177,8 @@ fn first_round(
     budget: Budget,
 ) -> Result<Round, Stopped> {
     let mut chains = std::mem::take(&mut polygraph.chains);
-    let vertex = |chain: &Chain| polygraph.view.edge(0, chain.first, VISIBLE).1;
-    chains.sort_by_key(|chain| (chain.key, rank[vertex(chain) as usize], chain.first));
+    let vertex = |chain: &Chain| polygraph.view.edge(Txn::INITIAL, chain.first, VISIBLE).1;
+    chains.sort_by_key(|chain| (chain.key, rank[vertex(chain)], chain.first));
     let (mut known, mut open) = (Vec::new(), Vec::new());
     let mut begin = 0;
     for group in chains.chunk_by(|one, other| one.key == other.key) {

@@ -10,11 +10,13 @@ use super::polygraph::{Chain, Constraint, Polygraph};
 use super::prune::pair;
 use crate::checker::budget::Budget;
 use crate::checker::resolved::dependencies::Dependency;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::Txn;
 
 /// What the solver found.
 pub(super) enum Solved {
     /// A topological order of the vertices with a choice for every constraint.
-    Order(Vec<u32>),
+    Order(Vec<Vertex>),
     Stuck,
     TimeIsOver,
 }
@@ -38,7 +40,7 @@ impl Callbacks for Deadline {
 struct Choices {
     graph: Acyclic,
     /// Edges by literal, one literal after the other.
-    edges: Vec<(u32, u32)>,
+    edges: Vec<(Vertex, Vertex)>,
     begins: Vec<u32>,
     /// How many literals of the solver's trail are in the graph.
     seen: usize,
@@ -72,7 +74,7 @@ pub(super) fn solve_openly(polygraph: &Polygraph<'_>, open: &OpenReads, budget: 
 }
 
 /// What can be had without asking the solver.
-pub(super) fn solve_greedily(polygraph: &Polygraph<'_>, budget: Budget) -> Option<Vec<u32>> {
+pub(super) fn solve_greedily(polygraph: &Polygraph<'_>, budget: Budget) -> Option<Vec<Vertex>> {
     match greedily(polygraph, polygraph.order().ok()?, budget) {
         Greedy::Solved(Solved::Order(order)) => Some(order),
         _ => None,
@@ -83,10 +85,10 @@ pub(super) fn solve_greedily(polygraph: &Polygraph<'_>, budget: Budget) -> Optio
 enum Greedy {
     Solved(Solved),
     /// An order of the known edges that has most of what was chosen.
-    Left(Vec<u32>),
+    Left(Vec<Vertex>),
 }
 
-fn greedily(polygraph: &Polygraph<'_>, mut order: Vec<u32>, budget: Budget) -> Greedy {
+fn greedily(polygraph: &Polygraph<'_>, mut order: Vec<Vertex>, budget: Budget) -> Greedy {
     // What found no way goes first in the next round: most of it does find one then.
     let mut constraints = polygraph.constraints.clone();
     for _ in 0..GREEDY_ROUNDS {
@@ -114,13 +116,13 @@ fn greedily(polygraph: &Polygraph<'_>, mut order: Vec<u32>, budget: Budget) -> G
 
 fn solve_from(
     polygraph: &Polygraph<'_>,
-    order: &[u32],
+    order: &[Vertex],
     open: Option<&OpenReads>,
     budget: Budget,
 ) -> Solved {
     let mut rank = vec![0u32; polygraph.len];
     for (place, vertex) in (0u32..).zip(order) {
-        rank[*vertex as usize] = place;
+        rank[*vertex] = place;
     }
     let deadline = Deadline {
         budget,
@@ -137,7 +139,7 @@ fn solve_from(
     };
     let mut is_one_first = Vec::new();
     for constraint in &polygraph.constraints {
-        let place = |chain: &Chain| rank[first_vertex(polygraph, chain) as usize];
+        let place = |chain: &Chain| rank[first_vertex(polygraph, chain)];
         let (one, other) = pair(polygraph, *constraint);
         // The order that the greedy choices came to is tried first: false is what the solver
         // tries first, and the odd literal of a variable is the negative one.
@@ -200,8 +202,11 @@ fn add_open_reads(
 }
 
 /// The vertex at which the first transaction of a chain is reached.
-fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> u32 {
-    polygraph.view.edge(0, chain.first, Dependency::Visible).1
+fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> Vertex {
+    polygraph
+        .view
+        .edge(Txn::INITIAL, chain.first, Dependency::Visible)
+        .1
 }
 
 /// Decides one constraint after the other as the order of the moment has it, and the other way
@@ -213,8 +218,8 @@ fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> u32 {
 fn greedy(
     polygraph: &Polygraph<'_>,
     constraints: &[Constraint],
-    order: &[u32],
-) -> (Vec<u32>, Vec<usize>) {
+    order: &[Vertex],
+) -> (Vec<Vertex>, Vec<usize>) {
     let mut graph = Acyclic::new(polygraph.len, &polygraph.edges, order);
     let mut edges = Vec::new();
     let mut left = Vec::new();

@@ -4,7 +4,9 @@
 //! that lead to another need one. Where there are too many sessions for a table, clocks count along
 //! other chains of transactions that lead to each other, and hold only what is not zero.
 
-use crate::checker::resolved::resolve::{NONE, Resolved};
+use crate::checker::resolved::resolve::Resolved;
+use crate::checker::resolved::vertex::Vertex;
+use crate::history::{Key, Txn};
 
 /// Bytes that the clocks of a table may take; with more, clocks are sparse.
 const TABLE_BYTES_MAX: usize = 4 << 30;
@@ -30,8 +32,8 @@ pub(super) struct TooLarge;
 /// When the clocks would take more than [`SPARSE_BYTES_MAX`].
 pub(super) fn forced(
     resolved: &Resolved<'_>,
-    order: &[u32],
-    edge: impl FnMut(u32, u32, u32, u32),
+    order: &[Vertex],
+    edge: impl FnMut(Txn, Txn, Key, Txn),
 ) -> Result<(), TooLarge> {
     forced_within(resolved, order, [TABLE_BYTES_MAX, SPARSE_BYTES_MAX], edge)
 }
@@ -39,9 +41,9 @@ pub(super) fn forced(
 /// The same within bounds for the bytes of a table and of sparse clocks.
 fn forced_within(
     resolved: &Resolved<'_>,
-    order: &[u32],
+    order: &[Vertex],
     [table_bytes_max, sparse_bytes_max]: [usize; 2],
-    mut edge: impl FnMut(u32, u32, u32, u32),
+    mut edge: impl FnMut(Txn, Txn, Key, Txn),
 ) -> Result<(), TooLarge> {
     let before = resolved.session_predecessors();
     let leads = leading(resolved, &before);
@@ -59,18 +61,19 @@ fn forced_within(
     };
     let mut writers = Writers::of(resolved, &chains, &leads);
     let mut own = OwnClock::new(chains.count);
-    for transaction in order.iter().copied() {
-        if transaction == 0 || !resolved.is_live[transaction as usize] {
+    let vertices = order.iter().filter_map(|v| v.as_whole(resolved.len()));
+    for transaction in vertices {
+        if transaction.is_initial() || !resolved.is_live[transaction] {
             continue;
         }
         clocks.clear(&mut own);
         let sources = resolved.reads(transaction).iter();
-        let sources = sources.map(|version| resolved.writer[*version as usize]);
+        let sources = sources.map(|version| resolved.writer[*version]);
         for source in sources
-            .chain([before[transaction as usize]])
-            .filter(|s| *s > 0)
+            .chain([before[transaction]])
+            .filter(|s| !s.is_initial())
         {
-            let (chain, place) = chains.at[source as usize];
+            let (chain, place) = chains.at[source];
             // What led to a source that is known already is known too.
             if own.places[chain as usize] >= place {
                 continue;
@@ -78,12 +81,12 @@ fn forced_within(
             own.raise(chain, place);
             clocks.merge(source, &mut own);
         }
-        if leads[transaction as usize] {
+        if leads[transaction] {
             clocks.keep(transaction, &mut own)?;
         }
         for version in resolved.reads(transaction) {
-            let key = resolved.key[*version as usize];
-            let writer = resolved.writer[*version as usize];
+            let key = resolved.key[*version];
+            let writer = resolved.writer[*version];
             let led = clocks.of(writer);
             let mut see = |run: usize, writers: &mut Writers| {
                 let chain = writers.runs[run].0;
@@ -117,18 +120,21 @@ fn forced_within(
 }
 
 /// Which transactions lead to another: that reads from them, or follows in their session.
-fn leading(resolved: &Resolved<'_>, before: &[u32]) -> Vec<bool> {
+fn leading(resolved: &Resolved<'_>, before: &[Txn]) -> Vec<bool> {
     let mut leads = vec![false; resolved.len()];
     for transaction in resolved.live() {
-        leads[before[transaction as usize] as usize] = true;
+        leads[before[transaction]] = true;
         for version in resolved.reads(transaction) {
-            leads[resolved.writer[*version as usize] as usize] = true;
+            leads[resolved.writer[*version]] = true;
         }
     }
     // The initial transaction precedes all without a clock.
-    leads[0] = false;
+    leads[Txn::INITIAL] = false;
     leads
 }
+
+/// The chain of a transaction that is in none.
+const NO_CHAIN: u32 = u32::MAX;
 
 /// ChainCover of transactions, each leading to the next.
 struct ChainCover {
@@ -141,35 +147,36 @@ struct ChainCover {
 impl ChainCover {
     fn of_sessions(resolved: &Resolved<'_>) -> Self {
         let count = resolved.history.session_count();
-        let mut at = vec![(NONE, 0); resolved.len()];
+        let mut at = vec![(NO_CHAIN, 0); resolved.len()];
         let mut places = vec![0u32; count];
         for transaction in resolved.live() {
             let session = resolved.history.session_of(transaction);
             places[session as usize] += 1;
-            at[transaction as usize] = (session, places[session as usize]);
+            at[transaction] = (session, places[session as usize]);
         }
         Self { count, at }
     }
 
     /// A transaction continues the chain of one that leads to it and is the last of it.
-    fn of_reads(resolved: &Resolved<'_>, order: &[u32], before: &[u32], leads: &[bool]) -> Self {
-        let mut at: Vec<(u32, u32)> = vec![(NONE, 0); resolved.len()];
-        let mut lasts: Vec<u32> = Vec::new();
-        let led = order.iter().copied().filter(|t| leads[*t as usize]);
-        for transaction in led.filter(|t| resolved.is_live[*t as usize]) {
+    fn of_reads(resolved: &Resolved<'_>, order: &[Vertex], before: &[Txn], leads: &[bool]) -> Self {
+        let mut at: Vec<(u32, u32)> = vec![(NO_CHAIN, 0); resolved.len()];
+        let mut lasts: Vec<Txn> = Vec::new();
+        let led = order.iter().filter_map(|v| v.as_whole(resolved.len()));
+        let led = led.filter(|t| leads[*t]);
+        for transaction in led.filter(|t| resolved.is_live[*t]) {
             let sources = resolved.reads(transaction).iter();
-            let sources = sources.map(|version| resolved.writer[*version as usize]);
-            let mut sources = [before[transaction as usize]].into_iter().chain(sources);
+            let sources = sources.map(|version| resolved.writer[*version]);
+            let mut sources = [before[transaction]].into_iter().chain(sources);
             let is_last =
-                |source: &u32| *source > 0 && lasts[at[*source as usize].0 as usize] == *source;
+                |source: &Txn| !source.is_initial() && lasts[at[*source].0 as usize] == *source;
             match sources.find(is_last) {
                 Some(source) => {
-                    let (chain, place) = at[source as usize];
-                    at[transaction as usize] = (chain, place + 1);
+                    let (chain, place) = at[source];
+                    at[transaction] = (chain, place + 1);
                     lasts[chain as usize] = transaction;
                 }
                 None => {
-                    at[transaction as usize] = (lasts.len() as u32, 1);
+                    at[transaction] = (lasts.len() as u32, 1);
                     lasts.push(transaction);
                 }
             }
@@ -204,6 +211,9 @@ impl OwnClock {
     }
 }
 
+/// The row of a transaction that leads to none.
+const NO_ROW: u32 = u32::MAX;
+
 /// The clocks of the transactions that lead to another.
 enum Clocks {
     Table {
@@ -229,7 +239,7 @@ impl Clocks {
                 next += 1;
                 next - 1
             }
-            false => NONE,
+            false => NO_ROW,
         };
         Self::Table {
             chains,
@@ -242,7 +252,7 @@ impl Clocks {
         Self::Sparse {
             spans: vec![(0, 0); len],
             entries: Vec::new(),
-            entries_max: (bytes_max / size_of::<(u32, u32)>()).min(NONE as usize),
+            entries_max: (bytes_max / size_of::<(u32, u32)>()).min(u32::MAX as usize),
         }
     }
 
@@ -262,21 +272,21 @@ impl Clocks {
     }
 
     /// Raises a clock to that of a transaction.
-    fn merge(&self, of: u32, into: &mut OwnClock) {
+    fn merge(&self, of: Txn, into: &mut OwnClock) {
         match self {
             Self::Table {
                 chains,
                 row_of,
                 places,
             } => {
-                let at = row_of[of as usize] as usize * chains;
+                let at = row_of[of] as usize * chains;
                 let theirs = &places[at..at + chains];
                 for (mine, theirs) in into.places.iter_mut().zip(theirs) {
                     *mine = (*mine).max(*theirs);
                 }
             }
             Self::Sparse { spans, entries, .. } => {
-                let (begin, end) = spans[of as usize];
+                let (begin, end) = spans[of];
                 for (chain, place) in &entries[begin as usize..end as usize] {
                     into.raise(*chain, *place);
                 }
@@ -285,14 +295,14 @@ impl Clocks {
     }
 
     /// Keeps the clock of a transaction.
-    fn keep(&mut self, of: u32, own: &mut OwnClock) -> Result<(), TooLarge> {
+    fn keep(&mut self, of: Txn, own: &mut OwnClock) -> Result<(), TooLarge> {
         match self {
             Self::Table {
                 chains,
                 row_of,
                 places,
             } => {
-                let at = row_of[of as usize] as usize * *chains;
+                let at = row_of[of] as usize * *chains;
                 places[at..at + *chains].copy_from_slice(&own.places);
             }
             Self::Sparse {
@@ -307,25 +317,25 @@ impl Clocks {
                 let begin = entries.len() as u32;
                 let raised = own.raised.iter();
                 entries.extend(raised.map(|chain| (*chain, own.places[*chain as usize])));
-                spans[of as usize] = (begin, entries.len() as u32);
+                spans[of] = (begin, entries.len() as u32);
             }
         }
         Ok(())
     }
 
     /// The clock of a transaction.
-    fn of(&self, transaction: u32) -> KeptClock<'_> {
+    fn of(&self, transaction: Txn) -> KeptClock<'_> {
         match self {
             Self::Table {
                 chains,
                 row_of,
                 places,
-            } => match row_of[transaction as usize] {
-                NONE => KeptClock::Sparse(&[]),
+            } => match row_of[transaction] {
+                NO_ROW => KeptClock::Sparse(&[]),
                 row => KeptClock::Row(&places[row as usize * chains..][..*chains]),
             },
             Self::Sparse { spans, entries, .. } => {
-                let (begin, end) = spans[transaction as usize];
+                let (begin, end) = spans[transaction];
                 KeptClock::Sparse(&entries[begin as usize..end as usize])
             }
         }
@@ -356,7 +366,7 @@ impl KeptClock<'_> {
 /// The writers of every key by chain, in its order: `(place in the chain, transaction)`.
 struct Writers {
     /// All of them, sorted by key, chain, place.
-    all: Vec<(u32, u32)>,
+    all: Vec<(u32, Txn)>,
     /// Of every run of one key and chain: the chain, and where it begins.
     runs: Vec<(u32, u32)>,
     /// Where the runs of a key begin; one entry more than keys.
@@ -369,11 +379,11 @@ impl Writers {
     /// Those that lead to another: the rest is seen by no transaction.
     fn of(resolved: &Resolved<'_>, chains: &ChainCover, leads: &[bool]) -> Self {
         let history = resolved.history;
-        let mut writes: Vec<(u32, u32, u32, u32)> = Vec::with_capacity(resolved.writer.len());
-        for transaction in resolved.live().filter(|t| leads[*t as usize]) {
-            let (chain, place) = chains.at[transaction as usize];
+        let mut writes: Vec<(Key, u32, u32, Txn)> = Vec::with_capacity(resolved.writer.len());
+        for transaction in resolved.live().filter(|t| leads[*t]) {
+            let (chain, place) = chains.at[transaction];
             for version in resolved.writes(transaction) {
-                let key = resolved.key[version as usize];
+                let key = resolved.key[version];
                 writes.push((key, chain, place, transaction));
             }
         }
@@ -383,7 +393,7 @@ impl Writers {
         let mut begins = Vec::with_capacity(history.key_count() + 1);
         let mut last = None;
         for (key, chain, place, transaction) in writes {
-            while begins.len() <= key as usize {
+            while begins.len() <= key.index() {
                 begins.push(runs.len() as u32);
             }
             if last != Some((key, chain)) {
@@ -411,8 +421,8 @@ impl Writers {
     }
 
     /// The runs of a key.
-    fn of_key(&self, key: u32) -> std::ops::Range<usize> {
-        let at = key as usize;
+    fn of_key(&self, key: Key) -> std::ops::Range<usize> {
+        let at = key.index();
         self.begins[at] as usize..self.begins[at + 1] as usize
     }
 
@@ -420,7 +430,7 @@ impl Writers {
     ///
     /// Who asks next has mostly seen about as much as who asked last: looking from there takes one
     /// or two cache misses where halving the run takes as many as it can be halved.
-    fn last_of(&mut self, run: usize, seen: u32) -> Option<(u32, u32)> {
+    fn last_of(&mut self, run: usize, seen: u32) -> Option<(u32, Txn)> {
         let (begin, end) = (self.runs[run].1, self.runs[run + 1].1);
         let writes = &self.all[begin as usize..end as usize];
         let count = seen_of(writes, self.hints[run] as usize, seen);
@@ -430,7 +440,7 @@ impl Writers {
 }
 
 /// How many of the writes are at or before a place, looked for in growing steps from a guess.
-fn seen_of(writes: &[(u32, u32)], guess: usize, seen: u32) -> usize {
+fn seen_of(writes: &[(u32, Txn)], guess: usize, seen: u32) -> usize {
     let is_seen = |at: usize| writes[at].0 <= seen;
     let mut step = 1;
     // All before `from` are seen, nothing from `to` on is.
@@ -463,13 +473,19 @@ mod tests {
     /// Whether the forced pairs close a cycle, within bounds for a table and for sparse clocks.
     fn is_cyclic(resolved: &Resolved<'_>, bytes_max: [usize; 2]) -> Result<bool, TooLarge> {
         let mut arcs = Arcs::new(resolved.len(), 0);
-        happens_before(resolved, |from, to| arcs.add(from, to));
+        happens_before(resolved, |from, to| {
+            arcs.add(Vertex::whole(from), Vertex::whole(to))
+        });
         let Ok(order) = arcs.order() else {
             return Ok(true);
         };
         let mut arcs = Arcs::new(resolved.len(), 0);
-        happens_before(resolved, |from, to| arcs.add(from, to));
-        forced_within(resolved, &order, bytes_max, |t2, t1, _, _| arcs.add(t2, t1))?;
+        happens_before(resolved, |from, to| {
+            arcs.add(Vertex::whole(from), Vertex::whole(to))
+        });
+        forced_within(resolved, &order, bytes_max, |t2, t1, _, _| {
+            arcs.add(Vertex::whole(t2), Vertex::whole(t1));
+        })?;
         Ok(arcs.order().is_err())
     }
 
@@ -497,7 +513,8 @@ mod tests {
     #[test]
     fn whatever_the_guess_what_is_seen_is_counted() {
         for length in 0..40u32 {
-            let writes: Vec<(u32, u32)> = (0..length).map(|at| (at * 3 + 1, at)).collect();
+            let write = |at| (at * 3 + 1, Txn::new(at));
+            let writes: Vec<(u32, Txn)> = (0..length).map(write).collect();
             for guess in 0..=45 {
                 for seen in 0..130 {
                     let expected = writes.iter().filter(|(place, _)| *place <= seen).count();

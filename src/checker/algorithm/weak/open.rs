@@ -15,7 +15,8 @@ use crate::checker::evidence::counterexample::{Counterexample, Reason};
 use crate::checker::evidence::reduce::core;
 use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::resolve::{OpenRead, Resolved};
-use crate::history::History;
+use crate::checker::resolved::version::Version;
+use crate::history::{History, Key, Txn};
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
@@ -65,8 +66,8 @@ pub(super) fn check(
 }
 
 /// What the open reads are of: places of events, and writers.
-fn sources(resolved: &Resolved<'_>, versions: &[u32]) -> Vec<(usize, u32)> {
-    let writers = versions.iter().map(|v| resolved.writer[*v as usize]);
+fn sources(resolved: &Resolved<'_>, versions: &[Version]) -> Vec<(usize, Txn)> {
+    let writers = versions.iter().map(|v| resolved.writer[*v]);
     let places = resolved.open_reads.iter().map(|read| read.at);
     places.zip(writers).collect()
 }
@@ -130,7 +131,7 @@ impl<'r> Choice<'r> {
         }
     }
 
-    fn versions(&self) -> Vec<u32> {
+    fn versions(&self) -> Vec<Version> {
         let reads = self.resolved.open_reads.iter().zip(&self.leader);
         let version = |(read, leader): (&OpenRead, &usize)| {
             // Reads of one value by one transaction have the same candidates.
@@ -143,7 +144,7 @@ impl<'r> Choice<'r> {
     fn support(
         &self,
         chosen: &Resolved<'_>,
-        versions: &[u32],
+        versions: &[Version],
         model: ConsistencyModel,
         found: &Counterexample,
     ) -> BTreeSet<usize> {
@@ -197,13 +198,13 @@ impl<'r> Choice<'r> {
 }
 
 /// The open reads of each transaction: their numbers, keys and the writers chosen.
-struct Open(BTreeMap<u32, Vec<(usize, u32, u32)>>);
+struct Open(BTreeMap<Txn, Vec<(usize, Key, Txn)>>);
 
 impl Open {
-    fn of(resolved: &Resolved<'_>, versions: &[u32]) -> Self {
-        let mut open: BTreeMap<u32, Vec<(usize, u32, u32)>> = BTreeMap::new();
+    fn of(resolved: &Resolved<'_>, versions: &[Version]) -> Self {
+        let mut open: BTreeMap<Txn, Vec<(usize, Key, Txn)>> = BTreeMap::new();
         for (at, (read, version)) in resolved.open_reads.iter().zip(versions).enumerate() {
-            let writer = resolved.writer[*version as usize];
+            let writer = resolved.writer[*version];
             open.entry(read.reader)
                 .or_default()
                 .push((at, read.key, writer));
@@ -211,12 +212,12 @@ impl Open {
         Self(open)
     }
 
-    fn of_key(&self, reader: u32, key: u32) -> impl Iterator<Item = usize> + '_ {
+    fn of_key(&self, reader: Txn, key: Key) -> impl Iterator<Item = usize> + '_ {
         let reads = self.0.get(&reader).into_iter().flatten();
         reads.filter(move |read| read.1 == key).map(|read| read.0)
     }
 
-    fn from(&self, reader: u32, writer: u32) -> impl Iterator<Item = usize> + '_ {
+    fn from(&self, reader: Txn, writer: Txn) -> impl Iterator<Item = usize> + '_ {
         let reads = self.0.get(&reader).into_iter().flatten();
         reads
             .filter(move |read| read.2 == writer)
@@ -224,14 +225,14 @@ impl Open {
     }
 
     /// The open reads on a path of SO and WR from one transaction to another.
-    fn path(&self, chosen: &Resolved<'_>, from: u32, to: u32, support: &mut BTreeSet<usize>) {
+    fn path(&self, chosen: &Resolved<'_>, from: Txn, to: Txn, support: &mut BTreeSet<usize>) {
         let before = chosen.session_predecessors();
-        let mut next_of: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut next_of: BTreeMap<Txn, Txn> = BTreeMap::new();
         let mut reached = vec![to];
         while let Some(at) = reached.pop() {
             let writers = chosen.reads(at).iter();
-            let writers = writers.map(|version| chosen.writer[*version as usize]);
-            for earlier in writers.chain([before[at as usize]]).filter(|t| *t > 0) {
+            let writers = writers.map(|version| chosen.writer[*version]);
+            for earlier in writers.chain([before[at]]).filter(|t| !t.is_initial()) {
                 if earlier != to && !next_of.contains_key(&earlier) {
                     next_of.insert(earlier, at);
                     reached.push(earlier);

@@ -140,7 +140,7 @@ fn plain(history: &History, format: &'static str) -> Result<Vec<Vec<Plain>>, His
         natural.ok_or_else(|| cannot("texts, nil or negative numbers"))
     };
     let mut keys = Vec::with_capacity(history.key_count());
-    for key in 0..history.key_count() as u32 {
+    for key in history.all_keys() {
         if history.initial(key).as_integer() != Some(0) {
             return Err(cannot("initial values other than 0"));
         }
@@ -157,7 +157,7 @@ fn plain(history: &History, format: &'static str) -> Result<Vec<Vec<Plain>>, His
             .events(transaction)
             .map(|event| {
                 let is_write = event.kind == Kind::Write;
-                Ok((is_write, keys[event.key as usize], natural(event.value)?))
+                Ok((is_write, keys[event.key], natural(event.value)?))
             })
             .collect::<Result<_, HistoryError>>()?;
         sessions[history.session_of(transaction) as usize].push((events, is_committed));
