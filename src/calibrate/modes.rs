@@ -146,9 +146,10 @@ fn after(stage: &mut Stage<'_>, form: &Variant, explicit: bool) -> Result<SeenCh
     }
     let change = form.subject.write(NEW, key);
     if let Outcome::Rejected(error) = stage.other.run(&change)? {
-        return Ok(match error.class {
-            ErrorClass::Busy => SeenChange::Prevented,
-            _ => SeenChange::Refused(error.code),
+        return Ok(if error.class == ErrorClass::Busy {
+            SeenChange::Prevented
+        } else {
+            SeenChange::Refused(error.code)
         });
     }
     seen(stage, form)
@@ -188,15 +189,19 @@ fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<SeenChange, Halt> {
         }
     };
     let found = match (&outcome, form.sign) {
-        (Outcome::Rejected(error), sign) => match error.class {
-            ErrorClass::Busy => return Ok(SeenChange::Busy),
-            ErrorClass::Serialization => return Ok(SeenChange::Refused(error.code.clone())),
-            ErrorClass::Duplicate if sign == Sign::Duplicate => true,
-            _ => {
-                accepted(&sql, outcome)?;
-                false
+        (Outcome::Rejected(error), sign) => {
+            if error.class == ErrorClass::Busy {
+                return Ok(SeenChange::Busy);
             }
-        },
+            if error.class == ErrorClass::Serialization {
+                return Ok(SeenChange::Refused(error.code.clone()));
+            }
+            let shows = error.class == ErrorClass::Duplicate && sign == Sign::Duplicate;
+            if !shows {
+                accepted(&sql, outcome)?;
+            }
+            shows
+        }
         (outcome, Sign::Rows) => !outcome.rows().is_empty(),
         (outcome, Sign::Affected(count)) => *outcome == Outcome::Affected(count),
         (outcome, Sign::Nothing) => *outcome == Outcome::Affected(0),

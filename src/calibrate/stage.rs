@@ -169,7 +169,7 @@ pub(super) fn accepted(sql: &str, outcome: Outcome) -> Result<Outcome, EngineErr
             sql: sql.to_owned(),
             message: format!("{} {}", error.code, error.message),
         }),
-        outcome => Ok(outcome),
+        outcome @ (Outcome::Rows(_) | Outcome::Affected(_)) => Ok(outcome),
     }
 }
 

@@ -287,7 +287,11 @@ fn known(
                     known.insert((doubt, Some(kind)), id.to_owned());
                 }
             }
-            _ => {
+            toml::Value::Integer(_)
+            | toml::Value::Float(_)
+            | toml::Value::Boolean(_)
+            | toml::Value::Datetime(_)
+            | toml::Value::Array(_) => {
                 let expected = "expected an id in quotes, or a table of statement kinds with ids";
                 return Err(source.error(at, expected));
             }

@@ -4,8 +4,8 @@
 use super::signature::finding_levels;
 use crate::engine::EngineError;
 use crate::model::{
-    Aspect, Difference, ErrorClass, Execution, Finding, FindingKind, Signature, StatementId,
-    StatementKind, TestCase,
+    Aspect, Difference, ErrorClass, Execution, Finding, FindingKind, Outcome, Signature,
+    StatementId, StatementKind, TestCase,
 };
 
 /// An internal error among the answers of a run: corruption, a failed assertion.
@@ -14,10 +14,10 @@ pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding>
         .records
         .values()
         .find_map(|record| match &record.outcome {
-            crate::model::Outcome::Rejected(error) if error.class == ErrorClass::Internal => {
+            Outcome::Rejected(error) if error.class == ErrorClass::Internal => {
                 Some((record.id, error))
             }
-            _ => None,
+            Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_) => None,
         })?;
     let told = format!("error {}: {}", error.code, error.message);
     Some(finding(case, FindingKind::InternalError, Some(id), told))
@@ -36,7 +36,16 @@ pub fn outage(
     let kind = match error {
         EngineError::ConnectionLost { .. } => FindingKind::Crash,
         EngineError::Hang { .. } => FindingKind::Hang,
-        _ => return None,
+        EngineError::Connect { .. }
+        | EngineError::Login { .. }
+        | EngineError::Privilege { .. }
+        | EngineError::ReadOnly { .. }
+        | EngineError::Unsafe(_)
+        | EngineError::Target(_)
+        | EngineError::Dialect(_)
+        | EngineError::Rejected { .. }
+        | EngineError::Setup { .. }
+        | EngineError::Resource(_) => return None,
     };
     Some(finding(case, kind, statement, error.to_string()))
 }

@@ -127,10 +127,22 @@ impl Keys {
                     let access = key_access(&statement.sql, dialect)?;
                     accesses.insert(statement.id, access);
                 }
+                StatementKind::Begin
+                | StatementKind::BeginSnapshot
+                | StatementKind::BeginImmediate
+                | StatementKind::Commit
+                | StatementKind::Rollback => {}
                 // Savepoints take back writes, and settings may change what a level means.
-                StatementKind::Commit | StatementKind::Rollback => {}
-                kind if kind.is_begin() => {}
-                _ => return None,
+                StatementKind::Savepoint
+                | StatementKind::RollbackTo
+                | StatementKind::ReleaseSavepoint
+                | StatementKind::LockingSelect
+                | StatementKind::Insert
+                | StatementKind::InsertSelect
+                | StatementKind::Replace
+                | StatementKind::Delete
+                | StatementKind::Set
+                | StatementKind::Opaque => return None,
             }
         }
         let is_its_own = |access: &KeyAccess| {

@@ -24,7 +24,7 @@ impl Tally {
     fn count(&mut self, labels: &[std::sync::Arc<str>], sql: &str, outcome: &Outcome) {
         let rejected = match outcome {
             Outcome::Rejected(error) => Some(format!("{error:?}")),
-            _ => None,
+            Outcome::Rows(_) | Outcome::Affected(_) => None,
         };
         self.statements += 1;
         self.accepted += u32::from(rejected.is_none());

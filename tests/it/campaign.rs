@@ -235,7 +235,11 @@ impl Listener for Witness {
                     stop.time_over();
                 }
             }
-            _ => {}
+            RunEvent::Smaller(_)
+            | RunEvent::ServerBack { .. }
+            | RunEvent::Stopping
+            | RunEvent::Unstable { .. }
+            | RunEvent::Trouble(_) => {}
         }
     }
 

@@ -87,7 +87,10 @@ fn judge(
 fn kind(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Violation(finding) => finding.signature.kind.to_string(),
-        other => other.to_string(),
+        other @ (Verdict::Agree
+        | Verdict::Known(_)
+        | Verdict::Undecided(_)
+        | Verdict::Flaky { .. }) => other.to_string(),
     }
 }
 

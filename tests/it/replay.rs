@@ -121,7 +121,9 @@ fn known(verdicts: &[(String, Verdict)], name: &str) -> Option<String> {
     let (_, verdict) = verdicts.iter().find(|(n, _)| n == name)?;
     match verdict {
         Verdict::Known(id) => Some(id.clone()),
-        _ => None,
+        Verdict::Agree | Verdict::Undecided(_) | Verdict::Flaky { .. } | Verdict::Violation(_) => {
+            None
+        }
     }
 }
 

@@ -52,7 +52,11 @@ impl Listener for Told<'_> {
             RunEvent::Finding(found) | RunEvent::Flaky(found) => {
                 panic!("a false finding: {found:#?}")
             }
-            _ => {}
+            RunEvent::Smaller(_)
+            | RunEvent::ServerBack { .. }
+            | RunEvent::Stopping
+            | RunEvent::Unstable { .. }
+            | RunEvent::Trouble(_) => {}
         }
     }
 

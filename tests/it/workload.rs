@@ -478,7 +478,9 @@ fn assert_reads_follow_their_writes(recorded: &[Recorded], name: &str) {
                 Operation::Write { value, .. } if writes => vec![*value],
                 Operation::Read { value, .. } if !writes => value.iter().copied().collect(),
                 Operation::ReadList { values, .. } if !writes => values.clone(),
-                _ => Vec::new(),
+                Operation::Read { .. } | Operation::Write { .. } | Operation::ReadList { .. } => {
+                    Vec::new()
+                }
             })
         };
         written.extend(values(true));

@@ -60,7 +60,7 @@ impl BinlogTimestamps {
     ) -> Result<Vec<Row>, EngineError> {
         match connection.execute(sql)? {
             Outcome::Rows(rows) => Ok(rows),
-            _ => Err(self.strange(sql)),
+            Outcome::Affected(_) | Outcome::Rejected(_) => Err(self.strange(sql)),
         }
     }
 }

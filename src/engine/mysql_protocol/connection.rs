@@ -89,7 +89,9 @@ impl MySqlSession {
                 cause: format!("{} {}", error.code, error.message),
                 remedy: READ_WRITE.to_owned(),
             }),
-            outcome => rows_of(self.access.engine, sql, outcome),
+            outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
+                rows_of(self.access.engine, sql, outcome)
+            }
         }
     }
 
@@ -98,7 +100,9 @@ impl MySqlSession {
         let sql = format!("KILL {connection}");
         match self.send(&sql)? {
             Outcome::Rejected(error) if error.code == NO_SUCH_THREAD => Ok(()),
-            outcome => rows_of(self.access.engine, &sql, outcome).map(drop),
+            outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
+                rows_of(self.access.engine, &sql, outcome).map(drop)
+            }
         }
     }
 }
@@ -128,7 +132,9 @@ impl BareSession for MySqlSession {
         let sql = "SET TRANSACTION READ WRITE";
         match self.send(sql)? {
             Outcome::Rejected(error) if error.code == IN_TRANSACTION => Ok(TransactionState::Open),
-            outcome => rows_of(self.access.engine, sql, outcome).map(|_| TransactionState::None),
+            outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
+                rows_of(self.access.engine, sql, outcome).map(|_| TransactionState::None)
+            }
         }
     }
 }

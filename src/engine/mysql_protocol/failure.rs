@@ -20,6 +20,7 @@ const EXHAUSTED: [u16; 9] = [1021, 1037, 1038, 1040, 1041, 1114, 1135, 1203, 122
 const LOGIN: [u16; 8] = [1044, 1045, 1129, 1130, 1251, 1275, 1698, 4151];
 
 /// Judges the failure of a statement.
+#[expect(clippy::wildcard_enum_match_arm, reason = "an enum of the mysql crate")]
 pub(super) fn of_statement(access: &Access, sql: &str, error: Error) -> StatementFailure {
     match error {
         Error::MySqlError(error) if CONNECTION_IS_OVER.contains(&error.code) => {
@@ -44,6 +45,7 @@ pub(super) fn of_statement(access: &Access, sql: &str, error: Error) -> Statemen
 }
 
 /// Judges the failure of a connection attempt.
+#[expect(clippy::wildcard_enum_match_arm, reason = "an enum of the mysql crate")]
 pub(super) fn of_connect(access: &Access, address: String, error: Error) -> EngineError {
     let engine = access.engine;
     match error {
@@ -94,6 +96,7 @@ fn is_timeout(kind: Option<ErrorKind>) -> bool {
 }
 
 /// The words for people, and the kind of the input or output error inside.
+#[expect(clippy::wildcard_enum_match_arm, reason = "an enum of the mysql crate")]
 fn cause_of(error: &Error) -> (String, Option<ErrorKind>) {
     match error {
         Error::IoError(io) => (io.to_string(), Some(io.kind())),

@@ -18,6 +18,7 @@ pub(super) fn typed_row(row: RawRow) -> Row {
         .collect()
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "an enum of the mysql crate")]
 fn typed(column: &Column, cell: Raw) -> Value {
     let bytes = match cell {
         Raw::Bytes(bytes) => bytes,
@@ -42,6 +43,7 @@ fn unsigned(number: u64) -> Value {
 }
 
 /// Types the text of a cell. What does not read as its type says is kept as it is.
+#[expect(clippy::wildcard_enum_match_arm, reason = "an enum of the mysql crate")]
 fn from_text(kind: ColumnType, is_unsigned: bool, charset: u16, bytes: Vec<u8>) -> Value {
     use ColumnType as T;
     let text = match String::from_utf8(bytes) {

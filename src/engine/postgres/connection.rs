@@ -110,7 +110,7 @@ impl BareSession for PostgresSession {
                 sql: sql.to_owned(),
                 message: format!("{} {}", error.code, error.message),
             }),
-            _ => {
+            Outcome::Rows(_) | Outcome::Affected(_) => {
                 self.run("RELEASE SAVEPOINT rashomon_state")?;
                 Ok(TransactionState::Open)
             }

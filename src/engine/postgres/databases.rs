@@ -105,7 +105,9 @@ impl Databases for PostgresDatabases {
                     remedy: READ_WRITE.to_owned(),
                 });
             }
-            outcome => rows_of(NAME, &sql, outcome)?,
+            outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
+                rows_of(NAME, &sql, outcome)?
+            }
         };
         let mut inside = PostgresSession::open(&self.access, Some(name))?;
         inside.run(&format!(

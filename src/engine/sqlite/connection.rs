@@ -193,6 +193,7 @@ fn typed(cell: ValueRef<'_>) -> Value {
 }
 
 /// The extended result code, or SQLITE_MISUSE for what the driver itself refuses.
+#[expect(clippy::wildcard_enum_match_arm, reason = "an enum of rusqlite")]
 pub(super) fn code_and_message(error: &rusqlite::Error) -> (i32, String) {
     match error {
         rusqlite::Error::SqliteFailure(code, message) => (

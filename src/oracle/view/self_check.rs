@@ -39,7 +39,18 @@ fn changes_agree_with_count(
             (changed..=changed + found).contains(&counted)
         }
         StatementKind::Replace => counted <= changed + found,
-        _ => true,
+        StatementKind::Begin
+        | StatementKind::BeginSnapshot
+        | StatementKind::BeginImmediate
+        | StatementKind::Commit
+        | StatementKind::Rollback
+        | StatementKind::Savepoint
+        | StatementKind::RollbackTo
+        | StatementKind::ReleaseSavepoint
+        | StatementKind::Select
+        | StatementKind::LockingSelect
+        | StatementKind::Set
+        | StatementKind::Opaque => true,
     }
 }
 
