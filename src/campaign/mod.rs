@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
+use crate::engine::Identity;
 use crate::reproducer::PublishError;
 
 pub use ahead::Ahead;
@@ -62,8 +63,7 @@ const TOLD_AFTER: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     pub settings: RunSettings,
-    /// Engine and version text of the server.
-    pub server: String,
+    pub identity: Identity,
     /// Over all sittings.
     pub statistics: Statistics,
     /// Findings that this run saw, over all its sittings.
@@ -291,7 +291,7 @@ impl RunLoop {
             let state = self.shared.state();
             Checkpoint {
                 settings: SettingsRecord::from(&self.shared.settings),
-                server: self.shared.server(),
+                server: self.shared.identity.in_full(),
                 done: state.done.clone(),
                 statistics: state.statistics.clone(),
                 ledger: state.ledger.clone(),
@@ -329,7 +329,7 @@ impl RunLoop {
             .unwrap_or_else(PoisonError::into_inner);
         RunSummary {
             settings: self.shared.settings.clone(),
-            server: self.shared.server(),
+            identity: self.shared.identity.clone(),
             statistics: state.statistics.clone(),
             findings: state.ledger.findings().cloned().collect(),
             flaky: state.ledger.flaky().clone(),

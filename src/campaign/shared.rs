@@ -51,11 +51,6 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Engine and version text of the server.
-    pub(super) fn server(&self) -> String {
-        format!("{} {}", self.identity.engine, self.identity.version_text)
-    }
-
     /// The state. A worker that panics ends the process, so no lock is ever left poisoned.
     pub(super) fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -181,8 +181,17 @@ impl Statistics {
         }
     }
 
-    /// Counts the verdict of a case of which nothing else is known.
-    pub fn count_verdict(&mut self, verdict: &Verdict) {
+    /// Counts a case that no oracle heard to its end: its set-up was rejected, or the server was lost.
+    /// A crash is a violation that its own oracle tells.
+    pub fn count_unheard(&mut self, verdict: &Verdict) {
+        self.count_verdict(verdict);
+        if let Verdict::Violation(finding) = verdict {
+            let oracle = finding.signature.oracle.clone();
+            self.oracles.entry(oracle).or_default().count(verdict);
+        }
+    }
+
+    fn count_verdict(&mut self, verdict: &Verdict) {
         self.verdicts.count(verdict);
         match verdict {
             Verdict::Undecided(reason) => {

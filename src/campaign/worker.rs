@@ -244,7 +244,7 @@ impl Worker {
 
     fn undecided(&mut self, index: u64, reason: UndecidedReason) {
         let verdict = Verdict::Undecided(reason);
-        self.finish(index, |state| state.statistics.count_verdict(&verdict));
+        self.finish(index, |state| state.statistics.count_unheard(&verdict));
     }
 
     /// Keeps the case aside before anything else is done, and decides what its loss comes to.
@@ -260,7 +260,7 @@ impl Worker {
             }
             Ok(Next::Finding(verdict)) => {
                 self.suspect = Some(suspect);
-                self.finish(index, |state| state.statistics.count_verdict(&verdict));
+                self.finish(index, |state| state.statistics.count_unheard(&verdict));
             }
             Err(error) => self.obstacle = Some(error.to_string()),
         }

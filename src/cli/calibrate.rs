@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &CalibrateArguments, output: &mut Output) -> Result
             output.json(&json!({
                 "v": 1,
                 "event": "summary",
-                "target": format!("{} {}", identity.engine, identity.version),
+                "target": identity.in_short(),
                 "server": identity.version_text,
                 "right": right,
                 "wrong": wrong,

@@ -62,8 +62,9 @@ struct CommandLine {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 clean, 1 new finding or reproduced, 2 usage or configuration, 3 inconclusive,
-4 nothing to run, 5 environment, 6 refused for safety, 70 internal error, 130/143 interrupted.";
+Exit codes: 0 clean, 1 new finding (flaky ones included) or reproduced, 2 usage or configuration,
+3 inconclusive, 4 nothing to run, 5 environment (server down, disk full; before 1), 6 refused for
+safety, 70 internal error, 130/143 interrupted.";
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -170,6 +171,56 @@ mod tests {
                 command.get_name()
             );
             assert!(help.contains("rashomon "), "{}: {help}", command.get_name());
+        }
+    }
+
+    /// The commands in the fenced blocks of a document, or in the examples of a help text.
+    fn commands_in(text: &str) -> Vec<Vec<String>> {
+        text.lines()
+            .flat_map(|line| line.split(" | "))
+            .map(str::trim)
+            .filter(|line| line.starts_with("rashomon ") && !line.contains("rashomon history"))
+            .map(|line| line.split(['#', '>', '<']).next().unwrap_or_default())
+            .map(|line| {
+                // Quotes come in pairs: what lies between them is one word.
+                line.split('\'')
+                    .enumerate()
+                    .flat_map(|(number, part)| match number % 2 {
+                        0 => part.split_whitespace().map(str::to_owned).collect(),
+                        _ => vec![part.to_owned()],
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_command_in_the_documents_is_one_that_the_program_takes() {
+        let documents = [
+            include_str!("../../README.md"),
+            include_str!("../../docs/checkers.md"),
+            include_str!("../../docs/workload.md"),
+            include_str!("../../docs/reproducer-format.md"),
+        ];
+        let mut texts: Vec<String> = documents.map(str::to_owned).to_vec();
+        for command in command().get_subcommands() {
+            texts.extend(command.get_after_help().map(ToString::to_string));
+        }
+        let commands: Vec<Vec<String>> = texts.iter().flat_map(|text| commands_in(text)).collect();
+        assert!(commands.len() > 20, "{commands:?}");
+        for words in commands {
+            let taken = command().try_get_matches_from(&words);
+            assert!(taken.is_ok(), "{words:?}: {}", taken.unwrap_err());
+        }
+    }
+
+    #[test]
+    fn the_examples_fit_the_width_of_the_help() {
+        for command in command().get_subcommands() {
+            let examples = command.get_after_help().map(ToString::to_string);
+            for line in examples.unwrap_or_default().lines() {
+                assert!(line.len() <= 100, "{}: {line}", command.get_name());
+            }
         }
     }
 }

@@ -119,7 +119,13 @@ pub(super) fn positive(text: &str) -> Result<u64, String> {
 
 /// Seconds to the millisecond, as lines of JSON give a time.
 pub(super) fn json_seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
+    rounded(time.as_secs_f64(), 3)
+}
+
+/// A number to so many digits after the point.
+pub(super) fn rounded(number: f64, digits: i32) -> f64 {
+    let unit = 10_f64.powi(digits);
+    (number * unit).round() / unit
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
         tracing::warn!("the databases of this replay stay: {error}; `rashomon clean` drops them");
     }
     let identity = server.identity();
-    let target = format!("{} {}", identity.engine, identity.version);
+    let target = identity.in_short();
     let skipped = loaded.skipped.len();
     if arguments.format == OutputFormat::Json {
         output.line(&replay::summary(&target, &reports, skipped))?;

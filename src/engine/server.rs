@@ -28,6 +28,18 @@ pub struct Identity {
     pub isolation_setup: BTreeMap<IsolationLevel, String>,
 }
 
+impl Identity {
+    /// `mariadb 10.11.18-MariaDB`: the version as the server prints it.
+    pub fn in_full(&self) -> String {
+        format!("{} {}", self.engine, self.version_text)
+    }
+
+    /// `mariadb 10.11.18`: the numbers of the version.
+    pub fn in_short(&self) -> String {
+        format!("{} {}", self.engine, self.version)
+    }
+}
+
 /// An opened server.
 pub trait Server: Send + Sync {
     fn identity(&self) -> &Identity;

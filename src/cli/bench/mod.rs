@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::campaign::{Ahead, CaseSource, Generator, WorkloadShare};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
-use crate::cli::quantity::positive;
+use crate::cli::quantity::{positive, rounded};
 use crate::cli::seed;
 use crate::cli::server::{ServerArguments, random_u64};
 use crate::cli::value::{OutputFormat, grammar};
@@ -34,7 +34,7 @@ use median::median;
     after_help = "Example:\n  rashomon bench 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock' --cases 300"
 )]
 pub(super) struct BenchArguments {
-    /// The server
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://...
     target: String,
 
     /// Cases of each round
@@ -169,12 +169,12 @@ fn report(
         return output.json(&json!({
             "v": 1,
             "event": "bench",
-            "target": format!("{} {}", identity.engine, identity.version),
+            "target": identity.in_short(),
             "cases": arguments.cases * arguments.rounds,
-            "cases_per_s": (cases_per_s * 10.0).round() / 10.0,
+            "cases_per_s": rounded(cases_per_s, 1),
             "statements_per_s": statements_per_s.round(),
             "bare_statements_per_s": bare.round(),
-            "ratio": (ratio * 1000.0).round() / 1000.0,
+            "ratio": rounded(ratio, 3),
             "bare_stalls": stalls,
             "undecided": undecided,
             "violations": violations,

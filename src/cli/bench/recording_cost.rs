@@ -8,6 +8,7 @@ use serde_json::json;
 use super::median::median;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
+use crate::cli::quantity::rounded;
 use crate::cli::value::OutputFormat;
 use crate::engine::Server;
 use crate::workload::{self, HistoryFile, WorkloadError, WorkloadSettings};
@@ -74,13 +75,13 @@ pub(super) fn run(
         output.json(&json!({
             "v": 1,
             "event": "recording",
-            "target": format!("{} {}", identity.engine, identity.version),
+            "target": identity.in_short(),
             "rounds": rounds,
             "recorded_per_s": recorded.round(),
             "silent_per_s": silent.round(),
-            "ratio": (ratio * 1000.0).round() / 1000.0,
-            "recorded_cpu_us": (cpu_recorded * 10.0).round() / 10.0,
-            "silent_cpu_us": (cpu_silent * 10.0).round() / 10.0,
+            "ratio": rounded(ratio, 3),
+            "recorded_cpu_us": rounded(cpu_recorded, 1),
+            "silent_cpu_us": rounded(cpu_silent, 1),
         }))?;
     } else {
         output.line(&format!(

@@ -290,13 +290,12 @@ impl CheckedHistory<'_> {
         asked: &Asked,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let (with, answer, check) = (asked.with, &asked.answer, asked.check);
         unless_unread(match self.arguments.format {
-            OutputFormat::Json => self.tell_json(model, with, answer, check, output),
-            OutputFormat::Human => self.tell(model, with, answer, check, output),
+            OutputFormat::Json => output.json(&self.line_of(model, asked)),
+            OutputFormat::Human => self.tell(model, asked, output),
         })?;
         let limit = Limit::that_was_reached(self.budget);
-        match answer {
+        match &asked.answer {
             Answer::Unknown(reason) if limit == Limit::Interrupted => Err(Failure {
                 exit: limit.exit(),
                 message: format!("{}: {reason}", self.arguments.file.display()),
@@ -339,20 +338,14 @@ impl CheckedHistory<'_> {
         write(&self.arguments.svg, checker::svg)
     }
 
-    fn tell_json(
-        &self,
-        model: ConsistencyModel,
-        with: &str,
-        answer: &Answer,
-        check: Duration,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
+    /// The line of JSON of an answer.
+    fn line_of(&self, model: ConsistencyModel, asked: &Asked) -> serde_json::Value {
         let mut line = unknown_line(self.arguments, Some(model), self.load);
-        line["with"] = json!(with);
+        line["with"] = json!(asked.with);
         line["transactions"] = json!(self.history.len() - 1);
         line["events"] = json!(self.history.event_count());
-        line["check_s"] = json!(json_seconds(check));
-        match answer {
+        line["check_s"] = json!(json_seconds(asked.check));
+        match &asked.answer {
             Answer::Satisfied(_) => line["verdict"] = json!("satisfied"),
             Answer::Violated(found) => {
                 line["verdict"] = json!("violated");
@@ -363,29 +356,27 @@ impl CheckedHistory<'_> {
             }
             Answer::Unknown(reason) => line["reason"] = json!(reason),
         }
-        output.json(&line)
+        line
     }
 
     fn tell(
         &self,
         model: ConsistencyModel,
-        with: &str,
-        answer: &Answer,
-        check: Duration,
+        asked: &Asked,
         output: &mut Output,
     ) -> Result<(), Failure> {
         let style = Style::of_stdout();
-        let verdict = match answer {
+        let verdict = match &asked.answer {
             Answer::Satisfied(_) => style.green("satisfied"),
             Answer::Violated(found) => format!("{}: {}", style.red("violated"), found.anomaly),
             Answer::Unknown(reason) => {
                 format!("{}: {}", style.yellow("unknown"), printable(reason))
             }
         };
-        let seconds = check.as_secs_f64();
+        let (with, seconds) = (asked.with, asked.check.as_secs_f64());
         let model = model.to_string();
         output.line(&format!("{model:<22} {verdict}  ({with}, {seconds:.2} s)"))?;
-        match answer {
+        match &asked.answer {
             Answer::Violated(found) if self.arguments.explain => self.explain(found, output),
             _ => Ok(()),
         }

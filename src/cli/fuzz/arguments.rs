@@ -36,7 +36,8 @@ pub(in crate::cli) struct FuzzArguments {
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(super) claim: Option<IsolationLevel>,
 
-    /// How txcheck learns what statements saw: probes (in the sessions) or observer (beside them)
+    /// How txcheck learns what statements saw: probes (reads in the sessions) or observer (a
+    /// connection beside them) [default: observer]
     #[arg(long, value_name = "HOW", value_parser = learner)]
     pub(super) observe: Option<Learner>,
 
@@ -61,11 +62,12 @@ pub(in crate::cli) struct FuzzArguments {
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(super) workers: Option<usize>,
 
-    /// Where findings go
+    /// The folder of the findings
     #[arg(long, value_name = "DIR", default_value = "reproducers")]
     pub(super) out: PathBuf,
 
-    /// Go on with an interrupted run: its folder under OUT/runs
+    /// Go on with an interrupted run: its folder under OUT/runs. The TARGET may be named again,
+    /// with its password
     #[arg(long, value_name = "DIR", conflicts_with_all = ["oracle", "isolation", "claim",
         "observe", "seed", "grammar", "dialect", "known", "out", "doublecheck"])]
     pub(super) resume: Option<PathBuf>,
@@ -98,7 +100,8 @@ const EXAMPLES: &str = "\
 Examples:
   rashomon fuzz --for 30s
   rashomon fuzz 'mariadb://root@127.0.0.1:3306' --isolation all --for 8h --workers 2
-  rashomon fuzz 'mysql://root@127.0.0.1:3306' --isolation read-committed --claim serializable --cases 300
+  rashomon fuzz 'mysql://root@127.0.0.1:3306' --isolation read-committed --claim serializable
+  rashomon fuzz 'mariadb://root@127.0.0.1:3306' --seed 1:12
   rashomon fuzz --resume reproducers/runs/1c0ffee2";
 
 /// Reads a number of workers.

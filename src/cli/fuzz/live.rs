@@ -53,7 +53,7 @@ impl<'a> RunReporter<'a> {
         identity: &Identity,
     ) -> Result<(), Failure> {
         let asked = SettingsRecord::from(&settings);
-        let server = format!("{} {}", identity.engine, identity.version_text);
+        let server = identity.in_full();
         self.settings = Some(settings);
         if self.arguments.format == OutputFormat::Json {
             return self.output.json(&json!({
@@ -61,7 +61,7 @@ impl<'a> RunReporter<'a> {
                 "event": "started",
                 "seed": asked.seed,
                 "run": asked.run_id,
-                "target": format!("{} {}", identity.engine, identity.version),
+                "target": identity.in_short(),
                 "server": server,
                 "isolation": asked.isolation,
                 "claim": asked.claim,

@@ -165,7 +165,7 @@ pub(super) fn check_server(
     checkpoint: Option<&Checkpoint>,
     identity: &Identity,
 ) -> Result<(), Failure> {
-    let server = format!("{} {}", identity.engine, identity.version_text);
+    let server = identity.in_full();
     match checkpoint.map(|checkpoint| &checkpoint.server) {
         Some(begun) if *begun != server => Err(Failure {
             exit: Exit::Refused,

@@ -11,7 +11,7 @@ use super::live::{clock, rate};
 use crate::campaign::{RunSummary, Share, Statistics};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
-use crate::cli::quantity::json_seconds;
+use crate::cli::quantity::{json_seconds, rounded};
 use crate::cli::terminal::{Style, counted, grouped, printable};
 use crate::cli::value::OutputFormat;
 
@@ -64,7 +64,7 @@ fn machine(summary: &RunSummary) -> Json {
     json!({
         "v": 1,
         "event": "summary",
-        "target": target(summary),
+        "target": summary.identity.in_short(),
         "seed": summary.settings.seed,
         "cases": verdicts.total(),
         "verdicts": by_word,
@@ -72,7 +72,7 @@ fn machine(summary: &RunSummary) -> Json {
         "blocked": statistics.blocked,
         "deadlocks": statistics.deadlocks,
         "elapsed_s": json_seconds(summary.elapsed),
-        "cases_per_s": (rate(verdicts.total(), summary.elapsed) * 10.0).round() / 10.0,
+        "cases_per_s": rounded(rate(verdicts.total(), summary.elapsed), 1),
         "tested_share": three_digits(statistics.tested),
         "reproducers": reproducers,
         "known": statistics.known,
@@ -91,20 +91,8 @@ fn machine(summary: &RunSummary) -> Json {
     })
 }
 
-/// `mariadb 10.11.18`: the engine and the numbers of its version.
-fn target(summary: &RunSummary) -> String {
-    let mut words = summary.server.split(' ');
-    let engine = words.next().unwrap_or_default();
-    let version = words.next().unwrap_or_default();
-    let numbers: String = version
-        .chars()
-        .take_while(|c| c.is_ascii_digit() || *c == '.')
-        .collect();
-    format!("{engine} {}", numbers.trim_end_matches('.'))
-}
-
 fn three_digits(share: Share) -> Option<f64> {
-    share.ratio().map(|ratio| (ratio * 1000.0).round() / 1000.0)
+    share.ratio().map(|ratio| rounded(ratio, 3))
 }
 
 fn percent(share: Share) -> String {
@@ -143,7 +131,12 @@ fn row(text: &mut String, style: Style, name: &str, value: &str) {
 fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
     let statistics = &summary.statistics;
     let total = statistics.verdicts.total();
-    row(text, style, "server", &printable(&summary.server));
+    row(
+        text,
+        style,
+        "server",
+        &printable(&summary.identity.in_full()),
+    );
     let cases = format!(
         "{} in {}, {:.1} a second; {} sent",
         grouped(total),
@@ -332,6 +325,7 @@ mod tests {
     use super::*;
     use crate::campaign::{ServerDown, Verdicts};
     use crate::cli::fuzz::settings::plan;
+    use crate::engine::Identity;
 
     fn typed() -> FuzzArguments {
         let command = FuzzArguments::augment_args(clap::Command::new("fuzz"));
@@ -347,7 +341,14 @@ mod tests {
         };
         RunSummary {
             settings: plan(&typed(), || Ok(7)).expect("it makes a run").0,
-            server: "sqlite 3.51.0".to_owned(),
+            identity: Identity {
+                engine: "sqlite".to_owned(),
+                version_text: "3.51.0".to_owned(),
+                version: "3.51.0".parse().expect("a version"),
+                variables: BTreeMap::new(),
+                session_setup: Vec::new(),
+                isolation_setup: BTreeMap::new(),
+            },
             statistics: Statistics {
                 verdicts,
                 ..Statistics::default()

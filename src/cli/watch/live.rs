@@ -74,11 +74,7 @@ pub(super) fn start(
     workload::check(&*opened, &settings).map_err(|error| failure(error, "to the checker"))?;
     let promise = |level| opened.dialect().promise(level);
     let promised = settings.level.and_then(promise);
-    let name = format!(
-        "{} {}",
-        opened.identity().engine,
-        opened.identity().version_text
-    );
+    let name = opened.identity().in_full();
     let cannot = |error: std::io::Error| Failure::environment(format!("no pipe: {error}"));
     let (reader, mut writer) = std::io::pipe().map_err(cannot)?;
     let stop = stop.clone();

@@ -34,7 +34,7 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WorkloadArguments {
-    /// The server
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., postgres://...
     target: String,
 
     /// The transactions: mini-transaction, register, list-append or lightweight
@@ -68,9 +68,9 @@ PostgreSQL: fsync and synchronous_commit)";
 
 const EXAMPLES: &str = "\
 Examples:
-  rashomon workload 'mariadb://root@127.0.0.1:3306' --kind mini-transaction --isolation serializable --for 60s -o run.hist
+  rashomon workload 'mariadb://root@127.0.0.1:3306' --kind mini-transaction --for 60s -o run.hist
   rashomon check run.hist --model ser
-  rashomon workload 'postgres://postgres@127.0.0.1:5432' --kind register --txns 10000 --keys-dist zipf -o run.hist";
+  rashomon workload 'postgres://postgres@127.0.0.1:5432' --kind register --txns 10000 -o run.hist";
 
 impl WorkloadArguments {
     fn settings(&self) -> Result<WorkloadSettings, Failure> {
@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &WorkloadArguments, output: &mut Output) -> Result<
         .load
         .open_for(&arguments.target, &run_id, &mut settings)?;
     let identity = server.identity().clone();
-    let name = format!("{} {}", identity.engine, identity.version_text);
+    let name = identity.in_full();
     // What cannot run must not cost the file that was there.
     let shown = arguments.output.display().to_string();
     workload::check(&*server, &settings).map_err(|error| failure(error, &shown))?;
@@ -225,7 +225,7 @@ impl WorkloadReport<'_> {
             "v": 1,
             "event": "recorded",
             "file": self.arguments.output.display().to_string(),
-            "target": format!("{} {}", identity.engine, identity.version),
+            "target": identity.in_short(),
             "kind": settings.kind.name(),
             "isolation": settings.level.map(|level| level.slug()),
             "sessions": settings.sessions,
@@ -257,7 +257,7 @@ impl WorkloadReport<'_> {
              {:>10.0} committed a second, {} statements in {:.1} s",
             grouped(progress.transactions()),
             settings.kind.name(),
-            printable(&format!("{} {}", identity.engine, identity.version_text)),
+            printable(&identity.in_full()),
             level.unwrap_or("of the server"),
             settings.seed,
             grouped(progress.committed),
