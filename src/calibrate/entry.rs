@@ -36,6 +36,7 @@ pub struct CalibratedEntry {
     pub claimed: String,
     /// What the server does.
     pub measured: String,
+    /// Whether the two agree.
     pub proof: Proof,
     /// How many of [`PROBES_OF_A_WRONG_ENTRY`] probes gave this answer, for a wrong entry; else 0.
     pub hits: u32,
@@ -111,6 +112,7 @@ impl fmt::Display for CalibratedEntry {
 /// What a calibration found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CalibrationReport {
+    /// In the order in which they were probed.
     pub entries: Vec<CalibratedEntry>,
 }
 

@@ -1,7 +1,7 @@
 //! Every read mode of a dialect, proved on a live server.
 //!
-//! Scripted sessions of two decide each entry of the dialect file from data. Where the server does
-//! otherwise, the server or the file is wrong, and every oracle that trusts the file would be.
+//! A script of two sessions decides each entry of the dialect file from data. Where the server does
+//! something else, the server or the file is wrong, and oracles that trust the file would be, too.
 
 mod entry;
 mod listener;

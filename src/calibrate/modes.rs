@@ -39,7 +39,7 @@ impl SeenChange {
             Self::Waited => "waits".to_owned(),
             Self::Busy => "busy".to_owned(),
             Self::Refused(code) => format!("refused ({code})"),
-            Self::Prevented => "nobody else can commit".to_owned(),
+            Self::Prevented => "no other session can commit".to_owned(),
         }
     }
 }
@@ -118,7 +118,7 @@ fn possible_modes(during: &SeenChange, after: &SeenChange, explicit: bool) -> Ve
         (SeenChange::Old, SeenChange::New) => vec![StatementSnapshot, TransactionSnapshot],
         (SeenChange::Waited, SeenChange::New | SeenChange::Refused(_)) => vec![Current],
         (SeenChange::Old, SeenChange::Old) => vec![TransactionSnapshot],
-        // Where nothing waits, who is refused has told nothing but that it would not read on.
+        // Where nothing waits, a refusal says only that the statement would not have read on.
         (SeenChange::Busy, SeenChange::Old | SeenChange::Refused(_)) => vec![TransactionSnapshot],
         (SeenChange::Busy, SeenChange::New) if !explicit => {
             vec![StatementSnapshot, TransactionSnapshot]

@@ -194,7 +194,7 @@ fn taken_entry(
     let (claimed, proof) = match (claim, taken) {
         (_, None) => (
             "",
-            Proof::DoesNotApply("nobody else can commit meanwhile".to_owned()),
+            Proof::DoesNotApply("no other session can commit meanwhile".to_owned()),
         ),
         (None, _) => (
             "",
@@ -287,7 +287,7 @@ fn mixes(stage: &mut Stage<'_>, sql: &str) -> Result<Mixture, Halt> {
     if !matches!(stage.ask(sql)?, Reply::Waits) {
         return Ok(("it does not wait".to_owned(), None));
     }
-    // Where the statement keeps the rows it passed, this is a deadlock, and somebody loses.
+    // Where the statement keeps the rows it passed, this is a deadlock, and one session is its victim.
     let both = "UPDATE t SET c = 99 WHERE pkey IN (1, 3)";
     let outcome = stage.ask_other(both)?;
     let lost = matches!(&outcome, Reply::Answered(Outcome::Rejected(_)));

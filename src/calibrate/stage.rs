@@ -173,7 +173,7 @@ pub(super) fn accepted(sql: &str, outcome: Outcome) -> Result<Outcome, EngineErr
     }
 }
 
-/// The tables `t` (target), `u` (source), `w` (touched by nobody else) and `z` (empty), and two
+/// The tables `t` (target), `u` (source), `w` (changed by no other session) and `z` (empty), and two
 /// sessions.
 pub(super) struct Stage<'a> {
     pub(super) server: &'a dyn Server,

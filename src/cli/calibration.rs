@@ -65,7 +65,7 @@ fn progress_line(level: IsolationLevel, subject: &str, done: usize) -> String {
     )
 }
 
-/// A wrong entry for people: who may be wrong, how to tell, and the statements.
+/// A wrong entry for people: what may be wrong, how to tell, and the statements.
 pub(super) fn told(entry: &CalibratedEntry) -> String {
     let script: String = entry
         .script

@@ -18,7 +18,7 @@ use crate::workload::SESSIONS_MAX;
 /// Makes a database of ours, writes to it and drops it; changes nothing else. What is missing is
 /// named with the statement that mends it, and the last line says whether fuzz can begin. The exit
 /// code is that of such a fuzz: 0 when it can begin, 2 where cases are not generated for the engine,
-/// 5 when something is missing, 6 when the server holds databases of somebody else.
+/// 5 when something is missing, 6 when the server holds databases that are not ours.
 ///
 /// With --format json each line is an object with `event` "check" (`topic`, `ok`, which is null
 /// where it cannot be known, `text`, `remedy`) or "oracle" (`name`, `applies`, `about`); the last

@@ -17,9 +17,13 @@ use crate::model::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct DialectError {
+    /// The name of the file, as it was given.
     pub file: String,
+    /// From 1.
     pub line: usize,
+    /// From 1, in bytes.
     pub column: usize,
+    /// What is wrong there, and what was expected.
     pub message: String,
 }
 

@@ -66,6 +66,7 @@ pub struct TypeSpec {
     pub sql: String,
     /// The family the grammar's typed expressions speak of.
     pub class: TypeClass,
+    /// How often it is drawn, against the weights of the other types.
     pub weight: u32,
     /// Can carry an index as it is (`TEXT` cannot without a prefix length).
     pub indexable: bool,
@@ -95,13 +96,16 @@ pub enum ParserKind {
 /// The spellings that differ between engines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelling {
+    /// Stands on both sides of a quoted identifier.
     pub identifier_quote: char,
     /// The parser that reads the engine's statements.
     pub parser: ParserKind,
     /// The text forms that open a transaction, by name: `plain`, `consistent-snapshot`,
     /// `immediate`, `read-only`.
     pub begin: BTreeMap<String, String>,
+    /// The statement that commits.
     pub commit: String,
+    /// The statement that rolls back.
     pub rollback: String,
     /// `SET SESSION TRANSACTION ISOLATION LEVEL {level}`; empty where there is one level only.
     pub set_isolation: String,
@@ -134,13 +138,17 @@ pub struct Spelling {
 pub struct Dialect {
     /// The engine it was made for, as URLs name it.
     pub engine: String,
+    /// What this version of the engine can do.
     pub capabilities: BTreeSet<Capability>,
+    /// Column types that the generator may draw.
     pub types: Vec<TypeSpec>,
+    /// How the engine writes statements.
     pub spelling: Spelling,
     /// Levels the engine distinguishes, weakest first.
     pub levels: Vec<IsolationLevel>,
     /// Sent on every session before anything else.
     pub session_setup: Vec<String>,
+    /// Where a transaction's snapshot is taken.
     pub snapshot_point: SnapshotPoint,
     pub observer: ObserverKind,
     /// Levels at which the rows of a statement that waited mix two moments.

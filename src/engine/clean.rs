@@ -10,6 +10,7 @@ use super::target::Target;
 /// What became of one database with a name of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleaned {
+    /// Its name; for temporary folders its path.
     pub database: String,
     /// None when it was dropped; otherwise why it stays.
     pub kept: Option<String>,
@@ -31,7 +32,7 @@ pub fn clean_target(target: &str, options: &OpenOptions) -> Result<Vec<Cleaned>,
         let opened = engine.open(&target.in_folder(&folder), options);
         let cleaned = match opened.and_then(|server| clean(&*server)) {
             Ok(cleaned) => cleaned,
-            // Somebody else's, mostly.
+            // Mostly a folder of another user.
             Err(error) => {
                 all.push(Cleaned {
                     database: folder.display().to_string(),

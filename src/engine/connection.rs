@@ -1,4 +1,4 @@
-//! What a case needs of an engine: connections, and the view of who waits for whom.
+//! What a case needs of an engine: connections, and the view of lock waits.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub trait Connection: Send {
     fn dialect(&self) -> &Dialect;
 }
 
-/// The view of who waits for whom.
+/// The lock view: which connections wait for which others.
 pub trait Watcher: Send {
     /// Which of these connections wait for a lock now, each with the connections it waits for
     /// where the engine says (empty where it does not).

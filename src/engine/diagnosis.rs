@@ -13,7 +13,7 @@ pub enum Topic {
     Variable,
     /// Whether cases are generated and judged on the engine.
     Cases,
-    /// Whether the server holds databases of somebody else.
+    /// Whether the server holds databases that are not ours.
     Safety,
     /// Databases of ours are made, written and dropped.
     Databases,
@@ -58,7 +58,9 @@ pub enum Health {
 /// One line of a diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiagnosisLine {
+    /// What the line is about.
     pub topic: Topic,
+    /// Whether it is as `fuzz` needs it.
     pub health: Health,
     /// What was found.
     pub text: String,
@@ -159,7 +161,7 @@ impl Diagnosis {
         self.error.is_none() && self.missing().next().is_none()
     }
 
-    /// The server holds databases of somebody else, and that was not allowed.
+    /// The server holds databases that are not ours, and that was not allowed.
     pub fn is_refused(&self) -> bool {
         self.missing().any(|line| line.topic == Topic::Safety)
     }

@@ -12,7 +12,7 @@ use crate::model::Outcome;
 /// Examines a target for a run that opens so many connections.
 ///
 /// A database of ours is made, written and dropped; nothing else is changed. Where the server holds
-/// databases of somebody else, and [`OpenOptions::allow_shared_server`] does not permit that, not
+/// databases that are not ours, and [`OpenOptions::allow_shared_server`] does not permit that, not
 /// even this is done.
 pub fn doctor(target: &str, options: &OpenOptions, connections: u64) -> Diagnosis {
     let mut lines = Vec::new();
@@ -68,7 +68,7 @@ fn examine(
         true => try_database(&*server),
         false => DiagnosisLine::unknown(
             Topic::Databases,
-            "not tried, because the server holds databases of somebody else",
+            "not tried, because the server holds databases that are not ours",
         ),
     };
     let demand = Demand {

@@ -7,7 +7,7 @@ use super::diagnosis::{DiagnosisLine, Topic};
 use super::error::EngineError;
 use super::marker::{Leftover, Marker, check_database_name, is_ours};
 
-/// What the guard asks of an engine. Names that are handed in are of our form.
+/// What the guard asks of an engine. The names passed in were checked to be ours.
 pub(super) trait Databases {
     /// The databases that a connection could be made to.
     fn names(&mut self) -> Result<Vec<String>, EngineError>;
@@ -18,13 +18,13 @@ pub(super) trait Databases {
     /// The marker in a database. One that cannot be read is none.
     fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError>;
 
-    /// Makes a database with this marker in it. There is none of this name.
+    /// Creates a database with this marker in it. No database of this name exists.
     fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError>;
 
     /// Removes a database, whatever is in it.
     fn remove(&mut self, name: &str) -> Result<(), EngineError>;
 
-    /// What is said of a server without databases of somebody else.
+    /// The diagnosis of a server without databases that are not ours.
     fn safety_text(&self) -> String {
         "no databases but the server's and ours".to_owned()
     }
@@ -44,7 +44,7 @@ impl<D: Databases> Guard<D> {
         }
     }
 
-    /// Refuses a server that holds databases of somebody else.
+    /// Refuses a server that holds databases that are not ours.
     pub(super) fn check_safe(mut self, allow_shared_server: bool) -> Result<(), EngineError> {
         let foreign = self.databases.foreign()?;
         if foreign.is_empty() || allow_shared_server {
@@ -107,7 +107,7 @@ impl<D: Databases> Guard<D> {
             let text = self.databases.safety_text();
             return Ok(DiagnosisLine::good(Topic::Safety, text));
         }
-        let text = format!("databases of somebody else: {}", foreign.join(", "));
+        let text = format!("databases that are not ours: {}", foreign.join(", "));
         if allow_shared {
             let text = format!("{text}; allowed by --allow-shared-server");
             return Ok(DiagnosisLine::good(Topic::Safety, text));

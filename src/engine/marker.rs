@@ -19,9 +19,11 @@ const SUFFIX_LENGTH_MAX: usize = 48;
 /// The row of the marker table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
+    /// The run that made the database.
     pub run_id: String,
     /// The machine the run was on.
     pub host: String,
+    /// The run's process on that machine.
     pub pid: u32,
     /// When the database was made, as the server's clock had it.
     pub created: String,
@@ -30,6 +32,7 @@ pub struct Marker {
 /// A database with a name of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
+    /// Its name.
     pub database: String,
     /// None when the marker table is missing or empty: then it is not ours to drop.
     pub marker: Option<Marker>,

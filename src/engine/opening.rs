@@ -14,7 +14,7 @@ pub const STATEMENT_DEADLINE: Duration = Duration::from_secs(20);
 /// How a server is to be opened.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Go on although the server holds databases of somebody else.
+    /// Go on although the server holds databases that are not ours.
     pub allow_shared_server: bool,
     /// Used when the URL has none; without either, the environment's `RASHOMON_PASSWORD`.
     pub password: Option<Password>,

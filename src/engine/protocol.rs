@@ -46,7 +46,7 @@ pub(super) trait Protocol: Copy + Send + Sync + 'static {
         database: Option<&str>,
     ) -> Result<Self::Session, EngineError>;
 
-    /// Asks who the server is, and refuses another product than the one the URL names. The session
+    /// Asks for product, version and variables, and refuses another product than the one the URL names. The session
     /// set-up is left empty: it is the dialect's.
     fn identify(&self, session: &mut Self::Session) -> Result<Identity, EngineError>;
 
@@ -76,7 +76,7 @@ pub(super) trait Protocol: Copy + Send + Sync + 'static {
         demand: &Demand,
     ) -> Result<Vec<DiagnosisLine>, EngineError>;
 
-    /// The view of who waits for whom, on a server of this version.
+    /// The lock view of a server of this version.
     fn watcher(
         &self,
         session: Self::Session,

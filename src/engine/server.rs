@@ -17,6 +17,7 @@ pub struct Identity {
     pub engine: String,
     /// As the server prints it: `10.11.18-MariaDB`.
     pub version_text: String,
+    /// The numbers of `version_text`.
     pub version: ServerVersion,
     /// The variables that change what transactions mean, by name.
     pub variables: BTreeMap<String, String>,
@@ -70,7 +71,7 @@ pub trait Server: Send + Sync {
     /// Every database whose name is one of ours, with its marker where it has one.
     fn leftovers(&self) -> Result<Vec<Leftover>, EngineError>;
 
-    /// Whether the server holds databases of somebody else, for `doctor`.
+    /// Whether the server holds databases that are not ours, for `doctor`.
     fn examine_safety(&self, allow_shared_server: bool) -> Result<DiagnosisLine, EngineError>;
 
     /// Privileges, read-only modes, connections and disk for such a run, for `doctor`. Changes

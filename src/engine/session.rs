@@ -43,7 +43,7 @@ pub(super) enum StatementFailure {
 /// Whether a connection can still be used.
 #[derive(Default)]
 pub(super) struct Fitness {
-    /// There was no answer once: nothing more is sent.
+    /// A statement got no answer: nothing more is sent.
     is_over: bool,
 }
 
@@ -60,7 +60,7 @@ impl Fitness {
         })
     }
 
-    /// What a failure is: a rejection without a class, or the end of the connection.
+    /// Turns a failure into a rejection without a class, or into the end of the connection.
     pub(super) fn judge(&mut self, failure: StatementFailure) -> Result<Outcome, EngineError> {
         match failure {
             StatementFailure::Answered { code, message } => Ok(Outcome::Rejected(SqlError {
@@ -92,7 +92,7 @@ pub(super) fn missing_privilege(error: &SqlError, grant: &str) -> EngineError {
     }
 }
 
-/// The rows of an outcome that was asked for by us and must not be a rejection.
+/// The rows of the answer to a statement of ours, which must not be a rejection.
 pub(super) fn rows_of(
     engine: &'static str,
     sql: &str,

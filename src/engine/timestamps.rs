@@ -11,7 +11,9 @@ use crate::model::IsolationLevel;
 /// Where a snapshot was taken, as the engine names it: a place in a log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
+    /// The name of the log file.
     pub log: String,
+    /// The offset in the file, in bytes.
     pub position: u64,
 }
 
@@ -55,7 +57,7 @@ pub trait Resolver: Send {
     fn resolve(&self, mark: &Mark) -> Option<i64>;
 }
 
-/// What an engine without them answers.
+/// The error of an engine that gives no timestamps.
 pub(super) fn no_timestamps(engine: &str) -> EngineError {
     EngineError::Target(format!(
         "{engine} gives no timestamps of its transactions: MariaDB with its binary log on does \

@@ -471,6 +471,10 @@ fn a_stopped_server_is_a_hang_and_a_killed_one_is_lost_and_it_comes_back() {
     server.create_database(name).expect("create");
     let hasty = engine::open(&url, &impatient()).expect("open");
     let mut connection = hasty.connect(name).expect("connect");
+    // A server that starts removes what looks like its own files from its temporary folder.
+    let answer = connection.execute("SELECT @@tmpdir").expect("an answer");
+    let tmpdir = format!("{:?}", answer.rows());
+    assert!(tmpdir.contains("mariadb-faults/tmp"), "{tmpdir}");
     own.signal(rustix::process::Signal::STOP);
     let error = error_of(connection.execute("SELECT 1"));
     assert!(matches!(error, EngineError::Hang { .. }), "{error}");

@@ -201,24 +201,20 @@ fn a_deadlock_has_a_victim_whose_rest_is_not_sent() {
 fn a_lock_timeout_undoes_the_statement_and_leaves_the_transaction() {
     let text = format!(
         "{TWO_ROWS}
-        init: CREATE TABLE u (pkey INT PRIMARY KEY, v INT)
         s1: BEGIN
         s1: UPDATE t SET v = v + 1 WHERE pkey = 1
         s2: SET innodb_lock_wait_timeout = 1
         s2: BEGIN
         s2: UPDATE t SET v = v + 100 WHERE pkey = 2
-        s2: SELECT v FROM u
-        s3: TRUNCATE TABLE u
-        s1: SELECT v FROM u
         s2: UPDATE t SET v = v + 100 WHERE pkey = 1
+        s1: SELECT SLEEP(9)
         s2: COMMIT
         s1: COMMIT"
     );
     let level = IsolationLevel::ReadCommitted;
     check("lock_timeout", &LOCKING, level, &text, |on, execution| {
-        // s2 waits for a row of s1, s1 behind s3 for metadata, s3 for s2: no deadlock detector sees
-        // both kinds of locks, so that the timeout of s2, however late, ends the circle.
-        let record = &execution.records[&id(3, 4)];
+        // A timeout of 1 s has 9 s to come in: a loaded server may look for it seconds late.
+        let record = &execution.records[&id(3, 3)];
         let class = record.outcome.error_class();
         assert_eq!(class, Some(ErrorClass::LockTimeout), "{on:?}");
         assert!(record.resumed() && record.transaction_survives);

@@ -92,7 +92,7 @@ fn settings(out: &Path, target: &str) -> RunSettings {
 }
 
 /// Runs cases on a server of its own while it is struck again and again.
-fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server) + Sync) {
+fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server, &Progress) + Sync) {
     // The URL is not used: it tells that tests with servers are wanted on this machine.
     if url(instance, Needs::MariaDb).is_none() {
         return;
@@ -132,7 +132,7 @@ fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server) + 
             for round in 0..rounds() {
                 until_it_goes_on(&progress);
                 std::thread::sleep(Duration::from_millis(u64::from(round * 7 % 60)));
-                strike(&own, &*server);
+                strike(&own, &*server, &progress);
             }
             until_it_goes_on(&progress);
         });
@@ -179,7 +179,7 @@ fn judge(summary: &RunSummary, progress: &Progress, instance: &str) {
 
 #[test]
 fn a_run_outlives_a_server_that_is_killed() {
-    run_while("-run-kill", |own, _| {
+    run_while("-run-kill", |own, _, _| {
         own.signal(Signal::KILL);
         own.script("up");
     });
@@ -187,16 +187,20 @@ fn a_run_outlives_a_server_that_is_killed() {
 
 #[test]
 fn a_run_outlives_a_server_that_stands_still() {
-    run_while("-run-stop", |own, _| {
+    run_while("-run-stop", |own, _, progress| {
+        let (began, before) = (Instant::now(), progress.losses.load(Ordering::SeqCst));
         own.signal(Signal::STOP);
-        std::thread::sleep(DEADLINE + Duration::from_millis(500));
+        while progress.losses.load(Ordering::SeqCst) == before {
+            assert!(began.elapsed() < PATIENCE, "the loss is not noticed");
+            std::thread::sleep(Duration::from_millis(20));
+        }
         own.signal(Signal::CONT);
     });
 }
 
 #[test]
 fn a_run_outlives_cut_connections() {
-    run_while("-run-cut", |_, server| {
+    run_while("-run-cut", |_, server, _| {
         let name = "rashomon_run_faults_cutter";
         server.create_database(name).expect("a database");
         let mut cutter = server.connect(name).expect("a connection");

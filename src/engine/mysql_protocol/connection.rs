@@ -127,7 +127,7 @@ impl BareSession for MySqlSession {
     /// Asks without a table: `SET TRANSACTION` for the next transaction is refused, with a number of
     /// its own, exactly while one is open. Otherwise it takes back what an ended transaction may
     /// leave behind: after the engine aborted a READ ONLY one, both products hold the next one for
-    /// read-only too, until somebody says otherwise.
+    /// read-only too, until a session sets it back.
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
         let sql = "SET TRANSACTION READ WRITE";
         match self.send(sql)? {

@@ -31,6 +31,7 @@ pub(in crate::engine) struct Product {
 
 /// A privilege beside the one on databases of ours.
 pub(super) struct Grant {
+    /// Its name in messages.
     pub(super) what: &'static str,
     /// `{user}` stands for the account.
     pub(super) sql: &'static str,

@@ -55,7 +55,7 @@ impl PostgresSession {
         let (client, connection) = connected
             .map_err(|_| cannot(format!("no answer within {} s", access.deadline.as_secs())))?
             .map_err(|error| failure::of_connect(address.clone(), &error))?;
-        // Why it ended is told to whoever waits for an answer.
+        // The statement that waits for an answer gets the reason why the connection ended.
         runtime.spawn(async move { drop(connection.await) });
         let mut session = Self {
             runtime,

@@ -11,7 +11,7 @@ use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
 use crate::engine::session::{BareSession, missing_privilege, rows_of};
 use crate::model::Outcome;
 
-/// Tables that somebody made, in the database of the connection.
+/// Tables that are not the server's own, in the database of the connection.
 const USER_TABLES: &str = "SELECT count(*) FROM pg_catalog.pg_class c \
      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
      WHERE c.relkind IN ('r', 'p', 'm', 'f') \
@@ -33,8 +33,8 @@ impl PostgresDatabases {
         }
     }
 
-    /// Whether somebody keeps tables in the server's own database. One that we may not enter is
-    /// somebody's.
+    /// Whether the maintenance database holds tables. If this login may not connect to it, it counts
+    /// as holding some.
     fn has_tables(&self) -> Result<bool, EngineError> {
         let mut session = match PostgresSession::open(&self.access, Some(MAINTENANCE)) {
             Ok(session) => session,

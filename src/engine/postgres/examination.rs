@@ -58,7 +58,7 @@ fn read_only_line(
     DiagnosisLine::good(Topic::ReadOnly, "the server is in no read-only mode")
 }
 
-/// Connections that are kept for superusers count as taken, whoever logs in.
+/// Connections that are reserved for superusers count as taken, also for a superuser.
 fn connections_line(
     settings: &BTreeMap<String, String>,
     open: u64,

@@ -8,7 +8,7 @@ use crate::engine::connection::Watcher;
 use crate::engine::error::EngineError;
 use crate::engine::session::BareSession;
 
-/// Asks who waits for whom.
+/// Asks which connections wait for a lock, and for which others.
 pub(super) struct PostgresWatcher {
     session: PostgresSession,
 }

@@ -19,7 +19,7 @@ const PREFIX: &str = "rashomon-";
 pub(super) enum Journal {
     /// Write-ahead log: readers and one writer at once.
     Wal,
-    /// Rollback journal: a writer commits only when nobody reads.
+    /// Rollback journal: a writer commits only when no connection reads.
     Delete,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct FileStore {
 
 impl FileStore {
     /// The folder a target asks for: a temporary one, the folder it names, or the folder of the
-    /// file it names. That file itself is never touched, and must not be somebody's database.
+    /// file it names. That file itself is never changed; a database without our marker is refused.
     pub(super) fn open(path: Option<&Path>) -> Result<Self, EngineError> {
         let Some(path) = path else {
             let temporary = tempfile::Builder::new()

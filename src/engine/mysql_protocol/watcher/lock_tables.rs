@@ -97,7 +97,7 @@ impl LockView for LockTables {
         let numbers: BTreeSet<u64> = waits.iter().flat_map(|(a, b)| [*a, *b]).collect();
         let owners = self.owners_of(&numbers)?;
         // Between the two questions a made-up number may have passed to another transaction: it
-        // counts only if it still waits after its owner was told.
+        // counts only if it still waits after its owner was read.
         let is_made_up = waits.iter().any(|(number, _)| *number >= MADE_UP_FROM);
         let still: BTreeSet<u64> = if is_made_up {
             let rows = self.session.rows(WAITS)?;

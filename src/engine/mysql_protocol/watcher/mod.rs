@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! Which connections wait for a lock, and for which others.
 
 mod lock_tables;
 mod status;

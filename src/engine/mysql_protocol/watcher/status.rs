@@ -1,5 +1,5 @@
 //! MariaDB, and MySQL before 8: `SHOW ENGINE INNODB STATUS`, and the process list for metadata
-//! locks. It does not say who is waited for.
+//! locks. The text does not name the holder of a lock.
 
 use std::collections::BTreeMap;
 

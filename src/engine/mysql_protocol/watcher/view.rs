@@ -7,13 +7,13 @@ use crate::engine::connection::Watcher;
 use crate::engine::error::EngineError;
 use crate::engine::mysql_protocol::connection::MySqlSession;
 
-/// One way to ask a server who waits for a lock.
+/// One way to ask a server which connections wait for a lock.
 pub(in crate::engine::mysql_protocol) trait LockView:
     Send
 {
     fn session(&mut self) -> &mut MySqlSession;
 
-    /// The connections that wait for a row, and for whom where the view says so.
+    /// The connections that wait for a row lock, each with those that hold it where the view says so.
     fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
 
     /// The connections that wait for a lock of the server, not of its storage engine.
