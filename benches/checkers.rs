@@ -6,7 +6,7 @@ mod shapes;
 
 use std::time::Duration;
 
-use rashomon::checker::aion::{Aion, Settings, Verdict};
+use rashomon::checker::aion::{Aion, Settings, WatchVerdict};
 use rashomon::checker::{self, Answer, Budget};
 use rashomon::history::synthetic::{Promise, Synthetic, Workload};
 use rashomon::history::{Batch, History};
@@ -113,7 +113,7 @@ fn online(bencher: divan::Bencher<'_, '_>, model: &str) {
         aion.set_initial(Synthetic::initial());
         aion.receive_batch(&batch, Duration::ZERO).expect("memory");
         aion.finish().expect("memory");
-        assert_eq!(aion.summary().verdict(), Verdict::Satisfied);
+        assert_eq!(aion.summary().verdict(), WatchVerdict::Satisfied);
     });
 }
 

@@ -38,7 +38,7 @@ pub const CHECKERS: &[&dyn Checker] = &[
     &mtc::Mtc,
     &weak::Weak,
     &polysi::PolySi,
-    &search::Search,
+    &search::SerialSearch,
     &brute_force::BruteForce,
     &chronos::Chronos,
 ];

@@ -9,27 +9,14 @@ use crate::resolve::Program;
 use crate::tree::{Source, complain, program};
 
 const KNOWN_CLASHES: &[&str] = &[
-    "Chains",
     "Event",
-    "Found",
     "Item",
-    "Keys",
-    "Lines",
-    "Lists",
     "Operation",
-    "Outcome",
     "Parser",
     "Place",
-    "Point",
     "Reader",
     "Recorded",
-    "Role",
-    "Run",
-    "Search",
-    "Sessions",
     "Status",
-    "Verdict",
-    "View",
     "Workload",
 ];
 

@@ -387,7 +387,8 @@ impl Trial<'_> {
         Some(pairs)
     }
 
-    /// What lists say of the commit order; none when they name what nobody wrote.
+    /// Pairs that lists put into the commit order; none when a list names a value that no transaction
+    /// wrote.
     fn list_pairs(&self) -> Option<Vec<(usize, usize)>> {
         let mut pairs = Vec::new();
         for (key, values) in self.history.orders() {

@@ -18,7 +18,7 @@ use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
 /// Searches a serial order.
-pub(in crate::checker) struct Search;
+pub(in crate::checker) struct SerialSearch;
 
 /// Words of memory that a search may spend on what it has tried.
 const TRIED_WORDS_MAX: usize = 1 << 25;
@@ -26,7 +26,7 @@ const TRIED_WORDS_MAX: usize = 1 << 25;
 /// And all searches together that make a counterexample small.
 const REDUCING_WORDS_MAX: usize = 1 << 22;
 
-impl Checker for Search {
+impl Checker for SerialSearch {
     fn name(&self) -> &'static str {
         "search"
     }
@@ -53,7 +53,7 @@ impl Checker for Search {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 enum Found {
     Order(Vec<Txn>),
     /// These have no order.
@@ -90,7 +90,7 @@ fn search(history: &History, model: ConsistencyModel, budget: Budget, words: &mu
     if is_strict && let Some(t) = untimed {
         return Found::TooMuch(format!("{} has no real time", history.name(*t)));
     }
-    let lists = Lists::of(history);
+    let lists = ListOrders::of(history);
     if let Some(reason) = lists.unknown(history) {
         return Found::TooMuch(reason.to_owned());
     }
@@ -101,7 +101,7 @@ fn search(history: &History, model: ConsistencyModel, budget: Budget, words: &mu
     };
     let mut points: Vec<(i64, usize, Txn)> = Vec::new();
     for group in groups {
-        let mut run = Run::new(history, &lists, &group, is_strict);
+        let mut run = GroupSearch::new(history, &lists, &group, is_strict);
         let order = match run.search(budget, words) {
             Ok(Some(order)) => order,
             Ok(None) => return Found::None(group),
@@ -176,13 +176,13 @@ impl Joined {
 }
 
 /// What lists say: the value that must be there when a value is appended.
-struct Lists {
+struct ListOrders {
     before: BTreeMap<(Key, Atom), Atom>,
     /// Values of listed keys after which nothing but the next of the list may be written.
     inner: BTreeSet<(Key, Atom)>,
 }
 
-impl Lists {
+impl ListOrders {
     fn of(history: &History) -> Self {
         let (mut before, mut inner) = (BTreeMap::new(), BTreeSet::new());
         for (key, values) in history.orders() {
@@ -213,7 +213,7 @@ impl Lists {
             }
         }
         let is_unwritten = self.before.len() > written.len();
-        is_unwritten.then_some("a list names what nobody committed")
+        is_unwritten.then_some("a list names a value that no transaction committed")
     }
 
     /// Whether an event writes what a list names.
@@ -237,12 +237,12 @@ struct Step {
 }
 
 /// A search of one group.
-struct Run<'h> {
+struct GroupSearch<'h> {
     history: &'h History,
-    lists: &'h Lists,
+    lists: &'h ListOrders,
     /// The transactions by their beginning.
     group: Vec<Txn>,
-    /// Beginning and end of each; ends at infinity bind nobody.
+    /// Beginning and end of each in real time; an end at infinity constrains no other.
     spans: Vec<Span>,
     /// The place of the last committed transaction before in the session.
     before: Vec<Option<usize>>,
@@ -257,8 +257,8 @@ struct Run<'h> {
     configurations: Vec<Box<[u64]>>,
 }
 
-impl<'h> Run<'h> {
-    fn new(history: &'h History, lists: &'h Lists, group: &[Txn], is_strict: bool) -> Self {
+impl<'h> GroupSearch<'h> {
+    fn new(history: &'h History, lists: &'h ListOrders, group: &[Txn], is_strict: bool) -> Self {
         let span = |t: Txn| match history.real_time(t) {
             Some(span) if is_strict => span,
             _ => Span {
@@ -374,7 +374,7 @@ impl<'h> Run<'h> {
     }
 
     /// Whether a transaction that is still to come ended before this one, or a later one, began.
-    /// One that may be left out binds nobody: it is left out then.
+    /// A transaction that may be left out constrains no other: it is left out then.
     fn is_bound(&self, at: usize) -> bool {
         let begin = self.spans[at].from;
         let len = self.group.len();

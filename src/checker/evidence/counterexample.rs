@@ -6,6 +6,7 @@ use crate::model::Anomaly;
 /// Shows that a history violates a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
+    /// The name of what went wrong.
     pub anomaly: Anomaly,
     /// The cycle, each edge beginning where the one before ends; or the transactions of an
     /// anomaly that needs no cycle, as edges of the read that shows it.
@@ -36,8 +37,11 @@ impl Counterexample {
 /// An edge between two transactions, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
+    /// The one that comes first.
     pub from: Txn,
+    /// The one that comes after it.
     pub to: Txn,
+    /// Why; it also says what the two ends are where the edge is the anomaly by itself.
     pub reason: Reason,
 }
 
@@ -59,7 +63,7 @@ pub enum Reason {
     /// The event of `to`, by its place in the history, is the anomaly by itself.
     Event(usize),
     /// What was read of the key shows this value before another, and no transaction left it there:
-    /// nobody wrote it, or `from` did and aborted. `to` is the reader, or the initial transaction
+    /// it was never written, or `from` wrote it and aborted. `to` is the reader, or the initial transaction
     /// where the file just says so.
     Listed { key: Key, value: Atom },
     /// Version orders of the key contradict each other: those that the two transactions read; or

@@ -3,7 +3,7 @@
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::resolved::resolve::Resolved;
 use crate::checker::resolved::version::{NONE, Version};
-use crate::checker::resolved::versions::Chains;
+use crate::checker::resolved::versions::ChainedVersions;
 use crate::history::{Event, History, Key, Kind, Txn};
 use crate::model::Anomaly;
 
@@ -17,7 +17,7 @@ pub(in crate::checker) enum CycleKind {
 /// The counterexample of a cycle of transactions, given the version that follows each.
 pub(in crate::checker) fn counterexample(
     resolved: &Resolved<'_>,
-    chains: &Chains,
+    chains: &ChainedVersions,
     cycle: &[Txn],
     kind: CycleKind,
 ) -> Counterexample {
@@ -52,7 +52,7 @@ const CHAIN_MAX: usize = 40;
 
 /// The writers of the versions from the initial one on, where an edge rests on that no other could
 /// have come between them: each read the version before its own.
-fn chain_behind(resolved: &Resolved<'_>, chains: &Chains, edge: &Edge) -> Vec<Txn> {
+fn chain_behind(resolved: &Resolved<'_>, chains: &ChainedVersions, edge: &Edge) -> Vec<Txn> {
     let (key, versions) = match edge.reason {
         Reason::WriteWrite(key) => (key, resolved.writes(edge.from).collect()),
         Reason::ReadWrite(key) => (key, resolved.reads(edge.from).to_vec()),
@@ -121,7 +121,13 @@ pub(in crate::checker) fn named(history: &History, edges: Vec<Edge>) -> Countere
 }
 
 /// Why `from` comes before `to`; the strongest reason where there are several.
-fn reason(resolved: &Resolved<'_>, chains: &Chains, from: Txn, to: Txn, kind: CycleKind) -> Reason {
+fn reason(
+    resolved: &Resolved<'_>,
+    chains: &ChainedVersions,
+    from: Txn,
+    to: Txn,
+    kind: CycleKind,
+) -> Reason {
     if let Some(reason) = direct_reason(resolved, from, to) {
         return reason;
     }

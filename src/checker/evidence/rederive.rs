@@ -141,7 +141,7 @@ impl Events<'_> {
         let is_left = |t: &Txn| self.history.status(*t) != Status::Aborted && wrote(t);
         hold(
             value != self.history.initial(key) && !self.history.transactions().any(|t| is_left(&t)),
-            "somebody left the value there",
+            "a transaction left the value there",
         )?;
         let is_aborted = anomaly == Anomaly::AbortedRead && wrote(&from);
         let is_thin =

@@ -105,9 +105,9 @@ impl<'h> Writers<'h> {
         for transaction in part {
             is_part[*transaction] = true;
         }
-        // A read stays where everybody who may have written its value does: with fewer writers to
-        // choose from, a part could violate what the whole satisfies. Where nobody may have, the
-        // whole is violated.
+        // A read stays if every transaction that may have written its value does: with fewer writers
+        // to choose from, a part could violate what the whole satisfies. A value without a writer
+        // violates the whole anyway.
         let is_kept = |key: Key, value: Atom| {
             let writers = self.of.get(&(key, value)).into_iter().flatten();
             writers.into_iter().all(|writer| is_part[*writer])

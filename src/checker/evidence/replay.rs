@@ -95,13 +95,13 @@ impl<'h> Store<'h> {
         Ok(())
     }
 
-    /// What lists name was written by somebody.
+    /// Every value that a list names was written.
     fn end(&self) -> Result<(), String> {
         let is_whole = |(values, done): &(&[Atom], usize)| *done >= values.len();
         if self.orders.values().all(is_whole) {
             return Ok(());
         }
-        Err("a list names what nobody wrote".to_owned())
+        Err("a list names a value that no transaction wrote".to_owned())
     }
 
     fn write(&mut self, transaction: Txn) -> Result<(), String> {
@@ -326,7 +326,7 @@ impl<'h> Written<'h> {
         let mut others = writers.into_iter().flatten().filter(|t| **t != reader);
         match (others.next(), others.next()) {
             (Some(writer), None) => Ok(*writer),
-            (None, _) => Err("a read of what nobody wrote".to_owned()),
+            (None, _) => Err("a read of a value that no transaction wrote".to_owned()),
             (Some(_), Some(_)) => Err("a value has several writers".to_owned()),
         }
     }

@@ -39,7 +39,7 @@ const STYLE: &str = "text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#
     path{fill:none;stroke-width:1.6}";
 
 #[derive(Clone, Copy, Debug)]
-struct Point {
+struct CanvasPoint {
     x: f64,
     y: f64,
 }
@@ -49,7 +49,7 @@ struct Node {
     transaction: Txn,
     name: String,
     lines: Vec<String>,
-    center: Point,
+    center: CanvasPoint,
     width: f64,
     height: f64,
 }
@@ -104,10 +104,10 @@ pub fn svg(history: &History, counterexample: &Counterexample) -> String {
 }
 
 /// The corners of what boxes, arrows and their labels take.
-fn bounds(nodes: &[Node], arrows: &[Arrow]) -> (Point, Point) {
+fn bounds(nodes: &[Node], arrows: &[Arrow]) -> (CanvasPoint, CanvasPoint) {
     let boxes = nodes.iter().map(|n| (n.center, n.width, n.height));
     let labels = arrows.iter().map(|a| (a.middle(), a.label_width(), LINE));
-    let mut from = Point { x: 0.0, y: 0.0 };
+    let mut from = CanvasPoint { x: 0.0, y: 0.0 };
     let mut to = from;
     for (center, width, height) in boxes.chain(labels) {
         from.x = from.x.min(center.x - width / 2.0);
@@ -144,7 +144,7 @@ fn nodes(history: &History, counterexample: &Counterexample) -> Vec<Node> {
             height: (count(lines.len()) + 1.0) * LINE + PADDING * 2.0,
             name,
             lines,
-            center: Point { x: 0.0, y: 0.0 },
+            center: CanvasPoint { x: 0.0, y: 0.0 },
         }
     };
     let mut nodes: Vec<Node> = order.into_iter().map(node).collect();
@@ -185,7 +185,7 @@ fn place(nodes: &mut [Node]) {
     let first = if nodes.len() == 2 { PI } else { -FRAC_PI_2 };
     for (number, node) in nodes.iter_mut().enumerate() {
         let angle = first + step * count(number);
-        node.center = Point {
+        node.center = CanvasPoint {
             x: radius * angle.cos(),
             y: radius * angle.sin(),
         };
@@ -224,9 +224,9 @@ fn arrows(history: &History, counterexample: &Counterexample, nodes: &[Node]) ->
 
 /// An arrow from box to box, bent to its left, so that two opposite ones do not meet.
 struct Arrow {
-    start: Point,
-    control: Point,
-    end: Point,
+    start: CanvasPoint,
+    control: CanvasPoint,
+    end: CanvasPoint,
     colour: &'static str,
     label: String,
     /// Beside the cycle.
@@ -239,7 +239,7 @@ impl Arrow {
         let find = |wanted: Txn| nodes.iter().find(|node| node.transaction == wanted);
         let (from, to) = (find(edge.from)?, find(edge.to)?);
         let (dx, dy) = (to.center.x - from.center.x, to.center.y - from.center.y);
-        let control = Point {
+        let control = CanvasPoint {
             x: f64::midpoint(from.center.x, to.center.x) + dy * bend * 2.0,
             y: f64::midpoint(from.center.y, to.center.y) - dx * bend * 2.0,
         };
@@ -254,8 +254,8 @@ impl Arrow {
     }
 
     /// The middle of the curve: half of it is the control point's.
-    fn middle(&self) -> Point {
-        Point {
+    fn middle(&self) -> CanvasPoint {
+        CanvasPoint {
             x: (self.start.x + 2.0 * self.control.x + self.end.x) / 4.0,
             y: (self.start.y + 2.0 * self.control.y + self.end.y) / 4.0,
         }
@@ -292,9 +292,9 @@ impl Arrow {
 }
 
 /// The head of an arrow that comes from `before` and ends at `end`.
-fn head(out: &mut String, before: Point, end: Point, colour: &str) {
+fn head(out: &mut String, before: CanvasPoint, end: CanvasPoint, colour: &str) {
     let angle = (end.y - before.y).atan2(end.x - before.x);
-    let corner = |turn: f64| Point {
+    let corner = |turn: f64| CanvasPoint {
         x: end.x - 11.0 * (angle + turn).cos(),
         y: end.y - 11.0 * (angle + turn).sin(),
     };
@@ -307,7 +307,7 @@ fn head(out: &mut String, before: Point, end: Point, colour: &str) {
 }
 
 /// Where the line from the middle of a box to a point leaves the box.
-fn border(node: &Node, toward: Point) -> Point {
+fn border(node: &Node, toward: CanvasPoint) -> CanvasPoint {
     let (dx, dy) = (toward.x - node.center.x, toward.y - node.center.y);
     let share = |half: f64, along: f64| {
         if along.abs() < f64::EPSILON {
@@ -317,7 +317,7 @@ fn border(node: &Node, toward: Point) -> Point {
         }
     };
     let share = share(node.width / 2.0, dx).min(share(node.height / 2.0, dy));
-    Point {
+    CanvasPoint {
         x: node.center.x + dx * share,
         y: node.center.y + dy * share,
     }

@@ -224,7 +224,7 @@ fn listed_in_words(history: &History, edge: &Edge, key: Key, value: Atom) -> Str
     let (from, to) = (history.name(edge.from), history.name(edge.to));
     let (key, value) = (history.spelled(history.key(key)), history.spelled(value));
     let whence = match edge.from == edge.to {
-        true => "nobody wrote".to_owned(),
+        true => "no transaction wrote".to_owned(),
         false => format!("{from} wrote and aborted"),
     };
     match edge.to.is_initial() {

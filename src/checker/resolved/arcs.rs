@@ -31,7 +31,7 @@ impl Arcs {
 
     /// A topological order, or a short cycle.
     pub(in crate::checker) fn order(self) -> Result<Vec<Vertex>, Vec<Vertex>> {
-        let graph: Graph = Rows::of(self.len, &self.pairs);
+        let graph: SuccessorRows = Rows::of(self.len, &self.pairs);
         drop(self.pairs);
         let mut missing = vec![0u32; self.len];
         for to in &graph.entries {
@@ -58,7 +58,7 @@ impl Arcs {
 }
 
 /// The successors of every vertex.
-type Graph = Rows<Vertex, Vertex>;
+type SuccessorRows = Rows<Vertex, Vertex>;
 
 /// For each row a list of entries, one row after the other.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl<R: Copy + Into<usize>, T: Copy> Rows<R, T> {
 }
 
 /// A short cycle among vertices that are left, which have one.
-fn short_cycle(graph: &Graph, is_left: &[bool]) -> Vec<Vertex> {
+fn short_cycle(graph: &SuccessorRows, is_left: &[bool]) -> Vec<Vertex> {
     let component = smallest_component(graph, is_left);
     let mut is_in = vec![false; is_left.len()];
     for vertex in &component {
@@ -117,7 +117,7 @@ fn short_cycle(graph: &Graph, is_left: &[bool]) -> Vec<Vertex> {
 
 /// A shortest cycle through one vertex. `parents` is all none and is left so.
 fn cycle_through(
-    graph: &Graph,
+    graph: &SuccessorRows,
     start: Vertex,
     is_in: &[bool],
     parents: &mut [Option<Vertex>],
@@ -155,7 +155,7 @@ fn cycle_through(
 }
 
 /// The smallest strongly connected component with a cycle. Tarjan 1972 without recursion.
-fn smallest_component(graph: &Graph, is_left: &[bool]) -> Vec<Vertex> {
+fn smallest_component(graph: &SuccessorRows, is_left: &[bool]) -> Vec<Vertex> {
     const NEW: u32 = u32::MAX;
     let len = is_left.len();
     let (mut index, mut low) = (vec![NEW; len], vec![0u32; len]);

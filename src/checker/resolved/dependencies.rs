@@ -2,7 +2,7 @@
 
 use crate::checker::resolved::resolve::Resolved;
 use crate::checker::resolved::version::NONE;
-use crate::checker::resolved::versions::Chains;
+use crate::checker::resolved::versions::ChainedVersions;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
 
@@ -10,38 +10,38 @@ use crate::history::Txn;
 /// next version. Theorems 1 and 2 of the paper: the transitive ones are not needed.
 pub(in crate::checker) fn dependencies(
     resolved: &Resolved<'_>,
-    chains: &Chains,
-    mut edge: impl FnMut(Txn, Txn, Dependency),
+    chains: &ChainedVersions,
+    mut edge: impl FnMut(Txn, Txn, DependencyKind),
 ) {
     let transactions = resolved.history.all_transactions();
     for (to, from) in transactions.zip(resolved.session_predecessors()) {
         if !to.is_initial() && resolved.is_live[to] {
-            edge(from, to, Dependency::Visible);
+            edge(from, to, DependencyKind::Visible);
         }
     }
     for reader in resolved.live() {
         for version in resolved.reads(reader) {
             let writer = resolved.writer[*version];
             if !writer.is_initial() {
-                edge(writer, reader, Dependency::Visible);
+                edge(writer, reader, DependencyKind::Visible);
             }
             let next = chains.next[*version];
             if next != NONE && resolved.writer[next] != reader {
-                edge(reader, resolved.writer[next], Dependency::Anti);
+                edge(reader, resolved.writer[next], DependencyKind::Anti);
             }
         }
     }
     for (writer, next) in resolved.writer.iter().zip(&chains.next) {
         let writer = *writer;
         if *next != NONE && !writer.is_initial() {
-            edge(writer, resolved.writer[*next], Dependency::Visible);
+            edge(writer, resolved.writer[*next], DependencyKind::Visible);
         }
     }
 }
 
 /// How one transaction depends on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::checker) enum Dependency {
+pub(in crate::checker) enum DependencyKind {
     /// SO, WR, WW: the earlier is in the snapshot of the later.
     Visible,
     /// RW.

@@ -4,7 +4,7 @@
 //! Plume's and AWDIT's read consistency).
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
-use crate::checker::resolved::value_index::{Found, ValueIndex};
+use crate::checker::resolved::value_index::{Holders, ValueIndex};
 use crate::checker::resolved::version::{NONE, Version};
 use crate::history::{Atom, Event, History, Key, Kind, Status, Txn};
 use crate::model::Anomaly;
@@ -85,7 +85,7 @@ impl Iterator for Versions {
 
 impl ExactSizeIterator for Versions {}
 
-/// What resolving came to, when it did not succeed.
+/// Why a history was not resolved.
 #[derive(Debug)]
 pub(in crate::checker) enum Unresolved {
     /// An anomaly that every model forbids.
@@ -275,7 +275,8 @@ pub(in crate::checker) fn resolve_openly(history: &History) -> Result<Resolved<'
     }
     let (mut resolved, index) = versions(history);
     let mut own = vec![UNTOUCHED; history.key_count()];
-    // Reads of indeterminate transactions count only if somebody saw these: twice through.
+    // Reads of an indeterminate transaction count only if another transaction saw its writes: hence
+    // two passes.
     seen_in_lists(&mut resolved)?;
     let is_certain = history
         .transactions()
@@ -349,7 +350,7 @@ fn versions(history: &History) -> (Resolved<'_>, ValueIndex<'_>) {
 enum Source {
     One(Version),
     Several(Vec<Version>),
-    Nobody,
+    NoTransaction,
 }
 
 /// The versions of a value that `reader` may see.
@@ -357,15 +358,15 @@ fn source(resolved: &Resolved<'_>, index: &ValueIndex<'_>, reader: Txn, event: E
     // Its own versions are next to each other: no look at who wrote which.
     let own = resolved.writes(reader);
     let all = match index.find(event.key, event.value) {
-        Found::None => return Source::Nobody,
-        Found::One(version) if own.has(version) => return Source::Nobody,
-        Found::One(version) => return Source::One(version),
-        Found::Several(all) => all,
+        Holders::None => return Source::NoTransaction,
+        Holders::One(version) if own.has(version) => return Source::NoTransaction,
+        Holders::One(version) => return Source::One(version),
+        Holders::Several(all) => all,
     };
     let others = all.iter().copied().filter(|version| !own.has(*version));
     let others: Vec<Version> = others.collect();
     match others[..] {
-        [] => Source::Nobody,
+        [] => Source::NoTransaction,
         [one] => Source::One(one),
         _ => Source::Several(others),
     }
@@ -397,7 +398,7 @@ fn read_transaction(
         let version = match &found {
             Source::One(version) => *version,
             Source::Several(candidates) => candidates[0],
-            Source::Nobody => return Err(nobody(history, transaction, at)),
+            Source::NoTransaction => return Err(unwritten(history, transaction, at)),
         };
         if before.reader != transaction {
             (own[key].reader, own[key].read) = (transaction, event.value);
@@ -444,8 +445,8 @@ fn internal(history: &History, transaction: Txn, at: usize) -> Unresolved {
     ))
 }
 
-/// Names a read of a value that nobody committed as its last.
-fn nobody(history: &History, transaction: Txn, at: usize) -> Unresolved {
+/// The anomaly of a read whose value no committed transaction left.
+fn unwritten(history: &History, transaction: Txn, at: usize) -> Unresolved {
     let event = history.event(at);
     let wrote = |t: Txn| {
         let same = |e: Event| e.kind == Kind::Write && (e.key, e.value) == (event.key, event.value);
@@ -468,7 +469,7 @@ fn nobody(history: &History, transaction: Txn, at: usize) -> Unresolved {
 }
 
 /// Finds the indeterminate transactions that were seen by one that counts: they took place.
-/// Those that nobody saw can be left out of any order, so they are.
+/// The others can be left out of any order, so they are.
 fn mark_live(
     resolved: &mut Resolved<'_>,
     index: &ValueIndex<'_>,
@@ -497,7 +498,7 @@ fn mark_live(
                 }
                 Source::Several(candidates) => open.push((event, candidates)),
                 // Named when the reads are resolved for good.
-                Source::Nobody => {}
+                Source::NoTransaction => {}
             }
         }
     }
@@ -551,7 +552,7 @@ fn seen_in_lists(resolved: &mut Resolved<'_>) -> Result<(), Unresolved> {
     Ok(())
 }
 
-/// Names a list with a value that nobody committed.
+/// The anomaly of a list with a value that no transaction committed.
 fn listed_wrongly(
     resolved: &Resolved<'_>,
     key: Key,

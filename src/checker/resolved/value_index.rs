@@ -24,7 +24,7 @@ pub(in crate::checker) struct ValueIndex<'h> {
 }
 
 /// Which versions hold a value.
-pub(in crate::checker) enum Found<'i> {
+pub(in crate::checker) enum Holders<'i> {
     None,
     One(Version),
     /// Oldest in the file first.
@@ -59,7 +59,7 @@ impl<'h> ValueIndex<'h> {
         self.initial.unwrap_or_else(|| self.history.initial(key))
     }
 
-    /// Enters a version that a transaction wrote. That of a key that nobody wrote yet has the
+    /// Enters a version that a transaction wrote. The initial version of a key has the
     /// number of the key.
     pub(in crate::checker) fn insert(&mut self, key: Key, value: Atom, version: Version) {
         let first = match value == self.initial(key) {
@@ -95,7 +95,7 @@ impl<'h> ValueIndex<'h> {
     }
 
     /// The versions that hold this value, that from before everything included.
-    pub(in crate::checker) fn find(&self, key: Key, value: Atom) -> Found<'_> {
+    pub(in crate::checker) fn find(&self, key: Key, value: Atom) -> Holders<'_> {
         let equal = |known: u32| is_at(&self.entries, known, key, value);
         let slot = value.as_place().and_then(|place| self.table.get(place));
         let known = slot.and_then(|slot| slot.checked_sub(1));
@@ -103,11 +103,11 @@ impl<'h> ValueIndex<'h> {
             .filter(|known| equal(*known))
             .or_else(|| self.others.find(hash(key, value), equal));
         match entry {
-            None if value == self.initial(key) => Found::One(Version::initial(key)),
-            None => Found::None,
+            None if value == self.initial(key) => Holders::One(Version::initial(key)),
+            None => Holders::None,
             Some(entry) => match self.shared.get(&entry) {
-                None => Found::One(self.entries[entry as usize].2),
-                Some(all) => Found::Several(all),
+                None => Holders::One(self.entries[entry as usize].2),
+                Some(all) => Holders::Several(all),
             },
         }
     }
@@ -168,9 +168,9 @@ mod tests {
             for key in keys {
                 for value in (-1..100).map(|value| value * step) {
                     let found = match index.find(key, Atom::integer(value).expect("an atom")) {
-                        Found::None => Vec::new(),
-                        Found::One(version) => vec![version],
-                        Found::Several(all) => all.to_vec(),
+                        Holders::None => Vec::new(),
+                        Holders::One(version) => vec![version],
+                        Holders::Several(all) => all.to_vec(),
                     };
                     let expected = expected.get(&(key, value)).cloned().unwrap_or_default();
                     assert_eq!(found, expected, "{key:?} {value}");

@@ -13,14 +13,14 @@ use crate::model::Anomaly;
 
 /// Chains of versions, each following the one before immediately.
 #[derive(Debug)]
-pub(in crate::checker) struct Chains {
+pub(in crate::checker) struct ChainedVersions {
     /// The version after a version, or [`NONE`] where it is the last of its chain.
     pub(in crate::checker) next: Vec<Version>,
     /// First versions of chains by key, but for the chain of the initial version.
     pub(in crate::checker) heads: Vec<(Key, Version)>,
 }
 
-impl Chains {
+impl ChainedVersions {
     /// Whether every key has its whole version order.
     pub(in crate::checker) fn is_total(&self) -> bool {
         self.heads.is_empty()
@@ -48,7 +48,9 @@ impl Chains {
 
 /// Builds the chains; two writers of one key that start from one version are a lost update, which
 /// snapshot isolation and all stronger models forbid (MTC, lemma 1).
-pub(in crate::checker) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Counterexample> {
+pub(in crate::checker) fn chains(
+    resolved: &Resolved<'_>,
+) -> Result<ChainedVersions, Counterexample> {
     let mut next = vec![NONE; resolved.writer.len()];
     let mut has_previous = vec![false; resolved.writer.len()];
     let is_listed = listed(resolved, &mut next, &mut has_previous)?;
@@ -113,7 +115,7 @@ pub(in crate::checker) fn chains(resolved: &Resolved<'_>) -> Result<Chains, Coun
         }
     }
     let heads = rest;
-    Ok(Chains { next, heads })
+    Ok(ChainedVersions { next, heads })
 }
 
 /// The last version of a chain.

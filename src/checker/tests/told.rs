@@ -226,7 +226,7 @@ fn words_show_the_lists_that_were_read() {
     .assert_eq(&words(aborted, ConsistencyModel::ReadCommitted));
     expect_test::expect![[r"
         thin-air read
-          the order of x names 7, which nobody wrote
+          the order of x names 7, which no transaction wrote
     "]]
     .assert_eq(&words(
         "order(x) 7\ncommitted s1 w(x,1)\n",

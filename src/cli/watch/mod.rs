@@ -18,7 +18,7 @@ use super::value::OutputFormat;
 use super::workload::Load;
 use super::{check, signals};
 use crate::campaign::StopFlag;
-use crate::checker::aion::{Aion, Settings, SpillError, Verdict};
+use crate::checker::aion::{Aion, Settings, SpillError, WatchVerdict};
 use crate::history::{Atom, Texts};
 use crate::model::ConsistencyModel;
 use crate::workload::Workload;
@@ -303,7 +303,7 @@ impl WatchLoop<'_> {
         }
         // A violation is exit 1 even after a signal.
         if let Some(signal) = self.stop.signal()
-            && summary.verdict() != Verdict::Violated
+            && summary.verdict() != WatchVerdict::Violated
         {
             let is_interrupt = signal == signal_hook::consts::SIGINT as usize;
             return Ok(match is_interrupt {
@@ -313,9 +313,9 @@ impl WatchLoop<'_> {
         }
         Ok(match summary.verdict() {
             _ if summary.transactions == 0 => Exit::Nothing,
-            Verdict::Satisfied => Exit::Clean,
-            Verdict::Violated => Exit::Finding,
-            Verdict::Unknown => Exit::Inconclusive,
+            WatchVerdict::Satisfied => Exit::Clean,
+            WatchVerdict::Violated => Exit::Finding,
+            WatchVerdict::Unknown => Exit::Inconclusive,
         })
     }
 }

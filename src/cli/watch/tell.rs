@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
 use super::live::LiveWorkload;
-use crate::checker::aion::{Aion, Breach, Summary, Verdict};
+use crate::checker::aion::{Aion, Breach, Summary, WatchVerdict};
 use crate::cli::exit::Failure;
 use crate::cli::memory_use::peak_mebibytes;
 use crate::cli::output::Output;
@@ -144,10 +144,10 @@ impl<'o> Teller<'o> {
 }
 
 /// A history that broke off, or that has no transaction, is not called satisfied.
-fn verdict(summary: &Summary, account: &WatchReport<'_>) -> Verdict {
+fn verdict(summary: &Summary, account: &WatchReport<'_>) -> WatchVerdict {
     match summary.verdict() {
-        Verdict::Satisfied if account.end != StreamEnd::Whole => Verdict::Unknown,
-        Verdict::Satisfied if summary.transactions == 0 => Verdict::Unknown,
+        WatchVerdict::Satisfied if account.end != StreamEnd::Whole => WatchVerdict::Unknown,
+        WatchVerdict::Satisfied if summary.transactions == 0 => WatchVerdict::Unknown,
         verdict => verdict,
     }
 }
@@ -192,9 +192,9 @@ fn summary_json(summary: &Summary, account: &WatchReport<'_>) -> Value {
     let unjudged = summary.unjudged.iter();
     let unjudged = unjudged.map(|(why, count)| (why.to_string(), json!(count)));
     let verdict = match verdict(summary, account) {
-        Verdict::Satisfied => "satisfied",
-        Verdict::Violated => "violated",
-        Verdict::Unknown => "unknown",
+        WatchVerdict::Satisfied => "satisfied",
+        WatchVerdict::Violated => "violated",
+        WatchVerdict::Unknown => "unknown",
     };
     json!({
         "v": 1,
@@ -223,9 +223,9 @@ fn summary_json(summary: &Summary, account: &WatchReport<'_>) -> Value {
 fn in_words(summary: &Summary, account: &WatchReport<'_>) -> String {
     let style = Style::of_stdout();
     let verdict = match verdict(summary, account) {
-        Verdict::Satisfied => style.green("satisfied"),
-        Verdict::Violated => style.red("violated"),
-        Verdict::Unknown => style.yellow("unknown"),
+        WatchVerdict::Satisfied => style.green("satisfied"),
+        WatchVerdict::Violated => style.red("violated"),
+        WatchVerdict::Unknown => style.yellow("unknown"),
     };
     let mut text = format!(
         "{verdict}: {} by timestamps: {}, {}, {}",

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::entry::{Entry, Reading};
-use super::keys::Key;
+use super::keys::KeyState;
 use super::timeline::until;
 use super::{Aion, Open};
 use crate::checker::algorithm::aion::breach::{Breach, Unjudged};
@@ -68,7 +68,7 @@ impl Aion {
     pub(super) fn write(&mut self, name: Atom, version: Entry) -> io::Result<()> {
         let number = self.key(name)?;
         let key = self.keys.get(number);
-        let has_version = key.is(Key::HAS_VERSION);
+        let has_version = key.is(KeyState::HAS_VERSION);
         let below = if !has_version || key.newest.at < version.at {
             if self.is_snapshot && has_version && key.newest.at > version.extra {
                 self.tell_conflicts(number, &version)?;
@@ -79,8 +79,8 @@ impl Aion {
                 self.timelines.insert(&mut key.older, before);
             }
             key.newest = version;
-            key.set(Key::HAS_VERSION);
-            key.unset(Key::CLEAN);
+            key.set(KeyState::HAS_VERSION);
+            key.unset(KeyState::CLEAN);
             i64::MAX
         } else {
             match self.write_between(number, &version)? {
@@ -113,7 +113,7 @@ impl Aion {
         let key = *self.keys.get(number);
         let older = self.timelines.entries(key.older);
         let floor = older.first().unwrap_or(&key.newest).at;
-        if key.is(Key::SPILLED) && version.at < floor {
+        if key.is(KeyState::SPILLED) && version.at < floor {
             let next = self.spill.between(key.name, version.at, floor)?.first();
             let below = next.map_or(floor, |next| next.at);
             self.spill.insert_late(key.name, *version);
@@ -134,7 +134,7 @@ impl Aion {
         let overlaps = |other: &&Entry| {
             start < other.at && other.at != commit && (other.at < commit || other.extra < commit)
         };
-        // Whoever commits later than this has started after the commit.
+        // A transaction that commits later than this has started after the commit.
         let reach = commit.saturating_add(key.longest);
         let older = self.timelines.entries(key.older);
         let first = until(older, start);
@@ -142,7 +142,7 @@ impl Aion {
         let known = older[first..].iter().chain([&key.newest]);
         let known = known.take_while(|known| known.at < commit || known.at < reach);
         let mut others: Vec<Entry> = known.filter(overlaps).copied().collect();
-        if key.is(Key::SPILLED) && start < floor {
+        if key.is(KeyState::SPILLED) && start < floor {
             let known = self.spill.between(key.name, start, floor.min(reach))?;
             others.extend(known.iter().filter(overlaps));
         }
@@ -206,7 +206,7 @@ impl Aion {
             let key = self.keys.get_mut(number);
             key.newest = newest;
             key.longest = self.longest;
-            key.set(Key::HAS_VERSION | Key::SPILLED | Key::CLEAN);
+            key.set(KeyState::HAS_VERSION | KeyState::SPILLED | KeyState::CLEAN);
         }
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Aion {
     #[inline]
     pub(super) fn held(&mut self, number: u32, at: i64) -> io::Result<Option<Entry>> {
         let key = self.keys.get(number);
-        if !key.is(Key::HAS_VERSION) {
+        if !key.is(KeyState::HAS_VERSION) {
             return Ok(None);
         }
         if key.newest.at <= at {
@@ -226,7 +226,7 @@ impl Aion {
         if let Some(before) = after.checked_sub(1) {
             return Ok(Some(older[before]));
         }
-        if key.is(Key::SPILLED) {
+        if key.is(KeyState::SPILLED) {
             return self.spill.newest(key.name, at);
         }
         Ok(None)

@@ -1,4 +1,4 @@
-//! What the checker tells.
+//! What the checker reports: breaches, and the summary of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,7 @@ pub enum Breach {
         key: Atom,
         read: Atom,
         held: Atom,
-        /// Who had left it; nobody for what was there at first.
+        /// The transaction that wrote `held`; none for the initial value.
         writer: Option<Atom>,
     },
     /// It overlaps a transaction that committed before it, and both write the key.
@@ -56,7 +56,7 @@ impl Breach {
         }
     }
 
-    /// The transaction that it contradicts: itself for INT, nobody for the initial state.
+    /// The transaction that it contradicts: itself for INT, none for the initial value.
     pub fn other(&self) -> Option<Atom> {
         match *self {
             Self::Session { before, .. } => Some(before),
@@ -112,13 +112,13 @@ pub enum Unjudged {
     Backwards,
     /// Two writers of a key commit at one time.
     Tie,
-    /// A read of what was written at a time that nobody knows.
+    /// A read of a value whose writer has no known commit timestamp.
     Doubtful,
     /// A session that may have been forgotten since.
     Session,
     /// A read, where too many are wrong and not final to remember it.
     Crowded,
-    /// A read that was told to be wrong, and whose writer came later.
+    /// A read that was reported as wrong before its writer arrived.
     Withdrawn,
 }
 
@@ -136,32 +136,35 @@ impl fmt::Display for Unjudged {
     }
 }
 
-/// What is known of all that came.
+/// The verdict of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WatchVerdict {
     Satisfied,
     Violated,
-    /// No breach, but not everything could be judged.
+    /// No breach, but something could not be judged.
     Unknown,
 }
 
-/// The account of a run.
+/// Counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
+    /// Transactions received, duplicates and aborted ones included.
     pub transactions: u64,
+    /// Events of these transactions.
     pub events: u64,
     /// Breaches that are certain, by name.
     pub violations: BTreeMap<Anomaly, u64>,
     /// How many times the open verdict of a read changed.
     pub flips: u64,
-    /// Transactions that were told twice; the second time counts for nothing.
+    /// Transactions received a second time; the second is not judged.
     pub duplicates: u64,
-    /// Writers that came after reads were final that may have had to see them.
+    /// Writers that arrived after reads that they could affect were final.
     pub late: u64,
+    /// How often each reason kept something from being judged.
     pub unjudged: BTreeMap<Unjudged, u64>,
     /// Entries written to disk.
     pub spilled: u64,
-    /// Entries read from it again.
+    /// Entries read from disk again.
     pub reloads: u64,
 }
 
@@ -175,15 +178,14 @@ impl Summary {
         self.violations.values().sum()
     }
 
-    /// The verdict on everything that came. Writers that came too late may have made final
-    /// verdicts wrong.
-    pub fn verdict(&self) -> Verdict {
+    /// The verdict on everything received. Late writers may have made final verdicts wrong.
+    pub fn verdict(&self) -> WatchVerdict {
         if self.violation_count() > 0 {
-            Verdict::Violated
+            WatchVerdict::Violated
         } else if self.unjudged.is_empty() && self.late == 0 {
-            Verdict::Satisfied
+            WatchVerdict::Satisfied
         } else {
-            Verdict::Unknown
+            WatchVerdict::Unknown
         }
     }
 }

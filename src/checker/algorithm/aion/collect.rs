@@ -4,7 +4,7 @@ use std::io;
 
 use super::Aion;
 use super::entry::{Entry, Reading};
-use super::keys::{Key, Keys};
+use super::keys::{KeyState, KeyStates};
 use super::run::RunWriter;
 use super::timeline::{List, Timelines};
 
@@ -22,13 +22,13 @@ struct Collection {
     open: u32,
     versions: RunWriter,
     reads: RunWriter,
-    keys: Keys,
+    keys: KeyStates,
     timelines: Timelines,
 }
 
 impl Aion {
-    /// Writes the older part of all versions and open reads to disk. A key that nobody touched of
-    /// late goes there whole.
+    /// Writes the older part of all versions and open reads to disk. A key without recent
+    /// reads and writes goes there whole.
     pub(super) fn collect(&mut self) -> io::Result<()> {
         let cut = self.cut();
         let order = self.keys.sorted();
@@ -41,7 +41,7 @@ impl Aion {
             open: self.clock.open(),
             versions: RunWriter::new(&folder, keys)?,
             reads: RunWriter::new(&folder, keys)?,
-            keys: Keys::default(),
+            keys: KeyStates::default(),
             timelines: Timelines::default(),
         };
         for (name, number) in order {
@@ -81,7 +81,7 @@ impl Aion {
 
 impl Collection {
     /// Takes what stays of a key, and writes the rest.
-    fn take(&mut self, key: &Key, timelines: &Timelines) -> io::Result<()> {
+    fn take(&mut self, key: &KeyState, timelines: &Timelines) -> io::Result<()> {
         let reads = timelines.entries(key.reads);
         let is_open = |read: &&Entry| Reading::of(read).epoch >= self.open;
         let old = reads.partition_point(|read| read.at <= self.cut);
@@ -89,7 +89,7 @@ impl Collection {
             self.reads.note_epoch(Reading::of(read).epoch);
             self.reads.add(key.name, read)?;
         }
-        let mut kept = Key {
+        let mut kept = KeyState {
             reads: List::default(),
             older: List::default(),
             ..*key
@@ -99,7 +99,7 @@ impl Collection {
             self.timelines.insert(&mut kept.reads, *read);
         }
         let has_reads = !self.timelines.entries(kept.reads).is_empty();
-        if !key.is(Key::HAS_VERSION) {
+        if !key.is(KeyState::HAS_VERSION) {
             if has_reads {
                 self.keys.insert(kept);
             }
@@ -122,7 +122,7 @@ impl Collection {
             self.versions.add(key.name, version)?;
         }
         if spilled > 0 {
-            kept.set(Key::SPILLED);
+            kept.set(KeyState::SPILLED);
         }
         for version in &older[spilled..] {
             self.timelines.insert(&mut kept.older, *version);
@@ -131,28 +131,28 @@ impl Collection {
         Ok(())
     }
 
-    fn write_whole(&mut self, key: &Key, older: &[Entry]) -> io::Result<()> {
+    fn write_whole(&mut self, key: &KeyState, older: &[Entry]) -> io::Result<()> {
         for version in older {
             self.versions.add(key.name, version)?;
         }
-        if key.is(Key::CLEAN) {
+        if key.is(KeyState::CLEAN) {
             return Ok(());
         }
         self.versions.add(key.name, &key.newest)
     }
 }
 
-impl Keys {
+impl KeyStates {
     /// When some of the keys were written last.
     fn newest(&self, every: usize) -> impl Iterator<Item = i64> + '_ {
         let all = (0..self.len() as u32).step_by(every);
         let written = all.map(|key| self.get(key));
-        let written = written.filter(|key| key.is(Key::HAS_VERSION));
+        let written = written.filter(|key| key.is(KeyState::HAS_VERSION));
         written.map(|key| key.newest.at)
     }
 
     /// Adds a key that is not there.
-    fn insert(&mut self, key: Key) {
+    fn insert(&mut self, key: KeyState) {
         let (number, _) = self.find_or_insert(key.name);
         *self.get_mut(number) = key;
     }

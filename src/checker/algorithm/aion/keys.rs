@@ -1,4 +1,4 @@
-//! The keys that somebody touched of late.
+//! The keys that were read or written recently.
 
 use super::entry::Entry;
 use super::timeline::List;
@@ -7,20 +7,20 @@ use crate::history::{Atom, Interner};
 /// A key: a cache line, so that a read or a write that comes in order touches one.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Key {
+pub(super) struct KeyState {
     pub(super) name: Atom,
-    /// Its last version by commit timestamp, if it has [`Key::HAS_VERSION`].
+    /// Its last version by commit timestamp, if it has [`KeyState::HAS_VERSION`].
     pub(super) newest: Entry,
     /// The versions before it; its flags are the key's.
     pub(super) older: List,
-    /// The reads that came of late, those that are final among them until somebody looks.
+    /// Recent reads; final ones stay among them until the list is next cleaned.
     pub(super) reads: List,
     /// How long its writers took at most, in the unit of the timestamps.
     pub(super) longest: i64,
 }
 
-impl Key {
-    /// Whether somebody wrote it.
+impl KeyState {
+    /// Whether a transaction wrote it.
     pub(super) const HAS_VERSION: u8 = 1;
     /// Whether versions older than those in memory are on disk.
     pub(super) const SPILLED: u8 = 2;
@@ -46,20 +46,20 @@ const CHUNK: usize = 1 << 13;
 
 /// The keys by name.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
-    chunks: Vec<Vec<Key>>,
+pub(super) struct KeyStates {
+    chunks: Vec<Vec<KeyState>>,
     index: Interner,
     len: usize,
 }
 
-impl Keys {
+impl KeyStates {
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
     /// What they take of the memory. The index is there twice while it grows.
     pub(super) fn bytes(&self) -> usize {
-        self.chunks.len() * CHUNK * size_of::<Key>() + self.index.bytes() * 3 / 2
+        self.chunks.len() * CHUNK * size_of::<KeyState>() + self.index.bytes() * 3 / 2
     }
 
     /// The number of a key, and whether it is new.
@@ -71,9 +71,9 @@ impl Keys {
             |known: u32| chunks[known as usize / CHUNK][known as usize % CHUNK].name == name;
         let found = self.index.find_or_insert(name.bits(), fresh, equal);
         if found == fresh {
-            self.push(Key {
+            self.push(KeyState {
                 name,
-                ..Key::default()
+                ..KeyState::default()
             });
         }
         (found, found == fresh)
@@ -85,7 +85,7 @@ impl Keys {
         self.index.find(name.bits(), equal)
     }
 
-    fn push(&mut self, key: Key) {
+    fn push(&mut self, key: KeyState) {
         if self.len.is_multiple_of(CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK));
         }
@@ -96,12 +96,12 @@ impl Keys {
     }
 
     #[inline]
-    pub(super) fn get(&self, key: u32) -> &Key {
+    pub(super) fn get(&self, key: u32) -> &KeyState {
         &self.chunks[key as usize / CHUNK][key as usize % CHUNK]
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, key: u32) -> &mut Key {
+    pub(super) fn get_mut(&mut self, key: u32) -> &mut KeyState {
         &mut self.chunks[key as usize / CHUNK][key as usize % CHUNK]
     }
 

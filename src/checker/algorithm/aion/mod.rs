@@ -10,7 +10,7 @@
 //! The frontier and the ongoing transactions of the paper, both versioned by timestamps, are one
 //! thing here: the versions of a key sorted by commit timestamp, each with its writer's start.
 //! When memory is used up the older part of versions and reads goes to disk, in sorted runs, and
-//! comes back where a straggler asks for it. Time is told by the caller, so that a run can be
+//! comes back where a straggler asks for it. The caller passes the time, so that a run can be
 //! repeated.
 
 mod axioms;
@@ -33,13 +33,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use breach::{Breach, Summary, Unjudged, Verdict};
+pub use breach::{Breach, Summary, Unjudged, WatchVerdict};
 
 use self::clock::Clock;
 use self::entry::Entry;
-use self::keys::Keys;
-use self::roles::{Role, tell_roles};
-use self::sessions::{Place, Sessions};
+use self::keys::KeyStates;
+use self::roles::{EventRole, tell_roles};
+use self::sessions::{SessionEnds, Succession};
 use self::spill::Spill;
 use self::timeline::Timelines;
 use crate::history::{Atom, Batch, Head, Kind, NamedEvent, Span, Status};
@@ -81,29 +81,29 @@ pub struct Aion {
     is_snapshot: bool,
     initial: Atom,
     clock: Clock,
-    keys: Keys,
+    keys: KeyStates,
     timelines: Timelines,
     spill: Spill,
-    sessions: Sessions,
-    /// Reads that are wrong so far.
+    sessions: SessionEnds,
+    /// Reads that are wrong so far, and not final.
     open: BTreeMap<ReadId, Open>,
-    /// How many of them are remembered at a time: unlike all else they do not go to disk.
+    /// The most entries of `open`: unlike the rest they do not go to disk.
     open_max: usize,
-    /// What was written by transactions whose commit timestamp nobody knows.
+    /// Values written by transactions whose commit timestamp is not known, by key and value.
     doubtful: BTreeSet<(Atom, Atom)>,
-    /// Reads that were told to be wrong, by what they saw: the latest of their snapshots, and how
-    /// many they were.
+    /// Reported EXT breaches by key and value read: the latest snapshot among the reads, and their
+    /// number.
     told: BTreeMap<(Atom, Atom), (i64, u64)>,
-    /// By epoch, the latest moment that a read of it saw.
+    /// Per epoch the latest snapshot of its reads, in the unit of the timestamps.
     seen: VecDeque<(u32, i64)>,
-    /// The latest moment that a final read saw.
+    /// The latest snapshot of a final read, in the unit of the timestamps.
     final_mark: i64,
     last_commit: i64,
-    /// How long a writer took at most.
+    /// The longest time from start to commit of a writer, in the unit of the timestamps.
     longest: i64,
     breaches: Vec<Breach>,
     summary: Summary,
-    roles: Vec<Role>,
+    roles: Vec<EventRole>,
     changed: Vec<Entry>,
 }
 
@@ -126,10 +126,10 @@ impl Aion {
             is_snapshot: settings.model == ConsistencyModel::Snapshot,
             initial: Atom::NIL,
             clock: Clock::new(settings.timeout),
-            keys: Keys::default(),
+            keys: KeyStates::default(),
             timelines: Timelines::default(),
             spill: Spill::new(settings.folder.clone()),
-            sessions: Sessions::default(),
+            sessions: SessionEnds::default(),
             open: BTreeMap::new(),
             open_max: usize::try_from(settings.memory / OPEN_SHARE).unwrap_or(usize::MAX),
             doubtful: BTreeSet::new(),
@@ -146,12 +146,12 @@ impl Aion {
         }
     }
 
-    /// Says what keys hold that nobody wrote. It comes before all transactions.
+    /// Sets the initial value of all keys. To be called before the first transaction.
     pub fn set_initial(&mut self, value: Atom) {
         self.initial = value;
     }
 
-    /// Says what one key holds before anyone writes it.
+    /// Sets the initial value of one key.
     ///
     /// # Errors
     /// When the disk is needed and does not do.
@@ -165,7 +165,7 @@ impl Aion {
         Ok(self.write(key, entry)?)
     }
 
-    /// Takes transactions that came together at a moment counted from the beginning.
+    /// Receives transactions that arrived together, `moment` after the start of the watch.
     ///
     /// # Errors
     /// When the disk is needed and does not do.
@@ -182,7 +182,7 @@ impl Aion {
         Ok(())
     }
 
-    /// Takes a transaction that came at a moment counted from the beginning.
+    /// Receives a transaction that arrived `moment` after the start of the watch.
     ///
     /// # Errors
     /// When the disk is needed and does not do.
@@ -210,7 +210,7 @@ impl Aion {
         let writes = events.iter().filter(|event| event.kind == Kind::Write);
         let why = match (head.status, head.timestamps) {
             (Status::Aborted, _) => return None,
-            // Whether it took place nobody knows, whatever time it would have taken place at.
+            // It is not known whether it took place, and so not when.
             (Status::Indeterminate, _) => None,
             (Status::Committed, None | Some(Span { to: i64::MAX, .. })) => Some(Unjudged::Untimed),
             (_, Some(span)) => {
@@ -221,7 +221,7 @@ impl Aion {
                 Some(Unjudged::Backwards)
             }
         };
-        // Nobody knows when its writes were there; that somebody reads them is no breach.
+        // It is not known when its writes became visible: a read of them is no breach.
         for event in writes {
             self.doubt(event.key, event.value);
             self.withdraw(event, i64::MIN);
@@ -236,7 +236,7 @@ impl Aion {
         let mut roles = std::mem::take(&mut self.roles);
         tell_roles(events, &mut roles);
         let mut told = events.iter().zip(&roles);
-        let first = told.find(|(_, role)| **role == Role::Final);
+        let first = told.find(|(_, role)| **role == EventRole::Final);
         let is_again = match first {
             Some((event, _)) => self.is_written_again(event, span)?,
             None => false,
@@ -250,7 +250,7 @@ impl Aion {
                 true => span.from,
                 false => span.to - i64::from(is_writer),
             };
-            if roles.contains(&Role::External) {
+            if roles.contains(&EventRole::External) {
                 self.note_snapshot(snapshot);
             }
             if is_writer {
@@ -260,15 +260,15 @@ impl Aion {
             }
             for (at, (event, role)) in events.iter().zip(&roles).enumerate() {
                 match *role {
-                    Role::External => self.read(event, at, head.label, snapshot)?,
-                    Role::Internal(own) if events[own].value == event.value => {}
-                    Role::Internal(own) => self.tell(Breach::Internal {
+                    EventRole::External => self.read(event, at, head.label, snapshot)?,
+                    EventRole::Internal(own) if events[own].value == event.value => {}
+                    EventRole::Internal(own) => self.tell(Breach::Internal {
                         transaction: head.label,
                         key: event.key,
                         read: event.value,
                         wrote: events[own].value,
                     }),
-                    Role::Final => {
+                    EventRole::Final => {
                         if !self.told.is_empty() {
                             self.withdraw(event, span.to);
                         }
@@ -280,7 +280,7 @@ impl Aion {
                         };
                         self.write(event.key, entry)?;
                     }
-                    Role::Overwritten => {}
+                    EventRole::Overwritten => {}
                 }
             }
         }
@@ -305,10 +305,10 @@ impl Aion {
             .sessions
             .add(head.session, head.label, span, begins, events);
         match place {
-            Place::Follows => {}
-            Place::Again => return false,
-            Place::Forgotten => self.summary.count(Unjudged::Session),
-            Place::Before(before) => self.tell(Breach::Session {
+            Succession::Follows => {}
+            Succession::Again => return false,
+            Succession::Forgotten => self.summary.count(Unjudged::Session),
+            Succession::Before(before) => self.tell(Breach::Session {
                 transaction: head.label,
                 before,
             }),
@@ -324,14 +324,14 @@ impl Aion {
         }
     }
 
-    /// Remembers a value that was there at a time that nobody knows.
+    /// Remembers a value that became visible at an unknown time.
     fn doubt(&mut self, key: Atom, value: Atom) {
         if self.doubtful.len() < DOUBTFUL_MAX {
             self.doubtful.insert((key, value));
         }
     }
 
-    /// Somebody writes, too late, what was told to be wrong: those reads were not.
+    /// Withdraws breaches that were reported for reads of a value whose writer arrived only now.
     fn withdraw(&mut self, event: &NamedEvent, commit: i64) {
         let name = (event.key, event.value);
         let Some((snapshot, reads)) = self.told.get(&name).copied() else {

@@ -4,7 +4,7 @@ use crate::history::{Kind, NamedEvent};
 
 /// What an event is to its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum EventRole {
     /// It reads what others left.
     External,
     /// It reads after this event of the transaction wrote the key.
@@ -17,7 +17,7 @@ pub(super) enum Role {
 
 /// What each event is to its transaction. A few events are compared with each other; of many, those
 /// of one key are brought together first.
-pub(super) fn tell_roles(events: &[NamedEvent], roles: &mut Vec<Role>) {
+pub(super) fn tell_roles(events: &[NamedEvent], roles: &mut Vec<EventRole>) {
     const FEW: usize = 24;
     roles.clear();
     if events.len() <= FEW {
@@ -26,29 +26,29 @@ pub(super) fn tell_roles(events: &[NamedEvent], roles: &mut Vec<Role>) {
             let writes = |event: &NamedEvent| event.key == key && event.kind == Kind::Write;
             match events[at].kind {
                 Kind::Read => match events[..at].iter().rposition(writes) {
-                    Some(own) => Role::Internal(own),
-                    None => Role::External,
+                    Some(own) => EventRole::Internal(own),
+                    None => EventRole::External,
                 },
-                Kind::Write if events[at + 1..].iter().any(writes) => Role::Overwritten,
-                Kind::Write => Role::Final,
+                Kind::Write if events[at + 1..].iter().any(writes) => EventRole::Overwritten,
+                Kind::Write => EventRole::Final,
             }
         }));
         return;
     }
-    roles.resize(events.len(), Role::External);
+    roles.resize(events.len(), EventRole::External);
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_unstable_by_key(|at| (events[*at].key, *at));
     let mut own: Option<usize> = None;
     for at in order {
         let before = own.filter(|own| events[*own].key == events[at].key);
         match (events[at].kind, before) {
-            (Kind::Read, Some(own)) => roles[at] = Role::Internal(own),
+            (Kind::Read, Some(own)) => roles[at] = EventRole::Internal(own),
             (Kind::Read, None) => {}
             (Kind::Write, before) => {
                 if let Some(before) = before {
-                    roles[before] = Role::Overwritten;
+                    roles[before] = EventRole::Overwritten;
                 }
-                roles[at] = Role::Final;
+                roles[at] = EventRole::Final;
                 own = Some(at);
             }
         }

@@ -19,9 +19,9 @@ const FILTER_BITS: usize = 10;
 
 const PROBES: u32 = 5;
 
-/// A sorted file that nobody else can name: it is gone when it is closed, however that happens.
+/// A sorted file without a name in the file system: it is gone once it is closed, even by a crash.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     file: File,
     records: u64,
     /// The first record of every block.
@@ -35,7 +35,7 @@ pub(super) struct Run {
     block: Vec<u8>,
 }
 
-impl Run {
+impl SortedRun {
     /// What it takes of the memory.
     pub(super) fn bytes(&self) -> usize {
         self.firsts.capacity() * size_of::<(Atom, i64)>()
@@ -140,7 +140,7 @@ fn decode(record: &[u8]) -> (Atom, Entry) {
 
 /// Reads a run from the beginning to its end, a megabyte at a time.
 struct Cursor<'r> {
-    run: &'r Run,
+    run: &'r SortedRun,
     next: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -171,7 +171,7 @@ impl Cursor<'_> {
 /// Writes a run; records come in order.
 pub(super) struct RunWriter {
     stream: BufWriter<File>,
-    run: Run,
+    run: SortedRun,
     last_key: Option<Atom>,
 }
 
@@ -184,7 +184,7 @@ impl RunWriter {
         let file = tempfile::tempfile_in(folder)?;
         Ok(Self {
             stream: BufWriter::with_capacity(1 << 18, file.try_clone()?),
-            run: Run {
+            run: SortedRun {
                 file,
                 records: 0,
                 firsts: Vec::new(),
@@ -237,7 +237,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub(super) fn finish(mut self) -> io::Result<Option<Run>> {
+    pub(super) fn finish(mut self) -> io::Result<Option<SortedRun>> {
         self.stream.flush()?;
         self.run.firsts.shrink_to_fit();
         Ok((self.run.records > 0).then_some(self.run))
@@ -248,9 +248,13 @@ impl RunWriter {
 ///
 /// # Errors
 /// When the disk does not take it.
-pub(super) fn merge(folder: &Path, runs: &[Run], keys: usize) -> io::Result<Option<Run>> {
+pub(super) fn merge(
+    folder: &Path,
+    runs: &[SortedRun],
+    keys: usize,
+) -> io::Result<Option<SortedRun>> {
     let mut writer = RunWriter::new(folder, keys)?;
-    let mut cursors: Vec<Cursor<'_>> = runs.iter().map(Run::cursor).collect();
+    let mut cursors: Vec<Cursor<'_>> = runs.iter().map(SortedRun::cursor).collect();
     let mut heads = Vec::new();
     for cursor in &mut cursors {
         heads.push(cursor.next()?);
@@ -331,7 +335,7 @@ mod tests {
     }
 
     /// Keys 0, 3, 6, .. with versions at 10, 20, .. up to 10 times the key.
-    fn run(keys: u32) -> Run {
+    fn run(keys: u32) -> SortedRun {
         let mut writer = RunWriter::new(&std::env::temp_dir(), keys as usize).expect("a file");
         for key in (0..keys).step_by(3) {
             for at in 1..=i64::from(key) {

@@ -16,7 +16,7 @@ struct Session {
 
 /// The sessions by name.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct SessionEnds {
     sessions: Vec<Session>,
     index: Interner,
     /// Sessions whose last commit was not later than this may have been forgotten.
@@ -25,7 +25,7 @@ pub(super) struct Sessions {
 
 /// What a session says of its next transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Succession {
     /// It follows what came before.
     Follows,
     /// It begins before this transaction of its session ended.
@@ -36,7 +36,7 @@ pub(super) enum Place {
     Forgotten,
 }
 
-impl Sessions {
+impl SessionEnds {
     /// What they take of the memory.
     pub(super) fn bytes(&self) -> usize {
         self.sessions.capacity() * size_of::<Session>() + self.index.bytes()
@@ -51,7 +51,7 @@ impl Sessions {
         span: Span,
         begins: i64,
         events: &[NamedEvent],
-    ) -> Place {
+    ) -> Succession {
         let fresh = self.sessions.len() as u32;
         let sessions = &self.sessions;
         let equal = |known: u32| sessions[known as usize].name == name;
@@ -67,14 +67,14 @@ impl Sessions {
         if found == fresh {
             self.sessions.push(told);
             return match self.forgotten {
-                Some(ended) if begins < ended => Place::Forgotten,
-                _ => Place::Follows,
+                Some(ended) if begins < ended => Succession::Forgotten,
+                _ => Succession::Follows,
             };
         }
         let session = &mut self.sessions[found as usize];
         let is_longer = span.from < span.to;
         if is_longer && (session.span, session.digest) == (span, digest) {
-            return Place::Again;
+            return Succession::Again;
         }
         (session.span, session.digest) = (span, digest);
         let (ended, before) = (session.ended, session.label);
@@ -82,9 +82,9 @@ impl Sessions {
             (session.ended, session.label) = (span.to, label);
         }
         if begins < ended {
-            Place::Before(before)
+            Succession::Before(before)
         } else {
-            Place::Follows
+            Succession::Follows
         }
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::entry::Entry;
-use super::run::{Run, RunWriter, merge};
+use super::run::{RunWriter, SortedRun, merge};
 use crate::history::Atom;
 
 /// So many runs of about one size are merged into one.
@@ -16,9 +16,9 @@ const FAN: usize = 8;
 pub(super) struct Spill {
     folder: PathBuf,
     /// Versions, in runs with the number of keys that each was made for.
-    versions: Vec<(Run, usize)>,
+    versions: Vec<(SortedRun, usize)>,
     /// Reads that may still be judged anew.
-    reads: Vec<Run>,
+    reads: Vec<SortedRun>,
     /// Versions older than those of their key that are in memory.
     late: BTreeMap<(Atom, i64), Entry>,
     /// How many entries were written to disk.
@@ -48,7 +48,7 @@ impl Spill {
     /// What it takes of the memory.
     pub(super) fn bytes(&self) -> usize {
         let versions = self.versions.iter().map(|(run, _)| run.bytes());
-        let reads = self.reads.iter().map(Run::bytes);
+        let reads = self.reads.iter().map(SortedRun::bytes);
         // An entry of an ordered map takes about half as much again as what it holds.
         versions.chain(reads).sum::<usize>() + self.late.len() * 72
     }
@@ -115,7 +115,7 @@ impl Spill {
     }
 
     /// Judges reads of a key anew that see a version of this value, where they are not final.
-    /// Those whose verdict changed are told.
+    /// `changed` collects those whose verdict changed.
     ///
     /// # Errors
     /// When the disk cannot be read or written.
@@ -176,7 +176,7 @@ impl Spill {
             if records(first) > records(self.versions.len() - 1).saturating_mul(FAN as u64 / 2) {
                 return Ok(());
             }
-            let (runs, keys): (Vec<Run>, Vec<usize>) = self.versions.drain(first..).unzip();
+            let (runs, keys): (Vec<SortedRun>, Vec<usize>) = self.versions.drain(first..).unzip();
             let keys = keys.iter().sum();
             if let Some(run) = merge(&self.folder, &runs, keys)? {
                 self.versions.push((run, keys));

@@ -149,8 +149,8 @@ fn whatever_comes_when_and_whatever_is_on_disk_the_breaches_are_those_of_chronos
                 "{seed} {model}\n{transactions:?}\n{told:?}"
             );
             let verdict = match expected.is_empty() {
-                true => (&satisfied, Verdict::Satisfied),
-                false => (&violated, Verdict::Violated),
+                true => (&satisfied, WatchVerdict::Satisfied),
+                false => (&violated, WatchVerdict::Violated),
             };
             verdict.0.set(verdict.0.get() + 1);
             assert_eq!(aion.summary().verdict(), verdict.1, "{seed} {model}");
@@ -206,7 +206,7 @@ fn delays_change_verdicts_on_the_way_and_none_at_the_end() {
         let answer = chronos(&in_order(all), model);
         assert_eq!(
             matches!(answer, Answer::Satisfied(_)),
-            summary.verdict() == Verdict::Satisfied,
+            summary.verdict() == WatchVerdict::Satisfied,
             "{seed}: {answer:?}"
         );
         let is_kept = (promise == Promise::Snapshot) == (model == ConsistencyModel::Snapshot);
@@ -245,7 +245,7 @@ fn a_version_that_comes_within_the_timeout_clears_the_read_that_saw_it() {
     let mut aion = at_seconds(&[(0, read), (7, write)]);
     assert_eq!((aion.summary().flips, aion.open_breaches()), (1, 0));
     aion.advance(Duration::from_secs(30)).expect("a disk");
-    assert_eq!(aion.summary().verdict(), Verdict::Satisfied);
+    assert_eq!(aion.summary().verdict(), WatchVerdict::Satisfied);
     assert!(aion.take_breaches().is_empty());
 }
 
@@ -272,7 +272,7 @@ fn a_version_that_comes_after_the_timeout_clears_nothing_and_is_called_late() {
     // A late writer alone leaves nothing certain.
     let blind = one(2, 2, (3, 4), &[(Kind::Read, 7, 0)]);
     let aion = at_seconds(&[(0, blind), (11, write)]);
-    assert_eq!(aion.summary().verdict(), Verdict::Unknown);
+    assert_eq!(aion.summary().verdict(), WatchVerdict::Unknown);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn what_is_told_twice_counts_once() {
     aion.finish().expect("a disk");
     let summary = aion.summary();
     assert_eq!((summary.duplicates, summary.transactions), (4, 7));
-    assert_eq!(summary.verdict(), Verdict::Satisfied, "{summary:?}");
+    assert_eq!(summary.verdict(), WatchVerdict::Satisfied, "{summary:?}");
 }
 
 #[test]
@@ -346,8 +346,8 @@ fn what_cannot_be_judged_is_unknown_and_says_why() {
         aion.finish().expect("a disk");
         let summary = aion.summary();
         let verdict = match expected {
-            Some(_) => Verdict::Unknown,
-            None => Verdict::Satisfied,
+            Some(_) => WatchVerdict::Unknown,
+            None => WatchVerdict::Satisfied,
         };
         assert_eq!(summary.unjudged.keys().next().copied(), expected);
         assert_eq!(summary.verdict(), verdict, "{told:?}");
@@ -372,9 +372,9 @@ fn a_writer_that_comes_after_its_reader_was_told_withdraws_it() {
         (head, events)
     };
     for (write, verdict) in [
-        (in_time, Verdict::Unknown),
-        (indeterminate, Verdict::Unknown),
-        (too_new, Verdict::Violated),
+        (in_time, WatchVerdict::Unknown),
+        (indeterminate, WatchVerdict::Unknown),
+        (too_new, WatchVerdict::Violated),
     ] {
         let mut aion = at_seconds(&[(0, read.clone()), (20, write)]);
         aion.finish().expect("a disk");
@@ -382,7 +382,11 @@ fn a_writer_that_comes_after_its_reader_was_told_withdraws_it() {
         let summary = aion.summary();
         assert_eq!(summary.verdict(), verdict, "{summary:?}");
         let is_withdrawn = summary.unjudged.contains_key(&Unjudged::Withdrawn);
-        assert_eq!(is_withdrawn, verdict == Verdict::Unknown, "{summary:?}");
+        assert_eq!(
+            is_withdrawn,
+            verdict == WatchVerdict::Unknown,
+            "{summary:?}"
+        );
     }
 }
 
@@ -400,7 +404,7 @@ fn whoever_reads_one_of_two_writers_of_one_time_is_not_judged() {
         }
         aion.finish().expect("a disk");
         let summary = aion.summary();
-        assert_eq!(summary.verdict(), Verdict::Unknown, "{summary:?}");
+        assert_eq!(summary.verdict(), WatchVerdict::Unknown, "{summary:?}");
     }
 }
 
@@ -412,10 +416,10 @@ fn an_indeterminate_writer_is_not_missed_whatever_its_time() {
     let seen = one(3, 3, (17, 17), &[(Kind::Read, 7, 7)]);
     let mut aion = at_seconds(&[(0, write.clone()), (0, unseen)]);
     aion.finish().expect("a disk");
-    assert_eq!(aion.summary().verdict(), Verdict::Satisfied);
+    assert_eq!(aion.summary().verdict(), WatchVerdict::Satisfied);
     let mut aion = at_seconds(&[(0, write), (0, seen)]);
     aion.finish().expect("a disk");
-    assert_eq!(aion.summary().verdict(), Verdict::Unknown);
+    assert_eq!(aion.summary().verdict(), WatchVerdict::Unknown);
 }
 
 #[test]
@@ -437,11 +441,11 @@ fn many_events_have_the_roles_that_few_have() {
                 |other: &usize| events[*other].kind == Kind::Write && events[*other].key == key;
             let expected = match events[at].kind {
                 Kind::Read => match (0..at).rev().find(is_write) {
-                    Some(own) => Role::Internal(own),
-                    None => Role::External,
+                    Some(own) => EventRole::Internal(own),
+                    None => EventRole::External,
                 },
-                Kind::Write if (at + 1..60).any(|other| is_write(&other)) => Role::Overwritten,
-                Kind::Write => Role::Final,
+                Kind::Write if (at + 1..60).any(|other| is_write(&other)) => EventRole::Overwritten,
+                Kind::Write => EventRole::Final,
             };
             assert_eq!(*role, expected, "{at}: {events:?}");
         }
@@ -479,7 +483,7 @@ fn within_a_small_limit_the_verdict_is_the_same() {
             summary.spilled > 100_000 && summary.reloads > 10_000,
             "{summary:?}"
         );
-        assert_eq!(summary.verdict(), Verdict::Satisfied, "{summary:?}");
+        assert_eq!(summary.verdict(), WatchVerdict::Satisfied, "{summary:?}");
     }
 }
 

@@ -44,7 +44,7 @@ impl Checker for Chronos {
     }
 
     fn check(&self, history: &History, model: ConsistencyModel, _budget: Budget) -> Answer {
-        let mut run = match Run::new(history, model) {
+        let mut run = match TimestampRun::new(history, model) {
             Ok(run) => run,
             Err(reason) => return Answer::Unknown(reason),
         };
@@ -73,7 +73,7 @@ impl Checker for Chronos {
 }
 
 /// A history on its way through time.
-struct Run<'h> {
+struct TimestampRun<'h> {
     history: &'h History,
     model: ConsistencyModel,
     /// Time, whether it comes after the commits of that time, transaction. After them come starts
@@ -81,18 +81,18 @@ struct Run<'h> {
     points: Vec<(i64, bool, Txn)>,
     /// The value of every key, and who left it.
     frontier: Vec<(Atom, Txn)>,
-    /// Commits of writers by key, oldest first, as long as somebody may overlap them.
+    /// Commit timestamps and transactions of the writers of each key, oldest first.
     commits: Vec<Vec<(i64, Txn)>>,
     /// Transactions that begin before one that precedes them in their session has ended, and that
     /// one.
     early: BTreeMap<Txn, Txn>,
-    /// What transactions without timestamps wrote, whose commit nobody knows.
+    /// Keys and values written by transactions whose commit timestamp is not known.
     doubtful: BTreeSet<(Key, Atom)>,
     saw_doubtful: Option<Txn>,
     breaches: Vec<(Anomaly, Edge)>,
 }
 
-impl<'h> Run<'h> {
+impl<'h> TimestampRun<'h> {
     fn new(history: &'h History, model: ConsistencyModel) -> Result<Self, String> {
         let mut points = Vec::with_capacity(history.len() * 2);
         let mut doubtful = BTreeSet::new();
@@ -107,7 +107,7 @@ impl<'h> Run<'h> {
             };
             match (history.status(transaction), span) {
                 (Status::Aborted, _) => {}
-                // Whether it took place nobody knows, whatever time it would have done so at.
+                // It is not known whether it took place, and so not when.
                 (Status::Indeterminate, _) => {
                     doubtful.extend(writes().map(|event| (event.key, event.value)));
                 }
@@ -186,7 +186,7 @@ fn early(history: &History, model: ConsistencyModel) -> BTreeMap<Txn, Txn> {
     early
 }
 
-impl Run<'_> {
+impl TimestampRun<'_> {
     /// Goes through all points; what the order of the timestamps is a witness of, if nothing is
     /// breached.
     fn through(&mut self) -> Witness {

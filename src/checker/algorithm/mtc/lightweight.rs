@@ -47,7 +47,7 @@ pub(super) fn check(history: &History) -> Answer {
         }
     }
     if !history.orders().is_empty() {
-        // Their chains come from the lists, so that the reads would be looked at by nobody.
+        // Chains of lists come from the lists: the reads of a transaction would not be checked.
         return Answer::Unknown("lists are no lightweight transactions".to_owned());
     }
     match chains(&resolved) {

@@ -13,10 +13,10 @@ use crate::checker::budget::Budget;
 use crate::checker::evidence::cycle::{CycleKind, counterexample};
 use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::arcs::Arcs;
-use crate::checker::resolved::dependencies::{Dependency, dependencies, real_time};
+use crate::checker::resolved::dependencies::{DependencyKind, dependencies, real_time};
 use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve};
 use crate::checker::resolved::starts_and_commits::{points, transactions_of};
-use crate::checker::resolved::versions::{Chains, chains};
+use crate::checker::resolved::versions::{ChainedVersions, chains};
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::{History, Txn};
 use crate::model::ConsistencyModel;
@@ -78,7 +78,7 @@ fn edges_max(resolved: &Resolved<'_>) -> usize {
     resolved.len() * 2 + resolved.history.event_count()
 }
 
-fn serializable(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
+fn serializable(resolved: &Resolved<'_>, chains: &ChainedVersions) -> Answer {
     let mut arcs = Arcs::new(resolved.len(), edges_max(resolved));
     dependencies(resolved, chains, |from, to, _| {
         arcs.add(Vertex::whole(from), Vertex::whole(to));
@@ -114,14 +114,14 @@ fn took_place(resolved: &Resolved<'_>, order: &[Vertex]) -> Vec<Txn> {
 /// Every transaction as a start `2t` and a commit `2t + 1`: what is visible committed before the
 /// start; what overwrites a read commits after the reader's start. A cycle of this graph is one
 /// without two adjacent RW edges, which is what snapshot isolation forbids.
-fn snapshot(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
+fn snapshot(resolved: &Resolved<'_>, chains: &ChainedVersions) -> Answer {
     let mut arcs = Arcs::new(resolved.len() * 2, edges_max(resolved) + resolved.len());
     for transaction in resolved.history.all_transactions() {
         arcs.add(Vertex::start(transaction), Vertex::commit(transaction));
     }
     dependencies(resolved, chains, |from, to, kind| match kind {
-        Dependency::Visible => arcs.add(Vertex::commit(from), Vertex::start(to)),
-        Dependency::Anti => arcs.add(Vertex::start(from), Vertex::commit(to)),
+        DependencyKind::Visible => arcs.add(Vertex::commit(from), Vertex::start(to)),
+        DependencyKind::Anti => arcs.add(Vertex::start(from), Vertex::commit(to)),
     });
     match arcs.order() {
         Ok(order) => Answer::Satisfied(Witness::Points(points(resolved, &order))),
@@ -134,7 +134,7 @@ fn snapshot(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
     }
 }
 
-fn strict(resolved: &Resolved<'_>, chains: &Chains) -> Answer {
+fn strict(resolved: &Resolved<'_>, chains: &ChainedVersions) -> Answer {
     let mut pairs = Vec::new();
     let len = real_time(resolved, |from, to| pairs.push((from, to)));
     let mut arcs = Arcs::new(len, edges_max(resolved) + pairs.len());

@@ -1,7 +1,7 @@
 //! From a history to its polygraph, and from this to an answer.
 
 use super::open::OpenReads;
-use super::polygraph::{Polygraph, View};
+use super::polygraph::{Polygraph, VertexView};
 use super::solve::Solved;
 use super::{prune, solve};
 use crate::checker::budget::Budget;
@@ -10,13 +10,13 @@ use crate::checker::evidence::cycle::{CycleKind, counterexample};
 use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve_openly};
 use crate::checker::resolved::starts_and_commits::{points, transactions_of};
-use crate::checker::resolved::versions::{Chains, chains};
+use crate::checker::resolved::versions::{ChainedVersions, chains};
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::{History, Txn};
 use crate::model::ConsistencyModel;
 
 /// What came out of the polygraph.
-pub(super) enum Outcome {
+pub(super) enum PolygraphOutcome {
     Satisfied(Witness),
     /// Seen without looking at the version orders.
     Violated(Counterexample),
@@ -27,25 +27,31 @@ pub(super) enum Outcome {
     TooMuch(String),
 }
 
-pub(super) fn judge(history: &History, model: ConsistencyModel, budget: Budget) -> Outcome {
+pub(super) fn judge(
+    history: &History,
+    model: ConsistencyModel,
+    budget: Budget,
+) -> PolygraphOutcome {
     let resolved = match resolve_openly(history) {
         Ok(resolved) => resolved,
-        Err(Unresolved::Violated(counterexample)) => return Outcome::Violated(counterexample),
+        Err(Unresolved::Violated(counterexample)) => {
+            return PolygraphOutcome::Violated(counterexample);
+        }
         Err(Unresolved::Ambiguous { key, value }) => {
-            return Outcome::TooMuch(Unresolved::reason(history, key, value));
+            return PolygraphOutcome::TooMuch(Unresolved::reason(history, key, value));
         }
     };
     if let Some(counterexample) = &resolved.non_repeatable {
-        return Outcome::Violated(counterexample.clone());
+        return PolygraphOutcome::Violated(counterexample.clone());
     }
     let chains = match chains(&resolved) {
         Ok(chains) => chains,
-        Err(counterexample) => return Outcome::Violated(counterexample),
+        Err(counterexample) => return PolygraphOutcome::Violated(counterexample),
     };
     if model >= ConsistencyModel::StrictSerializable
         && let Some(t) = resolved.live().find(|t| history.real_time(*t).is_none())
     {
-        return Outcome::TooMuch(format!("{} has no real time", history.name(t)));
+        return PolygraphOutcome::TooMuch(format!("{} has no real time", history.name(t)));
     }
     if !resolved.open_reads.is_empty() {
         return judge_openly(&resolved, &chains, model, budget);
@@ -60,30 +66,32 @@ pub(super) fn judge(history: &History, model: ConsistencyModel, budget: Budget) 
 /// by the solver.
 fn judge_openly(
     resolved: &Resolved<'_>,
-    known: &Chains,
+    known: &ChainedVersions,
     model: ConsistencyModel,
     budget: Budget,
-) -> Outcome {
+) -> PolygraphOutcome {
     let history = resolved.history;
     if !history.orders().is_empty() {
-        return Outcome::TooMuch("values were written more than once, in lists too".to_owned());
+        return PolygraphOutcome::TooMuch(
+            "values were written more than once, in lists too".to_owned(),
+        );
     }
     let likely = resolved.with_versions(&resolved.likely_versions());
     if let Ok(chains) = chains(&likely)
         && let Ok(polygraph) = pruned(&likely, &chains, model, budget)
         && let Some(order) = solve::solve_greedily(&polygraph, budget)
     {
-        return Outcome::Satisfied(witness(resolved, model, &order));
+        return PolygraphOutcome::Satisfied(witness(resolved, model, &order));
     }
     let polygraph = match pruned(resolved, known, model, budget) {
         Ok(polygraph) => polygraph,
         Err(outcome) => return outcome,
     };
     if !prune::fits(&polygraph) {
-        return Outcome::TooMuch(prune::TOO_LARGE.to_owned());
+        return PolygraphOutcome::TooMuch(prune::TOO_LARGE.to_owned());
     }
     let Some(open) = OpenReads::new(&polygraph, known) else {
-        return Outcome::TooMuch(
+        return PolygraphOutcome::TooMuch(
             "too many transactions wrote the values that were read".to_owned(),
         );
     };
@@ -94,28 +102,34 @@ fn judge_openly(
 /// The polygraph with what reachability decides of it.
 pub(super) fn pruned<'r>(
     resolved: &'r Resolved<'r>,
-    chains: &Chains,
+    chains: &ChainedVersions,
     model: ConsistencyModel,
     budget: Budget,
-) -> Result<Polygraph<'r>, Outcome> {
-    let view = View::of(model);
+) -> Result<Polygraph<'r>, PolygraphOutcome> {
+    let view = VertexView::of(model);
     let mut polygraph = Polygraph::new(resolved, chains, view);
     if let Err(cycle) = polygraph.order() {
-        return Err(Outcome::Cycle(known_cycle(resolved, chains, view, &cycle)));
+        return Err(PolygraphOutcome::Cycle(known_cycle(
+            resolved, chains, view, &cycle,
+        )));
     }
     match prune::prune(&mut polygraph, budget) {
         Ok(()) => Ok(polygraph),
-        Err(prune::Stopped::Violated) => Err(Outcome::Stuck),
-        Err(prune::Stopped::TooLarge) => Err(Outcome::TooMuch(prune::TOO_LARGE.to_owned())),
-        Err(prune::Stopped::TimeIsOver) => Err(Outcome::TooMuch(Budget::IS_OVER.to_owned())),
+        Err(prune::Stopped::Violated) => Err(PolygraphOutcome::Stuck),
+        Err(prune::Stopped::TooLarge) => {
+            Err(PolygraphOutcome::TooMuch(prune::TOO_LARGE.to_owned()))
+        }
+        Err(prune::Stopped::TimeIsOver) => {
+            Err(PolygraphOutcome::TooMuch(Budget::IS_OVER.to_owned()))
+        }
     }
 }
 
-fn told(resolved: &Resolved<'_>, model: ConsistencyModel, solved: Solved) -> Outcome {
+fn told(resolved: &Resolved<'_>, model: ConsistencyModel, solved: Solved) -> PolygraphOutcome {
     match solved {
-        Solved::Order(order) => Outcome::Satisfied(witness(resolved, model, &order)),
-        Solved::Stuck => Outcome::Stuck,
-        Solved::TimeIsOver => Outcome::TooMuch(Budget::IS_OVER.to_owned()),
+        Solved::Order(order) => PolygraphOutcome::Satisfied(witness(resolved, model, &order)),
+        Solved::Stuck => PolygraphOutcome::Stuck,
+        Solved::TimeIsOver => PolygraphOutcome::TooMuch(Budget::IS_OVER.to_owned()),
     }
 }
 
@@ -126,29 +140,31 @@ pub(super) fn is_satisfied(
     budget: Budget,
 ) -> Option<bool> {
     match judge(history, model, budget) {
-        Outcome::Satisfied(_) => Some(true),
-        Outcome::Violated(_) | Outcome::Cycle(_) | Outcome::Stuck => Some(false),
-        Outcome::TooMuch(_) => None,
+        PolygraphOutcome::Satisfied(_) => Some(true),
+        PolygraphOutcome::Violated(_) | PolygraphOutcome::Cycle(_) | PolygraphOutcome::Stuck => {
+            Some(false)
+        }
+        PolygraphOutcome::TooMuch(_) => None,
     }
 }
 
 /// The counterexample of a cycle before any choice.
 fn known_cycle(
     resolved: &Resolved<'_>,
-    chains: &Chains,
-    view: View,
+    chains: &ChainedVersions,
+    view: VertexView,
     cycle: &[Vertex],
 ) -> Counterexample {
     let transactions = match view {
-        View::Split => transactions_of(cycle),
-        View::Whole | View::Strict => {
+        VertexView::Split => transactions_of(cycle),
+        VertexView::Whole | VertexView::Strict => {
             let len = resolved.len();
             cycle.iter().filter_map(|v| v.as_whole(len)).collect()
         }
     };
     let kind = match view {
-        View::Strict => CycleKind::RealTime,
-        View::Split | View::Whole => CycleKind::Plain,
+        VertexView::Strict => CycleKind::RealTime,
+        VertexView::Split | VertexView::Whole => CycleKind::Plain,
     };
     counterexample(resolved, chains, &transactions, kind)
 }

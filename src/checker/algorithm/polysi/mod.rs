@@ -14,7 +14,7 @@ mod polygraph;
 mod prune;
 mod solve;
 
-use self::judge::{Outcome, is_satisfied, judge};
+use self::judge::{PolygraphOutcome, is_satisfied, judge};
 use crate::checker::algorithm::weak;
 use crate::checker::answer::{Answer, Checker};
 use crate::checker::budget::Budget;
@@ -43,17 +43,17 @@ impl Checker for PolySi {
 
     fn check(&self, history: &History, model: ConsistencyModel, budget: Budget) -> Answer {
         match judge(history, model, budget) {
-            Outcome::Satisfied(witness) => Answer::Satisfied(witness),
-            Outcome::Violated(counterexample) => Answer::Violated(counterexample),
+            PolygraphOutcome::Satisfied(witness) => Answer::Satisfied(witness),
+            PolygraphOutcome::Violated(counterexample) => Answer::Violated(counterexample),
             // A violation of causal consistency says more than one of a stronger model.
-            Outcome::Cycle(cycle) => {
+            PolygraphOutcome::Cycle(cycle) => {
                 match weak::Weak.check(history, ConsistencyModel::Causal, budget) {
                     Answer::Violated(found) => Answer::Violated(found),
                     _ => Answer::Violated(cycle),
                 }
             }
-            Outcome::Stuck => Answer::Violated(smallest(history, model, budget)),
-            Outcome::TooMuch(reason) => Answer::Unknown(reason),
+            PolygraphOutcome::Stuck => Answer::Violated(smallest(history, model, budget)),
+            PolygraphOutcome::TooMuch(reason) => Answer::Unknown(reason),
         }
     }
 }

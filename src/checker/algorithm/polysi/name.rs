@@ -1,10 +1,10 @@
 //! Names what no choice of version orders avoids.
 
-use super::judge::{Outcome, is_satisfied, pruned};
+use super::judge::{PolygraphOutcome, is_satisfied, pruned};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::resolve::resolve_openly;
 use crate::checker::resolved::version::Version;
-use crate::checker::resolved::versions::{Chains, chains, last_of};
+use crate::checker::resolved::versions::{ChainedVersions, chains, last_of};
 use crate::history::History;
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
@@ -44,7 +44,7 @@ fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
         if budget.is_over() {
             return false;
         }
-        let Err(Outcome::Cycle(found)) =
+        let Err(PolygraphOutcome::Cycle(found)) =
             pruned(&resolved, chains, ConsistencyModel::Snapshot, budget)
         else {
             return false;
@@ -55,7 +55,10 @@ fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
 }
 
 /// Whether something holds of every way to put the chains of each key behind each other.
-fn is_every_order(chains: Chains, holds: &mut impl FnMut(&Chains) -> bool) -> bool {
+fn is_every_order(
+    chains: ChainedVersions,
+    holds: &mut impl FnMut(&ChainedVersions) -> bool,
+) -> bool {
     let Some((key, _)) = chains.heads.first().copied() else {
         return holds(&chains);
     };
@@ -64,6 +67,6 @@ fn is_every_order(chains: Chains, holds: &mut impl FnMut(&Chains) -> bool) -> bo
     (0..of_key).all(|at| {
         let (mut next, mut heads) = (chains.next.clone(), chains.heads.clone());
         next[last] = heads.remove(at).1;
-        is_every_order(Chains { next, heads }, holds)
+        is_every_order(ChainedVersions { next, heads }, holds)
     })
 }

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use super::polygraph::Polygraph;
 use super::prune::Reach;
-use crate::checker::resolved::dependencies::Dependency;
+use crate::checker::resolved::dependencies::DependencyKind;
 use crate::checker::resolved::resolve::OpenRead;
 use crate::checker::resolved::version::{NONE, Version};
-use crate::checker::resolved::versions::Chains;
+use crate::checker::resolved::versions::ChainedVersions;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
 
@@ -53,7 +53,7 @@ enum Follower {
 
 impl OpenReads {
     /// None when there are too many.
-    pub(super) fn new(polygraph: &Polygraph<'_>, chains: &Chains) -> Option<Self> {
+    pub(super) fn new(polygraph: &Polygraph<'_>, chains: &ChainedVersions) -> Option<Self> {
         let resolved = polygraph.resolved;
         let order = polygraph.order().ok()?;
         let reach = Reach::new(polygraph, &order);
@@ -80,7 +80,7 @@ impl OpenReads {
                 let writer = resolved.writer[*version];
                 let visible = polygraph
                     .view
-                    .edge(writer, read.reader, Dependency::Visible);
+                    .edge(writer, read.reader, DependencyKind::Visible);
                 if !writer.is_initial() && reach.has(visible.1, visible.0) {
                     continue;
                 }
@@ -124,7 +124,9 @@ impl OpenReads {
         let resolved = polygraph.resolved;
         let anti = |open: &mut Self, var: usize, writer: Txn| {
             if writer != read.reader {
-                let edge = polygraph.view.edge(read.reader, writer, Dependency::Anti);
+                let edge = polygraph
+                    .view
+                    .edge(read.reader, writer, DependencyKind::Anti);
                 open.edges[var].push(edge);
             }
         };
@@ -157,7 +159,9 @@ impl OpenReads {
                 continue;
             }
             let last = polygraph.chains[mine as usize].last;
-            let edge = polygraph.view.edge(last, chain.first, Dependency::Visible);
+            let edge = polygraph
+                .view
+                .edge(last, chain.first, DependencyKind::Visible);
             if reach.has(edge.0, edge.1) {
                 anti(self, var, chain.first);
             }

@@ -1,17 +1,17 @@
 //! Known edges, and constraints between chains of versions.
 
 use crate::checker::resolved::arcs::{Arcs, Rows};
-use crate::checker::resolved::dependencies::{Dependency, dependencies, real_time};
+use crate::checker::resolved::dependencies::{DependencyKind, dependencies, real_time};
 use crate::checker::resolved::resolve::Resolved;
 use crate::checker::resolved::version::Version;
-use crate::checker::resolved::versions::{Chains, last_of};
+use crate::checker::resolved::versions::{ChainedVersions, last_of};
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::{Key, Txn};
 use crate::model::ConsistencyModel;
 
 /// How transactions become vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum VertexView {
     /// A transaction `t` is the vertices `2t`, its start, and `2t + 1`, its commit.
     Split,
     /// A transaction is a vertex.
@@ -20,7 +20,7 @@ pub(super) enum View {
     Strict,
 }
 
-impl View {
+impl VertexView {
     pub(super) fn of(model: ConsistencyModel) -> Self {
         match model {
             ConsistencyModel::Snapshot => Self::Split,
@@ -30,10 +30,10 @@ impl View {
     }
 
     /// The edge of a dependency.
-    pub(super) fn edge(self, from: Txn, to: Txn, kind: Dependency) -> (Vertex, Vertex) {
+    pub(super) fn edge(self, from: Txn, to: Txn, kind: DependencyKind) -> (Vertex, Vertex) {
         match (self, kind) {
-            (Self::Split, Dependency::Visible) => (Vertex::commit(from), Vertex::start(to)),
-            (Self::Split, Dependency::Anti) => (Vertex::start(from), Vertex::commit(to)),
+            (Self::Split, DependencyKind::Visible) => (Vertex::commit(from), Vertex::start(to)),
+            (Self::Split, DependencyKind::Anti) => (Vertex::start(from), Vertex::commit(to)),
             (Self::Whole | Self::Strict, _) => (Vertex::whole(from), Vertex::whole(to)),
         }
     }
@@ -61,7 +61,7 @@ pub(super) struct Constraint {
 #[derive(Debug)]
 pub(super) struct Polygraph<'r> {
     pub(super) resolved: &'r Resolved<'r>,
-    pub(super) view: View,
+    pub(super) view: VertexView,
     /// How many vertices there are.
     pub(super) len: usize,
     pub(super) edges: Vec<(Vertex, Vertex)>,
@@ -72,15 +72,19 @@ pub(super) struct Polygraph<'r> {
 }
 
 impl<'r> Polygraph<'r> {
-    pub(super) fn new(resolved: &'r Resolved<'r>, chains: &Chains, view: View) -> Self {
+    pub(super) fn new(
+        resolved: &'r Resolved<'r>,
+        chains: &ChainedVersions,
+        view: VertexView,
+    ) -> Self {
         let mut edges = Vec::new();
         let mut len = resolved.len();
-        if view == View::Split {
+        if view == VertexView::Split {
             len *= 2;
             let all = resolved.history.all_transactions();
             edges.extend(all.map(|t| (Vertex::start(t), Vertex::commit(t))));
         }
-        if view == View::Strict {
+        if view == VertexView::Strict {
             len = real_time(resolved, |from, to| edges.push((from, to)));
         }
         dependencies(resolved, chains, |from, to, kind| {
@@ -144,11 +148,14 @@ impl<'r> Polygraph<'r> {
         mut edge: impl FnMut((Vertex, Vertex)),
     ) {
         if !one.last.is_initial() {
-            edge(self.view.edge(one.last, other.first, Dependency::Visible));
+            edge(
+                self.view
+                    .edge(one.last, other.first, DependencyKind::Visible),
+            );
         }
         for reader in self.readers_of(one) {
             if *reader != other.first {
-                edge(self.view.edge(*reader, other.first, Dependency::Anti));
+                edge(self.view.edge(*reader, other.first, DependencyKind::Anti));
             }
         }
     }
@@ -163,7 +170,7 @@ impl<'r> Polygraph<'r> {
     }
 
     /// The session and the place in it of a vertex; every session is a path of known edges.
-    pub(super) fn lines(&self) -> Lines {
+    pub(super) fn lines(&self) -> SessionLines {
         let history = self.resolved.history;
         let mut line = vec![NO_LINE; self.len];
         let mut place = vec![0; self.len];
@@ -173,8 +180,8 @@ impl<'r> Polygraph<'r> {
             let session = history.session_of(transaction);
             let both = [Vertex::start(transaction), Vertex::commit(transaction)];
             let vertices = match self.view {
-                View::Split => &both[..],
-                View::Whole | View::Strict => &[Vertex::whole(transaction)],
+                VertexView::Split => &both[..],
+                VertexView::Whole | VertexView::Strict => &[Vertex::whole(transaction)],
             };
             for vertex in vertices {
                 line[*vertex] = session;
@@ -182,7 +189,7 @@ impl<'r> Polygraph<'r> {
                 free[session as usize] += 1;
             }
         }
-        Lines {
+        SessionLines {
             line,
             place,
             count: sessions,
@@ -195,8 +202,11 @@ pub(super) const NO_LINE: u32 = u32::MAX;
 
 /// Where vertices stand on the paths of their sessions.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct SessionLines {
+    /// The session of each vertex, or [`NO_LINE`].
     pub(super) line: Vec<u32>,
+    /// The place of each vertex in its session, from 0.
     pub(super) place: Vec<u32>,
+    /// The number of sessions.
     pub(super) count: usize,
 }

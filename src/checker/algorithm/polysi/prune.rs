@@ -3,10 +3,10 @@
 //! If what one order of two chains means would close a cycle, the other holds. Reachability is
 //! kept by sessions, not by pairs of transactions: a vertex reaches a session from some place on.
 
-use super::polygraph::{Chain, Constraint, Lines, NO_LINE, Polygraph};
+use super::polygraph::{Chain, Constraint, NO_LINE, Polygraph, SessionLines};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
-use crate::checker::resolved::dependencies::Dependency;
+use crate::checker::resolved::dependencies::DependencyKind;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
 
@@ -40,7 +40,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// What reaches what, as of the edges known when it was computed.
 pub(super) struct Reach {
-    lines: Lines,
+    lines: SessionLines,
     /// Row `v`: the first place of each session that `v` reaches; [`NOWHERE`] where none.
     first: Vec<u32>,
 }
@@ -105,7 +105,7 @@ fn is_excluded(polygraph: &Polygraph<'_>, reach: &Reach, one: &Chain, other: &Ch
     }
     let mut readers = polygraph.readers_of(one).iter();
     readers.any(|reader| {
-        *reader != other.first && closes(view.edge(*reader, other.first, Dependency::Anti))
+        *reader != other.first && closes(view.edge(*reader, other.first, DependencyKind::Anti))
     })
 }
 
@@ -226,4 +226,4 @@ fn first_round(
     Ok((known, open))
 }
 
-const VISIBLE: Dependency = Dependency::Visible;
+const VISIBLE: DependencyKind = DependencyKind::Visible;

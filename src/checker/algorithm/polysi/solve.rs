@@ -9,7 +9,7 @@ use super::open::{OpenReads, Term};
 use super::polygraph::{Chain, Constraint, Polygraph};
 use super::prune::pair;
 use crate::checker::budget::Budget;
-use crate::checker::resolved::dependencies::Dependency;
+use crate::checker::resolved::dependencies::DependencyKind;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
 
@@ -81,7 +81,7 @@ pub(super) fn solve_greedily(polygraph: &Polygraph<'_>, budget: Budget) -> Optio
     }
 }
 
-/// What the greedy rounds came to.
+/// The result of the greedy rounds.
 enum Greedy {
     Solved(Solved),
     /// An order of the known edges that has most of what was chosen.
@@ -141,7 +141,7 @@ fn solve_from(
     for constraint in &polygraph.constraints {
         let place = |chain: &Chain| rank[first_vertex(polygraph, chain)];
         let (one, other) = pair(polygraph, *constraint);
-        // The order that the greedy choices came to is tried first: false is what the solver
+        // The order of the greedy choices is tried first: false is what the solver
         // tries first, and the odd literal of a variable is the negative one.
         let is_likely = place(&one) <= place(&other);
         is_one_first.push(is_likely);
@@ -205,7 +205,7 @@ fn add_open_reads(
 fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> Vertex {
     polygraph
         .view
-        .edge(Txn::INITIAL, chain.first, Dependency::Visible)
+        .edge(Txn::INITIAL, chain.first, DependencyKind::Visible)
         .1
 }
 
@@ -214,7 +214,7 @@ fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> Vertex {
 /// found neither way: without any, it is an order of everything.
 ///
 /// Orders of real executions leave most choices free, and then this is all that is needed: the
-/// solver alone comes to the same, but takes back thousands of choices for each that was wrong.
+/// solver alone finds the same, but takes back thousands of choices for each that was wrong.
 fn greedy(
     polygraph: &Polygraph<'_>,
     constraints: &[Constraint],

@@ -47,16 +47,13 @@ fn forced_within(
 ) -> Result<(), TooLarge> {
     let before = resolved.session_predecessors();
     let leads = leading(resolved, &before);
-    let rows = leads.iter().filter(|leads| **leads).count();
-    let entry = size_of::<u32>();
-    let table_bytes = rows.saturating_mul(resolved.history.session_count()) * entry;
-    let is_table = table_bytes <= table_bytes_max;
+    let is_table = table_bytes(&leads, resolved.history.session_count()) <= table_bytes_max;
     let chains = match is_table {
         true => ChainCover::of_sessions(resolved),
         false => ChainCover::of_reads(resolved, order, &before, &leads),
     };
     let mut clocks = match is_table {
-        true => Clocks::table(&leads, rows, chains.count),
+        true => Clocks::table(&leads, chains.count),
         false => Clocks::sparse(resolved.len(), sparse_bytes_max),
     };
     let mut writers = Writers::of(resolved, &chains, &leads);
@@ -117,6 +114,13 @@ fn forced_within(
         }
     }
     Ok(())
+}
+
+/// Bytes of a table with a row for each transaction that leads to another.
+fn table_bytes(leads: &[bool], columns: usize) -> usize {
+    let rows = leads.iter().filter(|leads| **leads).count();
+    rows.saturating_mul(columns)
+        .saturating_mul(size_of::<u32>())
 }
 
 /// Which transactions lead to another: that reads from them, or follows in their session.
@@ -232,7 +236,8 @@ enum Clocks {
 }
 
 impl Clocks {
-    fn table(leads: &[bool], rows: usize, chains: usize) -> Self {
+    fn table(leads: &[bool], chains: usize) -> Self {
+        let rows = leads.iter().filter(|leads| **leads).count();
         let mut next = 0;
         let number = |leads: &bool| match *leads {
             true => {

@@ -252,7 +252,7 @@ fn explained(
     }
 }
 
-/// The transactions between two of which the one leads to the other, in this order.
+/// Transactions on a causal path from `from` to `to`, in path order, both ends left out.
 fn way(resolved: &Resolved<'_>, from: Txn, to: Txn) -> Vec<Txn> {
     let before = resolved.session_predecessors();
     let mut after: BTreeMap<Txn, Txn> = BTreeMap::new();
@@ -317,7 +317,7 @@ fn name(resolved: &Resolved<'_>, edges: &[Edge]) -> Anomaly {
         .unwrap_or(Anomaly::CircularInformationFlow)
 }
 
-/// How a reader that must see a transaction, and does not, comes to it.
+/// The anomaly of a reader that must see a transaction and does not, by what connects the two.
 fn view(resolved: &Resolved<'_>, seen: Txn, stale: Key, reader: Txn) -> Anomaly {
     match direct_reason(resolved, seen, reader) {
         Some(Reason::WriteRead(key)) => torn_read(resolved.history, reader, key, stale),
