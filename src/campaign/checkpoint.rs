@@ -116,7 +116,12 @@ pub fn read(folder: &Path) -> Result<Checkpoint, CheckpointError> {
         reason: reason.to_owned(),
     };
     if !folder.is_dir() {
-        return Err(missing("it is no folder"));
+        return Err(missing("there is no such folder"));
+    }
+    if NAMES.iter().all(|name| !folder.join(name).exists()) {
+        return Err(missing(
+            "the folder of a run is one below runs/ in its --out",
+        ));
     }
     let mut found = envelopes(folder);
     found.sort_by_key(|envelope| envelope.sequence);
@@ -234,7 +239,11 @@ mod tests {
     #[test]
     fn a_folder_without_a_checkpoint_says_so() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let error = read(folder.path()).expect_err("there is nothing");
-        assert!(error.to_string().contains("holds no checkpoint"), "{error}");
+        let missing = folder.path().join("missing");
+        for (folder, says) in [(folder.path(), "below runs/"), (&missing, "no such folder")] {
+            let error = read(folder).expect_err("there is nothing").to_string();
+            assert!(error.contains("holds no checkpoint"), "{error}");
+            assert!(error.contains(says), "{error}");
+        }
     }
 }

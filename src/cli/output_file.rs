@@ -31,9 +31,12 @@ impl Overwriting {
             true => options.write(true).create_new(true),
             false => options.write(true).create(true).truncate(true),
         };
-        options.open(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => taken(path),
-            _ => cannot_write(path, &error),
+        options.open(path).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::AlreadyExists {
+                taken(path)
+            } else {
+                cannot_write(path, &error)
+            }
         })
     }
 

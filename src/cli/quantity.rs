@@ -1,7 +1,7 @@
 //! Numbers, times and sizes, as they are typed after an option and as they are printed.
 
 use std::fmt::Write as _;
-use std::num::IntErrorKind;
+use std::num::{IntErrorKind, ParseIntError};
 use std::time::Duration;
 
 /// Units of time with their seconds, largest first.
@@ -33,10 +33,9 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
             .next()
             .and_then(|unit| TIMES.into_iter().find(|(known, _)| *known == unit))
             .ok_or_else(wrong)?;
-        let number = digits.parse::<u64>().map_err(|error| match error.kind() {
-            IntErrorKind::PosOverflow => too_long(),
-            _ => wrong(),
-        })?;
+        let number = digits
+            .parse::<u64>()
+            .map_err(|error| if is_huge(&error) { too_long() } else { wrong() })?;
         let part = number.checked_mul(factor).ok_or_else(too_long)?;
         seconds = seconds.checked_add(part).ok_or_else(too_long)?;
         rest = unit.as_str();
@@ -81,9 +80,12 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     let too_large = || format!("the size {text:?} is too large");
     let unit = SIZES.iter().find(|(letter, _)| text.ends_with(*letter));
     let digits = unit.map_or(text, |_| &text[..text.len() - 1]);
-    let count = digits.parse::<u64>().map_err(|error| match error.kind() {
-        IntErrorKind::PosOverflow => too_large(),
-        _ => wrong(),
+    let count = digits.parse::<u64>().map_err(|error| {
+        if is_huge(&error) {
+            too_large()
+        } else {
+            wrong()
+        }
     })?;
     if count == 0 {
         return Err(no_limit("512M"));
@@ -97,6 +99,11 @@ fn no_limit(least: &str) -> String {
     format!(
         "nothing can be done within nothing: give more, such as {least}, or leave the option out"
     )
+}
+
+/// Whether a text that is no number has too many digits for one.
+fn is_huge(error: &ParseIntError) -> bool {
+    *error.kind() == IntErrorKind::PosOverflow
 }
 
 fn is_number(text: &str) -> bool {
