@@ -45,7 +45,7 @@ pub(super) struct MinimizeArguments {
     #[arg(long, value_name = "N", value_parser = positive, default_value = "3")]
     times: u64,
 
-    /// Run the file as it is, whatever it does
+    /// Run the file without the safety check
     #[arg(long)]
     trust: bool,
 

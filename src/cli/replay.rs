@@ -42,7 +42,7 @@ pub(super) struct ReplayArguments {
     #[arg(long, conflicts_with = "times")]
     confirm_fixed: bool,
 
-    /// Run the files as they are, whatever they do
+    /// Run the files without the safety check
     #[arg(long)]
     trust: bool,
 

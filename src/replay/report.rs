@@ -41,7 +41,7 @@ pub struct VoiceReport {
     pub worst: Option<Verdict>,
 }
 
-/// What a replay came to.
+/// The result of a replay: verdict, counts, and the evidence to show.
 #[derive(Clone, Debug)]
 pub struct ReplayReport {
     /// The file, as it was named.

@@ -189,11 +189,12 @@ impl<'a> Tally<'a> {
         word
     }
 
-    /// What an unmet expectation means beside what the oracle says that the header names: expectations
-    /// of a reproducer are that oracle's predictions for one run.
+    /// Weighs an unmet expectation against the verdict of the oracle that the header names. The
+    /// expectations of a reproducer are that oracle's predictions for one run.
     ///
-    /// What the notes observed and the oracle calls known is known. An answer that is neither expected
-    /// nor observed, in a run that the oracle agrees with, is another run than the recorded one.
+    /// An observed answer is known where the oracle calls the run known. An answer that is neither
+    /// expected nor observed is undecided where the oracle agrees with the run: the run is another one
+    /// than the recorded one.
     fn settle_expectation(&self, words: &mut [Word]) {
         let own = |word: &&Word| Some(&word.name) == self.file.header.oracle.as_ref();
         let Some(judged) = words.iter().find(own).map(|word| word.verdict.clone()) else {

@@ -1,11 +1,11 @@
-//! A replay for people.
+//! The report of a replay as text for people.
 
 use std::io::{self, Write};
 
 use super::{ReplayReport, VoiceReport};
 use crate::model::{self, Verdict};
 
-/// Prints what a replay came to: the verdict, what is wrong, and what each oracle said.
+/// Prints the result of a replay: the verdict, what is wrong, and each oracle's verdicts.
 ///
 /// # Errors
 /// When the text cannot be written.

@@ -90,7 +90,7 @@ fn normalized(text: &str) -> Option<String> {
 /// # Errors
 /// What was expected, with the byte it was expected at.
 pub(super) fn rows(text: &str) -> Result<Vec<Vec<Cell>>, (usize, String)> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = RowsParser { text, at: 0 };
     parser.blank();
     if parser.rest() == "empty" {
         return Ok(Vec::new());
@@ -125,12 +125,12 @@ fn has_exponent(word: &str) -> bool {
         && word.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-struct Parser<'a> {
+struct RowsParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> RowsParser<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }

@@ -39,7 +39,7 @@ impl CaseLine {
         }
     }
 
-    /// What the line is expected to come to: any one of these. None when nothing is expected.
+    /// The outcomes that a correct engine may give, as alternatives; empty when the file expects nothing.
     pub fn expectations(&self) -> Vec<Expectation> {
         self.notes
             .iter()

@@ -20,7 +20,7 @@ const BUILTIN: &str = include_str!("../../dialects/known.toml");
 
 /// What the maintainers said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum KnownStatus {
     Open,
     Fixed,
     /// Accepted as a bug that stays.
@@ -49,7 +49,7 @@ enum Comparison {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     pub id: String,
-    pub status: Status,
+    pub status: KnownStatus,
     pub url: Option<String>,
     pub note: Option<String>,
     engines: Vec<EngineVersions>,
@@ -314,10 +314,10 @@ impl Source<'_> {
 
     fn known(&self, raw: RawKnown) -> Result<Known, FormatError> {
         let status = match raw.status.get_ref().as_str() {
-            "open" => Status::Open,
-            "fixed" => Status::Fixed,
-            "wont-fix" => Status::WontFix,
-            "by-design" => Status::ByDesign,
+            "open" => KnownStatus::Open,
+            "fixed" => KnownStatus::Fixed,
+            "wont-fix" => KnownStatus::WontFix,
+            "by-design" => KnownStatus::ByDesign,
             other => {
                 return Err(self.error(
                     raw.status.span().start,

@@ -34,7 +34,7 @@ pub use file::{CaseFile, CaseLine};
 pub(crate) use for_tests::case as case_of;
 pub use format::{CaseFormat, FORMATS, write};
 pub use header::{FORMAT_VERSION, Header, HeaderComments, Isolation, Reproduced, SessionSetup};
-pub use known::{Known, Match, Registry, Status};
+pub use known::{Known, KnownStatus, Match, Registry};
 pub use note::{Expectation, Note};
 pub use publish::{PublishError, file_stem, publish, sweep};
 pub use reader::{FILE_BYTES_MAX, load, read, read_from};

@@ -28,7 +28,7 @@ impl Note {
         Self::new("resumes", session.to_string())
     }
 
-    /// What a statement came to: `@got (1)`, `@got affected 2`, `@error duplicate`.
+    /// The outcome of a statement: `@got (1)`, `@got affected 2`, `@error duplicate`.
     pub fn outcome(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Rows(_) | Outcome::Affected(_) => Self::new("got", outcome.to_string()),
@@ -52,7 +52,7 @@ pub enum Expectation {
     Rows(Vec<Vec<Cell>>),
     Affected(u64),
     Error(ErrorClass),
-    /// No rejection, whatever the answer.
+    /// Any answer but a rejection.
     Accepted,
     /// It waits for a lock before it answers.
     Waits,
@@ -141,8 +141,8 @@ pub(super) fn expectation(text: &str) -> Result<Expectation, (usize, String)> {
     }
 }
 
-/// The text of the expectation that an oracle's prediction of an answer is: the same without the code
-/// of an error, for that is one version's. None where it is no answer, or not told in full.
+/// An oracle's prediction of an answer as the text of an `@expect` note. The code of an error is left
+/// out, because versions differ in it. None where the prediction is no answer, or was shortened.
 pub(super) fn expected_answer(prediction: &str) -> Option<String> {
     let text = match prediction.split_whitespace().collect::<Vec<_>>().as_slice() {
         ["error", class, ..] => format!("error {class}"),

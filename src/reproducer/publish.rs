@@ -39,7 +39,7 @@ impl PublishError {
 }
 
 /// The file name of a finding, without its ending: oracle, kind and identifier of the signature.
-/// Lower-case letters, digits and `-` only, whatever the signature holds.
+/// It has lower-case letters, digits and `-` only, also where the signature has others.
 pub fn file_stem(signature: &Signature) -> String {
     sanitized(&format!(
         "{}-{}-{}",

@@ -19,7 +19,7 @@ pub struct Sidecar<'a> {
     pub finding: Option<&'a Finding>,
     /// The run that was judged.
     pub execution: Option<&'a Execution>,
-    /// Seed, options, timings, counts: whatever the caller wants to keep, by name.
+    /// Seed, options, timings, counts: anything that the caller wants to keep, by name.
     pub run: Map<String, Json>,
 }
 

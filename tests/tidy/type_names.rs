@@ -12,11 +12,9 @@ const KNOWN_CLASHES: &[&str] = &[
     "Event",
     "Item",
     "Operation",
-    "Parser",
     "Place",
     "Reader",
     "Recorded",
-    "Status",
     "Workload",
 ];
 

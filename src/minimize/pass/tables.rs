@@ -1,4 +1,4 @@
-//! Tables that no statement needs, indexes, and whatever else the set-up has.
+//! Tables that no statement needs, indexes, and every other statement that shapes the schema.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The ways to write a case. An export is a file here and a line in [`FORMATS`]: whatever is published is
+//! The ways to write a case. An export is a file here and a line in [`FORMATS`]. A published case is
 //! written in all of them, side by side.
 
 mod case_format;
