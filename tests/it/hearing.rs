@@ -386,7 +386,8 @@ fn one_verdict(server: &dyn Server, driver: &mut Driver<'_>, name: &str, file: &
 #[test]
 fn campaign_replay_and_minimize_give_one_verdict_about_every_published_case() {
     let test = "campaign_replay_and_minimize_give_one_verdict_about_every_published_case";
-    for on in [On::Sqlite, On::MariaDb, On::MySql] {
+    // SQLite takes few cases that were written for servers.
+    for (on, least) in [(On::Sqlite, 3), (On::MariaDb, 20), (On::MySql, 20)] {
         let Some(server) = server(test, on) else {
             continue;
         };
@@ -397,7 +398,11 @@ fn campaign_replay_and_minimize_give_one_verdict_about_every_published_case() {
             .iter()
             .filter(|(name, file)| one_verdict(&*server, &mut driver, name, file))
             .count();
-        assert!(judged > 10, "{on:?}: {judged} of {} cases ran", files.len());
+        assert!(
+            judged >= least,
+            "{on:?}: {judged} of {} cases ran",
+            files.len()
+        );
         driver.close().expect("the database goes");
     }
 }
