@@ -408,42 +408,52 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
     }
 
     fn observe(&mut self, active: Vec<StatementId>) -> Result<(), EngineError> {
-        let writer = active
-            .last()
-            .and_then(|id| self.case.session_of(id.transaction))
-            .map_or(0, |session| self.slot(session));
-        if self.stage.dialect.observer == ObserverKind::Writer {
-            // A writer whose lock was refused reads an old snapshot and has written nothing.
-            let refused = active
-                .last()
-                .and_then(|id| self.record.error_class(*id))
-                .is_some_and(|class| class.is_concurrency());
-            if refused {
-                return Ok(());
+        let observer = match self.stage.dialect.observer {
+            ObserverKind::Uncommitted => None,
+            ObserverKind::Writer => {
+                let last = active.last();
+                // A writer whose lock was refused reads an old snapshot and has written nothing.
+                let refused = last
+                    .and_then(|id| self.record.error_class(*id))
+                    .is_some_and(|class| class.is_concurrency());
+                if refused {
+                    return Ok(());
+                }
+                let session = last.and_then(|id| self.case.session_of(id.transaction));
+                Some(session.map_or(0, |session| self.slot(session)))
             }
-        }
-        let tables = self.read(&active, writer)?;
+            // Nothing can be seen beside the sessions: probes ask inside them.
+            ObserverKind::Absent => return Ok(()),
+        };
+        let tables = self.read(&active, observer)?;
         self.record.observed(active, tables);
         Ok(())
     }
 
-    /// Reads the tables that these statements want observed.
+    /// Reads the tables that these statements want observed: in the slot of the session that wrote,
+    /// else on the observer's own connection.
     fn read(
         &mut self,
         active: &[StatementId],
-        writer: usize,
+        writer: Option<usize>,
     ) -> Result<BTreeMap<String, Vec<Row>>, EngineError> {
         let names: BTreeSet<&String> = active
             .iter()
             .filter_map(|id| self.instrumentation.observe.get(id))
             .flatten()
             .collect();
-        let (connection, place) = match self.stage.observer.as_deref_mut() {
-            Some(observer) => (observer, ConnectionRole::Observer),
-            None => match self.stage.sessions.connection(writer) {
-                Some(connection) => (connection.as_mut(), ConnectionRole::Session(writer)),
-                None => return Ok(BTreeMap::new()),
-            },
+        let found = match writer {
+            None => {
+                let observer = self.stage.observer.as_deref_mut();
+                observer.map(|observer| (observer, ConnectionRole::Observer))
+            }
+            Some(slot) => {
+                let session = self.stage.sessions.connection(slot);
+                session.map(|session| (session.as_mut(), ConnectionRole::Session(slot)))
+            }
+        };
+        let Some((connection, place)) = found else {
+            return Ok(BTreeMap::new());
         };
         let mut hand = Hand {
             connection,
