@@ -141,6 +141,7 @@ impl Form {
 }
 
 /// What a keyword, a symbol or a number is made of.
+#[inline] // Asked of every byte by another file, which is another unit of code generation.
 pub(super) fn is_word_byte(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !b",;[](){}\"".contains(&byte)
 }
