@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rashomon::checker::aion::{Aion, Settings, WatchVerdict};
 use rashomon::checker::{self, Answer, Budget};
-use rashomon::history::synthetic::{Promise, Synthetic, Workload};
+use rashomon::history::synthetic::{Promise, Synthetic, SyntheticWorkload};
 use rashomon::history::{Batch, History};
 use rashomon::model::ConsistencyModel;
 use shapes::{Engine, Shape, history};
@@ -94,9 +94,9 @@ fn online(bencher: divan::Bencher<'_, '_>, model: &str) {
         | ConsistencyModel::StrictSerializable
         | ConsistencyModel::Linearizable => Promise::Serial,
     };
-    let workload = Workload {
+    let workload = SyntheticWorkload {
         delay: 1_000,
-        ..Workload::general(promise, 100_000)
+        ..SyntheticWorkload::general(promise, 100_000)
     };
     let mut synthetic = Synthetic::new(workload);
     let (mut batch, mut events) = (Batch::default(), Vec::new());

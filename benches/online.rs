@@ -13,7 +13,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use rashomon::checker::aion::{Aion, Settings};
-use rashomon::history::synthetic::{Promise, Synthetic, Workload};
+use rashomon::history::synthetic::{Promise, Synthetic, SyntheticWorkload};
 use rashomon::history::{Atom, Batch, Head, Kind, NamedEvent};
 use rashomon::model::ConsistencyModel;
 
@@ -66,13 +66,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         | ConsistencyModel::StrictSerializable
         | ConsistencyModel::Linearizable => Promise::Serial,
     };
-    let workload = Workload {
+    let workload = SyntheticWorkload {
         keys: arguments.keys,
         is_skewed: !arguments.uniform,
         reads_percent: arguments.reads_percent,
         delay: arguments.delay,
         sessions: arguments.sessions,
-        ..Workload::general(promise, arguments.transactions)
+        ..SyntheticWorkload::general(promise, arguments.transactions)
     };
     let mut stream = Told {
         synthetic: Synthetic::new(workload),

@@ -24,12 +24,14 @@ impl Output {
     pub(super) fn line(&mut self, text: &str) -> Result<(), Failure> {
         let mut stream = self.stream.lock();
         let written = writeln!(stream, "{text}").and_then(|()| stream.flush());
-        written.map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure {
-                exit: Exit::Clean,
-                message: String::new(),
-            },
-            _ => Failure::environment(format!("cannot write to standard output: {error}")),
+        written.map_err(|error| {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                return Failure {
+                    exit: Exit::Clean,
+                    message: String::new(),
+                };
+            }
+            Failure::environment(format!("cannot write to standard output: {error}"))
         })
     }
 

@@ -143,15 +143,15 @@ fn show_skipped(
 /// A folder without a case file that can be run. `exit`: what the skipped files mean.
 fn none_to_run(path: &Path, exit: Exit) -> Failure {
     let path = path.display();
-    match exit {
-        Exit::Clean => Failure {
+    if exit == Exit::Clean {
+        return Failure {
             exit: Exit::Nothing,
             message: format!("no case file (*.sql) in {path}"),
-        },
-        exit => Failure {
-            exit,
-            message: format!("no case file in {path} can be replayed"),
-        },
+        };
+    }
+    Failure {
+        exit,
+        message: format!("no case file in {path} can be replayed"),
     }
 }
 
@@ -201,7 +201,12 @@ fn worse(a: Exit, b: Exit) -> Exit {
         Exit::Refused => 3,
         Exit::Usage => 2,
         Exit::Inconclusive => 1,
-        _ => 0,
+        Exit::Clean
+        | Exit::Nothing
+        | Exit::Environment
+        | Exit::Internal
+        | Exit::Interrupted
+        | Exit::Terminated => 0,
     };
     if rank(b) > rank(a) { b } else { a }
 }

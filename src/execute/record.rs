@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, Row, SessionId,
-    StatementId, StatementKind, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
-    UndecidedReason,
+    ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, Row,
+    SessionId, StatementId, StatementKind, StatementRecord, TestCase, Tick, TransactionId,
+    TransactionStatus, UndecidedReason,
 };
 
 use super::fate::TransactionFate;
@@ -207,7 +207,7 @@ impl<'a> Record<'a> {
     pub(super) fn abandon(mut self) -> Execution {
         let now = self.tick();
         for line in self.lines {
-            let sent = |event: &Event| event.statement == line.id;
+            let sent = |event: &ExecutionEvent| event.statement == line.id;
             if !self.execution.events.iter().any(sent) {
                 continue;
             }
@@ -242,7 +242,7 @@ impl<'a> Record<'a> {
     }
 
     fn event(&mut self, tick: Tick, statement: StatementId, kind: EventKind) {
-        self.execution.events.push(Event {
+        self.execution.events.push(ExecutionEvent {
             tick,
             statement,
             kind,

@@ -1,6 +1,6 @@
 //! Transactions on their way from a recorder to a checker.
 
-use super::format::Item;
+use super::format::LineContent;
 use super::{Atom, Head, NamedEvent};
 
 /// Some transactions, in the order in which they are told, in flat arrays that can be used again.
@@ -21,15 +21,15 @@ impl Batch {
     }
 
     /// Adds what a line of our own format says.
-    pub fn take(&mut self, item: Item<'_>) {
+    pub fn take(&mut self, item: LineContent<'_>) {
         match item {
-            Item::Transaction(told) => {
+            LineContent::Transaction(told) => {
                 self.has_lists |= !told.lists.is_empty();
                 self.push(&told.head, told.events);
             }
-            Item::Initial(value) => self.initial = Some(value),
-            Item::InitialOf { key, value } => self.initials.push((key, value)),
-            Item::Order { .. } => self.has_lists = true,
+            LineContent::Initial(value) => self.initial = Some(value),
+            LineContent::InitialOf { key, value } => self.initials.push((key, value)),
+            LineContent::Order { .. } => self.has_lists = true,
         }
     }
 

@@ -8,7 +8,7 @@ use super::{Atom, Head, Kind, NamedEvent, Span, Status};
 
 /// What is drawn. The same workload is the same history in every run.
 #[derive(Clone, Copy, Debug)]
-pub struct Workload {
+pub struct SyntheticWorkload {
     pub promise: Promise,
     pub transactions: u64,
     pub sessions: u32,
@@ -38,7 +38,7 @@ const REMEMBERED: usize = 3;
 /// The history, one transaction after the other.
 #[derive(Debug)]
 pub struct Synthetic {
-    workload: Workload,
+    workload: SyntheticWorkload,
     numbers: u64,
     /// Sums of the weights of the keys.
     weights: Vec<f64>,
@@ -58,7 +58,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    pub fn new(workload: Workload) -> Self {
+    pub fn new(workload: SyntheticWorkload) -> Self {
         let mut sum = 0.0;
         let weights = (1..=workload.keys).map(|key| {
             sum += 1.0 / f64::from(key);
@@ -217,7 +217,7 @@ impl Synthetic {
     }
 }
 
-impl Workload {
+impl SyntheticWorkload {
     /// The parameters of Aion's default workload: 24 sessions, 8 events, half of them reads, Zipf.
     pub fn general(promise: Promise, transactions: u64) -> Self {
         Self {

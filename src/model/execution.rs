@@ -173,7 +173,7 @@ pub enum EventKind {
 
 /// One event, at its own tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct ExecutionEvent {
     pub tick: Tick,
     pub statement: StatementId,
     pub kind: EventKind,
@@ -256,7 +256,7 @@ pub struct Observation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execution {
     /// In order of ticks.
-    pub events: Vec<Event>,
+    pub events: Vec<ExecutionEvent>,
     /// Every statement that was sent and answered.
     pub records: BTreeMap<StatementId, StatementRecord>,
     /// Every transaction of which a statement was sent.

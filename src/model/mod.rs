@@ -23,8 +23,8 @@ pub use consistency::{ConsistencyModel, UnknownModel};
 pub use doubt::Doubt;
 pub use effect::{Effect, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse};
 pub use execution::{
-    ErrorClass, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag, SqlError,
-    StatementRecord, Tick, TransactionStatus,
+    ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, ProbeTag,
+    SqlError, StatementRecord, Tick, TransactionStatus,
 };
 pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};

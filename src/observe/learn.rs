@@ -14,9 +14,9 @@ use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
 use crate::model::{
-    CaseStatement, Doubt, Event, EventKind, Execution, Observation, Outcome, ProbeAnswer, ProbeTag,
-    ReadMode, Row, StatementId, StatementKind, StatementRecord, TableShape, TestCase, Tick,
-    TransactionId, TransactionStatus, UndecidedReason, Value,
+    CaseStatement, Doubt, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer,
+    ProbeTag, ReadMode, Row, StatementId, StatementKind, StatementRecord, TableShape, TestCase,
+    Tick, TransactionId, TransactionStatus, UndecidedReason, Value,
 };
 
 /// Learns from a run that was instrumented for this learner.
@@ -59,7 +59,7 @@ pub fn learn(
 }
 
 enum Item<'a> {
-    Event(&'a Event),
+    Event(&'a ExecutionEvent),
     Observation(&'a Observation),
     Probe(&'a ProbeAnswer),
 }
@@ -129,7 +129,7 @@ impl Learning<'_> {
         }
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &ExecutionEvent) {
         let Some(statement) = self.case.statement(event.statement) else {
             return;
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Account, Learner, Timeline, learn};
 use crate::dialect::{self, Dialect, ServerVersion};
 use crate::model::{
-    Event, EventKind, Execution, IsolationLevel, Observation, Outcome, Row, StatementId,
+    EventKind, Execution, ExecutionEvent, IsolationLevel, Observation, Outcome, Row, StatementId,
     StatementRecord, TestCase, Tick, TransactionId, TransactionStatus, UndecidedReason, Value,
 };
 use crate::reproducer::case_of;
@@ -70,12 +70,12 @@ fn play(case: &TestCase, lines: &[Line<'_>]) -> Execution {
     for (statement, (_, _, seen)) in case.statements.iter().zip(lines) {
         let (sent, answered) = (next(), next());
         let id = statement.id;
-        execution.events.push(Event {
+        execution.events.push(ExecutionEvent {
             tick: sent,
             statement: id,
             kind: EventKind::Sent,
         });
-        execution.events.push(Event {
+        execution.events.push(ExecutionEvent {
             tick: answered,
             statement: id,
             kind: EventKind::Answered,

@@ -51,13 +51,14 @@ impl Oracle for HistoryOracle {
         if promised(case, dialect).is_none() {
             return Some(UndecidedReason::LevelPromisesNothing);
         }
-        let keys = Keys::of(case, dialect);
+        let keys = KeyAccesses::of(case, dialect);
         keys.is_none().then_some(UndecidedReason::NotKeysAndValues)
     }
 
     fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
         let (case, dialect, execution) = (&evidence.case, &*evidence.dialect, &evidence.execution);
-        let (Some(model), Some(keys)) = (promised(case, dialect), Keys::of(case, dialect)) else {
+        let (Some(model), Some(keys)) = (promised(case, dialect), KeyAccesses::of(case, dialect))
+        else {
             return Ok(Ruling::undecided(UndecidedReason::NotKeysAndValues));
         };
         let Ok(recorded) = record(case, &keys, execution) else {
@@ -98,13 +99,13 @@ fn promised(case: &TestCase, dialect: &Dialect) -> Option<ConsistencyModel> {
 }
 
 /// What the statements of a case do to keys.
-struct Keys {
+struct KeyAccesses {
     accesses: BTreeMap<StatementId, KeyAccess>,
     /// What the set-up gives each key that has a row.
     initial: BTreeMap<i64, i64>,
 }
 
-impl Keys {
+impl KeyAccesses {
     /// None when a statement, or the set-up, does anything else.
     ///
     /// One table of one value a row: InnoDB gives a transaction that writes one column of a row a new
@@ -188,7 +189,7 @@ fn rows(table: &KeyTable, sql: &str, dialect: &Dialect) -> Option<Vec<(i64, i64)
 }
 
 /// A history, and the statements that gave its committed events.
-struct Recorded {
+struct RecordedRun {
     history: history::History,
     tested: BTreeSet<StatementId>,
 }
@@ -205,7 +206,11 @@ impl From<HistoryError> for StrangeCell {
 
 /// The events of a run. Ticks are its real time: the driver ticks before it sends and after it was
 /// answered.
-fn record(case: &TestCase, keys: &Keys, execution: &Execution) -> Result<Recorded, StrangeCell> {
+fn record(
+    case: &TestCase,
+    keys: &KeyAccesses,
+    execution: &Execution,
+) -> Result<RecordedRun, StrangeCell> {
     let mut builder = Builder::new(Atom::NIL);
     let mut tested = BTreeSet::new();
     let mut number_of = BTreeMap::new();
@@ -244,7 +249,7 @@ fn record(case: &TestCase, keys: &Keys, execution: &Execution) -> Result<Recorde
         }
         builder.transaction(&head(case, *transaction, *status, span), events)?;
     }
-    Ok(Recorded {
+    Ok(RecordedRun {
         history: builder.finish(),
         tested,
     })

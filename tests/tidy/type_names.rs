@@ -8,15 +8,7 @@ use crate::outline::Item;
 use crate::resolve::Program;
 use crate::tree::{Source, complain, program};
 
-const KNOWN_CLASHES: &[&str] = &[
-    "Event",
-    "Item",
-    "Operation",
-    "Place",
-    "Reader",
-    "Recorded",
-    "Workload",
-];
+const KNOWN_CLASHES: &[&str] = &[];
 
 /// The clashing names, each with where it is declared.
 fn clashes(sources: &[Source]) -> BTreeMap<String, Vec<String>> {

@@ -124,7 +124,10 @@ fn rate(
         workload::run(server, database, &settings, &mut history, &|| false).map_err(|error| {
             match error {
                 WorkloadError::Engine(error) => error.into(),
-                error => Failure::environment(error.to_string()),
+                error @ (WorkloadError::Rejected { .. }
+                | WorkloadError::Cell { .. }
+                | WorkloadError::Recorder(_)
+                | WorkloadError::Settings(_)) => Failure::environment(error.to_string()),
             }
         })?;
     history.finish().map_err(cannot)?;

@@ -33,7 +33,7 @@ impl From<Failure> for Unread {
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// Where a history is, and in which format.
-pub(super) struct Place {
+pub(super) struct HistorySource {
     pub(super) file: PathBuf,
     /// As `--input` has it.
     pub(super) input: String,
@@ -41,7 +41,7 @@ pub(super) struct Place {
 
 /// Reads a history as long as the limits allow it.
 pub(super) fn load(
-    place: Place,
+    place: HistorySource,
     budget: Budget,
     waiting: &Arc<Waiting>,
 ) -> Result<History, Unread> {
@@ -51,7 +51,7 @@ pub(super) fn load(
     loaded.unwrap_or_else(|| Err(Unread::Limit(Limit::that_was_reached(budget))))
 }
 
-fn read(place: &Place, budget: Budget, waiting: &Waiting) -> Result<History, Unread> {
+fn read(place: &HistorySource, budget: Budget, waiting: &Waiting) -> Result<History, Unread> {
     let path: &Path = &place.file;
     if path.is_dir() && !is_standard_input(path) {
         return format::read_folder(path).map_err(|error| unread(path, &error));
@@ -101,7 +101,9 @@ fn unread(path: &Path, error: &HistoryError) -> Unread {
             format_names()
         ))
         .into(),
-        _ => Failure::usage(format!("{path}: {error}")).into(),
+        HistoryError::IllFormed { .. }
+        | HistoryError::TooLarge(_)
+        | HistoryError::CannotHold { .. } => Failure::usage(format!("{path}: {error}")).into(),
     }
 }
 

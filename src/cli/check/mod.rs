@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use limits::{Limit, STOP, memory_is_over, set_memory_limit};
-use load::{Place, Unread, load};
+use load::{HistorySource, Unread, load};
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
@@ -117,7 +117,7 @@ fn check(arguments: &CheckArguments, output: &mut Output) -> Result<Exit, Failur
     let budget = limits::budget(arguments.time);
     let begun = Instant::now();
     let waiting = Arc::new(Waiting::start());
-    let place = Place {
+    let place = HistorySource {
         file: arguments.file.clone(),
         input: arguments.input.clone(),
     };
@@ -219,9 +219,12 @@ fn unknown_line(
 
 /// A reader that went away changes no answer: the exit code still says it.
 fn unless_unread(told: Result<(), Failure>) -> Result<(), Failure> {
-    told.or_else(|failure| match failure.exit {
-        Exit::Clean => Ok(()),
-        _ => Err(failure),
+    told.or_else(|failure| {
+        if failure.exit == Exit::Clean {
+            Ok(())
+        } else {
+            Err(failure)
+        }
     })
 }
 
@@ -275,7 +278,7 @@ impl CheckedHistory<'_> {
         let limit = Limit::that_was_reached(self.budget);
         let answer = match answer {
             Answer::Unknown(reason) => Answer::Unknown(limit.in_options(&reason)),
-            answer => answer,
+            answer @ (Answer::Satisfied(_) | Answer::Violated(_)) => answer,
         };
         Ok(Asked {
             with,
@@ -300,7 +303,7 @@ impl CheckedHistory<'_> {
                 exit: limit.exit(),
                 message: format!("{}: {reason}", self.arguments.file.display()),
             }),
-            _ => Ok(()),
+            Answer::Satisfied(_) | Answer::Violated(_) | Answer::Unknown(_) => Ok(()),
         }
     }
 
@@ -378,7 +381,7 @@ impl CheckedHistory<'_> {
         output.line(&format!("{model:<22} {verdict}  ({with}, {seconds:.2} s)"))?;
         match &asked.answer {
             Answer::Violated(found) if self.arguments.explain => self.explain(found, output),
-            _ => Ok(()),
+            Answer::Satisfied(_) | Answer::Violated(_) | Answer::Unknown(_) => Ok(()),
         }
     }
 

@@ -46,7 +46,12 @@ impl CheckArguments {
         let why = match exit {
             Exit::Clean => "nothing is violated",
             Exit::Inconclusive | Exit::Interrupted | Exit::Terminated => "no violation was found",
-            _ => return,
+            Exit::Finding
+            | Exit::Usage
+            | Exit::Nothing
+            | Exit::Environment
+            | Exit::Refused
+            | Exit::Internal => return,
         };
         let asked = [&self.dot, &self.svg];
         if asked.iter().all(|path| path.is_none()) {

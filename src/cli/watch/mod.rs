@@ -131,7 +131,11 @@ impl WatchArguments {
 fn model(text: &str) -> Result<ConsistencyModel, String> {
     match check::model(text)? {
         model @ (ConsistencyModel::Snapshot | ConsistencyModel::Serializable) => Ok(model),
-        model => Err(format!("{model} is not watched: si, ser")),
+        model @ (ConsistencyModel::ReadCommitted
+        | ConsistencyModel::ReadAtomic
+        | ConsistencyModel::Causal
+        | ConsistencyModel::StrictSerializable
+        | ConsistencyModel::Linearizable) => Err(format!("{model} is not watched: si, ser")),
     }
 }
 

@@ -163,7 +163,7 @@ impl Pump {
             };
             let bytes = &piece[..count];
             let is_wanted = self.hand_over(|texts, batch| {
-                let mut take = |item: crate::history::format::Item<'_>| batch.take(item);
+                let mut take = |item: crate::history::format::LineContent<'_>| batch.take(item);
                 match count {
                     0 => parser.end(texts, &mut take),
                     _ => parser.feed(bytes, texts, &mut take),

@@ -148,7 +148,9 @@ fn verdict(summary: &Summary, account: &WatchReport<'_>) -> WatchVerdict {
     match summary.verdict() {
         WatchVerdict::Satisfied if account.end != StreamEnd::Whole => WatchVerdict::Unknown,
         WatchVerdict::Satisfied if summary.transactions == 0 => WatchVerdict::Unknown,
-        verdict => verdict,
+        verdict @ (WatchVerdict::Satisfied | WatchVerdict::Violated | WatchVerdict::Unknown) => {
+            verdict
+        }
     }
 }
 

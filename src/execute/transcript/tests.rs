@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::model::{
-    Effect, ErrorClass, Event, IsolationLevel, SessionId, SqlError, StatementId, StatementKind,
-    Tick, UndecidedReason,
+    Effect, ErrorClass, ExecutionEvent, IsolationLevel, SessionId, SqlError, StatementId,
+    StatementKind, Tick, UndecidedReason,
 };
 
 /// Builds a case and its execution from lines `session | kind | sql | event..`, where an event is
@@ -70,7 +70,7 @@ impl Script {
         let mut waiting: BTreeMap<StatementId, Tick> = BTreeMap::new();
         for (tick, (line, kind, outcome)) in (1..).map(Tick).zip(self.answers) {
             let statement = case.statements[line].id;
-            execution.events.push(Event {
+            execution.events.push(ExecutionEvent {
                 tick,
                 statement,
                 kind,

@@ -6,7 +6,7 @@ use std::io::{BufRead, Write};
 
 use super::compressed::Compression;
 use super::lines::{Line, Lines};
-use super::list::{self, Operation};
+use super::list::{self, ListEvent};
 use crate::history::atom::is_plain_byte;
 use crate::history::{
     Atom, Builder, Event, Head, History, HistoryError, Kind, NamedEvent, Span, Status, Texts, Txn,
@@ -34,7 +34,7 @@ pub(super) fn detect(head: &[u8]) -> bool {
 pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut builder = Builder::new(Atom::NIL);
     let mut lines = Lines::new(stream);
-    let mut parser = Parser::default();
+    let mut parser = LineParser::default();
     match lines.next()? {
         Some(mut line) => parser.header(&mut line)?,
         None => parser.header(&mut Line::new(b"", 1))?,
@@ -46,16 +46,16 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     while let Some(mut line) = lines.next()? {
         match parser.item(&mut line, builder.texts())? {
             None => {}
-            Some(Item::Initial(value)) => builder.set_default_initial(value),
-            Some(Item::InitialOf { key, value }) => {
+            Some(LineContent::Initial(value)) => builder.set_default_initial(value),
+            Some(LineContent::InitialOf { key, value }) => {
                 let key = builder.key(key)?;
                 builder.set_initial(key, value);
             }
-            Some(Item::Order { key, values }) => {
+            Some(LineContent::Order { key, values }) => {
                 let key = builder.key(key)?;
                 builder.order(key, values.to_vec());
             }
-            Some(Item::Transaction(told)) => {
+            Some(LineContent::Transaction(told)) => {
                 for event in told.events {
                     let NamedEvent { kind, key, value } = *event;
                     let key = builder.key(key)?;
@@ -66,7 +66,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
                 } else {
                     operations.extend(events.drain(..).map(operation));
                     for (at, list) in told.lists {
-                        operations[*at] = Operation::ReadList(operations[*at].key(), list.clone());
+                        operations[*at] = ListEvent::ReadList(operations[*at].key(), list.clone());
                     }
                     let number = lists.transaction(&mut builder, &told.head, &operations)?;
                     operations.clear();
@@ -81,7 +81,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
 }
 
 /// What a line says.
-pub enum Item<'i> {
+pub enum LineContent<'i> {
     /// What every key holds at first.
     Initial(Atom),
     /// What one key holds at first.
@@ -108,7 +108,7 @@ pub struct ToldTransaction<'i> {
 
 /// Reads one line after the other.
 #[derive(Debug, Default)]
-pub(super) struct Parser {
+pub(super) struct LineParser {
     transactions: i64,
     has_default: bool,
     names_keys: bool,
@@ -117,7 +117,7 @@ pub(super) struct Parser {
     values: Vec<Atom>,
 }
 
-impl Parser {
+impl LineParser {
     /// The first line.
     pub(super) fn header(&mut self, line: &mut Line<'_>) -> Result<(), HistoryError> {
         if line.rest().trim_ascii_end() == HEADER.as_bytes() {
@@ -146,7 +146,7 @@ impl Parser {
         &mut self,
         line: &mut Line<'_>,
         texts: &mut Texts,
-    ) -> Result<Option<Item<'_>>, HistoryError> {
+    ) -> Result<Option<LineContent<'_>>, HistoryError> {
         // What seems wrong with the half of a line says nothing of the whole.
         self.said(line, texts)
             .map_err(|error| line.is_whole().err().unwrap_or(error))
@@ -156,7 +156,7 @@ impl Parser {
         &mut self,
         line: &mut Line<'_>,
         texts: &mut Texts,
-    ) -> Result<Option<Item<'_>>, HistoryError> {
+    ) -> Result<Option<LineContent<'_>>, HistoryError> {
         line.skip_spaces();
         if line.is_blank() || line.rest().starts_with(b"#") {
             return Ok(None);
@@ -168,7 +168,7 @@ impl Parser {
                 let key = name_in_parentheses(line, texts)?;
                 line.skip_spaces();
                 let value = atom(line, texts)?;
-                Item::InitialOf { key, value }
+                LineContent::InitialOf { key, value }
             }
             b"initial" => {
                 if self.has_default || self.names_keys {
@@ -176,7 +176,7 @@ impl Parser {
                 }
                 self.has_default = true;
                 line.skip_spaces();
-                Item::Initial(atom(line, texts)?)
+                LineContent::Initial(atom(line, texts)?)
             }
             b"order" => {
                 self.names_keys = true;
@@ -184,7 +184,7 @@ impl Parser {
                 self.values.clear();
                 read_values(line, texts, &mut self.values)?;
                 let values = &self.values;
-                Item::Order { key, values }
+                LineContent::Order { key, values }
             }
             b"committed" => self.transaction(line, texts, Status::Committed)?,
             b"aborted" => self.transaction(line, texts, Status::Aborted)?,
@@ -204,7 +204,7 @@ impl Parser {
         line: &mut Line<'_>,
         texts: &mut Texts,
         status: Status,
-    ) -> Result<Item<'_>, HistoryError> {
+    ) -> Result<LineContent<'_>, HistoryError> {
         self.transactions += 1;
         let label = Atom::integer(self.transactions).unwrap_or(Atom::NIL);
         let head = head(line, texts, status, label)?;
@@ -212,7 +212,7 @@ impl Parser {
         self.lists.clear();
         read_events(line, texts, &mut self.events, &mut self.lists)?;
         self.names_keys |= !self.events.is_empty();
-        Ok(Item::Transaction(ToldTransaction {
+        Ok(LineContent::Transaction(ToldTransaction {
             head,
             events: &self.events,
             lists: &self.lists,
@@ -350,10 +350,10 @@ fn read_events(
 }
 
 /// An event of a line on which lists are read.
-fn operation(event: Event) -> Operation {
+fn operation(event: Event) -> ListEvent {
     match event.kind {
-        Kind::Read => Operation::Read(event.key, event.value),
-        Kind::Write => Operation::Append(event.key, event.value),
+        Kind::Read => ListEvent::Read(event.key, event.value),
+        Kind::Write => ListEvent::Append(event.key, event.value),
     }
 }
 

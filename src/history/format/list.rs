@@ -14,14 +14,14 @@ use crate::history::{
 
 /// An event of a transaction on lists or registers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Operation {
+pub(super) enum ListEvent {
     Read(Key, Atom),
     Write(Key, Atom),
     Append(Key, Atom),
     ReadList(Key, Vec<Atom>),
 }
 
-impl Operation {
+impl ListEvent {
     /// The number of its key.
     pub(super) fn key(&self) -> Key {
         match *self {
@@ -49,23 +49,23 @@ impl Lists {
         &mut self,
         builder: &mut Builder,
         head: &Head,
-        operations: &[Operation],
+        operations: &[ListEvent],
     ) -> Result<Txn, HistoryError> {
         let mut own: Vec<(Key, Vec<Atom>)> = Vec::new();
         let mut events = Vec::with_capacity(operations.len());
         let mut lists = Vec::new();
         for operation in operations {
             match operation {
-                Operation::Read(key, value) => events.push(read(*key, *value)),
-                Operation::Write(key, value) => events.push(write(*key, *value)),
-                Operation::Append(key, value) => {
+                ListEvent::Read(key, value) => events.push(read(*key, *value)),
+                ListEvent::Write(key, value) => events.push(write(*key, *value)),
+                ListEvent::Append(key, value) => {
                     match own.iter_mut().find(|(own, _)| own == key) {
                         Some((_, values)) => values.push(*value),
                         None => own.push((*key, vec![*value])),
                     }
                     events.push(write(*key, *value));
                 }
-                Operation::ReadList(key, list) => {
+                ListEvent::ReadList(key, list) => {
                     let mine = own.iter().find(|(own, _)| own == key);
                     read_list(&mut events, *key, list, mine.map(|(_, values)| &values[..]));
                     lists.push((*key, list));

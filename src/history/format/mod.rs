@@ -29,7 +29,7 @@ use std::io::{BufRead, Cursor, Read, Write};
 
 pub use cobra::read_folder;
 pub use compressed::{Compression, decompressed};
-pub use line::{HEADER, Item, ToldTransaction};
+pub use line::{HEADER, LineContent, ToldTransaction};
 pub use lines::FORM_BYTES_MAX;
 pub use stream::Stream;
 
@@ -42,10 +42,10 @@ const HEAD_BYTES: u64 = 4096;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a whole history.
-type Reader = fn(&mut dyn BufRead) -> Result<History, HistoryError>;
+type ReadHistory = fn(&mut dyn BufRead) -> Result<History, HistoryError>;
 
 /// Writes a whole history.
-type Writer = fn(&History, &mut dyn Write) -> Result<(), HistoryError>;
+type WriteHistory = fn(&History, &mut dyn Write) -> Result<(), HistoryError>;
 
 /// A file format of histories.
 pub struct Format {
@@ -55,8 +55,8 @@ pub struct Format {
     pub about: &'static str,
     /// Whether a file that begins like this is one.
     pub detect: fn(&[u8]) -> bool,
-    pub read: Reader,
-    pub write: Option<Writer>,
+    pub read: ReadHistory,
+    pub write: Option<WriteHistory>,
 }
 
 /// Every format, in the order in which `auto` asks them.

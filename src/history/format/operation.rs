@@ -11,7 +11,7 @@ use std::io::{BufRead, Write};
 use super::form::Form;
 use super::forms::Forms;
 use super::head::first_line;
-use super::list::{Lists, Operation};
+use super::list::{ListEvent, Lists};
 use super::strings::Strings;
 use crate::history::{Atom, Builder, Head, History, HistoryError, Key, Kind, Span, Status, Txn};
 
@@ -158,7 +158,7 @@ impl Operations {
             .is_some_and(is_conditional);
         if status != Status::Committed && !is_cas {
             // What was asked to be read is not what was read.
-            operations.retain(|op| matches!(op, Operation::Write(..) | Operation::Append(..)));
+            operations.retain(|op| matches!(op, ListEvent::Write(..) | ListEvent::Append(..)));
         }
         self.label += 1;
         let session = self.session(line, asked)?;
@@ -216,7 +216,7 @@ impl Operations {
     }
 
     /// What an operation reads and writes.
-    fn meaning(&mut self, asked: &Form, says: &Form) -> Result<Vec<Operation>, String> {
+    fn meaning(&mut self, asked: &Form, says: &Form) -> Result<Vec<ListEvent>, String> {
         let f = asked
             .get("f")
             .or_else(|| says.get("f"))
@@ -238,11 +238,11 @@ impl Operations {
         }
         let key = self.register("register")?;
         match (f, value) {
-            (Some("read"), value) => Ok(vec![Operation::Read(key, self.atom(value)?)]),
-            (Some("write"), value) => Ok(vec![Operation::Write(key, self.atom(value)?)]),
+            (Some("read"), value) => Ok(vec![ListEvent::Read(key, self.atom(value)?)]),
+            (Some("write"), value) => Ok(vec![ListEvent::Write(key, self.atom(value)?)]),
             (Some("cas"), Form::List(pair)) if pair.len() == 2 => {
                 let (old, new) = (self.atom(&pair[0])?, self.atom(&pair[1])?);
-                Ok(vec![Operation::Read(key, old), Operation::Write(key, new)])
+                Ok(vec![ListEvent::Read(key, old), ListEvent::Write(key, new)])
             }
             (f, _) => Err(format!(
                 "the operation {:?} is no read or write of a key",
@@ -256,17 +256,17 @@ impl Operations {
         self.builder.key(name).map_err(|error| error.to_string())
     }
 
-    fn swap(&mut self, name: &str, old: u32, new: u32) -> Result<Vec<Operation>, String> {
+    fn swap(&mut self, name: &str, old: u32, new: u32) -> Result<Vec<ListEvent>, String> {
         let key = self.register(name)?;
         self.builder.set_initial(key, Atom::from(0));
         let (old, new) = (
-            Operation::Read(key, old.into()),
-            Operation::Write(key, new.into()),
+            ListEvent::Read(key, old.into()),
+            ListEvent::Write(key, new.into()),
         );
         Ok(vec![old, new])
     }
 
-    fn micro_operations(&mut self, value: &Form) -> Result<Vec<Operation>, String> {
+    fn micro_operations(&mut self, value: &Form) -> Result<Vec<ListEvent>, String> {
         let items = value
             .list()
             .ok_or("a transaction must be a list of [f key value]")?;
@@ -276,20 +276,20 @@ impl Operations {
             .collect()
     }
 
-    fn micro_operation(&mut self, item: &Form) -> Result<Operation, String> {
+    fn micro_operation(&mut self, item: &Form) -> Result<ListEvent, String> {
         let Some([f, key, value]) = item.list() else {
             return Err("expected [f key value]".to_owned());
         };
         let key = self.atom(key)?;
         let key = self.builder.key(key).map_err(|error| error.to_string())?;
         match (f.name(), value) {
-            (Some("append"), value) => Ok(Operation::Append(key, self.atom(value)?)),
-            (Some("w" | "write"), value) => Ok(Operation::Write(key, self.atom(value)?)),
+            (Some("append"), value) => Ok(ListEvent::Append(key, self.atom(value)?)),
+            (Some("w" | "write"), value) => Ok(ListEvent::Write(key, self.atom(value)?)),
             (Some("r" | "read"), Form::List(list)) => {
                 let list = list.iter().map(|item| self.atom(item));
-                Ok(Operation::ReadList(key, list.collect::<Result<_, _>>()?))
+                Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
             }
-            (Some("r" | "read"), value) => Ok(Operation::Read(key, self.atom(value)?)),
+            (Some("r" | "read"), value) => Ok(ListEvent::Read(key, self.atom(value)?)),
             _ => Err("expected append, r or w in a transaction".to_owned()),
         }
     }

@@ -1,7 +1,7 @@
 //! Our own format as it comes, piece by piece: from a pipe, a socket, or a file that grows.
 
 use super::FORM_BYTES_MAX;
-use super::line::{Item, Parser};
+use super::line::{LineContent, LineParser};
 use super::lines::{Line, memchr};
 use crate::history::{HistoryError, Texts};
 
@@ -10,7 +10,7 @@ use crate::history::{HistoryError, Texts};
 /// Keeps no more than the last line that has not come to its end.
 #[derive(Debug, Default)]
 pub struct Stream {
-    parser: Parser,
+    parser: LineParser,
     carried: Vec<u8>,
     /// How many lines have been read.
     lines: u64,
@@ -25,7 +25,7 @@ impl Stream {
         &mut self,
         mut bytes: &[u8],
         texts: &mut Texts,
-        tell: &mut dyn FnMut(Item<'_>),
+        tell: &mut dyn FnMut(LineContent<'_>),
     ) -> Result<(), HistoryError> {
         while let Some(end) = memchr(bytes) {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
@@ -55,7 +55,7 @@ impl Stream {
     pub fn end(
         &mut self,
         texts: &mut Texts,
-        tell: &mut dyn FnMut(Item<'_>),
+        tell: &mut dyn FnMut(LineContent<'_>),
     ) -> Result<(), HistoryError> {
         let carried = std::mem::take(&mut self.carried);
         if self.lines == 0 || !carried.is_empty() {
@@ -69,7 +69,7 @@ impl Stream {
         bytes: &[u8],
         is_ended: bool,
         texts: &mut Texts,
-        tell: &mut dyn FnMut(Item<'_>),
+        tell: &mut dyn FnMut(LineContent<'_>),
     ) -> Result<(), HistoryError> {
         self.lines += 1;
         let mut line = match is_ended {
@@ -97,12 +97,12 @@ mod tests {
     fn told(text: &str, size: usize) -> Result<Vec<String>, String> {
         let (mut stream, mut texts) = (Stream::default(), Texts::default());
         let mut told = Vec::new();
-        let mut tell = |item: Item<'_>| {
+        let mut tell = |item: LineContent<'_>| {
             told.push(match item {
-                Item::Initial(value) => format!("{value:?}"),
-                Item::InitialOf { key, value } => format!("{key:?} {value:?}"),
-                Item::Order { key, values } => format!("{key:?} {values:?}"),
-                Item::Transaction(told) => {
+                LineContent::Initial(value) => format!("{value:?}"),
+                LineContent::InitialOf { key, value } => format!("{key:?} {value:?}"),
+                LineContent::Order { key, values } => format!("{key:?} {values:?}"),
+                LineContent::Transaction(told) => {
                     format!("{:?} {:?} {:?}", told.head, told.events, told.lists)
                 }
             });

@@ -21,7 +21,7 @@ enum Action {
 
 /// An operation whose meaning depends on all others.
 #[derive(Debug)]
-struct Operation {
+struct TextOperation {
     line: u64,
     head: Head,
     action: Action,
@@ -34,7 +34,7 @@ struct Operation {
 /// Collects operations on texts.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
-    operations: Vec<Operation>,
+    operations: Vec<TextOperation>,
     /// Who wrote a text to a key.
     written: BTreeMap<(Key, String), usize>,
     /// The lengths of what was written to a key, in bytes.
@@ -81,7 +81,7 @@ impl Strings {
                 return error("a text that was written to this key before");
             }
         }
-        self.operations.push(Operation {
+        self.operations.push(TextOperation {
             line,
             head,
             action,

@@ -9,7 +9,7 @@ use std::io::{BufRead, Write};
 
 use super::form::Form;
 use super::forms::Forms;
-use super::list::{Lists, Operation};
+use super::list::{ListEvent, Lists};
 use super::seen::Seen;
 use crate::history::{Atom, Builder, Head, History, HistoryError, Kind, Span, Status, Txn};
 
@@ -47,7 +47,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
         let operations = operations(&mut builder, &form).map_err(error)?;
         reads_zero |= operations
             .iter()
-            .any(|op| matches!(op, Operation::Read(_, value) if *value == zero));
+            .any(|op| matches!(op, ListEvent::Read(_, value) if *value == zero));
         lists.transaction(&mut builder, &head, &operations)?;
     }
     lists.finish(&mut builder);
@@ -125,7 +125,7 @@ fn head(form: &Form) -> Result<Head, String> {
     })
 }
 
-fn operations(builder: &mut Builder, form: &Form) -> Result<Vec<Operation>, String> {
+fn operations(builder: &mut Builder, form: &Form) -> Result<Vec<ListEvent>, String> {
     let operations = form.get("ops").and_then(Form::list);
     let operations = operations.ok_or("a transaction without ops")?;
     operations
@@ -134,18 +134,18 @@ fn operations(builder: &mut Builder, form: &Form) -> Result<Vec<Operation>, Stri
         .collect()
 }
 
-fn operation(builder: &mut Builder, form: &Form) -> Result<Operation, String> {
+fn operation(builder: &mut Builder, form: &Form) -> Result<ListEvent, String> {
     let key = atom(builder, form.get("k"))?;
     let key = builder.key(key).map_err(|error| error.to_string())?;
     let value = form.get("v");
     match (form.get("t").and_then(Form::name), value) {
-        (Some("w"), value) => Ok(Operation::Write(key, atom(builder, value)?)),
-        (Some("a"), value) => Ok(Operation::Append(key, atom(builder, value)?)),
+        (Some("w"), value) => Ok(ListEvent::Write(key, atom(builder, value)?)),
+        (Some("a"), value) => Ok(ListEvent::Append(key, atom(builder, value)?)),
         (Some("r"), Some(Form::List(list))) => {
             let list = list.iter().map(|item| item.atom(builder));
-            Ok(Operation::ReadList(key, list.collect::<Result<_, _>>()?))
+            Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
         }
-        (Some("r"), value) => Ok(Operation::Read(key, atom(builder, value)?)),
+        (Some("r"), value) => Ok(ListEvent::Read(key, atom(builder, value)?)),
         _ => Err("an operation whose t is none of r, w, a".to_owned()),
     }
 }

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use super::search::Search;
+use super::search::SerialOrderSearch;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{Difference, TransactionId};
 
 /// One dependency of the cycle.
-struct Dependency {
+struct CycleDependency {
     /// Comes first.
     from: TransactionId,
     /// `rw(t0)`.
@@ -24,7 +24,7 @@ struct Dependency {
 /// -ww(t0)-> T1`, then the reason of each dependency. Nothing for more than two: what refutes an
 /// order of two may then be what the third one wrote.
 pub(super) fn explain(
-    search: &Search<'_>,
+    search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<Vec<String>, EngineError> {
     if search.transactions.len() != 2 {
@@ -50,7 +50,11 @@ pub(super) fn explain(
 }
 
 /// The dependency that an order's refutation shows: its later transaction comes before the earlier.
-fn dependency(search: &Search<'_>, order: [usize; 2], refutation: &Difference) -> Dependency {
+fn dependency(
+    search: &SerialOrderSearch<'_>,
+    order: [usize; 2],
+    refutation: &Difference,
+) -> CycleDependency {
     let [earlier, later] = order.map(|at| search.transactions[at]);
     let (by_earlier, by_later) = (search.written(order[0]), search.written(order[1]));
     let (kind, tables): (&str, BTreeSet<&str>) = match refutation.statement {
@@ -77,7 +81,7 @@ fn dependency(search: &Search<'_>, order: [usize; 2], refutation: &Difference) -
         None => "the final state".to_owned(),
         Some(id) => format!("{id} ({aspect})"),
     };
-    Dependency {
+    CycleDependency {
         from: later,
         label: format!("{kind}({})", tables.join(", ")),
         reason: format!(

@@ -11,7 +11,7 @@ mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::search::{Search, SearchEnd};
+use self::search::{SearchEnd, SerialOrderSearch};
 use super::signature::{finding_levels, form_features};
 use super::view::{Disagreement, unstable_finding};
 use super::{Evidence, Needs, Oracle, Ruling};
@@ -71,7 +71,7 @@ impl Oracle for SerialOracle {
         if tested.is_empty() {
             return Ok(Ruling::undecided(UndecidedReason::NothingCommitted));
         }
-        let search = Search {
+        let search = SerialOrderSearch {
             evidence,
             transactions: &transactions,
             budget: TRANSACTION_BUDGET,
@@ -109,7 +109,10 @@ impl Oracle for SerialOracle {
 /// A serial answer that does not recur predicts nothing: run alone, on the same rows, the engine
 /// answered otherwise (a plan that changes with the statistics of a table, a read that another
 /// session's open transaction disturbs).
-fn repeats(search: &Search<'_>, serial: &mut dyn SerialRun) -> Result<bool, EngineError> {
+fn repeats(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<bool, EngineError> {
     for _ in 0..SECOND_OPINIONS {
         serial.reset()?;
         if let SearchEnd::Found = search.run(serial)? {

@@ -8,7 +8,7 @@ use crate::execute::SerialRun;
 use crate::model::{Aspect, Difference, SessionId, StatementId, StatementKind, TransactionId};
 
 /// What is searched.
-pub(super) struct Search<'a> {
+pub(super) struct SerialOrderSearch<'a> {
     pub(super) evidence: &'a Evidence,
     /// In commit order.
     pub(super) transactions: &'a [TransactionId],
@@ -29,7 +29,7 @@ pub(super) enum SearchEnd {
 
 /// The search under way.
 struct Walk<'a, 'r> {
-    search: &'a Search<'a>,
+    search: &'a SerialOrderSearch<'a>,
     serial: &'r mut dyn SerialRun,
     /// Transactions that the serial run now holds, in order.
     placed: Vec<usize>,
@@ -43,7 +43,7 @@ enum Step {
     OutOfBudget,
 }
 
-impl<'a> Search<'a> {
+impl<'a> SerialOrderSearch<'a> {
     fn walk<'r>(&'r self, serial: &'r mut dyn SerialRun) -> Walk<'r, 'r> {
         Walk {
             search: self,

@@ -14,7 +14,7 @@ use crate::oracle::Evidence;
 
 /// The seven kinds of TxCheck, section 3.1, each "depends on".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum DependencyKind {
+pub(super) enum SdgEdgeKind {
     /// Reads a version the other wrote (definition 2, wr).
     ItemRead,
     /// Replaces a version the other wrote (definition 3, ww).
@@ -32,7 +32,7 @@ pub(super) enum DependencyKind {
     ValueWrite,
 }
 
-impl fmt::Display for DependencyKind {
+impl fmt::Display for SdgEdgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ItemRead => "item-read",
@@ -50,7 +50,7 @@ impl fmt::Display for DependencyKind {
 pub(super) struct Sdg {
     pub(super) statements: Vec<StatementId>,
     pub(super) graph: Graph,
-    pub(super) kinds: BTreeMap<(usize, usize), BTreeSet<DependencyKind>>,
+    pub(super) kinds: BTreeMap<(usize, usize), BTreeSet<SdgEdgeKind>>,
 }
 
 /// The inference of the graph from a run.
@@ -103,7 +103,7 @@ impl Inference<'_> {
             for (_, chain) in self.evidence.account.chains.table(&table.name) {
                 for pair in self.lasting(chain).windows(2) {
                     let (from, to) = (self.writer(pair[0]), self.writer(pair[1]));
-                    sdg.depend(index, from, to, DependencyKind::ItemWrite);
+                    sdg.depend(index, from, to, SdgEdgeKind::ItemWrite);
                 }
             }
         }
@@ -163,24 +163,23 @@ impl Inference<'_> {
 }
 
 /// The kinds of the edges into and out of a statement that uses a table in this role.
-fn kinds(role: Role, item: bool) -> (DependencyKind, DependencyKind) {
+fn kinds(role: Role, item: bool) -> (SdgEdgeKind, SdgEdgeKind) {
     match role {
         Role::PlainSelect | Role::LockingSelect | Role::LockingSelectSource => {
             if item {
-                (DependencyKind::ItemRead, DependencyKind::ItemAnti)
+                (SdgEdgeKind::ItemRead, SdgEdgeKind::ItemAnti)
             } else {
-                (DependencyKind::PredicateRead, DependencyKind::PredicateAnti)
+                (SdgEdgeKind::PredicateRead, SdgEdgeKind::PredicateAnti)
             }
         }
-        Role::UpdateTarget | Role::DeleteTarget | Role::InsertTarget => (
-            DependencyKind::PredicateWrite,
-            DependencyKind::PredicateWrite,
-        ),
+        Role::UpdateTarget | Role::DeleteTarget | Role::InsertTarget => {
+            (SdgEdgeKind::PredicateWrite, SdgEdgeKind::PredicateWrite)
+        }
         Role::UpdateSource
         | Role::UpdateJoinSource
         | Role::DeleteSource
         | Role::InsertSelectSource
-        | Role::InsertValuesSource => (DependencyKind::ValueWrite, DependencyKind::ValueWrite),
+        | Role::InsertValuesSource => (SdgEdgeKind::ValueWrite, SdgEdgeKind::ValueWrite),
     }
 }
 
@@ -190,7 +189,7 @@ impl Sdg {
         index: &BTreeMap<StatementId, usize>,
         from: StatementId,
         to: StatementId,
-        kind: DependencyKind,
+        kind: SdgEdgeKind,
     ) {
         if let (Some(&from), Some(&to)) = (index.get(&from), index.get(&to))
             && from != to
@@ -207,7 +206,7 @@ impl Sdg {
             .get(&(from, to))
             .into_iter()
             .flatten()
-            .map(DependencyKind::to_string)
+            .map(SdgEdgeKind::to_string)
             .collect();
         format!(
             "{} -> {} ({})",

@@ -7,7 +7,7 @@ use crate::checker::algorithm::chronos::tests::{Numbers, Plain, build, run};
 use crate::checker::evidence::counterexample::Counterexample;
 use crate::checker::explain::words::edge_in_words;
 use crate::checker::{Answer, Budget, by_name};
-use crate::history::synthetic::{Promise, Synthetic, Workload};
+use crate::history::synthetic::{Promise, Synthetic, SyntheticWorkload};
 use crate::history::{Builder, Event, History, Texts};
 
 fn aion(model: ConsistencyModel, timeout: Duration) -> Aion {
@@ -185,11 +185,11 @@ fn delays_change_verdicts_on_the_way_and_none_at_the_end() {
         (2, Promise::Serial, ConsistencyModel::Serializable),
         (3, Promise::Snapshot, ConsistencyModel::Serializable),
     ] {
-        let workload = Workload {
+        let workload = SyntheticWorkload {
             keys: 300,
             delay: 400,
             seed,
-            ..Workload::general(promise, 6_000)
+            ..SyntheticWorkload::general(promise, 6_000)
         };
         let mut synthetic = Synthetic::new(workload);
         let (mut all, mut events) = (Vec::new(), Vec::new());
@@ -466,10 +466,10 @@ fn within_a_small_limit_the_verdict_is_the_same() {
             folder: std::env::temp_dir(),
         });
         aion.set_initial(Synthetic::initial());
-        let mut synthetic = Synthetic::new(Workload {
+        let mut synthetic = Synthetic::new(SyntheticWorkload {
             keys: 60_000,
             delay: 300,
-            ..Workload::general(promise, 60_000)
+            ..SyntheticWorkload::general(promise, 60_000)
         });
         let mut events = Vec::new();
         let mut moment = Duration::ZERO;

@@ -20,7 +20,7 @@ pub(in crate::history::format) fn detect(head: &[u8]) -> bool {
 
 pub(in crate::history::format) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut forms = Forms::new(stream);
-    let mut sessions = Sessions {
+    let mut sessions = SessionsReader {
         builder: Builder::new(Atom::from(0)),
         label: 0,
     };
@@ -41,12 +41,12 @@ pub(in crate::history::format) fn read(stream: &mut dyn BufRead) -> Result<Histo
 }
 
 /// The history as it comes, a transaction at a time.
-struct Sessions {
+struct SessionsReader {
     builder: Builder,
     label: u32,
 }
 
-impl Sessions {
+impl SessionsReader {
     fn read(&mut self, forms: &mut Forms<'_>) -> Result<(), HistoryError> {
         forms.open(b'[')?;
         let mut session = 0u32;
