@@ -14,6 +14,10 @@ pub(super) struct SelfDescription {
     pub(super) comment: String,
 }
 
+/// Opens the lock view of a server of a version.
+pub(super) type OpenWatcher =
+    fn(MySqlSession, &ServerVersion) -> Result<Box<dyn Watcher>, EngineError>;
+
 /// A product. Its file is all that knows it by name.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Product {
@@ -22,7 +26,7 @@ pub(in crate::engine) struct Product {
     /// Whether a server that describes itself so is this product.
     pub(super) is_described_by: fn(&SelfDescription) -> bool,
     /// Opens the lock view of a server of this version.
-    pub(super) watch: fn(MySqlSession, &ServerVersion) -> Result<Box<dyn Watcher>, EngineError>,
+    pub(super) watch: OpenWatcher,
     /// What the login must be granted beside its own databases, for this version.
     pub(super) grants: fn(&ServerVersion) -> Vec<Grant>,
     /// Whether a consistent snapshot says which place of the binary log it stands for.
