@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -210,6 +211,8 @@ pub(crate) struct Witness {
     pub(crate) stop_at: Option<(u64, StopFlag)>,
     /// The run is stopped when its server is lost.
     pub(crate) stop_at_loss: Option<StopFlag>,
+    /// Gets a word when the run says that it waits for cases under way.
+    pub(crate) told_of_waiting: Option<Sender<()>>,
 }
 
 impl Listener for Witness {
@@ -228,6 +231,10 @@ impl Listener for Witness {
                 assert!(found.path.exists());
                 self.flaky.push(found.clone());
             }
+            RunEvent::Stopping => {
+                let told = self.told_of_waiting.take().expect("it is said once");
+                told.send(()).expect("a case waits for it");
+            }
             RunEvent::ServerLost { .. } => {
                 self.losses += 1;
                 if let Some(stop) = &self.stop_at_loss {
@@ -236,7 +243,6 @@ impl Listener for Witness {
             }
             RunEvent::Smaller(_)
             | RunEvent::ServerBack { .. }
-            | RunEvent::Stopping
             | RunEvent::Unstable { .. }
             | RunEvent::Trouble(_) => {}
         }

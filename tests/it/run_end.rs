@@ -1,7 +1,8 @@
 //! How a run ends that loses its server, on scripted engines.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rashomon::campaign::{self, Parts, RunSummary, StopFlag, Workplace};
@@ -96,4 +97,50 @@ fn a_server_that_does_not_come_back_is_given_up_with_the_case_it_was_lost_in() {
     let failure = summary.failure.expect("it was given up");
     assert!(failure.contains("did not come back"), "{failure}");
     assert_eq!(summary.server_down.map(|down| down.cases), Some(vec![17]));
+}
+
+/// The scripted engine, opened when the run has said that it waits.
+struct Slow {
+    engine: ScriptedEngine,
+    told: Mutex<Receiver<()>>,
+}
+
+impl Workplace for Slow {
+    fn work(
+        &self,
+        worker: usize,
+        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let told = self.told.lock().expect("one worker");
+        // Without a word the run gives the worker up after its grace.
+        if told.recv().is_ok() {
+            self.engine.work(worker, job)?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn an_interrupted_run_says_that_it_waits_for_the_cases_under_way() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (sender, told) = channel();
+    let mut witness = Witness {
+        told_of_waiting: Some(sender),
+        ..Witness::default()
+    };
+    let stop = StopFlag::default();
+    let interrupt = usize::try_from(signal_hook::consts::SIGINT).expect("a small number");
+    stop.flag().store(interrupt, Ordering::SeqCst);
+    let parts = Parts {
+        workplace: Arc::new(Slow {
+            engine: scripted_engine(&[]),
+            told: Mutex::new(told),
+        }),
+        ..parts(&[])
+    };
+    let settings = settings(folder.path(), 90, 1);
+    let summary =
+        campaign::run(parts, settings, None, &stop, &mut witness).expect("the run starts");
+    assert_eq!(summary.signal, Some(interrupt));
+    assert!(witness.told_of_waiting.is_none(), "nothing was said");
 }
