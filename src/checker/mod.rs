@@ -1,12 +1,11 @@
 //! Checkers: which consistency models does a history satisfy?
 //!
-//! A checker answers *satisfied* with a witness that [`evidence::replay`] accepts without knowing
-//! how it was found, *violated* with a counterexample, or *unknown* with what is missing. It never
+//! A checker answers *satisfied* with a witness that [`replay`] accepts without knowing how it was
+//! found, *violated* with a counterexample, or *unknown* with what is missing. It never
 //! takes the one for the other. Models and their relations are those of `docs/checkers.md`.
 //!
-//! A history is first [`resolved`]: which write does each read see, which version follows which?
-//! The checkers are in [`algorithm`], what an answer rests on in [`evidence`], and words and
-//! pictures of it in [`explain`].
+//! `resolved` finds which write each read saw and which version follows which. `algorithm` holds
+//! the checkers, `evidence` what an answer rests on, `explain` its words and pictures.
 
 mod algorithm;
 mod answer;
