@@ -11,37 +11,37 @@ use crate::history::Txn;
 pub(in crate::checker) fn dependencies(
     resolved: &Resolved<'_>,
     chains: &ChainedVersions,
-    mut edge: impl FnMut(Txn, Txn, DependencyKind),
+    mut edge: impl FnMut(Txn, Txn, DependencyEdge),
 ) {
     let transactions = resolved.history.all_transactions();
     for (to, from) in transactions.zip(resolved.session_predecessors()) {
         if !to.is_initial() && resolved.is_live[to] {
-            edge(from, to, DependencyKind::Visible);
+            edge(from, to, DependencyEdge::Visible);
         }
     }
     for reader in resolved.live() {
         for version in resolved.reads(reader) {
             let writer = resolved.writer[*version];
             if !writer.is_initial() {
-                edge(writer, reader, DependencyKind::Visible);
+                edge(writer, reader, DependencyEdge::Visible);
             }
             let next = chains.next[*version];
             if next != NONE && resolved.writer[next] != reader {
-                edge(reader, resolved.writer[next], DependencyKind::Anti);
+                edge(reader, resolved.writer[next], DependencyEdge::Anti);
             }
         }
     }
     for (writer, next) in resolved.writer.iter().zip(&chains.next) {
         let writer = *writer;
         if *next != NONE && !writer.is_initial() {
-            edge(writer, resolved.writer[*next], DependencyKind::Visible);
+            edge(writer, resolved.writer[*next], DependencyEdge::Visible);
         }
     }
 }
 
 /// How one transaction depends on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::checker) enum DependencyKind {
+pub(in crate::checker) enum DependencyEdge {
     /// SO, WR, WW: the earlier is in the snapshot of the later.
     Visible,
     /// RW.

@@ -13,7 +13,7 @@ use crate::checker::budget::Budget;
 use crate::checker::evidence::cycle::{CycleKind, counterexample};
 use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::arcs::Arcs;
-use crate::checker::resolved::dependencies::{DependencyKind, dependencies, real_time};
+use crate::checker::resolved::dependencies::{DependencyEdge, dependencies, real_time};
 use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve};
 use crate::checker::resolved::starts_and_commits::{points, transactions_of};
 use crate::checker::resolved::versions::{ChainedVersions, chains};
@@ -120,8 +120,8 @@ fn snapshot(resolved: &Resolved<'_>, chains: &ChainedVersions) -> Answer {
         arcs.add(Vertex::start(transaction), Vertex::commit(transaction));
     }
     dependencies(resolved, chains, |from, to, kind| match kind {
-        DependencyKind::Visible => arcs.add(Vertex::commit(from), Vertex::start(to)),
-        DependencyKind::Anti => arcs.add(Vertex::start(from), Vertex::commit(to)),
+        DependencyEdge::Visible => arcs.add(Vertex::commit(from), Vertex::start(to)),
+        DependencyEdge::Anti => arcs.add(Vertex::start(from), Vertex::commit(to)),
     });
     match arcs.order() {
         Ok(order) => Answer::Satisfied(Witness::Points(points(resolved, &order))),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::polygraph::Polygraph;
 use super::prune::Reach;
-use crate::checker::resolved::dependencies::DependencyKind;
+use crate::checker::resolved::dependencies::DependencyEdge;
 use crate::checker::resolved::resolve::OpenRead;
 use crate::checker::resolved::version::{NONE, Version};
 use crate::checker::resolved::versions::ChainedVersions;
@@ -80,7 +80,7 @@ impl OpenReads {
                 let writer = resolved.writer[*version];
                 let visible = polygraph
                     .view
-                    .edge(writer, read.reader, DependencyKind::Visible);
+                    .edge(writer, read.reader, DependencyEdge::Visible);
                 if !writer.is_initial() && reach.has(visible.1, visible.0) {
                     continue;
                 }
@@ -126,7 +126,7 @@ impl OpenReads {
             if writer != read.reader {
                 let edge = polygraph
                     .view
-                    .edge(read.reader, writer, DependencyKind::Anti);
+                    .edge(read.reader, writer, DependencyEdge::Anti);
                 open.edges[var].push(edge);
             }
         };
@@ -161,7 +161,7 @@ impl OpenReads {
             let last = polygraph.chains[mine as usize].last;
             let edge = polygraph
                 .view
-                .edge(last, chain.first, DependencyKind::Visible);
+                .edge(last, chain.first, DependencyEdge::Visible);
             if reach.has(edge.0, edge.1) {
                 anti(self, var, chain.first);
             }

@@ -1,7 +1,7 @@
 //! Known edges, and constraints between chains of versions.
 
 use crate::checker::resolved::arcs::{Arcs, Rows};
-use crate::checker::resolved::dependencies::{DependencyKind, dependencies, real_time};
+use crate::checker::resolved::dependencies::{DependencyEdge, dependencies, real_time};
 use crate::checker::resolved::resolve::Resolved;
 use crate::checker::resolved::version::Version;
 use crate::checker::resolved::versions::{ChainedVersions, last_of};
@@ -30,10 +30,10 @@ impl VertexView {
     }
 
     /// The edge of a dependency.
-    pub(super) fn edge(self, from: Txn, to: Txn, kind: DependencyKind) -> (Vertex, Vertex) {
+    pub(super) fn edge(self, from: Txn, to: Txn, kind: DependencyEdge) -> (Vertex, Vertex) {
         match (self, kind) {
-            (Self::Split, DependencyKind::Visible) => (Vertex::commit(from), Vertex::start(to)),
-            (Self::Split, DependencyKind::Anti) => (Vertex::start(from), Vertex::commit(to)),
+            (Self::Split, DependencyEdge::Visible) => (Vertex::commit(from), Vertex::start(to)),
+            (Self::Split, DependencyEdge::Anti) => (Vertex::start(from), Vertex::commit(to)),
             (Self::Whole | Self::Strict, _) => (Vertex::whole(from), Vertex::whole(to)),
         }
     }
@@ -150,12 +150,12 @@ impl<'r> Polygraph<'r> {
         if !one.last.is_initial() {
             edge(
                 self.view
-                    .edge(one.last, other.first, DependencyKind::Visible),
+                    .edge(one.last, other.first, DependencyEdge::Visible),
             );
         }
         for reader in self.readers_of(one) {
             if *reader != other.first {
-                edge(self.view.edge(*reader, other.first, DependencyKind::Anti));
+                edge(self.view.edge(*reader, other.first, DependencyEdge::Anti));
             }
         }
     }

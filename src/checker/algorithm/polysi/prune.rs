@@ -6,7 +6,7 @@
 use super::polygraph::{Chain, Constraint, NO_LINE, Polygraph, SessionLines};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
-use crate::checker::resolved::dependencies::DependencyKind;
+use crate::checker::resolved::dependencies::DependencyEdge;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
 
@@ -105,7 +105,7 @@ fn is_excluded(polygraph: &Polygraph<'_>, reach: &Reach, one: &Chain, other: &Ch
     }
     let mut readers = polygraph.readers_of(one).iter();
     readers.any(|reader| {
-        *reader != other.first && closes(view.edge(*reader, other.first, DependencyKind::Anti))
+        *reader != other.first && closes(view.edge(*reader, other.first, DependencyEdge::Anti))
     })
 }
 
@@ -226,4 +226,4 @@ fn first_round(
     Ok((known, open))
 }
 
-const VISIBLE: DependencyKind = DependencyKind::Visible;
+const VISIBLE: DependencyEdge = DependencyEdge::Visible;

@@ -9,7 +9,7 @@ use super::open::{OpenReads, Term};
 use super::polygraph::{Chain, Constraint, Polygraph};
 use super::prune::pair;
 use crate::checker::budget::Budget;
-use crate::checker::resolved::dependencies::DependencyKind;
+use crate::checker::resolved::dependencies::DependencyEdge;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
 
@@ -205,7 +205,7 @@ fn add_open_reads(
 fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> Vertex {
     polygraph
         .view
-        .edge(Txn::INITIAL, chain.first, DependencyKind::Visible)
+        .edge(Txn::INITIAL, chain.first, DependencyEdge::Visible)
         .1
 }
 
