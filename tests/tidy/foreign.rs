@@ -58,6 +58,8 @@ const ALLOWED: &[Allowed] = &[
     allowed("serde_json", &["campaign", "cli", "replay", "reproducer"]),
     allowed("toml", &["dialect", "reproducer"]),
     // Files.
+    allowed("flate2", &["history/format/compressed.rs"]),
+    allowed("ruzstd", &["history/format/compressed.rs"]),
     allowed("rustix", &["cli", "engine", "reproducer"]),
     allowed(
         "tempfile",
