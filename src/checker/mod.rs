@@ -58,7 +58,9 @@ pub fn check(history: &History, model: ConsistencyModel, budget: Budget) -> (&'s
     for checker in CHECKERS.iter().filter(may) {
         match checker.check(history, model, budget) {
             Answer::Unknown(reason) => reasons.push(format!("{}: {reason}", checker.name())),
-            answer => return (checker.name(), answer),
+            answer @ (Answer::Satisfied(_) | Answer::Violated(_)) => {
+                return (checker.name(), answer);
+            }
         }
     }
     ("auto", Answer::Unknown(reasons.join("; ")))

@@ -182,7 +182,7 @@ pub(super) fn random(numbers: &mut Numbers, size: [u64; 3], doubles: u64) -> Dra
         // Our recorder knows no end of them; others may.
         let to = match status {
             Status::Indeterminate if numbers.below(2) == 0 => i64::MAX,
-            _ => to,
+            Status::Committed | Status::Aborted | Status::Indeterminate => to,
         };
         draft.spans.push(Span { from, to });
         let mut list = Vec::new();

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_kept_unless_forced() {
+    fn an_existing_output_file_is_kept_without_force() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("x.hist");
         KEEP.write(&path, b"first").expect("it is new");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::ReplayReport;
+use crate::model::Verdict;
 
 /// The line of one file.
 pub fn replayed(report: &ReplayReport) -> String {
@@ -19,8 +20,8 @@ pub fn replayed(report: &ReplayReport) -> String {
         "hits": report.hits,
         "runs": report.runs,
         "reason": match &report.verdict {
-            crate::model::Verdict::Undecided(reason) => Some(reason.slug()),
-            _ => None,
+            Verdict::Undecided(reason) => Some(reason.slug()),
+            Verdict::Agree | Verdict::Known(_) | Verdict::Flaky { .. } | Verdict::Violation(_) => None,
         },
         "could_not_run": report.could_not_run,
         "unexpected_rejections": report

@@ -74,7 +74,10 @@ impl ReplayReport {
     pub fn known_id(&self) -> Option<&str> {
         match &self.verdict {
             Verdict::Known(id) => Some(id),
-            _ => None,
+            Verdict::Agree
+            | Verdict::Undecided(_)
+            | Verdict::Flaky { .. }
+            | Verdict::Violation(_) => None,
         }
     }
 

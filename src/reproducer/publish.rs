@@ -22,6 +22,10 @@ pub struct PublishError {
 }
 
 impl PublishError {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "an enum of the standard library"
+    )]
     fn new(path: &Path, cause: io::Error) -> Self {
         let advice = match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full: ",

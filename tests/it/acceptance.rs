@@ -148,12 +148,12 @@ fn check(test: &str, target: &str) {
 }
 
 #[test]
-fn sqlite_accepts_what_the_grammar_writes() {
+fn sqlite_accepts_generated_statements() {
     check("acceptance_sqlite", "sqlite:");
 }
 
 #[test]
-fn mariadb_accepts_what_the_grammar_writes() {
+fn mariadb_accepts_generated_statements() {
     let test = "acceptance_mariadb";
     if let Some(url) = url(test, Needs::MariaDb) {
         check(test, &url);
@@ -161,7 +161,7 @@ fn mariadb_accepts_what_the_grammar_writes() {
 }
 
 #[test]
-fn mysql_accepts_what_the_grammar_writes() {
+fn mysql_accepts_generated_statements() {
     let test = "acceptance_mysql";
     if let Some(url) = url(test, Needs::MySql) {
         check(test, &url);

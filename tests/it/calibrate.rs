@@ -143,7 +143,7 @@ fn targets(test: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_dialect_files_are_right_about_every_server() {
+fn calibration_confirms_the_dialect_file_of_every_server() {
     for url in targets("calibrate_right") {
         let report = calibrated(&url, &options("calibrate_right"));
         let wrong: Vec<String> = report.wrong().map(ToString::to_string).collect();
@@ -206,7 +206,7 @@ const LIES: [(&str, &str, &str, &str); 8] = [
 ];
 
 #[test]
-fn a_wrong_entry_is_found_out_and_no_other() {
+fn calibration_reports_a_wrong_entry_and_no_other() {
     let Some(url) = url("calibrate_lies", Needs::MariaDb) else {
         return;
     };

@@ -441,7 +441,7 @@ fn the_cases_of_a_seed_are_the_same_bytes_with_one_two_and_four_workers() {
 }
 
 #[test]
-fn a_violation_is_published_once_and_its_likes_are_counted() {
+fn a_violation_is_published_once_and_duplicates_are_counted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
     let mut settings = settings(folder.path(), 400, 2);
@@ -468,7 +468,7 @@ fn a_violation_is_published_once_and_its_likes_are_counted() {
 }
 
 #[test]
-fn what_does_not_come_every_time_is_flaky_and_kept_apart() {
+fn a_violation_that_does_not_recur_every_time_is_flaky_and_kept_apart() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
     let mut settings = settings(folder.path(), 99, 1);
@@ -573,7 +573,7 @@ fn an_interrupted_run_resumes_to_the_same_numbers() {
 }
 
 #[test]
-fn a_folder_that_takes_no_file_ends_the_run_with_a_reason() {
+fn a_run_ends_with_a_reason_when_its_folder_is_not_writable() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = settings(folder.path(), 200, 1);
     // A folder where the first finding should be kept until it is minimized.

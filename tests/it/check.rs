@@ -30,7 +30,7 @@ fn many(count: u32, transaction: impl Fn(u32) -> String) -> String {
 }
 
 #[test]
-fn pictures_are_drawn_of_the_model_asked_for_or_of_the_weakest_violated() {
+fn check_draws_the_given_model_or_the_weakest_violated_one() {
     let folder = folder();
     let file = write(&folder, "skew.txt", SKEW);
     for model in [&["--model", "ser"][..], &[]] {
@@ -80,7 +80,7 @@ fn assert_is_xml(text: &str) {
 }
 
 #[test]
-fn what_is_satisfied_leaves_no_picture_and_says_so_and_a_place_that_takes_none_is_told() {
+fn check_dot_without_counterexample_says_so_and_an_unwritable_path_is_reported() {
     let folder = folder();
     let file = write(&folder, "skew.txt", SKEW);
     let svg = shown(&folder.path().join("none.svg"));
@@ -123,7 +123,7 @@ fn what_is_satisfied_leaves_no_picture_and_says_so_and_a_place_that_takes_none_i
 }
 
 #[test]
-fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
+fn check_gives_up_reading_a_history_beyond_the_memory_limit() {
     let folder = folder();
     let text = many(399_999, |number| {
         format!("s1 w(k{number},{number}) r(k{number},{number})")
@@ -142,7 +142,7 @@ fn a_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
 
 /// The history alone is too large, or takes too long to read: the line of JSON says it, too.
 #[test]
-fn a_limit_that_is_over_before_the_check_is_told_in_json() {
+fn check_json_reports_a_limit_reached_before_the_check() {
     let folder = folder();
     let file = write(&folder, "skew.txt", SKEW);
     let limited = ["check", &file, "--memory", "1K", "--format", "json"];
@@ -166,7 +166,7 @@ fn long() -> String {
 }
 
 #[test]
-fn a_time_limit_ends_a_check_and_is_told_by_its_name() {
+fn check_names_the_time_limit_that_ended_it() {
     let folder = folder();
     let file = write(&folder, "long.txt", &long());
     let check = ["check", &file, "--with", "brute-force", "--model", "ser"];
@@ -192,7 +192,7 @@ fn interrupted(command: &mut Command) -> Ran {
 }
 
 #[test]
-fn an_interrupted_check_says_what_it_did_not_come_to_know() {
+fn an_interrupted_check_exits_130_with_verdict_unknown() {
     let folder = folder();
     let file = write(&folder, "long.txt", &long());
     let check = ["check", &file, "--with", "brute-force", "--model", "ser"];
@@ -211,7 +211,7 @@ fn an_interrupted_check_says_what_it_did_not_come_to_know() {
 
 /// A pipe through which nothing comes is no reason to wait.
 #[test]
-fn an_interrupted_reading_is_told_as_well() {
+fn check_reports_an_interruption_while_reading() {
     let mut command = program(&["check", "-", "--format", "json"]);
     let (reader, _kept_open) = std::io::pipe().expect("a pipe");
     command.stdin(reader);
@@ -226,7 +226,7 @@ fn an_interrupted_reading_is_told_as_well() {
 }
 
 #[test]
-fn a_limit_of_nothing_is_refused() {
+fn check_refuses_a_limit_of_zero() {
     // The last two are the names these options had before.
     for limit in ["--for", "--memory", "--time-limit", "--memory-limit"] {
         let ran = run(&["check", "history.txt", limit, "0"]);
@@ -236,7 +236,7 @@ fn a_limit_of_nothing_is_refused() {
 }
 
 #[test]
-fn the_ladder_ends_as_what_it_found() {
+fn check_exits_by_the_verdicts_of_its_models() {
     let folder = folder();
     let skew = write(&folder, "skew.txt", SKEW);
     let serial = write(&folder, "serial.txt", &SKEW.replace("r(\"b&\",0) ", ""));
@@ -260,7 +260,7 @@ fn the_ladder_ends_as_what_it_found() {
 
 /// Where nobody knows of a weaker model, a stronger one that is satisfied says it of both.
 #[test]
-fn what_a_stronger_model_says_holds_for_the_weaker() {
+fn check_accepts_weaker_models_when_a_stronger_one_is_satisfied() {
     let folder = folder();
     let doubtful = "indeterminate s1 ~1..4 r(x,0) w(x,1)\nindeterminate s2 ~1..4 r(x,0) w(x,1)\n\
                     committed s4 ~5..6 r(x,1)\n";
@@ -276,7 +276,7 @@ fn what_a_stronger_model_says_holds_for_the_weaker() {
 }
 
 #[test]
-fn a_checker_is_asked_for_what_it_decides_and_says_what_that_is() {
+fn check_with_one_checker_asks_only_its_models_and_refuses_others() {
     let folder = folder();
     let stamped = SKEW.replace("s1 ", "s1 @1..3 ").replace("s2 ", "s2 @2..4 ");
     let file = write(&folder, "skew.txt", &stamped);
@@ -316,7 +316,7 @@ fn every_field_of_the_lines_of_json_is_documented() {
 
 /// Nobody reads what is told, and the exit code says it all the same.
 #[test]
-fn a_closed_standard_output_does_not_hide_a_violation() {
+fn check_with_closed_standard_output_still_exits_1() {
     let folder = folder();
     let file = write(&folder, "skew.txt", SKEW);
     for model in [&["--model", "ser", "--explain"][..], &[]] {
@@ -354,7 +354,7 @@ fn from_stdin(file: &str, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_history_comes_from_standard_input_in_any_format() {
+fn check_reads_every_format_from_standard_input() {
     let folder = folder();
     let ours = write(&folder, "skew.txt", SKEW);
     let text = write(&folder, "text", "w(1,2,1,1)\nr(1,2,2,2)\n");
@@ -393,7 +393,7 @@ fn write_bytes(folder: &tempfile::TempDir, name: &str, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_compressed_history_is_checked_from_a_file_and_from_standard_input() {
+fn check_reads_compressed_histories_from_file_and_standard_input() {
     let folder = folder();
     let zstd = ruzstd::encoding::compress_to_vec(
         SKEW.as_bytes(),
@@ -427,7 +427,7 @@ fn a_compressed_history_is_checked_from_a_file_and_from_standard_input() {
 
 /// The compressed file is smaller than what is read between two looks at the memory.
 #[test]
-fn a_compressed_history_that_is_too_large_for_the_memory_is_given_up_while_it_is_read() {
+fn check_gives_up_a_compressed_history_beyond_the_memory_limit() {
     let folder = folder();
     let text = many(399_999, |number| {
         format!("s1 w(k{number},{number}) r(k{number},{number})")
@@ -446,7 +446,7 @@ fn a_compressed_history_that_is_too_large_for_the_memory_is_given_up_while_it_is
 }
 
 #[test]
-fn what_no_format_knows_says_which_there_are() {
+fn check_of_an_unknown_format_lists_the_formats() {
     let folder = folder();
     let empty = write(&folder, "empty", "");
     let logs = shown(folder.path());
@@ -460,7 +460,7 @@ fn what_no_format_knows_says_which_there_are() {
 }
 
 #[test]
-fn ten_gigabytes_of_one_line_are_an_error_with_a_place() {
+fn check_reports_the_place_of_a_ten_gigabyte_line() {
     let folder = folder();
     let file = write(&folder, "endless.txt", "#! rashomon history 1\n");
     // A hole: it takes no room on the disk.
@@ -475,7 +475,7 @@ fn ten_gigabytes_of_one_line_are_an_error_with_a_place() {
 
 /// A recorder that was stopped leaves half a line, wherever the cut falls.
 #[test]
-fn a_history_that_was_cut_within_its_last_line_says_so() {
+fn check_reports_a_history_cut_within_its_last_line() {
     let folder = folder();
     let whole = many(9, |number| format!("s1 @{number}..{number} w(x,{number})"));
     let cuts: Vec<usize> = [1, 3, 6, 9, 14, 20, 25]

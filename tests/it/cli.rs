@@ -34,7 +34,7 @@ fn check_refusal(arguments: &[&str], code: i32, says: &[&str]) {
 }
 
 #[test]
-fn what_is_typed_wrong_is_exit_2_and_names_the_way_out() {
+fn usage_errors_exit_2_and_name_the_remedy() {
     check_refusal(
         &["fuzz", "--no-such-flag"],
         2,
@@ -70,7 +70,7 @@ fn what_is_typed_wrong_is_exit_2_and_names_the_way_out() {
 }
 
 #[test]
-fn numbers_and_times_that_are_none_are_refused_with_what_is_wanted() {
+fn malformed_numbers_and_times_are_refused_with_the_expected_form() {
     let huge = "99999999999999999999";
     for (option, value, says) in [
         ("--for", "10", "10s, 10m or 10h"),
@@ -93,7 +93,7 @@ fn numbers_and_times_that_are_none_are_refused_with_what_is_wanted() {
 }
 
 #[test]
-fn a_target_without_a_scheme_is_shown_with_one() {
+fn a_target_without_a_scheme_is_refused_with_a_corrected_one() {
     let says = [
         "mysql://USER@localhost:3306",
         "mariadb://USER@localhost:3306",
@@ -159,7 +159,7 @@ fn a_seed_with_an_index_runs_that_case_alone() {
 
 /// What was recorded in an hour is not lost to a name that is typed twice.
 #[test]
-fn a_file_that_is_there_is_kept_unless_forced() {
+fn an_existing_output_file_is_kept_without_force() {
     let folder = folder();
     let file = write(&folder, "run.hist", "kept");
     let workload = [
@@ -204,7 +204,7 @@ fn levels_that_an_engine_does_not_have_are_refused() {
 }
 
 #[test]
-fn help_and_version_are_answers() {
+fn help_and_version_exit_0() {
     for arguments in [
         &["--help"][..],
         &["fuzz", "--help"],
@@ -218,7 +218,7 @@ fn help_and_version_are_answers() {
 }
 
 #[test]
-fn an_unreachable_server_is_the_environments_fault() {
+fn an_unreachable_server_exits_5() {
     // Nothing listens on the discard port of this machine.
     check_refusal(
         &["fuzz", "mysql://root@127.0.0.1:9"],
@@ -257,7 +257,7 @@ fn broken_files_are_named_with_line_and_column() {
 }
 
 #[test]
-fn a_case_file_that_reaches_out_is_refused() {
+fn a_case_file_with_unsafe_statements_is_refused() {
     let folder = folder();
     let text = "--! format = 1\n--! isolation = \"SERIALIZABLE\"\n\
                 /* s1 */ ATTACH DATABASE '/etc/passwd' AS other;\n";
@@ -270,7 +270,7 @@ fn a_case_file_that_reaches_out_is_refused() {
 }
 
 #[test]
-fn a_folder_without_cases_is_nothing_to_run() {
+fn replay_of_a_folder_without_cases_exits_4() {
     let folder = folder();
     check_refusal(
         &["replay", &shown(folder.path()), "sqlite:"],
@@ -310,7 +310,7 @@ fn a_hand_written_case_replays_on_sqlite() {
 }
 
 #[test]
-fn an_output_folder_that_takes_no_files_is_said_at_the_start() {
+fn an_unwritable_output_folder_is_reported_at_the_start() {
     let folder = folder();
     let file = write(&folder, "file", "in the way");
     check_refusal(
@@ -370,7 +370,7 @@ fn a_read_only_or_full_output_folder_is_exit_5() {
 }
 
 #[test]
-fn the_same_seed_comes_to_the_same_verdicts_with_one_and_two_workers() {
+fn one_and_two_workers_give_the_same_verdicts_for_a_seed() {
     let folder = folder();
     let out = shown(folder.path());
     let run_with = |workers: &str| {
@@ -464,8 +464,8 @@ fn with_users(url: &str, check: impl Fn(&str)) {
 }
 
 #[test]
-fn wrong_passwords_and_missing_privileges_are_said_and_no_password_is_shown() {
-    let test = "wrong_passwords_and_missing_privileges_are_said_and_no_password_is_shown";
+fn wrong_passwords_and_missing_privileges_are_reported_without_the_password() {
+    let test = "wrong_passwords_and_missing_privileges_are_reported_without_the_password";
     let Some(url) = url(test, Needs::MariaDb) else {
         return;
     };

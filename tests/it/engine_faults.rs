@@ -267,7 +267,7 @@ fn a_wrong_password_is_a_login_error_that_does_not_repeat_it() {
 }
 
 #[test]
-fn the_url_of_the_other_product_is_refused_with_the_right_one() {
+fn the_url_of_the_other_product_is_refused_with_the_correct_one() {
     for (needs, from, to) in [
         (Needs::MariaDb, "mariadb:", "mysql:"),
         (Needs::MySql, "mysql:", "mariadb:"),
@@ -457,7 +457,7 @@ impl Drop for OwnServer {
 }
 
 #[test]
-fn a_stopped_server_is_a_hang_and_a_killed_one_is_lost_and_it_comes_back() {
+fn a_stopped_server_hangs_a_killed_one_is_lost_and_both_can_be_reopened() {
     // The URL is not used: it tells that tests with servers are wanted on this machine.
     if url("fault_process", Needs::MariaDb).is_none() {
         return;

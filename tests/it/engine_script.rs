@@ -87,7 +87,7 @@ fn a_container_is_started_once_reached_by_its_url_and_removed() {
 }
 
 #[test]
-fn what_the_script_does_not_know_is_a_usage_error() {
+fn the_engine_script_refuses_unknown_arguments() {
     let folder = tempfile::tempdir().expect("a folder");
     for arguments in [&["oracle", "up"][..], &["mariadb"], &["mariadb", "dance"]] {
         let output = script(folder.path(), 1, arguments);

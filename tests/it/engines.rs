@@ -176,7 +176,7 @@ fn only_databases_with_our_name_and_marker_are_dropped() {
 }
 
 #[test]
-fn a_database_of_this_run_gives_way_and_a_dead_runs_is_cleaned() {
+fn databases_of_this_run_are_replaced_and_those_of_dead_runs_cleaned() {
     on_every_engine("engines_clean", |server| {
         let name = "rashomon_engines_clean";
         server.create_database(name).expect("create");
@@ -198,7 +198,7 @@ fn a_database_of_this_run_gives_way_and_a_dead_runs_is_cleaned() {
 }
 
 #[test]
-fn servers_say_who_they_are() {
+fn servers_report_product_and_version() {
     on_every_engine("engines_identity", |server| {
         let identity = server.identity();
         assert!(identity.version > ServerVersion(vec![3]), "{identity:?}");
@@ -208,7 +208,7 @@ fn servers_say_who_they_are() {
 }
 
 #[test]
-fn a_table_made_anew_by_another_connection_is_read_with_its_new_columns() {
+fn a_table_recreated_by_another_connection_is_read_with_its_new_columns() {
     on_every_engine("a_table_made_anew", |server| {
         let name = "rashomon_test_made_anew";
         server.create_database(name).expect("it is made");

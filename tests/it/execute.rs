@@ -246,7 +246,7 @@ fn three_sessions_queue_for_one_row() {
 }
 
 #[test]
-fn savepoints_undo_a_part_and_what_the_case_leaves_open_is_rolled_back() {
+fn savepoints_undo_a_part_and_open_transactions_are_rolled_back_at_the_end() {
     let text = format!(
         "{TWO_ROWS}
         s1: BEGIN
@@ -271,7 +271,7 @@ fn savepoints_undo_a_part_and_what_the_case_leaves_open_is_rolled_back() {
 }
 
 #[test]
-fn levels_are_what_the_case_asks_for() {
+fn sessions_run_at_the_levels_of_the_case() {
     let text = format!(
         "{TWO_ROWS}
         s1: BEGIN

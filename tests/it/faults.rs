@@ -216,7 +216,7 @@ fn a_connection_that_is_cut_costs_one_case() {
 }
 
 #[test]
-fn what_was_running_when_the_server_died_is_told() {
+fn the_interrupted_statement_is_reported_when_the_server_dies() {
     with_driver("-told", |own, server, driver, case, _| {
         let plain = Instrumentation::default();
         let watching = "rashomon_faults_watching";

@@ -291,8 +291,8 @@ const PUBLISHED: &[(&str, &[ConsistencyModel], &[ConsistencyModel])] = &[
 ];
 
 #[test]
-fn published_anomalies_violate_what_they_should() {
-    let test = "published_anomalies_violate_what_they_should";
+fn published_anomalies_violate_their_models() {
+    let test = "published_anomalies_violate_their_models";
     let Some(folder) = folder(test) else { return };
     let mut wrong = Vec::new();
     for (name, satisfied, violated) in PUBLISHED {
@@ -308,8 +308,8 @@ fn published_anomalies_violate_what_they_should() {
 }
 
 #[test]
-fn awdits_histories_satisfy_their_folder_and_nothing_stronger() {
-    let test = "awdits_histories_satisfy_their_folder_and_nothing_stronger";
+fn awdit_histories_satisfy_the_model_of_their_folder_and_none_stronger() {
+    let test = "awdit_histories_satisfy_the_model_of_their_folder_and_none_stronger";
     let Some(folder) = folder(test) else { return };
     let mut wrong = Vec::new();
     let weak = [
@@ -337,8 +337,8 @@ fn awdits_histories_satisfy_their_folder_and_nothing_stronger() {
 }
 
 #[test]
-fn registers_of_knossos_and_porcupine_are_linearizable_or_not() {
-    let test = "registers_of_knossos_and_porcupine_are_linearizable_or_not";
+fn knossos_and_porcupine_histories_have_their_published_linearizability() {
+    let test = "knossos_and_porcupine_histories_have_their_published_linearizability";
     let Some(folder) = folder(test) else { return };
     let mut wrong = Vec::new();
     let mut looked = 0;
@@ -390,8 +390,8 @@ fn registers_of_knossos_and_porcupine_are_linearizable_or_not() {
 }
 
 #[test]
-fn every_format_that_is_written_is_read_back_as_it_was() {
-    let test = "every_format_that_is_written_is_read_back_as_it_was";
+fn every_written_format_reads_back_the_same_history() {
+    let test = "every_written_format_reads_back_the_same_history";
     let Some(folder) = folder(test) else { return };
     let mut files = vec![
         folder.join("mtc/write-skew.txt"),
@@ -494,7 +494,7 @@ const TABLE_ONE: &[(&str, &str, usize)] = &[
 ];
 
 #[test]
-fn the_fourteen_anomalies_have_their_names_and_violate_what_they_should() {
+fn the_fourteen_anomalies_have_their_names_and_violate_their_models() {
     let ladder = [
         ConsistencyModel::ReadCommitted,
         ConsistencyModel::ReadAtomic,

@@ -51,7 +51,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn interruption_prints_the_summary_and_how_to_go_on_and_the_run_goes_on() {
+fn an_interrupted_run_prints_summary_and_resume_command_and_resumes() {
     for (number, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let folder = folder();
         let out = shown(folder.path());
@@ -233,7 +233,7 @@ fn a_killed_run_leaves_a_checkpoint_and_no_torn_file() {
 }
 
 #[test]
-fn two_processes_do_not_share_a_run() {
+fn a_run_folder_in_use_is_refused() {
     let folder = folder();
     let out = shown(folder.path());
     let (child, first) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);

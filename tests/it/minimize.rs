@@ -104,8 +104,8 @@ fn server(test: &str, needs: Needs) -> Option<Box<dyn Server>> {
 }
 
 #[test]
-fn false_claims_on_mariadb_come_down_to_two_transactions_and_replay_ten_of_ten() {
-    let test = "false_claims_on_mariadb_come_down_to_two_transactions_and_replay_ten_of_ten";
+fn false_claims_on_mariadb_minimize_to_two_transactions_and_replay_ten_of_ten() {
+    let test = "false_claims_on_mariadb_minimize_to_two_transactions_and_replay_ten_of_ten";
     let Some(server) = server(test, Needs::MariaDb) else {
         return;
     };
@@ -114,8 +114,8 @@ fn false_claims_on_mariadb_come_down_to_two_transactions_and_replay_ten_of_ten()
 }
 
 #[test]
-fn false_claims_on_mysql_come_down_to_two_transactions_and_replay_ten_of_ten() {
-    let test = "false_claims_on_mysql_come_down_to_two_transactions_and_replay_ten_of_ten";
+fn false_claims_on_mysql_minimize_to_two_transactions_and_replay_ten_of_ten() {
+    let test = "false_claims_on_mysql_minimize_to_two_transactions_and_replay_ten_of_ten";
     let Some(server) = server(test, Needs::MySql) else {
         return;
     };

@@ -145,7 +145,7 @@ fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
 }
 
 #[test]
-fn other_statements_and_levels_without_a_promise_are_left_to_others() {
+fn the_history_oracle_does_not_apply_to_other_statements_or_levels_without_a_promise() {
     let server = open("sqlite:");
     let driver = Driver::open(&*server, &database()).expect("a database");
     let reason = |script: &str| {
@@ -178,7 +178,7 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
     }
     driver.close().expect("the database goes");
 
-    let test = "other_statements_and_levels_without_a_promise_are_left_to_others";
+    let test = "the_history_oracle_does_not_apply_to_other_statements_or_levels_without_a_promise";
     let Some(server) = self::server(test, Needs::MariaDb) else {
         return;
     };
@@ -194,8 +194,8 @@ fn other_statements_and_levels_without_a_promise_are_left_to_others() {
 }
 
 #[test]
-fn sessions_let_loose_keep_what_their_level_promises() {
-    let test = "sessions_let_loose_keep_what_their_level_promises";
+fn free_sessions_satisfy_the_model_of_their_level() {
+    let test = "free_sessions_satisfy_the_model_of_their_level";
     let servers = [Needs::MariaDb, Needs::MySql].map(|needs| server(test, needs));
     for server in servers.into_iter().flatten().chain([open("sqlite:")]) {
         let cases = (0..40).map(|index| {

@@ -183,8 +183,8 @@ fn honest_runs_agree_on_sqlite_in_both_journal_modes() {
 }
 
 #[test]
-fn a_claim_that_does_not_hold_is_found_by_the_observer_and_not_by_probes() {
-    let test = "a_claim_that_does_not_hold_is_found_by_the_observer_and_not_by_probes";
+fn a_false_claim_is_found_by_the_observer_and_not_by_probes() {
+    let test = "a_false_claim_is_found_by_the_observer_and_not_by_probes";
     for needs in [Needs::MariaDb, Needs::MySql] {
         let Some(server) = server(test, needs) else {
             continue;

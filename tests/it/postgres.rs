@@ -98,7 +98,7 @@ fn a_waiting_session_is_seen_and_a_deadlock_has_its_class() {
 }
 
 #[test]
-fn a_killed_connection_is_lost_and_says_so_again() {
+fn a_killed_connection_reports_its_loss_at_every_statement() {
     with_database("postgres_lost", |server, name| {
         let mut connection = server.connect(name).expect("connect");
         let mut watcher = server.watcher().expect("watcher");
@@ -132,7 +132,7 @@ fn a_statement_without_an_answer_is_given_up_at_the_deadline() {
 }
 
 #[test]
-fn rows_counts_and_empty_answers_are_told_apart() {
+fn rows_counts_and_empty_answers_are_distinguished() {
     with_database("postgres_answers", |server, name| {
         let mut connection = server.connect(name).expect("connect");
         let mut run = |sql: &str| send(&mut *connection, sql);
@@ -163,7 +163,7 @@ fn rows_counts_and_empty_answers_are_told_apart() {
 }
 
 #[test]
-fn what_needs_cases_says_what_works_instead() {
+fn commands_that_need_cases_name_those_that_do_not() {
     let Some(url) = url("postgres_cases", Needs::Postgres) else {
         return;
     };
@@ -192,7 +192,7 @@ fn what_needs_cases_says_what_works_instead() {
 }
 
 #[test]
-fn a_wrong_password_or_address_is_said() {
+fn a_wrong_password_or_address_is_reported() {
     let ran = run(&["doctor", "postgres://nobody@127.0.0.1:1"]);
     assert_eq!(ran.code, Some(5), "{}{}", ran.out, ran.err);
     let ran = run(&["doctor", "postgres://nobody@127.0.0.1:1?sokket=/x"]);

@@ -128,8 +128,8 @@ fn known(verdicts: &[(String, Verdict)], name: &str) -> Option<String> {
 }
 
 #[test]
-fn mariadb_comes_to_no_violation_on_published_cases() {
-    let test = "mariadb_comes_to_no_violation_on_published_cases";
+fn published_cases_give_no_violation_on_mariadb() {
+    let test = "published_cases_give_no_violation_on_mariadb";
     let Some(url) = servers::url(test, Needs::MariaDb) else {
         return;
     };
@@ -149,8 +149,8 @@ fn mariadb_comes_to_no_violation_on_published_cases() {
 }
 
 #[test]
-fn mysql_comes_to_no_violation_on_published_cases() {
-    let test = "mysql_comes_to_no_violation_on_published_cases";
+fn published_cases_give_no_violation_on_mysql() {
+    let test = "published_cases_give_no_violation_on_mysql";
     let Some(url) = servers::url(test, Needs::MySql) else {
         return;
     };
@@ -224,14 +224,14 @@ const BODY: &str = "\
     /* end */ SELECT a FROM t; -- @expect ('y') ('x')\n";
 
 #[test]
-fn expectations_that_hold_agree_and_what_is_open_at_the_end_is_rolled_back() {
+fn met_expectations_agree_and_open_transactions_are_rolled_back() {
     let report = on_sqlite("", BODY);
     assert_eq!(report.verdict, Verdict::Agree, "{:#?}", report.finding);
     assert_eq!((report.hits, report.runs), (0, 2));
 }
 
 #[test]
-fn an_answer_that_is_not_expected_is_a_violation_unless_it_is_the_known_one() {
+fn an_unexpected_answer_is_a_violation_unless_it_is_the_known_one() {
     let wrong = BODY.replace("('y') ('x')", "('y')");
     let report = on_sqlite("", &wrong);
     let Verdict::Violation(finding) = &report.verdict else {
@@ -253,7 +253,7 @@ fn an_answer_that_is_not_expected_is_a_violation_unless_it_is_the_known_one() {
 }
 
 #[test]
-fn could_not_run_is_another_answer_than_not_reproduced() {
+fn a_case_that_could_not_run_is_not_reported_as_not_reproduced() {
     let level = "--! isolation = \"READ COMMITTED\"\n";
     let report = on_sqlite(level, "/* s1 */ SELECT 1;\n");
     assert_eq!(report.verdict.word(), "undecided");
@@ -267,7 +267,7 @@ fn could_not_run_is_another_answer_than_not_reproduced() {
 }
 
 #[test]
-fn a_fix_is_confirmed_by_clean_runs_and_by_nothing_else() {
+fn a_fix_is_confirmed_by_clean_runs_only() {
     let server = open("sqlite:");
     let registry = Registry::builtin().expect("the registry reads");
     let confirm = |body: &str, level: &str| {

@@ -52,14 +52,14 @@ pub(crate) fn url(test: &str, needs: Needs) -> Option<String> {
 }
 
 #[test]
-fn the_servers_that_are_required_are_there() {
+fn required_servers_are_reachable() {
     for needs in [
         Needs::MariaDb,
         Needs::MariaDbBinlog,
         Needs::MySql,
         Needs::Postgres,
     ] {
-        let test = "the_servers_that_are_required_are_there";
+        let test = "required_servers_are_reachable";
         assert!(
             url(test, needs).is_none_or(|url| url.contains("://")),
             "{needs:?}: not a URL"

@@ -90,7 +90,7 @@ fn compare(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>, sent: 
 }
 
 #[test]
-fn the_server_counts_what_was_sent_over_a_thousand_cases() {
+fn the_servers_statement_counters_match_ours_over_a_thousand_cases() {
     // The URL is not used: the counters are the whole server's, and others are at work there.
     if url("statement_counters", Needs::MariaDb).is_none() {
         return;

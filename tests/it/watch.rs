@@ -36,7 +36,7 @@ fn signal(child: &Child, option: &str) {
 }
 
 #[test]
-fn a_pipe_is_judged_at_its_end_whatever_came_first() {
+fn watch_judges_a_pipe_at_its_end() {
     let ran = piped(VALID, &["--model", "si", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let told = summary(&ran);
@@ -50,7 +50,7 @@ fn a_pipe_is_judged_at_its_end_whatever_came_first() {
 }
 
 #[test]
-fn a_violation_is_told_in_words_and_is_exit_1() {
+fn watch_explains_a_violation_and_exits_1() {
     let text = format!("{VALID}committed 4 @5..6 r(x,0) w(y,1)\ncommitted 5 @5..7 w(y,2)\n");
     let ran = piped(&text, &["--model", "si"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
@@ -72,7 +72,7 @@ fn a_violation_is_told_in_words_and_is_exit_1() {
 }
 
 #[test]
-fn what_is_not_judged_is_exit_3_and_an_empty_history_exit_4() {
+fn watch_exits_3_without_a_verdict_and_4_for_an_empty_history() {
     let text = format!("{VALID}committed 4 w(z,1)\n");
     let ran = piped(&text, &["--model", "si", "--format", "json"]);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
@@ -90,7 +90,7 @@ fn what_is_not_judged_is_exit_3_and_an_empty_history_exit_4() {
 }
 
 #[test]
-fn an_ill_formed_line_is_exit_2_with_its_place_after_what_is_certain() {
+fn watch_reports_an_ill_formed_line_after_the_certain_verdicts_and_exits_2() {
     let text = format!("{VALID}committed 4 @5..6 w(y,1) r(y,2)\ncommitted 5 @5..6 w(y;2)\n");
     let ran = piped(&text, &["--model", "si"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
@@ -163,7 +163,7 @@ fn interrupted(text: &str, option: &str) -> Ran {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_watch_ends_as_what_it_found() {
+fn an_interrupted_watch_exits_by_its_verdicts() {
     for (option, code) in [("-INT", 130), ("-TERM", 143)] {
         let ran = interrupted(VALID, option);
         assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
@@ -277,8 +277,8 @@ fn a_workload_on_a_server_is_judged_while_it_runs() {
 }
 
 #[test]
-fn a_workload_that_cannot_run_is_refused_before_anything_is_told() {
-    let test = "a_workload_that_cannot_run_is_refused_before_anything_is_told";
+fn watch_refuses_a_workload_that_cannot_run_before_printing() {
+    let test = "watch_refuses_a_workload_that_cannot_run_before_printing";
     let Some(url) = url(test, Needs::MariaDbBinlog) else {
         return;
     };
@@ -295,8 +295,8 @@ fn a_workload_that_cannot_run_is_refused_before_anything_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_a_watched_workload_in_order() {
-    let test = "ctrl_c_ends_a_watched_workload_in_order";
+fn ctrl_c_ends_a_watched_workload_cleanly() {
+    let test = "ctrl_c_ends_a_watched_workload_cleanly";
     let Some(url) = url(test, Needs::MariaDbBinlog) else {
         return;
     };
@@ -323,7 +323,7 @@ fn ctrl_c_ends_a_watched_workload_in_order() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused_with_the_reason() {
+fn watch_refuses_unsupported_sources_with_a_reason() {
     let folder = folder();
     let path = write(&folder, "history", VALID);
     let ran = run(&["watch", &path, "--model", "si", "--sessions", "3"]);

@@ -124,7 +124,7 @@ fn until_violated(
 }
 
 #[test]
-fn serializable_satisfies_serializability() {
+fn workload_histories_at_serializable_satisfy_serializability() {
     on_servers("workload_serializable", |server, name| {
         for kind in ["mini-transaction", "register", "list-append"] {
             let mut settings = settings(kind, IsolationLevel::Serializable, 2000);
@@ -166,7 +166,7 @@ fn repeatable_read_is_snapshot_isolation_on_postgres_and_loses_updates_on_innodb
 }
 
 #[test]
-fn read_committed_is_no_more_than_that() {
+fn workload_histories_at_read_committed_satisfy_nothing_stronger() {
     let level = IsolationLevel::ReadCommitted;
     on_servers("workload_read_committed", |server, name| {
         let database = format!("workload_rc_{name}");
@@ -177,7 +177,7 @@ fn read_committed_is_no_more_than_that() {
 /// What the dialect promises of lists holds; where it promises nothing, appends that read the current
 /// row beside plain reads of a snapshot show.
 #[test]
-fn lists_satisfy_what_is_promised_of_them() {
+fn list_histories_satisfy_the_model_of_their_level() {
     on_servers("workload_lists", |server, name| {
         for level in server.dialect().levels.clone() {
             let promised = server.dialect().promise_for_lists(level);
@@ -221,7 +221,7 @@ fn compare_and_set_is_linearizable_at_every_level() {
 /// Connections are killed while the run goes on: it goes on in new sessions, what was not answered
 /// is indeterminate or aborted, and the history still is what the level promises.
 #[test]
-fn lost_connections_leave_a_history_that_is_still_right() {
+fn histories_with_lost_connections_stay_valid() {
     let test = "workload_lost";
     let Some(url) = url(test, Needs::MariaDb) else {
         return;
@@ -347,7 +347,7 @@ fn planted_faults(recorded: &[Recorded]) -> Vec<(&'static str, Vec<Recorded>)> {
 }
 
 #[test]
-fn an_engine_without_timestamps_says_what_would_help() {
+fn timestamps_on_an_engine_without_them_are_refused_with_a_remedy() {
     let test = "workload_no_timestamps";
     for needs in [Needs::MariaDb, Needs::Postgres] {
         let Some(url) = url(test, needs) else {
@@ -373,7 +373,7 @@ fn an_engine_without_timestamps_says_what_would_help() {
 }
 
 #[test]
-fn the_command_records_what_check_reads() {
+fn workload_records_a_history_that_check_reads() {
     let folder = program::folder();
     let file = program::shown(&folder.path().join("run.hist"));
     let arguments = [
@@ -437,7 +437,7 @@ fn the_command_records_what_check_reads() {
 }
 
 #[test]
-fn the_summary_tells_what_the_level_promises_of_lists() {
+fn the_workload_summary_names_the_model_promised_for_lists() {
     let folder = program::folder();
     let file = program::shown(&folder.path().join("lists.hist"));
     let kind = ["--kind", "list-append", "--isolation", "serializable"];
@@ -451,7 +451,7 @@ fn the_summary_tells_what_the_level_promises_of_lists() {
 /// Whatever a reader finds in a file that still grows, or that a killed run left: every prefix of
 /// what is told names the writers of what it reads.
 #[test]
-fn a_history_that_is_cut_anywhere_has_the_writers_of_its_reads() {
+fn a_truncated_history_contains_the_writer_of_every_read() {
     let test = "workload_cut";
     let check = |server: &dyn Server, name: &str, level, transactions| {
         for kind in ["register", "list-append"] {
@@ -490,7 +490,7 @@ fn assert_reads_follow_their_writes(recorded: &[Recorded], name: &str) {
 }
 
 #[test]
-fn what_is_piped_has_its_summary_on_standard_error() {
+fn a_piped_workload_prints_its_summary_to_standard_error() {
     let ran = program::run(&[
         "workload", "sqlite:", "--kind", "register", "--txns", "20", "--format", "json", "-o", "-",
     ]);
@@ -502,7 +502,7 @@ fn what_is_piped_has_its_summary_on_standard_error() {
 }
 
 #[test]
-fn what_is_asked_wrong_is_exit_2_and_says_what_is_right() {
+fn workload_usage_errors_exit_2_and_name_the_remedy() {
     let folder = program::folder();
     let file = program::shown(&folder.path().join("no.hist"));
     let wrong: &[(&[&str], &str)] = &[

@@ -43,7 +43,7 @@ impl Checker for BruteForce {
                 });
                 Answer::Violated(found)
             }
-            answer => answer,
+            answer @ (Answer::Satisfied(_) | Answer::Unknown(_)) => answer,
         }
     }
 }
@@ -373,7 +373,12 @@ impl Trial<'_> {
                 let is_earlier = |r: usize| reads[r].0 == *reader && sources[r] == Some(other);
                 let sees = match model {
                     ConsistencyModel::ReadCommitted => (0..at).any(is_earlier),
-                    _ => row[*reader],
+                    ConsistencyModel::ReadAtomic
+                    | ConsistencyModel::Causal
+                    | ConsistencyModel::Snapshot
+                    | ConsistencyModel::Serializable
+                    | ConsistencyModel::StrictSerializable
+                    | ConsistencyModel::Linearizable => row[*reader],
                 };
                 if sees
                     && *source != Some(other)

@@ -22,7 +22,17 @@ impl Counterexample {
         let ends = self.edges.iter().flat_map(|edge| {
             let reader = match edge.reason {
                 Reason::SeenBy { reader, .. } => reader,
-                _ => edge.from,
+                Reason::Session
+                | Reason::RealTime
+                | Reason::WriteRead(_)
+                | Reason::WriteWrite(_)
+                | Reason::ReadWrite(_)
+                | Reason::Event(_)
+                | Reason::Listed { .. }
+                | Reason::Lists(_)
+                | Reason::Early
+                | Reason::Missed(_)
+                | Reason::Overlap(_) => edge.from,
             };
             [edge.from, edge.to, reader]
         });

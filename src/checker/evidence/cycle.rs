@@ -56,7 +56,16 @@ fn chain_behind(resolved: &Resolved<'_>, chains: &ChainedVersions, edge: &Edge) 
     let (key, versions) = match edge.reason {
         Reason::WriteWrite(key) => (key, resolved.writes(edge.from).collect()),
         Reason::ReadWrite(key) => (key, resolved.reads(edge.from).to_vec()),
-        _ => return Vec::new(),
+        Reason::Session
+        | Reason::RealTime
+        | Reason::WriteRead(_)
+        | Reason::SeenBy { .. }
+        | Reason::Event(_)
+        | Reason::Listed { .. }
+        | Reason::Lists(_)
+        | Reason::Early
+        | Reason::Missed(_)
+        | Reason::Overlap(_) => return Vec::new(),
     };
     let is_read = |version: &Version| resolved.reads(edge.to).contains(version);
     let is_listed = resolved
@@ -208,7 +217,17 @@ fn one_anti_dependency(history: &History, edges: &[Edge], at: usize) -> Anomaly 
         return match reason {
             Reason::WriteRead(seen) => torn_read(history, anti.from, seen, stale),
             Reason::WriteWrite(key) if key == stale => Anomaly::LostUpdate,
-            _ => Anomaly::ReadSkew,
+            Reason::Session
+            | Reason::RealTime
+            | Reason::WriteWrite(_)
+            | Reason::ReadWrite(_)
+            | Reason::SeenBy { .. }
+            | Reason::Event(_)
+            | Reason::Listed { .. }
+            | Reason::Lists(_)
+            | Reason::Early
+            | Reason::Missed(_)
+            | Reason::Overlap(_) => Anomaly::ReadSkew,
         };
     }
     if others().all(|reason| reason == Reason::WriteWrite(stale)) {

@@ -83,11 +83,16 @@ impl Events<'_> {
         let at = match edge.reason {
             Reason::Event(at) => at,
             Reason::Listed { key, value } => return self.listed(anomaly, edge.from, key, value),
-            _ => {
-                let is_torn =
-                    !self.history.order_conflicts().is_empty() || self.has_torn_list(edge.from);
-                return hold(is_torn, "no lists contradict each other");
-            }
+            Reason::Session
+            | Reason::RealTime
+            | Reason::WriteRead(_)
+            | Reason::WriteWrite(_)
+            | Reason::ReadWrite(_)
+            | Reason::SeenBy { .. }
+            | Reason::Lists(_)
+            | Reason::Early
+            | Reason::Missed(_)
+            | Reason::Overlap(_) => return self.torn(edge.from),
         };
         let read = self.history.event(at);
         let range = self.history.event_range(edge.to);
@@ -124,9 +129,31 @@ impl Events<'_> {
             Anomaly::AbortedRead | Anomaly::IntermediateRead => {
                 mine.is_none() && !has_writer && wrote(edge.from)
             }
-            _ => false,
+            Anomaly::SessionGuaranteeViolation
+            | Anomaly::NonMonotonicRead
+            | Anomaly::FracturedRead
+            | Anomaly::CausalityViolation
+            | Anomaly::LongFork
+            | Anomaly::LostUpdate
+            | Anomaly::WriteSkew
+            | Anomaly::DirtyWrite
+            | Anomaly::CircularInformationFlow
+            | Anomaly::ReadSkew
+            | Anomaly::IncompatibleOrder
+            | Anomaly::StaleRead
+            | Anomaly::NoVersionOrder
+            | Anomaly::NoSerialOrder
+            | Anomaly::TimestampExternal
+            | Anomaly::TimestampConflict
+            | Anomaly::TimestampSession => false,
         };
         hold(shows, "the read is no such anomaly")
+    }
+
+    /// Lists that contradict each other.
+    fn torn(&self, from: Txn) -> Result<(), String> {
+        let is_torn = !self.history.order_conflicts().is_empty() || self.has_torn_list(from);
+        hold(is_torn, "no lists contradict each other")
     }
 
     /// A value that an order of versions names and that no transaction left there.

@@ -216,7 +216,11 @@ fn weak(
                 let closed = |t: Txn| seen_by.get(&t).into_iter().flatten().copied().chain([t]);
                 seen.extend(sources.flat_map(closed));
             }
-            _ => seen.extend(sources),
+            ConsistencyModel::ReadAtomic
+            | ConsistencyModel::Snapshot
+            | ConsistencyModel::Serializable
+            | ConsistencyModel::StrictSerializable
+            | ConsistencyModel::Linearizable => seen.extend(sources),
         }
         for (key, writer) in &reads {
             let is_missed = |t: &&Txn| written.has(**t, *key) && written.is_later(**t, *writer);

@@ -42,7 +42,29 @@ pub(in crate::checker) fn sentences(
     if edges.is_empty() {
         let allowed = match counterexample.anomaly {
             Anomaly::StaleRead => " that real time allows",
-            _ => "",
+            Anomaly::ThinAirRead
+            | Anomaly::AbortedRead
+            | Anomaly::FutureRead
+            | Anomaly::NotMyLastWrite
+            | Anomaly::NotMyOwnWrite
+            | Anomaly::IntermediateRead
+            | Anomaly::NonRepeatableRead
+            | Anomaly::SessionGuaranteeViolation
+            | Anomaly::NonMonotonicRead
+            | Anomaly::FracturedRead
+            | Anomaly::CausalityViolation
+            | Anomaly::LongFork
+            | Anomaly::LostUpdate
+            | Anomaly::WriteSkew
+            | Anomaly::DirtyWrite
+            | Anomaly::CircularInformationFlow
+            | Anomaly::ReadSkew
+            | Anomaly::IncompatibleOrder
+            | Anomaly::NoVersionOrder
+            | Anomaly::NoSerialOrder
+            | Anomaly::TimestampExternal
+            | Anomaly::TimestampConflict
+            | Anomaly::TimestampSession => "",
         };
         let order = "no order of the writes of these";
         sentences.push(format!("{order}{allowed} explains all reads: {core}"));
@@ -141,7 +163,7 @@ pub(in crate::checker) fn event_in_words(
                 words
             }
         }
-        _ => history.spelled(event.value),
+        Kind::Read | Kind::Write => history.spelled(event.value),
     };
     format!("{letter}({key},{value})")
 }

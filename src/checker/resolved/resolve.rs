@@ -410,7 +410,7 @@ fn read_transaction(
         }
         match found {
             Source::Several(candidates) => resolved.leave_open(transaction, at, candidates)?,
-            _ => resolved.read_versions.push(version),
+            Source::One(_) | Source::NoTransaction => resolved.read_versions.push(version),
         }
     }
     Ok(())

@@ -210,7 +210,12 @@ impl TimestampRun<'_> {
         }
         match self.model {
             ConsistencyModel::Snapshot => Witness::Points(moments),
-            _ => Witness::Order(order),
+            ConsistencyModel::ReadCommitted
+            | ConsistencyModel::ReadAtomic
+            | ConsistencyModel::Causal
+            | ConsistencyModel::Serializable
+            | ConsistencyModel::StrictSerializable
+            | ConsistencyModel::Linearizable => Witness::Order(order),
         }
     }
 
@@ -233,7 +238,16 @@ impl TimestampRun<'_> {
     fn says_the_same(&self, one: Edge, other: Edge) -> bool {
         let read = |reason| match reason {
             Reason::Event(at) | Reason::Missed(at) => Some(self.history.event(at)),
-            _ => None,
+            Reason::Session
+            | Reason::RealTime
+            | Reason::WriteRead(_)
+            | Reason::WriteWrite(_)
+            | Reason::ReadWrite(_)
+            | Reason::SeenBy { .. }
+            | Reason::Listed { .. }
+            | Reason::Lists(_)
+            | Reason::Early
+            | Reason::Overlap(_) => None,
         };
         let is_same_reason = match (read(one.reason), read(other.reason)) {
             (Some(one), Some(other)) => (one.key, one.value) == (other.key, other.value),

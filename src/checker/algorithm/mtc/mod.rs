@@ -42,7 +42,7 @@ impl Checker for Mtc {
         if model == ConsistencyModel::Linearizable {
             match lightweight::check(history) {
                 Answer::Unknown(_) => {}
-                answer => return answer,
+                answer @ (Answer::Satisfied(_) | Answer::Violated(_)) => return answer,
             }
         }
         let resolved = match resolve(history) {
@@ -68,7 +68,10 @@ impl Checker for Mtc {
             ConsistencyModel::StrictSerializable | ConsistencyModel::Linearizable => {
                 strict(&resolved, &chains)
             }
-            _ => serializable(&resolved, &chains),
+            ConsistencyModel::ReadCommitted
+            | ConsistencyModel::ReadAtomic
+            | ConsistencyModel::Causal
+            | ConsistencyModel::Serializable => serializable(&resolved, &chains),
         }
     }
 }
@@ -88,7 +91,7 @@ fn serializable(resolved: &Resolved<'_>, chains: &ChainedVersions) -> Answer {
         // What snapshot isolation forbids too says more.
         Err(cycle) => match snapshot(resolved, chains) {
             Answer::Violated(found) => Answer::Violated(found),
-            _ => Answer::Violated(counterexample(
+            Answer::Satisfied(_) | Answer::Unknown(_) => Answer::Violated(counterexample(
                 resolved,
                 chains,
                 &whole_transactions(resolved, &cycle),
@@ -160,7 +163,7 @@ fn strict(resolved: &Resolved<'_>, chains: &ChainedVersions) -> Answer {
             let cycle = whole_transactions(resolved, &cycle);
             match serializable(resolved, chains) {
                 Answer::Violated(found) => Answer::Violated(found),
-                _ => Answer::Violated(counterexample(
+                Answer::Satisfied(_) | Answer::Unknown(_) => Answer::Violated(counterexample(
                     resolved,
                     chains,
                     &cycle,

@@ -49,7 +49,7 @@ impl Checker for PolySi {
             PolygraphOutcome::Cycle(cycle) => {
                 match weak::Weak.check(history, ConsistencyModel::Causal, budget) {
                     Answer::Violated(found) => Answer::Violated(found),
-                    _ => Answer::Violated(cycle),
+                    Answer::Satisfied(_) | Answer::Unknown(_) => Answer::Violated(cycle),
                 }
             }
             PolygraphOutcome::Stuck => Answer::Violated(smallest(history, model, budget)),

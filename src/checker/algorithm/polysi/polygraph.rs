@@ -25,7 +25,10 @@ impl VertexView {
         match model {
             ConsistencyModel::Snapshot => Self::Split,
             ConsistencyModel::StrictSerializable | ConsistencyModel::Linearizable => Self::Strict,
-            _ => Self::Whole,
+            ConsistencyModel::ReadCommitted
+            | ConsistencyModel::ReadAtomic
+            | ConsistencyModel::Causal
+            | ConsistencyModel::Serializable => Self::Whole,
         }
     }
 

@@ -77,7 +77,7 @@ pub(super) fn solve_openly(polygraph: &Polygraph<'_>, open: &OpenReads, budget: 
 pub(super) fn solve_greedily(polygraph: &Polygraph<'_>, budget: Budget) -> Option<Vec<Vertex>> {
     match greedily(polygraph, polygraph.order().ok()?, budget) {
         Greedy::Solved(Solved::Order(order)) => Some(order),
-        _ => None,
+        Greedy::Solved(_) | Greedy::Left(_) => None,
     }
 }
 

@@ -36,7 +36,11 @@ pub(super) fn decide(resolved: &Resolved<'_>, model: ConsistencyModel) -> Answer
             atomic_reads(resolved, |from, to, _, _| add(&mut arcs, from, to));
             atomic_session(resolved, |from, to, _, _| add(&mut arcs, from, to));
         }
-        _ => {
+        ConsistencyModel::Causal
+        | ConsistencyModel::Snapshot
+        | ConsistencyModel::Serializable
+        | ConsistencyModel::StrictSerializable
+        | ConsistencyModel::Linearizable => {
             let mut first = Arcs::new(resolved.len(), resolved.len() * 2);
             happens_before(resolved, |from, to| {
                 first.add(Vertex::whole(from), Vertex::whole(to))
@@ -216,7 +220,11 @@ fn explained(
             atomic_reads(resolved, &mut see);
             atomic_session(resolved, &mut see);
         }
-        _ => {
+        ConsistencyModel::Causal
+        | ConsistencyModel::Snapshot
+        | ConsistencyModel::Serializable
+        | ConsistencyModel::StrictSerializable
+        | ConsistencyModel::Linearizable => {
             let mut first = Arcs::new(resolved.len(), resolved.len() * 2);
             happens_before(resolved, |from, to| {
                 first.add(Vertex::whole(from), Vertex::whole(to))
@@ -243,7 +251,18 @@ fn explained(
         Reason::SeenBy { reader, .. } if direct_reason(resolved, edge.from, reader).is_none() => {
             Some(way(resolved, edge.from, reader))
         }
-        _ => None,
+        Reason::Session
+        | Reason::RealTime
+        | Reason::WriteRead(_)
+        | Reason::WriteWrite(_)
+        | Reason::ReadWrite(_)
+        | Reason::SeenBy { .. }
+        | Reason::Event(_)
+        | Reason::Listed { .. }
+        | Reason::Lists(_)
+        | Reason::Early
+        | Reason::Missed(_)
+        | Reason::Overlap(_) => None,
     });
     Counterexample {
         anomaly: name(resolved, &edges),
@@ -297,7 +316,17 @@ fn written_in_lists(resolved: &Resolved<'_>, listed: &[(Txn, Txn)], from: Txn, t
 fn name(resolved: &Resolved<'_>, edges: &[Edge]) -> Anomaly {
     let views = edges.iter().filter_map(|edge| match edge.reason {
         Reason::SeenBy { key, reader } => Some(view(resolved, edge.from, key, reader)),
-        _ => None,
+        Reason::Session
+        | Reason::RealTime
+        | Reason::WriteRead(_)
+        | Reason::WriteWrite(_)
+        | Reason::ReadWrite(_)
+        | Reason::Event(_)
+        | Reason::Listed { .. }
+        | Reason::Lists(_)
+        | Reason::Early
+        | Reason::Missed(_)
+        | Reason::Overlap(_) => None,
     });
     let rank = |anomaly: &Anomaly| {
         let weakest_first = [

@@ -52,7 +52,7 @@ pub(super) fn check(
                 return Answer::Satisfied(Witness::Sourced { order, sources });
             }
             Answer::Violated(found) => found,
-            answer => return answer,
+            answer @ (Answer::Satisfied(_) | Answer::Unknown(_)) => return answer,
         };
         let support = choice.support(&chosen, &versions, model, &found);
         if support.is_empty() {
@@ -159,10 +159,26 @@ impl<'r> Choice<'r> {
                         ConsistencyModel::Causal => {
                             open.path(chosen, edge.from, reader, &mut support)
                         }
-                        _ => support.extend(open.from(reader, edge.from)),
+                        ConsistencyModel::ReadCommitted
+                        | ConsistencyModel::ReadAtomic
+                        | ConsistencyModel::Snapshot
+                        | ConsistencyModel::Serializable
+                        | ConsistencyModel::StrictSerializable
+                        | ConsistencyModel::Linearizable => {
+                            support.extend(open.from(reader, edge.from))
+                        }
                     }
                 }
-                _ => {}
+                Reason::Session
+                | Reason::RealTime
+                | Reason::WriteWrite(_)
+                | Reason::ReadWrite(_)
+                | Reason::Event(_)
+                | Reason::Listed { .. }
+                | Reason::Lists(_)
+                | Reason::Early
+                | Reason::Missed(_)
+                | Reason::Overlap(_) => {}
             }
         }
         support.into_iter().map(|at| self.leader[at]).collect()
