@@ -385,7 +385,7 @@ impl Learning<'_> {
             holds_a_moved_row(
                 self.case,
                 &self.account.chains,
-                &self.timeline,
+                self.timeline,
                 statement,
                 view,
                 tick,

@@ -74,9 +74,7 @@ fn named_engines(sources: &[Source]) -> Vec<String> {
     for located in code(&program) {
         let words = located.module.words.iter();
         let literals = located.module.literals.iter();
-        let texts = words
-            .map(|(word, line)| (word, line))
-            .chain(literals.map(|(text, line)| (text, line)));
+        let texts = words.chain(literals.map(|(text, line)| (text, line)));
         for (text, line) in texts {
             let lower = text.to_ascii_lowercase();
             let Some(engine) = ENGINES.iter().find(|engine| lower.contains(*engine)) else {
