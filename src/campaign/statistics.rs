@@ -319,7 +319,8 @@ mod tests {
     /// The worst verdict that any oracle has for one case.
     fn worst(statistics: &Statistics) -> &'static str {
         let any = |count: fn(&Verdicts) -> u64| statistics.oracles.values().any(|o| count(o) > 0);
-        let counts: [(&str, fn(&Verdicts) -> u64); 4] = [
+        type CountOf = fn(&Verdicts) -> u64;
+        let counts: [(&str, CountOf); 4] = [
             ("violation", |v| v.violation),
             ("flaky", |v| v.flaky),
             ("known", |v| v.known),

@@ -299,8 +299,11 @@ fn a_row_seen_half_written_is_one_change_from_the_first_to_the_last() {
     assert_eq!(version_key(change.after), Some(Value::Integer(1001)));
 }
 
+/// One line of a script whose rows have three columns.
+type WideLine<'a> = (u32, &'a str, Option<&'a [[i64; 3]]>);
+
 /// A script on a table of this definition, whose rows have a third column: `c0`.
-fn wide_script(table: &str, lines: &[(u32, &str, Option<&[[i64; 3]]>)]) -> Script {
+fn wide_script(table: &str, lines: &[WideLine<'_>]) -> Script {
     let level = IsolationLevel::RepeatableRead;
     let narrow: Vec<Line<'_>> = lines.iter().map(|(s, sql, _)| (*s, *sql, None)).collect();
     let mut script = script(level, None, &narrow);

@@ -199,12 +199,12 @@ mod tests {
 
     #[test]
     fn a_rate_that_asks_for_more_runs_than_are_made_confirms_nothing() {
-        let recorded = Some(Reproduced {
+        let recorded = Reproduced {
             hits: 1,
             runs: 100_000,
-        });
-        let needed = clean_runs(rate_at_least(recorded.unwrap()));
-        let (confirmation, line) = judge(&clean(CLEAN_RUNS_MAX), recorded, needed, "9.9");
+        };
+        let needed = clean_runs(rate_at_least(recorded));
+        let (confirmation, line) = judge(&clean(CLEAN_RUNS_MAX), Some(recorded), needed, "9.9");
         assert_eq!(confirmation, Confirmation::Inconclusive);
         assert!(line.contains("clean runs would be needed"), "{line}");
     }
