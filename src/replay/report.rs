@@ -25,7 +25,7 @@ pub struct ReplayOptions<'a> {
 /// What one oracle, or the file's expectations, said over all runs.
 #[derive(Clone, Debug)]
 pub struct VoiceReport {
-    /// The oracle's name; [`EXPECTATION`] for the file's own.
+    /// The oracle's name; [`EXPECTATION`](super::EXPECTATION) for the file's own.
     pub name: String,
     /// Runs in which it saw a violation.
     pub violations: u32,
