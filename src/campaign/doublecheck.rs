@@ -18,7 +18,8 @@ pub(super) fn doublecheck(
     Ok(difference(&first, &second))
 }
 
-fn difference(first: &Execution, second: &Execution) -> Option<String> {
+/// Where two runs of a case differ; none where every outcome and the final state are the same.
+pub(super) fn difference(first: &Execution, second: &Execution) -> Option<String> {
     for (id, record) in &first.records {
         match second.records.get(id) {
             None => return Some(format!("{id} was sent in one of two runs only")),

@@ -8,7 +8,7 @@ use super::sighting::{Looking, Sighting};
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::model::{Execution, Finding, FindingKind, Pace, Signature, TestCase, Verdict};
-use crate::oracle::{Evidence, Explained, Heard, Oracle, hear};
+use crate::oracle::{Evidence, Explained, Heard, Oracle, hear, unstable_prediction};
 use crate::reproducer::{PublishError, Reproduced};
 
 /// Runs at the free pace of a case that no schedule shows.
@@ -48,12 +48,13 @@ impl Pursuit<'_> {
         };
         let Reproduced { hits, runs } = reproduced;
         let Some(raw) = sighting.filter(|_| hits == runs) else {
-            if let Some(known) = self.explains_unstable(first) {
+            let finding = self.flaky_finding(case, first, first_run, hits)?;
+            if let Some(known) = self.explains_unstable(&finding) {
                 return Ok(known);
             }
             self.keep_flaky(Sighting {
                 case: case.clone(),
-                finding: first.clone(),
+                finding,
                 execution: first_run.execution.clone(),
                 reproduced,
             })?;
@@ -190,6 +191,28 @@ impl Pursuit<'_> {
                 Verdict::Violation(Box::new(raw.finding))
             }
         }
+    }
+
+    /// What is wrong with a case whose violation did not come every time.
+    ///
+    /// Where it never came again although the run itself was repeated, the engine answered the
+    /// serial run of the first hearing otherwise: another worker's open transactions disturbed it.
+    fn flaky_finding(
+        &mut self,
+        case: &TestCase,
+        first: &Finding,
+        first_run: &Evidence,
+        hits: u32,
+    ) -> Result<Finding, EngineError> {
+        let may_be_the_prediction = hits == 0 && case.pace == Pace::Scheduled;
+        let retold = unstable_prediction(first, first_run).filter(|_| may_be_the_prediction);
+        let Some(retold) = retold else {
+            return Ok(first.clone());
+        };
+        let repeats = self
+            .looking()
+            .repeats_and_agrees(case, &first_run.execution)?;
+        Ok(if repeats { retold } else { first.clone() })
     }
 
     /// What explains that a statement gave two answers alone: such an answer seldom comes every time,

@@ -1,11 +1,12 @@
 //! Seeing a violation again: the same in every run, and in a smaller case.
 
+use super::doublecheck::difference;
 use super::stop::StopFlag;
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::minimize::{self, MinimizeBudget, MinimizeEnd};
-use crate::model::{Execution, Finding, Signature, TestCase};
-use crate::oracle::{Oracle, hear};
+use crate::model::{Execution, Finding, Signature, TestCase, Verdict};
+use crate::oracle::{Evidence, Oracle, hear};
 use crate::reproducer::Reproduced;
 
 /// A case with the run that shows what is wrong with it.
@@ -69,6 +70,27 @@ impl Looking<'_> {
             return Ok(None);
         };
         Ok(Some((finding, hearing.runs.swap_remove(run).execution)))
+    }
+
+    /// Whether further runs repeat this one, outcome for outcome, and are agreed with: then not the
+    /// run was wrong, but what the first serial run predicted of it.
+    pub(super) fn repeats_and_agrees(
+        &mut self,
+        case: &TestCase,
+        first: &Execution,
+    ) -> Result<bool, EngineError> {
+        for _ in 0..self.confirmations {
+            let hearing = match hear(case, self.executor, &[self.oracle]) {
+                Ok(hearing) => hearing,
+                Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            let repeats = |run: &Evidence| difference(first, &run.execution).is_none();
+            if hearing.verdict() != Verdict::Agree || !hearing.runs.iter().all(repeats) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The smallest case that shows the same and is as reliable; none when there is no smaller one.

@@ -25,6 +25,7 @@ pub use history::HistoryOracle;
 pub use judging::{Needs, Oracle, Ruling};
 pub use serial::SerialOracle;
 pub use txcheck::TxCheck;
+pub use view::unstable_prediction;
 
 /// Every oracle, in the order of `--help`.
 pub const ORACLES: &[&dyn Oracle] = &[

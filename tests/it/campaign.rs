@@ -48,7 +48,7 @@ fn number_of(case: &TestCase) -> Option<u64> {
     sql.trim_start_matches("SELECT ").parse().ok()
 }
 
-fn sqlite_dialect() -> Arc<Dialect> {
+pub(crate) fn sqlite_dialect() -> Arc<Dialect> {
     let text = dialect::BUILTIN
         .iter()
         .find(|(name, _)| *name == "sqlite")
@@ -130,7 +130,7 @@ impl Workplace for ScriptedEngine {
 }
 
 /// What scripted oracles need: a run.
-const ANY_RUN: Needs = Needs {
+pub(crate) const ANY_RUN: Needs = Needs {
     pace: Pace::Scheduled,
     learner: None,
     row_identity: false,
@@ -187,7 +187,7 @@ impl Oracle for Scripted {
     }
 }
 
-fn violation(feature: &str) -> Verdict {
+pub(crate) fn violation(feature: &str) -> Verdict {
     Verdict::Violation(Box::new(Finding {
         signature: Signature {
             oracle: "serial".to_owned(),

@@ -16,6 +16,7 @@ mod engine_waits;
 mod engines;
 mod execute;
 mod faults;
+mod flaky;
 mod hearing;
 mod histories;
 mod interruption;

@@ -73,6 +73,20 @@ pub(in crate::oracle) fn finding(
     }
 }
 
+/// The same violation told as a defect of the serial run that predicted otherwise; none where it is not
+/// about the answer of one statement.
+///
+/// For a caller that has repeated the run and found the oracle to agree with it.
+pub fn unstable_prediction(violation: &Finding, evidence: &Evidence) -> Option<Finding> {
+    let answers = violation
+        .differences
+        .iter()
+        .find(|d| d.statement.is_some())?;
+    let oracle = &violation.signature.oracle;
+    let answers = Disagreement::of(answers.clone());
+    Some(unstable_finding(oracle, evidence, &answers))
+}
+
 /// The finding that a statement, alone on the same rows, gave two answers from one serial run to the
 /// next: a defect of the engine, though none of transactions, and no prediction.
 pub(in crate::oracle) fn unstable_finding(

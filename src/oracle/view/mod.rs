@@ -10,6 +10,7 @@ mod self_check;
 mod standing;
 
 pub(super) use alone::Alone;
+pub use finding::unstable_prediction;
 pub(super) use finding::{Disagreement, finding, unstable_finding};
 pub(super) use self_check::self_check_fails;
 pub(super) use standing::{Standing, standings};
