@@ -97,6 +97,9 @@ slugged! {
         NoView = "no-view",
         /// One release woke several statements, and its view depends on which went first.
         WokenTogether = "woken-together",
+        /// A write in autocommit resumed though nothing was released, and committed before or after it
+        /// read.
+        CommitAtAnUnknownMoment = "commit-at-an-unknown-moment",
         /// It reads uncommitted rows of a write that waits half-way.
         UncommittedRowsOfAWaitingWrite = "uncommitted-rows-of-a-waiting-write",
         /// It reads one table in two read modes that show different rows.

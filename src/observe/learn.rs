@@ -4,9 +4,11 @@
 //! worked out at the moment the statement reads: when it is sent, or at the resume when it waited.
 
 mod attribute;
+mod unreleased;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::unreleased::{UnreleasedWait, unreleased_waits};
 use super::chain::{Chains, RowId, Version, VersionId};
 use super::doubt::{holds_a_moved_row, moved_meanwhile};
 use super::instrument::promised_mode;
@@ -36,6 +38,7 @@ pub fn learn(
         dialect,
         learner,
         timeline,
+        unreleased: unreleased_waits(case, execution),
         account: Account::default(),
         snapshots: BTreeMap::new(),
         waiting: BTreeSet::new(),
@@ -84,6 +87,8 @@ struct Learning<'a> {
     dialect: &'a Dialect,
     learner: Learner,
     timeline: &'a Timeline,
+    /// Commits at an unknown moment.
+    unreleased: Vec<UnreleasedWait>,
     account: Account,
     /// Snapshot points of explicit transactions, once passed.
     snapshots: BTreeMap<TransactionId, Tick>,
@@ -310,6 +315,13 @@ impl Learning<'_> {
         self.account.views.insert(id, view);
     }
 
+    /// The snapshot point of a statement's transaction; the moment of the read where it has none yet.
+    fn snapshot(&self, id: StatementId, at: Tick) -> Tick {
+        let snapshot = self.snapshots.get(&id.transaction).copied();
+        let own = snapshot.filter(|_| self.case.is_explicit(id.transaction));
+        own.unwrap_or(at)
+    }
+
     /// What the statement reads of each table that it names, in each role, if it reads at this
     /// moment.
     fn reads<'s>(
@@ -318,15 +330,14 @@ impl Learning<'_> {
         at: Tick,
     ) -> Vec<(&'s str, ReadMode, TableView)> {
         let id = statement.id;
-        let snapshot = self.snapshots.get(&id.transaction).copied();
-        let snapshot = snapshot.filter(|_| self.case.is_explicit(id.transaction));
+        let snapshot = self.snapshot(id, at);
         self.modes(statement)
             .map(|(table, mode)| {
                 let reader = Reader {
                     statement: id,
                     mode,
                     at,
-                    snapshot: snapshot.unwrap_or(at),
+                    snapshot,
                 };
                 let seen = self.timeline.view(&self.account.chains, table, reader);
                 (table, mode, seen)
@@ -345,6 +356,17 @@ impl Learning<'_> {
             }
             if view.get(table).is_some_and(|other| *other != seen) {
                 unsure = Some(UndecidedReason::OneTableInTwoReadModes);
+            }
+            let moment = match mode {
+                ReadMode::TransactionSnapshot => self.snapshot(id, at),
+                ReadMode::StatementSnapshot | ReadMode::Current | ReadMode::Anything => at,
+            };
+            if self
+                .unreleased
+                .iter()
+                .any(|wait| wait.concerns(table, moment))
+            {
+                unsure = Some(UndecidedReason::CommitAtAnUnknownMoment);
             }
             if mode == ReadMode::TransactionSnapshot && self.holds_a_key_twice(table, &seen) {
                 unsure = Some(UndecidedReason::TwoRowsOfOneUniqueKey);

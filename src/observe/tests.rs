@@ -1,5 +1,7 @@
 //! The account of scripted runs, against what InnoDB documents.
 
+mod clustered_key;
+
 use std::collections::BTreeMap;
 
 use super::{Account, Learner, Timeline, learn};
@@ -299,113 +301,6 @@ fn a_row_seen_half_written_is_one_change_from_the_first_to_the_last() {
     assert_eq!(version_key(change.after), Some(Value::Integer(1001)));
 }
 
-/// One line of a script whose rows have three columns.
-type WideLine<'a> = (u32, &'a str, Option<&'a [[i64; 3]]>);
-
-/// A script on a table of this definition, whose rows have a third column: `c0`.
-fn wide_script(table: &str, lines: &[WideLine<'_>]) -> Script {
-    let level = IsolationLevel::RepeatableRead;
-    let narrow: Vec<Line<'_>> = lines.iter().map(|(s, sql, _)| (*s, *sql, None)).collect();
-    let mut script = script(level, None, &narrow);
-    script.case.setup[0].sql = table.to_owned();
-    script.case.tables = crate::statement::shapes(&script.case.setup, &script.dialect);
-    let rows = |rows: &[[i64; 3]]| -> Vec<Row> {
-        let row = |row: &[i64; 3]| row.iter().copied().map(Value::Integer).collect();
-        rows.iter().map(row).collect()
-    };
-    for (statement, (_, _, seen)) in script.case.statements.iter().zip(lines) {
-        if let Some(seen) = seen {
-            // Between the answer and the next statement there is room for one tick.
-            let answered = script.execution.records[&statement.id].answered;
-            script.execution.observations.push(Observation {
-                tick: answered,
-                active: vec![statement.id],
-                tables: BTreeMap::from([("t".to_owned(), rows(seen))]),
-            });
-        }
-    }
-    for transaction in script.case.statements.iter().map(|s| s.id.transaction) {
-        let is_explicit = script.case.is_explicit(transaction);
-        let record = script.execution.records.values();
-        let mut answers = record.filter(|r| r.id.transaction == transaction);
-        if let Some(answer) = answers.next().filter(|_| !is_explicit) {
-            let status = TransactionStatus::Committed(answer.answered);
-            script.execution.transactions.insert(transaction, status);
-        }
-    }
-    script
-}
-
-fn learn_wide(script: &Script, initial: &[[i64; 3]]) -> Account {
-    let row = |row: &[i64; 3]| row.iter().copied().map(Value::Integer).collect();
-    let initial = BTreeMap::from([("t".to_owned(), initial.iter().map(row).collect())]);
-    let timeline = Timeline::new(&script.case, &script.execution, &script.dialect);
-    learn(
-        &script.case,
-        &script.execution,
-        &timeline,
-        &initial,
-        &script.dialect,
-        Learner::Observer,
-    )
-}
-
-/// s1 has a snapshot, s2 deletes the row, s1 inserts one with its row key and reads.
-fn deleted_and_inserted_again(table: &str, c0: i64) -> Account {
-    let insert = format!("INSERT INTO t (pkey, vkey, c0) VALUES (1, 1000, {c0})");
-    let script = wide_script(
-        table,
-        &[
-            (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
-            (2, "DELETE FROM t", Some(&[])),
-            (1, &insert, Some(&[[1, 1000, c0]])),
-            (1, READ, None),
-            (1, "COMMIT", None),
-        ],
-    );
-    learn_wide(&script, &[[1, 10, 20]])
-}
-
-#[test]
-fn a_row_inserted_under_another_clustered_key_does_not_hide_the_deleted_one_of_the_snapshot() {
-    let by_c0 = "CREATE TABLE t (pkey INT NOT NULL, vkey INT, c0 INT PRIMARY KEY)";
-    let without_key = "CREATE TABLE t (pkey INT, vkey INT, c0 INT)";
-    for (table, c0) in [(by_c0, 0), (without_key, 20)] {
-        let account = deleted_and_inserted_again(table, c0);
-        let seen: Vec<i64> = account.views[&id(1, 3)]["t"]
-            .values()
-            .flatten()
-            .filter_map(|&version| account.chains.row(version)?[1].as_integer())
-            .collect();
-        assert_eq!(seen, [10, 1000], "{table}");
-        assert_eq!(account.unsure, BTreeMap::new(), "{table}");
-    }
-}
-
-#[test]
-fn a_row_inserted_under_the_same_clustered_key_hides_the_deleted_one() {
-    for table in [
-        "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT)",
-        "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)",
-    ] {
-        let account = deleted_and_inserted_again(table, 0);
-        let seen = account.views[&id(1, 3)]["t"].values().flatten();
-        let rows: Vec<_> = seen.filter_map(|&v| account.chains.row(v)).collect();
-        assert_eq!(rows.len(), 1, "{table}");
-    }
-}
-
-#[test]
-fn a_view_that_no_table_can_hold_is_given_up() {
-    // MySQL's and MariaDB's answer is right: the snapshot's row and the own one, both with pkey 1.
-    let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT PRIMARY KEY)";
-    let account = deleted_and_inserted_again(table, 0);
-    assert_eq!(
-        account.unsure.get(&id(1, 3)),
-        Some(&UndecidedReason::TwoRowsOfOneUniqueKey)
-    );
-}
-
 /// The positions in T1 of the statements whose work was undone.
 fn undone_positions(lines: &[&str], dialect: &str) -> Vec<u32> {
     let lines: Vec<Line<'_>> = lines.iter().map(|sql| (1, *sql, None)).collect();
@@ -535,4 +430,69 @@ fn a_table_read_in_two_modes_by_a_statement_that_woke_with_a_write_is_given_up()
         account.unsure.get(&select),
         Some(&UndecidedReason::WokenTogether)
     );
+}
+
+/// T1 (s1) holds row 1; T2 (s2, autocommit) updates it and waits; T3 (s3) reads; then T1 commits, or T2
+/// resumes by itself before that.
+fn reads_while_another_waits(resumes_by_itself: bool) -> Account {
+    let lines: &[Line<'_>] = &[
+        (1, "BEGIN", None),
+        (1, "SELECT * FROM t WHERE pkey = 1 FOR UPDATE", None),
+        (2, UPDATE, None),
+        (3, READ, None),
+        (1, "COMMIT", None),
+    ];
+    let mut script = script(IsolationLevel::ReadCommitted, None, lines);
+    let (write, read) = (id(2, 1), id(3, 1));
+    let end = script.execution.records[&id(1, 3)].answered;
+    let read_at = script.execution.records[&read].answered;
+    // Between the read's answer and the COMMIT, or after the COMMIT.
+    let resumes = if resumes_by_itself { read_at } else { end };
+    let shift = |tick: &mut Tick| {
+        if *tick > resumes {
+            tick.0 += 1;
+        }
+    };
+    for event in &mut script.execution.events {
+        shift(&mut event.tick);
+    }
+    for record in script.execution.records.values_mut() {
+        shift(&mut record.sent);
+        shift(&mut record.answered);
+    }
+    for status in script.execution.transactions.values_mut() {
+        if let TransactionStatus::Committed(tick) = status {
+            shift(tick);
+        }
+    }
+    let resumed = Tick(resumes.0 + 1);
+    let record = script.execution.records.get_mut(&write).expect("sent");
+    record.waiting = Some(record.answered);
+    record.waited_for = vec![TransactionId(1)];
+    record.answered = resumed;
+    for event in &mut script.execution.events {
+        if event.statement == write && event.kind == EventKind::Answered {
+            event.tick = resumed;
+        }
+    }
+    let committed = TransactionStatus::Committed(resumed);
+    script
+        .execution
+        .transactions
+        .insert(TransactionId(2), committed);
+    script.execution.events.sort_by_key(|event| event.tick);
+    script.learn()
+}
+
+#[test]
+fn a_read_beside_a_wait_that_nothing_released_is_given_up() {
+    let reason = UndecidedReason::CommitAtAnUnknownMoment;
+    let account = reads_while_another_waits(true);
+    assert_eq!(account.unsure.get(&id(3, 1)), Some(&reason));
+}
+
+#[test]
+fn a_read_beside_a_wait_that_a_commit_released_is_judged() {
+    let account = reads_while_another_waits(false);
+    assert_eq!(account.unsure.get(&id(3, 1)), None);
 }
