@@ -4,7 +4,7 @@ use super::slug::slugged;
 
 slugged! {
     /// Why a difference may be a registered behaviour of the engine. Its detector stands in
-    /// `observe/doubt.rs`; the dialect's `[known]` names what explains it.
+    /// `observe/learn/doubts.rs`; the dialect's `[known]` names what explains it.
     pub enum Doubt {
         /// The statement waited at a level where its rows mix two moments (MySQL#104833).
         MixedAfterWait = "after-wait",

@@ -4,21 +4,21 @@
 //! worked out at the moment the statement reads: when it is sent, or at the resume when it waited.
 
 mod attribute;
+mod doubts;
 mod unreleased;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::unreleased::{UnreleasedWait, unreleased_waits};
 use super::chain::{Chains, RowId, Version, VersionId};
-use super::doubt::{holds_a_moved_row, moved_meanwhile};
 use super::instrument::promised_mode;
 use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
 use crate::model::{
-    CaseStatement, Doubt, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer,
-    ProbeTag, ReadMode, Row, StatementId, StatementKind, StatementRecord, TableShape, TestCase,
-    Tick, TransactionId, TransactionStatus, UndecidedReason, Value,
+    CaseStatement, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer,
+    ProbeTag, ReadMode, Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId,
+    TransactionStatus, UndecidedReason, Value,
 };
 
 /// Learns from a run that was instrumented for this learner.
@@ -255,30 +255,6 @@ impl Learning<'_> {
         }
     }
 
-    /// Notes a statement that waited while a row it reads was moved to another key.
-    fn note_moves(&mut self, statement: &CaseStatement, at: Tick) {
-        let Some(sent) = self
-            .execution
-            .records
-            .get(&statement.id)
-            .map(|record| record.sent)
-        else {
-            return;
-        };
-        let (then, now) = (self.view(statement, sent).0, self.view(statement, at).0);
-        if moved_meanwhile(self.case, &self.account.chains, &then, &now) {
-            self.doubt(statement.id, Doubt::MovedWhileWaiting);
-        }
-    }
-
-    /// Notes a quirk that a statement may have met, where the dialect registers it.
-    fn doubt(&mut self, statement: StatementId, doubt: Doubt) {
-        if self.dialect.registers(doubt) {
-            let doubts = self.account.doubts.entry(statement).or_default();
-            doubts.insert(doubt);
-        }
-    }
-
     /// Gives a statement up that would see something else at one of these two moments, in any of
     /// its roles: one table may be read in two modes, of which only one moves with the moment.
     fn doubt_order(&mut self, statement: &CaseStatement, first: Tick, last: Tick) {
@@ -291,24 +267,11 @@ impl Learning<'_> {
     /// Works out what the statement sees at this moment, and notes what is doubtful about it.
     fn see(&mut self, statement: &CaseStatement, at: Tick) {
         let id = statement.id;
-        let snapshot = self.snapshots.get(&id.transaction).copied();
         let (mut view, mut unsure) = self.view(statement, at);
         if self.learner == Learner::Probes {
             unsure = unsure.or(self.overlay_probes(id, &mut view));
-        } else if self.depends_on_a_no_op(statement, &view, at) {
-            self.doubt(id, Doubt::NoOpUpdate);
         }
-        if self.holds_a_moved_row(statement, &view, snapshot) {
-            self.doubt(id, Doubt::MovedKey);
-        }
-        let level = self.case.judged_level(statement.session);
-        let waited = self.execution.records.get(&id);
-        if waited.is_some_and(StatementRecord::resumed)
-            && self.dialect.mixes_after_wait.contains(&level)
-        {
-            let doubts = self.account.doubts.entry(id).or_default();
-            doubts.insert(Doubt::MixedAfterWait);
-        }
+        self.note_doubts(statement, &view, at);
         if let Some(reason) = unsure {
             self.account.unsure.insert(id, reason);
         }
@@ -394,27 +357,6 @@ impl Learning<'_> {
         })
     }
 
-    fn holds_a_moved_row(
-        &self,
-        statement: &CaseStatement,
-        view: &View,
-        snapshot: Option<Tick>,
-    ) -> bool {
-        let through_snapshot = self
-            .modes(statement)
-            .any(|(_, mode)| mode == ReadMode::TransactionSnapshot);
-        snapshot.filter(|_| through_snapshot).is_some_and(|tick| {
-            holds_a_moved_row(
-                self.case,
-                &self.account.chains,
-                self.timeline,
-                statement,
-                view,
-                tick,
-            )
-        })
-    }
-
     fn someone_is_writing(&self, table: &str, reader: StatementId) -> bool {
         self.waiting.iter().any(|&id| {
             id != reader
@@ -460,40 +402,6 @@ impl Learning<'_> {
             }
         }
         None
-    }
-
-    /// Whether the view hangs on an UPDATE of this transaction that may have matched a row without
-    /// changing it. Some engines make a version then and some do not (MDEV-26642, MySQL#100328).
-    fn depends_on_a_no_op(&self, statement: &CaseStatement, view: &View, at: Tick) -> bool {
-        let transaction = statement.id.transaction;
-        let through_snapshot: BTreeSet<&str> = self
-            .modes(statement)
-            .filter(|(_, mode)| *mode == ReadMode::TransactionSnapshot)
-            .map(|(table, _)| table)
-            .collect();
-        view.iter()
-            .filter(|(table, _)| through_snapshot.contains(table.as_str()))
-            .any(|(table, seen)| {
-                let disciplined = self
-                    .case
-                    .table(table)
-                    .is_some_and(|t| t.version_key.is_some());
-                let updated = self.case.statements.iter().any(|s| {
-                    s.id.transaction == transaction
-                        && s.id.position < statement.id.position
-                        && s.effect.targets().any(|target| target == table)
-                        && matches!(s.effect.kind, StatementKind::Update | StatementKind::Insert)
-                });
-                let current = Reader {
-                    statement: statement.id,
-                    mode: ReadMode::Current,
-                    at,
-                    snapshot: at,
-                };
-                !disciplined
-                    && updated
-                    && self.timeline.view(&self.account.chains, table, current) != *seen
-            })
     }
 
     fn probe(&mut self, probe: &ProbeAnswer) {

@@ -8,10 +8,10 @@
 //! Probes are blind to the level: whatever the engine shows is taken for what the statement saw.
 
 mod chain;
-mod doubt;
 mod identity;
 mod instrument;
 mod learn;
+mod moved;
 #[cfg(test)]
 mod tests;
 mod visibility;

@@ -1,6 +1,4 @@
-//! The detectors of [`Doubt`](crate::model::Doubt): registered quirks that a statement may have met.
-//!
-//! A row whose key was moved is for the engine a deletion and an insertion, for a chain one row.
+//! Rows whose key was moved: for the engine a deletion and an insertion, for a chain one row.
 
 use super::chain::{Chains, Version, VersionId};
 use super::visibility::Timeline;
