@@ -1,6 +1,6 @@
 //! Comparing what a run gave with what an account predicts. Exact: nothing is rounded or folded.
 
-use crate::model::{self, Aspect, Outcome, Row, RowOrder};
+use crate::model::{self, Aspect, Outcome, Row, RowOrder, StatementId};
 
 /// What differs between a prediction and an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,11 @@ pub(super) fn outcome_text(outcome: &Outcome, order: RowOrder) -> String {
         (Outcome::Rows(rows), RowOrder::Total) => shown_rows(rows),
         (Outcome::Affected(_) | Outcome::Rejected(_), _) => outcome.to_string(),
     }
+}
+
+/// Where something differs, for people.
+pub(super) fn place_text(statement: Option<StatementId>) -> String {
+    statement.map_or("the final state".to_owned(), |id| id.to_string())
 }
 
 /// Rows in one line, sorted, at most a dozen of them in full.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::compare::place_text;
 use super::search::SerialOrderSearch;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
@@ -77,15 +78,16 @@ fn dependency(
         got,
         ..
     } = refutation;
-    let place = match refutation.statement {
-        None => "the final state".to_owned(),
-        Some(id) => format!("{id} ({aspect})"),
+    let what = match refutation.statement {
+        None => String::new(),
+        Some(_) => format!(" ({aspect})"),
     };
+    let place = place_text(refutation.statement);
     CycleDependency {
         from: later,
         label: format!("{kind}({})", tables.join(", ")),
         reason: format!(
-            "{later} before {earlier}: were {earlier} first, {place} would be {expected}; it was {got}"
+            "{later} before {earlier}: were {earlier} first, {place}{what} would be {expected}; it was {got}"
         ),
     }
 }

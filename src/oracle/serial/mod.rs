@@ -12,6 +12,7 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::search::{SearchEnd, SerialOrderSearch};
+use super::compare::place_text;
 use super::signature::{finding_levels, form_features};
 use super::view::{Disagreement, unstable_finding};
 use super::{Evidence, Needs, Oracle, Ruling};
@@ -213,12 +214,6 @@ fn features(
     Ok(features.into_iter().collect())
 }
 
-fn place_text(first: &Difference) -> String {
-    first
-        .statement
-        .map_or("the final state".to_owned(), |id| id.to_string())
-}
-
 /// What a refuted search has to tell.
 struct Told {
     /// The cycle and the reasons of its dependencies, where two transactions are all.
@@ -251,7 +246,7 @@ fn not_serializable(
         None => format!(
             "no serial order of {} explains the run: in commit order, {} has {} differing: got {}, serially {}",
             order.join(", "),
-            place_text(&first),
+            place_text(first.statement),
             first.aspect,
             first.got,
             first.expected

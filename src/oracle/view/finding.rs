@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Evidence;
-use super::super::compare::Mismatch;
+use super::super::compare::{Mismatch, place_text};
 use super::super::signature::{finding_levels, form_features};
 use crate::model::{
     CaseStatement, Difference, Finding, FindingKind, Signature, StatementId, TestCase,
@@ -99,9 +99,7 @@ pub(in crate::oracle) fn unstable_finding(
     let mut features: Vec<String> = statement.map_or(Vec::new(), |s| form_features(case, s));
     features.extend(statement.map(|s| s.effect.kind.to_string()));
     features.sort();
-    let place = answers
-        .statement
-        .map_or("the final state".to_owned(), |id| id.to_string());
+    let place = place_text(answers.statement);
     let Mismatch {
         aspect,
         expected,
