@@ -1,6 +1,7 @@
 //! One case before its oracles: as few runs as their needs allow.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use super::{Evidence, Hearing, Oracle, Ruling, crash, refusal};
@@ -79,9 +80,11 @@ fn plan<'c>(
     oracles: &[&dyn Oracle],
     hearing: &mut Hearing,
 ) -> Vec<PlannedRun<'c>> {
+    // The set-up is read for this, so once for all oracles, and only where one asks.
+    let refusal = LazyCell::new(|| refusal::unrepeatable(case, dialect));
     let mut wanted = Vec::new();
     for (judge, oracle) in oracles.iter().enumerate() {
-        match want(case, dialect, *oracle) {
+        match want(case, dialect, *oracle, &|| *refusal) {
             Ok((case, learner)) => wanted.push((judge, case, learner)),
             Err(reason) => hearing.inapplicable.push((oracle.name(), reason)),
         }
@@ -115,6 +118,7 @@ fn want<'c>(
     case: &'c TestCase,
     dialect: &Dialect,
     oracle: &dyn Oracle,
+    refusal: &dyn Fn() -> Option<UndecidedReason>,
 ) -> Result<(Cow<'c, TestCase>, Option<Learner>), UndecidedReason> {
     let needs = oracle.needs();
     if case.pace == Pace::Free && needs.pace == Pace::Scheduled {
@@ -122,7 +126,7 @@ fn want<'c>(
     }
     // A serial run repeats statements: only what means the same again can be compared with it.
     if needs.serial
-        && let Some(reason) = refusal::unrepeatable(case, dialect)
+        && let Some(reason) = refusal()
     {
         return Err(reason);
     }
@@ -148,7 +152,8 @@ struct NoSerialRun;
 impl NoSerialRun {
     fn error<T>() -> Result<T, EngineError> {
         let message = "this oracle did not ask for a serial run in its needs";
-        Err(EngineError::Resource(message.to_owned()))
+        // No loss of the server: nothing would bring it back.
+        Err(EngineError::Target(message.to_owned()))
     }
 }
 
