@@ -6,6 +6,7 @@
 mod anomaly;
 mod case;
 mod consistency;
+mod direction;
 mod doubt;
 mod effect;
 mod execution;
@@ -20,6 +21,7 @@ mod verdict;
 pub use anomaly::Anomaly;
 pub use case::{CaseStatement, Column, Pace, SetupKind, SetupStatement, TableShape, TestCase};
 pub use consistency::{ConsistencyModel, UnknownModel};
+pub use direction::Direction;
 pub use doubt::Doubt;
 pub use effect::{Effect, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse};
 pub use execution::{

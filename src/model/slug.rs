@@ -46,7 +46,7 @@ pub(crate) use slugged;
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::model::{Aspect, Doubt, FindingKind, UndecidedReason};
+    use crate::model::{Aspect, Direction, Doubt, FindingKind, UndecidedReason};
 
     fn check(slugs: &[&str]) {
         let distinct: BTreeSet<&&str> = slugs.iter().collect();
@@ -71,6 +71,7 @@ mod tests {
                 .collect::<Vec<_>>(),
         );
         check(&Aspect::ALL.iter().map(|a| a.slug()).collect::<Vec<_>>());
+        check(&Direction::ALL.iter().map(|d| d.slug()).collect::<Vec<_>>());
         check(&Doubt::ALL.iter().map(|d| d.slug()).collect::<Vec<_>>());
         check(
             &FindingKind::all()

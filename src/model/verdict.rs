@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::slug::slugged;
-use super::{Anomaly, StatementId, UndecidedReason};
+use super::{Anomaly, Direction, StatementId, UndecidedReason};
 
 slugged! {
     /// What differs between two accounts.
@@ -97,6 +97,7 @@ pub struct Difference {
     /// The statement it is about; none for the final state.
     pub statement: Option<StatementId>,
     pub aspect: Aspect,
+    pub direction: Direction,
     /// What the oracle predicts, spelled as `Outcome` and rows are, so that a case file can hold it
     /// as an expectation. For the final state only the missing rows: `t0: (1) (2)`.
     pub expected: String,

@@ -1,11 +1,14 @@
 //! Comparing what a run gave with what an account predicts. Exact: nothing is rounded or folded.
 
-use crate::model::{self, Aspect, Outcome, Row, RowOrder, StatementId};
+use std::cmp::Ordering;
+
+use crate::model::{self, Aspect, Direction, Outcome, Row, RowOrder, StatementId, Value};
 
 /// What differs between a prediction and an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mismatch {
     pub(super) aspect: Aspect,
+    pub(super) direction: Direction,
     pub(super) expected: String,
     pub(super) got: String,
 }
@@ -13,9 +16,10 @@ pub(super) struct Mismatch {
 /// Compares typed rows as multisets (in order where a total ORDER BY fixes it), affected rows, and
 /// errors by class.
 pub(super) fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> Option<Mismatch> {
-    let mismatch = |aspect| {
+    let mismatch = |aspect, direction| {
         Some(Mismatch {
             aspect,
+            direction,
             expected: outcome_text(predicted, order),
             got: outcome_text(got, order),
         })
@@ -26,19 +30,59 @@ pub(super) fn outcomes(predicted: &Outcome, got: &Outcome, order: RowOrder) -> O
                 RowOrder::Total => a == b,
                 RowOrder::Unordered => same_rows(a, b),
             };
-            if same { None } else { mismatch(Aspect::Rows) }
-        }
-        (Outcome::Affected(a), Outcome::Affected(b)) => {
-            if a == b {
+            if same {
                 None
             } else {
-                mismatch(Aspect::Affected)
+                mismatch(Aspect::Rows, rows_direction(a, b))
             }
         }
-        (Outcome::Rejected(a), Outcome::Rejected(b)) if a.class == b.class && a.code == b.code => {
-            None
+        (Outcome::Affected(a), Outcome::Affected(b)) => match b.cmp(a) {
+            Ordering::Equal => None,
+            Ordering::Less => mismatch(Aspect::Affected, Direction::Lower),
+            Ordering::Greater => mismatch(Aspect::Affected, Direction::Higher),
+        },
+        (Outcome::Rejected(a), Outcome::Rejected(b)) => {
+            if a.class == b.class && a.code == b.code {
+                None
+            } else {
+                mismatch(Aspect::Error, Direction::OtherError)
+            }
         }
-        _ => mismatch(Aspect::Error),
+        (Outcome::Rejected(_), Outcome::Rows(_) | Outcome::Affected(_)) => {
+            mismatch(Aspect::Error, Direction::Answered)
+        }
+        (Outcome::Rows(_) | Outcome::Affected(_), Outcome::Rejected(_)) => {
+            mismatch(Aspect::Error, Direction::Refused)
+        }
+        (Outcome::Rows(_), Outcome::Affected(_)) | (Outcome::Affected(_), Outcome::Rows(_)) => {
+            mismatch(Aspect::Error, Direction::Other)
+        }
+    }
+}
+
+/// The direction in which rows differ from the expected ones. The one number that an aggregate gives
+/// is too low or too high.
+pub(super) fn rows_direction(expected: &[Row], got: &[Row]) -> Direction {
+    if let ([a], [b]) = (expected, got)
+        && let ([Value::Integer(a)], [Value::Integer(b)]) = (a.as_slice(), b.as_slice())
+    {
+        return if b < a {
+            Direction::Lower
+        } else {
+            Direction::Higher
+        };
+    }
+    table_difference(expected, got).map_or(Direction::Order, |(missing, extra)| {
+        difference_direction(&missing, &extra)
+    })
+}
+
+/// The direction of a difference: rows that are missing, and rows that are too many.
+pub(super) fn difference_direction(missing: &[Row], extra: &[Row]) -> Direction {
+    match (missing.is_empty(), extra.is_empty()) {
+        (_, true) => Direction::Lost,
+        (true, false) => Direction::Extra,
+        (false, false) => Direction::Changed,
     }
 }
 
@@ -108,7 +152,6 @@ pub(super) fn table_difference(expected: &[Row], got: &[Row]) -> Option<(Vec<Row
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Value;
 
     fn rows(rows: &[&[i64]]) -> Vec<Row> {
         rows.iter()

@@ -4,7 +4,7 @@
 use super::signature::finding_levels;
 use crate::engine::EngineError;
 use crate::model::{
-    Aspect, Difference, ErrorClass, Execution, Finding, FindingKind, Outcome, Signature,
+    Aspect, Difference, Direction, ErrorClass, Execution, Finding, FindingKind, Outcome, Signature,
     StatementId, StatementKind, TestCase,
 };
 
@@ -72,6 +72,7 @@ fn finding(
         differences: vec![Difference {
             statement,
             aspect: Aspect::Error,
+            direction: Direction::Refused,
             expected: "an answer".to_owned(),
             got: told,
         }],

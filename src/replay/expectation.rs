@@ -6,8 +6,9 @@ use std::fmt;
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
 use crate::model::{
-    Aspect, CaseStatement, Difference, Execution, Finding, FindingKind, Outcome, Pace, SessionId,
-    Signature, SqlError, StatementId, StatementRecord, TestCase, UndecidedReason, Verdict,
+    Aspect, CaseStatement, Difference, Direction, Execution, Finding, FindingKind, Outcome, Pace,
+    SessionId, Signature, SqlError, StatementId, StatementRecord, TestCase, UndecidedReason,
+    Verdict,
 };
 use crate::reproducer::{CaseFile, CaseLine, Expectation, Note, Tag};
 use crate::statement;
@@ -263,6 +264,7 @@ fn unmet(
     Some(Difference {
         statement: Some(statement.id),
         aspect,
+        direction: Direction::Other,
         expected,
         got,
     })

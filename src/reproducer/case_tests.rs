@@ -8,9 +8,9 @@ use super::*;
 use crate::dialect::{BUILTIN, Dialect};
 use crate::engine::Identity;
 use crate::model::{
-    Aspect, Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome, ProbeAnswer,
-    ProbeTag, Signature, SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionId,
-    Value,
+    Aspect, Difference, Direction, Execution, Finding, FindingKind, IsolationLevel, Outcome,
+    ProbeAnswer, ProbeTag, Signature, SqlError, StatementId, StatementRecord, TestCase, Tick,
+    TransactionId, Value,
 };
 
 fn mysql() -> Dialect {
@@ -140,6 +140,7 @@ fn difference(statement: Option<StatementId>, texts: [&str; 3]) -> Difference {
     Difference {
         statement,
         aspect: Aspect::from_slug(texts[0]).unwrap(),
+        direction: Direction::Other,
         expected: texts[1].to_owned(),
         got: texts[2].to_owned(),
     }

@@ -7,7 +7,9 @@ use rashomon::campaign::{self, Parts, StopFlag, Workplace};
 use rashomon::dialect::Dialect;
 use rashomon::engine::EngineError;
 use rashomon::execute::{Executor, Instrumentation, SerialRun};
-use rashomon::model::{Aspect, Difference, Execution, TestCase, UndecidedReason, Value, Verdict};
+use rashomon::model::{
+    Aspect, Difference, Direction, Execution, TestCase, UndecidedReason, Value, Verdict,
+};
 use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 
 use crate::campaign::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violation};
@@ -44,6 +46,7 @@ impl Oracle for ObjectsOnce {
         finding.differences.push(Difference {
             statement: evidence.case.statements.first().map(|s| s.id),
             aspect: Aspect::Rows,
+            direction: Direction::Changed,
             expected: "(1)".to_owned(),
             got: "(2)".to_owned(),
         });

@@ -239,6 +239,7 @@ impl Walk<'_, '_> {
             if let Some((missing, extra)) = compare::table_difference(&predicted, got) {
                 let mismatch = compare::Mismatch {
                     aspect: Aspect::FinalState,
+                    direction: compare::difference_direction(&missing, &extra),
                     expected: format!("{}: {}", table.name, compare::rows_text(&missing)),
                     got: format!("{}: {}", table.name, compare::rows_text(&extra)),
                 };
@@ -254,6 +255,7 @@ fn told(statement: Option<StatementId>, mismatch: compare::Mismatch) -> Differen
     Difference {
         statement,
         aspect: mismatch.aspect,
+        direction: mismatch.direction,
         expected: mismatch.expected,
         got: mismatch.got,
     }

@@ -129,6 +129,7 @@ impl<'a> Alone<'a> {
             if let Some((missing, extra)) = compare::table_difference(&a, &b) {
                 let mismatch = Mismatch {
                     aspect: Aspect::FinalState,
+                    direction: compare::difference_direction(&missing, &extra),
                     expected: compare::rows_text(&missing),
                     got: compare::rows_text(&extra),
                 };
@@ -199,6 +200,7 @@ impl<'a> Alone<'a> {
         self.put(table, expected)?;
         Ok(difference.map(|(missing, extra)| Mismatch {
             aspect: Aspect::Effect,
+            direction: compare::difference_direction(&missing, &extra),
             expected: format!("{table}: {}", compare::rows_text(&missing)),
             got: format!("{table}: {}", compare::rows_text(&extra)),
         }))

@@ -35,6 +35,7 @@ impl Disagreement {
             table: None,
             mismatch: Mismatch {
                 aspect: difference.aspect,
+                direction: difference.direction,
                 expected: difference.expected,
                 got: difference.got,
             },
@@ -102,6 +103,7 @@ pub(in crate::oracle) fn unstable_finding(
     let place = place_text(answers.statement);
     let Mismatch {
         aspect,
+        direction: _,
         expected,
         got,
     } = &answers.mismatch;
@@ -131,6 +133,7 @@ fn difference(disagreement: &Disagreement) -> Difference {
     Difference {
         statement: disagreement.statement,
         aspect: disagreement.mismatch.aspect,
+        direction: disagreement.mismatch.direction,
         expected: format!("{place}{}", disagreement.mismatch.expected),
         got: format!("{place}{}", disagreement.mismatch.got),
     }
@@ -139,6 +142,7 @@ fn difference(disagreement: &Disagreement) -> Difference {
 fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatement>) -> String {
     let Mismatch {
         aspect,
+        direction: _,
         expected,
         got,
     } = &first.mismatch;
