@@ -23,6 +23,8 @@ mod interruption;
 mod minimize;
 mod oracle_history;
 mod oracles;
+mod plant;
+mod planted;
 mod postgres;
 mod program;
 mod replay;

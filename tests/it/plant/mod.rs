@@ -1,0 +1,249 @@
+//! Faults planted between Rashomon and a real server that speaks MySQL's protocol.
+//!
+//! [`PlantedServer::before`] listens on a port of its own and forwards to the server. Every client
+//! connection has one server connection, so connection numbers and the lock view stay right. In a
+//! database of cases, and only while another connection to it has an open transaction, it plants
+//! one fault: serial runs, set-ups and calibration are answered as the server answers them.
+//!
+//! `examples/plant.rs` starts one by hand.
+
+mod conversation;
+mod packet;
+mod sabotage;
+mod text;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use conversation::Conversation;
+
+/// A kind of statement that changes rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    Update,
+    Delete,
+    Insert,
+    InsertSelect,
+    Replace,
+    Upsert,
+}
+
+/// What the planted engine does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Forwards everything.
+    None,
+    /// A write of this kind says what it did, keeps its locks, and its effect is undone.
+    Lies(WriteKind),
+    /// A write reports one affected row more than it had.
+    CountOffByOne,
+    /// A write by predicate leaves one row out, and reports it.
+    RowTooFew,
+    /// A write by predicate takes one row more, and does not report it.
+    RowTooMany,
+    /// A duplicate key is answered as one affected row.
+    DuplicateAnsweredOk,
+    /// A write that waited reports its effect, and the effect is undone.
+    LostUpdateAfterWait,
+    /// A locking read that waited answers the rows committed when it was sent.
+    StaleLockingReadAfterWait,
+    /// A locking read answers committed rows and locks nothing.
+    MissingRowLocks,
+    /// Sessions at SERIALIZABLE run at REPEATABLE READ: plain reads lock nothing.
+    SerializableWithoutLocks,
+    /// A locking read locks the rows that it finds, and no gap between them.
+    PhantomUnderLock,
+    /// A statement that fails ends its transaction, and does not say so.
+    ErrorEndsTransaction,
+    /// ROLLBACK TO goes back to the savepoint before the one that it names.
+    RollbackToOneTooMany,
+    /// A write in a transaction is rejected as the victim of a deadlock, without one.
+    DeadlockFromNowhere,
+    /// A write in a transaction is rejected for a lock that another transaction does not hold.
+    TimeoutFromNowhere,
+    /// COMMIT is answered, and the transaction stays open.
+    CommitLeavesOpen,
+}
+
+impl Fault {
+    /// Every fault, with its name on the command line of the example.
+    pub(crate) const ALL: [(&str, Self); 21] = [
+        ("none", Self::None),
+        ("update-lies", Self::Lies(WriteKind::Update)),
+        ("delete-lies", Self::Lies(WriteKind::Delete)),
+        ("insert-lies", Self::Lies(WriteKind::Insert)),
+        ("insert-select-lies", Self::Lies(WriteKind::InsertSelect)),
+        ("replace-lies", Self::Lies(WriteKind::Replace)),
+        ("upsert-lies", Self::Lies(WriteKind::Upsert)),
+        ("count-off-by-one", Self::CountOffByOne),
+        ("row-too-few", Self::RowTooFew),
+        ("row-too-many", Self::RowTooMany),
+        ("duplicate-answered-ok", Self::DuplicateAnsweredOk),
+        ("lost-update-after-wait", Self::LostUpdateAfterWait),
+        (
+            "stale-locking-read-after-wait",
+            Self::StaleLockingReadAfterWait,
+        ),
+        ("missing-row-locks", Self::MissingRowLocks),
+        ("serializable-without-locks", Self::SerializableWithoutLocks),
+        ("phantom-under-lock", Self::PhantomUnderLock),
+        ("error-ends-transaction", Self::ErrorEndsTransaction),
+        ("rollback-to-one-too-many", Self::RollbackToOneTooMany),
+        ("deadlock-from-nowhere", Self::DeadlockFromNowhere),
+        ("timeout-from-nowhere", Self::TimeoutFromNowhere),
+        ("commit-leaves-open", Self::CommitLeavesOpen),
+    ];
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|(known, _)| *known == name)
+            .map(|(_, fault)| fault)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = Self::ALL.into_iter();
+        let known = all.find(|(_, fault)| fault == self);
+        f.write_str(known.map_or("without a name", |(name, _)| name))
+    }
+}
+
+/// Which of the statements that could show the fault do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rate {
+    Always,
+    /// One text of so many: a statement sent again shows it again, as a bug of the engine would.
+    OneTextIn(u64),
+    /// One turn of so many, by a count over the server's life: a fault that comes and goes.
+    OneTurnIn(u64),
+}
+
+/// A fault and how often it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plant {
+    pub(crate) fault: Fault,
+    pub(crate) rate: Rate,
+}
+
+/// A server behind which faults are planted, for the life of the process.
+pub(crate) struct PlantedServer {
+    /// Where clients reach it: the real server's URL with another port.
+    pub(crate) url: String,
+    /// The text of every statement at which the fault was planted, in order.
+    pub(crate) planted: Receiver<String>,
+}
+
+impl PlantedServer {
+    /// Plants a fault before the server of this URL, which must name a TCP address.
+    ///
+    /// # Panics
+    /// When the URL is none, or no port is free.
+    pub(crate) fn before(url: &str, plant: Plant) -> Self {
+        let mut public = url::Url::parse(url).expect("a URL");
+        let host = public.host_str().expect("a host");
+        let server = format!("{host}:{}", public.port().unwrap_or(3306));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        public.set_host(Some("127.0.0.1")).expect("a host");
+        public.set_port(Some(port)).expect("a port");
+        // A socket would lead past the proxy.
+        public.set_query(None);
+        let (log, planted) = mpsc::channel();
+        let plot = Arc::new(Plot::new(plant, log));
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let (plot, server) = (Arc::clone(&plot), server.clone());
+                std::thread::spawn(move || {
+                    let upstream = TcpStream::connect(&server)?;
+                    Conversation::new(plot, client, upstream, server).hold()
+                });
+            }
+        });
+        Self {
+            url: public.to_string(),
+            planted,
+        }
+    }
+}
+
+/// What all connections of a planted server share.
+struct Plot {
+    plant: Plant,
+    turns: AtomicU64,
+    log: Sender<String>,
+    databases: Mutex<BTreeMap<String, BTreeMap<u64, Party>>>,
+    numbers: AtomicU64,
+}
+
+/// What the others of a database know of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Party {
+    in_transaction: bool,
+    /// Statements that its client sent.
+    sent: u64,
+}
+
+impl Plot {
+    fn new(plant: Plant, log: Sender<String>) -> Self {
+        Self {
+            plant,
+            turns: AtomicU64::new(0),
+            log,
+            databases: Mutex::default(),
+            numbers: AtomicU64::new(0),
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Whether the fault shows at this statement. Asked once, where it could.
+    fn is_due(&self, sql: &str) -> bool {
+        let due = match self.plant.rate {
+            Rate::Always => true,
+            Rate::OneTextIn(texts) => digest(sql.as_bytes()).is_multiple_of(texts),
+            Rate::OneTurnIn(turns) => {
+                let turn = self.turns.fetch_add(1, Ordering::SeqCst);
+                digest(&turn.to_le_bytes()).is_multiple_of(turns)
+            }
+        };
+        if due {
+            // Where nothing listens, nothing is lost.
+            let _ = self.log.send(sql.to_owned());
+        }
+        due
+    }
+
+    fn with_parties<T>(
+        &self,
+        database: &str,
+        work: impl FnOnce(&mut BTreeMap<u64, Party>) -> T,
+    ) -> T {
+        let mut databases = self
+            .databases
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        work(databases.entry(database.to_owned()).or_default())
+    }
+}
+
+/// The first eight bytes of BLAKE3.
+fn digest(bytes: &[u8]) -> u64 {
+    let hash = blake3::hash(bytes);
+    let head = hash.as_bytes().first_chunk().copied().unwrap_or_default();
+    u64::from_le_bytes(head)
+}
+
+/// Whether cases run interleaved in a database of this name.
+fn is_for_cases(database: &str) -> bool {
+    let others = ["rashomon_calibrate_", "rashomon_doctor_"];
+    database.starts_with("rashomon_")
+        && !database.ends_with("_serial")
+        && !others.into_iter().any(|other| database.starts_with(other))
+}

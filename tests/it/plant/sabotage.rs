@@ -1,0 +1,279 @@
+//! How each fault is done with statements that the real server runs.
+
+use std::io;
+
+use rashomon::engine::MARKER_TABLE;
+
+use super::Fault;
+use super::conversation::Conversation;
+use super::packet::WireAnswer;
+use super::text::{
+    SavepointStep, WriteByPredicate, keys_chosen, savepoint_step, verb, without_lock_clause,
+    write_kind,
+};
+
+/// Set before a statement that may have to be undone.
+const SAVEPOINT: &str = "rashomon_plant";
+
+/// Reads no row and takes no snapshot, but enlists InnoDB in the transaction: a rollback to a savepoint
+/// that is older than InnoDB's part in it would end that part, with its locks.
+fn enlist() -> String {
+    format!("SELECT 1 FROM {MARKER_TABLE} WHERE FALSE")
+}
+
+/// `ER_DUP_ENTRY`.
+const DUPLICATE: u16 = 1062;
+
+/// `ER_LOCK_DEADLOCK`.
+const DEADLOCK: u16 = 1213;
+
+/// `ER_LOCK_WAIT_TIMEOUT`.
+const LOCK_TIMEOUT: u16 = 1205;
+
+/// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
+const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
+
+impl Conversation {
+    /// The answer that the client gets: the server's, or what the fault makes of it.
+    pub(super) fn sabotage(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let fault = self.plot.plant.fault;
+        if fault == Fault::SerializableWithoutLocks {
+            // Levels are set before the transactions begin.
+            return self.weaker_level(sql);
+        }
+        if !self.others_in_transaction() {
+            return self.ask(sql);
+        }
+        match fault {
+            Fault::None | Fault::SerializableWithoutLocks => self.ask(sql),
+            Fault::Lies(kind) if write_kind(sql) == Some(kind) && self.plot.is_due(sql) => {
+                self.undone(sql, |_, _| true)
+            }
+            Fault::Lies(_) => self.ask(sql),
+            Fault::CountOffByOne => self.miscounted(sql),
+            Fault::RowTooFew => self.row_too_few(sql),
+            Fault::RowTooMany => self.row_too_many(sql),
+            Fault::DuplicateAnsweredOk => self.duplicate_answered_ok(sql),
+            Fault::LostUpdateAfterWait => self.lost_after_wait(sql),
+            Fault::StaleLockingReadAfterWait => self.stale_after_wait(sql),
+            Fault::MissingRowLocks => self.without_row_locks(sql),
+            Fault::PhantomUnderLock => self.without_gap_locks(sql),
+            Fault::ErrorEndsTransaction => self.error_ends_transaction(sql),
+            Fault::RollbackToOneTooMany => self.rollback_to_one_too_many(sql),
+            Fault::DeadlockFromNowhere => self.deadlock_from_nowhere(sql),
+            Fault::TimeoutFromNowhere => self.timeout_from_nowhere(sql),
+            Fault::CommitLeavesOpen => self.commit_leaves_open(sql),
+        }
+    }
+
+    /// Runs a write, and undoes it where the server did it and `spoils` says so. Its locks stay as
+    /// long as its transaction.
+    fn undone(
+        &mut self,
+        sql: &str,
+        spoils: impl FnOnce(&mut Self, &WireAnswer) -> bool,
+    ) -> io::Result<WireAnswer> {
+        let in_transaction = self.transaction.is_open;
+        if in_transaction {
+            self.ask(&enlist())?;
+            self.ask(&format!("SAVEPOINT {SAVEPOINT}"))?;
+        } else {
+            self.ask("BEGIN")?;
+        }
+        let answer = self.ask(sql)?;
+        let spoiled = answer.error().is_none() && spoils(self, &answer);
+        match (in_transaction, spoiled) {
+            (true, true) => {
+                self.ask(&format!("ROLLBACK TO SAVEPOINT {SAVEPOINT}"))?;
+                Ok(answer)
+            }
+            // After the victim of a deadlock there is no savepoint, which is all right.
+            (true, false) => {
+                self.ask(&format!("RELEASE SAVEPOINT {SAVEPOINT}"))?;
+                Ok(answer)
+            }
+            (false, true) => {
+                self.ask("ROLLBACK")?;
+                Ok(WireAnswer::done(answer.affected().unwrap_or(0), false))
+            }
+            (false, false) => {
+                self.ask("COMMIT")?;
+                Ok(match answer.affected() {
+                    Some(affected) => WireAnswer::done(affected, false),
+                    None => answer,
+                })
+            }
+        }
+    }
+
+    fn miscounted(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        match (answer.affected(), answer.in_transaction) {
+            (Some(affected), Some(in_transaction))
+                if write_kind(sql).is_some() && self.plot.is_due(sql) =>
+            {
+                Ok(WireAnswer::done(affected + 1, in_transaction))
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    fn row_too_few(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let Some(write) = WriteByPredicate::of(sql).filter(|_| self.transaction.is_open) else {
+            return self.ask(sql);
+        };
+        let mut fewer = None;
+        let whole = self.undone(sql, |this, answer| {
+            let rows = answer.affected().filter(|rows| *rows > 0);
+            fewer = rows.filter(|_| this.plot.is_due(sql)).map(|rows| rows - 1);
+            fewer.is_some()
+        })?;
+        match fewer {
+            Some(rows) => self.ask(&write.limited(rows)),
+            None => Ok(whole),
+        }
+    }
+
+    fn row_too_many(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let changed = answer.affected().is_some_and(|rows| rows > 0);
+        match WriteByPredicate::of(sql) {
+            Some(write) if changed && self.plot.is_due(sql) => {
+                let beyond = self.ask(&write.beyond())?;
+                // A deadlock over the row ends the transaction, and its client has to know.
+                Ok(if beyond.error() == Some(DEADLOCK) {
+                    beyond
+                } else {
+                    answer
+                })
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    fn duplicate_answered_ok(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        if answer.error() == Some(DUPLICATE) && self.plot.is_due(sql) {
+            return Ok(WireAnswer::done(1, self.transaction.is_open));
+        }
+        Ok(answer)
+    }
+
+    fn lost_after_wait(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if write_kind(sql).is_none() {
+            return self.ask(sql);
+        }
+        let sent = self.sent_by_others();
+        self.undone(sql, |this, answer| {
+            let waited = this.sent_by_others() > sent;
+            waited && answer.affected() > Some(0) && this.plot.is_due(sql)
+        })
+    }
+
+    fn stale_after_wait(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let plain = without_lock_clause(sql).filter(|_| !self.transaction.has_written);
+        let Some(plain) = plain else {
+            return self.ask(sql);
+        };
+        let old = self.ask_beside(&plain)?;
+        let sent = self.sent_by_others();
+        let answer = self.ask(sql)?;
+        let waited = self.sent_by_others() > sent;
+        if waited && answer.error().is_none() && old.error().is_none() && self.plot.is_due(sql) {
+            return Ok(old);
+        }
+        Ok(answer)
+    }
+
+    fn without_row_locks(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        match without_lock_clause(sql).filter(|_| !self.transaction.has_written) {
+            Some(plain) if self.plot.is_due(sql) => self.ask_beside(&plain),
+            _ => self.ask(sql),
+        }
+    }
+
+    fn weaker_level(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let serializable = "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE";
+        if sql == serializable && self.plot.is_due(sql) {
+            return self.ask(&serializable.replace("SERIALIZABLE", "REPEATABLE READ"));
+        }
+        self.ask(sql)
+    }
+
+    /// Locks row by row: a lookup by the whole primary key takes no gap (MySQL manual, "InnoDB
+    /// Locking", "Record Locks").
+    fn without_gap_locks(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let plain = without_lock_clause(sql).filter(|_| !self.transaction.has_written);
+        let (Some(plain), Some((keys, table))) = (plain, keys_chosen(sql)) else {
+            return self.ask(sql);
+        };
+        let chosen = self.ask_beside(&keys)?;
+        if chosen.error().is_some() || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        let clause = &sql[plain.len()..];
+        for key in chosen.first_column() {
+            let lock = format!("SELECT 1 FROM {table} WHERE pkey = {key} {clause}");
+            let locked = self.ask(&lock)?;
+            if locked.error().is_some() {
+                return Ok(locked);
+            }
+        }
+        self.ask_beside(&plain)
+    }
+
+    fn error_ends_transaction(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let harmless = answer.error().is_some_and(|code| code != DEADLOCK);
+        let is_statement = !CONTROL.contains(&verb(sql).as_str());
+        if harmless && is_statement && self.transaction.is_open && self.plot.is_due(sql) {
+            let ended = self.ask("ROLLBACK")?;
+            self.transaction.is_open = ended.in_transaction.unwrap_or_default();
+        }
+        Ok(answer)
+    }
+
+    fn rollback_to_one_too_many(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let Some(SavepointStep::RollbackTo(name)) = savepoint_step(sql) else {
+            return self.ask(sql);
+        };
+        let names = &self.transaction.savepoints;
+        let place = names.iter().rposition(|other| *other == name);
+        let earlier = place
+            .and_then(|place| place.checked_sub(1))
+            .map(|place| names[place].clone());
+        match earlier {
+            Some(earlier) if self.plot.is_due(sql) => {
+                let answer = self.ask(&format!("ROLLBACK TO SAVEPOINT {earlier}"))?;
+                // The client goes on using the name.
+                self.ask(&format!("SAVEPOINT {name}"))?;
+                Ok(answer)
+            }
+            _ => self.ask(sql),
+        }
+    }
+
+    fn deadlock_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if !self.transaction.is_open || write_kind(sql).is_none() || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        self.ask("ROLLBACK")?;
+        let message = "Deadlock found when trying to get lock; try restarting transaction";
+        Ok(WireAnswer::failed(DEADLOCK, "40001", message))
+    }
+
+    fn timeout_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if !self.transaction.is_open || write_kind(sql).is_none() || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        let message = "Lock wait timeout exceeded; try restarting transaction";
+        Ok(WireAnswer::failed(LOCK_TIMEOUT, "HY000", message))
+    }
+
+    fn commit_leaves_open(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if verb(sql) == "COMMIT" && self.transaction.is_open && self.plot.is_due(sql) {
+            return Ok(WireAnswer::done(0, true));
+        }
+        self.ask(sql)
+    }
+}

@@ -1,0 +1,249 @@
+//! As much of a statement's text as planting needs: its words outside literals, their depth in
+//! parentheses, and what is cut out of it or added.
+
+use super::WriteKind;
+
+/// A word of a statement.
+struct Word {
+    start: usize,
+    end: usize,
+    /// Parentheses open around it.
+    depth: u32,
+    /// In capitals.
+    text: String,
+}
+
+/// The words outside of literals, quoted names and comments, in order.
+fn words(sql: &str) -> Vec<Word> {
+    let bytes = sql.as_bytes();
+    let (mut words, mut depth, mut at) = (Vec::new(), 0_u32, 0);
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        match bytes[start] {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            quote @ (b'\'' | b'"' | b'`') => {
+                // Sessions of cases run without backslash escapes.
+                while at < bytes.len() && bytes[at] != quote {
+                    at += 1;
+                }
+                at += 1;
+            }
+            b'/' if bytes.get(at) == Some(&b'*') => {
+                at = sql[at..].find("*/").map_or(bytes.len(), |end| at + end + 2);
+            }
+            byte if is_word(byte) => {
+                while at < bytes.len() && is_word(bytes[at]) {
+                    at += 1;
+                }
+                words.push(Word {
+                    start,
+                    end: at,
+                    depth,
+                    text: sql[start..at].to_ascii_uppercase(),
+                });
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+/// The first word, in capitals.
+pub(super) fn verb(sql: &str) -> String {
+    words(sql)
+        .into_iter()
+        .next()
+        .map_or_else(String::new, |word| word.text)
+}
+
+/// The kind of a write; None for any other statement.
+pub(super) fn write_kind(sql: &str) -> Option<WriteKind> {
+    let words = words(sql);
+    let has = |wanted: &str| words.iter().any(|word| word.text == wanted);
+    match words.first()?.text.as_str() {
+        "UPDATE" => Some(WriteKind::Update),
+        "DELETE" => Some(WriteKind::Delete),
+        "REPLACE" => Some(WriteKind::Replace),
+        "INSERT" if has("DUPLICATE") => Some(WriteKind::Upsert),
+        "INSERT"
+            if words
+                .iter()
+                .any(|word| word.text == "SELECT" && word.depth == 0) =>
+        {
+            Some(WriteKind::InsertSelect)
+        }
+        "INSERT" => Some(WriteKind::Insert),
+        _ => None,
+    }
+}
+
+/// Words in a row, at depth 0, from some word on.
+fn position(words: &[Word], wanted: &[&str]) -> Option<usize> {
+    words.windows(wanted.len()).position(|window| {
+        let mut pairs = window.iter().zip(wanted);
+        pairs.all(|(word, text)| word.depth == 0 && word.text == *text)
+    })
+}
+
+/// The SELECT without its lock clause; None for any other statement.
+pub(super) fn without_lock_clause(sql: &str) -> Option<String> {
+    let words = words(sql);
+    if words.first()?.text != "SELECT" {
+        return None;
+    }
+    let clauses: [&[&str]; 3] = [
+        &["FOR", "UPDATE"],
+        &["FOR", "SHARE"],
+        &["LOCK", "IN", "SHARE", "MODE"],
+    ];
+    let place = clauses.iter().find_map(|clause| position(&words, clause))?;
+    Some(sql[..words[place].start].trim_end().to_owned())
+}
+
+/// A write of rows of one table by a predicate.
+pub(super) struct WriteByPredicate {
+    /// Up to and with WHERE.
+    head: String,
+    predicate: String,
+}
+
+impl WriteByPredicate {
+    /// None for a join, a LIMIT, a table alias that a rewriting would lose, or no predicate.
+    pub(super) fn of(sql: &str) -> Option<Self> {
+        let words = words(sql);
+        let kind = write_kind(sql)?;
+        let top = |wanted: &str| {
+            let mut top = words.iter().filter(|word| word.depth == 0);
+            top.any(|word| word.text == wanted)
+        };
+        let one_table = matches!(kind, WriteKind::Update | WriteKind::Delete)
+            && !["LIMIT", "ORDER", "JOIN", "USING", "RETURNING"]
+                .into_iter()
+                .any(top);
+        let place = position(&words, &["WHERE"])?;
+        let end = words[place].end;
+        let before_set = position(&words, &["SET"]).map_or(end, |set| words[set].start);
+        let lists_tables = sql[..before_set].contains(',');
+        (one_table && !lists_tables).then(|| Self {
+            head: sql[..end].to_owned(),
+            predicate: sql[end..].trim().trim_end_matches(';').to_owned(),
+        })
+    }
+
+    /// The same for at most this many rows.
+    pub(super) fn limited(&self, rows: u64) -> String {
+        format!("{} {} LIMIT {rows}", self.head, self.predicate)
+    }
+
+    /// The same for one row that the predicate does not choose.
+    pub(super) fn beyond(&self) -> String {
+        format!("{} ({}) IS NOT TRUE LIMIT 1", self.head, self.predicate)
+    }
+}
+
+/// A locking SELECT over one table with a row key: the plain reading of the keys it chooses, and the
+/// table's name.
+pub(super) fn keys_chosen(sql: &str) -> Option<(String, String)> {
+    let plain = without_lock_clause(sql)?;
+    let words = words(&plain);
+    let top = |wanted: &str| {
+        let mut top = words.iter().filter(|word| word.depth == 0);
+        top.any(|word| word.text == wanted)
+    };
+    if [
+        "JOIN",
+        "GROUP",
+        "LIMIT",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "DISTINCT",
+        "HAVING",
+    ]
+    .into_iter()
+    .any(top)
+    {
+        return None;
+    }
+    let from = position(&words, &["FROM"])?;
+    let tail = &plain[words[from].start..];
+    let end = position(&words, &["WHERE"]).map_or(plain.len(), |place| words[place].start);
+    let table = plain[words[from].end..end].trim();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '`';
+    let has_one_name = !table.is_empty() && table.chars().all(is_name);
+    has_one_name.then(|| (format!("SELECT pkey {tail}"), table.to_owned()))
+}
+
+/// What a statement about savepoints does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SavepointStep {
+    Set(String),
+    RollbackTo(String),
+    Release(String),
+}
+
+/// Names compare without regard to case.
+pub(super) fn savepoint_step(sql: &str) -> Option<SavepointStep> {
+    let words: Vec<String> = sql
+        .trim_end_matches(';')
+        .split_whitespace()
+        .map(|word| word.trim_matches('`').to_ascii_uppercase())
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["SAVEPOINT", name] => Some(SavepointStep::Set((*name).to_owned())),
+        ["RELEASE", "SAVEPOINT", name] => Some(SavepointStep::Release((*name).to_owned())),
+        ["ROLLBACK", .., "TO", "SAVEPOINT", name] | ["ROLLBACK", .., "TO", name] => {
+            Some(SavepointStep::RollbackTo((*name).to_owned()))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn statements_are_told_apart_outside_literals_and_parentheses() {
+    let kinds = [
+        ("UPDATE t SET a = 'WHERE' WHERE b", WriteKind::Update),
+        (
+            "INSERT INTO t VALUES ((SELECT 1), 'SELECT')",
+            WriteKind::Insert,
+        ),
+        ("INSERT INTO t (a) SELECT 1", WriteKind::InsertSelect),
+        (
+            "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 2",
+            WriteKind::Upsert,
+        ),
+        ("REPLACE INTO t VALUES (1)", WriteKind::Replace),
+        ("delete from t", WriteKind::Delete),
+    ];
+    for (sql, kind) in kinds {
+        assert_eq!(write_kind(sql), Some(kind), "{sql}");
+    }
+    assert_eq!(write_kind("SELECT 'UPDATE'"), None);
+}
+
+#[test]
+fn what_is_rewritten_stays_a_statement() {
+    let plain = without_lock_clause("SELECT 'FOR UPDATE' FROM t FOR UPDATE SKIP LOCKED");
+    assert_eq!(plain.as_deref(), Some("SELECT 'FOR UPDATE' FROM t"));
+    assert_eq!(without_lock_clause("SELECT 1 FROM t"), None);
+    let write =
+        WriteByPredicate::of("UPDATE t SET a = (SELECT 1 LIMIT 1) WHERE b OR c").expect("one");
+    assert_eq!(
+        write.beyond(),
+        "UPDATE t SET a = (SELECT 1 LIMIT 1) WHERE (b OR c) IS NOT TRUE LIMIT 1"
+    );
+    assert!(WriteByPredicate::of("UPDATE t, u SET a = 1 WHERE b").is_none());
+    assert!(WriteByPredicate::of("DELETE FROM t WHERE b LIMIT 1").is_none());
+    assert_eq!(
+        keys_chosen("SELECT a, b FROM `t` WHERE c FOR UPDATE"),
+        Some(("SELECT pkey FROM `t` WHERE c".to_owned(), "`t`".to_owned()))
+    );
+    assert_eq!(keys_chosen("SELECT a FROM t, u FOR UPDATE"), None);
+    let step = savepoint_step("ROLLBACK TO SAVEPOINT `s1`;");
+    assert_eq!(step, Some(SavepointStep::RollbackTo("S1".to_owned())));
+    assert_eq!(savepoint_step("ROLLBACK"), None);
+}
