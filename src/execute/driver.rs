@@ -260,6 +260,7 @@ impl Executor for Driver<'_> {
         }
         if line.serial.is_none() {
             line.serial = Some(self.server.connect(&self.serial_room.database)?);
+            self.serial_room.may_be_in_transaction = false;
         }
         let Some(connection) = line.serial.as_mut() else {
             return Err(no_connection());

@@ -14,6 +14,7 @@ mod scheduled_statement;
 mod scheduler;
 mod serial;
 mod sessions;
+mod touched;
 mod transcript;
 
 use std::collections::BTreeMap;

@@ -5,11 +5,17 @@
 //! marked as deleted change locking until they are purged); where one connection runs alone, by
 //! DELETE in one transaction, which is cheaper and shows no difference without concurrency.
 
+use std::collections::BTreeSet;
+
 use crate::dialect::Dialect;
 use crate::engine::{Connection, EngineError, MARKER_TABLE};
 use crate::model::{Outcome, Row, SetupKind, TableShape, TestCase, Value};
 
 use super::recording::{ConnectionRole, SentLog};
+use super::touched::filled_by;
+
+/// What empties a table in the same transaction as the rows that follow.
+const FAST_EMPTYING: &str = "DELETE FROM {table}";
 
 /// How tables are emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +124,8 @@ fn schema_of(case: &TestCase) -> impl Iterator<Item = &str> {
 pub(super) struct Room {
     pub(super) database: String,
     loaded: Option<LoadedSchema>,
+    /// What ran last may have left a transaction open.
+    pub(super) may_be_in_transaction: bool,
 }
 
 /// Whether a reset built the schema anew.
@@ -132,6 +140,7 @@ impl Room {
         Self {
             database,
             loaded: None,
+            may_be_in_transaction: true,
         }
     }
 
@@ -162,6 +171,37 @@ impl Room {
         self.loaded = Some(loaded);
         Ok(schema)
     }
+
+    /// Whether a statement changes no other table than the one that it names.
+    pub(super) fn changes_stay_in_their_table(&self) -> bool {
+        let loaded = self.loaded.as_ref();
+        loaded.is_some_and(|loaded| loaded.habit != Habit::Rebuild)
+    }
+
+    /// Brings the rows of these tables back to what the case's set-up describes, the others being
+    /// as it left them; everything where a change of one table may have reached another.
+    pub(super) fn restore(
+        &mut self,
+        hand: &mut Hand<'_>,
+        case: &TestCase,
+        tables: &BTreeSet<String>,
+    ) -> Result<(), EngineError> {
+        let loaded = self
+            .loaded
+            .take_if(|loaded| loaded.habit == Habit::AnyEmptying);
+        let rows = filled_by(case, tables, hand.dialect);
+        let (Some(loaded), Some(rows)) = (loaded, rows) else {
+            return self.reset(hand, case, Emptying::Fast).map(drop);
+        };
+        empty_and_fill(
+            hand,
+            FAST_EMPTYING,
+            tables,
+            rows.into_iter().map(str::to_owned),
+        )?;
+        self.loaded = Some(loaded);
+        Ok(())
+    }
 }
 
 /// Empties the tables and fills them again.
@@ -171,22 +211,31 @@ fn refill(
     loaded: &LoadedSchema,
     emptying: Emptying,
 ) -> Result<(), EngineError> {
-    let dialect = hand.dialect;
     let fast = emptying == Emptying::Fast && loaded.habit == Habit::AnyEmptying;
     let template = if fast {
-        "DELETE FROM {table}"
+        FAST_EMPTYING
     } else {
-        dialect.spelling.empty_table.as_str()
+        hand.dialect.spelling.empty_table.as_str()
     };
-    let empty = loaded
-        .tables
-        .iter()
-        .map(|table| template.replace("{table}", &dialect.quote(table)));
     let rows = case
         .setup
         .iter()
         .filter(|statement| statement.kind == SetupKind::Rows)
         .map(|statement| statement.sql.clone());
+    empty_and_fill(hand, template, &loaded.tables, rows)
+}
+
+/// Empties these tables, each by this template, and runs the statements that fill them.
+fn empty_and_fill<'t>(
+    hand: &mut Hand<'_>,
+    template: &str,
+    tables: impl IntoIterator<Item = &'t String>,
+    rows: impl Iterator<Item = String>,
+) -> Result<(), EngineError> {
+    let dialect = hand.dialect;
+    let empty = tables
+        .into_iter()
+        .map(|table| template.replace("{table}", &dialect.quote(table)));
     // Where emptying is a DELETE anyway, one transaction saves a commit for each statement.
     let begin = dialect.spelling.begin.get("plain");
     let Some(begin) = begin.filter(|_| template.starts_with("DELETE")) else {

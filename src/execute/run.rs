@@ -21,8 +21,9 @@ use super::sessions::{Ask, SessionConnections, StatementReply};
 
 /// How long an answer is awaited before the lock view is asked.
 ///
-/// A wait shows in the view 0.3 to 2.4 ms after it began; asking early finds the short ones sooner.
-const ANSWER_FIRST: Duration = Duration::from_micros(100);
+/// A wait shows in the view 0.3 to 2.4 ms after it began, and a statement that was woken answers 0.07
+/// to 0.23 ms after the release: asking earlier mostly costs a question.
+const ANSWER_FIRST: Duration = Duration::from_micros(200);
 
 /// The longest pause between two polls.
 const POLL_INTERVAL_MAX: Duration = Duration::from_millis(1);
@@ -77,25 +78,18 @@ pub(super) struct InterleavedRun<'a, 'c> {
 struct Pause {
     since: Instant,
     polls: u32,
-    /// The last thing sent went to a thread and may answer soon.
-    hopeful: bool,
 }
 
 impl Pause {
-    fn new(hopeful: bool) -> Self {
+    fn begin() -> Self {
         Self {
             since: Instant::now(),
             polls: 0,
-            hopeful,
         }
     }
 
     fn length(&self) -> Duration {
-        match (self.polls, self.hopeful) {
-            (0, false) => Duration::ZERO,
-            (0, true) => ANSWER_FIRST,
-            (polls, _) => (ANSWER_FIRST * polls).min(POLL_INTERVAL_MAX),
-        }
+        (ANSWER_FIRST * self.polls.max(1)).min(POLL_INTERVAL_MAX)
     }
 }
 
@@ -120,7 +114,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             under_way: BTreeMap::new(),
             victims: BTreeSet::new(),
             interrupted: None,
-            pause: Pause::new(false),
+            pause: Pause::begin(),
         }
     }
 
@@ -199,7 +193,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             Pace::Free => true,
             Pace::Scheduled => self.stage.watcher.is_some() && self.may_wait(step),
         };
-        self.pause = Pause::new(may_wait);
+        self.pause = Pause::begin();
         if self.takes_locks(step) {
             self.holding.insert(step.session);
         }
@@ -329,7 +323,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .find(|(_, s)| **s == slot)
             .map(|(s, _)| *s);
         if let Some(session) = session {
-            self.pause = Pause::new(false);
+            self.pause = Pause::begin();
             self.take(session, reply)?;
         }
         Ok(true)

@@ -1,18 +1,23 @@
 //! Serial runs: one connection, no concurrency, a database of their own.
 
+use std::collections::BTreeMap;
+
 use crate::engine::{EngineError, TransactionState};
-use crate::model::{Outcome, Row, TableShape, TestCase};
+use crate::model::{Outcome, Row, StatementKind, TableShape, TestCase};
 
 use super::SerialRun;
 use super::room::{Emptying, Hand, Room};
+use super::touched::Touched;
 
 /// One serial run.
 pub(super) struct ServerSerialRun<'a> {
     hand: Hand<'a>,
     room: &'a mut Room,
     case: TestCase,
-    /// Nothing ran since the last reset.
-    fresh: bool,
+    /// What may differ from the set-up.
+    touched: Touched,
+    /// The tables as the set-up leaves them, as far as they were read.
+    initial: BTreeMap<String, Vec<Row>>,
 }
 
 impl<'a> ServerSerialRun<'a> {
@@ -25,7 +30,8 @@ impl<'a> ServerSerialRun<'a> {
             hand,
             room,
             case,
-            fresh: false,
+            touched: Touched::Everything,
+            initial: BTreeMap::new(),
         };
         run.end_transaction()?;
         run.refill()?;
@@ -33,20 +39,50 @@ impl<'a> ServerSerialRun<'a> {
     }
 
     fn refill(&mut self) -> Result<(), EngineError> {
-        self.room
-            .reset(&mut self.hand, &self.case, Emptying::Fast)?;
-        self.fresh = true;
+        let Touched::Tables(tables) = &self.touched else {
+            self.room
+                .reset(&mut self.hand, &self.case, Emptying::Fast)?;
+            self.touched = Touched::default();
+            return Ok(());
+        };
+        if !tables.is_empty() {
+            self.room.restore(&mut self.hand, &self.case, tables)?;
+            self.touched = Touched::default();
+        }
         Ok(())
     }
 
-    /// Rolls back a transaction that the previous run left open.
+    /// Rolls back a transaction that the last statements may have left open.
     fn end_transaction(&mut self) -> Result<(), EngineError> {
+        if !self.room.may_be_in_transaction {
+            return Ok(());
+        }
         self.hand.log.asked();
         if self.hand.connection.transaction_state()? == TransactionState::Open {
             let rollback = self.hand.dialect.spelling.rollback.clone();
             self.hand.run(&rollback)?;
         }
+        self.room.may_be_in_transaction = false;
         Ok(())
+    }
+
+    /// Notes what a statement may do, before it is sent.
+    fn about_to_run(&mut self, sql: &str) {
+        self.touched.note_statement(sql, &self.case);
+        if self.touched != Touched::default() && !self.room.changes_stay_in_their_table() {
+            self.touched = Touched::Everything;
+        }
+        let kind = self.kind(sql);
+        self.room.may_be_in_transaction |= match kind {
+            None | Some(StatementKind::Opaque | StatementKind::Set) => true,
+            Some(kind) => kind.is_begin(),
+        };
+    }
+
+    /// The kind of a statement of the case.
+    fn kind(&self, sql: &str) -> Option<StatementKind> {
+        let statement = self.case.statements.iter().find(|s| s.sql == sql);
+        statement.map(|s| s.effect.kind)
     }
 
     fn shape(&self, table: &str) -> Result<TableShape, EngineError> {
@@ -137,21 +173,32 @@ impl<'a> ServerSerialRun<'a> {
 
 impl SerialRun for ServerSerialRun<'_> {
     fn reset(&mut self) -> Result<(), EngineError> {
-        if self.fresh {
-            return Ok(());
-        }
         self.end_transaction()?;
         self.refill()
     }
 
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        self.fresh = false;
-        self.hand.send(sql)
+        self.about_to_run(sql);
+        let outcome = self.hand.send(sql)?;
+        let accepted = !matches!(outcome, Outcome::Rejected(_));
+        if accepted && self.kind(sql).is_some_and(StatementKind::is_end) {
+            self.room.may_be_in_transaction = false;
+        }
+        Ok(outcome)
     }
 
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
         let shape = self.shape(table)?;
-        self.hand.contents(&shape)
+        if self.touched.concerns(table) {
+            return self.hand.contents(&shape);
+        }
+        // Nothing can have changed since it was read.
+        if let Some(rows) = self.initial.get(table) {
+            return Ok(rows.clone());
+        }
+        let rows = self.hand.contents(&shape)?;
+        self.initial.insert(table.to_owned(), rows.clone());
+        Ok(rows)
     }
 
     fn replace_rows(
@@ -160,8 +207,8 @@ impl SerialRun for ServerSerialRun<'_> {
         remove: &[Row],
         insert: &[Row],
     ) -> Result<(), EngineError> {
-        self.fresh = false;
         let shape = self.shape(table)?;
+        self.touched.note(table);
         if self.delete_by_key(&shape, remove)? {
             self.insert(&shape, insert)
         } else {

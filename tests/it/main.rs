@@ -30,6 +30,7 @@ mod program;
 mod replay;
 mod run_end;
 mod run_faults;
+mod serial_run;
 mod servers;
 mod statement_counters;
 mod watch;

@@ -2,7 +2,7 @@
 //!
 //! Run the case interleaved, learn what every statement saw, infer the statement dependency graph,
 //! keep an acyclic part as large as possible, run its statements one after another without
-//! transactions in several topological orders, and compare every outcome and the final content of
+//! transactions in a topological order, and compare every outcome and the final content of
 //! every table. `docs/oracle-txcheck.md` says what this claims and what it may miss.
 
 mod check;
@@ -129,35 +129,23 @@ impl Check<'_> {
         let mut replay = Alone::start(self.evidence, serial);
         let mut disagreements = Vec::new();
         let mut unstable = Vec::new();
-        for (index, order) in plan.orders.iter().enumerate() {
-            if index > 0 {
-                replay.reset()?;
-            }
-            let found = self.serial_run(&mut replay, order, &plan.placeholders)?;
-            if !found.is_empty() {
-                // Again, looking at every effect, so that the first difference is told, not its
-                // consequences.
-                replay.careful = true;
-                replay.reset()?;
-                disagreements = self.serial_run(&mut replay, order, &plan.placeholders)?;
-                let again =
-                    |id: &StatementId| disagreements.iter().any(|d| d.statement == Some(*id));
-                let is_gone = |d: &Disagreement| d.statement.is_some_and(|id| !again(&id));
-                unstable.extend(found.into_iter().filter(is_gone));
-                break;
-            }
+        let found = self.serial_run(&mut replay, &plan)?;
+        if !found.is_empty() {
+            // Again, looking at every effect, so that the first difference is told, not its
+            // consequences.
+            replay.careful = true;
+            replay.reset()?;
+            disagreements = self.serial_run(&mut replay, &plan)?;
+            let again = |id: &StatementId| disagreements.iter().any(|d| d.statement == Some(*id));
+            let is_gone = |d: &Disagreement| d.statement.is_some_and(|id| !again(&id));
+            unstable.extend(found.into_iter().filter(is_gone));
         }
-        let kept = plan
-            .orders
-            .first()
-            .map_or(0, |o| o.len() - plan.placeholders.len());
-        let mut tested: BTreeSet<StatementId> = plan
-            .orders
+        let run = plan
+            .order
             .iter()
-            .flatten()
-            .copied()
-            .filter(|id| !plan.placeholders.contains(id))
-            .collect();
+            .filter(|id| !plan.placeholders.contains(id));
+        let mut tested: BTreeSet<StatementId> = run.copied().collect();
+        let kept = tested.len();
         for &id in &plan.on_own_view {
             let mismatches = replay.judge(id, true)?;
             disagreements.extend(mismatches.into_iter().map(|m| Disagreement::at(id, m)));
@@ -215,12 +203,11 @@ impl Check<'_> {
     fn serial_run(
         &self,
         replay: &mut Alone<'_>,
-        order: &[StatementId],
-        placeholders: &BTreeSet<StatementId>,
+        plan: &Plan,
     ) -> Result<Vec<Disagreement>, EngineError> {
         let mut found = Vec::new();
-        for &id in order {
-            if placeholders.contains(&id) {
+        for &id in &plan.order {
+            if plan.placeholders.contains(&id) {
                 replay.place(id)?;
             } else {
                 let mismatches = replay.judge(id, false)?;
@@ -246,8 +233,8 @@ impl Check<'_> {
         let Some(first) = disagreements.first() else {
             return lines;
         };
-        if let Some(order) = plan.orders.first() {
-            let names: Vec<String> = order.iter().map(StatementId::to_string).collect();
+        let names: Vec<String> = plan.order.iter().map(StatementId::to_string).collect();
+        if !names.is_empty() {
             lines.push(format!("serial order: {}", names.join(" ")));
         }
         if let Some(cycle) = &plan.cycle {

@@ -1,4 +1,4 @@
-//! How the serial run goes: which statements are kept, in which orders, and what stands in for the
+//! How the serial run goes: which statements are kept, in which order, and what stands in for the
 //! rest.
 
 use std::cmp::Reverse;
@@ -8,13 +8,13 @@ use super::super::view::Standing;
 use super::check::Check;
 use super::dependency::{Inference, Sdg};
 use crate::graph::acyclic_part;
-use crate::model::{CaseStatement, StatementId};
+use crate::model::StatementId;
 
 /// The statements of a case, by how the serial run treats them.
 pub(super) struct Plan {
-    /// One topological order each, over the same statements.
-    pub(super) orders: Vec<Vec<StatementId>>,
-    /// Of an order: put in place, not run.
+    /// A topological order; empty where the graph has none.
+    pub(super) order: Vec<StatementId>,
+    /// Of the order: put in place, not run.
     pub(super) placeholders: BTreeSet<StatementId>,
     /// Judged at the end, each on its own view.
     pub(super) on_own_view: Vec<StatementId>,
@@ -35,8 +35,8 @@ impl Check<'_> {
         let mut placeholders: BTreeSet<StatementId> =
             lasting.iter().copied().filter(|id| !fits(id)).collect();
         let (graph, cycle) = self.acyclic_graph(&lasting, &mut placeholders);
-        let orders = self.orders(&graph);
-        let in_order: BTreeSet<StatementId> = orders.iter().flatten().copied().collect();
+        let order = self.order(&graph);
+        let in_order: BTreeSet<StatementId> = order.iter().copied().collect();
         let on_own_view = self
             .evidence
             .execution
@@ -51,7 +51,7 @@ impl Check<'_> {
             })
             .collect();
         Plan {
-            orders,
+            order,
             placeholders,
             on_own_view,
             graph,
@@ -134,8 +134,10 @@ impl Check<'_> {
         })
     }
 
-    /// Two topological orders: as near to the execution as the graph allows, and as far from it.
-    fn orders(&self, graph: &Sdg) -> Vec<Vec<StatementId>> {
+    /// A topological order: of half the cases as near to the execution as the graph allows, of the
+    /// others as far from it. Every order gives each statement the same rows to see, so that one is
+    /// enough; which one, the case's own text decides.
+    fn order(&self, graph: &Sdg) -> Vec<StatementId> {
         let executed: BTreeMap<StatementId, usize> = self
             .evidence
             .execution
@@ -151,47 +153,19 @@ impl Check<'_> {
                 .unwrap_or(usize::MAX)
         };
         let all: BTreeSet<usize> = (0..graph.statements.len()).collect();
-        let near = graph.graph.topological_order(&all, rank);
-        let far = graph.graph.topological_order(&all, |v| Reverse(rank(v)));
-        let mut orders: Vec<Vec<StatementId>> = [near, far]
-            .into_iter()
-            .flatten()
-            .map(|order| order.into_iter().map(|v| graph.statements[v]).collect())
-            .collect();
-        if let [near, far] = orders.as_slice()
-            && self.tell_the_same(near, far)
-        {
-            orders.truncate(1);
-        }
-        orders
-    }
-
-    /// Whether two orders differ only in statements that cannot see each other's work: the second
-    /// would tell nothing new.
-    fn tell_the_same(&self, one: &[StatementId], other: &[StatementId]) -> bool {
-        let place: BTreeMap<StatementId, usize> =
-            other.iter().enumerate().map(|(at, id)| (*id, at)).collect();
-        one.iter().enumerate().all(|(at, first)| {
-            one[at + 1..]
-                .iter()
-                .all(|second| place.get(first) < place.get(second) || !self.meet(*first, *second))
-        })
-    }
-
-    /// Whether one statement may write a table that the other names.
-    fn meet(&self, one: StatementId, other: StatementId) -> bool {
-        let (Some(one), Some(other)) = (
-            self.evidence.case.statement(one),
-            self.evidence.case.statement(other),
-        ) else {
-            return true;
+        let letters: usize = self
+            .evidence
+            .case
+            .user_statements()
+            .map(|s| s.sql.len())
+            .sum();
+        let order = if letters.is_multiple_of(2) {
+            graph.graph.topological_order(&all, rank)
+        } else {
+            graph.graph.topological_order(&all, |v| Reverse(rank(v)))
         };
-        let writes = |a: &CaseStatement, b: &CaseStatement| {
-            a.effect
-                .targets()
-                .any(|table| b.effect.uses.iter().any(|u| u.table == table))
-        };
-        writes(one, other) || writes(other, one)
+        let named = order.into_iter().flatten();
+        named.map(|v| graph.statements[v]).collect()
     }
 }
 
