@@ -2,8 +2,8 @@
 
 use super::entry::{CalibratedEntry, Proof};
 use super::stage::{Halt, Reply, Stage, accepted};
-use crate::dialect::{Dialect, SnapshotPoint};
-use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode, Role};
+use crate::dialect::{Capability, Dialect, SnapshotPoint};
+use crate::model::{Doubt, ErrorClass, IsolationLevel, Outcome, ReadMode, Role};
 use crate::statement::analyze;
 
 /// One thing that the dialect says of moments.
@@ -18,6 +18,13 @@ pub(super) enum Moment {
     },
     /// Whether a transaction has its snapshot after this read.
     Read(&'static str),
+    /// Whether a transaction has its snapshot still after these statements, which read and return to a
+    /// savepoint.
+    Return {
+        statements: &'static [&'static str],
+        /// What the dialect says.
+        claim: bool,
+    },
     /// Whether a statement of this form that waited mixes two moments.
     Wait {
         form: &'static str,
@@ -42,6 +49,16 @@ pub(super) fn at(dialect: &Dialect, waits: bool, level: IsolationLevel) -> Vec<M
             })
         }));
         moments.extend(READS.iter().map(|sql| Moment::Read(sql)));
+        if dialect.supports(Capability::Savepoint) {
+            moments.push(Moment::Return {
+                statements: EARLY_SAVEPOINT,
+                claim: !dialect.registers(Doubt::EarlySavepoint),
+            });
+            moments.push(Moment::Return {
+                statements: LATE_SAVEPOINT,
+                claim: true,
+            });
+        }
     }
     if waits {
         let forms = WAITING_FORMS.iter();
@@ -55,6 +72,7 @@ impl Moment {
     pub(super) fn key(&self) -> &'static str {
         match self {
             Self::Opening { .. } | Self::Read(_) => "snapshot-point",
+            Self::Return { .. } => "known.early-savepoint",
             Self::Wait { .. } => "mixes-after-wait",
         }
     }
@@ -75,17 +93,24 @@ impl Moment {
                     .get(*begin)
                     .map_or("", String::as_str);
                 let sql = sql.map(|sql| spelled(stage, sql));
-                let taken = takes_snapshot(stage, begin, sql.as_deref())?;
-                let form = match sql {
-                    Some(sql) => format!("{begin}; {sql}"),
-                    None => begin.to_owned(),
-                };
+                let sql: Vec<&str> = sql.as_deref().into_iter().collect();
+                let taken = takes_snapshot(stage, begin, &sql)?;
+                let form = [&[begin], sql.as_slice()].concat().join("; ");
                 Ok(taken_entry(subject, form, Some(*claim), taken))
             }
             Self::Read(sql) => {
                 let claim = analyze(sql, dialect).surely_takes_snapshot.then_some(true);
-                let taken = takes_snapshot(stage, stage.begin(), Some(sql))?;
+                let taken = takes_snapshot(stage, stage.begin(), &[sql])?;
                 Ok(taken_entry(subject, (*sql).to_owned(), claim, taken))
+            }
+            Self::Return { statements, claim } => {
+                let taken = takes_snapshot(stage, stage.begin(), statements)?;
+                Ok(taken_entry(
+                    subject,
+                    statements.join("; "),
+                    Some(*claim),
+                    taken,
+                ))
             }
             Self::Wait { form, sql } => {
                 let claim = dialect.mixes_after_wait.contains(&level);
@@ -161,6 +186,15 @@ const CANDIDATES: &[Candidate] = &[
     },
 ];
 
+/// A savepoint before the first table, and one after it.
+const EARLY_SAVEPOINT: &[&str] = &["SAVEPOINT a", "SELECT * FROM w", "ROLLBACK TO SAVEPOINT a"];
+const LATE_SAVEPOINT: &[&str] = &[
+    "SELECT * FROM w",
+    "SAVEPOINT a",
+    "SELECT * FROM z",
+    "ROLLBACK TO SAVEPOINT a",
+];
+
 /// Reads that take the snapshot if the analysis of statements says that they surely do.
 const READS: &[&str] = &[
     "SELECT * FROM w",
@@ -211,10 +245,10 @@ fn taken_entry(
 fn takes_snapshot(
     stage: &mut Stage<'_>,
     begin: &str,
-    sql: Option<&str>,
+    statements: &[&str],
 ) -> Result<Option<bool>, Halt> {
     stage.tested.must(begin)?;
-    if let Some(sql) = sql {
+    for sql in statements {
         stage.tested.must(sql)?;
     }
     let change = "UPDATE u SET c = 101 WHERE pkey = 1";

@@ -56,6 +56,8 @@ capabilities! {
     InsertIgnore = "insert-ignore",
     /// `INSERT OR IGNORE`.
     InsertOrIgnore = "insert-or-ignore",
+    /// A sum beyond 64 bits is an error, whatever the session's mode.
+    IntegerOverflowError = "integer-overflow-error",
     /// A column that `SELECT *` does not show: the hidden row key of hand-written tables.
     InvisibleColumn = "invisible-column",
     /// `SELECT` with a lock clause.
@@ -64,6 +66,9 @@ capabilities! {
     MultiTableDelete = "multi-table-delete",
     /// `UPDATE t JOIN u .. SET ..`.
     MultiTableUpdate = "multi-table-update",
+    /// NULL for a NOT NULL column is an error in a statement of several rows, too, whatever the
+    /// session's mode.
+    NotNullOfManyRows = "not-null-of-many-rows",
     /// `NOWAIT`.
     Nowait = "nowait",
     /// `INSERT .. ON CONFLICT`.

@@ -6,8 +6,10 @@
 
 mod entropy;
 mod expand;
+mod failing;
 mod options;
 mod rows;
+mod savepoint;
 mod schema;
 mod scope;
 mod session;

@@ -43,6 +43,9 @@ impl FromStr for LevelChoice {
 #[error("{0}, all, mixed")]
 pub struct UnknownLevelChoice(UnknownLevel);
 
+/// How many statements a transaction with savepoints has beside those that it would have without.
+pub(super) const SAVEPOINT_ROOM: usize = 4;
+
 /// Options of the generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateOptions {
@@ -61,10 +64,13 @@ pub struct GenerateOptions {
     pub sessions: RangeInclusive<usize>,
     /// Transactions of each session.
     pub transactions: RangeInclusive<usize>,
-    /// Statements of each transaction, beside its begin and end.
+    /// Statements of each transaction, beside its begin and end. One with savepoints has
+    /// [`SAVEPOINT_ROOM`] more.
     pub statements: RangeInclusive<usize>,
     /// How often, in a hundred, a statement outside a transaction stands before one.
     pub lone_percent: usize,
+    /// How often, in a hundred, a transaction sets savepoints and returns to them.
+    pub savepoint_percent: usize,
 }
 
 impl Default for GenerateOptions {
@@ -79,6 +85,7 @@ impl Default for GenerateOptions {
             transactions: 1..=2,
             statements: 1..=5,
             lone_percent: 15,
+            savepoint_percent: 30,
         }
     }
 }
@@ -94,6 +101,7 @@ impl GenerateOptions {
             transactions: 1..=1,
             statements: 5..=5,
             lone_percent: 0,
+            savepoint_percent: 0,
             ..Self::default()
         }
     }

@@ -21,7 +21,6 @@ pub(super) struct Stock {
     next_version: i64,
     next_shift: u32,
     next_unique: u32,
-    next_savepoint: u32,
     /// Literals of each class, the hot ones first.
     literals: BTreeMap<TypeClass, Vec<String>>,
     /// The table that statements prefer, by number.
@@ -94,7 +93,6 @@ pub(super) fn rows(
         next_version: FIRST_VERSION,
         next_shift: 0,
         next_unique: 0,
-        next_savepoint: 0,
         literals: literals(entropy, tables),
         hot_table: entropy.below(tables.len()),
     };
@@ -184,11 +182,6 @@ impl Stock {
     pub(super) fn unique(&mut self, class: TypeClass) -> String {
         self.next_unique += 1;
         unique_value(class, 40 + self.next_unique as usize)
-    }
-
-    pub(super) fn savepoint(&mut self) -> String {
-        self.next_savepoint += 1;
-        format!("sp{}", self.next_savepoint)
     }
 
     /// A literal of a class; None when no column has that class.

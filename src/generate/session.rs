@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::entropy::Entropy;
 use super::expand::Expander;
-use super::options::GenerateOptions;
+use super::options::{GenerateOptions, SAVEPOINT_ROOM};
 use super::rows::Stock;
 use super::schema::TablePlan;
 use crate::dialect::{Capability, Dialect};
@@ -100,8 +100,14 @@ impl SessionGenerator<'_, '_, '_> {
             return;
         }
         let reads = started_read_only(lines);
-        let rule = if reads { "read-statement" } else { "statement" };
-        for _ in 0..self.entropy.range(&self.options.statements) {
+        let returns = self.dialect.supports(Capability::Savepoint)
+            && self.entropy.percent(self.options.savepoint_percent);
+        let (rule, room) = match (reads, returns) {
+            (true, _) => ("read-statement", 0),
+            (false, true) => ("savepoint-statement", SAVEPOINT_ROOM),
+            (false, false) => ("statement", 0),
+        };
+        for _ in 0..self.entropy.range(&self.options.statements) + room {
             self.add(session, rule, &mut savepoints, true, lines);
         }
         self.add(session, "end", &mut savepoints, false, lines);

@@ -1,5 +1,7 @@
 //! Cases are decided by their seed and keep the discipline that oracles rely on.
 
+mod frequency;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 

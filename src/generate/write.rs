@@ -8,7 +8,7 @@ use crate::grammar::{AssignedRows, NewRow, class_word};
 
 impl Expander<'_, '_, '_> {
     /// The version key of this statement, the same for every row it touches.
-    fn version(&mut self) -> i64 {
+    pub(super) fn version(&mut self) -> i64 {
         let version = self.version.unwrap_or_else(|| self.stock.version());
         self.version = Some(version);
         version
@@ -185,25 +185,56 @@ impl Expander<'_, '_, '_> {
         self.text.push_str(&names.join(", "));
     }
 
+    /// A key that is or may be in the table, and in no earlier row of the same statement: which of
+    /// two equal rows counts is a question of its own.
+    fn existing_key(&mut self, table: usize) -> i64 {
+        for _ in 0..4 {
+            let key = self.stock.hot_key(self.entropy, table);
+            if !self.insert_keys.contains(&key) {
+                return key;
+            }
+        }
+        self.stock.fresh_key(table)
+    }
+
     /// One row, for the columns of the list.
     pub(super) fn insert_values(&mut self, table: usize, row: NewRow, depth: u32) -> Option<()> {
         let tables = self.tables;
         let chosen = self.insert_columns.clone();
         let risk = row == NewRow::Risky && self.entropy.percent(6);
-        let strict: Vec<usize> = chosen
-            .iter()
-            .copied()
-            .filter(|at| risk && !tables[table].column(*at).nullable)
-            .collect();
-        let violated = self.entropy.pick(&strict).copied();
-        let repeats = risk && violated.is_none() && tables[table].keyed;
-        let key = if row == NewRow::Existing || repeats {
-            self.stock.hot_key(self.entropy, table)
-        } else {
-            self.stock.fresh_key(table)
+        let violated = match row {
+            NewRow::Risky if risk => {
+                let strict = |at: &usize| !tables[table].column(*at).nullable;
+                let strict: Vec<usize> = chosen.iter().copied().filter(strict).collect();
+                self.entropy.pick(&strict).copied()
+            }
+            NewRow::Broken if !self.dialect.supports(Capability::IntegerOverflowError) => {
+                let breaks = |at: &usize| self.can_break(tables[table].column(*at));
+                let breaking: Vec<usize> = chosen.iter().copied().filter(breaks).collect();
+                Some(*self.entropy.pick(&breaking)?)
+            }
+            NewRow::Fresh
+            | NewRow::Existing
+            | NewRow::Risky
+            | NewRow::Repeated
+            | NewRow::Broken => None,
         };
+        let repeats = risk && violated.is_none() && tables[table].keyed;
+        let key = match row {
+            NewRow::Existing | NewRow::Broken => self.existing_key(table),
+            NewRow::Risky if repeats => self.existing_key(table),
+            NewRow::Fresh | NewRow::Risky => self.stock.fresh_key(table),
+            NewRow::Repeated => self.entropy.pick(&self.insert_keys).copied()?,
+        };
+        self.insert_keys.push(key);
         let version = self.version();
-        self.write(&format!("{key}, {version}"));
+        let overflows =
+            row == NewRow::Broken && self.dialect.supports(Capability::IntegerOverflowError);
+        if overflows {
+            self.write(&format!("{key}, {} + {version}", i64::MAX));
+        } else {
+            self.write(&format!("{key}, {version}"));
+        }
         for at in chosen {
             let column = tables[table].column(at);
             self.write(", ");

@@ -38,6 +38,10 @@ pub enum NewRow {
     /// As `Fresh`, but rarely an existing key, or NULL in a NOT NULL column: failing statements
     /// find bugs, too (TiDB#43294).
     Risky,
+    /// The key of an earlier row of the same statement, which no unique key allows.
+    Repeated,
+    /// A key that is or may be in the table, and a value that the engine rejects.
+    Broken,
 }
 
 /// Each is described in `docs/grammar-format.md`.
@@ -74,6 +78,8 @@ pub enum Builtin {
         rows: AssignedRows,
         qualified: bool,
     },
+    CollidingAssignments(Local),
+    BreakingAssignments(Local),
     Lock(String),
     OpenTransaction(String),
     Commit,
@@ -112,6 +118,8 @@ const NEW_ROWS: &[(&str, NewRow)] = &[
     ("fresh", NewRow::Fresh),
     ("existing", NewRow::Existing),
     ("risky", NewRow::Risky),
+    ("repeated", NewRow::Repeated),
+    ("broken", NewRow::Broken),
 ];
 
 fn word<T: Copy>(text: &str, of: &[(&str, T)]) -> Result<T, String> {
@@ -235,6 +243,8 @@ impl Builtin {
                     },
                 )
             }
+            "colliding-assignments" => (1, Self::CollidingAssignments(local(0)?)),
+            "breaking-assignments" => (1, Self::BreakingAssignments(local(0)?)),
             "lock" => (1, Self::Lock(local(0)?)),
             "open-transaction" => (1, Self::OpenTransaction(local(0)?)),
             "commit" => (0, Self::Commit),
@@ -275,6 +285,8 @@ impl Builtin {
             | Self::InsertValues(..)
             | Self::InsertQuery(..)
             | Self::Assignments { .. }
+            | Self::CollidingAssignments(_)
+            | Self::BreakingAssignments(_)
             | Self::Lock(_)
             | Self::OpenTransaction(_)
             | Self::Commit
@@ -299,7 +311,9 @@ impl Builtin {
             | Self::HotKey(name)
             | Self::InsertColumns(name)
             | Self::InsertValues(name, _)
-            | Self::Assignments { of: name, .. } => vec![name],
+            | Self::Assignments { of: name, .. }
+            | Self::CollidingAssignments(name)
+            | Self::BreakingAssignments(name) => vec![name],
             Self::DerivedColumns(first, second) | Self::InsertQuery(first, second) => {
                 vec![first, second]
             }
@@ -349,6 +363,8 @@ impl Builtin {
             | Self::Small
             | Self::TotalOrder
             | Self::InsertColumns(_)
+            | Self::CollidingAssignments(_)
+            | Self::BreakingAssignments(_)
             | Self::Lock(_)
             | Self::OpenTransaction(_)
             | Self::Commit

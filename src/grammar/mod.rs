@@ -15,6 +15,7 @@ use std::path::Path;
 pub use builtin::{AssignedRows, Builtin, Local, NewRow, Wanted, class_word};
 pub use rule::{
     Grammar, GrammarError, GrammarRule, Production, ProductionItem, Requirement, STARTS,
+    is_meant_to_fail,
 };
 
 /// The grammar files that come with the program: folder, name and text.
@@ -43,6 +44,11 @@ const BUILTIN: &[(&str, &str, &str)] = &[
         "common",
         "delete.grammar",
         include_str!("../../grammars/common/delete.grammar"),
+    ),
+    (
+        "common",
+        "failing.grammar",
+        include_str!("../../grammars/common/failing.grammar"),
     ),
     (
         "common",

@@ -38,6 +38,7 @@ impl GrammarPosition {
 struct DraftProduction {
     weight: u32,
     requires: Vec<Requirement>,
+    meant_to_fail: bool,
     text: String,
     /// Pieces with the place of each call.
     items: Vec<(DraftItem, GrammarPosition)>,
@@ -150,7 +151,10 @@ fn read_name(line: &str, place: GrammarPosition) -> Result<DraftRule, GrammarErr
     })
 }
 
-/// `weight [capability !capability] text`.
+/// Among the capabilities: the production's statements are meant to be rejected.
+const FAILS: &str = "fails";
+
+/// `weight [capability !capability fails] text`.
 fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProduction, GrammarError> {
     let start = line.len() - line.trim_start().len();
     let digits = line[start..]
@@ -164,6 +168,7 @@ fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProductio
     };
     let mut at = start + digits;
     let mut requires = Vec::new();
+    let mut meant_to_fail = false;
     let rest = line[at..].trim_start();
     if let Some(inner) = rest.strip_prefix('[') {
         let open = line.len() - inner.len();
@@ -171,13 +176,18 @@ fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProductio
             return Err(place.at(open).error("expected ] after the capabilities"));
         };
         for word in inner[..length].split_ascii_whitespace() {
-            requires.push(requirement(word, &place.at(open + 1))?);
+            if word == FAILS {
+                meant_to_fail = true;
+            } else {
+                requires.push(requirement(word, &place.at(open + 1))?);
+            }
         }
         at = open + length + 1;
     }
     let mut draft = DraftProduction {
         weight,
         requires,
+        meant_to_fail,
         text: line[at..].trim().to_owned(),
         items: Vec::new(),
     };
@@ -353,10 +363,11 @@ fn finish(drafts: Vec<DraftRule>, names: BTreeMap<String, usize>) -> Result<Gram
                 .into_iter()
                 .enumerate()
                 .map(|(index, production)| Production {
-                    label: format!("{}#{}", draft.name, index + 1).into(),
+                    label: Production::label(&draft.name, index + 1, production.meant_to_fail),
                     text: production.text,
                     weight: production.weight,
                     requires: production.requires,
+                    meant_to_fail: production.meant_to_fail,
                     items: production
                         .items
                         .into_iter()

@@ -11,6 +11,7 @@ pub const STARTS: &[&str] = &[
     "begin",
     "end",
     "statement",
+    "savepoint-statement",
     "read-statement",
     "lone-statement",
 ];
@@ -50,7 +51,8 @@ pub enum ProductionItem {
 /// One way to write a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Production {
-    /// Names it in statistics: rule and place among the rule's productions, `select#3`.
+    /// Names it in statistics: rule and place among the rule's productions, `select#3`. An
+    /// exclamation mark follows where it is meant to fail.
     pub label: Arc<str>,
     /// The text as the file has it.
     pub text: String,
@@ -58,13 +60,33 @@ pub struct Production {
     pub weight: u32,
     /// All must hold for the engine.
     pub requires: Vec<Requirement>,
+    /// Its statements are written to be rejected half-way: acceptance says nothing about the grammar.
+    pub meant_to_fail: bool,
     /// Its pieces, in order.
     pub items: Vec<ProductionItem>,
     /// The smallest nesting depth of rule calls with which it can be finished.
     pub height: u32,
 }
 
+/// Ends the label of a production whose statements are meant to be rejected.
+const MEANT_TO_FAIL: char = '!';
+
+/// Whether the production of this label is meant to be rejected.
+pub fn is_meant_to_fail(label: &str) -> bool {
+    label.ends_with(MEANT_TO_FAIL)
+}
+
 impl Production {
+    /// The label of a rule's production, counted from 1: `select#3`, `failing-write#1!`.
+    pub(super) fn label(rule: &str, number: usize, meant_to_fail: bool) -> Arc<str> {
+        let mark = if meant_to_fail {
+            MEANT_TO_FAIL.to_string()
+        } else {
+            String::new()
+        };
+        format!("{rule}#{number}{mark}").into()
+    }
+
     /// Whether an engine of this dialect meets its requirements.
     pub fn fits(&self, dialect: &Dialect) -> bool {
         self.requires

@@ -14,5 +14,8 @@ slugged! {
         MovedWhileWaiting = "moved-while-waiting",
         /// Its snapshot holds a row that another transaction moved to another key (MDEV-32898).
         MovedKey = "moved-key",
+        /// Its transaction returned to a savepoint that was set before it touched a table, which
+        /// ends the engine's transaction, its snapshot and its locks included (MySQL#119490).
+        EarlySavepoint = "early-savepoint",
     }
 }

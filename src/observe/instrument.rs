@@ -6,7 +6,7 @@ use super::Learner;
 use crate::dialect::{Capability, Dialect, SnapshotPoint};
 use crate::execute::{Instrumentation, Probe};
 use crate::model::{
-    CaseStatement, ProbeTag, ReadMode, Role, StatementKind, TestCase, TransactionId,
+    CaseStatement, Doubt, ProbeTag, ReadMode, Role, StatementKind, TestCase, TransactionId,
 };
 
 /// The instrumentation of a case for one learner.
@@ -47,6 +47,11 @@ fn fix_snapshot_points(case: &TestCase, dialect: &Dialect, plan: &mut Instrument
     for statement in &case.statements {
         let id = statement.id;
         let effect = &statement.effect;
+        if effect.kind == StatementKind::RollbackTo && dialect.registers(Doubt::EarlySavepoint) {
+            // The engine may have begun the transaction anew, without a snapshot.
+            fixed.remove(&id.transaction);
+            continue;
+        }
         if fixed.contains(&id.transaction) || !case.is_explicit(id.transaction) {
             continue;
         }

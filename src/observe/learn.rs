@@ -41,6 +41,7 @@ pub fn learn(
         unreleased: unreleased_waits(case, execution),
         account: Account::default(),
         snapshots: BTreeMap::new(),
+        promised_snapshots: BTreeMap::new(),
         waiting: BTreeSet::new(),
         newly_waiting: BTreeSet::new(),
         resumed: Vec::new(),
@@ -92,6 +93,8 @@ struct Learning<'a> {
     account: Account,
     /// Snapshot points of explicit transactions, once passed.
     snapshots: BTreeMap<TransactionId, Tick>,
+    /// The first snapshot points of transactions whose snapshot the engine let go.
+    promised_snapshots: BTreeMap<TransactionId, Tick>,
     waiting: BTreeSet<StatementId>,
     /// The statement sent last, if it was answered without being seen waiting.
     arrived: Option<(StatementId, Tick)>,
@@ -160,6 +163,7 @@ impl Learning<'_> {
                     self.resumed.push((event.statement, event.tick));
                 }
                 self.pass_snapshot_point(statement, record.sent, event.tick);
+                self.lose_snapshot(statement, event.tick);
             }
         }
     }
@@ -206,6 +210,23 @@ impl Learning<'_> {
         };
         if takes {
             self.snapshots.entry(transaction).or_insert(sent);
+        }
+    }
+
+    /// Forgets the snapshot of a transaction that the engine began anew.
+    fn lose_snapshot(&mut self, statement: &CaseStatement, answered: Tick) {
+        let id = statement.id;
+        let is_lost = statement.effect.kind == StatementKind::RollbackTo
+            && (1..id.position).any(|position| {
+                let earlier = StatementId { position, ..id };
+                self.timeline.let_go(earlier) == Some(answered)
+            });
+        if !is_lost {
+            return;
+        }
+        if let Some(snapshot) = self.snapshots.remove(&id.transaction) {
+            let promised = self.promised_snapshots.entry(id.transaction);
+            promised.or_insert(snapshot);
         }
     }
 
@@ -272,6 +293,7 @@ impl Learning<'_> {
             unsure = unsure.or(self.overlay_probes(id, &mut view));
         }
         self.note_doubts(statement, &view, at);
+        self.note_lost_snapshot(statement, at);
         if let Some(reason) = unsure {
             self.account.unsure.insert(id, reason);
         }
@@ -292,8 +314,18 @@ impl Learning<'_> {
         statement: &'s CaseStatement,
         at: Tick,
     ) -> Vec<(&'s str, ReadMode, TableView)> {
+        let snapshot = self.snapshot(statement.id, at);
+        self.reads_through(statement, at, snapshot)
+    }
+
+    /// The same through a given snapshot.
+    fn reads_through<'s>(
+        &'s self,
+        statement: &'s CaseStatement,
+        at: Tick,
+        snapshot: Tick,
+    ) -> Vec<(&'s str, ReadMode, TableView)> {
         let id = statement.id;
-        let snapshot = self.snapshot(id, at);
         self.modes(statement)
             .map(|(table, mode)| {
                 let reader = Reader {

@@ -88,6 +88,8 @@ pub struct Account {
     pub unsure: BTreeMap<StatementId, UndecidedReason>,
     /// Registered quirks of the engine that a statement may have met.
     pub doubts: BTreeMap<StatementId, BTreeSet<Doubt>>,
+    /// Statements that saw what only a registered behaviour lets them see, and were right by it.
+    pub registered: BTreeMap<StatementId, Doubt>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! The account of scripted runs, against what InnoDB documents.
 
 mod clustered_key;
+mod early_savepoint;
 
 use std::collections::BTreeMap;
 

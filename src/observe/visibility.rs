@@ -6,8 +6,8 @@ use super::chain::{Chains, VersionId};
 use super::{TableView, Version};
 use crate::dialect::{Dialect, EqualSavepoints};
 use crate::model::{
-    Execution, ReadMode, StatementId, StatementKind, TestCase, Tick, TransactionId,
-    TransactionStatus,
+    CaseStatement, Doubt, Execution, ReadMode, StatementId, StatementKind, TestCase, Tick,
+    TransactionId, TransactionStatus,
 };
 
 /// When each transaction committed and when each statement's work was undone, from the record.
@@ -15,6 +15,25 @@ use crate::model::{
 pub struct Timeline {
     committed: BTreeMap<TransactionId, Tick>,
     undone: BTreeMap<StatementId, Tick>,
+    /// Statements of which the engine has let go of locks and snapshot, and when.
+    let_go: BTreeMap<StatementId, Tick>,
+}
+
+/// The savepoints of one transaction while its record is read.
+#[derive(Default)]
+struct OpenSavepoints {
+    /// Oldest first.
+    open: Vec<OpenSavepoint>,
+    /// The position of the first statement whose locks and snapshot the engine still holds.
+    held_from: Option<u32>,
+}
+
+struct OpenSavepoint {
+    name: String,
+    /// Where it was set.
+    position: u32,
+    /// The engine held nothing for the transaction when it was set.
+    early: bool,
 }
 
 /// Who reads, when, and how.
@@ -50,7 +69,7 @@ impl Timeline {
                 timeline.undo(record.id, record.answered);
             }
         }
-        timeline.undo_to_savepoints(case, execution, dialect.equal_savepoints);
+        timeline.undo_to_savepoints(case, execution, dialect);
         timeline
     }
 
@@ -63,44 +82,62 @@ impl Timeline {
     ///
     /// Names are compared without regard to letter case, as MySQL, MariaDB and SQLite do. A
     /// rejected statement changes no savepoint.
-    fn undo_to_savepoints(
-        &mut self,
-        case: &TestCase,
-        execution: &Execution,
-        equal: EqualSavepoints,
-    ) {
-        // The savepoints of each transaction, oldest first: name, and where it was set.
-        let mut stacks: BTreeMap<TransactionId, Vec<(String, u32)>> = BTreeMap::new();
+    fn undo_to_savepoints(&mut self, case: &TestCase, execution: &Execution, dialect: &Dialect) {
+        let mut transactions: BTreeMap<TransactionId, OpenSavepoints> = BTreeMap::new();
         for statement in &case.statements {
             let id = statement.id;
+            let Some(record) = execution.records.get(&id) else {
+                continue;
+            };
+            let savepoints = transactions.entry(id.transaction).or_default();
+            if touches_tables(statement) {
+                savepoints.held_from.get_or_insert(id.position);
+            }
             let Some(name) = statement.effect.savepoint.as_ref() else {
                 continue;
             };
-            let record = execution.records.get(&id);
-            let Some(record) = record.filter(|r| r.outcome.error_class().is_none()) else {
+            if record.outcome.error_class().is_some() {
                 continue;
-            };
-            let stack = stacks.entry(id.transaction).or_default();
+            }
+            let stack = &mut savepoints.open;
             let newest = stack
                 .iter()
-                .rposition(|(other, _)| other.eq_ignore_ascii_case(name));
+                .rposition(|other| other.name.eq_ignore_ascii_case(name));
             if statement.effect.kind == StatementKind::Savepoint {
-                if let (Some(at), EqualSavepoints::Replace) = (newest, equal) {
+                if let (Some(at), EqualSavepoints::Replace) = (newest, dialect.equal_savepoints) {
                     stack.remove(at);
                 }
-                stack.push((name.clone(), id.position));
+                stack.push(OpenSavepoint {
+                    name: name.clone(),
+                    position: id.position,
+                    early: savepoints.held_from.is_none(),
+                });
             } else if let Some(at) = newest {
                 if statement.effect.kind == StatementKind::RollbackTo {
-                    for position in stack[at].1 + 1..id.position {
+                    for position in stack[at].position + 1..id.position {
                         self.undo(StatementId { position, ..id }, record.answered);
                     }
+                    let begins_anew = stack[at].early && dialect.registers(Doubt::EarlySavepoint);
                     stack.truncate(at + 1);
+                    if let Some(from) = savepoints.held_from.take_if(|_| begins_anew) {
+                        for position in from..id.position {
+                            let statement = StatementId { position, ..id };
+                            self.let_go.insert(statement, record.answered);
+                        }
+                    }
                 } else {
                     // RELEASE forgets the savepoint and all that were set after it.
                     stack.truncate(at);
                 }
             }
         }
+    }
+
+    /// When the engine let go of the statement's locks and of the snapshot that it read, although
+    /// its transaction went on: its ROLLBACK TO named a savepoint that was set before the
+    /// transaction touched a table ([`Doubt::EarlySavepoint`]).
+    pub fn let_go(&self, statement: StatementId) -> Option<Tick> {
+        self.let_go.get(&statement).copied()
     }
 
     /// When the statement's work was undone, if it was.
@@ -167,6 +204,16 @@ impl Timeline {
         let stands = |id: &VersionId| chains.version(*id).undone.is_none_or(|undone| undone > at);
         chain.iter().rev().copied().find(stands)
     }
+}
+
+/// Whether the engine takes part in the transaction from this statement on.
+fn touches_tables(statement: &CaseStatement) -> bool {
+    let effect = &statement.effect;
+    !effect.uses.is_empty()
+        || matches!(
+            effect.kind,
+            StatementKind::BeginSnapshot | StatementKind::BeginImmediate | StatementKind::Opaque
+        )
 }
 
 fn statements_of(

@@ -7,9 +7,14 @@ use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::cli::terminal::{Style, grouped};
 use crate::cli::value::OutputFormat;
+use crate::grammar::is_meant_to_fail;
 
 /// Below this share of accepted statements a production is a defect of the grammar.
 const ACCEPTED_MIN: f64 = 0.9;
+
+/// Above this share of accepted statements a production that is meant to fail does not do what it
+/// is there for.
+const MEANT_TO_FAIL_ACCEPTED_MAX: f64 = 0.7;
 
 /// Prints the acceptance rate of every production that was used, the worst first.
 pub(super) fn print(
@@ -22,10 +27,11 @@ pub(super) fn print(
             .productions
             .iter()
             .map(|(name, share)| {
-                (
-                    name.clone(),
-                    json!({ "accepted": share.part, "sent": share.whole }),
-                )
+                let mut told = json!({ "accepted": share.part, "sent": share.whole });
+                if is_meant_to_fail(name) {
+                    told["meant_to_fail"] = json!(true);
+                }
+                (name.clone(), told)
             })
             .collect();
         return output.json(&json!({ "v": 1, "event": "grammar", "productions": productions }));
@@ -36,14 +42,32 @@ pub(super) fn print(
     for (name, share) in ranked(statistics) {
         let ratio = share.ratio().unwrap_or_default();
         let shown = format!("{:>6.1} %", ratio * 100.0);
-        let shown = if ratio < ACCEPTED_MIN {
+        let shown = if is_defect(name, ratio) {
             style.red(&shown)
         } else {
             shown
         };
-        output.line(&format!("{shown}  {:>9}  {name}", grouped(share.whole)))?;
+        let note = if is_meant_to_fail(name) {
+            "   meant to fail"
+        } else {
+            ""
+        };
+        output.line(&format!(
+            "{shown}  {:>9}  {name}{note}",
+            grouped(share.whole)
+        ))?;
     }
     Ok(())
+}
+
+/// Whether the production is a defect of the grammar: rejected too often, or seldom where it is
+/// meant to fail.
+fn is_defect(name: &str, accepted: f64) -> bool {
+    if is_meant_to_fail(name) {
+        accepted > MEANT_TO_FAIL_ACCEPTED_MAX
+    } else {
+        accepted < ACCEPTED_MIN
+    }
 }
 
 /// The productions, the least accepted first, then by name.
@@ -79,5 +103,11 @@ mod tests {
             .map(|(name, _)| name.as_str())
             .collect();
         assert_eq!(names, ["bad", "good"]);
+    }
+
+    #[test]
+    fn a_rejection_that_was_meant_is_no_defect() {
+        assert!(is_defect("insert#1", 0.1) && !is_defect("insert#1", 0.95));
+        assert!(!is_defect("failing-write#1!", 0.1) && is_defect("failing-write#1!", 0.95));
     }
 }

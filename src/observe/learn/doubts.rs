@@ -32,6 +32,19 @@ impl Learning<'_> {
         }
     }
 
+    /// Notes a statement that sees through a later snapshot than its level promises, because the
+    /// engine let the first one go.
+    pub(super) fn note_lost_snapshot(&mut self, statement: &CaseStatement, at: Tick) {
+        let id = statement.id;
+        let promised = self.promised_snapshots.get(&id.transaction);
+        let Some(promised) = promised.filter(|_| self.learner == Learner::Observer) else {
+            return;
+        };
+        if self.reads_through(statement, at, *promised) != self.reads(statement, at) {
+            self.account.registered.insert(id, Doubt::EarlySavepoint);
+        }
+    }
+
     /// Notes a statement that waited while a row it reads was moved to another key.
     pub(super) fn note_moves(&mut self, statement: &CaseStatement, at: Tick) {
         let Some(sent) = self

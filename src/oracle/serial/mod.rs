@@ -20,7 +20,7 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    Difference, Finding, FindingKind, IsolationLevel, Pace, Row, Signature, StatementId,
+    Difference, Doubt, Finding, FindingKind, IsolationLevel, Pace, Row, Signature, StatementId,
     StatementKind, TestCase, TransactionId, TransactionStatus, UndecidedReason, Verdict,
 };
 
@@ -76,10 +76,14 @@ impl Oracle for SerialOracle {
             evidence,
             transactions: &transactions,
             budget: TRANSACTION_BUDGET,
+            let_go: BTreeSet::new(),
         };
         let verdict = match search.run(serial)? {
             SearchEnd::Found => Verdict::Agree,
             SearchEnd::OutOfBudget => Verdict::Undecided(UndecidedReason::SerialOrdersOutOfBudget),
+            SearchEnd::None { .. } if let Some(known) = let_go(&search, serial)? => {
+                Verdict::Known(known)
+            }
             SearchEnd::None { tried, first } => {
                 let finding = if repeats(&search, serial)? {
                     let features = features(evidence, serial, &transactions, &first)?;
@@ -103,6 +107,36 @@ impl Oracle for SerialOracle {
             acyclic: None,
         })
     }
+}
+
+/// The id of the registered behaviour by which some order explains the run after all: the engine
+/// ended a transaction of its own at a return to an early savepoint, and what was read before it was
+/// protected no longer.
+fn let_go(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<Option<String>, EngineError> {
+    let evidence = search.evidence;
+    let statements = evidence.case.user_statements().map(|s| s.id);
+    let unprotected: BTreeSet<StatementId> = statements
+        .filter(|id| search.transactions.contains(&id.transaction))
+        .filter(|id| evidence.timeline.let_go(*id).is_some())
+        .collect();
+    let known = evidence
+        .dialect
+        .known(Doubt::EarlySavepoint, StatementKind::RollbackTo);
+    let Some(known) = known.filter(|_| !unprotected.is_empty()) else {
+        return Ok(None);
+    };
+    let search = SerialOrderSearch {
+        let_go: unprotected,
+        ..*search
+    };
+    serial.reset()?;
+    Ok(match search.run(serial)? {
+        SearchEnd::Found => Some(known.to_owned()),
+        SearchEnd::None { .. } | SearchEnd::OutOfBudget => None,
+    })
 }
 
 /// Whether the engine refutes every serial order again, each time.

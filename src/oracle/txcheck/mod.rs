@@ -292,6 +292,14 @@ impl Check<'_> {
         if let Some(first) = judged.unstable.first() {
             return Verdict::Violation(Box::new(unstable_finding("txcheck", self.evidence, first)));
         }
+        let registered = self.evidence.account.registered.iter();
+        let mut tested = registered.filter(|(id, _)| judged.tested.contains(id));
+        if let Some(known) = tested.find_map(|(id, doubt)| {
+            let statement = self.evidence.case.statement(*id)?;
+            self.evidence.dialect.known(*doubt, statement.effect.kind)
+        }) {
+            return Verdict::Known(known.to_owned());
+        }
         if judged.tested.is_empty() && self.evidence.case.user_statements().next().is_some() {
             let reason = self.standings.values().find_map(|standing| match standing {
                 Standing::Skipped(reason) => Some(*reason),
