@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::entry::{CalibratedEntry, CalibrationReport, PROBES_OF_A_WRONG_ENTRY, Proof};
+use super::keeping;
 use super::listener::CalibrationListener;
 use super::modes;
 use super::moments;
@@ -86,6 +87,13 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
         for moment in moments::at(dialect, stage.server.waits(), level) {
             stage.listener.probing(level, moment.key(), entries.len());
             let probe = &mut |stage: &mut Stage<'_>| moment.probe(stage, level);
+            entries.push(settled(stage, probe)?);
+        }
+        for kept in keeping::at(dialect, level) {
+            stage
+                .listener
+                .probing(level, keeping::Keeping::key(), entries.len());
+            let probe = &mut |stage: &mut Stage<'_>| kept.probe(stage, level);
             entries.push(settled(stage, probe)?);
         }
     }

@@ -12,6 +12,9 @@ use crate::model::{IsolationLevel, Outcome};
 /// The pause between two looks at the lock view.
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// How long a statement that must not wait may be seen waiting.
+const BY_ITSELF: Duration = Duration::from_secs(1);
+
 type Answered = (Box<dyn Connection>, Result<Outcome, EngineError>);
 
 /// Why the probes end before they are done.
@@ -290,6 +293,22 @@ impl<'a> Stage<'a> {
             .running
             .as_ref()
             .is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Whether the other session, just seen waiting, answers though nothing lets it go on. MySQL's
+    /// lock view may show a SKIP LOCKED that finds a row locked for the moment in which it does.
+    pub(super) fn other_answers_by_itself(&self) -> bool {
+        let began = Instant::now();
+        let is_done = || {
+            self.other
+                .running
+                .as_ref()
+                .is_none_or(JoinHandle::is_finished)
+        };
+        while !is_done() && began.elapsed() < BY_ITSELF {
+            std::thread::sleep(PAUSE);
+        }
+        is_done()
     }
 
     /// Closes the sessions, whatever they are doing.

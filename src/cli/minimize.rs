@@ -37,7 +37,7 @@ pub(super) struct MinimizeArguments {
     #[command(flatten)]
     overwriting: Overwriting,
 
-    /// The oracles that judge, with commas between: txcheck, serial, or all [default: all]
+    /// The oracles that judge, with commas between: txcheck, locks, serial, or all [default: all]
     #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
     oracle: Vec<String>,
 

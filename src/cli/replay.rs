@@ -30,7 +30,7 @@ pub(super) struct ReplayArguments {
     /// The server; must be named unless every file was seen on SQLite
     target: Option<String>,
 
-    /// The oracles that judge, with commas between: txcheck, serial, or all [default: all]
+    /// The oracles that judge, with commas between: txcheck, locks, serial, or all [default: all]
     #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
     oracle: Vec<String>,
 

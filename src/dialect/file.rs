@@ -6,8 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    Capability, Dialect, EqualSavepoints, ObserverKind, ParserKind, ServerVersion, SnapshotPoint,
-    Spelling, TypeClass, TypeSpec,
+    Capability, Dialect, EqualSavepoints, LockReach, ObserverKind, ParserKind, ServerVersion,
+    SnapshotPoint, Spelling, TypeClass, TypeSpec,
 };
 use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind,
@@ -55,6 +55,8 @@ struct File {
     promises: BTreeMap<Spanned<String>, Spanned<String>>,
     #[serde(default, rename = "promise-change")]
     promise_changes: Vec<PromiseEntry>,
+    #[serde(default)]
+    locks: BTreeMap<Spanned<String>, Spanned<String>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
 }
 
@@ -246,6 +248,7 @@ pub fn parse_for(
         storage_engines_without_transactions: file.storage_engines_without_transactions,
         read_modes,
         promises: promises(&source, &file.promises, &file.promise_changes, variables)?,
+        locks: locks(&source, &file.locks)?,
         errors: errors(&source, &file.errors)?,
         spelling: spelling(&source, file.spelling)?,
     })
@@ -453,6 +456,22 @@ fn promises(
         }
     }
     Ok(promised)
+}
+
+const LOCK_REACHES: [(&str, LockReach); 2] =
+    [("rows", LockReach::Rows), ("ranges", LockReach::Ranges)];
+
+/// What locking reads keep from others at each level; a level where nothing is has no entry.
+fn locks(
+    source: &DialectText<'_>,
+    table: &BTreeMap<Spanned<String>, Spanned<String>>,
+) -> Result<BTreeMap<IsolationLevel, LockReach>, DialectError> {
+    let entries = table.iter().map(|(level, reach)| {
+        let key = format!("locks.{}", level.get_ref());
+        let level = source.word(level, &level_words())?;
+        Ok((level, source.value(&key, reach, &LOCK_REACHES)?))
+    });
+    entries.collect()
 }
 
 /// The read modes that hold instead on this server.

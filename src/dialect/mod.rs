@@ -48,6 +48,25 @@ pub enum EqualSavepoints {
     Nest,
 }
 
+/// What a read that locks keeps from other transactions until its own ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockReach {
+    /// The rows that it found.
+    Rows,
+    /// Every row that it found or would find: nobody can give it another result.
+    Ranges,
+}
+
+impl LockReach {
+    /// As dialect files spell it.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::Ranges => "ranges",
+        }
+    }
+}
+
 /// How row versions are learned without adding probes to the sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObserverKind {
@@ -164,6 +183,7 @@ pub struct Dialect {
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     promises: BTreeMap<IsolationLevel, ConsistencyModel>,
+    locks: BTreeMap<IsolationLevel, LockReach>,
     errors: BTreeMap<String, ErrorClass>,
 }
 
@@ -225,6 +245,12 @@ impl Dialect {
         let promise = self.promise(level)?;
         let loses_updates = promise < ConsistencyModel::Snapshot;
         (agrees || !loses_updates).then_some(promise)
+    }
+
+    /// What a read that locks keeps from other transactions at this level; none where rows are not
+    /// locked one by one.
+    pub fn lock_reach(&self, level: IsolationLevel) -> Option<LockReach> {
+        self.locks.get(&level).copied()
     }
 
     /// The class of an error code.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BUILTIN, Capability, ServerVersion, parse, parse_for};
+use super::{BUILTIN, Capability, LockReach, ServerVersion, parse, parse_for};
 use crate::model::{ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, Value};
 
 fn builtin(engine: &str) -> &'static str {
@@ -220,4 +220,25 @@ fn the_page_about_the_format_names_every_word() {
             }
         }
     }
+}
+
+#[test]
+fn locks_are_promised_level_by_level() {
+    use IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+    let read = |name: &str, text: &str| parse(name, text, &ServerVersion(vec![99]));
+    for engine in ["mariadb", "mysql"] {
+        let dialect = read(engine, builtin(engine)).expect("the file");
+        assert_eq!(dialect.lock_reach(ReadCommitted), Some(LockReach::Rows));
+        assert_eq!(dialect.lock_reach(RepeatableRead), Some(LockReach::Ranges));
+        assert_eq!(dialect.lock_reach(Serializable), Some(LockReach::Ranges));
+    }
+    let sqlite = read("sqlite", builtin("sqlite")).expect("the file");
+    assert_eq!(sqlite.lock_reach(Serializable), None);
+    let truth = "[locks]\nread-uncommitted = \"rows\"";
+    let lying = builtin("mysql").replace(truth, "[locks]\nread-uncommitted = \"tables\"");
+    let error = read("mysql", &lying)
+        .expect_err("no such reach")
+        .to_string();
+    let message = "locks.read-uncommitted: unknown word \"tables\": one of rows, ranges";
+    assert!(error.contains(message), "{error}");
 }

@@ -258,6 +258,12 @@ pub struct Effect {
     pub sorted: bool,
     /// `LIMIT` stands in it, at any depth.
     pub limited: bool,
+    /// A join in it gives rows to which nothing was joined, at any depth.
+    pub outer_join: bool,
+    /// A SELECT each of whose rows comes from rows of its tables alone: without one of them the
+    /// other rows of the result stay as they are. No aggregate, DISTINCT, LIMIT, subquery or outer
+    /// join.
+    pub row_by_row: bool,
     /// It calls a function, or reads a variable, whose value depends on the session, the moment or
     /// chance: `UUID()`, `NOW()`, `@x`.
     pub unrepeatable: bool,
@@ -289,6 +295,8 @@ impl Effect {
             nowait: false,
             sorted: false,
             limited: false,
+            outer_join: false,
+            row_by_row: false,
             unrepeatable: false,
             setting: None,
         }

@@ -33,4 +33,4 @@ pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::printable;
 pub use reason::UndecidedReason;
 pub use value::{Row, Value, rows_text};
-pub use verdict::{Aspect, Difference, Finding, FindingKind, Signature, Verdict};
+pub use verdict::{Aspect, Difference, Finding, FindingKind, LockBreach, Signature, Verdict};

@@ -57,6 +57,8 @@ slugged! {
         LevelPromisesNothing = "level-promises-nothing",
         /// A statement reads or writes something else than one value by its key.
         NotKeysAndValues = "not-keys-and-values",
+        /// The engine keeps no rows from other sessions at a level of the case, or not one by one.
+        NoRowLocks = "no-row-locks",
         /// The file has no `@expect`.
         NothingExpected = "nothing-expected",
         /// A session changes settings that decide what its statements mean.
@@ -87,6 +89,8 @@ slugged! {
         MixedRowsAfterWait = "mixed-rows-after-wait",
 
         // Why a statement was not compared.
+        /// The oracle judges who waits, not what this statement gives.
+        NothingPredicted = "nothing-predicted",
         OpaqueStatement = "opaque-statement",
         /// Its transaction was ended by a deadlock, a serialization failure, a lock timeout ..
         ConcurrencyAbort = "concurrency-abort",

@@ -23,6 +23,25 @@ slugged! {
     }
 }
 
+slugged! {
+    /// Which promise about locks was broken.
+    pub enum LockBreach {
+        /// A statement changed a row that another open transaction had changed.
+        UnlockedWrite = "unlocked-write",
+        /// A read that locks got past a row that another open transaction had changed.
+        UnlockedRead = "unlocked-read",
+        /// A row that a read had found and locked was changed while its transaction was open.
+        UnkeptRow = "unkept-row",
+        /// A change gave a read that had locked its range another result while its transaction was
+        /// open: a phantom.
+        UnkeptRange = "unkept-range",
+        /// NOWAIT was refused although nobody could hold a lock.
+        UnfoundedRefusal = "unfounded-refusal",
+        /// SKIP LOCKED left out a row that nobody could hold, or returned one that was held.
+        WrongSkip = "wrong-skip",
+    }
+}
+
 /// What kind of violation a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
@@ -42,6 +61,8 @@ pub enum FindingKind {
     UnexpectedOutcome,
     /// The history violates the promised consistency model.
     Anomaly(Anomaly),
+    /// A statement should have waited for a lock and did not, or was kept off where none was.
+    Lock(LockBreach),
 }
 
 impl FindingKind {
@@ -57,7 +78,8 @@ impl FindingKind {
         ];
         let wrong = Aspect::ALL.iter().copied().map(Self::Wrong);
         let anomalies = Anomaly::ALL.iter().copied().map(Self::Anomaly);
-        wrong.chain(plain).chain(anomalies)
+        let locks = LockBreach::ALL.iter().copied().map(Self::Lock);
+        wrong.chain(plain).chain(anomalies).chain(locks)
     }
 
     /// Its spelling in signatures, files and registry rules.
@@ -76,6 +98,7 @@ impl FindingKind {
             Self::Hang => "hang",
             Self::UnexpectedOutcome => "unexpected-outcome",
             Self::Anomaly(anomaly) => anomaly.slug(),
+            Self::Lock(breach) => breach.slug(),
         }
     }
 

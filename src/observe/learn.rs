@@ -377,16 +377,9 @@ impl Learning<'_> {
         let Some(shape) = self.case.table(table) else {
             return false;
         };
-        let rows: Vec<&Row> = seen
-            .values()
-            .filter_map(|version| self.account.chains.row((*version)?))
-            .collect();
-        shape.unique_keys.iter().any(|key| {
-            let mut values = BTreeSet::new();
-            rows.iter()
-                .filter_map(|row| key_values(shape, key, row))
-                .any(|value| !values.insert(value))
-        })
+        let rows = seen.values();
+        let rows = rows.filter_map(|version| self.account.chains.row((*version)?));
+        holds_a_key_twice(shape, rows)
     }
 
     fn someone_is_writing(&self, table: &str, reader: StatementId) -> bool {
@@ -503,6 +496,17 @@ impl Learning<'_> {
         };
         self.timeline.view(&self.account.chains, table, reader)
     }
+}
+
+/// Whether two of these rows have the same value of a unique key, so that no table can hold both.
+pub fn holds_a_key_twice<'r>(shape: &TableShape, rows: impl Iterator<Item = &'r Row>) -> bool {
+    let rows: Vec<&Row> = rows.collect();
+    shape.unique_keys.iter().any(|key| {
+        let mut values = BTreeSet::new();
+        rows.iter()
+            .filter_map(|row| key_values(shape, key, row))
+            .any(|value| !values.insert(value))
+    })
 }
 
 /// The values of a key's columns; none when one is NULL or not known, which makes nothing unique.

@@ -24,7 +24,7 @@ use crate::model::{Doubt, StatementId, UndecidedReason};
 pub use chain::{Chains, RowId, Version, VersionId};
 pub use identity::{is_hidden_row_key, with_row_identity};
 pub use instrument::instrument;
-pub use learn::learn;
+pub use learn::{holds_a_key_twice, learn};
 pub use visibility::Timeline;
 
 /// By which of the two ways row versions are learned.

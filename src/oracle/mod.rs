@@ -10,6 +10,7 @@ mod hear;
 mod hearing;
 mod history;
 mod judging;
+mod locks;
 mod refusal;
 mod serial;
 mod signature;
@@ -23,6 +24,7 @@ pub use hear::hear;
 pub use hearing::{Explained, Explains, Heard, Hearing};
 pub use history::HistoryOracle;
 pub use judging::{Needs, Oracle, Ruling};
+pub use locks::LockOracle;
 pub use serial::SerialOracle;
 pub use txcheck::TxCheck;
 pub use view::unstable_prediction;
@@ -32,6 +34,7 @@ pub const ORACLES: &[&dyn Oracle] = &[
     &TxCheck {
         learner: Learner::Observer,
     },
+    &LockOracle,
     &SerialOracle,
     &HistoryOracle,
 ];

@@ -10,11 +10,16 @@ use sqlparser::ast::{
 
 use super::control;
 use super::parse::Parsed;
-use super::query::{Roles, by_call, last_name, locks, relations, row_order, surely_reads, uses_in};
+use super::query::{
+    Roles, by_call, last_name, locks, relations, row_by_row, row_order, surely_reads, uses_in,
+};
 use super::token::{SqlToken, stands, tokens};
 use super::unrepeatable;
 use crate::dialect::Dialect;
 use crate::model::{Effect, Role, StatementKind, TableUse};
+
+/// One of these stands in every outer join, and in little else.
+const OUTER: [&str; 5] = ["LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"];
 
 /// The effect of a statement. Never fails: a statement that is not understood is
 /// [`StatementKind::Opaque`] and names no table.
@@ -36,6 +41,8 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
     effect.sorted = known && (0..words.len()).any(|at| stands(words, at, &["ORDER", "BY"]));
     effect.limited = known && words.iter().any(|word| word.is("LIMIT"));
+    let outer = |word: &SqlToken<'_>| OUTER.iter().any(|name| word.is(name));
+    effect.outer_join = known && words.iter().any(outer);
     effect.unrepeatable = unrepeatable::calls(words);
     effect
 }
@@ -103,6 +110,7 @@ fn select(query: &Query) -> Option<Effect> {
     let any_lock = uses.iter().any(|u| u.role == Role::LockingSelect);
     Some(Effect {
         row_order: row_order(query),
+        row_by_row: row_by_row(query),
         surely_takes_snapshot: !any_lock && surely_reads(query),
         ..with_uses(
             if locking {

@@ -260,6 +260,45 @@ pub(super) fn surely_reads(query: &Query) -> bool {
             .all(|join| matches!(join.join_operator, JoinOperator::CrossJoin(_)))
 }
 
+/// Whether each row of the result comes from rows of the tables alone, whatever other rows there are.
+pub(super) fn row_by_row(query: &Query) -> bool {
+    let Some(select) = query.body.as_select() else {
+        return false;
+    };
+    let (tables, other) = relations(&select.from);
+    let joins = || select.from.iter().flat_map(|item| &item.joins);
+    let inner = |operator: &JoinOperator| {
+        matches!(
+            operator,
+            JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_)
+        )
+    };
+    query.with.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && !tables.is_empty()
+        && !other
+        && !grouped(select)
+        && select.distinct.is_none()
+        && select.having.is_none()
+        && select.qualify.is_none()
+        && select.top.is_none()
+        && joins().all(|join| inner(&join.join_operator))
+        && !has_subquery_or_call(select)
+}
+
+/// Whether a subquery stands in a SELECT, or a function, which may be an aggregate.
+fn has_subquery_or_call(select: &Select) -> bool {
+    let found = walk(select, &mut |node| match node {
+        SyntaxNode::Query(_) | SyntaxNode::Expression(Expr::Function(_)) => ControlFlow::Break(()),
+        SyntaxNode::QueryEnd
+        | SyntaxNode::Table(_)
+        | SyntaxNode::Relation(_)
+        | SyntaxNode::Expression(_) => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 fn has_subquery<V: Visit>(tree: &V) -> bool {
     let found = walk(tree, &mut |node| match node {
         SyntaxNode::Query(_) => ControlFlow::Break(()),

@@ -526,3 +526,40 @@ fn indexes_on_generated_columns_and_partitions_are_found_in_every_form() {
         format!("CREATE TABLE t ({columns}) ENGINE=InnoDB PARTITION BY HASH (a) PARTITIONS 3");
     assert_eq!(one(&[&parted]), (false, true));
 }
+
+#[test]
+fn a_result_is_row_by_row_only_where_no_row_depends_on_another() {
+    let dialect = dialect("mysql");
+    let of = |sql: &str| {
+        let effect = analyze(sql, &dialect);
+        (effect.row_by_row, effect.outer_join)
+    };
+    for sql in [
+        "SELECT a FROM t WHERE a < 3 FOR UPDATE SKIP LOCKED",
+        "SELECT t.a + 1, u.b FROM t JOIN u ON t.a = u.b WHERE t.a IN (1, 2) ORDER BY t.a",
+        "SELECT a FROM t INNER JOIN u USING (a)",
+        "SELECT a FROM t, u",
+    ] {
+        assert_eq!(of(sql), (true, false), "{sql}");
+    }
+    for sql in [
+        "SELECT COUNT(*) FROM t",
+        "SELECT DISTINCT a FROM t",
+        "SELECT a FROM t LIMIT 2",
+        "SELECT a FROM t GROUP BY a",
+        "SELECT a FROM t WHERE a IN (SELECT b FROM u)",
+        "SELECT a FROM (SELECT a FROM t) d",
+        "SELECT a FROM t UNION SELECT b FROM u",
+        "WITH x AS (SELECT a FROM t) SELECT a FROM x",
+        "UPDATE t SET a = 1",
+    ] {
+        assert_eq!(of(sql), (false, false), "{sql}");
+    }
+    for sql in [
+        "SELECT a FROM t LEFT JOIN u ON t.a = u.b",
+        "SELECT a FROM t RIGHT OUTER JOIN u ON t.a = u.b FOR UPDATE",
+        "SELECT a FROM t WHERE a IN (SELECT b FROM u LEFT JOIN v ON u.b = v.b)",
+    ] {
+        assert_eq!(of(sql), (false, true), "{sql}");
+    }
+}

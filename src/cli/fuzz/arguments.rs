@@ -22,7 +22,7 @@ pub(in crate::cli) struct FuzzArguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://... [default: sqlite:]
     pub(super) target: Option<String>,
 
-    /// The oracles that judge, with commas between: txcheck, serial, history (workloads of
+    /// The oracles that judge, with commas between: txcheck, locks, serial, history (workloads of
     /// concurrent sessions), or all [default: txcheck,serial]
     #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
     pub(super) oracle: Vec<String>,

@@ -9,11 +9,11 @@ use super::super::Evidence;
 use super::super::compare::{self, Mismatch};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Aspect, Row, StatementId, TableShape, Value};
-use crate::observe::{TableView, is_hidden_row_key};
+use crate::model::{Aspect, Outcome, Row, StatementId, TableShape, Value};
+use crate::observe::{TableView, holds_a_key_twice, is_hidden_row_key};
 
-/// A table as the serial run holds it.
-type Contents = BTreeMap<Value, Row>;
+/// A table as the serial run holds it: rows by their row key.
+pub(in crate::oracle) type Contents = BTreeMap<Value, Row>;
 
 /// A serial run under way.
 pub(in crate::oracle) struct Alone<'a> {
@@ -97,6 +97,26 @@ impl<'a> Alone<'a> {
         Ok(mismatches)
     }
 
+    /// What a read gives on these tables; none where no table can hold such rows.
+    pub(in crate::oracle) fn answer(
+        &mut self,
+        sql: &str,
+        tables: &BTreeMap<String, Contents>,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let case = &self.evidence.case;
+        let can_hold = |(table, rows): (&String, &Contents)| {
+            case.table(table)
+                .is_some_and(|shape| !holds_a_key_twice(shape, rows.values()))
+        };
+        if !tables.iter().all(can_hold) {
+            return Ok(None);
+        }
+        for (table, rows) in tables {
+            self.put(table, rows.clone())?;
+        }
+        self.run.run(sql).map(Some)
+    }
+
     /// Puts the effect of a statement in place without running it.
     pub(in crate::oracle) fn place(&mut self, id: StatementId) -> Result<(), EngineError> {
         let mut tables: BTreeMap<String, Contents> = BTreeMap::new();
@@ -140,12 +160,7 @@ impl<'a> Alone<'a> {
     }
 
     fn rows_of(&self, seen: &TableView) -> Contents {
-        seen.iter()
-            .filter_map(|(id, version)| {
-                let row = self.evidence.account.chains.row((*version)?)?;
-                Some((id.key.clone(), row.clone()))
-            })
-            .collect()
+        rows_of(self.evidence, seen)
     }
 
     /// What a target holds when the statement has done to its view what it did in the run.
@@ -223,6 +238,16 @@ impl<'a> Alone<'a> {
             })
             .collect()
     }
+}
+
+/// The rows of a view.
+pub(in crate::oracle) fn rows_of(evidence: &Evidence, seen: &TableView) -> Contents {
+    seen.iter()
+        .filter_map(|(id, version)| {
+            let row = evidence.account.chains.row((*version)?)?;
+            Some((id.key.clone(), row.clone()))
+        })
+        .collect()
 }
 
 /// Rows by their row key.

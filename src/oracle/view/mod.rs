@@ -9,7 +9,7 @@ mod finding;
 mod self_check;
 mod standing;
 
-pub(super) use alone::Alone;
+pub(super) use alone::{Alone, Contents, rows_of};
 pub use finding::unstable_prediction;
 pub(super) use finding::{Disagreement, finding, unstable_finding};
 pub(super) use self_check::self_check_fails;

@@ -1,0 +1,99 @@
+//! From a broken promise about locks to a finding.
+
+use std::collections::BTreeSet;
+
+use crate::model::{
+    Aspect, Difference, Direction, Finding, FindingKind, LockBreach, Signature, StatementId,
+};
+use crate::oracle::Evidence;
+use crate::oracle::signature::{finding_levels, form_features};
+
+/// One promise about locks that the run broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BrokenLock {
+    pub(super) kind: LockBreach,
+    /// Who should have waited, or was refused or left rows out.
+    pub(super) statement: StatementId,
+    /// Whose locks it should have met.
+    pub(super) against: Option<StatementId>,
+    pub(super) expected: String,
+    pub(super) got: String,
+    /// What shows it, for people.
+    pub(super) told: String,
+}
+
+/// The finding about a run, told by its first breach.
+pub(super) fn finding(evidence: &Evidence, first: &BrokenLock, all: &[BrokenLock]) -> Finding {
+    let case = &evidence.case;
+    let kind_of = |id: StatementId| {
+        let statement = case.statement(id);
+        statement.map_or("a statement", |s| s.effect.kind.slug())
+    };
+    let level = case.statement(first.statement).map(|s| {
+        let (run, judged) = (case.level(s.session), case.judged_level(s.session));
+        match run == judged {
+            true => run.to_string(),
+            false => format!("{run} claimed {judged}"),
+        }
+    });
+    let headline = format!(
+        "{} ({}) at {}: {}: {}",
+        first.statement,
+        kind_of(first.statement),
+        level.unwrap_or_default(),
+        words(first.kind),
+        first.told
+    );
+    let difference = |breach: &BrokenLock| Difference {
+        statement: Some(breach.statement),
+        aspect: Aspect::Waiting,
+        direction: Direction::Other,
+        expected: breach.expected.clone(),
+        got: breach.got.clone(),
+    };
+    let told = |breach: &BrokenLock| {
+        let (at, what) = (breach.statement, words(breach.kind));
+        format!("{at}: {what}: {}", breach.told)
+    };
+    Finding {
+        signature: Signature {
+            oracle: "locks".to_owned(),
+            kind: FindingKind::Lock(first.kind),
+            levels: finding_levels(case),
+            features: features(evidence, first),
+        },
+        headline,
+        differences: all.iter().map(difference).collect(),
+        explanation: all.iter().map(told).collect(),
+    }
+}
+
+fn words(kind: LockBreach) -> &'static str {
+    match kind {
+        LockBreach::UnlockedWrite => "it should have waited before it wrote",
+        LockBreach::UnlockedRead => "it should have waited before it read",
+        LockBreach::UnkeptRow => "it should have waited for a row that was locked",
+        LockBreach::UnkeptRange => "it should have waited for a range that was locked",
+        LockBreach::UnfoundedRefusal => "it was refused though nobody can have held a lock",
+        LockBreach::WrongSkip => "it left out other rows than those that were locked",
+    }
+}
+
+/// The kinds of both statements and the form of both: either may have taken too few locks.
+fn features(evidence: &Evidence, breach: &BrokenLock) -> Vec<String> {
+    let case = &evidence.case;
+    let mut features = BTreeSet::new();
+    if let Some(statement) = case.statement(breach.statement) {
+        features.insert(statement.effect.kind.to_string());
+        features.extend(form_features(case, statement));
+    }
+    if let Some(against) = breach.against.and_then(|id| case.statement(id)) {
+        features.insert(format!("against:{}", against.effect.kind));
+        features.extend(form_features(case, against));
+    }
+    let record = evidence.execution.records.get(&breach.statement);
+    if record.is_some_and(|record| record.resumed()) {
+        features.insert("resumed".to_owned());
+    }
+    features.into_iter().collect()
+}

@@ -1,0 +1,95 @@
+//! Whose transaction is open when, and who may hold a lock.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    CaseStatement, ReadMode, StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus,
+};
+use crate::oracle::Evidence;
+
+/// The transactions of a run as holders of locks.
+pub(super) struct LockHolders<'e> {
+    evidence: &'e Evidence,
+    /// When the statement was sent that ended each explicit transaction: until then it surely holds
+    /// what it has locked. InnoDB keeps row locks over a return to a savepoint, too (MySQL manual,
+    /// "SAVEPOINT, ROLLBACK TO SAVEPOINT, and RELEASE SAVEPOINT").
+    held_until: BTreeMap<TransactionId, Tick>,
+}
+
+impl<'e> LockHolders<'e> {
+    pub(super) fn of(evidence: &'e Evidence) -> Self {
+        let execution = &evidence.execution;
+        let ends = execution.transactions.iter();
+        let held_until = ends
+            .filter(|(transaction, _)| evidence.case.is_explicit(**transaction))
+            .filter_map(|(transaction, status)| {
+                let end = end_of(*status)?;
+                let ended_by = |record: &&StatementRecord| {
+                    record.id.transaction == *transaction && record.answered == end
+                };
+                // What ends a transaction may release its locks any time before it answers: a
+                // COMMIT, and the statement of a deadlock's victim, which waits meanwhile.
+                let last = execution.records.values().find(ended_by);
+                Some((*transaction, last.map_or(end, |record| record.sent)))
+            })
+            .collect();
+        Self {
+            evidence,
+            held_until,
+        }
+    }
+
+    /// Whether the transaction surely has the locks at this moment that it ever took before.
+    pub(super) fn surely_holds(&self, transaction: TransactionId, at: Tick) -> bool {
+        self.held_until
+            .get(&transaction)
+            .is_some_and(|until| *until > at)
+    }
+
+    /// Whether another session may hold a lock on a table that the statement names, at any moment
+    /// while it ran.
+    pub(super) fn someone_may_hold(
+        &self,
+        statement: &CaseStatement,
+        record: &StatementRecord,
+    ) -> bool {
+        let execution = &self.evidence.execution;
+        self.evidence.case.statements.iter().any(|other| {
+            let sent = execution.records.get(&other.id).map(|other| other.sent);
+            let ended = execution.transactions.get(&other.id.transaction);
+            let ended_before = ended
+                .and_then(|status| end_of(*status))
+                .is_some_and(|end| end < record.sent);
+            other.session != statement.session
+                && sent.is_none_or(|sent| sent < record.answered)
+                && !ended_before
+                && self.may_lock_a_table_of(other, statement)
+        })
+    }
+
+    /// Whether a statement takes locks on a table that another names.
+    fn may_lock_a_table_of(&self, other: &CaseStatement, statement: &CaseStatement) -> bool {
+        if other.effect.kind == StatementKind::Opaque {
+            return true;
+        }
+        let (case, dialect) = (&self.evidence.case, &self.evidence.dialect);
+        let explicit = case.is_explicit(other.id.transaction);
+        let names = |table: &str| {
+            let mut uses = statement.effect.uses.iter();
+            uses.any(|u| u.table.eq_ignore_ascii_case(table))
+        };
+        other.effect.uses.iter().any(|u| {
+            let level = case.level(other.session);
+            let locks = u.role.is_target()
+                || dialect.read_mode(level, u.role, explicit) == ReadMode::Current;
+            locks && names(&u.table)
+        })
+    }
+}
+
+fn end_of(status: TransactionStatus) -> Option<Tick> {
+    match status {
+        TransactionStatus::Committed(tick) | TransactionStatus::Aborted(tick) => Some(tick),
+        TransactionStatus::Indeterminate => None,
+    }
+}

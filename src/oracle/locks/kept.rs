@@ -1,0 +1,180 @@
+//! Rows and ranges that a read had locked, changed by others while its transaction was open.
+
+use super::breach::BrokenLock;
+use super::holders::LockHolders;
+use super::locking_read::{FoundRows, LockingRead};
+use super::trial::ReadTrial;
+use crate::dialect::LockReach;
+use crate::engine::EngineError;
+use crate::model::{LockBreach, StatementId, StatementRecord};
+use crate::observe::{Change, VersionId};
+use crate::oracle::Evidence;
+
+/// A later write of another session, made while the reader's transaction was surely open.
+struct LaterWrite<'e> {
+    record: &'e StatementRecord,
+    /// What it changed in tables that the read had locked.
+    changes: Vec<&'e Change>,
+}
+
+/// A write that gives the read another result, where it should have waited for the read's locks.
+pub(super) fn find(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    read: &LockingRead<'_>,
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<BrokenLock>, EngineError> {
+    let level = evidence.case.judged_level(read.statement.session);
+    let Some(reach) = evidence.dialect.lock_reach(level) else {
+        return Ok(None);
+    };
+    let writes = later_writes(evidence, holders, read);
+    if writes.is_empty() {
+        return Ok(None);
+    }
+    let judge = Judge { evidence, read };
+    if judge.keeps_every_row_it_found()
+        && let Some(breach) = judge.changed_row(&writes, trial)?
+    {
+        return Ok(Some(breach));
+    }
+    match reach {
+        LockReach::Rows => Ok(None),
+        LockReach::Ranges => judge.changed_range(&writes, trial),
+    }
+}
+
+/// The writes of other sessions that were sent after the read answered, in the order in which they
+/// answered.
+fn later_writes<'e>(
+    evidence: &'e Evidence,
+    holders: &LockHolders<'_>,
+    read: &LockingRead<'_>,
+) -> Vec<LaterWrite<'e>> {
+    let order = evidence.execution.execution_order();
+    let writes = order.into_iter().filter_map(|id| {
+        let record = evidence.execution.records.get(&id)?;
+        let changes = evidence.account.changes.get(&id)?;
+        let at = record.answered;
+        let undone = evidence.timeline.undone(read.statement.id);
+        let meets = evidence.case.session_of(id.transaction) != Some(read.statement.session)
+            && record.sent > read.record.answered
+            && record.outcome.error_class().is_none()
+            && holders.surely_holds(read.transaction(), at)
+            && undone.is_none_or(|undone| undone > at);
+        let locked = |change: &&Change| read.locked.contains(change.table.as_str());
+        let changes: Vec<&Change> = changes.iter().filter(locked).collect();
+        (meets && !changes.is_empty()).then_some(LaterWrite { record, changes })
+    });
+    writes.collect()
+}
+
+struct Judge<'j> {
+    evidence: &'j Evidence,
+    read: &'j LockingRead<'j>,
+}
+
+impl Judge<'_> {
+    /// Whether a row without which the result is another one was surely locked, and is kept. A row
+    /// that an outer join or a subquery looked at and found unfit may have been let go.
+    fn keeps_every_row_it_found(&self) -> bool {
+        let effect = &self.read.statement.effect;
+        let all_locked = |table: &String| self.read.locked.contains(table.as_str());
+        !effect.outer_join && self.read.seen.keys().all(all_locked)
+    }
+
+    /// A write that changed a row which the read had found.
+    fn changed_row(
+        &self,
+        writes: &[LaterWrite<'_>],
+        trial: &mut ReadTrial<'_>,
+    ) -> Result<Option<BrokenLock>, EngineError> {
+        let mut all = self.read.seen.clone();
+        let found = |change: &&&Change| {
+            let rows = self.read.seen.get(&change.table);
+            rows.is_some_and(|rows| rows.contains_key(&change.row.key))
+        };
+        for change in writes.iter().flat_map(|w| w.changes.iter().filter(found)) {
+            self.apply(&mut all, change);
+        }
+        // Once for all of them, as most leave the result as it is.
+        if all == self.read.seen || trial.agrees(self.read, &all)? != Some(false) {
+            return Ok(None);
+        }
+        for write in writes {
+            for change in write.changes.iter().filter(found) {
+                let (mut changed, mut without) = (self.read.seen.clone(), self.read.seen.clone());
+                self.apply(&mut changed, change);
+                if let Some(rows) = without.get_mut(&change.table) {
+                    rows.remove(&change.row.key);
+                }
+                let seen = &self.read.seen;
+                if trial.agrees(self.read, seen)? == Some(true)
+                    && trial.tells_apart(self.read, seen, &changed)?
+                    && trial.tells_apart(self.read, seen, &without)?
+                {
+                    let told = format!(
+                        "it changed a row of {}, with the key {}, that {} had found",
+                        change.table, change.row.key, self.read.statement.id
+                    );
+                    return Ok(Some(self.breach(LockBreach::UnkeptRow, write, told)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first write after which the read would give another result. What other transactions did
+    /// between the two counts, too: then one of them should have waited.
+    fn changed_range(
+        &self,
+        writes: &[LaterWrite<'_>],
+        trial: &mut ReadTrial<'_>,
+    ) -> Result<Option<BrokenLock>, EngineError> {
+        let mut now = self.read.seen.clone();
+        let changes = writes.iter().flat_map(|write| &write.changes);
+        changes.for_each(|change| self.apply(&mut now, change));
+        if trial.agrees(self.read, &now)? != Some(false) {
+            return Ok(None);
+        }
+        let mut now = self.read.seen.clone();
+        for write in writes {
+            let changes = write.changes.iter();
+            changes.for_each(|change| self.apply(&mut now, change));
+            if trial.agrees(self.read, &now)? != Some(false) {
+                continue;
+            }
+            let seen = &self.read.seen;
+            let stands = trial.agrees(self.read, seen)? == Some(true)
+                && trial.tells_apart(self.read, seen, &now)?;
+            let told = format!(
+                "{} would give another result after it",
+                self.read.statement.id
+            );
+            return Ok(stands.then(|| self.breach(LockBreach::UnkeptRange, write, told)));
+        }
+        Ok(None)
+    }
+
+    fn apply(&self, tables: &mut FoundRows, change: &Change) {
+        let chains = &self.evidence.account.chains;
+        let rows = tables.entry(change.table.clone()).or_default();
+        let after: VersionId = change.after;
+        match chains.row(after) {
+            Some(row) => rows.insert(change.row.key.clone(), row.clone()),
+            None => rows.remove(&change.row.key),
+        };
+    }
+
+    fn breach(&self, kind: LockBreach, write: &LaterWrite<'_>, told: String) -> BrokenLock {
+        let reader: StatementId = self.read.statement.id;
+        BrokenLock {
+            kind,
+            statement: write.record.id,
+            against: Some(reader),
+            expected: format!("waits for {}", reader.transaction),
+            got: write.record.outcome.to_string(),
+            told,
+        }
+    }
+}

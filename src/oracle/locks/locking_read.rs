@@ -1,0 +1,133 @@
+//! Reads that lock, and the rows that others hold before them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::holders::LockHolders;
+use crate::model::{
+    CaseStatement, ReadMode, StatementId, StatementKind, StatementRecord, Tick, TransactionId,
+};
+use crate::observe::VersionId;
+use crate::oracle::Evidence;
+use crate::oracle::view::{Contents, rows_of};
+
+/// Every table that a read names, with rows that it may find.
+pub(super) type FoundRows = BTreeMap<String, Contents>;
+
+/// A read that locked what it found, and of which it is sure what it saw.
+pub(super) struct LockingRead<'e> {
+    pub(super) statement: &'e CaseStatement,
+    pub(super) record: &'e StatementRecord,
+    /// The rows of its view.
+    pub(super) seen: FoundRows,
+    /// The tables whose rows it locks.
+    pub(super) locked: BTreeSet<&'e str>,
+}
+
+impl<'e> LockingRead<'e> {
+    /// The read of this name; none where it is something else, was rejected, or is doubtful.
+    pub(super) fn of(evidence: &'e Evidence, id: StatementId) -> Option<Self> {
+        let (case, account) = (&evidence.case, &evidence.account);
+        let statement = case.statement(id)?;
+        let record = evidence.execution.records.get(&id)?;
+        let kind = statement.effect.kind;
+        let reads = matches!(kind, StatementKind::Select | StatementKind::LockingSelect);
+        let certain = !account.unsure.contains_key(&id) && !account.doubts.contains_key(&id);
+        if !reads || !certain || record.outcome.error_class().is_some() {
+            return None;
+        }
+        let view = account.views.get(&id)?;
+        let (locked, plain) = split(evidence, statement);
+        if locked.is_empty() || !locked.is_disjoint(&plain) {
+            return None;
+        }
+        let all_known = locked.iter().chain(&plain).all(|table| {
+            let shape = case.table(table);
+            shape.is_some() && view.contains_key(*table)
+        });
+        let seen = view
+            .iter()
+            .map(|(table, seen)| (table.clone(), rows_of(evidence, seen)));
+        all_known.then(|| Self {
+            statement,
+            record,
+            seen: seen.collect(),
+            locked,
+        })
+    }
+
+    /// The session's transaction.
+    pub(super) fn transaction(&self) -> TransactionId {
+        self.statement.id.transaction
+    }
+}
+
+/// The tables that a statement reads and locks by the level it is judged by, and the others.
+fn split<'e>(
+    evidence: &Evidence,
+    statement: &'e CaseStatement,
+) -> (BTreeSet<&'e str>, BTreeSet<&'e str>) {
+    let case = &evidence.case;
+    let level = case.judged_level(statement.session);
+    let explicit = case.is_explicit(statement.id.transaction);
+    let (mut locked, mut plain) = (BTreeSet::new(), BTreeSet::new());
+    for used in &statement.effect.uses {
+        match evidence.dialect.read_mode(level, used.role, explicit) {
+            ReadMode::Current => locked.insert(used.table.as_str()),
+            ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot | ReadMode::Anything => {
+                plain.insert(used.table.as_str())
+            }
+        };
+    }
+    (locked, plain)
+}
+
+/// A row as an open transaction left it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeldVersion<'e> {
+    pub(super) table: &'e str,
+    pub(super) version: VersionId,
+}
+
+/// The rows of the locked tables that other transactions had changed before the read was sent, and
+/// surely held until it answered.
+pub(super) fn held_versions<'e>(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    read: &LockingRead<'e>,
+) -> Vec<HeldVersion<'e>> {
+    let chains = &evidence.account.chains;
+    let view = evidence.account.views.get(&read.statement.id);
+    let mut held = Vec::new();
+    for table in &read.locked {
+        for (row, chain) in chains.table(table) {
+            let stands = |id: &VersionId| {
+                let version = chains.version(*id);
+                written_before(evidence, version.writer, read.record.sent)
+                    && version
+                        .undone
+                        .is_none_or(|undone| undone > read.record.answered)
+            };
+            let Some(newest) = chain.iter().rev().copied().find(stands) else {
+                continue;
+            };
+            let seen = view.and_then(|view| view.get(*table)?.get(row).copied().flatten());
+            let writer = chains.version(newest).writer.transaction;
+            if seen != Some(newest)
+                && writer != read.transaction()
+                && holders.surely_holds(writer, read.record.answered)
+            {
+                held.push(HeldVersion {
+                    table,
+                    version: newest,
+                });
+            }
+        }
+    }
+    held
+}
+
+/// Whether a statement had answered before this moment.
+fn written_before(evidence: &Evidence, writer: StatementId, at: Tick) -> bool {
+    let record = evidence.execution.records.get(&writer);
+    writer == StatementId::SETUP || record.is_some_and(|record| record.answered < at)
+}

@@ -1,0 +1,142 @@
+//! Locks: who should have waited and did not.
+//!
+//! From the account of a run: no statement writes over a row of an open transaction, no read that
+//! locks gets past one, and nobody changes what such a read found, or would find, while its
+//! transaction is open. Waiting too much is legal and is not looked at. `docs/oracle-locks.md` says
+//! what this claims and what it may miss.
+
+mod breach;
+mod got_past;
+mod holders;
+mod kept;
+mod locking_read;
+mod overwritten;
+mod refused;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::breach::BrokenLock;
+use self::holders::LockHolders;
+use self::locking_read::LockingRead;
+use self::trial::ReadTrial;
+use super::view::self_check_fails;
+use super::{Evidence, Needs, Oracle, Ruling};
+use crate::dialect::{Dialect, ObserverKind};
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::{Pace, StatementId, StatementKind, TestCase, UndecidedReason, Verdict};
+use crate::observe::Learner;
+
+/// The oracle.
+#[derive(Clone, Copy, Debug)]
+pub struct LockOracle;
+
+impl Oracle for LockOracle {
+    fn name(&self) -> &'static str {
+        "locks"
+    }
+
+    fn about(&self) -> &'static str {
+        "who should have waited for a lock and did not; NOWAIT and SKIP LOCKED"
+    }
+
+    fn needs(&self) -> Needs {
+        // The same as txcheck's, so that both judge one run.
+        Needs {
+            pace: Pace::Scheduled,
+            learner: Some(Learner::Observer),
+            row_identity: true,
+            serial: true,
+        }
+    }
+
+    fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+        if dialect.observer != ObserverKind::Uncommitted {
+            return Some(UndecidedReason::NothingShowsUncommittedRows);
+        }
+        let keeps = |session| dialect.lock_reach(case.judged_level(session)).is_some();
+        let all_keep = case.sessions().into_iter().all(keeps);
+        (!all_keep).then_some(UndecidedReason::NoRowLocks)
+    }
+
+    fn judge(
+        &self,
+        evidence: &Evidence,
+        serial: &mut dyn SerialRun,
+    ) -> Result<Ruling, EngineError> {
+        if let Some(reason) = blind(evidence) {
+            return Ok(Ruling::undecided(reason));
+        }
+        let holders = LockHolders::of(evidence);
+        let mut breaches: Vec<BrokenLock> = overwritten::find(evidence, &holders).collect();
+        let mut tested = BTreeSet::new();
+        let mut trial = ReadTrial::start(evidence, serial);
+        for id in evidence.execution.execution_order() {
+            if let Some(refusal) = refused::judge(evidence, &holders, id) {
+                tested.insert(id);
+                breaches.extend(refusal);
+            }
+            let Some(read) = LockingRead::of(evidence, id) else {
+                continue;
+            };
+            if read.statement.effect.depends_on_locks {
+                let skip = refused::judge_skip(evidence, &holders, &read, &mut trial)?;
+                tested.extend(skip.is_judged.then_some(id));
+                breaches.extend(skip.breach);
+                continue;
+            }
+            breaches.extend(got_past::find(evidence, &holders, &read, &mut trial)?);
+            breaches.extend(kept::find(evidence, &holders, &read, &mut trial)?);
+            tested.extend(read.statement.effect.nowait.then_some(id));
+        }
+        Ok(Ruling {
+            verdict: verdict(evidence, &breaches),
+            untested: untested(evidence, &tested),
+            tested,
+            acyclic: None,
+        })
+    }
+}
+
+/// Why nothing can be said about this run at all.
+fn blind(evidence: &Evidence) -> Option<UndecidedReason> {
+    const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
+    let unsure = &evidence.account.unsure;
+    if unsure.values().any(|reason| *reason == SEVERAL) {
+        return Some(SEVERAL);
+    }
+    if self_check_fails(evidence) {
+        return Some(UndecidedReason::ChangesAndAffectedRowsDisagree);
+    }
+    // It may have changed or locked anything.
+    let opaque = |s: &&crate::model::CaseStatement| s.effect.kind == StatementKind::Opaque;
+    let mut user = evidence.case.user_statements();
+    user.any(|s| opaque(&s))
+        .then_some(UndecidedReason::OpaqueStatement)
+}
+
+fn untested(
+    evidence: &Evidence,
+    tested: &BTreeSet<StatementId>,
+) -> BTreeMap<StatementId, UndecidedReason> {
+    let answered = evidence.case.user_statements().map(|s| s.id);
+    answered
+        .filter(|id| evidence.execution.records.contains_key(id) && !tested.contains(id))
+        .map(|id| (id, UndecidedReason::NothingPredicted))
+        .collect()
+}
+
+fn verdict(evidence: &Evidence, breaches: &[BrokenLock]) -> Verdict {
+    if let Some(first) = breaches.first() {
+        return Verdict::Violation(Box::new(breach::finding(evidence, first, breaches)));
+    }
+    let mut user = evidence.case.user_statements();
+    if user.any(|s| evidence.execution.records.contains_key(&s.id)) {
+        Verdict::Agree
+    } else {
+        Verdict::Undecided(UndecidedReason::NothingRan)
+    }
+}

@@ -1,0 +1,110 @@
+//! NOWAIT and SKIP LOCKED: refused, or rows left out, where somebody holds a lock and nowhere else.
+
+use super::breach::BrokenLock;
+use super::holders::LockHolders;
+use super::locking_read::{LockingRead, held_versions};
+use super::trial::ReadTrial;
+use crate::engine::EngineError;
+use crate::model::{ErrorClass, LockBreach, Outcome, Row, StatementId};
+use crate::oracle::Evidence;
+use crate::oracle::compare::{self, outcome_text, rows_text};
+
+/// Whether a statement with NOWAIT was refused, and wrongly so. None where it was not refused for a
+/// lock: then it is judged as every other read that locks.
+pub(super) fn judge(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    id: StatementId,
+) -> Option<Option<BrokenLock>> {
+    let statement = evidence.case.statement(id)?;
+    let record = evidence.execution.records.get(&id)?;
+    let refused = record.outcome.error_class() == Some(ErrorClass::LockTimeout);
+    if !statement.effect.nowait || !refused {
+        return None;
+    }
+    let breach = BrokenLock {
+        kind: LockBreach::UnfoundedRefusal,
+        statement: id,
+        against: None,
+        expected: "an answer".to_owned(),
+        got: record.outcome.to_string(),
+        told: "no other session has touched its tables in a transaction that is open".to_owned(),
+    };
+    Some((!holders.someone_may_hold(statement, record)).then_some(breach))
+}
+
+/// What became of a SKIP LOCKED.
+pub(super) struct SkipJudged {
+    pub(super) is_judged: bool,
+    pub(super) breach: Option<BrokenLock>,
+}
+
+/// Compares a SKIP LOCKED with what it gives without the rows that open transactions have changed:
+/// where nobody else may hold a lock it must give the same, and otherwise no other row.
+pub(super) fn judge_skip(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    read: &LockingRead<'_>,
+    trial: &mut ReadTrial<'_>,
+) -> Result<SkipJudged, EngineError> {
+    let chains = &evidence.account.chains;
+    let held = held_versions(evidence, holders, read);
+    let mut free = read.seen.clone();
+    for held in &held {
+        let key = &chains.version(held.version).id.key;
+        if let Some(rows) = free.get_mut(held.table) {
+            rows.remove(key);
+        }
+    }
+    let not_judged = SkipJudged {
+        is_judged: false,
+        breach: None,
+    };
+    let Some(predicted) = trial.answer(read, &free)? else {
+        return Ok(not_judged);
+    };
+    let order = read.statement.effect.row_order;
+    let got = &read.record.outcome;
+    if compare::outcomes(&predicted, got, order).is_none() {
+        return Ok(SkipJudged {
+            is_judged: true,
+            breach: None,
+        });
+    }
+    let others_may_hold = holders.someone_may_hold(read.statement, read.record);
+    let wrong = match (&predicted, got) {
+        (Outcome::Rows(all), Outcome::Rows(got)) if others_may_hold => {
+            if !read.statement.effect.row_by_row {
+                return Ok(not_judged);
+            }
+            beyond(got, all)
+        }
+        _ => Some("nobody else may hold a lock".to_owned()),
+    };
+    let Some(told) = wrong else {
+        return Ok(SkipJudged {
+            is_judged: true,
+            breach: None,
+        });
+    };
+    Ok(SkipJudged {
+        is_judged: true,
+        breach: Some(BrokenLock {
+            kind: LockBreach::WrongSkip,
+            statement: read.statement.id,
+            against: held.first().map(|held| chains.version(held.version).writer),
+            expected: outcome_text(&predicted, order),
+            got: outcome_text(got, order),
+            told,
+        }),
+    })
+}
+
+/// The rows that a result has beyond what was free, in words.
+fn beyond(got: &[Row], free: &[Row]) -> Option<String> {
+    let (_, extra) = compare::table_difference(free, got)?;
+    (!extra.is_empty()).then(|| {
+        let rows = rows_text(&extra);
+        format!("it returned {rows}, which another transaction had changed or which is not there")
+    })
+}

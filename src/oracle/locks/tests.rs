@@ -1,0 +1,364 @@
+//! Made-up runs of written cases: each rule, and what only looks like its breach.
+
+mod runs;
+
+use self::runs::{Got, LOW, Step, run};
+use super::LockOracle;
+use crate::dialect::{BUILTIN, ServerVersion, parse};
+use crate::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+use crate::model::UndecidedReason;
+use crate::oracle::Oracle;
+
+const UPDATE_1: &str = "UPDATE t SET vkey = 1000 WHERE pkey = 1";
+const CHANGED_1: &[(i64, i64)] = &[(1, 1000), (2, 20), (3, 90)];
+
+/// Rows below 50: 1 and 2 of `(1, 10), (2, 20), (3, 90)`.
+const LOCKING: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE";
+const PLAIN: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50";
+const FOUND: Got = Got::Rows(&[(1, 10), (2, 20)]);
+
+#[test]
+fn a_write_over_a_row_of_an_open_transaction_is_found() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::done(2, "BEGIN"),
+        Step::write(
+            2,
+            "UPDATE t SET vkey = 1001 WHERE pkey = 1",
+            &[(1, 1001), (2, 20), (3, 90)],
+        ),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(
+        run(ReadCommitted, &steps, LOW),
+        "unlocked-write T2.2 against T1.2"
+    );
+}
+
+#[test]
+fn a_write_that_waited_for_the_end_of_the_other_is_none() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::done(2, "BEGIN"),
+        Step::waits(2, "UPDATE t SET vkey = 1001 WHERE pkey = 1"),
+        Step::done(1, "COMMIT"),
+        Step::resumes(2, &[(1, 1001), (2, 20), (3, 90)]),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+}
+
+#[test]
+fn a_write_that_waited_for_somebody_else_is_found() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::done(3, "BEGIN"),
+        Step::write(
+            3,
+            "UPDATE t SET vkey = 1002 WHERE pkey = 2",
+            &[(1, 1000), (2, 1002), (3, 90)],
+        ),
+        Step::done(2, "BEGIN"),
+        Step::waits(2, "UPDATE t SET vkey = 1001 WHERE pkey IN (1, 2)"),
+        Step::done(3, "COMMIT"),
+        Step::resumes(2, &[(1, 1001), (2, 1001), (3, 90)]),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(
+        run(RepeatableRead, &steps, LOW),
+        "unlocked-write T3.2 against T1.2"
+    );
+}
+
+#[test]
+fn a_write_over_work_that_was_undone_is_none() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::done(1, "SAVEPOINT a"),
+        Step::write(
+            1,
+            "INSERT INTO t VALUES (4, 1000)",
+            &[(1, 10), (2, 20), (3, 90), (4, 1000)],
+        ),
+        Step::done(1, "ROLLBACK TO SAVEPOINT a"),
+        Step::done(2, "BEGIN"),
+        Step::write(
+            2,
+            "INSERT INTO t VALUES (4, 1001)",
+            &[(1, 10), (2, 20), (3, 90), (4, 1001)],
+        ),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+}
+
+/// The victim's statement is answered after the one that closed the circle, and its locks were gone
+/// before.
+#[test]
+fn a_victim_holds_nothing_while_its_last_statement_runs() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::done(2, "BEGIN"),
+        Step::write(
+            2,
+            "UPDATE t SET vkey = 1002 WHERE pkey = 2",
+            &[(1, 1000), (2, 1002), (3, 90)],
+        ),
+        Step::waits(1, "UPDATE t SET vkey = 1003 WHERE pkey = 2"),
+        Step::sent(
+            2,
+            "UPDATE t SET vkey = 1001 WHERE pkey = 1",
+            Got::Affected(1),
+        ),
+        Step::victim(1, &[(1, 1001), (2, 1002), (3, 90)]),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+}
+
+fn read_beside_an_update(read: &'static str, got: Got) -> [Step; 6] {
+    [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::done(2, "BEGIN"),
+        Step::sent(2, read, got),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ]
+}
+
+#[test]
+fn a_locking_read_past_a_row_of_an_open_transaction_is_found() {
+    let found = "unlocked-read T2.2 against T1.2";
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        let old = read_beside_an_update(LOCKING, FOUND);
+        assert_eq!(run(level, &old, LOW), found, "{level}");
+        let new = read_beside_an_update(LOCKING, Got::Rows(&[(2, 20)]));
+        assert_eq!(run(level, &new, LOW), found, "{level}");
+        let nowait = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE NOWAIT";
+        let nowait = read_beside_an_update(nowait, FOUND);
+        assert_eq!(run(level, &nowait, LOW), found, "{level}");
+    }
+    let plain = read_beside_an_update(PLAIN, FOUND);
+    assert_eq!(run(Serializable, &plain, LOW), found);
+}
+
+#[test]
+fn a_read_that_does_not_lock_or_does_not_need_the_row_is_none() {
+    let plain = read_beside_an_update(PLAIN, FOUND);
+    assert_eq!(run(RepeatableRead, &plain, LOW), "agree");
+    let second = "SELECT pkey, vkey FROM t WHERE pkey = 2 FOR UPDATE";
+    let other_row = read_beside_an_update(second, Got::Rows(&[(2, 20)]));
+    let is_second = |(pkey, _): (i64, i64)| pkey == 2;
+    assert_eq!(run(RepeatableRead, &other_row, is_second), "agree");
+    // Outside of a transaction a SELECT locks nothing at SERIALIZABLE.
+    let alone = [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::sent(2, PLAIN, FOUND),
+        Step::done(1, "COMMIT"),
+    ];
+    assert_eq!(run(Serializable, &alone, LOW), "agree");
+}
+
+fn write_after_a_read(
+    read: &'static str,
+    write: &'static str,
+    then: &'static [(i64, i64)],
+) -> [Step; 6] {
+    [
+        Step::done(1, "BEGIN"),
+        Step::sent(1, read, FOUND),
+        Step::done(2, "BEGIN"),
+        Step::write(2, write, then),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ]
+}
+
+#[test]
+fn a_found_row_is_kept_at_every_level() {
+    let found = "unkept-row T2.2 against T1.2";
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        let changed = write_after_a_read(LOCKING, UPDATE_1, CHANGED_1);
+        assert_eq!(run(level, &changed, LOW), found, "{level}");
+        let delete = "DELETE FROM t WHERE pkey = 1";
+        let deleted = write_after_a_read(LOCKING, delete, &[(2, 20), (3, 90)]);
+        assert_eq!(run(level, &deleted, LOW), found, "{level}");
+    }
+    let plain = write_after_a_read(PLAIN, UPDATE_1, CHANGED_1);
+    assert_eq!(run(Serializable, &plain, LOW), found);
+    assert_eq!(run(RepeatableRead, &plain, LOW), "agree");
+}
+
+#[test]
+fn a_row_that_comes_to_fit_is_kept_out_where_ranges_are_locked() {
+    let made_to_fit = write_after_a_read(
+        LOCKING,
+        "UPDATE t SET vkey = 30 WHERE pkey = 3",
+        &[(1, 10), (2, 20), (3, 30)],
+    );
+    let inserted = write_after_a_read(
+        LOCKING,
+        "INSERT INTO t VALUES (4, 30)",
+        &[(1, 10), (2, 20), (3, 90), (4, 30)],
+    );
+    for steps in [made_to_fit, inserted] {
+        assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+        let found = "unkept-range T2.2 against T1.2";
+        assert_eq!(run(RepeatableRead, &steps, LOW), found);
+        assert_eq!(run(Serializable, &steps, LOW), found);
+    }
+}
+
+#[test]
+fn a_change_that_the_read_does_not_see_needs_no_wait() {
+    let unfit = write_after_a_read(
+        LOCKING,
+        "UPDATE t SET vkey = 1000 WHERE pkey = 3",
+        &[(1, 10), (2, 20), (3, 1000)],
+    );
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        assert_eq!(run(level, &unfit, LOW), "agree", "{level}");
+    }
+}
+
+#[test]
+fn locks_end_with_their_transaction_and_with_what_was_undone() {
+    let ended = [
+        Step::done(1, "BEGIN"),
+        Step::sent(1, LOCKING, FOUND),
+        Step::done(1, "COMMIT"),
+        Step::write(2, UPDATE_1, CHANGED_1),
+    ];
+    let alone = [
+        Step::sent(1, LOCKING, FOUND),
+        Step::write(2, UPDATE_1, CHANGED_1),
+    ];
+    let undone = [
+        Step::done(1, "BEGIN"),
+        Step::done(1, "SAVEPOINT a"),
+        Step::sent(1, LOCKING, FOUND),
+        Step::done(1, "ROLLBACK TO SAVEPOINT a"),
+        Step::write(2, UPDATE_1, CHANGED_1),
+        Step::done(1, "COMMIT"),
+    ];
+    for steps in [ended.as_slice(), &alone, &undone] {
+        assert_eq!(run(RepeatableRead, steps, LOW), "agree", "{steps:?}");
+    }
+    // The same session may do what it likes.
+    let own = [
+        Step::done(1, "BEGIN"),
+        Step::sent(1, LOCKING, FOUND),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::done(1, "COMMIT"),
+    ];
+    assert_eq!(run(RepeatableRead, &own, LOW), "agree");
+}
+
+const NOWAIT: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE NOWAIT";
+
+#[test]
+fn nowait_is_refused_only_where_somebody_may_hold_a_lock() {
+    let nobody = [
+        Step::done(1, "BEGIN"),
+        Step::sent(
+            1,
+            "SELECT pkey, vkey FROM t",
+            Got::Rows(&[(1, 10), (2, 20), (3, 90)]),
+        ),
+        Step::sent(2, NOWAIT, Got::Refused),
+        Step::done(1, "COMMIT"),
+    ];
+    assert_eq!(run(RepeatableRead, &nobody, LOW), "unfounded-refusal T2.1");
+    // At SERIALIZABLE the plain SELECT locks.
+    assert_eq!(run(Serializable, &nobody, LOW), "agree");
+    let ended = [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::done(1, "COMMIT"),
+        Step::sent(2, NOWAIT, Got::Refused),
+    ];
+    assert_eq!(run(RepeatableRead, &ended, LOW), "unfounded-refusal T2.1");
+    // A lock on any row or gap is reason enough.
+    let somebody = [
+        Step::done(1, "BEGIN"),
+        Step::sent(
+            1,
+            "SELECT pkey, vkey FROM t WHERE pkey = 7 FOR UPDATE",
+            Got::Rows(&[]),
+        ),
+        Step::sent(2, NOWAIT, Got::Refused),
+        Step::done(1, "COMMIT"),
+    ];
+    assert_eq!(run(RepeatableRead, &somebody, LOW), "agree");
+}
+
+const SKIP: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE SKIP LOCKED";
+
+#[test]
+fn skip_locked_leaves_out_what_is_held_and_nothing_else() {
+    let wrong = "wrong-skip T2.2 against T1.2";
+    let beside = |got| read_beside_an_update(SKIP, got);
+    assert_eq!(
+        run(RepeatableRead, &beside(Got::Rows(&[(2, 20)])), LOW),
+        "agree"
+    );
+    // The other transaction may hold more than what it changed.
+    assert_eq!(run(RepeatableRead, &beside(Got::Rows(&[])), LOW), "agree");
+    assert_eq!(run(RepeatableRead, &beside(FOUND), LOW), wrong);
+    let uncommitted = Got::Rows(&[(1, 1000), (2, 20)]);
+    assert_eq!(run(RepeatableRead, &beside(uncommitted), LOW), wrong);
+    let alone = |got| {
+        [
+            Step::done(1, "BEGIN"),
+            Step::sent(1, SKIP, got),
+            Step::done(1, "COMMIT"),
+        ]
+    };
+    assert_eq!(run(RepeatableRead, &alone(FOUND), LOW), "agree");
+    let short = Got::Rows(&[(2, 20)]);
+    assert_eq!(run(RepeatableRead, &alone(short), LOW), "wrong-skip T1.2");
+}
+
+#[test]
+fn what_a_run_tells_of_nowait_and_skip_locked_is_compared() {
+    let (_, tested) = runs::judge(
+        RepeatableRead,
+        &read_beside_an_update(SKIP, Got::Rows(&[])),
+        LOW,
+    );
+    assert_eq!(tested, ["T2.2"]);
+    let (_, tested) = runs::judge(
+        RepeatableRead,
+        &read_beside_an_update(NOWAIT, Got::Refused),
+        LOW,
+    );
+    assert_eq!(tested, ["T2.2"]);
+    let (_, tested) = runs::judge(RepeatableRead, &read_beside_an_update(LOCKING, FOUND), LOW);
+    assert_eq!(tested, Vec::<String>::new());
+}
+
+#[test]
+fn a_level_without_row_locks_is_not_judged() {
+    let excluded = |text: &str| {
+        let dialect = parse("mysql", text, &ServerVersion(vec![99])).expect("valid");
+        let case = runs::case(ReadCommitted, &[Step::done(1, "BEGIN")], &dialect);
+        LockOracle.excludes(&case, &dialect)
+    };
+    let mut files = BUILTIN.iter();
+    let (_, text) = files.find(|(name, _)| *name == "mysql").expect("listed");
+    assert_eq!(excluded(text), None);
+    let without = text.replace("read-committed = \"rows\"", "");
+    assert_eq!(excluded(&without), Some(UndecidedReason::NoRowLocks));
+    let unseen = text.replace("observer = \"uncommitted\"", "observer = \"none\"");
+    let reason = UndecidedReason::NothingShowsUncommittedRows;
+    assert_eq!(excluded(&unseen), Some(reason));
+}

@@ -1,0 +1,340 @@
+//! Runs written step by step, and a connection without concurrency that keeps its rows in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::{
+    ErrorClass, EventKind, Execution, ExecutionEvent, IsolationLevel, Observation, Outcome, Row,
+    SessionId, SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionStatus, Value,
+    Verdict,
+};
+use crate::observe::{Learner, Timeline, learn};
+use crate::oracle::{Evidence, Oracle, Ruling};
+use crate::reproducer::case_of;
+
+use super::super::LockOracle;
+
+/// `t (pkey, vkey)` as the set-up leaves it.
+const INITIAL: &[(i64, i64)] = &[(1, 10), (2, 20), (3, 90)];
+
+/// What a statement gave.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Got {
+    Rows(&'static [(i64, i64)]),
+    Affected(u64),
+    /// For a lock, at once.
+    Refused,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Answered(Got),
+    Waits,
+    /// What the session waited for is gone.
+    Resumes(Got),
+    /// The session's transaction is a deadlock's victim.
+    Victim,
+}
+
+/// One thing that happens in a run, and what the observer then saw of `t`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    session: u32,
+    /// None where a statement that waited is answered.
+    sql: Option<&'static str>,
+    happens: Happens,
+    then: Option<&'static [(i64, i64)]>,
+}
+
+impl Step {
+    pub(super) fn sent(session: u32, sql: &'static str, got: Got) -> Self {
+        Self {
+            session,
+            sql: Some(sql),
+            happens: Happens::Answered(got),
+            then: None,
+        }
+    }
+
+    /// A statement of control.
+    pub(super) fn done(session: u32, sql: &'static str) -> Self {
+        Self::sent(session, sql, Got::Affected(0))
+    }
+
+    /// A write of one row.
+    pub(super) fn write(session: u32, sql: &'static str, then: &'static [(i64, i64)]) -> Self {
+        Self {
+            then: Some(then),
+            ..Self::sent(session, sql, Got::Affected(1))
+        }
+    }
+
+    pub(super) fn waits(session: u32, sql: &'static str) -> Self {
+        Self {
+            happens: Happens::Waits,
+            ..Self::done(session, sql)
+        }
+    }
+
+    /// The write that waited has changed every row that is another now.
+    pub(super) fn resumes(session: u32, then: &'static [(i64, i64)]) -> Self {
+        let changed = then.iter().filter(|(_, vkey)| *vkey == 1001).count();
+        Self {
+            session,
+            sql: None,
+            happens: Happens::Resumes(Got::Affected(changed as u64)),
+            then: Some(then),
+        }
+    }
+
+    pub(super) fn victim(session: u32, then: &'static [(i64, i64)]) -> Self {
+        Self {
+            session,
+            sql: None,
+            happens: Happens::Victim,
+            then: Some(then),
+        }
+    }
+}
+
+fn rows(rows: &[(i64, i64)]) -> Vec<Row> {
+    let row = |&(pkey, vkey): &(i64, i64)| vec![Value::Integer(pkey), Value::Integer(vkey)];
+    rows.iter().map(row).collect()
+}
+
+fn outcome(got: Got) -> Outcome {
+    match got {
+        Got::Rows(found) => Outcome::Rows(rows(found)),
+        Got::Affected(count) => Outcome::Affected(count),
+        Got::Refused => rejected("3572", ErrorClass::LockTimeout),
+    }
+}
+
+fn rejected(code: &str, class: ErrorClass) -> Outcome {
+    Outcome::Rejected(SqlError {
+        code: code.to_owned(),
+        class,
+        message: String::new(),
+    })
+}
+
+fn mysql() -> Dialect {
+    let mut files = BUILTIN.iter();
+    let (name, text) = files.find(|(name, _)| *name == "mysql").expect("listed");
+    parse(
+        name,
+        text,
+        &"9.7.0".parse::<ServerVersion>().expect("never fails"),
+    )
+    .expect("valid")
+}
+
+pub(super) fn case(level: IsolationLevel, steps: &[Step], dialect: &Dialect) -> TestCase {
+    let sent = steps
+        .iter()
+        .filter_map(|step| Some((step.session, step.sql?)));
+    let lines: String = sent
+        .map(|(s, sql)| format!("/* s{s} */ {sql};\n"))
+        .collect();
+    let text = format!(
+        "--! isolation = \"{level}\"\n\
+         /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n{lines}"
+    );
+    case_of(&text, dialect)
+}
+
+/// The record of a run, written as its steps say.
+#[derive(Default)]
+struct Scribe {
+    execution: Execution,
+    tick: u32,
+    /// The statement of each session that was sent last.
+    last: BTreeMap<SessionId, (StatementId, Tick, Option<Tick>)>,
+}
+
+impl Scribe {
+    fn event(&mut self, statement: StatementId, kind: EventKind) -> Tick {
+        self.tick += 1;
+        let tick = Tick(self.tick);
+        self.execution.events.push(ExecutionEvent {
+            tick,
+            statement,
+            kind,
+        });
+        tick
+    }
+
+    fn answered(&mut self, session: SessionId, outcome: Outcome, sql: &str, explicit: bool) {
+        let (id, sent, waiting) = self.last[&session];
+        let answered = self.event(id, EventKind::Answered);
+        let victim = outcome.error_class() == Some(ErrorClass::Deadlock);
+        let status = match sql {
+            "COMMIT" => Some(TransactionStatus::Committed(answered)),
+            "ROLLBACK" => Some(TransactionStatus::Aborted(answered)),
+            _ if victim => Some(TransactionStatus::Aborted(answered)),
+            _ => (!explicit).then_some(TransactionStatus::Committed(answered)),
+        };
+        if let Some(status) = status {
+            self.execution.transactions.insert(id.transaction, status);
+        }
+        let record = StatementRecord {
+            id,
+            sent,
+            waiting,
+            waited_for: Vec::new(),
+            answered,
+            outcome,
+            transaction_survives: !victim,
+        };
+        self.execution.records.insert(id, record);
+    }
+}
+
+fn play(case: &TestCase, steps: &[Step]) -> Execution {
+    let mut scribe = Scribe::default();
+    let mut statements = case.statements.iter();
+    let mut active = Vec::new();
+    for step in steps {
+        let session = SessionId(step.session);
+        if step.sql.is_some() {
+            let id = statements.next().expect("a statement for each text").id;
+            let sent = scribe.event(id, EventKind::Sent);
+            scribe.last.insert(session, (id, sent, None));
+        }
+        let (id, sent, _) = scribe.last[&session];
+        let explicit = case.is_explicit(id.transaction);
+        let sql = step.sql.unwrap_or_default();
+        active.push(id);
+        match step.happens {
+            Happens::Waits => {
+                let waiting = scribe.event(id, EventKind::Waiting);
+                scribe.last.insert(session, (id, sent, Some(waiting)));
+            }
+            Happens::Answered(got) | Happens::Resumes(got) => {
+                scribe.answered(session, outcome(got), sql, explicit);
+            }
+            Happens::Victim => {
+                let deadlock = rejected("1213", ErrorClass::Deadlock);
+                scribe.answered(session, deadlock, sql, explicit);
+            }
+        }
+        if let Some(then) = step.then {
+            scribe.tick += 1;
+            scribe.execution.observations.push(Observation {
+                tick: Tick(scribe.tick),
+                active: std::mem::take(&mut active),
+                tables: BTreeMap::from([("t".to_owned(), rows(then))]),
+            });
+        }
+    }
+    scribe.execution
+}
+
+/// Which rows the only read of the case finds.
+pub(super) type Finds = fn((i64, i64)) -> bool;
+
+/// `WHERE vkey < 50`.
+pub(super) const LOW: Finds = |(_, vkey)| vkey < 50;
+
+/// `t` without concurrency; every SELECT finds what the test says.
+struct InMemory {
+    now: Vec<Row>,
+    finds: Finds,
+}
+
+impl SerialRun for InMemory {
+    fn reset(&mut self) -> Result<(), EngineError> {
+        self.now = rows(INITIAL);
+        Ok(())
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        assert!(sql.starts_with("SELECT"), "{sql}");
+        let number = |row: &Row, at: usize| row[at].as_integer().expect("a number");
+        let finds = |row: &&Row| (self.finds)((number(row, 0), number(row, 1)));
+        Ok(Outcome::Rows(
+            self.now.iter().filter(finds).cloned().collect(),
+        ))
+    }
+
+    fn contents(&mut self, _: &str) -> Result<Vec<Row>, EngineError> {
+        Ok(self.now.clone())
+    }
+
+    fn replace_rows(&mut self, _: &str, remove: &[Row], insert: &[Row]) -> Result<(), EngineError> {
+        self.now.retain(|row| !remove.contains(row));
+        self.now.extend_from_slice(insert);
+        Ok(())
+    }
+}
+
+/// The verdict about a run, in words, and the statements that were compared.
+pub(super) fn judge(level: IsolationLevel, steps: &[Step], finds: Finds) -> (String, Vec<String>) {
+    let dialect = Arc::new(mysql());
+    let case = case(level, steps, &dialect);
+    let execution = play(&case, steps);
+    let initial = BTreeMap::from([("t".to_owned(), rows(INITIAL))]);
+    let timeline = Timeline::new(&case, &execution, &dialect);
+    let account = learn(
+        &case,
+        &execution,
+        &timeline,
+        &initial,
+        &dialect,
+        Learner::Observer,
+    );
+    assert_eq!(account.unexplained, Vec::<String>::new());
+    let evidence = Evidence {
+        case,
+        execution,
+        dialect,
+        initial,
+        account,
+        timeline,
+    };
+    let mut serial = InMemory {
+        now: rows(INITIAL),
+        finds,
+    };
+    let Ruling {
+        verdict, tested, ..
+    } = LockOracle.judge(&evidence, &mut serial).expect("no engine");
+    let text = match &verdict {
+        Verdict::Violation(finding) => {
+            let id = finding.differences[0].statement.expect("a statement");
+            let waits = finding.differences[0].expected.strip_prefix("waits for ");
+            let against = finding
+                .signature
+                .features
+                .iter()
+                .find_map(|f| f.strip_prefix("against:"));
+            let holder = holder(&evidence.case, waits, against);
+            format!("{} {id}{holder}", finding.signature.kind)
+        }
+        Verdict::Agree => "agree".to_owned(),
+        other @ (Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. }) => {
+            other.to_string()
+        }
+    };
+    (text, tested.iter().map(StatementId::to_string).collect())
+}
+
+/// The statement whose locks were missed, as far as the finding tells.
+fn holder(case: &TestCase, waits: Option<&str>, against: Option<&str>) -> String {
+    let Some(kind) = against else {
+        return String::new();
+    };
+    let of = |s: &&crate::model::CaseStatement| {
+        let transaction = s.id.transaction.to_string();
+        s.effect.kind.slug() == kind && waits.is_none_or(|waits| waits == transaction)
+    };
+    let found = case.user_statements().find(of);
+    found.map_or(String::new(), |s| format!(" against {}", s.id))
+}
+
+pub(super) fn run(level: IsolationLevel, steps: &[Step], finds: Finds) -> String {
+    judge(level, steps, finds).0
+}

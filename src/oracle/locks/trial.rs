@@ -1,0 +1,74 @@
+//! What a read gives on rows of our choice.
+
+use super::locking_read::{FoundRows, LockingRead};
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::Outcome;
+use crate::oracle::Evidence;
+use crate::oracle::compare;
+use crate::oracle::view::Alone;
+
+/// How often two answers are asked for again before they are called different: an engine whose
+/// answer alone on the same rows is not always the same predicts nothing.
+const SECOND_OPINIONS: u32 = 3;
+
+/// The connection without concurrency, for reads.
+pub(super) struct ReadTrial<'a> {
+    alone: Alone<'a>,
+}
+
+impl<'a> ReadTrial<'a> {
+    /// The serial run is as its set-up left it.
+    pub(super) fn start(evidence: &'a Evidence, serial: &'a mut dyn SerialRun) -> Self {
+        Self {
+            alone: Alone::start(evidence, serial),
+        }
+    }
+
+    /// What the read gives on these tables; none where no table can hold such rows.
+    pub(super) fn answer(
+        &mut self,
+        read: &LockingRead<'_>,
+        tables: &FoundRows,
+    ) -> Result<Option<Outcome>, EngineError> {
+        self.alone.answer(&read.statement.sql, tables)
+    }
+
+    /// Whether the read gives on these tables what it gave in the run; none where it cannot be said.
+    pub(super) fn agrees(
+        &mut self,
+        read: &LockingRead<'_>,
+        tables: &FoundRows,
+    ) -> Result<Option<bool>, EngineError> {
+        let answer = self.answer(read, tables)?;
+        Ok(answer.map(|answer| same(read, &answer, &read.record.outcome)))
+    }
+
+    /// Whether the read gives two different answers on these tables, every time.
+    pub(super) fn tells_apart(
+        &mut self,
+        read: &LockingRead<'_>,
+        one: &FoundRows,
+        other: &FoundRows,
+    ) -> Result<bool, EngineError> {
+        let mut first: Option<(Outcome, Outcome)> = None;
+        for _ in 0..SECOND_OPINIONS {
+            let (Some(here), Some(there)) = (self.answer(read, one)?, self.answer(read, other)?)
+            else {
+                return Ok(false);
+            };
+            if same(read, &here, &there) {
+                return Ok(false);
+            }
+            let (a, b) = first.get_or_insert_with(|| (here.clone(), there.clone()));
+            if !same(read, a, &here) || !same(read, b, &there) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn same(read: &LockingRead<'_>, one: &Outcome, other: &Outcome) -> bool {
+    compare::outcomes(one, other, read.statement.effect.row_order).is_none()
+}
