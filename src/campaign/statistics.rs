@@ -150,6 +150,8 @@ pub struct CaseCount<'a> {
     pub verdict: &'a Verdict,
     /// The productions behind each statement.
     pub productions: &'a BTreeMap<StatementId, Vec<Arc<str>>>,
+    /// What was sent to hear the case, on every connection.
+    pub statements_sent: u64,
 }
 
 impl Statistics {
@@ -171,9 +173,7 @@ impl Statistics {
                 .entry(format!("{oracle}: {reason}"))
                 .or_default() += 1;
         }
-        for run in &hearing.runs {
-            self.statements_sent += run.execution.statements_sent;
-        }
+        self.statements_sent += counted.statements_sent;
         self.count_tested(counted.case, hearing);
         if let Some(run) = hearing.runs.first() {
             self.count_execution(&run.execution, counted.productions);
@@ -362,6 +362,7 @@ mod tests {
                 },
                 verdict: &of_case,
                 productions: &BTreeMap::new(),
+                statements_sent: 12,
             });
             assert_eq!(worst(&statistics), of_case.word());
         }

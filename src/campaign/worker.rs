@@ -125,8 +125,12 @@ impl Worker {
                 return Ok(());
             };
             let drawn = self.ahead.case(index, self.block.get(1).copied());
+            let sent_before = executor.statements_sent();
             match hear(&drawn.case, executor, &self.shared.oracles) {
-                Ok(hearing) => self.judged(executor, index, &drawn, &hearing)?,
+                Ok(hearing) => {
+                    let sent = executor.statements_sent() - sent_before;
+                    self.judged(executor, index, &drawn, &hearing, sent)?;
+                }
                 Err(error @ EngineError::Setup { .. }) => {
                     tracing::warn!("case {index}: {error}");
                     self.undecided(index, UndecidedReason::SetUpRejected);
@@ -166,6 +170,7 @@ impl Worker {
         index: u64,
         drawn: &Drawn,
         hearing: &Hearing,
+        statements_sent: u64,
     ) -> Result<(), EngineError> {
         let mut verdict = hearing.verdict();
         if let Verdict::Violation(_) = &verdict {
@@ -202,6 +207,7 @@ impl Worker {
                 hearing,
                 verdict: &verdict,
                 productions: &drawn.productions,
+                statements_sent,
             });
         });
         Ok(())

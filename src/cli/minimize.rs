@@ -8,7 +8,7 @@ use super::output::Output;
 use super::output_file::Overwriting;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::printable;
-use super::value::{oracle_name, oracles_named, positive};
+use super::value::{oracle_names, oracles_named, positive};
 use crate::campaign::{self, StopFlag};
 use crate::engine;
 use crate::execute::Driver;
@@ -37,8 +37,8 @@ pub(super) struct MinimizeArguments {
     #[command(flatten)]
     overwriting: Overwriting,
 
-    /// The oracles that judge, with commas between: txcheck, locks, serial, or all [default: all]
-    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
+    /// The oracles that judge, with commas between [default: all]
+    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_names())]
     oracle: Vec<String>,
 
     /// Runs that must all show the violation
@@ -64,12 +64,7 @@ pub(super) fn run(arguments: &MinimizeArguments, output: &mut Output) -> Result<
     let case = file
         .test_case(server.dialect())
         .map_err(|error| Failure::usage(format!("{}: {error}", arguments.file.display())))?;
-    let names = if arguments.oracle.is_empty() {
-        vec!["all".to_owned()]
-    } else {
-        arguments.oracle.clone()
-    };
-    let oracles = oracles_named(&names, None);
+    let oracles = oracles_named(&arguments.oracle, None);
     let mut driver = Driver::open(&*server, &format!("rashomon_{run_id}_0"))?;
     let times = u32::try_from(arguments.times).unwrap_or(u32::MAX);
     let result =

@@ -7,7 +7,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::printable;
-use super::value::{OutputFormat, oracle_name, oracles_named, positive, registry};
+use super::value::{OutputFormat, oracle_names, oracles_named, positive, registry};
 use crate::engine;
 use crate::execute::Driver;
 use crate::model::Verdict;
@@ -30,8 +30,8 @@ pub(super) struct ReplayArguments {
     /// The server; must be named unless every file was seen on SQLite
     target: Option<String>,
 
-    /// The oracles that judge, with commas between: txcheck, locks, serial, or all [default: all]
-    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
+    /// The oracles that judge, with commas between [default: all]
+    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_names())]
     oracle: Vec<String>,
 
     /// How often each file is run
@@ -74,12 +74,7 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
     }
     let target = case_file::target_of(arguments.target.as_deref(), &loaded.files)?;
     let registry = registry(arguments.known.as_deref())?;
-    let names = if arguments.oracle.is_empty() {
-        vec!["all".to_owned()]
-    } else {
-        arguments.oracle.clone()
-    };
-    let oracles = oracles_named(&names, None);
+    let oracles = oracles_named(&arguments.oracle, None);
     let run_id = format!("replay{:08x}", random_u64()? >> 32);
     let options = arguments.server.open_options(&run_id)?;
     let server = engine::open(&target, &options)?;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
+
 use super::exit::Failure;
 pub(super) use super::quantity::positive;
 use super::text_file;
@@ -48,27 +50,31 @@ const TXCHECK_BY_PROBES: &dyn Oracle = &TxCheck {
     learner: Learner::Probes,
 };
 
-/// Checks the name of an oracle.
-pub(super) fn oracle_name(name: &str) -> Result<String, String> {
-    if name == "all" || ORACLES.iter().any(|oracle| oracle.name() == name) {
-        return Ok(name.to_owned());
-    }
-    let names: Vec<&str> = ORACLES.iter().map(|oracle| oracle.name()).collect();
-    Err(format!("one of {}, all", names.join(", ")))
+/// The names that `--oracle` takes, each with what the oracle does.
+pub(super) fn oracle_names() -> PossibleValuesParser {
+    let oracles = ORACLES.iter();
+    let named = oracles.map(|oracle| PossibleValue::new(oracle.name()).help(oracle.about()));
+    let all = PossibleValue::new(EVERY_ORACLE).help("every oracle, each where it applies");
+    PossibleValuesParser::new(named.chain([all]))
 }
 
-/// The oracles of these names, in the order of [`ORACLES`].
+/// Stands for every oracle.
+const EVERY_ORACLE: &str = "all";
+
+/// The oracles of these names, in the order of [`ORACLES`]; all where none is named.
 pub(super) fn oracles_named(
     names: &[String],
     learner: Option<Learner>,
 ) -> Vec<&'static dyn Oracle> {
+    let wanted = |oracle: &dyn Oracle| {
+        names.is_empty()
+            || names
+                .iter()
+                .any(|name| name == EVERY_ORACLE || name == oracle.name())
+    };
     ORACLES
         .iter()
-        .filter(|oracle| {
-            names
-                .iter()
-                .any(|name| name == "all" || name == oracle.name())
-        })
+        .filter(|oracle| wanted(**oracle))
         .map(|oracle| match learner {
             Some(Learner::Probes) if oracle.name() == TXCHECK_BY_PROBES.name() => TXCHECK_BY_PROBES,
             _ => *oracle,

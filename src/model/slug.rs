@@ -1,18 +1,18 @@
 //! Enums whose variants have a fixed spelling in files, signatures and statistics.
 
-/// Declares an enum with `ALL`, `slug()`, `from_slug()` and `Display`. Slugs are words in lower
-/// case with hyphens between.
+/// Declares an enum with `ALL`, `slug()`, `about()`, `from_slug()` and `Display`. Slugs are words in
+/// lower case with hyphens between; `about()` is the doc comment of the variant.
 macro_rules! slugged {
     (
         $(#[$meta:meta])*
         pub enum $name:ident {
-            $( $(#[$variant_meta:meta])* $variant:ident = $slug:literal, )*
+            $( $(#[doc = $about:literal])* $variant:ident = $slug:literal, )*
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            $( $(#[$variant_meta])* $variant, )*
+            $( $(#[doc = $about])* $variant, )*
         }
 
         impl $name {
@@ -23,6 +23,13 @@ macro_rules! slugged {
             pub fn slug(self) -> &'static str {
                 match self {
                     $( Self::$variant => $slug, )*
+                }
+            }
+
+            /// What it means, in a sentence; empty where the slug says it all.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $( Self::$variant => concat!($($about),*).trim_ascii(), )*
                 }
             }
 

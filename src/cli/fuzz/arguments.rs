@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cli::quantity::{number, positive, time};
 use crate::cli::seed::{self, Seed};
 use crate::cli::server::ServerArguments;
-use crate::cli::value::{OutputFormat, learner, level, levels, oracle_name};
+use crate::cli::value::{OutputFormat, learner, level, levels, oracle_names};
 use crate::generate::LevelChoice;
 use crate::model::IsolationLevel;
 use crate::observe::Learner;
@@ -22,9 +22,8 @@ pub(in crate::cli) struct FuzzArguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://... [default: sqlite:]
     pub(super) target: Option<String>,
 
-    /// The oracles that judge, with commas between: txcheck, locks, serial, history (workloads of
-    /// concurrent sessions), or all [default: txcheck,serial]
-    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_name)]
+    /// The oracles that judge, with commas between [default: all]
+    #[arg(long, value_name = "ORACLES", value_delimiter = ',', value_parser = oracle_names())]
     pub(super) oracle: Vec<String>,
 
     /// read-uncommitted, read-committed, repeatable-read, serializable, all (each case draws one)

@@ -18,9 +18,6 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
 /// Runs that must show a violation before it counts.
 const CONFIRMATIONS: u32 = 3;
 
-/// The oracles that judge where none are named.
-const ORACLES: [&str; 2] = ["txcheck", "serial"];
-
 /// The settings of a run, and the checkpoint that it goes on from.
 pub(super) type Planned = (RunSettings, Option<Checkpoint>);
 
@@ -48,11 +45,7 @@ fn fresh(
     arguments: &FuzzArguments,
     draw: impl Fn() -> Result<u64, Failure>,
 ) -> Result<RunSettings, Failure> {
-    let names = match arguments.oracle.is_empty() {
-        true => ORACLES.map(str::to_owned).to_vec(),
-        false => arguments.oracle.clone(),
-    };
-    let oracles = oracles_named(&names, arguments.observe);
+    let oracles = oracles_named(&arguments.oracle, arguments.observe);
     #[expect(
         clippy::cast_possible_truncation,
         reason = "eight hexadecimal digits are wanted"

@@ -1,6 +1,6 @@
 //! The end of a run: numbers, what was found, what was done, and how to go on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
@@ -14,6 +14,7 @@ use crate::cli::output::Output;
 use crate::cli::quantity::{json_seconds, rounded};
 use crate::cli::terminal::{Style, counted, grouped, printable};
 use crate::cli::value::OutputFormat;
+use crate::model::UndecidedReason;
 
 /// How a finished run ends the program.
 pub(super) fn exit(summary: &RunSummary) -> Exit {
@@ -160,8 +161,9 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
         let line = format!("{share} of those in committed transactions at {level}");
         row(text, style, "", &line);
     }
-    if !statistics.untested.is_empty() {
-        row(text, style, "untested", &counts(&statistics.untested));
+    for (index, (slug, count)) in statistics.untested.iter().enumerate() {
+        let lead = if index == 0 { "untested" } else { "" };
+        row(text, style, lead, &explained(*count, slug, None));
     }
     if statistics.acyclic.whole > 0 {
         let kept = percent(statistics.acyclic);
@@ -196,7 +198,7 @@ fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
             part: *count,
             whole: total,
         });
-        let line = format!("{} {} ({share})", grouped(*count), printable(reason));
+        let line = explained(*count, reason, Some(share));
         row(text, style, "undecided", &line);
     }
     for (id, count) in &statistics.known {
@@ -207,16 +209,69 @@ fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
             &format!("{} {}", grouped(*count), printable(id)),
         );
     }
-    for (oracle, said) in &statistics.oracles {
-        let words: Vec<String> = said
-            .by_word()
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(word, count)| format!("{word} {}", grouped(count)))
-            .collect();
-        let line = format!("{} of {}", words.join(", "), counted(said.total(), "case"));
-        row(text, style, oracle, &line);
+    oracles(text, statistics, style);
+}
+
+/// What each oracle judged, and what it left to the others.
+fn oracles(text: &mut String, statistics: &Statistics, style: Style) {
+    let parts = || {
+        let entries = statistics.inapplicable.iter();
+        entries.filter_map(|(key, count)| {
+            let (name, slug) = key.split_once(": ")?;
+            Some((name, slug, *count))
+        })
+    };
+    let names: BTreeSet<&str> = statistics
+        .oracles
+        .keys()
+        .map(String::as_str)
+        .chain(parts().map(|(name, _, _)| name))
+        .collect();
+    for name in names {
+        let said = statistics.oracles.get(name);
+        let judged = said.map_or_else(
+            || "judged no case".to_owned(),
+            |said| {
+                let words: Vec<String> = said
+                    .by_word()
+                    .into_iter()
+                    .filter(|(_, count)| *count > 0)
+                    .map(|(word, count)| format!("{word} {}", grouped(count)))
+                    .collect();
+                format!(
+                    "judged {}: {}",
+                    counted(said.total(), "case"),
+                    words.join(", ")
+                )
+            },
+        );
+        row(text, style, name, &judged);
+        for (_, slug, count) in parts().filter(|(oracle, _, _)| *oracle == name) {
+            row(
+                text,
+                style,
+                "",
+                &format!("left {}", explained(count, slug, None)),
+            );
+        }
     }
+}
+
+/// `12 no-row-identity (1.2 %): a table has no row key ..`
+fn explained(count: u64, slug: &str, share: Option<String>) -> String {
+    let share = share.map(|share| format!(" ({share})")).unwrap_or_default();
+    let about = UndecidedReason::from_slug(slug).map_or("", UndecidedReason::about);
+    let about = about.trim_end_matches('.');
+    let mut letters = about.chars();
+    let about = match letters.next() {
+        // A sentence goes on in lower case, unless it begins with a keyword in capitals.
+        Some(first) if !letters.as_str().starts_with(char::is_uppercase) => {
+            format!(": {}{}", first.to_lowercase(), letters.as_str())
+        }
+        Some(_) => format!(": {about}"),
+        None => String::new(),
+    };
+    format!("{} {}{share}{about}", grouped(count), printable(slug))
 }
 
 fn rejected(statistics: &Statistics) -> String {
@@ -417,6 +472,48 @@ mod tests {
             summary.statistics.verdicts.violation = violation;
             assert_eq!(exit(&summary), Exit::Environment);
         }
+    }
+
+    #[test]
+    fn the_summary_says_what_each_oracle_judged_and_what_it_left() {
+        let mut summary = clean();
+        let statistics = &mut summary.statistics;
+        let judged = Verdicts {
+            agree: 14,
+            undecided: 1,
+            ..Verdicts::default()
+        };
+        statistics.oracles.insert("txcheck".to_owned(), judged);
+        for (key, count) in [
+            ("txcheck: free-pace", 5),
+            ("serial: below-serializable", 20),
+        ] {
+            statistics.inapplicable.insert(key.to_owned(), count);
+        }
+        statistics.untested.insert("depends-on-locks".to_owned(), 3);
+        let text = words(&summary);
+        for line in [
+            "txcheck  judged 15 cases: agree 14, undecided 1\n",
+            "left 5 free-pace: the oracle judges schedules, and the case has none\n",
+            "serial  judged no case\n",
+            "left 20 below-serializable: the oracle judges serializability",
+            "untested  3 depends-on-locks: SKIP LOCKED: its result depends on locks\n",
+        ] {
+            assert!(text.contains(line), "{line}\nis not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_asks_every_oracle_unless_some_are_named() {
+        let every: Vec<&str> = crate::oracle::ORACLES.iter().map(|o| o.name()).collect();
+        let (settings, _) = plan(&typed(), || Ok(7)).expect("it makes a run");
+        assert_eq!(settings.oracles, every);
+        let one = FuzzArguments {
+            oracle: vec!["serial".to_owned()],
+            ..typed()
+        };
+        let (settings, _) = plan(&one, || Ok(7)).expect("it makes a run");
+        assert_eq!(settings.oracles, ["serial"]);
     }
 
     #[test]
