@@ -33,61 +33,85 @@ impl LoopTiming {
     }
 }
 
-/// A recorded stream and where to send it.
+/// Plain connections to databases of their own, on which recorded streams are sent again.
 pub struct BareLoop<'s> {
     server: &'s dyn Server,
     database: String,
+    sessions: SessionConnections,
+    others: BTreeMap<ConnectionRole, Box<dyn Connection>>,
 }
 
 impl<'s> BareLoop<'s> {
-    /// The stream will be sent in databases of this name, and of this name with `_serial`.
-    pub fn new(server: &'s dyn Server, database: &str) -> Self {
-        Self {
+    /// Makes the databases: of this name, and of this name with `_serial`.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn open(server: &'s dyn Server, database: &str) -> Result<Self, EngineError> {
+        let bare = Self {
             server,
             database: database.to_owned(),
-        }
+            sessions: SessionConnections::new(),
+            others: BTreeMap::new(),
+        };
+        server.create_database(database)?;
+        server.create_database(&bare.serial_database())?;
+        Ok(bare)
     }
 
-    /// Sends the stream. The clock runs from the first statement to the last answer.
+    fn serial_database(&self) -> String {
+        format!("{}_serial", self.database)
+    }
+
+    /// Sends a stream: the first one that a driver recorded, then those that followed it. The clock
+    /// runs from the first statement to the last answer; connections are opened before.
     ///
     /// # Errors
     /// When there is no answer. A rejection is an answer.
-    pub fn run(&self, recording: &Recording) -> Result<LoopTiming, EngineError> {
-        let serial = format!("{}_serial", self.database);
-        self.server.create_database(&self.database)?;
-        self.server.create_database(&serial)?;
-        let mut sessions = SessionConnections::new();
-        let mut others: BTreeMap<ConnectionRole, Box<dyn Connection>> = BTreeMap::new();
-        for sent in &recording.stream {
-            match sent.place {
-                ConnectionRole::Session(slot) => {
-                    sessions.open(slot + 1, self.server, &self.database)?
-                }
-                place @ (ConnectionRole::Keeper
-                | ConnectionRole::Observer
-                | ConnectionRole::Serial) => {
-                    if let Entry::Vacant(entry) = others.entry(place) {
-                        let database = if place == ConnectionRole::Serial {
-                            &serial
-                        } else {
-                            &self.database
-                        };
-                        entry.insert(self.server.connect(database)?);
-                    }
-                }
-            }
-        }
+    pub fn run(&mut self, recording: &Recording) -> Result<LoopTiming, EngineError> {
+        self.connect(recording)?;
         let began = Instant::now();
-        let stalled = send_all(recording, &mut sessions, &mut others)?;
+        let stalled = send_all(recording, &mut self.sessions, &mut self.others)?;
         let elapsed = began.elapsed().saturating_sub(stalled.iter().sum());
-        drop((sessions, others));
-        self.server.drop_database(&self.database)?;
-        self.server.drop_database(&serial)?;
         Ok(LoopTiming {
             statements: recording.stream.len() as u64,
             elapsed,
             stalls: u32::try_from(stalled.len()).unwrap_or(u32::MAX),
         })
+    }
+
+    /// Opens the connections of a stream that are not open yet.
+    fn connect(&mut self, recording: &Recording) -> Result<(), EngineError> {
+        for sent in &recording.stream {
+            match sent.place {
+                ConnectionRole::Session(slot) => {
+                    self.sessions.open(slot + 1, self.server, &self.database)?;
+                }
+                place @ (ConnectionRole::Keeper
+                | ConnectionRole::Observer
+                | ConnectionRole::Serial) => {
+                    let database = if place == ConnectionRole::Serial {
+                        self.serial_database()
+                    } else {
+                        self.database.clone()
+                    };
+                    if let Entry::Vacant(entry) = self.others.entry(place) {
+                        entry.insert(self.server.connect(&database)?);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the connections and drops the databases.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn close(self) -> Result<(), EngineError> {
+        let serial = self.serial_database();
+        drop((self.sessions, self.others));
+        self.server.drop_database(&self.database)?;
+        self.server.drop_database(&serial)
     }
 }
 

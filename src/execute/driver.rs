@@ -112,8 +112,8 @@ impl<'s> Driver<'s> {
         Ok(())
     }
 
-    /// The recording since the start or the last call. Only the first one begins with empty
-    /// databases, which a bare loop needs.
+    /// The recording since the start or the last call. The first one begins with empty databases,
+    /// each other one where the one before it ended.
     pub fn take_recording(&mut self) -> Recording {
         self.log.take_recording().unwrap_or_default()
     }

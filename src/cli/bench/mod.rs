@@ -22,27 +22,27 @@ use crate::generate::GenerateOptions;
 use crate::model::Verdict;
 use crate::observe::Learner;
 use crate::oracle::{Oracle, TxCheck, hear};
-use median::median;
+use median::{Spread, median};
 
 /// Measures cases per second, and the driver against a bare loop
 ///
 /// One worker, txcheck alone, 2 sessions of 5 statements, 2 tables of 15 rows. Everything that is
-/// sent is recorded and sent again by a loop that schedules nothing and judges nothing; both are
-/// measured in turns in the same run, so that their ratio means something on a noisy machine.
+/// sent is recorded and sent again by a loop that schedules nothing and judges nothing. They take
+/// turns of a few cases in the same run, so that both meet what else the machine does.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Example:\n  rashomon bench 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock' --cases 300"
+    after_help = "Example:\n  rashomon bench 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock' --rounds 100"
 )]
 pub(super) struct BenchArguments {
     /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://...
     target: String,
 
-    /// Cases of each round
-    #[arg(long, value_name = "N", value_parser = positive, default_value = "300")]
+    /// Cases of each round: first the driver runs them, then the loop sends the same
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "25")]
     cases: u64,
 
-    /// Rounds; the median is reported
-    #[arg(long, value_name = "N", value_parser = positive, default_value = "3")]
+    /// Rounds; their median and quartiles are reported
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "40")]
     rounds: u64,
 
     /// Measure what recording a workload costs instead
@@ -100,50 +100,53 @@ pub(super) fn run(arguments: &BenchArguments, output: &mut Output) -> Result<Exi
     let oracle = TxCheck {
         learner: Learner::Observer,
     };
+    let database = format!("rashomon_{run_id}");
+    let mut driver = Driver::open(&*server, &format!("{database}_0"))?;
+    // Connections are opened and caches filled before the clock runs.
+    for index in 0..WARM_UP_CASES {
+        hear(&generator.case(index).case, &mut driver, &[&oracle])?;
+    }
+    driver.start_recording()?;
+    let mut bare = BareLoop::open(&*server, &format!("{database}_1"))?;
     let mut rounds = Vec::new();
     for number in 0..arguments.rounds {
-        let database = format!("rashomon_{run_id}_{number}");
         let first = number * arguments.cases;
         let indexes = first..first + arguments.cases;
-        rounds.push(round(&*server, &database, &oracle, &generator, indexes)?);
+        rounds.push(round(&mut driver, &mut bare, &oracle, &generator, indexes)?);
     }
+    driver.close()?;
+    bare.close()?;
     report(&rounds, arguments, &*server, output)?;
     Ok(Exit::Clean)
 }
 
-/// Runs the cases, records the statements, and sends them again in a bare loop.
+/// Cases before the first round.
+const WARM_UP_CASES: u64 = 10;
+
+/// Runs the cases, then sends the same statements again in a bare loop.
 fn round(
-    server: &dyn Server,
-    database: &str,
+    driver: &mut Driver<'_>,
+    bare: &mut BareLoop<'_>,
     oracle: &dyn Oracle,
     generator: &Arc<dyn CaseSource>,
     indexes: std::ops::Range<u64>,
 ) -> Result<BenchRound, Failure> {
-    let mut driver = Driver::open(server, database)?;
-    // Connections are opened and caches filled before the clock runs.
-    for index in indexes.clone().take(10) {
-        hear(&generator.case(index).case, &mut driver, &[oracle])?;
-    }
-    driver.start_recording()?;
     let (mut undecided, mut violations) = (0, 0);
     let mut ahead = Ahead::new(Arc::clone(generator));
     let start = Instant::now();
     for index in indexes.clone() {
         // Drawing the case is part of the job, and so is judging it.
         let next = Some(index + 1).filter(|next| indexes.contains(next));
-        let verdict = hear(&ahead.case(index, next).case, &mut driver, &[oracle])?.verdict();
+        let verdict = hear(&ahead.case(index, next).case, driver, &[oracle])?.verdict();
         undecided += u64::from(matches!(verdict, Verdict::Undecided(_)));
         violations += u64::from(matches!(verdict, Verdict::Violation(_)));
     }
     let elapsed = start.elapsed();
     let recording = driver.take_recording();
-    driver.close()?;
-    let bare = BareLoop::new(server, database).run(&recording)?;
-    let statements = recording.stream.len() as u64;
     Ok(BenchRound {
         elapsed,
-        statements,
-        bare,
+        statements: recording.stream.len() as u64,
+        bare: bare.run(&recording)?,
         undecided,
         violations,
     })
@@ -157,10 +160,10 @@ fn report(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let rate = |round: &BenchRound| arguments.cases as f64 / round.elapsed.as_secs_f64();
-    let cases_per_s = median(rounds.iter().map(rate).collect());
+    let cases_per_s = Spread::of(rounds.iter().map(rate).collect());
     let statements_per_s = median(rounds.iter().map(BenchRound::statements_per_s).collect());
     let bare = median(rounds.iter().map(|round| round.bare.rate()).collect());
-    let ratio = median(rounds.iter().map(BenchRound::ratio).collect());
+    let ratio = Spread::of(rounds.iter().map(BenchRound::ratio).collect());
     let undecided: u64 = rounds.iter().map(|round| round.undecided).sum();
     let stalls: u32 = rounds.iter().map(|round| round.bare.stalls).sum();
     let violations: u64 = rounds.iter().map(|round| round.violations).sum();
@@ -171,10 +174,12 @@ fn report(
             "event": "bench",
             "target": identity.in_short(),
             "cases": arguments.cases * arguments.rounds,
-            "cases_per_s": rounded(cases_per_s, 1),
+            "cases_per_s": rounded(cases_per_s.median, 1),
+            "cases_per_s_quartiles": quartiles(cases_per_s, 1),
             "statements_per_s": statements_per_s.round(),
             "bare_statements_per_s": bare.round(),
-            "ratio": rounded(ratio, 3),
+            "ratio": rounded(ratio.median, 3),
+            "ratio_quartiles": quartiles(ratio, 3),
             "bare_stalls": stalls,
             "undecided": undecided,
             "violations": violations,
@@ -182,11 +187,24 @@ fn report(
     }
     output.line(&format!(
         "{} {}: {} rounds of {} cases, 2 sessions x 5 statements, 2 tables x 15 rows, txcheck\n\
-         {cases_per_s:>10.1} cases a second\n\
+         {:>10.1} cases a second, half of the rounds between {:.1} and {:.1}\n\
          {statements_per_s:>10.0} statements a second\n\
          {bare:>10.0} statements a second by a bare loop that sends the same ({stalls} stalls left out)\n\
-         {ratio:>10.2} of the bare loop\n\
+         {:>10.2} of the bare loop, half of the rounds between {:.2} and {:.2}\n\
          {undecided:>10} undecided, {violations} violations",
-        identity.engine, identity.version, arguments.rounds, arguments.cases
+        identity.engine,
+        identity.version,
+        arguments.rounds,
+        arguments.cases,
+        cases_per_s.median,
+        cases_per_s.lower_quartile,
+        cases_per_s.upper_quartile,
+        ratio.median,
+        ratio.lower_quartile,
+        ratio.upper_quartile,
     ))
+}
+
+fn quartiles(spread: Spread, digits: i32) -> [f64; 2] {
+    [spread.lower_quartile, spread.upper_quartile].map(|value| rounded(value, digits))
 }
