@@ -44,7 +44,7 @@ pub struct RunSettings {
     pub claim: Option<IsolationLevel>,
     /// Names of the oracles, in the order of [`crate::oracle::ORACLES`].
     pub oracles: Vec<String>,
-    /// How txcheck learns what statements saw, where that was asked for.
+    /// How txcheck and troc learn what statements saw, where that was asked for.
     pub learner: Option<Learner>,
     /// Folder of grammar files, instead of the built-in ones.
     pub grammar: Option<PathBuf>,

@@ -12,7 +12,7 @@ use crate::generate::{LevelChoice, UnknownLevelChoice};
 use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, UnknownLevel};
 use crate::observe::{Learner, UnknownLearner};
-use crate::oracle::{ORACLES, Oracle, TxCheck};
+use crate::oracle::{ORACLES, Oracle, Troc, TxCheck};
 use crate::reproducer::Registry;
 
 /// `--format`.
@@ -45,10 +45,15 @@ pub(super) fn level(text: &str) -> Result<IsolationLevel, String> {
         .map_err(|error: UnknownLevel| error.to_string())
 }
 
-/// TxCheck with probes in the sessions, for `--observe probes`.
-const TXCHECK_BY_PROBES: &dyn Oracle = &TxCheck {
-    learner: Learner::Probes,
-};
+/// The oracles that can learn by probes in the sessions, for `--observe probes`.
+const BY_PROBES: [&dyn Oracle; 2] = [
+    &TxCheck {
+        learner: Learner::Probes,
+    },
+    &Troc {
+        learner: Learner::Probes,
+    },
+];
 
 /// The names that `--oracle` takes, each with what the oracle does.
 pub(super) fn oracle_names() -> PossibleValuesParser {
@@ -75,9 +80,13 @@ pub(super) fn oracles_named(
     ORACLES
         .iter()
         .filter(|oracle| wanted(**oracle))
-        .map(|oracle| match learner {
-            Some(Learner::Probes) if oracle.name() == TXCHECK_BY_PROBES.name() => TXCHECK_BY_PROBES,
-            _ => *oracle,
+        .map(|oracle| {
+            let named = |other: &&&dyn Oracle| other.name() == oracle.name();
+            let by_probes = BY_PROBES.iter().find(named);
+            match (learner, by_probes) {
+                (Some(Learner::Probes), Some(other)) => *other,
+                _ => *oracle,
+            }
         })
         .collect()
 }

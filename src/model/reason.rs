@@ -85,8 +85,11 @@ slugged! {
         ChangeOfSeveralWriters = "change-of-several-writers",
         /// A write changed another number of rows than the engine counted.
         ChangesAndAffectedRowsDisagree = "changes-and-affected-rows-disagree",
-        /// A doubt that the dialect does not explain for this kind of statement.
-        MixedRowsAfterWait = "mixed-rows-after-wait",
+        /// A statement that waited reads a row more than once, at moments that nobody knows, and no
+        /// choice of one moment for each row gives what it gave.
+        RowReadAgainAfterAWait = "row-read-again-after-a-wait",
+        /// Too many mixes of the moments of a wait to try them all.
+        MixesOutOfBudget = "mixes-out-of-budget",
 
         // Why a statement was not compared.
         /// The oracle judges who waits, not what this statement gives.

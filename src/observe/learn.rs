@@ -42,6 +42,8 @@ pub fn learn(
         account: Account::default(),
         snapshots: BTreeMap::new(),
         promised_snapshots: BTreeMap::new(),
+        moments: BTreeMap::new(),
+        released_since_moment: false,
         waiting: BTreeSet::new(),
         newly_waiting: BTreeSet::new(),
         resumed: Vec::new(),
@@ -95,6 +97,11 @@ struct Learning<'a> {
     snapshots: BTreeMap<TransactionId, Tick>,
     /// The first snapshot points of transactions whose snapshot the engine let go.
     promised_snapshots: BTreeMap<TransactionId, Tick>,
+    /// What statements that will have waited see at each moment of their wait so far: when they were
+    /// sent, and when locks were released. Each view once, oldest first.
+    moments: BTreeMap<StatementId, Vec<View>>,
+    /// Locks were released since the last moment was noted.
+    released_since_moment: bool,
     waiting: BTreeSet<StatementId>,
     /// The statement sent last, if it was answered without being seen waiting.
     arrived: Option<(StatementId, Tick)>,
@@ -147,7 +154,12 @@ impl Learning<'_> {
         match event.kind {
             EventKind::Sent => {
                 self.see_resumed();
-                if !record.resumed() {
+                if std::mem::take(&mut self.released_since_moment) {
+                    self.note_moment(event.tick);
+                }
+                if record.resumed() {
+                    self.note_view(statement, event.tick);
+                } else {
                     self.see(statement, event.tick);
                     self.arrived = Some((event.statement, event.tick));
                 }
@@ -158,13 +170,34 @@ impl Learning<'_> {
             }
             EventKind::Answered => {
                 self.waiting.remove(&event.statement);
-                self.released |= self.releases(statement, event.tick);
+                if self.releases(statement, event.tick) {
+                    self.released = true;
+                    self.released_since_moment = true;
+                    self.note_moment(Tick(event.tick.0 + 1));
+                }
                 if record.resumed() {
                     self.resumed.push((event.statement, event.tick));
                 }
                 self.pass_snapshot_point(statement, record.sent, event.tick);
                 self.lose_snapshot(statement, event.tick);
             }
+        }
+    }
+
+    /// Notes what everything that waits would see now.
+    fn note_moment(&mut self, at: Tick) {
+        for id in self.waiting.clone() {
+            if let Some(statement) = self.case.statement(id) {
+                self.note_view(statement, at);
+            }
+        }
+    }
+
+    fn note_view(&mut self, statement: &CaseStatement, at: Tick) {
+        let view = self.view(statement, at).0;
+        let views = self.moments.entry(statement.id).or_default();
+        if !views.contains(&view) {
+            views.push(view);
         }
     }
 
@@ -258,7 +291,6 @@ impl Learning<'_> {
                 continue;
             };
             self.see(statement, *at);
-            self.note_moves(statement, *at);
             if batch.len() > 1 {
                 self.doubt_order(statement, first, last);
             }
@@ -292,12 +324,12 @@ impl Learning<'_> {
         if self.learner == Learner::Probes {
             unsure = unsure.or(self.overlay_probes(id, &mut view));
         }
-        self.note_doubts(statement, &view, at);
         self.note_lost_snapshot(statement, at);
         if let Some(reason) = unsure {
             self.account.unsure.insert(id, reason);
         }
         self.account.views.insert(id, view);
+        self.note_latitude(statement);
     }
 
     /// The snapshot point of a statement's transaction; the moment of the read where it has none yet.

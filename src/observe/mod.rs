@@ -10,13 +10,15 @@
 mod chain;
 mod identity;
 mod instrument;
+mod latitude;
 mod learn;
 mod moved;
 #[cfg(test)]
 mod tests;
+mod view;
 mod visibility;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::model::{Doubt, StatementId, UndecidedReason};
@@ -24,8 +26,10 @@ use crate::model::{Doubt, StatementId, UndecidedReason};
 pub use chain::{Chains, RowId, Version, VersionId};
 pub use identity::{is_hidden_row_key, with_row_identity};
 pub use instrument::instrument;
+pub use latitude::{Latitude, RowLatitude, Sight};
 pub use learn::{holds_a_key_twice, learn};
-pub use visibility::Timeline;
+pub use view::{TableView, View};
+pub use visibility::{Reader, Timeline};
 
 /// By which of the two ways row versions are learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,13 +65,6 @@ impl FromStr for Learner {
 #[error("{0:?} is no way to learn what statements saw: probes, observer")]
 pub struct UnknownLearner(String);
 
-/// Which version of each row of a table a statement sees; none where it comes before the first.
-/// A version may be the mark of a deletion: the row is not there, and will not come back by itself.
-pub type TableView = BTreeMap<RowId, Option<VersionId>>;
-
-/// What a statement sees of every table it names.
-pub type View = BTreeMap<String, TableView>;
-
 /// One row changed by one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -86,8 +83,9 @@ pub struct Account {
     pub changes: BTreeMap<StatementId, Vec<Change>>,
     /// Statements of which nothing certain is known, and why.
     pub unsure: BTreeMap<StatementId, UndecidedReason>,
-    /// Registered quirks of the engine that a statement may have met.
-    pub doubts: BTreeMap<StatementId, BTreeSet<Doubt>>,
+    /// What else statements may have seen than their views, by documented behaviour; none for a
+    /// statement that must have seen its view.
+    pub latitudes: BTreeMap<StatementId, Latitude>,
     /// Statements that saw what only a registered behaviour lets them see, and were right by it.
     pub registered: BTreeMap<StatementId, Doubt>,
     /// Rows that changed though no statement could have changed them, for people.

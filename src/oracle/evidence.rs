@@ -1,12 +1,13 @@
 //! One interleaved run and what was learned of it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
-use crate::model::{Execution, Row, TestCase};
+use crate::model::{Execution, Row, StatementId, TestCase};
 use crate::observe::{Account, Learner, Timeline, instrument, learn};
 
 /// How often a case is run again in its observed order, so that no probe is parted from its
@@ -27,6 +28,10 @@ pub struct Evidence {
     pub account: Account,
     /// When transactions committed and when work was undone.
     pub timeline: Timeline,
+    /// Several oracles run statements alone: what one of them finds is kept for the others.
+    pub(super) shared: bool,
+    /// Statements that gave alone, on their view, what the run gave, their effect included.
+    pub(super) confirmed: RefCell<BTreeSet<StatementId>>,
 }
 
 impl Evidence {
@@ -63,7 +68,19 @@ impl Evidence {
             dialect,
             initial: BTreeMap::new(),
             account: Account::default(),
+            shared: false,
+            confirmed: RefCell::default(),
         }
+    }
+
+    /// Keeps it for other oracles that this statement gave alone what the run gave.
+    pub(super) fn confirm(&self, id: StatementId) {
+        self.confirmed.borrow_mut().insert(id);
+    }
+
+    /// Whether an oracle ran this statement alone on its view, and it gave what the run gave.
+    pub(super) fn is_confirmed(&self, id: StatementId) -> bool {
+        self.confirmed.borrow().contains(&id)
     }
 
     /// Learns versions, views and changes. The serial run is as its set-up left it.

@@ -47,10 +47,14 @@ pub fn hear(
         } else {
             Box::new(NoSerialRun)
         };
-        let evidence = match learner {
+        let mut evidence = match learner {
             Some(learner) => evidence.learn(learner, &mut *serial)?,
             None => evidence,
         };
+        let by_statement = judges
+            .iter()
+            .filter(|judge| oracles[**judge].judges_statements());
+        evidence.shared = by_statement.count() > 1;
         for judge in judges {
             if oracles[judge].needs().serial {
                 serial.reset()?;

@@ -20,6 +20,12 @@ pub trait Oracle: Sync {
     /// What the oracle needs of a run, whatever the case.
     fn needs(&self) -> Needs;
 
+    /// Whether it runs each statement alone on its view. Where several do, what one finds is kept for
+    /// the others.
+    fn judges_statements(&self) -> bool {
+        false
+    }
+
     /// Why the oracle does not apply to this case; none where it does. What [`Needs`] rules out by
     /// itself is not asked again.
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason>;

@@ -14,6 +14,7 @@ mod locks;
 mod refusal;
 mod serial;
 mod signature;
+mod troc;
 mod txcheck;
 mod view;
 
@@ -26,12 +27,17 @@ pub use history::HistoryOracle;
 pub use judging::{Needs, Oracle, Ruling};
 pub use locks::LockOracle;
 pub use serial::SerialOracle;
+pub use signature::tell_alike;
+pub use troc::Troc;
 pub use txcheck::TxCheck;
 pub use view::unstable_prediction;
 
 /// Every oracle, in the order of `--help`.
 pub const ORACLES: &[&dyn Oracle] = &[
     &TxCheck {
+        learner: Learner::Observer,
+    },
+    &Troc {
         learner: Learner::Observer,
     },
     &LockOracle,

@@ -4,6 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::model::{CaseStatement, TableShape, TestCase};
 
+/// The oracles that run one statement alone on its view and word what differs alike.
+const BY_STATEMENT: [&str; 2] = ["txcheck", "troc"];
+
+/// Whether the findings of two oracles look alike, so that what explains the one explains the other.
+pub fn tell_alike(one: &str, other: &str) -> bool {
+    one == other || (BY_STATEMENT.contains(&one) && BY_STATEMENT.contains(&other))
+}
+
 /// The levels of a case as signatures name them: run, and claimed where that is stronger.
 pub(super) fn finding_levels(case: &TestCase) -> Vec<String> {
     let levels: BTreeSet<String> = case

@@ -13,7 +13,7 @@ use super::{FormatError, scanner};
 use crate::dialect::ServerVersion;
 use crate::engine::Identity;
 use crate::model::{FindingKind, Signature};
-use crate::oracle::{Explained, Explains};
+use crate::oracle::{Explained, Explains, tell_alike};
 
 /// The registry that comes with the program.
 const BUILTIN: &str = include_str!("../../dialects/known.toml");
@@ -244,7 +244,10 @@ impl Known {
                 .any(|l| l.eq_ignore_ascii_case(level))
         };
         rule.kind == signature.kind
-            && rule.oracle.as_ref().is_none_or(|o| *o == signature.oracle)
+            && rule
+                .oracle
+                .as_ref()
+                .is_none_or(|o| tell_alike(o, &signature.oracle))
             && (rule.levels_any.is_empty() || rule.levels_any.iter().any(level))
             && rule.features_all.iter().all(has)
             && (rule.features_any.is_empty() || rule.features_any.iter().any(has))

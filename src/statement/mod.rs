@@ -28,4 +28,4 @@ pub use simplify::simplify;
 pub use table_options::table_options;
 pub use unrepeatable::is_unrepeatable;
 pub(crate) use walk::{SyntaxNode, walk};
-pub use words::{ValueRows, mentions, renamed};
+pub use words::{ValueRows, count_mentions, mentions, renamed};

@@ -10,6 +10,17 @@ pub fn mentions(sql: &str, name: &str, dialect: &Dialect) -> bool {
     tokens(sql, dialect).is_none_or(|tokens| tokens.iter().any(|token| names(token, name)))
 }
 
+/// How often a statement reads or writes a table by its name: occurrences that no dot follows, as it
+/// does where the name qualifies a column. None for a text with an unclosed quote or comment.
+pub fn count_mentions(sql: &str, table: &str, dialect: &Dialect) -> Option<usize> {
+    let tokens = tokens(sql, dialect)?;
+    let is_table = |at: usize| {
+        let qualifies = tokens.get(at + 1).is_some_and(|next| next.is_mark('.'));
+        names(&tokens[at], table) && !qualifies
+    };
+    Some((0..tokens.len()).filter(|at| is_table(*at)).count())
+}
+
 /// The statement with every occurrence of a name replaced.
 pub fn renamed(sql: &str, old: &str, new: &str, dialect: &Dialect) -> String {
     let Some(tokens) = tokens(sql, dialect) else {

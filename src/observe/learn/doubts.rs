@@ -1,34 +1,39 @@
-//! The detectors of [`Doubt`]: registered quirks that a statement may have met.
+//! The detectors of [`Doubt`]: of which rows documented behaviour lets a statement see something
+//! else than its promised view.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::moved::{holds_a_moved_row, moved_meanwhile};
-use super::super::visibility::Reader;
-use super::super::{Learner, View};
+use super::super::latitude::{Latitude, Sight};
+use super::super::moved::{old_place, other_columns, other_keys};
+use super::super::{Learner, RowId, TableView, VersionId, View};
 use super::Learning;
 use crate::model::{
-    CaseStatement, Doubt, ReadMode, StatementId, StatementKind, StatementRecord, Tick,
+    CaseStatement, Doubt, ReadMode, Role, Row, StatementId, StatementKind, StatementRecord, Tick,
+    UndecidedReason,
 };
+use crate::statement::count_mentions;
 
 impl Learning<'_> {
-    /// Notes every quirk that the statement may have met when it saw this view.
-    pub(super) fn note_doubts(&mut self, statement: &CaseStatement, view: &View, at: Tick) {
+    /// Notes what else the statement may have seen than the view it is promised at this moment.
+    pub(super) fn note_latitude(&mut self, statement: &CaseStatement) {
         let id = statement.id;
-        if self.learner == Learner::Observer && self.depends_on_a_no_op(statement, view, at) {
-            self.doubt(id, Doubt::NoOpUpdate);
+        let Some(promised) = self.account.views.get(&id) else {
+            return;
+        };
+        let mut latitude = Latitude::default();
+        let record = self.execution.records.get(&id);
+        if record.is_some_and(StatementRecord::resumed) {
+            let moments = self.moments.get(&id).map_or(&[][..], Vec::as_slice);
+            self.wait(statement, promised, moments, &mut latitude);
         }
-        let snapshot = self.snapshots.get(&id.transaction).copied();
-        if self.holds_a_moved_row(statement, view, snapshot) {
-            self.doubt(id, Doubt::MovedKey);
+        if self.learner == Learner::Observer && self.dialect.registers(Doubt::NoOpUpdate) {
+            self.no_op_updates(statement, promised, &mut latitude);
         }
-        let level = self.case.judged_level(statement.session);
-        let waited = self.execution.records.get(&id);
-        if waited.is_some_and(StatementRecord::resumed)
-            && self.dialect.mixes_after_wait.contains(&level)
-        {
-            // Registered or not: without an id the oracle says undecided.
-            let doubts = self.account.doubts.entry(id).or_default();
-            doubts.insert(Doubt::MixedAfterWait);
+        if self.dialect.registers(Doubt::MovedKey) {
+            self.old_places(statement, promised, &mut latitude);
+        }
+        if !latitude.is_empty() {
+            self.account.latitudes.insert(id, latitude);
         }
     }
 
@@ -45,82 +50,306 @@ impl Learning<'_> {
         }
     }
 
-    /// Notes a statement that waited while a row it reads was moved to another key.
-    pub(super) fn note_moves(&mut self, statement: &CaseStatement, at: Tick) {
-        let Some(sent) = self
-            .execution
-            .records
-            .get(&statement.id)
-            .map(|record| record.sent)
-        else {
-            return;
-        };
-        let (then, now) = (self.view(statement, sent).0, self.view(statement, at).0);
-        if moved_meanwhile(self.case, &self.account.chains, &then, &now) {
-            self.doubt(statement.id, Doubt::MovedWhileWaiting);
-        }
-    }
-
-    /// Notes a quirk that a statement may have met, where the dialect registers it.
-    fn doubt(&mut self, statement: StatementId, doubt: Doubt) {
-        if self.dialect.registers(doubt) {
-            let doubts = self.account.doubts.entry(statement).or_default();
-            doubts.insert(doubt);
-        }
-    }
-
-    fn holds_a_moved_row(
+    /// What a wait allows.
+    fn wait(
         &self,
         statement: &CaseStatement,
-        view: &View,
-        snapshot: Option<Tick>,
-    ) -> bool {
-        let through_snapshot = self
-            .modes(statement)
-            .any(|(_, mode)| mode == ReadMode::TransactionSnapshot);
-        snapshot.filter(|_| through_snapshot).is_some_and(|tick| {
-            holds_a_moved_row(
-                self.case,
-                &self.account.chains,
-                self.timeline,
-                statement,
-                view,
-                tick,
-            )
-        })
+        promised: &View,
+        moments: &[View],
+        latitude: &mut Latitude,
+    ) {
+        let level = self.case.judged_level(statement.session);
+        // Registered or not: a mix without an id is a violation, told as such.
+        let mixes = self.dialect.mixes_after_wait.contains(&level);
+        let moves = self.dialect.registers(Doubt::MovedWhileWaiting);
+        for (table, modes) in self.modes_by_table(statement) {
+            let Some(now) = promised.get(table) else {
+                continue;
+            };
+            for row in now.keys() {
+                let seen = now[row];
+                let then = self.versions_at(table, row, moments);
+                if mixes {
+                    let sights = mixed_sights(self, seen, &then, &modes);
+                    latitude.row(table, row, Doubt::MixedAfterWait, sights);
+                }
+                if moves && self.moved(table, seen, &then, mixes) {
+                    let sights = moved_sights(self, seen, &then, &modes, mixes);
+                    latitude.row(table, row, Doubt::MovedWhileWaiting, sights);
+                }
+            }
+        }
+        if !mixes {
+            return;
+        }
+        for view in moments {
+            let tables = self
+                .modes(statement)
+                .filter(|(_, mode)| *mode == ReadMode::StatementSnapshot)
+                .filter_map(|(table, _)| Some((table, view.get(table)?.clone())))
+                .collect();
+            latitude.snapshot(promised, tables);
+        }
+        latitude.moments = moments.to_vec();
+        latitude.beyond = self.beyond(statement);
     }
 
-    /// Whether the view hangs on an UPDATE of this transaction that may have matched a row without
-    /// changing it. Some engines make a version then and some do not (MDEV-26642, MySQL#100328).
-    fn depends_on_a_no_op(&self, statement: &CaseStatement, view: &View, at: Tick) -> bool {
-        let transaction = statement.id.transaction;
-        let through_snapshot: BTreeSet<&str> = self
+    /// The modes in which a statement reads each table.
+    fn modes_by_table<'s>(
+        &'s self,
+        statement: &'s CaseStatement,
+    ) -> BTreeMap<&'s str, BTreeSet<Grip>> {
+        let mut tables: BTreeMap<&str, BTreeSet<Grip>> = BTreeMap::new();
+        for (table_use, (table, mode)) in statement.effect.uses.iter().zip(self.modes(statement)) {
+            tables
+                .entry(table)
+                .or_default()
+                .insert(Grip::of(table_use.role, mode));
+        }
+        tables
+    }
+
+    /// The versions of a row that the views show, each once, oldest first.
+    fn versions_at(&self, table: &str, row: &RowId, moments: &[View]) -> Vec<Option<VersionId>> {
+        let mut versions = Vec::new();
+        for view in moments {
+            let seen = view.get(table).and_then(|rows| rows.get(row));
+            let seen = seen.copied().flatten();
+            if !versions.contains(&seen) {
+                versions.push(seen);
+            }
+        }
+        versions
+    }
+
+    /// Whether the row had other values in a column of a key at one of these moments, and so another
+    /// place, before or behind the cursor. Where gaps are not locked (`mixes`) the columns of any
+    /// index count.
+    fn moved(
+        &self,
+        table: &str,
+        now: Option<VersionId>,
+        then: &[Option<VersionId>],
+        mixes: bool,
+    ) -> bool {
+        let Some(shape) = self.case.table(table) else {
+            return false;
+        };
+        let chains = &self.account.chains;
+        let mut versions = then.iter().copied().chain([now]).flatten();
+        let first = versions.next();
+        let differ = if mixes { other_columns } else { other_keys };
+        first.is_some_and(|first| versions.any(|version| differ(shape, chains, first, version)))
+    }
+
+    /// Why a statement that waited may have seen more than one choice for each row.
+    fn beyond(&self, statement: &CaseStatement) -> Option<UndecidedReason> {
+        let modes = self.modes_by_table(statement);
+        if modes.values().any(|grips| grips.len() > 1) {
+            return Some(UndecidedReason::OneTableInTwoReadModes);
+        }
+        let single = |table: &str| {
+            count_mentions(&statement.sql, table, self.dialect).is_some_and(|count| count <= 1)
+        };
+        let read_by_row: Vec<&str> = modes
+            .iter()
+            .filter(|(_, grips)| !grips.contains(&Grip::Snapshot))
+            .map(|(table, _)| *table)
+            .collect();
+        let once = match read_by_row.as_slice() {
+            [] => true,
+            // In a query of its own a source may be read again for each row of the target.
+            [table] => single(table),
+            _ => false,
+        };
+        (!once).then_some(UndecidedReason::RowReadAgainAfterAWait)
+    }
+
+    /// What an UPDATE of this transaction allows that may have matched a row without changing it.
+    /// Some engines make a version then and some do not (MDEV-26642, MySQL#100328), so a snapshot
+    /// shows what it showed, or what the UPDATE found.
+    fn no_op_updates(&self, statement: &CaseStatement, promised: &View, latitude: &mut Latitude) {
+        let id = statement.id;
+        for (table, seen) in self.through_snapshot(statement, promised) {
+            let disciplined = self
+                .case
+                .table(table)
+                .is_some_and(|shape| shape.version_key.is_some());
+            if disciplined {
+                continue;
+            }
+            let updates = self.case.statements.iter().filter(|other| {
+                other.id.transaction == id.transaction
+                    && other.id.position < id.position
+                    && other.effect.targets().any(|target| target == table)
+                    && matches!(
+                        other.effect.kind,
+                        StatementKind::Update | StatementKind::Insert
+                    )
+                    && self.timeline.undone(other.id).is_none_or(|tick| {
+                        self.execution
+                            .records
+                            .get(&id)
+                            .is_some_and(|record| tick > record.sent)
+                    })
+            });
+            let found: Vec<&TableView> = updates
+                .filter_map(|update| self.account.views.get(&update.id)?.get(table))
+                .collect();
+            for (row, shown) in seen {
+                if shown.is_some_and(|version| self.is_own(version, id)) {
+                    continue;
+                }
+                let sights = found
+                    .iter()
+                    .filter_map(|rows| *rows.get(row)?)
+                    .filter(|version| self.content(Some(*version)).is_some())
+                    .filter(|version| !self.is_own(*version, id))
+                    .filter(|version| self.content(Some(*version)) != self.content(*shown))
+                    .map(Sight::Version)
+                    .collect::<BTreeSet<_>>();
+                latitude.row(table, row, Doubt::NoOpUpdate, sights);
+            }
+        }
+    }
+
+    /// What a snapshot allows that shows a row at its old place though the reader's transaction wrote
+    /// it at a new one.
+    fn old_places(&self, statement: &CaseStatement, promised: &View, latitude: &mut Latitude) {
+        let Some(snapshot) = self.snapshots.get(&statement.id.transaction).copied() else {
+            return;
+        };
+        for (table, seen) in self.through_snapshot(statement, promised) {
+            let Some(shape) = self.case.table(table) else {
+                continue;
+            };
+            for (row, shown) in seen {
+                let chains = &self.account.chains;
+                let own = shown.filter(|version| self.is_own(*version, statement.id));
+                let chain = chains.chain(table, row);
+                let old = own.and_then(|_| {
+                    let own = |id: &VersionId| self.is_own(*id, statement.id);
+                    old_place(shape, chains, self.timeline, chain, own, snapshot)
+                });
+                let Some(old) = old else {
+                    continue;
+                };
+                let mut sights = vec![Sight::Version(old)];
+                if self.content(*shown).is_some() {
+                    sights.extend([Sight::Nothing, Sight::Beside(old)]);
+                }
+                latitude.row(table, row, Doubt::MovedKey, sights);
+            }
+        }
+    }
+
+    /// The tables of a view that the statement reads through its transaction's snapshot.
+    fn through_snapshot<'v>(
+        &self,
+        statement: &CaseStatement,
+        promised: &'v View,
+    ) -> Vec<(&'v str, &'v TableView)> {
+        let tables: BTreeSet<&str> = self
             .modes(statement)
             .filter(|(_, mode)| *mode == ReadMode::TransactionSnapshot)
             .map(|(table, _)| table)
             .collect();
-        view.iter()
-            .filter(|(table, _)| through_snapshot.contains(table.as_str()))
-            .any(|(table, seen)| {
-                let disciplined = self
-                    .case
-                    .table(table)
-                    .is_some_and(|t| t.version_key.is_some());
-                let updated = self.case.statements.iter().any(|s| {
-                    s.id.transaction == transaction
-                        && s.id.position < statement.id.position
-                        && s.effect.targets().any(|target| target == table)
-                        && matches!(s.effect.kind, StatementKind::Update | StatementKind::Insert)
-                });
-                let current = Reader {
-                    statement: statement.id,
-                    mode: ReadMode::Current,
-                    at,
-                    snapshot: at,
-                };
-                !disciplined
-                    && updated
-                    && self.timeline.view(&self.account.chains, table, current) != *seen
-            })
+        promised
+            .iter()
+            .filter(|(table, _)| tables.contains(table.as_str()))
+            .map(|(table, seen)| (table.as_str(), seen))
+            .collect()
     }
+
+    fn is_own(&self, version: VersionId, reader: StatementId) -> bool {
+        let writer = self.account.chains.version(version).writer;
+        writer.transaction == reader.transaction
+    }
+
+    fn content(&self, version: Option<VersionId>) -> Option<&Row> {
+        self.account.chains.row(version?)
+    }
+}
+
+/// How a statement holds on to the rows it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Grip {
+    /// It locks what counts: such a row stays as it was read.
+    Locks,
+    /// It reads each row whenever its cursor comes by.
+    Passes,
+    /// All rows as of one moment.
+    Snapshot,
+}
+
+impl Grip {
+    fn of(role: Role, mode: ReadMode) -> Self {
+        match mode {
+            ReadMode::Current => Self::Locks,
+            ReadMode::Anything if role.is_target() => Self::Locks,
+            ReadMode::Anything => Self::Passes,
+            ReadMode::StatementSnapshot | ReadMode::TransactionSnapshot => Self::Snapshot,
+        }
+    }
+}
+
+/// What a statement may see of a row that had these versions while it waited, at a level where each
+/// row is as of some moment.
+fn mixed_sights(
+    learning: &Learning<'_>,
+    now: Option<VersionId>,
+    then: &[Option<VersionId>],
+    grips: &BTreeSet<Grip>,
+) -> Vec<Sight> {
+    let mut sights = BTreeSet::new();
+    for version in then {
+        if learning.content(*version) == learning.content(now) {
+            continue;
+        }
+        let stood = version.filter(|id| learning.content(Some(*id)).is_some());
+        for grip in grips {
+            match (grip, stood) {
+                (Grip::Snapshot, _) => {}
+                (Grip::Locks | Grip::Passes, None) => {
+                    sights.insert(Sight::Nothing);
+                }
+                (Grip::Locks, Some(id)) => {
+                    sights.insert(Sight::PassedOver(id));
+                }
+                (Grip::Passes, Some(id)) => {
+                    sights.insert(Sight::Version(id));
+                }
+            }
+        }
+    }
+    sights.into_iter().collect()
+}
+
+/// What a statement may see of a row that was moved to another place while it waited: with a lock
+/// only its new place, or nothing; without one, where rows may be read at several moments, both.
+fn moved_sights(
+    learning: &Learning<'_>,
+    now: Option<VersionId>,
+    then: &[Option<VersionId>],
+    grips: &BTreeSet<Grip>,
+    mixes: bool,
+) -> Vec<Sight> {
+    let mut sights = BTreeSet::new();
+    if learning.content(now).is_some() && !grips.contains(&Grip::Snapshot) {
+        sights.insert(Sight::Nothing);
+    }
+    if mixes && grips.contains(&Grip::Passes) {
+        let stood = then
+            .iter()
+            .flatten()
+            .filter(|id| learning.content(Some(**id)).is_some())
+            .filter(|id| Some(**id) != now);
+        for id in stood {
+            sights.insert(Sight::Version(*id));
+            if learning.content(now).is_some() {
+                sights.insert(Sight::Beside(*id));
+            }
+        }
+    }
+    sights.into_iter().collect()
 }

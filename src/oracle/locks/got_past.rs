@@ -28,8 +28,8 @@ pub(super) fn find(
         let rows = uncommitted.entry((*table).to_owned()).or_default();
         let version = chains.version(*version);
         match &version.row {
-            Some(row) => rows.insert(version.id.key.clone(), row.clone()),
-            None => rows.remove(&version.id.key),
+            Some(row) => rows.insert(version.id.clone(), row.clone()),
+            None => rows.remove(&version.id),
         };
     }
     if !trial.tells_apart(read, &read.seen, &uncommitted)? {

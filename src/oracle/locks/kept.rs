@@ -92,7 +92,7 @@ impl Judge<'_> {
         let mut all = self.read.seen.clone();
         let found = |change: &&&Change| {
             let rows = self.read.seen.get(&change.table);
-            rows.is_some_and(|rows| rows.contains_key(&change.row.key))
+            rows.is_some_and(|rows| rows.contains_key(&change.row))
         };
         for change in writes.iter().flat_map(|w| w.changes.iter().filter(found)) {
             self.apply(&mut all, change);
@@ -106,7 +106,7 @@ impl Judge<'_> {
                 let (mut changed, mut without) = (self.read.seen.clone(), self.read.seen.clone());
                 self.apply(&mut changed, change);
                 if let Some(rows) = without.get_mut(&change.table) {
-                    rows.remove(&change.row.key);
+                    rows.remove(&change.row);
                 }
                 let seen = &self.read.seen;
                 if trial.agrees(self.read, seen)? == Some(true)
@@ -161,8 +161,8 @@ impl Judge<'_> {
         let rows = tables.entry(change.table.clone()).or_default();
         let after: VersionId = change.after;
         match chains.row(after) {
-            Some(row) => rows.insert(change.row.key.clone(), row.clone()),
-            None => rows.remove(&change.row.key),
+            Some(row) => rows.insert(change.row.clone(), row.clone()),
+            None => rows.remove(&change.row),
         };
     }
 

@@ -31,7 +31,7 @@ impl<'e> LockingRead<'e> {
         let record = evidence.execution.records.get(&id)?;
         let kind = statement.effect.kind;
         let reads = matches!(kind, StatementKind::Select | StatementKind::LockingSelect);
-        let certain = !account.unsure.contains_key(&id) && !account.doubts.contains_key(&id);
+        let certain = !account.unsure.contains_key(&id) && !account.latitudes.contains_key(&id);
         if !reads || !certain || record.outcome.error_class().is_some() {
             return None;
         }

@@ -51,9 +51,9 @@ pub(super) fn judge_skip(
     let held = held_versions(evidence, holders, read);
     let mut free = read.seen.clone();
     for held in &held {
-        let key = &chains.version(held.version).id.key;
+        let row = &chains.version(held.version).id;
         if let Some(rows) = free.get_mut(held.table) {
-            rows.remove(key);
+            rows.remove(row);
         }
     }
     let not_judged = SkipJudged {

@@ -3,25 +3,30 @@
 //! Rows are put in place only where the table does not hold them already: in a topological order
 //! of an acyclic graph every statement finds its view in place by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Evidence;
 use super::super::compare::{self, Mismatch};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Aspect, Outcome, Row, StatementId, TableShape, Value};
-use crate::observe::{TableView, holds_a_key_twice, is_hidden_row_key};
+use crate::model::{Aspect, CaseStatement, Outcome, Row, StatementId, TableShape, Value};
+use crate::observe::{RowId, TableView, holds_a_key_twice, is_hidden_row_key};
 
-/// A table as the serial run holds it: rows by their row key.
-pub(in crate::oracle) type Contents = BTreeMap<Value, Row>;
+/// A table as the serial run holds it. Two rows may have one row key.
+pub(in crate::oracle) type Contents = BTreeMap<RowId, Row>;
+
+/// Tables that a statement is run on.
+pub(super) type SeenTables = BTreeMap<String, Contents>;
 
 /// A serial run under way.
 pub(in crate::oracle) struct Alone<'a> {
-    evidence: &'a Evidence,
+    pub(super) evidence: &'a Evidence,
     run: &'a mut dyn SerialRun,
-    state: BTreeMap<String, Contents>,
+    state: SeenTables,
     /// Look at the target after every write, not only at the end.
     pub(in crate::oracle) careful: bool,
+    /// Every effect was looked at so far, so that the tables are known to hold what `state` says.
+    sure: bool,
 }
 
 impl<'a> Alone<'a> {
@@ -31,7 +36,9 @@ impl<'a> Alone<'a> {
             evidence,
             run,
             state: BTreeMap::new(),
-            careful: false,
+            // The others who ask want to know the effect, too.
+            careful: evidence.shared,
+            sure: evidence.shared,
         };
         alone.note_initial_state();
         alone
@@ -64,14 +71,34 @@ impl<'a> Alone<'a> {
         let Some(statement) = self.evidence.case.statement(id) else {
             return Ok(Vec::new());
         };
+        let view = self.promised(id);
+        let mismatches = self.judge_on(statement, view, look)?;
+        if self.sure && mismatches.is_empty() {
+            self.evidence.confirm(id);
+        }
+        Ok(mismatches)
+    }
+
+    /// The tables that a statement names, as it must see them.
+    pub(super) fn promised(&self, id: StatementId) -> SeenTables {
+        let view = self.evidence.account.views.get(&id).into_iter().flatten();
+        view.map(|(table, seen)| (table.clone(), self.rows_of(seen)))
+            .collect()
+    }
+
+    /// As [`Self::judge`], on these tables.
+    pub(super) fn judge_on(
+        &mut self,
+        statement: &CaseStatement,
+        place: SeenTables,
+        look: bool,
+    ) -> Result<Vec<Mismatch>, EngineError> {
+        let id = statement.id;
         let Some(record) = self.evidence.execution.records.get(&id) else {
             return Ok(Vec::new());
         };
-        if let Some(view) = self.evidence.account.views.get(&id) {
-            for (table, seen) in view {
-                let rows = self.rows_of(seen);
-                self.put(table, rows)?;
-            }
+        for (table, rows) in place {
+            self.put(&table, rows)?;
         }
         let predicted = self.run.run(&statement.sql)?;
         let row_order = statement.effect.row_order;
@@ -119,13 +146,13 @@ impl<'a> Alone<'a> {
 
     /// Puts the effect of a statement in place without running it.
     pub(in crate::oracle) fn place(&mut self, id: StatementId) -> Result<(), EngineError> {
-        let mut tables: BTreeMap<String, Contents> = BTreeMap::new();
+        let mut tables = SeenTables::new();
         for change in self.evidence.account.changes.get(&id).into_iter().flatten() {
             let now = self.state.get(&change.table).cloned().unwrap_or_default();
             let contents = tables.entry(change.table.clone()).or_insert(now);
             match self.evidence.account.chains.row(change.after) {
-                Some(row) => contents.insert(change.row.key.clone(), row.clone()),
-                None => contents.remove(&change.row.key),
+                Some(row) => contents.insert(change.row.clone(), row.clone()),
+                None => contents.remove(&change.row),
             };
         }
         tables
@@ -159,7 +186,7 @@ impl<'a> Alone<'a> {
         Ok(mismatches)
     }
 
-    fn rows_of(&self, seen: &TableView) -> Contents {
+    pub(super) fn rows_of(&self, seen: &TableView) -> Contents {
         rows_of(self.evidence, seen)
     }
 
@@ -176,8 +203,8 @@ impl<'a> Alone<'a> {
                 continue;
             }
             match self.evidence.account.chains.row(change.after) {
-                Some(row) => contents.insert(change.row.key.clone(), row.clone()),
-                None => contents.remove(&change.row.key),
+                Some(row) => contents.insert(change.row.clone(), row.clone()),
+                None => contents.remove(&change.row),
             };
         }
         contents
@@ -189,13 +216,19 @@ impl<'a> Alone<'a> {
         if *now == rows {
             return Ok(());
         }
-        let gone = |a: &Contents, b: &Contents| -> Vec<Row> {
-            a.iter()
-                .filter(|(key, row)| b.get(key) != Some(row))
-                .map(|(_, r)| r.clone())
-                .collect()
-        };
-        let (remove, insert) = (gone(now, &rows), gone(&rows, now));
+        let remove = only_in(now, &rows);
+        let insert = only_in(&rows, now);
+        // Rows are removed by their key: those that share one go, too, and come back.
+        let leave: BTreeSet<&Value> = remove.keys().map(|row| &row.key).collect();
+        let shared = now
+            .iter()
+            .filter(|(row, _)| leave.contains(&row.key) && !remove.contains_key(*row));
+        let insert: Vec<Row> = insert
+            .values()
+            .chain(shared.map(|(_, row)| row))
+            .cloned()
+            .collect();
+        let remove: Vec<Row> = remove.into_values().collect();
         self.run.replace_rows(table, &remove, &insert)?;
         self.state.insert(table.to_owned(), rows);
         Ok(())
@@ -245,21 +278,38 @@ pub(in crate::oracle) fn rows_of(evidence: &Evidence, seen: &TableView) -> Conte
     seen.iter()
         .filter_map(|(id, version)| {
             let row = evidence.account.chains.row((*version)?)?;
-            Some((id.key.clone(), row.clone()))
+            Some((id.clone(), row.clone()))
         })
+        .collect()
+}
+
+/// The rows that one of two tables has, or has otherwise.
+fn only_in(one: &Contents, other: &Contents) -> Contents {
+    one.iter()
+        .filter(|(id, row)| other.get(*id) != Some(*row))
+        .map(|(id, row)| (id.clone(), row.clone()))
         .collect()
 }
 
 /// Rows by their row key.
 fn keyed(shape: &TableShape, rows: &[Row]) -> Contents {
     let at = shape.row_key.as_deref().and_then(|key| shape.column(key));
-    rows.iter()
-        .filter_map(|row| Some((row.get(at?)?.clone(), row.clone())))
-        .collect()
+    let mut contents = Contents::new();
+    for row in rows {
+        let Some(key) = at.and_then(|at| row.get(at)) else {
+            continue;
+        };
+        let mut id = RowId::first(key.clone());
+        while contents.contains_key(&id) {
+            id.predecessors += 1;
+        }
+        contents.insert(id, row.clone());
+    }
+    contents
 }
 
 /// Rows without a row key that statements of the case cannot name: two runs number rows apart.
-fn visible(shape: &TableShape, rows: &[Row]) -> Vec<Row> {
+pub(in crate::oracle) fn visible(shape: &TableShape, rows: &[Row]) -> Vec<Row> {
     let hidden = is_hidden_row_key(shape);
     let at = shape
         .row_key

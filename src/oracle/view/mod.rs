@@ -1,16 +1,22 @@
 //! One statement alone on its view: what it must give, and how that is compared.
 //!
 //! Shared by the oracles that judge statements one by one. `standing` says which statements a run
-//! lets them judge and how strictly, `alone` runs one on its view, `self_check` asks whether a
-//! write's changes agree with its count, `finding` words what differs.
+//! lets them judge and how strictly, `alone` runs one on its view, `allowed` on every view that
+//! documented behaviour allows, `self_check` asks whether a write's changes agree with its count,
+//! `finding` words what differs, `verdicts` makes the verdict.
 
+mod allowed;
 mod alone;
 mod finding;
 mod self_check;
 mod standing;
+#[cfg(test)]
+mod tests;
+mod verdicts;
 
-pub(super) use alone::{Alone, Contents, rows_of};
+pub(super) use alone::{Alone, Contents, rows_of, visible};
 pub use finding::unstable_prediction;
-pub(super) use finding::{Disagreement, finding, unstable_finding};
+pub(super) use finding::{Disagreement, unstable_finding};
 pub(super) use self_check::self_check_fails;
-pub(super) use standing::{Standing, standings};
+pub(super) use standing::{Standing, blind, standings};
+pub(super) use verdicts::StatementVerdicts;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::self_check::self_check_fails;
 use crate::model::{
-    CaseStatement, Doubt, ErrorClass, Execution, StatementId, StatementKind, StatementRecord,
-    TestCase, TransactionStatus, UndecidedReason,
+    CaseStatement, ErrorClass, Execution, StatementId, StatementKind, StatementRecord, TestCase,
+    TransactionStatus, UndecidedReason,
 };
 use crate::oracle::Evidence;
 
@@ -13,8 +14,8 @@ use crate::oracle::Evidence;
 pub(in crate::oracle) enum Standing {
     /// It must give what it gives on its view.
     Judged,
-    /// The same, but a difference may be a registered behaviour of the engine.
-    Doubtful(Doubt),
+    /// The same, or what it gives on another view that documented behaviour allows.
+    Lenient,
     /// It was refused because another session stood in its way, and one did: nothing more is
     /// promised of a refusal.
     RightlyRefused,
@@ -67,11 +68,10 @@ fn standing(evidence: &Evidence, statement: &CaseStatement, record: &StatementRe
     if !account.views.contains_key(&statement.id) {
         return Standing::Skipped(UndecidedReason::NoView);
     }
-    let doubts = account.doubts.get(&statement.id);
-    // Of several the first in the order of declaration, the widest.
-    doubts
-        .and_then(|doubts| doubts.first())
-        .map_or(Standing::Judged, |doubt| Standing::Doubtful(*doubt))
+    if account.latitudes.contains_key(&statement.id) {
+        return Standing::Lenient;
+    }
+    Standing::Judged
 }
 
 /// Whether a statement that was told to try again had reason to be: a write of another transaction
@@ -105,4 +105,28 @@ fn someone_stood_in_the_way(
             && wrote
             && !ended_before(began)
     })
+}
+
+/// Why nothing can be said about a run at all.
+pub(in crate::oracle) fn blind(
+    evidence: &Evidence,
+    standings: &BTreeMap<StatementId, Standing>,
+) -> Option<UndecidedReason> {
+    const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
+    let unsure = &evidence.account.unsure;
+    if unsure.values().any(|reason| *reason == SEVERAL) {
+        return Some(SEVERAL);
+    }
+    // Two writes resumed at one moment, the second over the first: no observation shows the
+    // version between.
+    if self_check_fails(evidence) {
+        return Some(UndecidedReason::ChangesAndAffectedRowsDisagree);
+    }
+    const OPAQUE: UndecidedReason = UndecidedReason::OpaqueStatement;
+    let opaque_ran = |(id, standing): (&StatementId, &Standing)| {
+        let record = evidence.execution.records.get(id);
+        *standing == Standing::Skipped(OPAQUE)
+            && record.is_some_and(|r| r.outcome.error_class().is_none())
+    };
+    standings.iter().any(opaque_ran).then_some(OPAQUE)
 }

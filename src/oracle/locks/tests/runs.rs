@@ -288,12 +288,9 @@ pub(super) fn judge(level: IsolationLevel, steps: &[Step], finds: Finds) -> (Str
     );
     assert_eq!(account.unexplained, Vec::<String>::new());
     let evidence = Evidence {
-        case,
-        execution,
-        dialect,
         initial,
         account,
-        timeline,
+        ..Evidence::of_answers(case, execution, dialect)
     };
     let mut serial = InMemory {
         now: rows(INITIAL),

@@ -1,0 +1,212 @@
+//! What judging the statements of a run one by one came to, and the verdict that follows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::allowed::Allowed;
+use super::alone::Alone;
+use super::finding::{Disagreement, finding, unstable_finding};
+use super::standing::Standing;
+use crate::engine::EngineError;
+use crate::model::{StatementId, UndecidedReason, Verdict};
+use crate::oracle::Evidence;
+
+/// How often a read that disagrees is run alone again, to see whether the engine repeats the
+/// prediction. An answer given one time in ten is seen with 88 %, one in four with 99.6 %.
+const SECOND_OPINIONS: u32 = 20;
+
+/// What judging the statements of a run came to.
+#[derive(Clone, Debug, Default)]
+pub(in crate::oracle) struct StatementVerdicts {
+    /// What nothing documented explains.
+    pub(in crate::oracle) disagreements: Vec<Disagreement>,
+    /// Differences that did not recur: the statement gave two answers alone on the same rows.
+    pub(in crate::oracle) unstable: Vec<Disagreement>,
+    /// The ids of registered behaviours that explain what statements gave.
+    known: Vec<String>,
+    /// Statements that did not give what they should, and why that says nothing.
+    unknown: BTreeMap<StatementId, UndecidedReason>,
+    pub(in crate::oracle) tested: BTreeSet<StatementId>,
+    /// Why other views do not explain the first disagreement, for people.
+    unexplained: String,
+}
+
+impl StatementVerdicts {
+    /// Judges one statement on its view, and where that differs, on every view that documented
+    /// behaviour allows.
+    pub(in crate::oracle) fn judge(
+        &mut self,
+        alone: &mut Alone<'_>,
+        id: StatementId,
+    ) -> Result<(), EngineError> {
+        let mismatches = alone.judge(id, true)?;
+        self.tested.insert(id);
+        if mismatches.is_empty() {
+            return Ok(());
+        }
+        let unexplained = match alone.allowed(id)? {
+            Allowed::AtOneMoment => return Ok(()),
+            Allowed::Unknown(reason) => {
+                self.tested.remove(&id);
+                self.unknown.insert(id, reason);
+                return Ok(());
+            }
+            Allowed::Mixed(doubt) => {
+                let Evidence { case, dialect, .. } = alone.evidence;
+                let statement = case.statement(id);
+                match statement.and_then(|s| dialect.known(doubt, s.effect.kind)) {
+                    Some(known) => {
+                        self.known.push(known.to_owned());
+                        return Ok(());
+                    }
+                    None => format!("{id} mixes moments ({doubt}), and no id explains that"),
+                }
+            }
+            Allowed::Never { tried: 0 } => String::new(),
+            Allowed::Never { tried } => {
+                format!("none of {tried} other views that {id} may have had gives this either")
+            }
+        };
+        if self.disagreements.is_empty() {
+            self.unexplained = unexplained;
+        }
+        let differ = mismatches.into_iter();
+        self.disagreements
+            .extend(differ.map(|m| Disagreement::at(id, m)));
+        Ok(())
+    }
+
+    /// Counts refusals that had a reason as tested.
+    pub(in crate::oracle) fn refusals(&mut self, standings: &BTreeMap<StatementId, Standing>) {
+        let refused = standings
+            .iter()
+            .filter(|(_, standing)| **standing == Standing::RightlyRefused);
+        self.tested.extend(refused.map(|(id, _)| *id));
+    }
+
+    /// Drops read mismatches that a serial re-run reproduces without concurrency: run alone on the
+    /// same rows again and again, the engine gives the answer of the interleaved run, too.
+    ///
+    /// A plan that changes with the statistics of a table can give another answer (a wrong one:
+    /// a bug, but none of transactions), and then the serial run predicts nothing.
+    pub(in crate::oracle) fn ask_again(
+        &mut self,
+        alone: &mut Alone<'_>,
+    ) -> Result<(), EngineError> {
+        let case = &alone.evidence.case;
+        let reads = |id: &StatementId| {
+            case.statement(*id)
+                .is_some_and(|s| !s.effect.kind.is_write())
+        };
+        let ids: BTreeSet<StatementId> = self
+            .disagreements
+            .iter()
+            .filter_map(|d| d.statement)
+            .filter(reads)
+            .collect();
+        for id in ids {
+            for _ in 0..SECOND_OPINIONS {
+                alone.reset()?;
+                if alone.judge(id, true)?.is_empty() {
+                    let told = self
+                        .disagreements
+                        .extract_if(.., |d| d.statement == Some(id));
+                    self.unstable.extend(told);
+                    break;
+                }
+            }
+        }
+        let unstable = &self.unstable;
+        self.tested
+            .retain(|id| !unstable.iter().any(|d| d.statement == Some(*id)));
+        Ok(())
+    }
+
+    /// Why each statement that was answered and not compared was not.
+    pub(in crate::oracle) fn untested(
+        &self,
+        standings: &BTreeMap<StatementId, Standing>,
+    ) -> BTreeMap<StatementId, UndecidedReason> {
+        standings
+            .iter()
+            .filter(|(id, _)| !self.tested.contains(id))
+            .map(|(id, standing)| match standing {
+                Standing::Skipped(reason) => (*id, *reason),
+                Standing::Judged | Standing::Lenient | Standing::RightlyRefused => {
+                    let reason = self.unknown.get(id).copied();
+                    (*id, reason.unwrap_or(UndecidedReason::Undone))
+                }
+            })
+            .collect()
+    }
+
+    /// The rows that the first statement that differs must see, and by which modes; for explanations.
+    pub(in crate::oracle) fn explanation(&self, alone: &Alone<'_>) -> Vec<String> {
+        let Some(first) = self.disagreements.first() else {
+            return Vec::new();
+        };
+        let mut lines = Vec::new();
+        if let Some(id) = first.statement {
+            lines.extend(read_modes_text(alone.evidence, id));
+            lines.extend(alone.view_text(id));
+            lines.extend(Some(self.unexplained.clone()).filter(|text| !text.is_empty()));
+        }
+        lines.extend(alone.evidence.account.unexplained.iter().cloned());
+        lines
+    }
+
+    /// The verdict of an oracle: a violation, else what is unstable, known or undecided.
+    pub(in crate::oracle) fn verdict(
+        &self,
+        oracle: &str,
+        evidence: &Evidence,
+        standings: &BTreeMap<StatementId, Standing>,
+        explanation: Vec<String>,
+    ) -> Verdict {
+        if let Some(first) = self.disagreements.first() {
+            let finding = finding(oracle, evidence, first, &self.disagreements, explanation);
+            return Verdict::Violation(Box::new(finding));
+        }
+        if let Some(first) = self.unstable.first() {
+            return Verdict::Violation(Box::new(unstable_finding(oracle, evidence, first)));
+        }
+        if let Some(id) = self.known.first() {
+            return Verdict::Known(id.clone());
+        }
+        let registered = evidence.account.registered.iter();
+        let mut tested = registered.filter(|(id, _)| self.tested.contains(id));
+        if let Some(known) = tested.find_map(|(id, doubt)| {
+            let statement = evidence.case.statement(*id)?;
+            evidence.dialect.known(*doubt, statement.effect.kind)
+        }) {
+            return Verdict::Known(known.to_owned());
+        }
+        if let Some(reason) = self.unknown.values().next() {
+            return Verdict::Undecided(*reason);
+        }
+        if self.tested.is_empty() && evidence.case.user_statements().next().is_some() {
+            let reason = standings.values().find_map(|standing| match standing {
+                Standing::Skipped(reason) => Some(*reason),
+                Standing::Judged | Standing::Lenient | Standing::RightlyRefused => None,
+            });
+            return Verdict::Undecided(reason.unwrap_or(UndecidedReason::NothingRan));
+        }
+        Verdict::Agree
+    }
+}
+
+fn read_modes_text(evidence: &Evidence, id: StatementId) -> Option<String> {
+    let case = &evidence.case;
+    let statement = case.statement(id)?;
+    let level = case.judged_level(statement.session);
+    let explicit = case.is_explicit(id.transaction);
+    let modes: Vec<String> = statement
+        .effect
+        .uses
+        .iter()
+        .map(|u| {
+            let mode = evidence.dialect.read_mode(level, u.role, explicit);
+            format!("{} as {} reads {mode}", u.table, u.role)
+        })
+        .collect();
+    Some(format!("at {level}, {id}: {}", modes.join("; ")))
+}
