@@ -414,3 +414,83 @@ fn a_compressed_file_is_named_as_such() {
     let error = "case.sql:1:1: compressed by gzip: decompress it first, as with gzip -dk";
     assert!(ran.err.contains(error), "{}", ran.err);
 }
+
+/// What `troc` alone says of a published case.
+fn by_troc_alone(server: &dyn Server, driver: &mut Driver<'_>, name: &str) -> Verdict {
+    let published = published();
+    let is_named = |(path, _): &&(PathBuf, CaseFile)| path.file_stem().is_some_and(|n| n == name);
+    let (_, file) = published.iter().find(is_named).expect("a published case");
+    // As a person types it: what the header explains must not help.
+    let mut typed = file.clone();
+    typed.header = reproducer::Header::new(file.header.isolation.clone());
+    typed.lines.iter_mut().for_each(|line| line.notes.clear());
+    let registry = Registry::builtin().expect("the registry reads");
+    let troc = ORACLES.iter().copied().filter(|o| o.name() == "troc");
+    let options = ReplayOptions {
+        oracles: &troc.collect::<Vec<_>>(),
+        registry: &registry,
+        times: 1,
+        stop_at_first_hit: false,
+    };
+    let report = replay::replay(&typed, name, driver, server.identity(), &options);
+    report.expect("an answer").verdict
+}
+
+#[test]
+fn troc_alone_finds_the_published_cases_that_live_on_the_servers() {
+    let test = "troc_alone_finds_the_published_cases_that_live_on_the_servers";
+    // Of the paper's table V and of its successors; the ids as each dialect gives them.
+    let cases: [(Needs, &[(&str, &str)]); 2] = [
+        (
+            Needs::MariaDb,
+            &[
+                ("mdev-26643-read-committed", "MDEV-26643"),
+                ("mdev-26643-read-uncommitted", "MDEV-26643"),
+                ("mdev-27992-read-committed", "MDEV-27992"),
+                ("mdev-32898-repeatable-read", "MDEV-32898"),
+                ("mysql-119801-read-committed", "MySQL#119801"),
+            ],
+        ),
+        (
+            Needs::MySql,
+            &[
+                ("mysql-104833-read-committed", "MySQL#104833"),
+                ("mysql-104833-read-uncommitted", "MySQL#104833"),
+                ("mdev-27992-read-committed", "MDEV-27992"),
+                ("mysql-119801-read-committed", "MySQL#119801"),
+                ("mdev-32898-repeatable-read", "MDEV-32898"),
+            ],
+        ),
+    ];
+    for (needs, cases) in cases {
+        let Some(url) = servers::url(test, needs) else {
+            continue;
+        };
+        let server = open(&url);
+        let variables = &server.identity().variables;
+        if variables
+            .get("innodb_snapshot_isolation")
+            .is_some_and(|value| value == "ON")
+        {
+            let _ = writeln!(
+                std::io::stderr(),
+                "NOT RUN: {test}: innodb_snapshot_isolation refuses what these cases need"
+            );
+            continue;
+        }
+        with_driver(
+            &*server,
+            &format!("troc_{needs:?}").to_lowercase(),
+            |driver| {
+                for (name, id) in cases {
+                    let verdict = by_troc_alone(&*server, driver, name);
+                    assert_eq!(
+                        verdict,
+                        Verdict::Known((*id).to_owned()),
+                        "{needs:?}: {name}"
+                    );
+                }
+            },
+        );
+    }
+}
