@@ -39,6 +39,7 @@ impl Workplace for ServerWorkplace {
         check_same(&self.identity, server.identity())?;
         let database = format!("rashomon_{}_{worker}", self.options.run_id);
         let mut driver = Driver::open(&*server, &database)?;
+        driver.sample_engine_checks();
         // After an error nothing is cleaned up: the server may be gone, and the next workplace of
         // this worker drops what is left under its name.
         job(&mut driver)?;

@@ -112,6 +112,18 @@ struct SpellingEntry {
     before_drop: Vec<String>,
     #[serde(default)]
     after_drop: Vec<String>,
+    #[serde(default)]
+    list_indexes: String,
+    #[serde(default)]
+    check_tables: String,
+    #[serde(default = "always")]
+    check_tables_every: u32,
+    #[serde(default)]
+    check_passes: Vec<String>,
+}
+
+fn always() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
@@ -546,5 +558,9 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         empty_table: entry.empty_table,
         before_drop: entry.before_drop,
         after_drop: entry.after_drop,
+        list_indexes: entry.list_indexes,
+        check_tables: entry.check_tables,
+        check_tables_every: entry.check_tables_every,
+        check_passes: entry.check_passes,
     })
 }

@@ -150,6 +150,17 @@ pub struct Spelling {
     pub before_drop: Vec<String>,
     /// Takes `before_drop` back.
     pub after_drop: Vec<String>,
+    /// Lists the indexes of the connection's database by which a whole table can be read: table,
+    /// index, what follows the table's name in a SELECT that reads it by that index, and the same
+    /// for the scan that must give the same rows (NULL where that is the whole table). Empty where
+    /// no SELECT can name an index.
+    pub list_indexes: String,
+    /// Has the engine check tables, `{tables}` to be replaced; empty where it has no such statement.
+    pub check_tables: String,
+    /// A run of many cases asks for the check at the end of one case in so many.
+    pub check_tables_every: u32,
+    /// The last cell of every row that `check_tables` answers for a sound table.
+    pub check_passes: Vec<String>,
 }
 
 /// A dialect as one server speaks it.

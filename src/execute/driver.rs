@@ -7,12 +7,14 @@ use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{Execution, IsolationLevel, StatementKind, TestCase, UndecidedReason};
 
+use super::hand::Hand;
 use super::recording::{ConnectionRole, Recording, SentLog};
-use super::room::{Emptying, Hand, Room, Schema};
+use super::room::{Emptying, Room, Schema};
 use super::run::{InterleavedRun, RunConnections};
 use super::scheduled_statement::ScheduledStatement;
 use super::serial::ServerSerialRun;
 use super::sessions::SessionConnections;
+use super::table_check::EngineCheck;
 use super::{Executor, Instrumentation, Interrupted, SerialRun};
 
 /// Runs cases on one server, in two databases of its own.
@@ -30,6 +32,7 @@ pub struct Driver<'s> {
     line: Option<Connections>,
     interrupted: Option<Interrupted>,
     log: SentLog,
+    engine_check: EngineCheck,
 }
 
 /// The open connections.
@@ -61,6 +64,7 @@ impl<'s> Driver<'s> {
             line: None,
             interrupted: None,
             log: SentLog::default(),
+            engine_check: EngineCheck::Every,
         };
         driver.reconnect()?;
         Ok(driver)
@@ -99,6 +103,13 @@ impl<'s> Driver<'s> {
         self.abandon();
         self.server.drop_database(&self.room.database)?;
         self.server.drop_database(&self.serial_room.database)
+    }
+
+    /// From now on, where the engine's own check of tables is dear, asks for it at the end of one case
+    /// in as many as the dialect says: for runs of many cases. Which case that is follows from its
+    /// text. Once a table was found wrong every case is checked again.
+    pub fn sample_engine_checks(&mut self) {
+        self.engine_check = EngineCheck::Sampled;
     }
 
     /// Records everything that is sent from now on, on new connections and tables, so that a
@@ -202,11 +213,22 @@ impl<'s> Driver<'s> {
         for table in &case.tables {
             final_state.insert(table.name.clone(), keeper.contents(table)?);
         }
+        let faults = self.room.check(
+            &mut keeper,
+            case,
+            record.ran(),
+            &final_state,
+            self.engine_check,
+        )?;
+        if !faults.is_empty() {
+            // What follows confirms and minimizes it.
+            self.engine_check = EngineCheck::Every;
+        }
         if soils(case) {
             line.sessions.close_from(0);
             self.room.forget();
         }
-        Ok(record.finish(final_state, self.log.take_count()))
+        Ok(record.finish(final_state, faults, self.log.take_count()))
     }
 }
 

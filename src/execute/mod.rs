@@ -6,6 +6,7 @@
 pub mod bare_loop;
 mod driver;
 mod fate;
+mod hand;
 mod record;
 mod recording;
 mod room;
@@ -14,6 +15,7 @@ mod scheduled_statement;
 mod scheduler;
 mod serial;
 mod sessions;
+mod table_check;
 mod touched;
 mod transcript;
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, Row,
-    SessionId, StatementId, StatementKind, StatementRecord, TestCase, Tick, TransactionId,
-    TransactionStatus, UndecidedReason,
+    CaseStatement, ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome,
+    ProbeAnswer, Row, SessionId, StatementId, StatementKind, StatementRecord, TableFault, TestCase,
+    Tick, TransactionId, TransactionStatus, UndecidedReason,
 };
 
 use super::fate::TransactionFate;
@@ -189,13 +189,22 @@ impl<'a> Record<'a> {
         self.execution.unreliable.get_or_insert(reason);
     }
 
+    /// The statements that were answered.
+    pub(super) fn ran(&self) -> impl Iterator<Item = &'a CaseStatement> {
+        let records = &self.execution.records;
+        let case = self.case.statements.iter();
+        case.filter(|statement| records.contains_key(&statement.id))
+    }
+
     /// The finished record.
     pub(super) fn finish(
         mut self,
         final_state: BTreeMap<String, Vec<Row>>,
+        table_faults: Vec<TableFault>,
         statements_sent: u64,
     ) -> Execution {
         self.execution.final_state = final_state;
+        self.execution.table_faults = table_faults;
         self.execution.statements_sent = statements_sent;
         self.closed()
     }

@@ -5,14 +5,15 @@
 //! marked as deleted change locking until they are purged); where one connection runs alone, by
 //! DELETE in one transaction, which is cheaper and shows no difference without concurrency.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
-use crate::engine::{Connection, EngineError, MARKER_TABLE};
-use crate::model::{Outcome, Row, SetupKind, TableShape, TestCase, Value};
+use crate::engine::{EngineError, MARKER_TABLE};
+use crate::model::{CaseStatement, Row, SetupKind, TableFault, TableShape, TestCase};
 
-use super::recording::{ConnectionRole, SentLog};
-use super::touched::filled_by;
+use super::hand::{Hand, text};
+use super::table_check::{EngineCheck, IndexRead, ask_the_engine, check, list_indexes};
+use super::touched::{Touched, filled_by};
 
 /// What empties a table in the same transaction as the rows that follow.
 const FAST_EMPTYING: &str = "DELETE FROM {table}";
@@ -26,55 +27,13 @@ pub(super) enum Emptying {
     Fast,
 }
 
-/// A connection of ours and its place in the log.
-pub(super) struct Hand<'a> {
-    pub(super) connection: &'a mut dyn Connection,
-    pub(super) place: ConnectionRole,
-    pub(super) log: &'a mut SentLog,
-    pub(super) dialect: &'a Dialect,
-}
-
-impl Hand<'_> {
-    /// Sends a statement; a rejection is an outcome.
-    pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        self.log.sent(self.place, sql);
-        let outcome = self.connection.execute(sql);
-        self.log.failed |= outcome.is_err();
-        outcome
-    }
-
-    /// Sends a statement that must not be rejected.
-    pub(super) fn run(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
-        let outcome = self.send(sql)?;
-        accepted(sql, outcome)
-    }
-
-    /// The whole content of a table, sorted.
-    pub(super) fn contents(&mut self, table: &TableShape) -> Result<Vec<Row>, EngineError> {
-        let sql = self.dialect.select_all(table);
-        self.log.sent(self.place, &sql);
-        let outcome = self.connection.contents(table);
-        self.log.failed |= outcome.is_err();
-        accepted(&sql, outcome?)
-    }
-}
-
-fn accepted(sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
-    match outcome {
-        Outcome::Rows(rows) => Ok(rows),
-        Outcome::Affected(_) => Ok(Vec::new()),
-        Outcome::Rejected(error) => Err(EngineError::Setup {
-            sql: sql.to_owned(),
-            message: format!("{} ({})", error.message, error.code),
-        }),
-    }
-}
-
 /// The schema that the database has now.
 struct LoadedSchema {
     schema: Vec<String>,
     tables: Vec<String>,
     habit: Habit,
+    /// What the engine says of its indexes, once it was asked.
+    indexes: Option<Vec<IndexRead>>,
 }
 
 /// How a schema may be brought back.
@@ -170,6 +129,37 @@ impl Room {
         };
         self.loaded = Some(loaded);
         Ok(schema)
+    }
+
+    /// Reads the tables that a run may have changed by each of their indexes, and asks the engine for
+    /// its own check of them.
+    pub(super) fn check<'c>(
+        &mut self,
+        hand: &mut Hand<'_>,
+        case: &'c TestCase,
+        ran: impl Iterator<Item = &'c CaseStatement>,
+        scans: &BTreeMap<String, Vec<Row>>,
+        engine_check: EngineCheck,
+    ) -> Result<Vec<TableFault>, EngineError> {
+        let mut touched = Touched::default();
+        for statement in ran.filter(|s| !s.effect.kind.is_control()) {
+            touched.note_effect(&statement.effect, case);
+        }
+        let concerned = |shape: &&TableShape| touched.concerns(&shape.name);
+        let shapes: Vec<&TableShape> = case.tables.iter().filter(concerned).collect();
+        let Some(loaded) = self.loaded.as_mut().filter(|_| !shapes.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut indexes = match loaded.indexes.take() {
+            Some(indexes) if touched != Touched::Everything => indexes,
+            _ => list_indexes(hand)?,
+        };
+        let mut faults = check(hand, &mut indexes, &shapes, scans)?;
+        if engine_check.is_due(case, hand.dialect) {
+            faults.extend(ask_the_engine(hand, &shapes)?);
+        }
+        loaded.indexes = Some(indexes);
+        Ok(faults)
     }
 
     /// Whether a statement changes no other table than the one that it names.
@@ -288,6 +278,7 @@ fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineE
             .map(|(name, _)| name)
             .collect(),
         habit: habit(case, dialect),
+        indexes: None,
     })
 }
 
@@ -304,18 +295,4 @@ fn list(hand: &mut Hand<'_>) -> Result<Vec<(String, bool)>, EngineError> {
         .filter(|(name, _)| !name.eq_ignore_ascii_case(MARKER_TABLE))
         .map(|(name, kind)| (name, kind.to_ascii_lowercase().contains("view")))
         .collect())
-}
-
-/// A name in an answer: some servers send names as binary strings.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Text(text) => Some(text.clone()),
-        Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok(),
-        Value::Null
-        | Value::Integer(_)
-        | Value::Unsigned(_)
-        | Value::Real(_)
-        | Value::Decimal(_)
-        | Value::Temporal(_) => None,
-    }
 }

@@ -12,9 +12,9 @@ use crate::model::{
 
 use super::Instrumentation;
 use super::fate::AnswerState;
+use super::hand::Hand;
 use super::record::Record;
 use super::recording::{ConnectionRole, SentLog};
-use super::room::Hand;
 use super::scheduled_statement::ScheduledStatement;
 use super::scheduler::{DriverAction, Noted, Scheduler, SessionStep, Work};
 use super::sessions::{Ask, SessionConnections, StatementReply};

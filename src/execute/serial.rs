@@ -6,7 +6,8 @@ use crate::engine::{EngineError, TransactionState};
 use crate::model::{Outcome, Row, StatementKind, TableShape, TestCase};
 
 use super::SerialRun;
-use super::room::{Emptying, Hand, Room};
+use super::hand::Hand;
+use super::room::{Emptying, Room};
 use super::touched::Touched;
 
 /// One serial run.

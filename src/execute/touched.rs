@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::dialect::Dialect;
-use crate::model::{SetupKind, StatementKind, TestCase};
+use crate::model::{Effect, SetupKind, StatementKind, TestCase};
 use crate::statement::analyze;
 
 /// What may differ from the set-up.
@@ -34,10 +34,14 @@ impl Touched {
     /// Notes what a statement of the case may change: everything, where its text does not tell.
     pub(super) fn note_statement(&mut self, sql: &str, case: &TestCase) {
         let statement = case.statements.iter().find(|s| s.sql == sql);
-        let Some(effect) = statement.map(|s| &s.effect) else {
-            *self = Self::Everything;
-            return;
-        };
+        match statement {
+            Some(statement) => self.note_effect(&statement.effect, case),
+            None => *self = Self::Everything,
+        }
+    }
+
+    /// The same, from what the statement does.
+    pub(super) fn note_effect(&mut self, effect: &Effect, case: &TestCase) {
         if effect.kind == StatementKind::Opaque {
             *self = Self::Everything;
             return;

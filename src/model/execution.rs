@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Row, StatementId, TransactionId, UndecidedReason};
+use super::{Row, StatementId, TableFault, TransactionId, UndecidedReason};
 
 /// What kind of refusal an engine's error is. Dialect files map codes to classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -265,6 +265,8 @@ pub struct Execution {
     pub observations: Vec<Observation>,
     /// Every table after all sessions ended, rows in the column order of the shape, sorted.
     pub final_state: BTreeMap<String, Vec<Row>>,
+    /// What was found wrong with tables then.
+    pub table_faults: Vec<TableFault>,
     /// A wait was concluded from a timer, not from the lock view, or the run could not be brought
     /// to its end: why the execution is no evidence.
     pub unreliable: Option<UndecidedReason>,

@@ -15,6 +15,7 @@ mod level;
 mod printable;
 mod reason;
 mod slug;
+mod table_fault;
 mod value;
 mod verdict;
 
@@ -32,5 +33,6 @@ pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::printable;
 pub use reason::UndecidedReason;
+pub use table_fault::TableFault;
 pub use value::{Row, Value, rows_text};
 pub use verdict::{Aspect, Difference, Finding, FindingKind, LockBreach, Signature, Verdict};

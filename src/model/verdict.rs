@@ -57,6 +57,10 @@ pub enum FindingKind {
     Crash,
     /// A statement was never answered.
     Hang,
+    /// Read by an index, a table has other rows than a scan of it.
+    IndexDisagrees,
+    /// The engine's own check of tables complains.
+    TableCheckFailed,
     /// Not what the case file expects.
     UnexpectedOutcome,
     /// The history violates the promised consistency model.
@@ -74,6 +78,8 @@ impl FindingKind {
             Self::InternalError,
             Self::Crash,
             Self::Hang,
+            Self::IndexDisagrees,
+            Self::TableCheckFailed,
             Self::UnexpectedOutcome,
         ];
         let wrong = Aspect::ALL.iter().copied().map(Self::Wrong);
@@ -96,6 +102,8 @@ impl FindingKind {
             Self::InternalError => "internal-error",
             Self::Crash => "crash",
             Self::Hang => "hang",
+            Self::IndexDisagrees => "index-disagrees",
+            Self::TableCheckFailed => "table-check-failed",
             Self::UnexpectedOutcome => "unexpected-outcome",
             Self::Anomaly(anomaly) => anomaly.slug(),
             Self::Lock(breach) => breach.slug(),

@@ -8,6 +8,9 @@ use crate::model::{
     StatementId, StatementKind, TestCase,
 };
 
+/// The name under which crashes, hangs and internal errors of the engine are told.
+pub const CRASH: &str = "crash";
+
 /// An internal error among the answers of a run: corruption, a failed assertion.
 pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding> {
     let (id, error) = execution
@@ -60,7 +63,7 @@ fn finding(
     let statement_kind = statement.and_then(of).map_or("none", StatementKind::slug);
     Finding {
         signature: Signature {
-            oracle: "crash".to_owned(),
+            oracle: CRASH.to_owned(),
             kind,
             levels: finding_levels(case),
             features: vec![statement_kind.to_owned()],

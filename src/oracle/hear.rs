@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::Arc;
 
-use super::{Evidence, Hearing, Oracle, Ruling, crash, refusal};
+use super::{Evidence, Hearing, Oracle, Ruling, crash, refusal, tables};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
@@ -32,7 +32,10 @@ pub fn hear(
         let (case, execution) = Evidence::run(case.into_owned(), learner, executor)?;
         let evidence = Evidence::of_answers(case, execution, Arc::clone(&dialect));
         if let Some(finding) = crash::internal_error(&evidence.case, &evidence.execution) {
-            hearing.internal_error(finding, judges[0]);
+            hearing.by_every_run(crash::CRASH, finding, judges[0]);
+        }
+        if let Some(finding) = tables::fault(&evidence.case, &evidence.execution) {
+            hearing.by_every_run(tables::TABLES, finding, judges[0]);
         }
         if let Some(reason) = evidence.execution.unreliable {
             for judge in judges {

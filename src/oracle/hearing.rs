@@ -1,15 +1,17 @@
 //! What the oracles said of a case, and the one verdict that follows.
 
+use super::crash::CRASH;
+use super::tables::TABLES;
 use super::{Evidence, Oracle, Ruling};
 use crate::model::{Finding, Signature, UndecidedReason, Verdict};
 
-/// The name under which internal errors of the engine are told.
-const CRASH: &str = "crash";
+/// The names under which it is told what every run is heard for.
+const EVERY_RUN: [&str; 2] = [CRASH, TABLES];
 
 /// What the oracles said of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Hearing {
-    /// Internal errors first, then each oracle that applies, in the order in which they were given.
+    /// What every run is heard for first, then each oracle that applies, in the order in which they were given.
     pub rulings: Vec<Heard>,
     /// Each oracle that does not apply, with its reason.
     pub inapplicable: Vec<(&'static str, UndecidedReason)>,
@@ -50,10 +52,11 @@ impl Hearing {
         });
     }
 
-    /// An internal error of the engine is a violation whatever the oracles say of the run.
-    pub(super) fn internal_error(&mut self, finding: Finding, judge: usize) {
+    /// What every run is heard for is a violation whatever the oracles say of the run: an internal
+    /// error of the engine, a table that disagrees with its index.
+    pub(super) fn by_every_run(&mut self, oracle: &'static str, finding: Finding, judge: usize) {
         self.rulings.push(Heard {
-            oracle: CRASH,
+            oracle,
             ruling: Ruling::bare(Verdict::Violation(Box::new(finding))),
             run: self.runs.len(),
             judge,
@@ -62,7 +65,7 @@ impl Hearing {
 
     pub(super) fn in_order(&mut self) {
         self.rulings
-            .sort_by_key(|heard| (heard.oracle != CRASH, heard.judge));
+            .sort_by_key(|heard| (!EVERY_RUN.contains(&heard.oracle), heard.judge));
     }
 
     /// The worst ruling, where violation > flaky > known > agree > undecided; of equal ones the first.

@@ -14,6 +14,7 @@ mod locks;
 mod refusal;
 mod serial;
 mod signature;
+pub mod tables;
 mod troc;
 mod txcheck;
 mod view;

@@ -7,7 +7,7 @@ use super::report::{ReplayReport, SERVER_BACK_WITHIN, VoiceReport};
 use crate::engine::{EngineError, Identity};
 use crate::execute::Executor;
 use crate::model::{Execution, Finding, TestCase, UndecidedReason, Verdict};
-use crate::oracle::{Explained, Explains, Oracle, crash, hear};
+use crate::oracle::{Explained, Explains, Oracle, crash, hear, tables};
 use crate::reproducer::{CaseFile, Registry};
 
 /// Why a run has no result.
@@ -80,7 +80,10 @@ impl<'a> Tally<'a> {
         match expectation::check(self.file, case, executor) {
             Ok(checked) => {
                 if let Some(found) = crash::internal_error(&checked.case, &checked.execution) {
-                    words.push(self.word("crash", Verdict::Violation(Box::new(found))));
+                    words.push(self.word(crash::CRASH, Verdict::Violation(Box::new(found))));
+                }
+                if let Some(found) = tables::fault(&checked.case, &checked.execution) {
+                    words.push(self.word(tables::TABLES, Verdict::Violation(Box::new(found))));
                 }
                 if self.rejections.is_empty() {
                     self.rejections = checked.rejections;

@@ -33,5 +33,6 @@ mod run_faults;
 mod serial_run;
 mod servers;
 mod statement_counters;
+mod tables;
 mod watch;
 mod workload;

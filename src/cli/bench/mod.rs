@@ -102,6 +102,7 @@ pub(super) fn run(arguments: &BenchArguments, output: &mut Output) -> Result<Exi
     };
     let database = format!("rashomon_{run_id}");
     let mut driver = Driver::open(&*server, &format!("{database}_0"))?;
+    driver.sample_engine_checks();
     // Connections are opened and caches filled before the clock runs.
     for index in 0..WARM_UP_CASES {
         hear(&generator.case(index).case, &mut driver, &[&oracle])?;

@@ -67,11 +67,13 @@ pub(crate) enum Fault {
     TimeoutFromNowhere,
     /// COMMIT is answered, and the transaction stays open.
     CommitLeavesOpen,
+    /// A read by an index gives its first row alone, whoever else is there.
+    IndexLosesRows,
 }
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 21] = [
+    pub(crate) const ALL: [(&str, Self); 22] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -96,6 +98,7 @@ impl Fault {
         ("deadlock-from-nowhere", Self::DeadlockFromNowhere),
         ("timeout-from-nowhere", Self::TimeoutFromNowhere),
         ("commit-leaves-open", Self::CommitLeavesOpen),
+        ("index-loses-rows", Self::IndexLosesRows),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

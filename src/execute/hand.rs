@@ -1,0 +1,65 @@
+//! A connection of ours, whatever is sent on it noted.
+
+use crate::dialect::Dialect;
+use crate::engine::{Connection, EngineError};
+use crate::model::{Outcome, Row, TableShape, Value};
+
+use super::recording::{ConnectionRole, SentLog};
+
+/// A connection of ours and its place in the log.
+pub(super) struct Hand<'a> {
+    pub(super) connection: &'a mut dyn Connection,
+    pub(super) place: ConnectionRole,
+    pub(super) log: &'a mut SentLog,
+    pub(super) dialect: &'a Dialect,
+}
+
+impl Hand<'_> {
+    /// Sends a statement; a rejection is an outcome.
+    pub(super) fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        self.log.sent(self.place, sql);
+        let outcome = self.connection.execute(sql);
+        self.log.failed |= outcome.is_err();
+        outcome
+    }
+
+    /// Sends a statement that must not be rejected.
+    pub(super) fn run(&mut self, sql: &str) -> Result<Vec<Row>, EngineError> {
+        let outcome = self.send(sql)?;
+        accepted(sql, outcome)
+    }
+
+    /// The whole content of a table, sorted.
+    pub(super) fn contents(&mut self, table: &TableShape) -> Result<Vec<Row>, EngineError> {
+        let sql = self.dialect.select_all(table);
+        self.log.sent(self.place, &sql);
+        let outcome = self.connection.contents(table);
+        self.log.failed |= outcome.is_err();
+        accepted(&sql, outcome?)
+    }
+}
+
+fn accepted(sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
+    match outcome {
+        Outcome::Rows(rows) => Ok(rows),
+        Outcome::Affected(_) => Ok(Vec::new()),
+        Outcome::Rejected(error) => Err(EngineError::Setup {
+            sql: sql.to_owned(),
+            message: format!("{} ({})", error.message, error.code),
+        }),
+    }
+}
+
+/// A name in an answer: some servers send names as binary strings.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text.clone()),
+        Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok(),
+        Value::Null
+        | Value::Integer(_)
+        | Value::Unsigned(_)
+        | Value::Real(_)
+        | Value::Decimal(_)
+        | Value::Temporal(_) => None,
+    }
+}
