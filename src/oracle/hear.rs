@@ -59,10 +59,11 @@ pub fn hear(
             .filter(|judge| oracles[**judge].judges_statements());
         evidence.shared = by_statement.count() > 1;
         for judge in judges {
-            if oracles[judge].needs().serial {
-                serial.reset()?;
-            }
-            let ruling = oracles[judge].judge(&evidence, &mut *serial)?;
+            let mut as_set_up = AsSetUp {
+                run: &mut *serial,
+                is_due: oracles[judge].needs().serial,
+            };
+            let ruling = oracles[judge].judge(&evidence, &mut as_set_up)?;
             hearing.ruling(judge, oracles[judge], ruling);
         }
         drop(serial);
@@ -151,6 +152,46 @@ fn want<'c>(
         Cow::Borrowed(case)
     };
     Ok((case, learner))
+}
+
+/// A serial run that is brought back to its set-up when it is first used: an oracle that finds nothing
+/// to ask costs nothing.
+struct AsSetUp<'r> {
+    run: &'r mut dyn SerialRun,
+    is_due: bool,
+}
+
+impl AsSetUp<'_> {
+    fn ready(&mut self) -> Result<&mut dyn SerialRun, EngineError> {
+        if std::mem::take(&mut self.is_due) {
+            self.run.reset()?;
+        }
+        Ok(&mut *self.run)
+    }
+}
+
+impl SerialRun for AsSetUp<'_> {
+    fn reset(&mut self) -> Result<(), EngineError> {
+        self.is_due = false;
+        self.run.reset()
+    }
+
+    fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        self.ready()?.run(sql)
+    }
+
+    fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
+        self.ready()?.contents(table)
+    }
+
+    fn replace_rows(
+        &mut self,
+        table: &str,
+        remove: &[Row],
+        insert: &[Row],
+    ) -> Result<(), EngineError> {
+        self.ready()?.replace_rows(table, remove, insert)
+    }
 }
 
 /// The serial run of oracles that asked for none.

@@ -20,6 +20,7 @@ mod flaky;
 mod hearing;
 mod histories;
 mod interruption;
+mod locks;
 mod minimize;
 mod oracle_history;
 mod oracles;

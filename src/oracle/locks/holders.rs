@@ -11,8 +11,8 @@ use crate::oracle::Evidence;
 pub(super) struct LockHolders<'e> {
     evidence: &'e Evidence,
     /// When the statement was sent that ended each explicit transaction: until then it surely holds
-    /// what it has locked. InnoDB keeps row locks over a return to a savepoint, too (MySQL manual,
-    /// "SAVEPOINT, ROLLBACK TO SAVEPOINT, and RELEASE SAVEPOINT").
+    /// what it has locked and not undone. What a return to a savepoint has undone may hold locks still
+    /// (MySQL manual, "SAVEPOINT") or not (MySQL#119490): callers leave it alone.
     held_until: BTreeMap<TransactionId, Tick>,
 }
 
@@ -39,7 +39,7 @@ impl<'e> LockHolders<'e> {
         }
     }
 
-    /// Whether the transaction surely has the locks at this moment that it ever took before.
+    /// Whether the transaction surely has the locks at this moment of all that it did and did not undo.
     pub(super) fn surely_holds(&self, transaction: TransactionId, at: Tick) -> bool {
         self.held_until
             .get(&transaction)

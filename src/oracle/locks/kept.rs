@@ -33,14 +33,28 @@ pub(super) fn find(
         return Ok(None);
     }
     let judge = Judge { evidence, read };
-    if judge.keeps_every_row_it_found()
-        && let Some(breach) = judge.changed_row(&writes, trial)?
-    {
-        return Ok(Some(breach));
+    let keeps_rows = judge.keeps_every_row_it_found();
+    let ranges = reach == LockReach::Ranges;
+    if !keeps_rows && !ranges {
+        return Ok(None);
     }
-    match reach {
-        LockReach::Rows => Ok(None),
-        LockReach::Ranges => judge.changed_range(&writes, trial),
+    // Once with all that had to wait, as most changes leave the result as it is.
+    let mut all = read.seen.clone();
+    for change in writes.iter().flat_map(|write| &write.changes) {
+        if ranges || judge.was_there(change) {
+            judge.apply(&mut all, change);
+        }
+    }
+    if all == read.seen || trial.agrees(read, &all)? != Some(false) {
+        return Ok(None);
+    }
+    if keeps_rows && let Some(broken) = judge.changed_row(&writes, trial)? {
+        return Ok(Some(broken));
+    }
+    if ranges {
+        judge.changed_range(&writes, trial)
+    } else {
+        Ok(None)
     }
 }
 
@@ -83,24 +97,19 @@ impl Judge<'_> {
         !effect.outer_join && self.read.seen.keys().all(all_locked)
     }
 
+    /// Whether the row was there when the read looked.
+    fn was_there(&self, change: &Change) -> bool {
+        let rows = self.read.seen.get(&change.table);
+        rows.is_some_and(|rows| rows.contains_key(&change.row))
+    }
+
     /// A write that changed a row which the read had found.
     fn changed_row(
         &self,
         writes: &[LaterWrite<'_>],
         trial: &mut ReadTrial<'_>,
     ) -> Result<Option<BrokenLock>, EngineError> {
-        let mut all = self.read.seen.clone();
-        let found = |change: &&&Change| {
-            let rows = self.read.seen.get(&change.table);
-            rows.is_some_and(|rows| rows.contains_key(&change.row))
-        };
-        for change in writes.iter().flat_map(|w| w.changes.iter().filter(found)) {
-            self.apply(&mut all, change);
-        }
-        // Once for all of them, as most leave the result as it is.
-        if all == self.read.seen || trial.agrees(self.read, &all)? != Some(false) {
-            return Ok(None);
-        }
+        let found = |change: &&&Change| self.was_there(change);
         for write in writes {
             for change in write.changes.iter().filter(found) {
                 let (mut changed, mut without) = (self.read.seen.clone(), self.read.seen.clone());
@@ -131,12 +140,6 @@ impl Judge<'_> {
         writes: &[LaterWrite<'_>],
         trial: &mut ReadTrial<'_>,
     ) -> Result<Option<BrokenLock>, EngineError> {
-        let mut now = self.read.seen.clone();
-        let changes = writes.iter().flat_map(|write| &write.changes);
-        changes.for_each(|change| self.apply(&mut now, change));
-        if trial.agrees(self.read, &now)? != Some(false) {
-            return Ok(None);
-        }
         let mut now = self.read.seen.clone();
         for write in writes {
             let changes = write.changes.iter();

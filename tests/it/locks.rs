@@ -1,0 +1,144 @@
+//! The oracle of locks on real servers: what is missing is found, by drawn cases.
+
+use rashomon::dialect::BUILTIN;
+use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::execute::Driver;
+use rashomon::generate::{GenerateOptions, LevelChoice, generate};
+use rashomon::grammar::Grammar;
+use rashomon::model::{
+    Finding, FindingKind, IsolationLevel,
+    LockBreach::{UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite},
+};
+use rashomon::oracle::{LockOracle, hear};
+
+use crate::plant::{Fault, Plant, PlantedServer, Rate};
+use crate::servers::{Needs, url};
+
+/// The seed of the drawn cases.
+const SEED: u64 = 11;
+
+fn open(url: &str, dialect: Option<(String, String)>) -> Box<dyn Server> {
+    let options = OpenOptions {
+        allow_shared_server: true,
+        dialect,
+        ..OpenOptions::default()
+    };
+    engine::open(url, &options).unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+/// The findings of the first `cases` drawn cases, until `enough` of them.
+fn findings(
+    server: &dyn Server,
+    database: &str,
+    level: IsolationLevel,
+    cases: u64,
+    mut enough: impl FnMut(&Finding) -> bool,
+) -> Vec<Finding> {
+    let grammar = Grammar::builtin(&server.dialect().engine).expect("the grammar");
+    let options = GenerateOptions {
+        levels: LevelChoice::One(level),
+        ..GenerateOptions::default()
+    };
+    let mut driver = Driver::open(server, database).expect("a database of our own");
+    let mut found = Vec::new();
+    for index in 0..cases {
+        let case = generate(SEED, index, &options, &grammar, server.dialect()).case;
+        let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+        let finding = hearing
+            .violation(|_| true)
+            .and_then(|heard| heard.finding());
+        if let Some(finding) = finding {
+            found.push(finding.clone());
+            if enough(finding) {
+                break;
+            }
+        }
+    }
+    driver.close().expect("the database goes");
+    found
+}
+
+fn kind(finding: &Finding) -> FindingKind {
+    finding.signature.kind
+}
+
+/// Locking reads that lock nothing, and such that lock rows and no gap, between Rashomon and a server
+/// that does everything right.
+#[test]
+fn locks_that_were_taken_away_are_missed_within_a_thousand_cases() {
+    let Some(url) = url("locks_taken_away", Needs::MariaDb) else {
+        return;
+    };
+    use IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+    for (fault, level, wanted) in [
+        (Fault::MissingRowLocks, ReadCommitted, UnkeptRow),
+        (Fault::MissingRowLocks, ReadCommitted, UnlockedRead),
+        (Fault::MissingRowLocks, RepeatableRead, UnkeptRow),
+        (Fault::MissingRowLocks, Serializable, UnkeptRow),
+        (Fault::PhantomUnderLock, RepeatableRead, UnkeptRange),
+        (Fault::PhantomUnderLock, Serializable, UnkeptRange),
+        (Fault::SerializableWithoutLocks, Serializable, UnkeptRow),
+    ] {
+        let rate = Rate::Always;
+        let planted = PlantedServer::before(&url, Plant { fault, rate });
+        let server = open(&planted.url, None);
+        let is_wanted = |finding: &Finding| kind(finding) == FindingKind::Lock(wanted);
+        let database = "rashomon_it_locks_planted";
+        let found = findings(&*server, database, level, 1_000, is_wanted);
+        let all: Vec<&str> = found.iter().map(|finding| kind(finding).slug()).collect();
+        assert!(found.iter().any(is_wanted), "{fault} at {level}: {all:?}");
+    }
+}
+
+/// MariaDB's dialect, told that MyISAM has transactions, and drawing tables of it.
+fn myisam() -> (String, String) {
+    let mut files = BUILTIN.iter();
+    let (_, text) = files.find(|(name, _)| *name == "mariadb").expect("listed");
+    let list = "storage-engines-without-transactions = [";
+    let start = text.find(list).expect("the list");
+    let end = start + text[start..].find(']').expect("its end") + 1;
+    let mut lying = (*text).to_owned();
+    lying.replace_range(start..end, &format!("{list}]"));
+    let lying = lying.replace(" ENGINE=InnoDB", " ENGINE=MyISAM");
+    assert!(lying.contains(" ENGINE=MyISAM"));
+    ("myisam.toml".to_owned(), lying)
+}
+
+/// A table without row locks, judged as if it had them: each kind within 50 cases.
+#[test]
+fn an_engine_without_row_locks_is_found_out_within_fifty_cases() {
+    let Some(url) = url("locks_myisam", Needs::MariaDb) else {
+        return;
+    };
+    let server = open(&url, Some(myisam()));
+    use IsolationLevel::{ReadCommitted, Serializable};
+    for (level, wanted, words) in [
+        (ReadCommitted, UnlockedWrite, "before it wrote"),
+        (ReadCommitted, UnlockedRead, "before it read"),
+        (ReadCommitted, UnkeptRow, "for a row that was locked"),
+        (Serializable, UnkeptRange, "for a range that was locked"),
+    ] {
+        // A case may show several kinds, and its finding is told by the first.
+        let shows = |finding: &Finding| finding.explanation.iter().any(|line| line.contains(words));
+        let database = "rashomon_it_locks_myisam";
+        let found = findings(&*server, database, level, 50, shows);
+        let last = found.last().is_some_and(shows);
+        let kinds: Vec<&str> = found.iter().map(|finding| kind(finding).slug()).collect();
+        assert!(last, "{wanted} at {level}: {kinds:?}");
+    }
+}
+
+/// What a server that locks does is right at every level.
+#[test]
+fn a_server_that_locks_is_right_at_every_level() {
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url("locks_honest", needs) else {
+            continue;
+        };
+        let server = open(&url, None);
+        for level in server.dialect().levels.clone() {
+            let found = findings(&*server, "rashomon_it_locks_honest", level, 40, |_| true);
+            assert_eq!(found, [], "{needs:?} at {level}");
+        }
+    }
+}
