@@ -21,6 +21,7 @@ mod transcript;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
@@ -103,6 +104,10 @@ pub struct Interrupted {
 pub trait SerialRun {
     /// Brings the tables back to the state after the set-up.
     fn reset(&mut self) -> Result<(), EngineError>;
+
+    /// Lets some time go by before a question is asked again: another worker's open transaction may
+    /// have disturbed the answer, and ends meanwhile. Does nothing where there is no server.
+    fn rest(&mut self, _time: Duration) {}
 
     /// Runs a statement of the case, or anything else, in autocommit unless it says otherwise.
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError>;

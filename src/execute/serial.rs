@@ -1,6 +1,7 @@
 //! Serial runs: one connection, no concurrency, a database of their own.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::engine::{EngineError, TransactionState};
 use crate::model::{Outcome, Row, StatementKind, TableShape, TestCase};
@@ -176,6 +177,10 @@ impl SerialRun for ServerSerialRun<'_> {
     fn reset(&mut self) -> Result<(), EngineError> {
         self.end_transaction()?;
         self.refill()
+    }
+
+    fn rest(&mut self, time: Duration) {
+        std::thread::sleep(time);
     }
 
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {

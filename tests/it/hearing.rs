@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rashomon::campaign::{self, StopFlag};
 use rashomon::dialect::{Dialect, ObserverKind};
@@ -240,10 +241,12 @@ fn what_no_serial_run_repeats_is_refused_with_its_reason() {
     assert_eq!(hearing.verdict(), Verdict::Agree);
 }
 
-/// A serial run that answers the first SELECTs with no rows.
+/// A serial run that answers the first SELECTs with no rows, or every one until the oracle has waited.
 struct Forgetful<'s> {
     inner: Box<dyn SerialRun + 's>,
     left: u32,
+    /// As long as another session's transaction stays open.
+    disturbed: Duration,
 }
 
 impl SerialRun for Forgetful<'_> {
@@ -251,10 +254,15 @@ impl SerialRun for Forgetful<'_> {
         self.inner.reset()
     }
 
+    fn rest(&mut self, time: Duration) {
+        self.disturbed = self.disturbed.saturating_sub(time);
+    }
+
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         let outcome = self.inner.run(sql)?;
-        if self.left > 0 && sql.starts_with("SELECT") {
-            self.left -= 1;
+        let forgets = self.left > 0 || !self.disturbed.is_zero();
+        if forgets && sql.starts_with("SELECT") {
+            self.left = self.left.saturating_sub(1);
             return Ok(Outcome::Rows(Vec::new()));
         }
         Ok(outcome)
@@ -281,9 +289,14 @@ fn a_serial_answer_that_does_not_recur_is_a_finding_about_itself() {
         for oracle in [&SerialOracle as &dyn Oracle, &OBSERVER] {
             let mut hearing = hear(&case, driver, &[oracle]).expect("an answer");
             let evidence = hearing.runs.remove(0);
-            let mut kind_of = |left: u32| {
+            let mut kind_of = |left: u32, disturbed: Duration| {
                 let inner = driver.serial(&evidence.case).expect("a serial run");
-                let ruling = oracle.judge(&evidence, &mut Forgetful { inner, left });
+                let mut forgetful = Forgetful {
+                    inner,
+                    left,
+                    disturbed,
+                };
+                let ruling = oracle.judge(&evidence, &mut forgetful);
                 match ruling.expect("an answer").verdict {
                     Verdict::Violation(finding) => Some(finding.signature.kind),
                     Verdict::Agree
@@ -292,20 +305,23 @@ fn a_serial_answer_that_does_not_recur_is_a_finding_about_itself() {
                     | Verdict::Flaky { .. } => None,
                 }
             };
-            assert_eq!(kind_of(0), None, "{}", oracle.name());
-            assert_eq!(
-                kind_of(1),
-                Some(FindingKind::UnstableSerialAnswer),
-                "{}",
-                oracle.name()
-            );
+            let at_once = Duration::ZERO;
+            let name = oracle.name();
+            assert_eq!(kind_of(0, at_once), None, "{name}");
+            // The second: a transaction of another session disturbs until it ends.
+            for (left, disturbed) in [(1, at_once), (0, Duration::from_millis(50))] {
+                assert_eq!(
+                    kind_of(left, disturbed),
+                    Some(FindingKind::UnstableSerialAnswer),
+                    "{name}"
+                );
+            }
             assert!(
                 matches!(
-                    kind_of(u32::MAX),
+                    kind_of(u32::MAX, at_once),
                     Some(FindingKind::NotSerializable | FindingKind::Wrong(_))
                 ),
-                "{}: what recurs is a violation",
-                oracle.name()
+                "{name}: what recurs is a violation"
             );
         }
     });

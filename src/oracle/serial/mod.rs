@@ -10,6 +10,7 @@ mod cycle;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use self::search::{SearchEnd, SerialOrderSearch};
 use super::compare::place_text;
@@ -31,6 +32,9 @@ const TRANSACTION_BUDGET: u32 = 4_000;
 /// How often the search is made again when it refuted every order, to see whether the engine
 /// repeats what it predicted.
 const SECOND_OPINIONS: u32 = 3;
+
+/// How much longer each search waits than the one before, for another worker's transaction to end.
+const REST: Duration = Duration::from_millis(30);
 
 /// The oracle.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +152,8 @@ fn repeats(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<bool, EngineError> {
-    for _ in 0..SECOND_OPINIONS {
+    for opinion in 0..SECOND_OPINIONS {
+        serial.rest(REST * opinion);
         serial.reset()?;
         if let SearchEnd::Found = search.run(serial)? {
             return Ok(false);

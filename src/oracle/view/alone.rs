@@ -4,6 +4,7 @@
 //! of an acyclic graph every statement finds its view in place by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::super::Evidence;
 use super::super::compare::{self, Mismatch};
@@ -49,6 +50,11 @@ impl<'a> Alone<'a> {
         self.run.reset()?;
         self.note_initial_state();
         Ok(())
+    }
+
+    /// Lets some time go by before the same is asked again.
+    pub(in crate::oracle) fn rest(&mut self, time: Duration) {
+        self.run.rest(time);
     }
 
     fn note_initial_state(&mut self) {
