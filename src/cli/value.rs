@@ -12,7 +12,7 @@ use crate::generate::{LevelChoice, UnknownLevelChoice};
 use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, UnknownLevel};
 use crate::observe::{Learner, UnknownLearner};
-use crate::oracle::{ORACLES, Oracle, Troc, TxCheck};
+use crate::oracle::{IsolationOracle, ORACLES, Oracle, Troc, TxCheck};
 use crate::reproducer::Registry;
 
 /// `--format`.
@@ -46,8 +46,11 @@ pub(super) fn level(text: &str) -> Result<IsolationLevel, String> {
 }
 
 /// The oracles that can learn by probes in the sessions, for `--observe probes`.
-const BY_PROBES: [&dyn Oracle; 2] = [
+const BY_PROBES: [&dyn Oracle; 3] = [
     &TxCheck {
+        learner: Learner::Probes,
+    },
+    &IsolationOracle {
         learner: Learner::Probes,
     },
     &Troc {

@@ -104,6 +104,31 @@ impl Graph {
             .min_by_key(Vec::len)
     }
 
+    /// A shortest path between two different vertices, both included.
+    pub fn shortest_path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut previous: Vec<Option<usize>> = vec![None; self.len()];
+        let mut queue = VecDeque::from([from]);
+        while let Some(vertex) = queue.pop_front() {
+            if vertex == to {
+                let mut path = vec![to];
+                let mut at = to;
+                while at != from {
+                    at = previous[at]?;
+                    path.push(at);
+                }
+                path.reverse();
+                return Some(path);
+            }
+            for next in self.successors(vertex) {
+                if next != from && previous[next].is_none() {
+                    previous[next] = Some(vertex);
+                    queue.push_back(next);
+                }
+            }
+        }
+        None
+    }
+
     fn shortest_cycle_through(&self, start: usize, within: &BTreeSet<usize>) -> Option<Vec<usize>> {
         let mut previous: Vec<Option<usize>> = vec![None; self.len()];
         let mut queue = VecDeque::from([start]);
@@ -227,5 +252,13 @@ mod tests {
         assert_eq!(graph.topological_order(&all, |v| v), None);
         assert_eq!(graph.shortest_cycle(&all), Some(vec![1, 2]));
         assert_eq!(graph.shortest_cycle(&BTreeSet::from([0, 1, 3])), None);
+    }
+
+    #[test]
+    fn a_shortest_path_holds_both_ends() {
+        let graph = graph(5, &[(0, 1), (1, 2), (2, 3), (0, 3), (3, 0), (3, 4)]);
+        assert_eq!(graph.shortest_path(0, 4), Some(vec![0, 3, 4]));
+        assert_eq!(graph.shortest_path(1, 0), Some(vec![1, 2, 3, 0]));
+        assert_eq!(graph.shortest_path(4, 0), None);
     }
 }

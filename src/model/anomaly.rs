@@ -9,6 +9,8 @@ pub enum Anomaly {
     ThinAirRead,
     /// A value of a transaction that aborted (MTC b).
     AbortedRead,
+    /// A value of a transaction that committed only later (Berenson P1).
+    DirtyRead,
     /// A value that the transaction itself writes only later (MTC c).
     FutureRead,
     /// Its own write, but not the last one (MTC d).
@@ -57,9 +59,10 @@ pub enum Anomaly {
 
 impl Anomaly {
     /// Every anomaly.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::ThinAirRead,
         Self::AbortedRead,
+        Self::DirtyRead,
         Self::FutureRead,
         Self::NotMyLastWrite,
         Self::NotMyOwnWrite,
@@ -89,6 +92,7 @@ impl Anomaly {
         match self {
             Self::ThinAirRead => "thin-air-read",
             Self::AbortedRead => "aborted-read",
+            Self::DirtyRead => "dirty-read",
             Self::FutureRead => "future-read",
             Self::NotMyLastWrite => "not-my-last-write",
             Self::NotMyOwnWrite => "not-my-own-write",
@@ -131,6 +135,7 @@ impl Anomaly {
             Self::LongFork => Some("G-nonadjacent"),
             Self::WriteSkew => Some("G2-item"),
             Self::ThinAirRead
+            | Self::DirtyRead
             | Self::FutureRead
             | Self::NotMyLastWrite
             | Self::NotMyOwnWrite

@@ -221,9 +221,9 @@ pub enum ProbeTag {
     /// Takes the locks that the statement will take, on this table.
     Lock { table: String },
     /// Rows that the write will touch, or the whole target in its mode.
-    BeforeWrite { table: String },
+    BeforeWrite { table: String, locking: bool },
     /// The whole of a table as the statement sees it.
-    VersionSet { table: String },
+    VersionSet { table: String, locking: bool },
     /// Rows the write made, or the whole target after it.
     AfterWrite { table: String },
 }

@@ -110,6 +110,7 @@ fn probe(
             let before = Probe {
                 tag: ProbeTag::BeforeWrite {
                     table: table.clone(),
+                    locking: locks,
                 },
                 sql,
             };
@@ -119,7 +120,10 @@ fn probe(
             });
             locking.insert(0, before);
         } else {
-            let tag = ProbeTag::VersionSet { table };
+            let tag = ProbeTag::VersionSet {
+                table,
+                locking: locks,
+            };
             if locks {
                 locking.push(Probe {
                     tag,

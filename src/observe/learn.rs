@@ -473,7 +473,7 @@ impl Learning<'_> {
                 unsure.insert(id, UndecidedReason::PartedProbe);
             }
             (
-                ProbeTag::BeforeWrite { table } | ProbeTag::VersionSet { table },
+                ProbeTag::BeforeWrite { table, .. } | ProbeTag::VersionSet { table, .. },
                 Outcome::Rows(rows),
             ) => {
                 let tables = self.probed.entry(id).or_default();

@@ -98,7 +98,7 @@ fn plan<'c>(
         }
     }
     // Who learns comes first: the others may judge the same run.
-    wanted.sort_by_key(|(_, _, learner)| learner.is_none());
+    wanted.sort_by_key(|(judge, ..)| oracles[*judge].needs().learner.is_none());
     let mut runs: Vec<PlannedRun<'c>> = Vec::new();
     for (judge, case, learner) in wanted {
         let serves = |run: &PlannedRun<'_>| {
@@ -146,6 +146,12 @@ fn want<'c>(
         ObserverKind::Absent => Learner::Probes,
         ObserverKind::Uncommitted | ObserverKind::Writer => learner,
     });
+    let beside = Some(Learner::Observer).filter(|learner| {
+        oracle.explains_by_versions()
+            && dialect.observer != ObserverKind::Absent
+            && instrument(case, dialect, *learner).leaves_sessions()
+    });
+    let learner = learner.or(beside);
     let case = if needs.row_identity {
         with_row_identity(case, dialect).ok_or(UndecidedReason::NoRowIdentity)?
     } else {

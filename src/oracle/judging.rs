@@ -26,6 +26,12 @@ pub trait Oracle: Sync {
         false
     }
 
+    /// Whether row versions would help it to explain a finding, though it judges answers only: they
+    /// are learned where that adds nothing to the sessions.
+    fn explains_by_versions(&self) -> bool {
+        false
+    }
+
     /// Why the oracle does not apply to this case; none where it does. What [`Needs`] rules out by
     /// itself is not asked again.
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason>;

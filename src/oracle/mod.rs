@@ -9,6 +9,7 @@ mod evidence;
 mod hear;
 mod hearing;
 mod history;
+mod isolation;
 mod judging;
 mod locks;
 mod refusal;
@@ -25,6 +26,7 @@ pub use evidence::Evidence;
 pub use hear::hear;
 pub use hearing::{Explained, Explains, Heard, Hearing};
 pub use history::HistoryOracle;
+pub use isolation::IsolationOracle;
 pub use judging::{Needs, Oracle, Ruling};
 pub use locks::LockOracle;
 pub use serial::SerialOracle;
@@ -43,5 +45,8 @@ pub const ORACLES: &[&dyn Oracle] = &[
     },
     &LockOracle,
     &SerialOracle,
+    &IsolationOracle {
+        learner: Learner::Observer,
+    },
     &HistoryOracle,
 ];

@@ -1,33 +1,52 @@
-//! Cases whose statements do not mean the same when they are run again, one after another.
+//! Cases whose statements do not mean the same when they are run again, one after another, and cases
+//! that do not run by the levels of their header.
 
 use crate::dialect::Dialect;
-use crate::model::{Role, Setting, TestCase, UndecidedReason};
+use crate::model::{Role, Setting, TableShape, TestCase, UndecidedReason};
 use crate::statement;
 
 /// Why no serial run can predict the answers of this case; none where it can.
 ///
 /// Generated cases hold nothing of the kind; hand-written ones do.
 pub(super) fn unrepeatable(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    settings(case)
+        .or_else(|| unrepeatable_function(case, dialect))
+        .or_else(|| without_transactions(case, dialect))
+        .or_else(|| counted_key(case))
+}
+
+/// Why the levels of the case's header do not say by which rules its statements run; none where they
+/// do.
+pub(super) fn other_rules(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    settings(case).or_else(|| without_transactions(case, dialect))
+}
+
+fn settings(case: &TestCase) -> Option<UndecidedReason> {
     let settings = || case.statements.iter().filter_map(|s| s.effect.setting);
     if settings().any(|setting| setting == Setting::Level) {
         return Some(UndecidedReason::LevelSetInSession);
     }
-    if settings().any(|setting| setting == Setting::Other) {
-        return Some(UndecidedReason::SessionSetting);
-    }
+    let other = settings().any(|setting| setting == Setting::Other);
+    other.then_some(UndecidedReason::SessionSetting)
+}
+
+fn unrepeatable_function(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     let in_set_up = |sql: &String| statement::is_unrepeatable(sql, dialect);
-    if case.statements.iter().any(|s| s.effect.unrepeatable)
-        || case.setup.iter().map(|setup| &setup.sql).any(in_set_up)
-    {
-        return Some(UndecidedReason::UnrepeatableFunction);
-    }
-    let has_no_transactions = |table: &crate::model::TableShape| {
+    let found = case.statements.iter().any(|s| s.effect.unrepeatable)
+        || case.setup.iter().map(|setup| &setup.sql).any(in_set_up);
+    found.then_some(UndecidedReason::UnrepeatableFunction)
+}
+
+fn without_transactions(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    let has_no_transactions = |table: &TableShape| {
         let engine = table.storage_engine.as_ref();
         engine.is_some_and(|engine| dialect.has_no_transactions(engine))
     };
-    if case.tables.iter().any(has_no_transactions) {
-        return Some(UndecidedReason::TableWithoutTransactions);
-    }
+    let found = case.tables.iter().any(has_no_transactions);
+    found.then_some(UndecidedReason::TableWithoutTransactions)
+}
+
+fn counted_key(case: &TestCase) -> Option<UndecidedReason> {
     let is_counted = |name: &str| {
         let table = case.table(name);
         table.is_some_and(|table| table.columns.iter().any(|column| column.counted))

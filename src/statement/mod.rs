@@ -11,6 +11,7 @@ mod key_value;
 mod parse;
 mod query;
 mod shape;
+mod shown;
 mod simplify;
 mod table_options;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use column::without_column;
 pub use effect::analyze;
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use shape::{setup_kind, shapes};
+pub use shown::{ShownRows, ShownTable, shown_rows};
 pub use simplify::simplify;
 pub use table_options::table_options;
 pub use unrepeatable::is_unrepeatable;

@@ -145,7 +145,8 @@ impl Events<'_> {
             | Anomaly::NoSerialOrder
             | Anomaly::TimestampExternal
             | Anomaly::TimestampConflict
-            | Anomaly::TimestampSession => false,
+            | Anomaly::TimestampSession
+            | Anomaly::DirtyRead => false,
         };
         hold(shows, "the read is no such anomaly")
     }

@@ -44,6 +44,7 @@ pub(in crate::checker) fn sentences(
             Anomaly::StaleRead => " that real time allows",
             Anomaly::ThinAirRead
             | Anomaly::AbortedRead
+            | Anomaly::DirtyRead
             | Anomaly::FutureRead
             | Anomaly::NotMyLastWrite
             | Anomaly::NotMyOwnWrite

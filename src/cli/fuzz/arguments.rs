@@ -35,8 +35,8 @@ pub(in crate::cli) struct FuzzArguments {
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(super) claim: Option<IsolationLevel>,
 
-    /// How txcheck and troc learn what statements saw: probes (reads in the sessions) or observer (a
-    /// connection beside them) [default: observer]
+    /// How txcheck, troc and isolation learn what statements saw: probes (reads in the sessions) or
+    /// observer (a connection beside them) [default: observer]
     #[arg(long, value_name = "HOW", value_parser = learner)]
     pub(super) observe: Option<Learner>,
 

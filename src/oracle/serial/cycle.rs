@@ -1,4 +1,8 @@
-//! Why two transactions have no serial order, told as the cycle between them.
+//! Why transactions have no serial order, told as a cycle between them.
+//!
+//! First by facts: the rows that each transaction was shown and replaced (item dependencies). Where
+//! those make no cycle and a stronger level was claimed than run, by what the statements ranged over at
+//! the level that ran (predicate dependencies). Else, for two transactions, by refuting both orders.
 //!
 //! An order is refuted by a statement of the later transaction that did not see what the earlier one
 //! wrote (Adya's anti-dependency, rw), by a statement of the earlier one that saw what the later one
@@ -7,10 +11,13 @@
 use std::collections::BTreeSet;
 
 use super::super::compare::place_text;
+use super::super::isolation::{self, ItemAnomaly, ItemGraph, JudgedBy};
 use super::search::SerialOrderSearch;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Difference, TransactionId};
+use crate::model::{Difference, TestCase, TransactionId};
+use crate::observe::{Learner, learn};
+use crate::oracle::Evidence;
 
 /// One dependency of the cycle.
 struct CycleDependency {
@@ -21,10 +28,59 @@ struct CycleDependency {
     reason: String,
 }
 
-/// The cycle between the two transactions of a search that found no order: `cycle: T1 -rw(t0)-> T2
-/// -ww(t0)-> T1`, then the reason of each dependency. Nothing for more than two: what refutes an
-/// order of two may then be what the third one wrote.
+/// The cycle of a search that found no order: `cycle: T1 -rw(t0 row 3)-> T2 -ww(t0 row 3)-> T1`, then the
+/// reason of each dependency.
 pub(super) fn explain(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<Vec<String>, EngineError> {
+    let evidence = search.evidence;
+    match by_items(evidence).or_else(|| by_ranges(evidence)) {
+        Some(ItemAnomaly { shape, lines, .. }) => {
+            let cycle = format!("cycle: {shape}");
+            Ok([cycle].into_iter().chain(lines).collect())
+        }
+        None => by_refutation(search, serial),
+    }
+}
+
+/// The cycle that the rows themselves show.
+fn by_items(evidence: &Evidence) -> Option<ItemAnomaly> {
+    let queries = isolation::item_queries(evidence);
+    let graph = ItemGraph::of(evidence, &queries, &JudgedBy::AsSerializable);
+    isolation::cycle(&graph)
+}
+
+/// The cycle of what the statements ranged over, where the engine is taken to have kept the level that
+/// it ran, though not the one that was claimed.
+fn by_ranges(evidence: &Evidence) -> Option<ItemAnomaly> {
+    let case = &evidence.case;
+    case.claim.filter(|_| !evidence.initial.is_empty())?;
+    let as_run = TestCase {
+        claim: None,
+        ..case.clone()
+    };
+    let account = learn(
+        &as_run,
+        &evidence.execution,
+        &evidence.timeline,
+        &evidence.initial,
+        &evidence.dialect,
+        Learner::Observer,
+    );
+    let as_run = Evidence {
+        account,
+        ..evidence.clone()
+    };
+    let mut queries = isolation::item_queries(&as_run);
+    queries.extend(isolation::ranges(&as_run));
+    let graph = ItemGraph::of(&as_run, &queries, &JudgedBy::AsSerializable);
+    isolation::cycle(&graph)
+}
+
+/// The cycle between two transactions: `cycle: T1 -rw(t0)-> T2 -ww(t0)-> T1`. Nothing for more than two:
+/// what refutes an order of two may then be what the third one wrote.
+fn by_refutation(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<Vec<String>, EngineError> {

@@ -60,6 +60,10 @@ impl Oracle for SerialOracle {
         }
     }
 
+    fn explains_by_versions(&self) -> bool {
+        true
+    }
+
     fn excludes(&self, case: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
         let serializable = |session| case.judged_level(session) == IsolationLevel::Serializable;
         let all = case.sessions().into_iter().all(serializable);
@@ -255,7 +259,7 @@ fn features(
 
 /// What a refuted search has to tell.
 struct Told {
-    /// The cycle and the reasons of its dependencies, where two transactions are all.
+    /// The cycle and the reasons of its dependencies, where one is known.
     cycle: Vec<String>,
     /// Transactions that were run.
     tried: u32,
@@ -263,8 +267,8 @@ struct Told {
     first: Difference,
 }
 
-/// The finding that no serial order explains the run; told by the cycle of two transactions, else by
-/// where commit order fails.
+/// The finding that no serial order explains the run; told by a cycle of transactions, else by where
+/// commit order fails.
 fn not_serializable(
     evidence: &Evidence,
     transactions: &[TransactionId],
