@@ -15,7 +15,7 @@ use super::statistics::Statistics;
 use crate::reproducer::whole_file;
 
 /// Raise it when an older reader would misread a newer file.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 const NAMES: [&str; 2] = ["checkpoint-a.json", "checkpoint-b.json"];
 
@@ -231,7 +231,7 @@ mod tests {
         let text = serde_json::to_string(&envelope).expect("it is written");
         fs::write(folder.path().join(NAMES[0]), text).expect("it is writable");
         let error = read(folder.path()).expect_err("it is refused").to_string();
-        for words in ["format 1", "reads format 2", "begin a new run"] {
+        for words in ["format 1", "reads format 3", "begin a new run"] {
             assert!(error.contains(words), "{error}");
         }
     }

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Signature;
+use crate::model::{Signature, StatementKind};
+use crate::reproducer::Reproduced;
+
+/// Of findings that look alike one in so many is minimized at least.
+const PAUSE_MAX: u64 = 64;
 
 /// One published finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +31,47 @@ struct Bucket {
     barren: u32,
     /// The next sighting that is worth minimizing.
     next: u64,
+    /// The last minimization led to what an entry of the registry explains.
+    known: bool,
+}
+
+/// A finding that does not show in every run, one for all cases of its signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlakyFinding {
+    pub path: String,
+    pub headline: String,
+    /// Statements of the case: a smaller one replaces it.
+    pub size: u64,
+    /// Cases that came to it.
+    pub sightings: u64,
+    /// Violations in the runs of the published case.
+    pub hits: u32,
+    pub runs: u32,
+}
+
+/// Whether findings show in every run. Those that do and those that do not are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Showing {
+    Always,
+    Sometimes,
+}
+
+/// What a minimization led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Led {
+    New,
+    /// One that was published before.
+    Seen,
+    /// An entry of the registry explains it.
+    Known,
 }
 
 /// Everything found, by signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     published: BTreeMap<String, Published>,
-    /// Headlines of flaky cases, by file.
-    flaky: BTreeMap<String, String>,
+    /// Findings that do not show in every run, by signature.
+    flaky: BTreeMap<String, FlakyFinding>,
     buckets: BTreeMap<String, Bucket>,
 }
 
@@ -52,28 +89,35 @@ pub enum Novelty {
 impl Ledger {
     /// Whether one more finding of this look is worth minimizing.
     ///
-    /// The first three always are; after minimizations that led to nothing new, ever fewer: a bug
-    /// seen a thousand times must not stop the search for the next one.
-    pub fn is_worth_minimizing(&mut self, raw: &Signature) -> bool {
-        let bucket = self.buckets.entry(look(raw)).or_default();
+    /// The first three always are; after minimizations that led to nothing new, ever fewer, down to one
+    /// in [`PAUSE_MAX`]: a bug seen a thousand times must not stop the search for the next one, nor
+    /// hide one that looks like it.
+    pub fn is_worth_minimizing(&mut self, raw: &Signature, showing: Showing) -> bool {
+        let bucket = self.buckets.entry(look(raw, showing)).or_default();
         bucket.sightings += 1;
         bucket.sightings >= bucket.next
     }
 
     /// Notes the result of minimizing a finding of this look.
-    pub fn minimized(&mut self, raw: &Signature, place: Novelty) {
-        let bucket = self.buckets.entry(look(raw)).or_default();
-        bucket.barren = if place == Novelty::New {
-            0
-        } else {
-            (bucket.barren + 1).min(32)
+    pub fn minimized(&mut self, raw: &Signature, showing: Showing, led: Led) {
+        let bucket = self.buckets.entry(look(raw, showing)).or_default();
+        bucket.barren = match led {
+            Led::New => 0,
+            Led::Seen | Led::Known => (bucket.barren + 1).min(32),
         };
+        bucket.known = led == Led::Known;
         let pause = if bucket.barren < 3 {
             1
         } else {
-            1_u64 << (bucket.barren - 2)
+            (1_u64 << (bucket.barren - 2)).min(PAUSE_MAX)
         };
         bucket.next = bucket.sightings + pause;
+    }
+
+    /// Whether the last finding of this look that was minimized is one that the registry explains.
+    pub fn looks_known(&self, raw: &Signature, showing: Showing) -> bool {
+        let bucket = self.buckets.get(&look(raw, showing));
+        bucket.is_some_and(|bucket| bucket.known)
     }
 
     /// Compares a minimized finding with the published ones, by its signature and its statements.
@@ -125,14 +169,46 @@ impl Ledger {
             .or_insert(published);
     }
 
-    /// Notes the file of a case whose violation does not show in every run.
-    pub fn keep_flaky(&mut self, path: String, headline: &str) {
-        self.flaky.insert(path, headline.to_owned());
+    /// Compares a finding that does not show in every run with those that were published.
+    pub fn place_flaky(&self, signature: &Signature, size: u64) -> Novelty {
+        match self.flaky.get(&signature.id()) {
+            None => Novelty::New,
+            Some(flaky) if size < flaky.size => Novelty::Smaller,
+            Some(_) => Novelty::Duplicate,
+        }
     }
 
-    /// The headlines of the flaky cases, by file.
-    pub fn flaky(&self) -> &BTreeMap<String, String> {
-        &self.flaky
+    /// Notes the file of a finding that does not show in every run.
+    pub fn publish_flaky(
+        &mut self,
+        signature: &Signature,
+        path: &str,
+        headline: &str,
+        size: u64,
+        reproduced: Reproduced,
+    ) {
+        let before = self.flaky.get(&signature.id());
+        let flaky = FlakyFinding {
+            path: path.to_owned(),
+            headline: headline.to_owned(),
+            size,
+            sightings: before.map_or(0, |flaky| flaky.sightings) + 1,
+            hits: reproduced.hits,
+            runs: reproduced.runs,
+        };
+        self.flaky.insert(signature.id(), flaky);
+    }
+
+    /// Counts one more case of a published finding that does not show in every run.
+    pub fn sighted_flaky(&mut self, signature: &Signature) {
+        if let Some(flaky) = self.flaky.get_mut(&signature.id()) {
+            flaky.sightings += 1;
+        }
+    }
+
+    /// The findings that do not show in every run.
+    pub fn flaky(&self) -> impl Iterator<Item = &FlakyFinding> {
+        self.flaky.values()
     }
 
     /// Every finding that this run saw.
@@ -143,13 +219,28 @@ impl Ledger {
     }
 }
 
-/// The signature without its features, which minimizing changes.
-fn look(signature: &Signature) -> String {
+/// The signature without the features that minimizing changes: what stays is the direction, and the
+/// kind of the statement that differs.
+fn look(signature: &Signature, showing: Showing) -> String {
+    let stays = |feature: &&String| {
+        feature.starts_with("differs:") || StatementKind::ALL.iter().any(|k| k.slug() == **feature)
+    };
+    let stays: Vec<&str> = signature
+        .features
+        .iter()
+        .filter(stays)
+        .map(String::as_str)
+        .collect();
+    let word = match showing {
+        Showing::Always => "",
+        Showing::Sometimes => "flaky ",
+    };
     format!(
-        "{} {} [{}]",
+        "{word}{} {} [{}] {}",
         signature.oracle,
         signature.kind,
-        signature.levels.join(", ")
+        signature.levels.join(", "),
+        stays.join(" ")
     )
 }
 
@@ -188,17 +279,57 @@ mod tests {
         let mut ledger = Ledger::default();
         let mut minimized = 0;
         for _ in 0..1000 {
-            if ledger.is_worth_minimizing(&signature("raw")) {
+            if ledger.is_worth_minimizing(&signature("raw"), Showing::Always) {
                 minimized += 1;
-                ledger.minimized(&signature("raw"), Novelty::Duplicate);
+                ledger.minimized(&signature("raw"), Showing::Always, Led::Seen);
             }
         }
         assert!(
-            (8..=14).contains(&minimized),
+            (18..=28).contains(&minimized),
             "{minimized} of 1000 were minimized"
         );
-        ledger.minimized(&signature("raw"), Novelty::New);
-        assert!(ledger.is_worth_minimizing(&signature("raw")));
+        ledger.minimized(&signature("raw"), Showing::Always, Led::New);
+        assert!(ledger.is_worth_minimizing(&signature("raw"), Showing::Always));
+    }
+
+    #[test]
+    fn however_often_a_finding_was_seen_the_pause_has_a_ceiling() {
+        let mut ledger = Ledger::default();
+        for _ in 0..100_000 {
+            if ledger.is_worth_minimizing(&signature("raw"), Showing::Always) {
+                ledger.minimized(&signature("raw"), Showing::Always, Led::Known);
+            }
+        }
+        let again = (1..=PAUSE_MAX)
+            .filter(|_| ledger.is_worth_minimizing(&signature("raw"), Showing::Always));
+        assert!(again.count() > 0);
+    }
+
+    #[test]
+    fn another_direction_or_statement_is_another_look() {
+        let mut ledger = Ledger::default();
+        let seen = ["differs:lost", "select", "order-by"];
+        let of = |features: [&str; 3]| Signature {
+            features: features.map(str::to_owned).to_vec(),
+            ..signature("")
+        };
+        for _ in 0..10 {
+            ledger.is_worth_minimizing(&of(seen), Showing::Always);
+            ledger.minimized(&of(seen), Showing::Always, Led::Known);
+        }
+        assert!(ledger.looks_known(&of(seen), Showing::Always));
+        assert!(!ledger.is_worth_minimizing(&of(seen), Showing::Always));
+        assert!(
+            !ledger.is_worth_minimizing(&of(["differs:lost", "limit", "select"]), Showing::Always)
+        );
+        for other in [
+            ["differs:extra", "select", "order-by"],
+            ["differs:lost", "locking-select", "order-by"],
+        ] {
+            assert!(!ledger.looks_known(&of(other), Showing::Always));
+            assert!(ledger.is_worth_minimizing(&of(other), Showing::Always));
+        }
+        assert!(ledger.is_worth_minimizing(&of(seen), Showing::Sometimes));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod parts;
 mod progress;
 mod publish;
 mod pursue;
+mod rate;
 mod settings;
 mod shared;
 mod sighting;
@@ -35,7 +36,7 @@ use crate::reproducer::PublishError;
 pub use ahead::Ahead;
 pub use checkpoint::{Checkpoint, CheckpointError, read as read_checkpoint};
 pub use event::{Announcement, Listener, RunEvent};
-pub use ledger::{Ledger, Published};
+pub use ledger::{FlakyFinding, Ledger, Published};
 pub use parts::{CaseSource, Drawn, Parts, Workplace};
 pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
@@ -68,8 +69,8 @@ pub struct RunSummary {
     pub statistics: Statistics,
     /// Findings that this run saw, over all its sittings.
     pub findings: Vec<Published>,
-    /// Headlines of the cases that did not show their violation every time, by their files.
-    pub flaky: BTreeMap<String, String>,
+    /// Findings that do not show in every run.
+    pub flaky: Vec<FlakyFinding>,
     /// Over all sittings.
     pub elapsed: Duration,
     /// The lowest case index that is not done.
@@ -266,12 +267,9 @@ impl RunLoop {
             RunEvent::ServerBack { worker, .. } => {
                 self.lost.remove(worker);
             }
-            RunEvent::Flaky(found) => {
-                let path = found.path.display().to_string();
-                self.shared.state().ledger.keep_flaky(path, &found.headline);
-            }
             RunEvent::Finding(_)
             | RunEvent::Smaller(_)
+            | RunEvent::Flaky(_)
             | RunEvent::Unstable { .. }
             | RunEvent::Stopping
             | RunEvent::Trouble(_) => {}
@@ -332,7 +330,7 @@ impl RunLoop {
             identity: self.shared.identity.clone(),
             statistics: state.statistics.clone(),
             findings: state.ledger.findings().cloned().collect(),
-            flaky: state.ledger.flaky().clone(),
+            flaky: state.ledger.flaky().cloned().collect(),
             elapsed: self.elapsed(),
             next_index: state.done.first_missing(),
             signal: self.shared.stop.signal(),

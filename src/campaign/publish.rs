@@ -74,17 +74,12 @@ pub(super) fn keep_raw(
     )
 }
 
-/// Keeps a finding that does not show in every run.
-pub(super) fn keep_flaky(
+/// Publishes a finding that does not show in every run as `<out>/flaky/<slug>.sql`.
+pub(super) fn publish_flaky(
     shared: &Shared,
     reproducer: &Reproducer<'_>,
 ) -> Result<PathBuf, PublishError> {
-    let signature = &reproducer.finding.signature;
-    let seed = shared.settings.seed;
-    let stem = format!(
-        "{}-{}-{seed}-{}",
-        signature.oracle, signature.kind, reproducer.index
-    );
+    let stem = reproducer::file_stem(&reproducer.finding.signature);
     write(
         shared,
         &shared.settings.out.join("flaky"),

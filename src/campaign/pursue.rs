@@ -1,13 +1,15 @@
 //! From a violation to a published reproducer: confirm, keep, minimize, name, publish, announce.
 
 use super::event::{Announcement, RunEvent};
-use super::ledger::Novelty;
+use super::ledger::{Led, Novelty, Showing};
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
-use super::sighting::{Looking, Sighting};
+use super::sighting::{Looking, Reduced, Sameness, Sighting, same_shape};
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::model::{Execution, Finding, FindingKind, Pace, Signature, TestCase, Verdict};
+use crate::model::{
+    Execution, Finding, FindingKind, Pace, Signature, TestCase, UndecidedReason, Verdict,
+};
 use crate::oracle::{Evidence, Explained, Heard, Oracle, hear, unstable_prediction};
 use crate::reproducer::{PublishError, Reproduced};
 
@@ -21,6 +23,13 @@ pub(super) enum PursuitError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Publish(#[from] PublishError),
+}
+
+/// Whether a sighting is of the smallest case that shows its finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IsMinimized {
+    Yes,
+    No,
 }
 
 /// One violation on its way to a file.
@@ -52,36 +61,69 @@ impl Pursuit<'_> {
             if let Some(known) = self.explains_unstable(&finding) {
                 return Ok(known);
             }
-            self.keep_flaky(Sighting {
+            return self.pursue_flaky(&Sighting {
                 case: case.clone(),
                 finding,
                 execution: first_run.execution.clone(),
                 reproduced,
-            })?;
-            return Ok(Verdict::Flaky { hits, runs });
+            });
         };
-        let worth = self
-            .shared
-            .state()
-            .ledger
-            .is_worth_minimizing(&raw.finding.signature);
+        let signature = &raw.finding.signature;
+        let worth = self.is_worth_minimizing(signature, Showing::Always);
         if !worth {
-            return Ok(self.count_alike(raw));
+            return Ok(self.count_unminimized(raw));
         }
         let kept = publish::keep_raw(self.shared, &self.reproducer(&raw))?;
-        let minimized = self.looking().minimize(&raw);
-        let sighting = match minimized {
-            Ok(sighting) => sighting.unwrap_or(raw),
+        let (sighting, how) = match self.minimize(&raw) {
+            Ok(minimized) => minimized,
             // The server went away meanwhile: what is there is published as it is.
             Err(error) => {
-                self.conclude(&raw, &raw.finding.signature.clone())?;
+                self.conclude(&raw, IsMinimized::No, &raw.finding.signature.clone())?;
                 publish::discard(&kept);
                 return Err(error.into());
             }
         };
-        let verdict = self.conclude(&sighting, &first.signature)?;
+        let verdict = self.conclude(&sighting, how, &raw.finding.signature)?;
         publish::discard(&kept);
         Ok(verdict)
+    }
+
+    /// The smallest case of a finding.
+    ///
+    /// A case that is made smaller may come to show another bug. Where that one is known or seen, the
+    /// minimizer is asked again for one that differs in the same direction, at a statement of the same
+    /// kind: or the one that was seen a thousand times would hide the one that was seen once.
+    fn minimize(&mut self, raw: &Sighting) -> Result<(Sighting, IsMinimized), EngineError> {
+        let mut reduced = self.looking().minimize(raw, Sameness::Kind)?;
+        if let Reduced::To(smaller) = &reduced {
+            let (found, signature) = (&raw.finding.signature, &smaller.finding.signature);
+            if !same_shape(found, signature) && self.is_old(smaller) {
+                reduced = self.looking().minimize(raw, Sameness::Shape)?;
+            }
+        }
+        Ok(match reduced {
+            Reduced::To(smaller) => (*smaller, IsMinimized::Yes),
+            Reduced::Smallest => (raw.clone(), IsMinimized::Yes),
+            Reduced::Unreliable => (raw.clone(), IsMinimized::No),
+        })
+    }
+
+    /// An entry of the registry explains the finding, or it was published before.
+    fn is_old(&self, sighting: &Sighting) -> bool {
+        let signature = &sighting.finding.signature;
+        let explained = matches!(self.shared.explain(signature), Explained::Known(_));
+        let state = self.shared.state();
+        explained || state.ledger.published(signature).is_some()
+    }
+
+    fn is_worth_minimizing(&self, signature: &Signature, showing: Showing) -> bool {
+        let mut state = self.shared.state();
+        state.ledger.is_worth_minimizing(signature, showing)
+    }
+
+    fn note_minimized(&self, signature: &Signature, showing: Showing, led: Led) {
+        let mut state = self.shared.state();
+        state.ledger.minimized(signature, showing, led);
     }
 
     fn confirm(
@@ -137,19 +179,21 @@ impl Pursuit<'_> {
         }
     }
 
-    /// Known, duplicate or new: counts it or publishes it.
-    fn conclude(&mut self, sighting: &Sighting, raw: &Signature) -> Result<Verdict, PursuitError> {
+    /// Known, duplicate or new: counts it or publishes it. What was not minimized is never known.
+    fn conclude(
+        &mut self,
+        sighting: &Sighting,
+        minimized: IsMinimized,
+        raw: &Signature,
+    ) -> Result<Verdict, PursuitError> {
         let signature = &sighting.finding.signature;
-        let regression = match self.shared.explain(signature) {
-            Explained::Known(id) => {
-                self.shared
-                    .state()
-                    .ledger
-                    .minimized(raw, Novelty::Duplicate);
+        let regression = match (minimized, self.shared.explain(signature)) {
+            (IsMinimized::Yes, Explained::Known(id)) => {
+                self.note_minimized(raw, Showing::Always, Led::Known);
                 return Ok(Verdict::Known(id));
             }
-            Explained::Regression(id) => Some(id),
-            Explained::Not => None,
+            (IsMinimized::Yes | IsMinimized::No, Explained::Regression(id)) => Some(id),
+            (IsMinimized::No, Explained::Known(_)) | (_, Explained::Not) => None,
         };
         let shared = self.shared;
         let publishing = shared.publishing();
@@ -159,7 +203,7 @@ impl Pursuit<'_> {
         if place == Novelty::Duplicate {
             let mut state = self.shared.state();
             state.ledger.sighted(signature);
-            state.ledger.minimized(raw, place);
+            state.ledger.minimized(raw, Showing::Always, Led::Seen);
             state.statistics.duplicates += 1;
             return Ok(verdict);
         }
@@ -169,7 +213,11 @@ impl Pursuit<'_> {
             let mut state = self.shared.state();
             let shown = path.display().to_string();
             state.ledger.publish(signature, &shown, &headline, size);
-            state.ledger.minimized(raw, place);
+            let led = match place {
+                Novelty::New => Led::New,
+                Novelty::Smaller | Novelty::Duplicate => Led::Seen,
+            };
+            state.ledger.minimized(raw, Showing::Always, led);
             state.statistics.duplicates += u64::from(place == Novelty::Smaller);
         }
         drop(publishing);
@@ -182,14 +230,16 @@ impl Pursuit<'_> {
         Ok(verdict)
     }
 
-    /// A finding that looks like those that many minimizations led to: counted by its look.
-    fn count_alike(&self, raw: Sighting) -> Verdict {
-        match self.shared.explain(&raw.finding.signature) {
-            Explained::Known(id) => Verdict::Known(id),
-            Explained::Regression(_) | Explained::Not => {
-                self.shared.state().statistics.duplicates += 1;
-                Verdict::Violation(Box::new(raw.finding))
-            }
+    /// A finding that looks like those that many minimizations led to. Where these are explained by the
+    /// registry, nothing is said of this one: it may be another.
+    fn count_unminimized(&self, raw: Sighting) -> Verdict {
+        let mut state = self.shared.state();
+        state.statistics.unminimized += 1;
+        let signature = &raw.finding.signature;
+        if state.ledger.looks_known(signature, Showing::Always) {
+            Verdict::Undecided(UndecidedReason::NotMinimized)
+        } else {
+            Verdict::Violation(Box::new(raw.finding))
         }
     }
 
@@ -228,14 +278,74 @@ impl Pursuit<'_> {
         }
     }
 
-    /// Keeps a finding that does not come every time under `flaky/`.
-    fn keep_flaky(&self, sighting: Sighting) -> Result<(), PursuitError> {
-        let path = publish::keep_flaky(self.shared, &self.reproducer(&sighting))?;
-        self.shared.tell(RunEvent::Flaky(Announcement::of(
-            &self.reproducer(&sighting),
-            path,
-            None,
-        )));
+    /// Follows a finding that does not show every time: measures how often it does, minimizes it at that
+    /// rate, and publishes one file for all cases that come to the same.
+    fn pursue_flaky(&mut self, first: &Sighting) -> Result<Verdict, PursuitError> {
+        let raw = first.finding.signature.clone();
+        let Reproduced { hits, runs } = first.reproduced;
+        if !self.is_worth_minimizing(&raw, Showing::Sometimes) {
+            let mut state = self.shared.state();
+            state.statistics.unminimized += 1;
+            state.ledger.sighted_flaky(&raw);
+            return Ok(Verdict::Flaky { hits, runs });
+        }
+        let kept = publish::keep_raw(self.shared, &self.reproducer(first))?;
+        let (measured, minimized) = match self.looking().minimize_flaky(first) {
+            Ok(result) => result,
+            Err(error) => {
+                self.publish_flaky(first, &raw)?;
+                publish::discard(&kept);
+                return Err(error.into());
+            }
+        };
+        let sighting = minimized.as_ref().unwrap_or(&measured);
+        let explained = self.shared.explain(&sighting.finding.signature);
+        let verdict = match explained {
+            Explained::Known(id) if minimized.is_some() => {
+                self.note_minimized(&raw, Showing::Sometimes, Led::Known);
+                Verdict::Known(id)
+            }
+            Explained::Known(_) | Explained::Regression(_) | Explained::Not => {
+                self.publish_flaky(sighting, &raw)?;
+                let Reproduced { hits, runs } = sighting.reproduced;
+                Verdict::Flaky { hits, runs }
+            }
+        };
+        publish::discard(&kept);
+        Ok(verdict)
+    }
+
+    /// Publishes a finding that does not show every time under `flaky/`, unless it was before and this
+    /// case is no smaller.
+    fn publish_flaky(&self, sighting: &Sighting, raw: &Signature) -> Result<(), PursuitError> {
+        let signature = &sighting.finding.signature;
+        let publishing = self.shared.publishing();
+        let size = publish::size_of(&sighting.case);
+        let place = self.shared.state().ledger.place_flaky(signature, size);
+        if place == Novelty::Duplicate {
+            let mut state = self.shared.state();
+            state.ledger.sighted_flaky(signature);
+            state.ledger.minimized(raw, Showing::Sometimes, Led::Seen);
+            return Ok(());
+        }
+        let path = publish::publish_flaky(self.shared, &self.reproducer(sighting))?;
+        {
+            let mut state = self.shared.state();
+            let (shown, headline) = (path.display().to_string(), &sighting.finding.headline);
+            let ledger = &mut state.ledger;
+            ledger.publish_flaky(signature, &shown, headline, size, sighting.reproduced);
+            let led = match place {
+                Novelty::New => Led::New,
+                Novelty::Smaller | Novelty::Duplicate => Led::Seen,
+            };
+            ledger.minimized(raw, Showing::Sometimes, led);
+        }
+        drop(publishing);
+        let announcement = Announcement::of(&self.reproducer(sighting), path, None);
+        self.shared.tell(match place {
+            Novelty::New => RunEvent::Flaky(announcement),
+            Novelty::Smaller | Novelty::Duplicate => RunEvent::Smaller(announcement),
+        });
         Ok(())
     }
 

@@ -1,13 +1,46 @@
-//! Seeing a violation again: the same in every run, and in a smaller case.
+//! Seeing a violation again: in every run or at its rate, and in a smaller case.
+
+use std::collections::BTreeSet;
 
 use super::doublecheck::difference;
+use super::rate::{SequentialTest, is_measured, stays, wanted};
 use super::stop::StopFlag;
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::minimize::{self, MinimizeBudget, MinimizeEnd};
-use crate::model::{Execution, Finding, Signature, TestCase, Verdict};
+use crate::model::{Execution, Finding, Signature, StatementKind, TestCase, Verdict};
 use crate::oracle::{Evidence, Oracle, hear};
 use crate::reproducer::Reproduced;
+
+/// Runs for which a finding that does not show every time may be minimized.
+const FLAKY_RUNS: u32 = 4_000;
+
+/// What a candidate of the minimizer must share with the finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sameness {
+    /// Oracle, kind and levels.
+    Kind,
+    /// The direction and the kind of the statement that differs, too.
+    Shape,
+}
+
+/// What minimizing a finding that shows every time came to.
+pub(super) enum Reduced {
+    /// The smallest case that was found.
+    To(Box<Sighting>),
+    /// No smaller case shows it.
+    Smallest,
+    /// The smallest case that was found does not show it every time.
+    Unreliable,
+}
+
+/// What one run of a case shows.
+enum Look {
+    Shown(Box<(Finding, Execution)>),
+    Nothing,
+    /// The engine refuses the set-up or what is added to it: no run shows anything.
+    NoCase,
+}
 
 /// A case with the run that shows what is wrong with it.
 #[derive(Clone, Debug)]
@@ -39,37 +72,106 @@ impl Looking<'_> {
         let mut hits = 0;
         let mut last = None;
         for _ in 0..runs {
-            if let Some(shown) = self.look(case, signature)? {
+            if let Look::Shown(shown) = self.look(case, signature, Sameness::Kind)? {
                 hits += 1;
                 last = Some(shown);
             }
         }
-        let sighting = last.map(|(finding, execution)| Sighting {
-            case: case.clone(),
-            finding,
-            execution,
-            reproduced: Reproduced { hits, runs },
-        });
+        let sighting = last.map(|shown| sighting(case, *shown, Reproduced { hits, runs }));
         Ok((hits, sighting))
     }
 
-    /// Runs the case once: the violation, when it is the same in oracle, kind and levels.
+    /// Runs the case until it is known how often it shows a finding, runs that were made before
+    /// included; with the last run that shows it.
+    fn measure(&mut self, raw: &Sighting, so_far: Reproduced) -> Result<Sighting, EngineError> {
+        let mut measured = Sighting {
+            reproduced: so_far,
+            ..raw.clone()
+        };
+        while !is_measured(measured.reproduced) && !self.stop.is_set() {
+            measured.reproduced.runs += 1;
+            let signature = &raw.finding.signature;
+            if let Look::Shown(shown) = self.look(&raw.case, signature, Sameness::Shape)? {
+                measured.reproduced.hits += 1;
+                (measured.finding, measured.execution) = *shown;
+            }
+        }
+        Ok(measured)
+    }
+
+    /// How often a finding shows that does not show every time, and the smallest case that shows it at
+    /// that rate; none where it never showed again.
+    ///
+    /// A candidate is run until it is decided whether it has the rate ([`SequentialTest`]); at the end
+    /// the smallest one is measured anew, and refused when the rate is lost after all.
+    pub(super) fn minimize_flaky(
+        &mut self,
+        raw: &Sighting,
+    ) -> Result<(Sighting, Option<Sighting>), EngineError> {
+        let raw = self.measure(raw, raw.reproduced)?;
+        if raw.reproduced.hits == 0 {
+            return Ok((raw, None));
+        }
+        let rate = raw.reproduced.rate();
+        let statements = raw.case.statements.len();
+        let rate_of = |case: &TestCase| wanted(rate, share(case.statements.len(), statements));
+        let signature = raw.finding.signature.clone();
+        let dialect = self.executor.dialect().clone();
+        let mut runs = FLAKY_RUNS;
+        let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
+            let mut test = SequentialTest::new(rate_of(candidate));
+            while runs > 0 && !self.stop.is_set() {
+                runs -= 1;
+                let shows = match self.look(candidate, &signature, Sameness::Shape)? {
+                    Look::Shown(_) => true,
+                    Look::Nothing => false,
+                    Look::NoCase => return Ok(false),
+                };
+                if let Some(keep) = test.add(shows) {
+                    return Ok(keep);
+                }
+            }
+            Ok(false)
+        };
+        let budget = MinimizeBudget::default();
+        let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, budget);
+        if let MinimizeEnd::Failed(error) = minimized.end {
+            return Err(error);
+        }
+        if minimized.case == raw.case {
+            let smallest = matches!(minimized.end, MinimizeEnd::Fixpoint).then(|| raw.clone());
+            return Ok((raw, smallest));
+        }
+        let smaller = Sighting {
+            case: minimized.case,
+            ..raw.clone()
+        };
+        let smaller = self.measure(&smaller, Reproduced { hits: 0, runs: 0 })?;
+        let kept = stays(smaller.reproduced, rate_of(&smaller.case));
+        Ok((raw, Some(smaller).filter(|_| kept)))
+    }
+
+    /// Runs the case once: the violation, when it is the same.
     fn look(
         &mut self,
         case: &TestCase,
         signature: &Signature,
-    ) -> Result<Option<(Finding, Execution)>, EngineError> {
+        sameness: Sameness,
+    ) -> Result<Look, EngineError> {
         let mut hearing = match hear(case, self.executor, &[self.oracle]) {
             Ok(hearing) => hearing,
             // A candidate whose set-up, or what we add to it, the engine refuses is no candidate.
-            Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(None),
+            Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => {
+                return Ok(Look::NoCase);
+            }
             Err(error) => return Err(error),
         };
-        let shown = hearing.violation(|finding| is_same(&finding.signature, signature));
+        let shown = hearing.violation(|finding| is_same(&finding.signature, signature, sameness));
         let Some((finding, run)) = shown.and_then(|h| Some((h.finding()?.clone(), h.run))) else {
-            return Ok(None);
+            return Ok(Look::Nothing);
         };
-        Ok(Some((finding, hearing.runs.swap_remove(run).execution)))
+        let execution = hearing.runs.swap_remove(run).execution;
+        Ok(Look::Shown(Box::new((finding, execution))))
     }
 
     /// Whether further runs repeat this one, outcome for outcome, and are agreed with: then not the
@@ -93,14 +195,20 @@ impl Looking<'_> {
         Ok(true)
     }
 
-    /// The smallest case that shows the same and is as reliable; none when there is no smaller one.
-    pub(super) fn minimize(&mut self, raw: &Sighting) -> Result<Option<Sighting>, EngineError> {
+    /// The smallest case that shows the same and is as reliable.
+    pub(super) fn minimize(
+        &mut self,
+        raw: &Sighting,
+        sameness: Sameness,
+    ) -> Result<Reduced, EngineError> {
         let signature = raw.finding.signature.clone();
         let stop = self.stop.clone();
         let dialect = self.executor.dialect().clone();
         let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
             // With every candidate refused the minimizer ends soon, with what it has.
-            Ok(!stop.is_set() && self.look(candidate, &signature)?.is_some())
+            let shown = !stop.is_set()
+                && matches!(self.look(candidate, &signature, sameness)?, Look::Shown(_));
+            Ok(shown)
         };
         let minimized = minimize::minimize(
             &raw.case,
@@ -112,12 +220,36 @@ impl Looking<'_> {
             return Err(error);
         }
         if minimized.case == raw.case {
-            return Ok(None);
+            let complete = matches!(minimized.end, MinimizeEnd::Fixpoint) && !self.stop.is_set();
+            return Ok(if complete {
+                Reduced::Smallest
+            } else {
+                Reduced::Unreliable
+            });
         }
         let runs = self.confirmations;
         let (hits, sighting) = self.confirm(&minimized.case, &signature, runs)?;
-        Ok(sighting.filter(|_| hits == runs))
+        Ok(match sighting.filter(|_| hits == runs) {
+            Some(sighting) => Reduced::To(Box::new(sighting)),
+            None => Reduced::Unreliable,
+        })
     }
+}
+
+fn sighting(case: &TestCase, shown: (Finding, Execution), reproduced: Reproduced) -> Sighting {
+    let (finding, execution) = shown;
+    Sighting {
+        case: case.clone(),
+        finding,
+        execution,
+        reproduced,
+    }
+}
+
+/// A part of a whole, as a number.
+fn share(part: usize, whole: usize) -> f64 {
+    let of = |count: usize| u32::try_from(count).map_or(f64::INFINITY, f64::from);
+    of(part) / of(whole.max(1))
 }
 
 /// The smallest case that shows the violation of this one; none when no oracle finds one every time.
@@ -144,14 +276,36 @@ pub fn minimize_case(
         };
         let (hits, sighting) = looking.confirm(case, &finding.signature, confirmations)?;
         if let Some(raw) = sighting.filter(|_| hits == confirmations) {
-            let minimized = looking.minimize(&raw)?;
-            return Ok(Some(minimized.unwrap_or(raw)));
+            return Ok(Some(match looking.minimize(&raw, Sameness::Kind)? {
+                Reduced::To(minimized) => *minimized,
+                Reduced::Smallest | Reduced::Unreliable => raw,
+            }));
         }
     }
     Ok(None)
 }
 
 /// The minimizer's predicate and the confirmation: features may vanish, the rest may not change.
-fn is_same(a: &Signature, b: &Signature) -> bool {
-    a.oracle == b.oracle && a.kind == b.kind && a.levels == b.levels
+fn is_same(a: &Signature, b: &Signature, sameness: Sameness) -> bool {
+    let kind = a.oracle == b.oracle && a.kind == b.kind && a.levels == b.levels;
+    kind && match sameness {
+        Sameness::Kind => true,
+        Sameness::Shape => same_shape(a, b),
+    }
+}
+
+/// Whether two findings differ in the same direction, at statements of the same kind.
+pub(super) fn same_shape(a: &Signature, b: &Signature) -> bool {
+    fn shape(signature: &Signature) -> BTreeSet<&str> {
+        let features = signature.features.iter().map(String::as_str);
+        features
+            .filter(|feature| {
+                feature.starts_with("differs:")
+                    || StatementKind::ALL
+                        .iter()
+                        .any(|kind| kind.slug() == *feature)
+            })
+            .collect()
+    }
+    shape(a) == shape(b)
 }

@@ -135,6 +135,9 @@ pub struct Statistics {
     pub productions: BTreeMap<String, Share>,
     /// Violations that are one more sighting of a published finding.
     pub duplicates: u64,
+    /// Confirmed violations that were not minimized, because many that look alike were.
+    #[serde(default)]
+    pub unminimized: u64,
     /// How often the server was lost and came back.
     pub server_losses: u64,
     /// The most contended case so far.

@@ -7,8 +7,10 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::printable;
-use super::value::{OutputFormat, oracle_names, oracles_named, positive, registry};
-use crate::engine;
+use super::value::{
+    OutputFormat, nothing_is_known, oracle_names, oracles_named, positive, registry,
+};
+use crate::engine::{self, OpenOptions};
 use crate::execute::Driver;
 use crate::model::Verdict;
 use crate::replay::{self, Confirmation, ReplayOptions, ReplayReport};
@@ -46,8 +48,9 @@ pub(super) struct ReplayArguments {
     #[arg(long)]
     trust: bool,
 
-    /// Registry of known behaviour, added to the built-in one
-    #[arg(long, value_name = "FILE")]
+    /// Registry of known behaviour, added to the built-in one; `none`: nothing is known, everything
+    /// is a finding
+    #[arg(long, value_name = "FILE|none")]
     known: Option<PathBuf>,
 
     /// Print no transcripts
@@ -76,7 +79,10 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
     let registry = registry(arguments.known.as_deref())?;
     let oracles = oracles_named(&arguments.oracle, None);
     let run_id = format!("replay{:08x}", random_u64()? >> 32);
-    let options = arguments.server.open_options(&run_id)?;
+    let options = OpenOptions {
+        nothing_is_known: nothing_is_known(arguments.known.as_deref()),
+        ..arguments.server.open_options(&run_id)?
+    };
     let server = engine::open(&target, &options)?;
     let mut driver = Driver::open(&*server, &format!("rashomon_{run_id}_0"))?;
     let replay_options = ReplayOptions {

@@ -94,8 +94,17 @@ pub(super) fn oracles_named(
         .collect()
 }
 
-/// The registry of a file before the built-in one.
+/// `--known none`: nothing is known, neither by the registry nor by the dialect. A file of this name is
+/// `./none`.
+pub(super) fn nothing_is_known(known: Option<&Path>) -> bool {
+    known == Some(Path::new("none"))
+}
+
+/// The registry of a file before the built-in one, or none.
 pub(super) fn registry(path: Option<&Path>) -> Result<Registry, Failure> {
+    if nothing_is_known(path) {
+        return Ok(Registry::empty());
+    }
     let wrong = |error: crate::reproducer::FormatError| Failure::usage(error.to_string());
     let builtin = Registry::builtin().map_err(wrong)?;
     match path {
@@ -119,6 +128,16 @@ pub(super) fn grammar(folder: Option<&Path>, dialect: &Dialect) -> Result<Gramma
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_word_none_leaves_nothing_known_and_a_file_of_that_name_has_a_path() {
+        let none = Path::new("none");
+        assert!(nothing_is_known(Some(none)));
+        let entries = |path| registry(path).map(|registry| registry.entries.len());
+        assert!(matches!(entries(Some(none)), Ok(0)));
+        assert!(matches!(entries(None), Ok(built_in) if built_in > 0));
+        assert!(!nothing_is_known(Some(Path::new("./none"))) && !nothing_is_known(None));
+    }
 
     #[test]
     fn an_unknown_level_names_all_the_known_ones() {

@@ -225,6 +225,13 @@ impl Dialect {
         engines.any(|engine| engine.eq_ignore_ascii_case(storage_engine))
     }
 
+    /// The same dialect without any registered behaviour.
+    #[must_use]
+    pub fn without_known(mut self) -> Self {
+        self.known.clear();
+        self
+    }
+
     /// Whether the engine has a registered behaviour behind this doubt.
     pub fn registers(&self, doubt: Doubt) -> bool {
         self.known.keys().any(|(known, _)| *known == doubt)

@@ -22,6 +22,8 @@ pub struct OpenOptions {
     pub deadline: Duration,
     /// A dialect file instead of the built-in one: its name, for messages, and its text.
     pub dialect: Option<(String, String)>,
+    /// The dialect is taken to name no registered behaviour: what one would explain is a finding.
+    pub nothing_is_known: bool,
     /// Written into the marker of every database that is created.
     pub run_id: String,
 }
@@ -33,6 +35,7 @@ impl Default for OpenOptions {
             password: None,
             deadline: STATEMENT_DEADLINE,
             dialect: None,
+            nothing_is_known: false,
             run_id: format!("pid{}", std::process::id()),
         }
     }
@@ -42,6 +45,20 @@ impl OpenOptions {
     /// The dialect for a server of this engine: the given file or the built-in one, as its version
     /// and variables make it.
     pub(super) fn dialect_for(
+        &self,
+        engine: &str,
+        version: &ServerVersion,
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Dialect, EngineError> {
+        let dialect = self.whole_dialect_for(engine, version, variables)?;
+        Ok(if self.nothing_is_known {
+            dialect.without_known()
+        } else {
+            dialect
+        })
+    }
+
+    fn whole_dialect_for(
         &self,
         engine: &str,
         version: &ServerVersion,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::slug::slugged;
 use super::{
     Effect, Execution, IsolationLevel, Row, SessionId, StatementId, StatementKind, TransactionId,
 };
@@ -30,10 +31,30 @@ pub struct Column {
     pub sql_type: String,
     /// Computed by the engine from other columns: no INSERT may name it.
     pub generated: bool,
+    /// Computed, and its values are kept in the row: STORED or PERSISTENT.
+    pub stored: bool,
     /// Declared NOT NULL, or part of the primary key as a column option.
     pub not_null: bool,
     /// Filled from a counter of the engine where an INSERT names no value: AUTO_INCREMENT.
     pub counted: bool,
+}
+
+slugged! {
+    /// How rows are assigned to partitions.
+    pub enum PartitionMethod {
+        Hash = "hash",
+        Key = "key",
+        Range = "range",
+        List = "list",
+    }
+}
+
+/// The `PARTITION BY` of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partitioning {
+    pub method: PartitionMethod,
+    /// The columns whose values decide, in lower case.
+    pub columns: Vec<String>,
 }
 
 /// A table as the set-up creates it: what oracles and the minimizer need of it.
@@ -51,7 +72,7 @@ pub struct TableShape {
     pub unique_keys: Vec<Vec<String>>,
     /// Columns of each index that is not unique.
     pub indexes: Vec<Vec<String>>,
-    pub partitioned: bool,
+    pub partitioning: Option<Partitioning>,
     /// The storage engine that the CREATE TABLE names, as it spells it.
     pub storage_engine: Option<String>,
 }
@@ -79,14 +100,11 @@ impl TableShape {
             .position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether a column that the engine computes is part of an index or a key.
-    pub fn indexes_generated_column(&self) -> bool {
-        let generated = |name: &String| {
-            self.column(name)
-                .is_some_and(|at| self.columns[at].generated)
-        };
-        let mut all = self.unique_keys.iter().chain(&self.indexes).flatten();
-        all.any(generated)
+    /// The columns that the engine computes and that are part of an index or a key.
+    pub fn indexed_generated_columns(&self) -> impl Iterator<Item = &Column> {
+        let all = self.unique_keys.iter().chain(&self.indexes).flatten();
+        all.filter_map(|name| self.columns.get(self.column(name)?))
+            .filter(|column| column.generated)
     }
 }
 

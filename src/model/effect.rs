@@ -1,6 +1,9 @@
 //! What a statement does to tables, as far as an oracle needs to know.
 
+use std::collections::BTreeSet;
 use std::fmt;
+
+use super::Form;
 
 /// The kind of a statement, as signatures and statistics name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -254,16 +257,17 @@ pub struct Effect {
     pub depends_on_locks: bool,
     /// `NOWAIT`: a held lock is an error at once.
     pub nowait: bool,
-    /// `ORDER BY` stands in it, at any depth.
-    pub sorted: bool,
-    /// `LIMIT` stands in it, at any depth.
-    pub limited: bool,
     /// A join in it gives rows to which nothing was joined, at any depth.
     pub outer_join: bool,
     /// A SELECT each of whose rows comes from rows of its tables alone: without one of them the
     /// other rows of the result stay as they are. No aggregate, DISTINCT, LIMIT, subquery or outer
     /// join.
     pub row_by_row: bool,
+    /// Syntactic forms by which findings are told apart.
+    pub forms: BTreeSet<Form>,
+    /// Columns, in lower case, that a condition of it puts into a range without any value:
+    /// `a BETWEEN 1 AND 0`.
+    pub impossible_ranges: BTreeSet<String>,
     /// It calls a function, or reads a variable, whose value depends on the session, the moment or
     /// chance: `UUID()`, `NOW()`, `@x`.
     pub unrepeatable: bool,
@@ -293,10 +297,10 @@ impl Effect {
             surely_takes_snapshot: false,
             depends_on_locks: false,
             nowait: false,
-            sorted: false,
-            limited: false,
             outer_join: false,
             row_by_row: false,
+            forms: BTreeSet::new(),
+            impossible_ranges: BTreeSet::new(),
             unrepeatable: false,
             setting: None,
         }

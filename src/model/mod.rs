@@ -10,6 +10,7 @@ mod direction;
 mod doubt;
 mod effect;
 mod execution;
+mod form;
 mod id;
 mod level;
 mod printable;
@@ -20,7 +21,10 @@ mod value;
 mod verdict;
 
 pub use anomaly::Anomaly;
-pub use case::{CaseStatement, Column, Pace, SetupKind, SetupStatement, TableShape, TestCase};
+pub use case::{
+    CaseStatement, Column, Pace, PartitionMethod, Partitioning, SetupKind, SetupStatement,
+    TableShape, TestCase,
+};
 pub use consistency::{ConsistencyModel, UnknownModel};
 pub use direction::Direction;
 pub use doubt::Doubt;
@@ -29,6 +33,7 @@ pub use execution::{
     ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, ProbeTag,
     SqlError, StatementRecord, Tick, TransactionStatus,
 };
+pub use form::Form;
 pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::printable;

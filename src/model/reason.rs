@@ -31,6 +31,9 @@ slugged! {
         OwnStatementRejected = "own-statement-rejected",
         /// Two runs of the case differ although nothing was changed.
         NotDeterministic = "not-deterministic",
+        /// A violation that looks like others which an entry of the registry explained, and that was not
+        /// minimized: it may be the same, or another one.
+        NotMinimized = "not-minimized",
         /// The server was lost during the case.
         ServerLost = "server-lost",
         /// The server cannot run the case of a file at all.

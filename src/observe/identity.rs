@@ -56,6 +56,7 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
             name: column.to_owned(),
             sql_type: "BIGINT".to_owned(),
             generated: false,
+            stored: false,
             not_null: true,
             // Our own: no statement of the case can name it.
             counted: false,

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{CaseStatement, TableShape, TestCase};
+use super::Evidence;
+use crate::model::{
+    CaseStatement, Direction, Role, StatementKind, TableShape, TableUse, TestCase,
+    TransactionStatus,
+};
+use crate::statement;
 
 /// The oracles that run one statement alone on its view and word what differs alike.
 const BY_STATEMENT: [&str; 2] = ["txcheck", "troc"];
@@ -29,23 +34,119 @@ pub(super) fn finding_levels(case: &TestCase) -> Vec<String> {
     levels.into_iter().collect()
 }
 
-/// Syntactic features of a statement, and of the tables it names, that distinguish findings, because
-/// engines special-case them.
-pub(super) fn form_features(case: &TestCase, statement: &CaseStatement) -> Vec<String> {
+/// Every feature of a finding about one statement that the answers and their order show.
+pub(super) fn statement_features(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    direction: Direction,
+) -> BTreeSet<String> {
+    let mut features = form_features(evidence, statement);
+    features.insert(differs(direction));
+    features.extend(circumstances(evidence, statement));
+    features
+}
+
+/// The feature that says in which direction an outcome differs.
+pub(super) fn differs(direction: Direction) -> String {
+    format!("differs:{direction}")
+}
+
+/// The kind of a statement and what distinguishes findings because engines special-case it: its forms,
+/// properties of the tables that it names, and what ran before it.
+pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
     let effect = &statement.effect;
-    let tables = || effect.uses.iter().filter_map(|u| case.table(&u.table));
-    [
-        ("nowait", effect.nowait),
-        ("order-by", effect.sorted),
-        ("limit", effect.limited),
-        ("partitioned", tables().any(|table| table.partitioned)),
-        (
-            "indexed-generated-column",
-            tables().any(TableShape::indexes_generated_column),
-        ),
-    ]
-    .into_iter()
-    .filter(|(_, holds)| *holds)
-    .map(|(name, _)| name.to_owned())
-    .collect()
+    let mut features: BTreeSet<String> = effect.forms.iter().map(ToString::to_string).collect();
+    features.insert(effect.kind.to_string());
+    for table in named_tables(&evidence.case, statement) {
+        if let Some(partitioning) = &table.partitioning {
+            features.insert(format!("partitioned-by-{}", partitioning.method));
+        }
+        for column in table.indexed_generated_columns() {
+            if statement::mentions(&statement.sql, &column.name, &evidence.dialect) {
+                let storage = if column.stored { "stored" } else { "virtual" };
+                features.insert(format!("indexed-{storage}-column"));
+            }
+        }
+    }
+    if follows_impossible_range(evidence, statement) {
+        features.insert("after-impossible-range".to_owned());
+    }
+    features
+}
+
+fn named_tables<'a>(
+    case: &'a TestCase,
+    statement: &'a CaseStatement,
+) -> impl Iterator<Item = &'a TableShape> {
+    let uses = statement.effect.uses.iter();
+    uses.filter_map(|table_use| case.table(&table_use.table))
+}
+
+/// Whether an earlier statement of the case left no partition of a table that this one names: its range
+/// on a column of the partitioning holds no value.
+fn follows_impossible_range(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let (case, records) = (&evidence.case, &evidence.execution.records);
+    let came_before =
+        |other: &&CaseStatement| match (records.get(&other.id), records.get(&statement.id)) {
+            (Some(other), Some(own)) => other.answered < own.sent,
+            _ => false,
+        };
+    let prunes_all = |other: &CaseStatement| {
+        named_tables(case, statement)
+            .filter(|table| other.effect.uses.iter().any(|u| u.table == table.name))
+            .filter_map(|table| table.partitioning.as_ref())
+            .flat_map(|partitioning| &partitioning.columns)
+            .any(|column| other.effect.impossible_ranges.contains(column))
+    };
+    case.statements.iter().filter(came_before).any(prunes_all)
+}
+
+/// What other transactions did around a statement: whether there are any, whether it waited, the kinds
+/// of their writes and locking reads of the tables that it names, and whether these were still open.
+fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
+    let (case, execution) = (&evidence.case, &evidence.execution);
+    let mut features = BTreeSet::new();
+    let others = |s: &&CaseStatement| s.id.transaction != statement.id.transaction;
+    if !case.user_statements().any(|s| others(&s)) {
+        features.insert("alone".to_owned());
+    }
+    let Some(record) = execution.records.get(&statement.id) else {
+        return features;
+    };
+    if record.resumed() {
+        features.insert("resumed".to_owned());
+    }
+    if let Some(class) = record.outcome.error_class() {
+        features.insert(format!("error:{class}"));
+    }
+    for other in case.statements.iter().filter(others) {
+        let Some(before) = execution.records.get(&other.id) else {
+            continue;
+        };
+        let came_before =
+            before.answered < record.answered && before.outcome.error_class().is_none();
+        let touches = |u: &TableUse| {
+            (u.role.is_target() || u.role == Role::LockingSelect)
+                && statement.effect.uses.iter().any(|own| own.table == u.table)
+        };
+        if !came_before || !other.effect.uses.iter().any(touches) {
+            continue;
+        }
+        let locks = other.effect.kind == StatementKind::LockingSelect;
+        let state = match execution.transactions.get(&other.id.transaction) {
+            Some(TransactionStatus::Committed(end)) if *end < record.sent => "committed",
+            Some(TransactionStatus::Aborted(end)) if *end < record.sent => "rolled-back",
+            Some(
+                TransactionStatus::Committed(_)
+                | TransactionStatus::Aborted(_)
+                | TransactionStatus::Indeterminate,
+            )
+            | None => "open",
+        };
+        // A lock that is gone leaves nothing behind.
+        if !locks || state == "open" {
+            features.insert(format!("{state}:{}", other.effect.kind));
+        }
+    }
+    features
 }

@@ -97,12 +97,12 @@ fn features(case: &TestCase, execution: &Execution, table: Option<&str>) -> Vec<
         .map(|kind| kind.to_string())
         .collect();
     if let Some(shape) = table.and_then(|table| case.table(table)) {
-        let forms = [
-            ("partitioned", shape.partitioned),
-            ("indexed-generated-column", shape.indexes_generated_column()),
-        ];
-        let forms = forms.into_iter().filter(|(_, holds)| *holds);
-        features.extend(forms.map(|(name, _)| name.to_owned()));
+        let partitioning = shape.partitioning.iter();
+        features.extend(partitioning.map(|p| format!("partitioned-by-{}", p.method)));
+        features.extend(shape.indexed_generated_columns().map(|column| {
+            let storage = if column.stored { "stored" } else { "virtual" };
+            format!("indexed-{storage}-column")
+        }));
     }
     features.into_iter().collect()
 }

@@ -9,6 +9,7 @@ use sqlparser::ast::{
 };
 
 use super::control;
+use super::form;
 use super::parse::Parsed;
 use super::query::{
     Roles, by_call, last_name, locks, relations, row_by_row, row_order, surely_reads, uses_in,
@@ -16,7 +17,7 @@ use super::query::{
 use super::token::{SqlToken, stands, tokens};
 use super::unrepeatable;
 use crate::dialect::Dialect;
-use crate::model::{Effect, Role, StatementKind, TableUse};
+use crate::model::{Effect, Form, Role, StatementKind, TableUse};
 
 /// One of these stands in every outer join, and in little else.
 const OUTER: [&str; 5] = ["LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"];
@@ -39,10 +40,13 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     let known = effect.kind != StatementKind::Opaque;
     effect.depends_on_locks = known && after_lock_clause(words, &["SKIP", "LOCKED"]);
     effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
-    effect.sorted = known && (0..words.len()).any(|at| stands(words, at, &["ORDER", "BY"]));
-    effect.limited = known && words.iter().any(|word| word.is("LIMIT"));
     let outer = |word: &SqlToken<'_>| OUTER.iter().any(|name| word.is(name));
     effect.outer_join = known && words.iter().any(outer);
+    if known {
+        effect.forms = form::forms(words, &parsed.tree);
+        effect.forms.extend(effect.nowait.then_some(Form::Nowait));
+        effect.impossible_ranges = form::impossible_ranges(&parsed.tree);
+    }
     effect.unrepeatable = unrepeatable::calls(words);
     effect
 }

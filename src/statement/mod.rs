@@ -7,6 +7,7 @@
 mod column;
 mod control;
 mod effect;
+mod form;
 mod key_value;
 mod parse;
 mod query;

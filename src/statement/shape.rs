@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::effect::without_end;
 use super::token::{SqlToken, closing, items, stands, tokens};
 use crate::dialect::Dialect;
-use crate::model::{Column, SetupKind, SetupStatement, TableShape};
+use crate::model::{Column, PartitionMethod, Partitioning, SetupKind, SetupStatement, TableShape};
 
 /// Whether a set-up statement defines the schema or inserts rows.
 pub fn setup_kind(sql: &str, dialect: &Dialect) -> SetupKind {
@@ -87,18 +87,37 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         primary_key: None,
         unique_keys: Vec::new(),
         indexes: Vec::new(),
-        partitioned: false,
+        partitioning: None,
         storage_engine: None,
     };
     if words.get(at)?.is_mark('(') {
         let end = closing(words, at)?;
-        table.partitioned = (end..words.len()).any(|at| stands(words, at, &["PARTITION", "BY"]));
+        table.partitioning = partitioning(words, end);
         table.storage_engine = storage_engine(words, end);
         for item in items(words, at + 1..end) {
             element(words, item, sql, &mut table);
         }
     }
     Some(table)
+}
+
+/// The `PARTITION BY` from this token on: `PARTITION BY [LINEAR] HASH (a)`, `RANGE COLUMNS (a, b)`.
+/// Every name in its first parentheses counts as a column: one that is a function does no harm.
+fn partitioning(words: &[SqlToken<'_>], from: usize) -> Option<Partitioning> {
+    let by = (from..words.len()).find(|at| stands(words, *at, &["PARTITION", "BY"]))? + 2;
+    let at = by + usize::from(words.get(by)?.is("LINEAR"));
+    let word = words.get(at)?;
+    let is = |method: &&PartitionMethod| word.is(&method.slug().to_ascii_uppercase());
+    let method = PartitionMethod::ALL.iter().copied().find(|m| is(&m))?;
+    let open = (at..words.len()).find(|at| words[*at].is_mark('('))?;
+    let columns = words[open..closing(words, open)?]
+        .iter()
+        .filter_map(SqlToken::name)
+        .map(|name| name.to_ascii_lowercase());
+    Some(Partitioning {
+        method,
+        columns: columns.collect(),
+    })
 }
 
 /// The storage engine that the options of a CREATE TABLE name, from this token on.
@@ -219,7 +238,8 @@ fn column(
     } else {
         String::new()
     };
-    let (mut generated, mut not_null, mut counted) = (false, false, false);
+    let (mut generated, mut stored) = (false, false);
+    let (mut not_null, mut counted) = (false, false);
     let mut depth = 0;
     for at in options..item.end {
         depth += i32::from(words[at].is_mark('(')) - i32::from(words[at].is_mark(')'));
@@ -237,6 +257,7 @@ fn column(
             not_null = true;
         }
         generated |= words[at].is("AS");
+        stored |= words[at].is("STORED") || words[at].is("PERSISTENT");
         not_null |= stands(words, at, &["NOT", "NULL"]);
         counted |= words[at].is("AUTO_INCREMENT") || words[at].is("AUTOINCREMENT");
     }
@@ -250,6 +271,7 @@ fn column(
         name,
         sql_type,
         generated,
+        stored,
         not_null,
         counted,
     });

@@ -479,21 +479,6 @@ fn simplify_removes_the_alias_of_a_table_named_once() {
 }
 
 #[test]
-fn order_by_and_limit_are_found_in_subqueries_and_not_in_strings() {
-    let form = |sql: &str| {
-        let effect = analyze(sql, &dialect("mysql"));
-        (effect.sorted, effect.limited)
-    };
-    assert_eq!(form("SELECT * FROM t ORDER BY a LIMIT 3"), (true, true));
-    assert_eq!(form("SELECT 'order by limit' FROM t"), (false, false));
-    assert_eq!(
-        form("SELECT 1 FROM (SELECT a FROM t LIMIT 1) AS q"),
-        (false, true)
-    );
-    assert_eq!(form("DELETE FROM t ORDER\nBY a"), (true, false));
-}
-
-#[test]
 fn indexes_on_generated_columns_and_partitions_are_found_in_every_form() {
     let one = |texts: &[&str]| {
         let setup: Vec<SetupStatement> = texts
@@ -507,24 +492,40 @@ fn indexes_on_generated_columns_and_partitions_are_found_in_every_form() {
         let [table] = shapes.as_slice() else {
             panic!("{shapes:?}");
         };
-        (table.indexes_generated_column(), table.partitioned)
+        let stored: Vec<bool> = table
+            .indexed_generated_columns()
+            .map(|c| c.stored)
+            .collect();
+        let partitioning = table.partitioning.as_ref();
+        (
+            stored,
+            partitioning.map(|p| format!("{} {}", p.method, p.columns.join(" "))),
+        )
     };
     let columns = "a INT, g INT GENERATED ALWAYS AS (a + 1) VIRTUAL";
     let plain = format!("CREATE TABLE t ({columns}, KEY (a))");
-    assert_eq!(one(&[&plain]), (false, false));
+    assert_eq!(one(&[&plain]), (vec![], None));
     assert_eq!(
         one(&[&plain, "CREATE INDEX i ON t (a, g DESC)"]),
-        (true, false)
+        (vec![false], None)
     );
     assert_eq!(
         one(&[&plain, "ALTER TABLE t ADD INDEX j (g)"]),
-        (true, false)
+        (vec![false], None)
     );
     let inside = format!("CREATE TABLE t ({columns}, INDEX k (g(3)), UNIQUE (a))");
-    assert_eq!(one(&[&inside]), (true, false));
+    assert_eq!(one(&[&inside]), (vec![false], None));
+    let stored = "CREATE TABLE t (a INT, g INT AS (a + 1) STORED, KEY (g))";
+    assert_eq!(one(&[stored]), (vec![true], None));
+    let linear = format!("CREATE TABLE t ({columns}) PARTITION BY LINEAR KEY (`A`) PARTITIONS 3");
+    assert_eq!(one(&[&linear]), (vec![], Some("key a".to_owned())));
+    let range = format!(
+        "CREATE TABLE t ({columns}) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (2))"
+    );
+    assert_eq!(one(&[&range]), (vec![], Some("range a".to_owned())));
     let parted =
         format!("CREATE TABLE t ({columns}) ENGINE=InnoDB PARTITION BY HASH (a) PARTITIONS 3");
-    assert_eq!(one(&[&parted]), (false, true));
+    assert_eq!(one(&[&parted]), (vec![], Some("hash a".to_owned())));
 }
 
 #[test]

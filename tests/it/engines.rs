@@ -31,6 +31,7 @@ fn shape() -> TableShape {
         name: name.to_owned(),
         sql_type: sql_type.to_owned(),
         generated: false,
+        stored: false,
         not_null: false,
         counted: false,
     };
@@ -42,7 +43,7 @@ fn shape() -> TableShape {
         primary_key: Some(vec!["pkey".to_owned()]),
         unique_keys: vec![vec!["pkey".to_owned()]],
         indexes: Vec::new(),
-        partitioned: false,
+        partitioning: None,
         storage_engine: None,
     }
 }

@@ -1,16 +1,29 @@
-//! Violations that do not come every time: whether the run or what a serial run predicted was wrong.
+//! Violations that do not come every time: whether the run or what a serial run predicted was wrong,
+//! and how a fault that comes and goes is measured, minimized and grouped.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
-use rashomon::campaign::{self, Parts, StopFlag, Workplace};
-use rashomon::dialect::Dialect;
-use rashomon::engine::EngineError;
-use rashomon::execute::{Executor, Instrumentation, SerialRun};
-use rashomon::model::{
-    Aspect, Difference, Direction, Execution, TestCase, UndecidedReason, Value, Verdict,
+use rashomon::campaign::{
+    self, Generator, Listener, Parts, RunEvent, RunSummary, ServerWorkplace, Statistics, StopFlag,
+    WorkloadShare, Workplace,
 };
-use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
+use rashomon::dialect::Dialect;
+use rashomon::engine::{self, EngineError, OpenOptions};
+use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
+use rashomon::generate::{GenerateOptions, LevelChoice};
+use rashomon::grammar::Grammar;
+use rashomon::model::{
+    Aspect, Difference, Direction, Execution, IsolationLevel, Outcome, StatementKind, TestCase,
+    UndecidedReason, Value, Verdict,
+};
+use rashomon::oracle::{Evidence, Needs, ORACLES, Oracle, Ruling, SerialOracle};
+use rashomon::reproducer::{self, Registry};
+
+use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
+use crate::servers;
 
 use crate::campaign::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violation};
 
@@ -123,4 +136,199 @@ fn a_violation_that_a_repeated_run_never_shows_again_is_the_serial_run_s() {
 #[test]
 fn a_violation_of_a_run_that_is_never_repeated_stays_what_it_was() {
     assert_eq!(kind_of_the_only_objection(true), "not-serializable");
+}
+
+/// Loses the last row of a SELECT in one run of so many, in runs of several sessions only.
+struct LosesARow {
+    inner: ServerWorkplace,
+    one_in: u64,
+    /// The state of a generator: the same runs fail on every machine.
+    chance: AtomicU64,
+}
+
+struct LosingExecutor<'a> {
+    inner: &'a mut dyn Executor,
+    engine: &'a LosesARow,
+}
+
+impl LosesARow {
+    fn fails(&self) -> bool {
+        let mut state = self.chance.load(Ordering::SeqCst);
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        self.chance.store(state, Ordering::SeqCst);
+        (state >> 20).is_multiple_of(self.one_in)
+    }
+}
+
+impl Executor for LosingExecutor<'_> {
+    fn execute(
+        &mut self,
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+    ) -> Result<Execution, EngineError> {
+        let mut execution = self.inner.execute(case, instrumentation)?;
+        if self.engine.fails() {
+            let selects = case
+                .statements
+                .iter()
+                .filter(|statement| statement.effect.kind == StatementKind::Select);
+            for statement in selects {
+                let record = execution.records.get_mut(&statement.id);
+                if let Some(Outcome::Rows(rows)) = record.map(|record| &mut record.outcome)
+                    && rows.pop().is_some()
+                {
+                    break;
+                }
+            }
+        }
+        Ok(execution)
+    }
+
+    fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
+        self.inner.serial(case)
+    }
+
+    fn dialect(&self) -> &Arc<Dialect> {
+        self.inner.dialect()
+    }
+
+    fn interrupted(&self) -> Option<&Interrupted> {
+        self.inner.interrupted()
+    }
+}
+
+impl Workplace for LosesARow {
+    fn work(
+        &self,
+        worker: usize,
+        job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        self.inner.work(worker, &mut |inner| {
+            job(&mut LosingExecutor {
+                inner,
+                engine: self,
+            })
+        })
+    }
+}
+
+/// Cases of the generator for a server, judged by these oracles.
+fn generated(
+    url: &str,
+    oracles: &[&'static dyn Oracle],
+    levels: LevelChoice,
+    workplace: impl FnOnce(ServerWorkplace) -> Arc<dyn Workplace>,
+) -> Parts {
+    let open_options = OpenOptions {
+        allow_shared_server: true,
+        run_id: "flaky".to_owned(),
+        ..OpenOptions::default()
+    };
+    let server = engine::open(url, &open_options).expect("a server");
+    let identity = server.identity().clone();
+    Parts {
+        workplace: workplace(ServerWorkplace::new(url, open_options, identity.clone())),
+        cases: Arc::new(Generator {
+            seed: 1,
+            options: GenerateOptions {
+                levels,
+                ..GenerateOptions::default()
+            },
+            grammar: Grammar::builtin(&identity.engine).expect("it parses"),
+            dialect: server.dialect().clone(),
+            workloads: WorkloadShare::None,
+        }),
+        oracles: oracles.to_vec(),
+        registry: Registry::empty(),
+        identity,
+    }
+}
+
+fn run_to_the_end(parts: Parts, folder: &Path, cases: u64) -> (RunSummary, Witness) {
+    let mut witness = Witness::default();
+    let settings = settings(folder, cases, 1);
+    let summary = campaign::run(parts, settings, None, &StopFlag::default(), &mut witness)
+        .expect("the run starts");
+    (summary, witness)
+}
+
+#[test]
+fn a_fault_in_one_run_of_thirty_comes_out_as_one_group_of_small_cases_with_its_rate() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let parts = generated("sqlite:", &[&SerialOracle], LevelChoice::AnyOne, |inner| {
+        Arc::new(LosesARow {
+            inner,
+            one_in: 30,
+            chance: AtomicU64::new(0x2545_f491_4f6c_dd1d),
+        })
+    });
+    let (summary, witness) = run_to_the_end(parts, folder.path(), 150);
+    let flaky = summary.statistics.verdicts.flaky;
+    assert!(flaky >= 2, "{flaky} flaky cases");
+    assert_eq!(summary.statistics.verdicts.violation, 0);
+    assert_eq!(summary.flaky.len(), 1, "{:#?}", summary.flaky);
+    assert_eq!(witness.flaky.len(), 1);
+    let group = &summary.flaky[0];
+    assert_eq!(group.sightings, flaky);
+    assert!(group.hits >= 1 && group.hits * 4 < group.runs, "{group:?}");
+    let file = reproducer::load(Path::new(&group.path)).expect("it reads");
+    assert_eq!(
+        file.header.reproduced.map(|r| (r.hits, r.runs)),
+        Some((group.hits, group.runs))
+    );
+    assert!(group.path.contains("flaky"), "{}", group.path);
+    assert!(file.lines.len() <= 5, "{}", reproducer::write(&file));
+}
+
+/// Ends a run with its first flaky finding.
+struct StopsAtTheFirst(StopFlag);
+
+impl Listener for StopsAtTheFirst {
+    fn event(&mut self, event: &RunEvent) {
+        if let RunEvent::Flaky(_) = event {
+            self.0.time_over();
+        }
+    }
+
+    fn tick(&mut self, _: &Statistics, _: usize, _: Duration) {}
+}
+
+#[test]
+fn a_write_that_lies_in_one_turn_of_twenty_is_found_as_flaky_and_minimized() {
+    let test = "a_write_that_lies_in_one_turn_of_twenty_is_found_as_flaky_and_minimized";
+    let Some(url) = servers::url(test, servers::Needs::MariaDb) else {
+        return;
+    };
+    let plant = Plant {
+        fault: Fault::Lies(WriteKind::Update),
+        rate: Rate::OneTurnIn(20),
+    };
+    let planted = PlantedServer::before(&url, plant);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let levels = LevelChoice::One(IsolationLevel::Serializable);
+    let parts = generated(&planted.url, ORACLES, levels, |inner| Arc::new(inner));
+    let stop = StopFlag::default();
+    let mut first = StopsAtTheFirst(stop.clone());
+    let settings = settings(folder.path(), 1_000, 1);
+    let summary = campaign::run(parts, settings, None, &stop, &mut first).expect("the run starts");
+    assert!(
+        summary.statistics.verdicts.flaky > 0,
+        "{:?}",
+        summary.statistics.verdicts
+    );
+    let of_an_update = |path: &str| {
+        let file = reproducer::load(Path::new(path)).expect("it reads");
+        let updates = file
+            .lines
+            .iter()
+            .filter(|line| line.sql.starts_with("UPDATE"));
+        updates.count() > 0 && file.lines.len() <= 14
+    };
+    assert!(
+        summary.flaky.iter().any(|group| of_an_update(&group.path)),
+        "{:#?}",
+        summary.flaky
+    );
 }

@@ -28,6 +28,7 @@ mod plant;
 mod planted;
 mod postgres;
 mod program;
+mod registry;
 mod replay;
 mod run_end;
 mod run_faults;

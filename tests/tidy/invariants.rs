@@ -34,7 +34,7 @@ const MAY_NAME_ENGINES: &[(&str, &str)] = &[
         "src/statement/effect.rs",
         "the parser's own name of a clause",
     ),
-    ("src/reproducer/known.rs", "examples in messages"),
+    ("src/reproducer/known/read.rs", "examples in messages"),
     (
         "src/reproducer/safety/",
         "schemas and variables of engines that a file may not touch",

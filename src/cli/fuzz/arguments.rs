@@ -75,8 +75,9 @@ pub(in crate::cli) struct FuzzArguments {
     #[arg(long)]
     pub(super) doublecheck: bool,
 
-    /// Registry of known behaviour, added to the built-in one
-    #[arg(long, value_name = "FILE")]
+    /// Registry of known behaviour, added to the built-in one; `none`: nothing is known, everything
+    /// is a finding
+    #[arg(long, value_name = "FILE|none")]
     pub(super) known: Option<PathBuf>,
 
     /// Grammar files to use instead of the built-in ones

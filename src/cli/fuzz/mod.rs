@@ -15,7 +15,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::random_u64;
 use super::signals;
-use super::value::{grammar, oracles_named, registry};
+use super::value::{grammar, nothing_is_known, oracles_named, registry};
 use crate::campaign::{
     self, CampaignError, Checkpoint, Generator, Parts, RunSettings, ServerWorkplace, StopFlag,
     WorkloadShare,
@@ -61,6 +61,7 @@ fn open_options(arguments: &FuzzArguments, settings: &RunSettings) -> Result<Ope
     let mut server = arguments.server.clone();
     server.or_dialect(settings.dialect.as_deref());
     let mut options = server.open_options(&settings.run_id)?;
+    options.nothing_is_known = nothing_is_known(settings.known.as_deref());
     if let Some(password) = settings.target.password() {
         options.password = Some(password.clone());
     }

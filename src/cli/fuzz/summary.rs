@@ -84,11 +84,12 @@ fn machine(summary: &RunSummary) -> Json {
         "inapplicable": statistics.inapplicable,
         "rejected": statistics.rejected,
         "duplicates": statistics.duplicates,
+        "unminimized": statistics.unminimized,
         "server_losses": statistics.server_losses,
         "run": summary.settings.run_id,
         "next_index": summary.next_index,
         "failure": problem(summary),
-        "flaky": summary.flaky.keys().collect::<Vec<_>>(),
+        "flaky": summary.flaky.iter().map(|found| &found.path).collect::<Vec<_>>(),
     })
 }
 
@@ -310,6 +311,14 @@ fn findings(text: &mut String, summary: &RunSummary, style: Style) {
             counted(rest, "further violation")
         );
     }
+    let unminimized = summary.statistics.unminimized;
+    if unminimized > 0 {
+        let _ = writeln!(
+            text,
+            "  and {} not minimized, because many that look alike were: neither known nor new",
+            counted(unminimized, "further violation")
+        );
+    }
     if !summary.flaky.is_empty() {
         let line = format!(
             "{}, which did not show in every run of the case",
@@ -317,8 +326,12 @@ fn findings(text: &mut String, summary: &RunSummary, style: Style) {
         );
         row(text, style, "flaky", &line);
     }
-    for (path, headline) in &summary.flaky {
-        file(text, &style.yellow(&printable(path)), headline);
+    for found in &summary.flaky {
+        let path = style.yellow(&printable(&found.path));
+        let (hits, runs) = (found.hits, found.runs);
+        let cases = counted(found.sightings, "case");
+        let headline = format!("{hits}/{runs} runs, from {cases}: {}", found.headline);
+        file(text, &path, &headline);
     }
 }
 
@@ -357,8 +370,8 @@ fn next(text: &mut String, summary: &RunSummary, arguments: &FuzzArguments, styl
     let settings = &summary.settings;
     if let Some(path) = summary.findings.first().map(|found| &found.path) {
         commands.push(commands::replay(path, settings, arguments));
-    } else if let Some(path) = summary.flaky.keys().next() {
-        commands.push(commands::replay(path, settings, arguments));
+    } else if let Some(found) = summary.flaky.first() {
+        commands.push(commands::replay(&found.path, settings, arguments));
     }
     let judged = summary.statistics.verdicts.total();
     if !settings.is_complete(summary.next_index, judged) {
@@ -378,7 +391,7 @@ mod tests {
     use clap::{Args as _, FromArgMatches as _};
 
     use super::*;
-    use crate::campaign::{ServerDown, Verdicts};
+    use crate::campaign::{FlakyFinding, ServerDown, Verdicts};
     use crate::cli::fuzz::settings::plan;
     use crate::engine::Identity;
 
@@ -409,7 +422,7 @@ mod tests {
                 ..Statistics::default()
             },
             findings: Vec::new(),
-            flaky: BTreeMap::new(),
+            flaky: Vec::new(),
             elapsed: std::time::Duration::from_secs(2),
             next_index: 20,
             signal: None,
@@ -522,17 +535,37 @@ mod tests {
         assert_eq!(exit(&summary), Exit::Clean);
         assert!(words(&summary).contains("findings  none\n"));
         summary.statistics.verdicts.flaky = 1;
-        summary.flaky = [("out/flaky/x.sql".to_owned(), "rows differ".to_owned())].into();
+        summary.flaky = vec![FlakyFinding {
+            path: "out/flaky/x.sql".to_owned(),
+            headline: "rows differ".to_owned(),
+            size: 4,
+            sightings: 2,
+            hits: 5,
+            runs: 90,
+        }];
         assert_eq!(exit(&summary), Exit::Finding);
         let text = words(&summary);
         for words in [
             "none that shows every time",
             "out/flaky/x.sql",
-            "rows differ",
+            "5/90 runs, from 2 cases: rows differ",
         ] {
             assert!(text.contains(words), "{text}");
         }
         assert_eq!(machine(&summary)["flaky"], json!(["out/flaky/x.sql"]));
+    }
+
+    #[test]
+    fn what_was_not_minimized_is_counted_as_such() {
+        let mut summary = clean();
+        assert_eq!(machine(&summary)["unminimized"], 0);
+        summary.statistics.unminimized = 3;
+        assert_eq!(machine(&summary)["unminimized"], 3);
+        let text = words(&summary);
+        assert!(
+            text.contains("3 further violations not minimized"),
+            "{text}"
+        );
     }
 
     #[test]

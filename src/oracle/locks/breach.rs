@@ -84,12 +84,11 @@ fn features(evidence: &Evidence, breach: &BrokenLock) -> Vec<String> {
     let case = &evidence.case;
     let mut features = BTreeSet::new();
     if let Some(statement) = case.statement(breach.statement) {
-        features.insert(statement.effect.kind.to_string());
-        features.extend(form_features(case, statement));
+        features.extend(form_features(evidence, statement));
     }
     if let Some(against) = breach.against.and_then(|id| case.statement(id)) {
-        features.insert(format!("against:{}", against.effect.kind));
-        features.extend(form_features(case, against));
+        let forms = form_features(evidence, against);
+        features.extend(forms.iter().map(|form| format!("against:{form}")));
     }
     let record = evidence.execution.records.get(&breach.statement);
     if record.is_some_and(|record| record.resumed()) {

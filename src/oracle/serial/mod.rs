@@ -14,15 +14,16 @@ use std::time::Duration;
 
 use self::search::{SearchEnd, SerialOrderSearch};
 use super::compare::place_text;
-use super::signature::{finding_levels, form_features};
+use super::signature::{differs, finding_levels, statement_features};
 use super::view::{Disagreement, unstable_finding};
 use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    Difference, Doubt, Finding, FindingKind, IsolationLevel, Pace, Row, Signature, StatementId,
-    StatementKind, TestCase, TransactionId, TransactionStatus, UndecidedReason, Verdict,
+    CaseStatement, Difference, Doubt, Finding, FindingKind, IsolationLevel, Pace, Row, Signature,
+    StatementId, StatementKind, TestCase, TransactionId, TransactionStatus, UndecidedReason,
+    Verdict,
 };
 
 /// Transactions run before the search is given up. At some 200 microseconds each this bounds a
@@ -199,13 +200,19 @@ fn tested(evidence: &Evidence, transactions: &[TransactionId]) -> BTreeSet<State
         .collect()
 }
 
-/// Whether the run left a row at another unique key than the set-up gave it: for the engine a
-/// deletion and an insertion, which a statement that waits may pass over.
-fn moves_a_key(evidence: &Evidence, serial: &mut dyn SerialRun) -> Result<bool, EngineError> {
+/// Whether the run left a row of a table that the statement names at another unique key than the set-up
+/// gave it: for the engine a deletion and an insertion, which a statement that waits may pass over.
+fn meets_moved_key(
+    evidence: &Evidence,
+    serial: &mut dyn SerialRun,
+    statement: &CaseStatement,
+) -> Result<bool, EngineError> {
     let (case, execution) = (&evidence.case, &evidence.execution);
     serial.reset()?;
     for table in &case.tables {
-        let Some(row_key) = table.row_key.as_deref().and_then(|key| table.column(key)) else {
+        let named = statement.effect.uses.iter().any(|u| u.table == table.name);
+        let row_key = table.row_key.as_deref().and_then(|key| table.column(key));
+        let Some(row_key) = row_key.filter(|_| named) else {
             continue;
         };
         let keys: BTreeSet<usize> = table
@@ -228,8 +235,8 @@ fn moves_a_key(evidence: &Evidence, serial: &mut dyn SerialRun) -> Result<bool, 
     Ok(false)
 }
 
-/// What distinguishes the finding: the kinds of all statements, the form of the one that differs,
-/// and what is known to disturb serializability.
+/// What distinguishes the finding: direction, kind, form and circumstances of the statement that differs
+/// in commit order; for the final state the kinds of all committed writes.
 fn features(
     evidence: &Evidence,
     serial: &mut dyn SerialRun,
@@ -237,22 +244,17 @@ fn features(
     first: &Difference,
 ) -> Result<Vec<String>, EngineError> {
     let case = &evidence.case;
-    let mut features: BTreeSet<String> = case
-        .user_statements()
-        .filter(|s| transactions.contains(&s.id.transaction))
-        .filter(|s| s.effect.kind != StatementKind::Opaque)
-        .flat_map(|s| {
-            let nowait = s.effect.nowait.then(|| "nowait".to_owned());
-            nowait.into_iter().chain([s.effect.kind.to_string()])
-        })
-        .collect();
-    let place_of = first.statement.and_then(|id| case.statement(id));
-    features.extend(place_of.into_iter().flat_map(|s| form_features(case, s)));
-    if moves_a_key(evidence, serial)? {
+    let Some(statement) = first.statement.and_then(|id| case.statement(id)) else {
+        let writes = case
+            .user_statements()
+            .filter(|s| transactions.contains(&s.id.transaction) && s.effect.kind.is_write());
+        let mut features: BTreeSet<String> = writes.map(|s| s.effect.kind.to_string()).collect();
+        features.insert(differs(first.direction));
+        return Ok(features.into_iter().collect());
+    };
+    let mut features = statement_features(evidence, statement, first.direction);
+    if meets_moved_key(evidence, serial, statement)? {
         features.insert("moved-key".to_owned());
-    }
-    if evidence.execution.waits() > 0 {
-        features.insert("resumed".to_owned());
     }
     Ok(features.into_iter().collect())
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::super::Evidence;
 use super::super::compare::{Mismatch, place_text};
-use super::super::signature::{finding_levels, form_features};
+use super::super::signature::{differs, finding_levels, form_features, statement_features};
 use crate::model::{
-    CaseStatement, Difference, Finding, FindingKind, Signature, StatementId, TestCase,
+    CaseStatement, Difference, Direction, Finding, FindingKind, Signature, StatementId, TestCase,
 };
 
 /// One difference between the interleaved run and what a view predicts.
@@ -66,7 +66,7 @@ pub(in crate::oracle) fn finding(
             oracle: oracle.to_owned(),
             kind: FindingKind::Wrong(first.mismatch.aspect),
             levels: finding_levels(case),
-            features: features(evidence, statement),
+            features: features(evidence, first),
         },
         headline: headline(case, first, statement),
         differences: all.iter().map(difference).collect(),
@@ -97,9 +97,8 @@ pub(in crate::oracle) fn unstable_finding(
 ) -> Finding {
     let case = &evidence.case;
     let statement = answers.statement.and_then(|id| case.statement(id));
-    let mut features: Vec<String> = statement.map_or(Vec::new(), |s| form_features(case, s));
-    features.extend(statement.map(|s| s.effect.kind.to_string()));
-    features.sort();
+    let mut features = statement.map_or(BTreeSet::new(), |s| form_features(evidence, s));
+    features.insert(differs(either_way(answers.mismatch.direction)));
     let place = place_text(answers.statement);
     let Mismatch {
         aspect,
@@ -112,7 +111,7 @@ pub(in crate::oracle) fn unstable_finding(
             oracle: oracle.to_owned(),
             kind: FindingKind::UnstableSerialAnswer,
             levels: finding_levels(case),
-            features,
+            features: features.into_iter().collect(),
         },
         headline: format!(
             "{place}, run alone on the same rows, has {aspect} that differ from one run to the \
@@ -122,6 +121,24 @@ pub(in crate::oracle) fn unstable_finding(
         explanation: vec![
             "the statement ran in a database that no other session used, more than once".to_owned(),
         ],
+    }
+}
+
+/// The direction between two answers of which either may be the wrong one: named by what an engine
+/// gets wrong more often, rows that it loses and counts that are too low.
+fn either_way(direction: Direction) -> Direction {
+    match direction {
+        Direction::Extra => Direction::Lost,
+        Direction::Higher => Direction::Lower,
+        Direction::Answered => Direction::Refused,
+        Direction::Lost
+        | Direction::Changed
+        | Direction::Order
+        | Direction::Lower
+        | Direction::Refused
+        | Direction::OtherError
+        | Direction::Waiting
+        | Direction::Other => direction,
     }
 }
 
@@ -167,44 +184,23 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
     }
 }
 
-/// Kind, form, wait and read modes of the statement that differs, and the kinds of the writes by other
-/// transactions to the tables it names; `alone` where there is no other transaction.
-fn features(evidence: &Evidence, statement: Option<&CaseStatement>) -> Vec<String> {
+/// Direction, kind, form, read modes and circumstances of the statement that differs; for the final
+/// state the kinds of all writes.
+fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
     let case = &evidence.case;
-    let mut features = BTreeSet::new();
-    let Some(statement) = statement else {
-        let kinds = case.statements.iter().filter(|s| s.effect.kind.is_write());
-        return kinds
-            .map(|s| s.effect.kind.to_string())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
+    let direction = first.mismatch.direction;
+    let Some(statement) = first.statement.and_then(|id| case.statement(id)) else {
+        let writes = case.statements.iter().filter(|s| s.effect.kind.is_write());
+        let mut features: BTreeSet<String> = writes.map(|s| s.effect.kind.to_string()).collect();
+        features.insert(differs(direction));
+        return features.into_iter().collect();
     };
-    features.insert(statement.effect.kind.to_string());
-    let others = |s: &&CaseStatement| s.id.transaction != statement.id.transaction;
-    if !case.user_statements().any(|s| others(&s)) {
-        features.insert("alone".to_owned());
-    }
-    features.extend(form_features(case, statement));
-    let record = evidence.execution.records.get(&statement.id);
-    if record.is_some_and(|record| record.resumed()) {
-        features.insert("resumed".to_owned());
-    }
-    if let Some(class) = record.and_then(|record| record.outcome.error_class()) {
-        features.insert(format!("error:{class}"));
-    }
+    let mut features = statement_features(evidence, statement, direction);
     let level = case.judged_level(statement.session);
     let explicit = case.is_explicit(statement.id.transaction);
     for table_use in &statement.effect.uses {
         let mode = evidence.dialect.read_mode(level, table_use.role, explicit);
         features.insert(format!("{}:{mode}", table_use.role));
-    }
-    for other in &case.statements {
-        let names_it = |table: &str| statement.effect.uses.iter().any(|u| u.table == table);
-        if other.id.transaction != statement.id.transaction && other.effect.targets().any(names_it)
-        {
-            features.insert(format!("against:{}", other.effect.kind));
-        }
     }
     features.into_iter().collect()
 }

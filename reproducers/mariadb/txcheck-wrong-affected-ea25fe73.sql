@@ -14,7 +14,7 @@
 --! kind = "wrong-affected"
 --! known = "unfiled:mariadb-partitioned-limit"
 --! reproduced = "3/3"
---! signature = "093ef6a0"
+--! signature = "ea25fe73"
 --! # T2.1 (delete) at REPEATABLE READ: affected differ: got affected 0; on the rows it should see: affected 1
 --! # T2.1, effect: expected t0: empty, got t0: (1, 0)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, c0 INT) PARTITION BY HASH (pkey) PARTITIONS 3;

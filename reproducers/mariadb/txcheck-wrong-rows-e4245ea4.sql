@@ -14,7 +14,7 @@
 --! kind = "wrong-rows"
 --! known = "unfiled:mariadb-filesort-virtual-column"
 --! reproduced = "3/3"
---! signature = "d039a654"
+--! signature = "e4245ea4"
 --! # T2.1 (select) at READ COMMITTED: rows differ: got empty; on the rows it should see: (3)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL, vkey INT, c1 INT, c0 BIGINT GENERATED ALWAYS AS (c1 + 1) VIRTUAL);
 /* init */ CREATE INDEX i0 ON t0 (c0);

@@ -15,7 +15,7 @@
 --! known = "unfiled:mysql-count-nowait"
 --! seed = "1:80"
 --! reproduced = "3/3"
---! signature = "79ec5869"
+--! signature = "d056e15b"
 --! # T2.1 (locking-select) at REPEATABLE READ: rows differ: got (0); on the rows it should see: (1)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY);
 /* init */ INSERT INTO t0 (pkey) VALUES (2);

@@ -1,0 +1,19 @@
+//! Syntactic forms of statements that engines special-case.
+
+use super::slug::slugged;
+
+slugged! {
+    /// What a statement is written with, as far as findings are told apart by it.
+    pub enum Form {
+        /// `NOWAIT`.
+        Nowait = "nowait",
+        /// An ORDER BY of a query, UPDATE or DELETE. One inside a window or an aggregate is another thing.
+        OrderBy = "order-by",
+        /// `LIMIT`, at any depth.
+        Limit = "limit",
+        /// `SELECT COUNT(..)` over one whole table: no WHERE, no GROUP BY, no join.
+        WholeCount = "whole-count",
+        /// `EXISTS (SELECT ..)` or `IN (SELECT ..)`, not negated, at any depth.
+        Semijoin = "semijoin",
+    }
+}

@@ -1,0 +1,305 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::model::{Direction, FindingKind, IsolationLevel, StatementKind};
+use crate::oracle::tell_alike;
+
+const RULE: &str = r#"
+format = 2
+[[known]]
+id = "MDEV-1"
+status = "open"
+engines = ["mariadb >=10.6 <11.8"]
+match = { oracle = "txcheck", kind = "wrong-rows", levels = ["repeatable-read"], direction = ["lost"], statement = ["update"] }
+fixed_in = ["mariadb 10.6.18", "mariadb 10.11.8"]
+"#;
+
+fn server(engine: &str, version: &str) -> Identity {
+    Identity {
+        engine: engine.to_owned(),
+        version_text: version.to_owned(),
+        version: version.parse().unwrap(),
+        variables: std::collections::BTreeMap::new(),
+        session_setup: Vec::new(),
+        isolation_setup: std::collections::BTreeMap::new(),
+    }
+}
+
+fn signature(kind: &str) -> Signature {
+    Signature {
+        oracle: "txcheck".to_owned(),
+        kind: FindingKind::from_slug(kind).expect("a kind"),
+        levels: vec!["REPEATABLE READ".to_owned()],
+        features: vec!["differs:lost".to_owned(), "update".to_owned()],
+    }
+}
+
+#[test]
+fn a_fixed_release_makes_the_same_finding_a_regression() {
+    let registry = Registry::read(RULE, "known.toml").unwrap();
+    let judge = |version| registry.judge(&signature("wrong-rows"), &server("mariadb", version));
+    assert!(matches!(judge("10.6.17"), Match::Known(_)));
+    assert!(matches!(judge("10.6.18"), Match::Regression(_)));
+    assert!(matches!(judge("10.11.7"), Match::Known(_)));
+    assert!(matches!(judge("11.4.1"), Match::Regression(_)));
+    assert!(matches!(judge("11.8.1"), Match::None));
+    assert!(matches!(judge("10.5.12"), Match::None));
+}
+
+#[test]
+fn errors_name_the_place_and_what_was_expected() {
+    let check = |text: &str, expected: &str| {
+        let error = Registry::read(text, "known.toml").unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check("format = 3\n", "known.toml:1:10: format 3 is not known");
+    // A file of an older program names the remedy, though its keys are others.
+    let old = "format = 1\n[[known]]\nmatch = { kind = \"crash\", levels_any = [] }\n";
+    check(old, "known.toml:1:10: format 1 is no longer read");
+    check(
+        old,
+        "give each match an oracle, levels, direction and statement",
+    );
+    check(
+        &RULE.replace("kind = \"wrong-rows\", ", ""),
+        "known.toml:7:9: expected a kind",
+    );
+    check(
+        &RULE.replace("oracle = \"txcheck\", ", ""),
+        "known.toml:7:9: expected an oracle",
+    );
+    check(
+        &RULE.replace("levels = [\"repeatable-read\"], ", ""),
+        "known.toml:7:9: expected levels",
+    );
+    check(
+        &RULE.replace("direction = [\"lost\"], ", ""),
+        "known.toml:7:9: expected a direction and a statement",
+    );
+    check(
+        &RULE.replace("\"lost\"", "\"stale\""),
+        "unknown direction \"stale\": one of lost, extra",
+    );
+    check(
+        &RULE.replace("\"open\"", "\"opn\""),
+        "known.toml:5:10: unknown status \"opn\"",
+    );
+    check(
+        &RULE.replace(">=10.6", "10.6"),
+        "known.toml:6:12: expected an engine",
+    );
+    check(
+        &RULE.replace("status", "state"),
+        "known.toml:5:1: unknown field",
+    );
+    let example =
+        "example = \"txcheck wrong-rows [REPEATABLE READ] differs:extra update\"\nfixed_in";
+    check(
+        &RULE.replace("fixed_in", example),
+        "does not explain its own example",
+    );
+}
+
+#[test]
+fn an_entry_may_name_one_signature_and_explains_no_other() {
+    let id = signature("wrong-rows").id();
+    let text = format!(
+        "format = 2\n[[known]]\nid = \"K\"\nstatus = \"open\"\nengines = [\"mariadb *\"]\n\
+         match = {{ signature = {id:?} }}\n"
+    );
+    let registry = Registry::read(&text, "known.toml").unwrap();
+    let explains = |signature: &Signature| {
+        let server = server("mariadb", "11.4.2");
+        matches!(registry.judge(signature, &server), Match::Known(_))
+    };
+    assert!(explains(&signature("wrong-rows")));
+    for planted in planted(&signature("wrong-rows")) {
+        assert!(!explains(&planted), "{}", planted.text());
+    }
+    let beside = text.replace("{ signature", "{ kind = \"crash\", signature");
+    let error = Registry::read(&beside, "known.toml")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("remove what stands beside it"), "{error}");
+    let short = text.replace(&id, "8eee");
+    let error = Registry::read(&short, "known.toml")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("eight hexadecimal digits"), "{error}");
+}
+
+/// Everything that the builtin registry knows, each entry with a finding that it explains.
+fn builtin() -> Vec<(Known, Signature)> {
+    let entries = Registry::builtin().unwrap().entries;
+    let with_example = |known: Known| {
+        let example = known.example.clone();
+        let example = example.unwrap_or_else(|| panic!("{} has no example", known.id));
+        (known, example)
+    };
+    entries.into_iter().map(with_example).collect()
+}
+
+/// A server on which an entry holds.
+fn home(known: &Known) -> Identity {
+    server(&known.engines[0].engine, "9.7.4")
+}
+
+/// The features with one replaced or added, in order.
+fn with(signature: &Signature, gone: Option<&String>, new: &str) -> Signature {
+    let features: BTreeSet<String> = signature
+        .features
+        .iter()
+        .filter(|feature| Some(*feature) != gone)
+        .cloned()
+        .chain([new.to_owned()])
+        .filter(|feature| !feature.is_empty())
+        .collect();
+    Signature {
+        features: features.into_iter().collect(),
+        ..signature.clone()
+    }
+}
+
+/// The finding with one thing changed: direction, kind, oracle, statement, level, a property of the table,
+/// what others did, and a feature that the finding never had.
+fn planted(of: &Signature) -> Vec<Signature> {
+    let mut all = Vec::new();
+    let direction = of.features.iter().find(|f| f.starts_with("differs:"));
+    for other in Direction::ALL {
+        all.push(with(of, direction, &format!("differs:{other}")));
+    }
+    let is_kind = |feature: &&String| StatementKind::ALL.iter().any(|k| k.slug() == **feature);
+    let statement = of.features.iter().find(is_kind);
+    for other in StatementKind::ALL {
+        all.push(with(of, statement, other.slug()));
+        all.push(with(of, None, other.slug()));
+    }
+    for kind in FindingKind::all() {
+        all.push(Signature { kind, ..of.clone() });
+    }
+    for oracle in [
+        "txcheck",
+        "troc",
+        "locks",
+        "serial",
+        "isolation",
+        "history",
+        "crash",
+    ] {
+        let oracle = oracle.to_owned();
+        all.push(Signature {
+            oracle,
+            ..of.clone()
+        });
+    }
+    let levels = IsolationLevel::ALL.iter().map(ToString::to_string);
+    let claimed = "READ COMMITTED claimed SERIALIZABLE".to_owned();
+    for level in levels.chain([claimed, String::new()]) {
+        let mut levels = of.levels.clone();
+        all.push(Signature {
+            levels: vec![level.clone()],
+            ..of.clone()
+        });
+        levels.push(level);
+        all.push(Signature {
+            levels,
+            ..of.clone()
+        });
+    }
+    for gone in &of.features {
+        all.push(with(of, Some(gone), ""));
+    }
+    for foreign in [
+        "indexed-stored-column",
+        "partitioned-by-hash",
+        "nowait",
+        "semijoin",
+        "resumed",
+        "moved-key",
+        "error:deadlock",
+        "after-impossible-range",
+        "committed:insert",
+        "rolled-back:update",
+        "update-source:current",
+        "whole-count",
+        "against:update",
+    ] {
+        all.push(with(of, None, foreign));
+    }
+    all.retain(|planted| planted != of);
+    all
+}
+
+#[test]
+fn no_entry_explains_the_finding_of_another_entry() {
+    let all = builtin();
+    for (known, example) in &all {
+        assert!(known.explains(example, &home(known)), "{}", known.id);
+        for (other, _) in all.iter().filter(|(other, _)| other.id != known.id) {
+            assert!(
+                !other.rule.has_shape(example),
+                "{} explains {}",
+                other.id,
+                known.id
+            );
+        }
+    }
+}
+
+/// What an entry explains of the planted differences is what it lists itself, and nothing else.
+#[test]
+fn no_entry_explains_a_planted_difference_that_it_does_not_list() {
+    let (mut differences, mut explained) = (0, BTreeSet::new());
+    for (known, example) in builtin() {
+        let home = home(&known);
+        let serializable = ["SERIALIZABLE".to_owned()];
+        let weak = ["READ UNCOMMITTED".to_owned(), "READ COMMITTED".to_owned()];
+        for planted in planted(&example) {
+            differences += 1;
+            if !known.explains(&planted, &home) {
+                continue;
+            }
+            let text = format!("{} explains {}", known.id, planted.text());
+            assert!(tell_alike(&planted.oracle, &example.oracle), "{text}");
+            assert_eq!(planted.kind, example.kind, "{text}");
+            let claimed = |level: &String| level.is_empty() || level.contains("claimed");
+            assert!(!planted.levels.iter().any(claimed), "{text}");
+            let serial = planted
+                .levels
+                .iter()
+                .all(|level| serializable.contains(level));
+            assert!(example.oracle != "serial" || serial, "{text}");
+            let join_update = known.id == "unfiled:mysql-join-update-semijoin";
+            let below = planted.levels.iter().all(|level| weak.contains(level));
+            assert!(!join_update || below, "{text}");
+            let only_in = |a: &Signature, b: &Signature, sign: char| {
+                let only = a.features.iter().filter(|f| !b.features.contains(f));
+                only.map(|feature| format!(" {sign}{feature}"))
+                    .collect::<String>()
+            };
+            let (gone, new) = (
+                only_in(&example, &planted, '-'),
+                only_in(&planted, &example, '+'),
+            );
+            if planted.levels == example.levels {
+                explained.insert(format!("{}:{gone}{new}", known.id));
+            }
+        }
+    }
+    assert!(differences >= 200, "{differences}");
+    assert_eq!(explained.into_iter().collect::<Vec<_>>(), LISTED);
+}
+
+/// Every variation of an example that an entry lists, beside levels.
+const LISTED: &[&str] = &[
+    "MySQL#119801: -differs:lost +differs:lower",
+    "MySQL#119801: -locking-select +delete",
+    "MySQL#119801: -locking-select +select",
+    "MySQL#119801: -locking-select +update",
+    "MySQL#119801: -open:locking-select",
+    "unfiled:mariadb-filesort-virtual-column: -alone",
+    "unfiled:mariadb-partitioned-limit: -delete +update",
+    "unfiled:mariadb-partitioned-limit: -delete-target:current",
+    "unfiled:mysql-count-nowait: -locking-select:current",
+    "unfiled:mysql-join-update-semijoin: -update-target:current",
+];
