@@ -5,27 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::answer::{REPLACE_COUNTS, TRANSACTION_ENDS, UPDATE_COUNTS};
+use super::text::{DialectError, DialectText};
 use super::{
-    Capability, Dialect, EqualSavepoints, LockReach, ObserverKind, ParserKind, ServerVersion,
-    SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    AffectedRows, Capability, Dialect, EqualSavepoints, LockReach, ObserverKind, ParserKind,
+    RejectionEnd, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
 };
 use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind,
 };
-
-/// A dialect file that cannot be used, with the place.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}:{column}: {message}")]
-pub struct DialectError {
-    /// The name of the file, as it was given.
-    pub file: String,
-    /// From 1.
-    pub line: usize,
-    /// From 1, in bytes.
-    pub column: usize,
-    /// What is wrong there, and what was expected.
-    pub message: String,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -58,6 +46,29 @@ struct File {
     #[serde(default)]
     locks: BTreeMap<Spanned<String>, Spanned<String>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
+    ends_transaction: Vec<EndEntry>,
+    affected_rows: CountEntry,
+}
+
+/// A class of errors that ends the transaction, on servers of these versions with these variables.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndEntry {
+    class: Spanned<String>,
+    end: Spanned<String>,
+    since: Option<Spanned<String>>,
+    until: Option<Spanned<String>>,
+    #[serde(default)]
+    when: BTreeMap<String, String>,
+}
+
+/// What counts as an affected row.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CountEntry {
+    update: Spanned<String>,
+    upsert: u64,
+    replace: Spanned<String>,
 }
 
 /// A read mode that holds instead, on servers of these versions with these variables.
@@ -145,50 +156,6 @@ enum CodeEntry {
     Text(String),
 }
 
-/// Where errors point: the file's name and its text.
-struct DialectText<'a> {
-    name: &'a str,
-    text: &'a str,
-}
-
-impl DialectText<'_> {
-    fn error(&self, at: usize, message: impl Into<String>) -> DialectError {
-        let before = &self.text[..at.min(self.text.len())];
-        DialectError {
-            file: self.name.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1,
-            message: message.into(),
-        }
-    }
-
-    /// Looks a word up among the allowed ones.
-    fn word<T: Copy>(&self, word: &Spanned<String>, of: &[(&str, T)]) -> Result<T, DialectError> {
-        let allowed = of.iter().find(|(name, _)| name == word.get_ref());
-        allowed.map(|(_, value)| *value).ok_or_else(|| {
-            let names: Vec<&str> = of.iter().map(|(name, _)| *name).collect();
-            let (word, at) = (word.get_ref(), word.span().start);
-            self.error(
-                at,
-                format!("unknown word {word:?}: one of {}", names.join(", ")),
-            )
-        })
-    }
-
-    /// As [`DialectText::word`], for the value of a key, which the error names.
-    fn value<T: Copy>(
-        &self,
-        key: &str,
-        word: &Spanned<String>,
-        of: &[(&str, T)],
-    ) -> Result<T, DialectError> {
-        self.word(word, of).map_err(|error| DialectError {
-            message: format!("{key}: {}", error.message),
-            ..error
-        })
-    }
-}
-
 /// Reads a dialect for a server of this version.
 ///
 /// # Errors
@@ -262,6 +229,20 @@ pub fn parse_for(
         promises: promises(&source, &file.promises, &file.promise_changes, variables)?,
         locks: locks(&source, &file.locks)?,
         errors: errors(&source, &file.errors)?,
+        ends_transaction: ends(&source, &file.ends_transaction, version, variables)?,
+        affected_rows: AffectedRows {
+            update: source.value(
+                "affected-rows.update",
+                &file.affected_rows.update,
+                &UPDATE_COUNTS,
+            )?,
+            upsert: file.affected_rows.upsert,
+            replace: source.value(
+                "affected-rows.replace",
+                &file.affected_rows.replace,
+                &REPLACE_COUNTS,
+            )?,
+        },
         spelling: spelling(&source, file.spelling)?,
     })
 }
@@ -459,11 +440,7 @@ fn promises(
     for change in changes {
         let level = source.word(&change.level, &level_words())?;
         let model = source.value("promise-change.model", &change.model, &model_words())?;
-        let holds = change.when.iter().all(|(name, value)| {
-            let found = variables.get(name);
-            found.is_some_and(|found| found.eq_ignore_ascii_case(value))
-        });
-        if holds {
+        if has_all(variables, &change.when) {
             promised.insert(level, model);
         }
     }
@@ -486,6 +463,14 @@ fn locks(
     entries.collect()
 }
 
+/// Whether a server has these variables with these values.
+fn has_all(variables: &BTreeMap<String, String>, when: &BTreeMap<String, String>) -> bool {
+    when.iter().all(|(name, value)| {
+        let found = variables.get(name);
+        found.is_some_and(|found| found.eq_ignore_ascii_case(value))
+    })
+}
+
 /// The read modes that hold instead on this server.
 fn changed_modes(
     source: &DialectText<'_>,
@@ -493,11 +478,6 @@ fn changed_modes(
     version: &ServerVersion,
     variables: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<(IsolationLevel, Role), ReadMode>, DialectError> {
-    let has = |(name, value): (&String, &String)| {
-        variables
-            .get(name)
-            .is_some_and(|found| found.eq_ignore_ascii_case(value))
-    };
     let mut modes = BTreeMap::new();
     for change in changes {
         let key = (
@@ -506,21 +486,46 @@ fn changed_modes(
         );
         let mode = source.word(&change.mode, &mode_words())?;
         let bounds = (change.since.as_ref(), change.until.as_ref());
-        if holds(source, bounds.0, bounds.1, version)? && change.when.iter().all(has) {
+        if holds(source, bounds.0, bounds.1, version)? && has_all(variables, &change.when) {
             modes.insert(key, mode);
         }
     }
     Ok(modes)
 }
 
+/// The classes of errors that end the transaction on this server.
+fn ends(
+    source: &DialectText<'_>,
+    entries: &[EndEntry],
+    version: &ServerVersion,
+    variables: &BTreeMap<String, String>,
+) -> Result<BTreeMap<ErrorClass, RejectionEnd>, DialectError> {
+    let mut ends = BTreeMap::new();
+    for entry in entries {
+        let class = source.value("ends-transaction", &entry.class, &class_words())?;
+        let bounds = (entry.since.as_ref(), entry.until.as_ref());
+        if holds(source, bounds.0, bounds.1, version)? && has_all(variables, &entry.when) {
+            ends.insert(
+                class,
+                source.value("ends-transaction", &entry.end, &TRANSACTION_ENDS)?,
+            );
+        }
+    }
+    Ok(ends)
+}
+
+fn class_words() -> Vec<(&'static str, ErrorClass)> {
+    ErrorClass::ALL
+        .iter()
+        .map(|class| (class.slug(), *class))
+        .collect()
+}
+
 fn errors(
     source: &DialectText<'_>,
     table: &BTreeMap<Spanned<String>, Vec<CodeEntry>>,
 ) -> Result<BTreeMap<String, ErrorClass>, DialectError> {
-    let classes: Vec<(&str, ErrorClass)> = ErrorClass::ALL
-        .iter()
-        .map(|class| (class.slug(), *class))
-        .collect();
+    let classes = class_words();
     let mut all = BTreeMap::new();
     for (class, codes) in table {
         let class = source.word(class, &classes)?;

@@ -5,11 +5,13 @@
 //! talks to; it asks for a [`Capability`] or a read mode. `docs/dialect-format.md` describes the
 //! files.
 
+mod answer;
 mod capability;
 mod file;
 mod literal;
 #[cfg(test)]
 mod tests;
+mod text;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +20,10 @@ use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
 };
 
+pub use answer::{AffectedRows, ChangedRows, RejectionEnd, ReplaceCount, UpdateCount};
 pub use capability::{Capability, UnknownWord};
-pub use file::{DialectError, parse, parse_for};
+pub use file::{parse, parse_for};
+pub use text::DialectError;
 pub use version::ServerVersion;
 
 /// The dialect files that come with the program: name and text.
@@ -196,6 +200,9 @@ pub struct Dialect {
     promises: BTreeMap<IsolationLevel, ConsistencyModel>,
     locks: BTreeMap<IsolationLevel, LockReach>,
     errors: BTreeMap<String, ErrorClass>,
+    /// How the engine counts affected rows.
+    pub affected_rows: AffectedRows,
+    ends_transaction: BTreeMap<ErrorClass, RejectionEnd>,
 }
 
 impl Dialect {
@@ -274,6 +281,12 @@ impl Dialect {
     /// The class of an error code.
     pub fn error_class(&self, code: &str) -> ErrorClass {
         self.errors.get(code).copied().unwrap_or(ErrorClass::Other)
+    }
+
+    /// Whether a rejection of this class ends the transaction.
+    pub fn ends_transaction(&self, class: ErrorClass) -> RejectionEnd {
+        let end = self.ends_transaction.get(&class).copied();
+        end.unwrap_or(RejectionEnd::Never)
     }
 
     /// An identifier, quoted.

@@ -166,6 +166,10 @@ impl<'a> Record<'a> {
             |line| Some(self.lines[line].id.transaction),
         );
         if let Some(transaction) = transaction {
+            let statement = line.map(|line| self.lines[line].id);
+            if let (TransactionFate::Strange(_), None) = (fate, self.execution.unreliable) {
+                self.execution.contradicted = statement;
+            }
             self.ended(transaction, fate, tick);
         }
     }

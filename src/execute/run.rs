@@ -205,8 +205,14 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Whether to query the transaction's state after an accepted statement, too.
+    /// Whether to query the transaction's state after an accepted statement, too: where only the engine
+    /// knows what it did, and where the case says that no transaction is open.
     fn ask(&self, work: Work) -> Ask {
+        if let Work::Statement { line } = work
+            && self.lines[line].kind.is_end()
+        {
+            return Ask::Always;
+        }
         let strange = self
             .lines
             .iter()

@@ -270,6 +270,9 @@ pub struct Execution {
     /// A wait was concluded from a timer, not from the lock view, or the run could not be brought
     /// to its end: why the execution is no evidence.
     pub unreliable: Option<UndecidedReason>,
+    /// After this statement the server's state contradicted the answers of its session; `unreliable`
+    /// says how.
+    pub contradicted: Option<StatementId>,
     /// Everything sent to the engine for the case: statements, probes, observations, reset.
     pub statements_sent: u64,
 }

@@ -51,6 +51,14 @@ pub enum FindingKind {
     NotSerializable,
     /// Run alone twice on the same rows, the engine gave two answers.
     UnstableSerialAnswer,
+    /// A row changed, and no statement that could have changed it was running.
+    UnexplainedChange,
+    /// A write answered a count of rows, and another number of rows changed.
+    MiscountedWrite,
+    /// A rejection for a conflict with another session, and no other session could be in conflict.
+    RefusalWithoutCause,
+    /// A transaction ended, or went on, against the answers that its session got.
+    WrongTransactionEnd,
     /// The engine says of itself that something is broken.
     InternalError,
     /// The server or its connection was lost.
@@ -75,6 +83,10 @@ impl FindingKind {
         let plain = [
             Self::NotSerializable,
             Self::UnstableSerialAnswer,
+            Self::UnexplainedChange,
+            Self::MiscountedWrite,
+            Self::RefusalWithoutCause,
+            Self::WrongTransactionEnd,
             Self::InternalError,
             Self::Crash,
             Self::Hang,
@@ -99,6 +111,10 @@ impl FindingKind {
             Self::Wrong(Aspect::Waiting) => "wrong-waiting",
             Self::NotSerializable => "not-serializable",
             Self::UnstableSerialAnswer => "unstable-serial-answer",
+            Self::UnexplainedChange => "unexplained-change",
+            Self::MiscountedWrite => "miscounted-write",
+            Self::RefusalWithoutCause => "refusal-without-cause",
+            Self::WrongTransactionEnd => "wrong-transaction-end",
             Self::InternalError => "internal-error",
             Self::Crash => "crash",
             Self::Hang => "hang",

@@ -50,6 +50,7 @@ pub fn learn(
         arrived: None,
         released: false,
         version_key_owner: BTreeMap::new(),
+        doubled: BTreeMap::new(),
         probed: BTreeMap::new(),
     };
     learning.plant(initial);
@@ -61,6 +62,7 @@ pub fn learn(
         }
     }
     learning.see_resumed();
+    learning.look_at_the_end();
     learning.account
 }
 
@@ -114,6 +116,8 @@ struct Learning<'a> {
     released: bool,
     /// Which statement first gave a version key out.
     version_key_owner: BTreeMap<(String, Value), StatementId>,
+    /// Row keys under which two rows stood when last seen, by table.
+    doubled: BTreeMap<(String, Value), Vec<Row>>,
     /// Tables as probes showed them, for statements still to run.
     probed: BTreeMap<StatementId, BTreeMap<String, Vec<Row>>>,
 }
@@ -503,6 +507,20 @@ impl Learning<'_> {
         self.newly_waiting.clear();
         self.released = false;
         self.see_resumed();
+    }
+
+    /// Takes the final state for one more observation: a rollback may have uncovered a version that
+    /// nothing had shown.
+    fn look_at_the_end(&mut self) {
+        if self.learner != Learner::Observer {
+            return;
+        }
+        let last = self.execution.events.iter().map(|event| event.tick).max();
+        let end = Tick(last.unwrap_or_default().0 + 1);
+        for (table, rows) in &self.execution.final_state {
+            let before = self.standing(table, end);
+            self.adopt(table, rows, &before, &[], end);
+        }
     }
 
     /// What physically stands in a table.

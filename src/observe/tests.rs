@@ -270,7 +270,7 @@ fn a_row_that_changes_though_nobody_wrote_it_is_told() {
     let account = script(IsolationLevel::ReadCommitted, None, lines).learn();
     assert_eq!(
         account.unexplained,
-        ["t: (2, 20) became no row though nobody wrote it"]
+        ["t: (2, 20) became no row, and no statement wrote it"]
     );
 }
 

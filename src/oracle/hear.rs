@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::Arc;
 
-use super::{Evidence, Hearing, Oracle, Ruling, crash, refusal, tables};
+use super::{Evidence, Hearing, Oracle, Ruling, account, crash, refusal, tables};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
@@ -37,6 +37,9 @@ pub fn hear(
         if let Some(finding) = tables::fault(&evidence.case, &evidence.execution) {
             hearing.by_every_run(tables::TABLES, finding, judges[0]);
         }
+        if let Some(finding) = account::of_transactions(&evidence) {
+            hearing.account(finding, judges[0]);
+        }
         if let Some(reason) = evidence.execution.unreliable {
             for judge in judges {
                 hearing.ruling(judge, oracles[judge], Ruling::undecided(reason));
@@ -58,7 +61,7 @@ pub fn hear(
             .iter()
             .filter(|judge| oracles[**judge].judges_statements());
         evidence.shared = by_statement.count() > 1;
-        for judge in judges {
+        for &judge in &judges {
             let mut as_set_up = AsSetUp {
                 run: &mut *serial,
                 is_due: oracles[judge].needs().serial,
@@ -67,6 +70,12 @@ pub fn hear(
             hearing.ruling(judge, oracles[judge], ruling);
         }
         drop(serial);
+        if learner.is_some()
+            && !hearing.has_violation_in_this_run()
+            && let Some(finding) = account::of_changes(&evidence)
+        {
+            hearing.account(finding, judges[0]);
+        }
         hearing.runs.push(evidence);
     }
     hearing.in_order();

@@ -1,12 +1,13 @@
 //! What the oracles said of a case, and the one verdict that follows.
 
+use super::account::ACCOUNT;
 use super::crash::CRASH;
 use super::tables::TABLES;
 use super::{Evidence, Oracle, Ruling};
 use crate::model::{Finding, Signature, UndecidedReason, Verdict};
 
 /// The names under which it is told what every run is heard for.
-const EVERY_RUN: [&str; 2] = [CRASH, TABLES];
+const EVERY_RUN: [&str; 3] = [CRASH, ACCOUNT, TABLES];
 
 /// What the oracles said of a case.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +62,24 @@ impl Hearing {
             run: self.runs.len(),
             judge,
         });
+    }
+
+    /// What the record of a run says by itself is a violation whatever the oracles say of it.
+    pub(super) fn account(&mut self, finding: Finding, judge: usize) {
+        self.rulings.push(Heard {
+            oracle: ACCOUNT,
+            ruling: Ruling::bare(Verdict::Violation(Box::new(finding))),
+            run: self.runs.len(),
+            judge,
+        });
+    }
+
+    /// Whether a violation was found in the run that is being judged.
+    pub(super) fn has_violation_in_this_run(&self) -> bool {
+        let run = self.runs.len();
+        self.rulings
+            .iter()
+            .any(|heard| heard.run == run && heard.finding().is_some())
     }
 
     pub(super) fn in_order(&mut self) {

@@ -3,6 +3,7 @@
 //! [`hear`] runs a case once for each distinct need of its oracles and has all with equal needs
 //! judge the same [`Evidence`].
 
+mod account;
 mod compare;
 pub mod crash;
 mod evidence;

@@ -17,6 +17,7 @@ mod engines;
 mod execute;
 mod faults;
 mod flaky;
+mod heard;
 mod hearing;
 mod histories;
 mod interruption;

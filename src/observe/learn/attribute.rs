@@ -25,40 +25,79 @@ impl Learning<'_> {
         let mut now: BTreeMap<Value, &Row> = BTreeMap::new();
         // An INSERT that waits for the unique index on the row key has put its row into the
         // primary index already: two rows with one row key stand there, and neither may stay.
-        let mut twice: BTreeSet<Value> = BTreeSet::new();
+        let mut twice: BTreeMap<Value, Vec<Row>> = BTreeMap::new();
         for row in rows {
             if let Some(key) = cell(shape, shape.row_key.as_deref(), row)
-                && now.insert(key.clone(), row).is_some()
+                && let Some(other) = now.insert(key.clone(), row)
             {
-                twice.insert(key);
+                let both = twice.entry(key).or_insert_with(|| vec![other.clone()]);
+                both.push(row.clone());
             }
         }
         let before_keys = before.keys().map(|row| &row.key);
         let mut keys: BTreeSet<Value> = before_keys.chain(now.keys()).cloned().collect();
-        keys.retain(|key| !twice.contains(key));
+        keys.retain(|key| !twice.contains_key(key));
+        for (key, both) in twice {
+            self.doubled.insert((table.to_owned(), key), both);
+        }
         for key in keys {
+            let doubled = self.doubled.remove(&(table.to_owned(), key.clone()));
             let new_row = now.get(&key).copied();
             let (id, old) = self.place(shape, &key, before, new_row);
-            let old_row = old.and_then(|id| self.account.chains.row(id));
-            if old_row == new_row {
+            let old_row = old.and_then(|id| self.account.chains.row(id)).cloned();
+            if old_row.as_ref() == new_row {
                 continue;
             }
-            match self.writer(shape, old_row, new_row, active, at) {
-                Ok(writer) => self.change(shape, id, old, new_row, writer),
-                Err(Unattributed::Several(candidates)) => {
-                    for id in candidates {
-                        let unsure = &mut self.account.unsure;
-                        unsure.insert(id, UndecidedReason::ChangeOfSeveralWriters);
-                    }
+            // Of two rows under this key the older one is gone, and a statement can have removed it: the
+            // newer one is no new version of it.
+            let is_newer = |both: Vec<Row>| new_row.is_some_and(|row| both.contains(row));
+            let was_removed = |row: &Row| self.writer(shape, Some(row), None, active, at).is_ok();
+            if doubled.is_some_and(is_newer) && old_row.as_ref().is_some_and(was_removed) {
+                let gone = (old, old_row.as_ref(), None);
+                self.attribute(shape, id.clone(), gone, active, at);
+                let mut without = before.clone();
+                without.insert(id, None);
+                let (id, old) = self.place(shape, &key, &without, new_row);
+                self.attribute(shape, id, (old, None, new_row), active, at);
+            } else {
+                self.attribute(shape, id, (old, old_row.as_ref(), new_row), active, at);
+            }
+        }
+    }
+
+    /// Lays a change at the door of its writer: the version before, its row, and the row now.
+    fn attribute(
+        &mut self,
+        shape: &TableShape,
+        id: RowId,
+        change: (Option<VersionId>, Option<&Row>, Option<&Row>),
+        active: &[StatementId],
+        at: Tick,
+    ) {
+        let (old, old_row, new_row) = change;
+        match self.writer(shape, old_row, new_row, active, at) {
+            Ok(writer) => {
+                if !active.contains(&writer) && !self.waiting.contains(&writer) {
+                    // What was read in between was worked out without this version.
+                    let reason = UndecidedReason::ChangesAndAffectedRowsDisagree;
+                    self.account.unsure.insert(writer, reason);
                 }
-                Err(Unattributed::Nobody) => {
-                    let show = |row: Option<&Row>| row.map_or("no row".to_owned(), row_text);
-                    self.account.unexplained.push(format!(
-                        "{table}: {} became {} though nobody wrote it",
-                        show(old_row),
-                        show(new_row)
-                    ));
+                self.change(shape, id, old, new_row, writer);
+            }
+            Err(Unattributed::Several(candidates)) => {
+                for id in candidates {
+                    let unsure = &mut self.account.unsure;
+                    unsure.insert(id, UndecidedReason::ChangeOfSeveralWriters);
                 }
+            }
+            Err(Unattributed::Nobody) => {
+                let show = |row: Option<&Row>| row.map_or("no row".to_owned(), row_text);
+                self.account.unexplained.push(format!(
+                    "{}: {} became {}, and no statement wrote it",
+                    shape.name,
+                    show(old_row),
+                    show(new_row)
+                ));
             }
         }
     }
@@ -175,15 +214,21 @@ impl Learning<'_> {
                     .get(&(shape.name.clone(), key.clone()));
                 if let Some(owner) = owner {
                     candidates.retain(|s| s.id == *owner);
-                } else if candidates.len() > 1 {
-                    candidates.retain(|s| names_number(&s.sql, &key.to_string()));
+                } else {
+                    let number = key.to_string();
+                    let names = |s: &&CaseStatement| names_number(&s.sql, &number);
+                    if candidates.len() > 1 || candidates.iter().any(names) {
+                        candidates.retain(names);
+                    } else if let Some(writer) = self.uncovered_writer(shape, &number, at) {
+                        candidates = vec![writer];
+                    }
                 }
             }
             _ if new.is_none() => candidates.retain(|s| {
                 matches!(
                     s.effect.kind,
                     StatementKind::Delete | StatementKind::Replace
-                )
+                ) || assigns_row_key(shape, &s.sql)
             }),
             _ => {}
         }
@@ -194,6 +239,27 @@ impl Learning<'_> {
                 several.iter().map(|s| s.id).collect(),
             )),
         }
+    }
+}
+
+impl<'a> Learning<'a> {
+    /// Who wrote a version that another statement wrote over before anything could show it, and that
+    /// stands now that the other was undone: the one statement whose text names its version key.
+    fn uncovered_writer(
+        &self,
+        shape: &TableShape,
+        number: &str,
+        at: Tick,
+    ) -> Option<&'a CaseStatement> {
+        let wrote = |s: &&CaseStatement| {
+            let record = self.execution.records.get(&s.id);
+            record.is_some_and(|r| r.answered < at && r.outcome.error_class().is_none())
+                && self.timeline.undone(s.id).is_none_or(|undone| undone > at)
+                && s.effect.targets().any(|target| target == shape.name)
+                && names_number(&s.sql, number)
+        };
+        let mut writers = self.case.statements.iter().filter(wrote);
+        writers.next().filter(|_| writers.next().is_none())
     }
 }
 
@@ -212,7 +278,18 @@ fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
     one.is_some() && one == other
 }
 
-/// Whether this number stands in the text as a word of its own.
+/// Whether a SET clause of the text names the row key: the row may get another one.
+fn assigns_row_key(shape: &TableShape, sql: &str) -> bool {
+    let sql = sql.to_ascii_uppercase();
+    let clauses = [" SET ", " KEY UPDATE "];
+    let start = clauses.iter().find_map(|clause| sql.find(clause));
+    let assigned = start.map_or("", |start| &sql[start..]);
+    let assigned = assigned.split(" WHERE ").next().unwrap_or_default();
+    let key = shape.row_key.as_ref().map(|key| key.to_ascii_uppercase());
+    key.is_some_and(|key| names_number(assigned, &key))
+}
+
+/// Whether this number, or name, stands in the text as a word of its own.
 fn names_number(sql: &str, number: &str) -> bool {
     sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .any(|word| word == number)

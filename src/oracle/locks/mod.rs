@@ -22,7 +22,7 @@ use self::breach::BrokenLock;
 use self::holders::LockHolders;
 use self::locking_read::LockingRead;
 use self::trial::ReadTrial;
-use super::view::self_check_fails;
+use super::view::overwritten_unseen;
 use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
@@ -108,7 +108,7 @@ fn blind(evidence: &Evidence) -> Option<UndecidedReason> {
     if unsure.values().any(|reason| *reason == SEVERAL) {
         return Some(SEVERAL);
     }
-    if self_check_fails(evidence) {
+    if !overwritten_unseen(evidence).is_empty() {
         return Some(UndecidedReason::ChangesAndAffectedRowsDisagree);
     }
     // It may have changed or locked anything.

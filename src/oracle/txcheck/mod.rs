@@ -11,7 +11,7 @@ mod plan;
 
 use self::check::Check;
 use self::plan::Plan;
-use super::view::{Alone, Disagreement, StatementVerdicts, blind, standings};
+use super::view::{Alone, Disagreement, StatementVerdicts, blind, miscounts, standings};
 use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
@@ -89,6 +89,8 @@ impl Check<'_> {
     fn judge(&self, serial: &mut dyn SerialRun) -> Result<Judged, EngineError> {
         let plan = self.plan();
         let mut replay = Alone::start(self.evidence, serial);
+        // A write that says one thing and does another may do it where the final state hides it.
+        replay.careful = !miscounts(self.evidence).is_empty();
         let mut tally = StatementVerdicts::default();
         let found = self.serial_run(&mut replay, &plan)?;
         if !found.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::self_check::self_check_fails;
+use super::self_check::overwritten_unseen;
 use crate::model::{
     CaseStatement, ErrorClass, Execution, StatementId, StatementKind, StatementRecord, TestCase,
     TransactionStatus, UndecidedReason,
@@ -117,9 +117,9 @@ pub(in crate::oracle) fn blind(
     if unsure.values().any(|reason| *reason == SEVERAL) {
         return Some(SEVERAL);
     }
-    // Two writes resumed at one moment, the second over the first: no observation shows the
-    // version between.
-    if self_check_fails(evidence) {
+    // Of two writes that resumed at one moment, the second over the first, no observation shows the
+    // version between, and every later view may lack it.
+    if !overwritten_unseen(evidence).is_empty() {
         return Some(UndecidedReason::ChangesAndAffectedRowsDisagree);
     }
     const OPAQUE: UndecidedReason = UndecidedReason::OpaqueStatement;

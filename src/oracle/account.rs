@@ -1,0 +1,172 @@
+//! What the record of a run says against the engine by itself, before anything is predicted: refusals
+//! without a cause, transactions that end or go on against their answers, changes that no statement
+//! made, writes that count other rows than they changed. `docs/oracle-account.md` is its page.
+
+mod transactions;
+
+use self::transactions::Strangeness;
+use super::Evidence;
+use super::signature::{finding_levels, form_features};
+use super::view::{Miscount, Standing, miscounts, overwritten_unseen, standings};
+use crate::dialect::ChangedRows;
+use crate::model::{
+    Aspect, Difference, Direction, Finding, FindingKind, Outcome, ProbeTag, Signature, TestCase,
+    UndecidedReason,
+};
+
+/// The name under which these findings are told.
+pub(super) const ACCOUNT: &str = "account";
+
+/// What is wrong with the way in which transactions were refused or ended.
+pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
+    let Strangeness {
+        kind,
+        statement,
+        expected,
+        got,
+    } = transactions::strangeness(evidence)?;
+    let difference = Difference {
+        statement: Some(statement),
+        aspect: Aspect::Error,
+        direction: Direction::Other,
+        expected,
+        got,
+    };
+    Some(finding(evidence, kind, difference, Vec::new()))
+}
+
+/// What is wrong with the changes that were seen. For a run of which no oracle found more: an oracle
+/// that predicts says what should have happened.
+pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
+    const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
+    // A change that may be of several statements is noted as none's, and the next look at the row finds
+    // it again.
+    let mut unsure = evidence.account.unsure.values();
+    let has_gaps = unsure.any(|reason| *reason == SEVERAL);
+    // The same where one was written over unseen.
+    let has_gaps = has_gaps || !overwritten_unseen(evidence).is_empty();
+    if has_gaps || ran_opaque_statement(evidence) || writes_beyond_its_targets(&evidence.case) {
+        return None;
+    }
+    unexplained_change(evidence).or_else(|| {
+        let all = miscounts(evidence);
+        let sure = |miscount: &&Miscount| {
+            let unsure = &evidence.account.unsure;
+            miscount.hidden_among.is_empty() && !unsure.contains_key(&miscount.statement)
+        };
+        all.iter()
+            .find(sure)
+            .map(|miscount| miscounted(evidence, miscount))
+    })
+}
+
+/// A change without a writer. Probes see rows in the mode of their statement, those of others
+/// included: only what was read beside the sessions counts.
+fn unexplained_change(evidence: &Evidence) -> Option<Finding> {
+    let account = &evidence.account;
+    let mut probes = evidence.execution.probes.iter();
+    let is_probed = probes.any(|probe| probe.tag != ProbeTag::FixSnapshot);
+    let first = account.unexplained.first().filter(|_| !is_probed)?;
+    let difference = Difference {
+        statement: None,
+        aspect: Aspect::Effect,
+        direction: Direction::Changed,
+        expected: "no change".to_owned(),
+        got: first.clone(),
+    };
+    let explanation = account.unexplained[1..].to_vec();
+    Some(finding(
+        evidence,
+        FindingKind::UnexplainedChange,
+        difference,
+        explanation,
+    ))
+}
+
+fn miscounted(evidence: &Evidence, miscount: &Miscount) -> Finding {
+    let ChangedRows { new, gone, other } = miscount.changed;
+    let changed = new + gone + other;
+    let difference = Difference {
+        statement: Some(miscount.statement),
+        aspect: Aspect::Affected,
+        direction: if miscount.answered < changed {
+            Direction::Lower
+        } else {
+            Direction::Higher
+        },
+        expected: format!("the count of {new} new, {gone} deleted and {other} changed rows"),
+        got: Outcome::Affected(miscount.answered).to_string(),
+    };
+    let rows = evidence.account.changes.get(&miscount.statement);
+    let explanation = rows.into_iter().flatten().map(|change| {
+        let show = |version| {
+            let row = evidence.account.chains.row(version);
+            row.map_or("no row".to_owned(), |row| {
+                super::compare::rows_text(std::slice::from_ref(row))
+            })
+        };
+        let before = change.before.map_or("no row".to_owned(), show);
+        format!("{}: {before} became {}", change.table, show(change.after))
+    });
+    let explanation = explanation.collect();
+    finding(
+        evidence,
+        FindingKind::MiscountedWrite,
+        difference,
+        explanation,
+    )
+}
+
+fn finding(
+    evidence: &Evidence,
+    kind: FindingKind,
+    difference: Difference,
+    explanation: Vec<String>,
+) -> Finding {
+    let case = &evidence.case;
+    let statement = difference.statement.and_then(|id| case.statement(id));
+    let mut features = statement.map_or(Vec::new(), |s| form_features(case, s));
+    features.extend(statement.map(|s| s.effect.kind.to_string()));
+    let record = statement.and_then(|s| evidence.execution.records.get(&s.id));
+    if record.is_some_and(|record| record.resumed()) {
+        features.push("resumed".to_owned());
+    }
+    if let Some(class) = record.and_then(|record| record.outcome.error_class()) {
+        features.push(format!("error:{class}"));
+    }
+    features.sort();
+    Finding {
+        signature: Signature {
+            oracle: ACCOUNT.to_owned(),
+            kind,
+            levels: finding_levels(case),
+            features,
+        },
+        headline: format!("{kind}: {difference}"),
+        differences: vec![difference],
+        explanation,
+    }
+}
+
+/// Whether a statement ran of which only the engine knows what it writes.
+fn ran_opaque_statement(evidence: &Evidence) -> bool {
+    let opaque = Standing::Skipped(UndecidedReason::OpaqueStatement);
+    standings(evidence).iter().any(|(id, standing)| {
+        let record = evidence.execution.records.get(id);
+        *standing == opaque && record.is_some_and(|record| record.outcome.error_class().is_none())
+    })
+}
+
+/// Whether the set-up lets statements write rows that they do not name: by triggers, or by foreign
+/// keys with an action.
+fn writes_beyond_its_targets(case: &TestCase) -> bool {
+    case.setup.iter().any(|statement| {
+        let sql = statement.sql.to_ascii_uppercase();
+        let has_action = || {
+            ["CASCADE", "SET NULL", "SET DEFAULT"]
+                .iter()
+                .any(|a| sql.contains(a))
+        };
+        sql.contains("TRIGGER") || (sql.contains("REFERENCES") && has_action())
+    })
+}

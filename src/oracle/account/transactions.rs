@@ -1,0 +1,228 @@
+//! Refusals that no other session can have caused, and transactions whose end contradicts an answer.
+
+use super::super::Evidence;
+use crate::dialect::RejectionEnd;
+use crate::model::{
+    CaseStatement, ErrorClass, FindingKind, ProbeTag, ReadMode, Role, StatementId, StatementKind,
+    StatementRecord, Tick, TransactionId, TransactionStatus, UndecidedReason,
+};
+use crate::statement;
+
+/// What a run shows that its transactions may not do.
+pub(super) struct Strangeness {
+    pub(super) kind: FindingKind,
+    pub(super) statement: StatementId,
+    pub(super) expected: String,
+    pub(super) got: String,
+}
+
+/// States of the server that contradict an answer: what the answer says, and what the server does.
+const CONTRADICTIONS: [(UndecidedReason, &str, &str); 5] = [
+    (
+        UndecidedReason::BeginContradicted,
+        "a transaction where BEGIN is accepted, none where it is refused",
+        "the contrary",
+    ),
+    (
+        UndecidedReason::TransactionOpenAfterItsEnd,
+        "no transaction",
+        "one that is still open",
+    ),
+    (
+        UndecidedReason::TransactionEndedUnasked,
+        "the transaction goes on",
+        "it is gone",
+    ),
+    (
+        UndecidedReason::TransactionOpenOutsideOfOne,
+        "no transaction",
+        "one that is open",
+    ),
+    (
+        UndecidedReason::RollbackRefused,
+        "a ROLLBACK that is accepted",
+        "a refusal",
+    ),
+];
+
+/// The first that the record shows.
+pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
+    contradiction(evidence).or_else(|| {
+        let mut records = evidence.execution.records.values();
+        records
+            .find_map(|record| wrong_end(evidence, record).or_else(|| causeless(evidence, record)))
+    })
+}
+
+/// A state of the server that contradicts the answers of the session.
+fn contradiction(evidence: &Evidence) -> Option<Strangeness> {
+    let statement = evidence.execution.contradicted?;
+    let reason = evidence.execution.unreliable?;
+    let mut all = CONTRADICTIONS.iter();
+    // Any other reason: the case asked for it, or the run came to no end.
+    let (_, expected, got) = all.find(|(contradiction, ..)| *contradiction == reason)?;
+    (!is_in_the_dark(evidence, statement)).then(|| Strangeness {
+        kind: FindingKind::WrongTransactionEnd,
+        statement,
+        expected: (*expected).to_owned(),
+        got: (*got).to_owned(),
+    })
+}
+
+/// A rejection that ended its transaction though its class may not, or did not though it must.
+fn wrong_end(evidence: &Evidence, record: &StatementRecord) -> Option<Strangeness> {
+    let class = record.outcome.error_class()?;
+    let statement = evidence.case.statement(record.id)?;
+    let kind = statement.effect.kind;
+    let decides =
+        !kind.is_begin() && !kind.is_end() && evidence.case.is_explicit(record.id.transaction);
+    if !decides || is_in_the_dark(evidence, record.id) || chooses_its_end(evidence, record.id) {
+        return None;
+    }
+    let end = evidence.dialect.ends_transaction(class);
+    let (expected, got) = match (end, record.transaction_survives) {
+        (RejectionEnd::Never, false) => ("undoes its statement only", "the transaction is gone"),
+        (RejectionEnd::Always, true) => ("ends the transaction", "the transaction is open"),
+        (RejectionEnd::Never, true)
+        | (RejectionEnd::Always, false)
+        | (RejectionEnd::Sometimes, _) => return None,
+    };
+    Some(Strangeness {
+        kind: FindingKind::WrongTransactionEnd,
+        statement: record.id,
+        expected: format!("an error of class {class} {expected}"),
+        got: got.to_owned(),
+    })
+}
+
+/// A refusal for a conflict that was with nobody.
+fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangeness> {
+    let class = record.outcome.error_class()?;
+    let (has_cause, expected) = match class {
+        ErrorClass::Deadlock => (
+            another_is_under_way(evidence, record),
+            "another session with a statement under way, to wait in a circle with",
+        ),
+        ErrorClass::LockTimeout => (
+            another_overlaps(evidence, record, record.sent, |s| takes_locks(evidence, s)),
+            "another session with locks",
+        ),
+        ErrorClass::Busy => (
+            another_overlaps(evidence, record, record.sent, touches_tables),
+            "another session that reads or writes",
+        ),
+        ErrorClass::Serialization => (
+            another_overlaps(evidence, record, began(evidence, record), |s| {
+                s.effect.kind.is_write() || s.effect.kind == StatementKind::Opaque
+            }),
+            "another session that wrote since the transaction began",
+        ),
+        ErrorClass::Duplicate
+        | ErrorClass::NotNull
+        | ErrorClass::ForeignKey
+        | ErrorClass::Check
+        | ErrorClass::Data
+        | ErrorClass::Interrupted
+        | ErrorClass::Syntax
+        | ErrorClass::Missing
+        | ErrorClass::Unsupported
+        | ErrorClass::FailedTransaction
+        | ErrorClass::Privilege
+        | ErrorClass::Resource
+        | ErrorClass::Internal
+        | ErrorClass::Other => return None,
+    };
+    (!has_cause && !is_in_the_dark(evidence, record.id)).then(|| Strangeness {
+        kind: FindingKind::RefusalWithoutCause,
+        statement: record.id,
+        expected: expected.to_owned(),
+        got: format!("{} and no such session", record.outcome),
+    })
+}
+
+/// Whether a statement of another session was under way when this one was. A circle of waits may
+/// close before the lock view shows any of them: that the other was seen waiting is not asked.
+fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let is_other = |id: TransactionId| is_of_another_session(evidence, record, id);
+    let records = evidence.execution.records.values();
+    let mut others = records.filter(|other| is_other(other.id.transaction));
+    let mut probes = evidence.execution.probes.iter();
+    others.any(|other| other.sent < record.answered && other.answered > record.sent)
+        || probes.any(|probe| is_other(probe.statement.transaction) && probe.tick > record.sent)
+}
+
+/// Whether a transaction of another session that ran such a statement had not ended at `since`, and
+/// had begun when this statement was answered.
+fn another_overlaps(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    since: Tick,
+    counts: impl Fn(&CaseStatement) -> bool,
+) -> bool {
+    let probed = |id: &StatementId| {
+        let mut probes = evidence.execution.probes.iter();
+        probes.any(|probe| probe.statement == *id && probe.tag != ProbeTag::FixSnapshot)
+    };
+    evidence.case.statements.iter().any(|statement| {
+        let other = evidence.execution.records.get(&statement.id);
+        let started = other.is_some_and(|other| other.sent < record.answered);
+        started
+            && is_of_another_session(evidence, record, statement.id.transaction)
+            && (counts(statement) || probed(&statement.id))
+            && !ended_before(evidence, statement.id.transaction, since)
+    })
+}
+
+fn is_of_another_session(evidence: &Evidence, record: &StatementRecord, id: TransactionId) -> bool {
+    let session = |id| evidence.case.session_of(id);
+    session(id) != session(record.id.transaction)
+}
+
+fn ended_before(evidence: &Evidence, id: TransactionId, tick: Tick) -> bool {
+    match evidence.execution.transactions.get(&id) {
+        Some(TransactionStatus::Committed(end) | TransactionStatus::Aborted(end)) => *end < tick,
+        Some(TransactionStatus::Indeterminate) | None => false,
+    }
+}
+
+/// When the first statement of its transaction was sent.
+fn began(evidence: &Evidence, record: &StatementRecord) -> Tick {
+    let records = evidence.execution.records.values();
+    let own = records.filter(|other| other.id.transaction == record.id.transaction);
+    own.map(|other| other.sent).min().unwrap_or(record.sent)
+}
+
+fn touches_tables(statement: &CaseStatement) -> bool {
+    !statement.effect.kind.is_control() || statement.effect.kind == StatementKind::BeginImmediate
+}
+
+/// Whether a statement takes locks that last, or may.
+fn takes_locks(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    if statement.effect.kind != StatementKind::Select {
+        return touches_tables(statement);
+    }
+    let level = evidence.case.level(statement.session);
+    let explicit = evidence.case.is_explicit(statement.id.transaction);
+    evidence
+        .dialect
+        .read_mode(level, Role::PlainSelect, explicit)
+        == ReadMode::Current
+}
+
+/// The session of a statement sent something of which only the engine knows what it does to a
+/// transaction: DDL, a procedure, a setting.
+fn is_in_the_dark(evidence: &Evidence, id: StatementId) -> bool {
+    let case = &evidence.case;
+    let session = case.session_of(id.transaction);
+    let mut before = case.statements.iter().take_while(|s| s.id != id);
+    let strange = |kind| matches!(kind, StatementKind::Opaque | StatementKind::Set);
+    let own = |session_of| Some(session_of) == session;
+    before.any(|s| own(s.session) && strange(s.effect.kind))
+        || case.statement(id).is_none_or(|s| strange(s.effect.kind))
+}
+
+/// Whether a statement has its own say in what a failure of it ends: SQLite's `OR ROLLBACK`.
+fn chooses_its_end(evidence: &Evidence, id: StatementId) -> bool {
+    let statement = evidence.case.statement(id);
+    statement.is_some_and(|s| statement::mentions(&s.sql, "ROLLBACK", &evidence.dialect))
+}
