@@ -4,9 +4,11 @@
 
 mod transactions;
 
+use std::collections::BTreeSet;
+
 use self::transactions::Strangeness;
 use super::Evidence;
-use super::signature::{finding_levels, form_features};
+use super::signature::{differs, finding_levels, form_features};
 use super::view::{Miscount, Standing, miscounts, overwritten_unseen, standings};
 use crate::dialect::ChangedRows;
 use crate::model::{
@@ -125,22 +127,23 @@ fn finding(
 ) -> Finding {
     let case = &evidence.case;
     let statement = difference.statement.and_then(|id| case.statement(id));
-    let mut features = statement.map_or(Vec::new(), |s| form_features(case, s));
-    features.extend(statement.map(|s| s.effect.kind.to_string()));
+    let mut features = statement.map_or(BTreeSet::new(), |s| form_features(evidence, s));
+    if kind == FindingKind::MiscountedWrite {
+        features.insert(differs(difference.direction));
+    }
     let record = statement.and_then(|s| evidence.execution.records.get(&s.id));
     if record.is_some_and(|record| record.resumed()) {
-        features.push("resumed".to_owned());
+        features.insert("resumed".to_owned());
     }
     if let Some(class) = record.and_then(|record| record.outcome.error_class()) {
-        features.push(format!("error:{class}"));
+        features.insert(format!("error:{class}"));
     }
-    features.sort();
     Finding {
         signature: Signature {
             oracle: ACCOUNT.to_owned(),
             kind,
             levels: finding_levels(case),
-            features,
+            features: features.into_iter().collect(),
         },
         headline: format!("{kind}: {difference}"),
         differences: vec![difference],

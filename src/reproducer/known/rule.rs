@@ -67,6 +67,7 @@ impl Shape {
     pub(super) fn is_about_an_outcome(&self) -> bool {
         match self.kind {
             FindingKind::Wrong(_)
+            | FindingKind::MiscountedWrite
             | FindingKind::NotSerializable
             | FindingKind::UnstableSerialAnswer => true,
             FindingKind::InternalError
@@ -75,6 +76,9 @@ impl Shape {
             | FindingKind::IndexDisagrees
             | FindingKind::TableCheckFailed
             | FindingKind::UnexpectedOutcome
+            | FindingKind::UnexplainedChange
+            | FindingKind::RefusalWithoutCause
+            | FindingKind::WrongTransactionEnd
             | FindingKind::Lock(_)
             | FindingKind::Anomaly(_) => false,
         }
