@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::dependencies::{
-    ItemEdgeKind, ItemGraph, ItemReason, ItemStep, commits, item_text, lasting, promised,
-    query_text, version_text,
+    ItemEdgeKind, ItemGraph, ItemReason, ItemStep, commits, has_known_writer, item_text, lasting,
+    promised, query_text, version_text,
 };
 use super::reads::ItemQuery;
 use crate::model::{
@@ -162,7 +162,8 @@ fn wrong_read(evidence: &Evidence, query: &ItemQuery, version: VersionId) -> Opt
     let chains = &evidence.account.chains;
     let of = chains.version(version);
     let writer = of.writer.transaction;
-    if writer == query.statement.transaction || writer == TransactionId::SETUP {
+    let own = writer == query.statement.transaction || writer == TransactionId::SETUP;
+    if own || !has_known_writer(evidence, version) {
         return None;
     }
     match evidence.execution.transactions.get(&writer)? {

@@ -18,6 +18,7 @@ use crate::model::{
 };
 use crate::observe::{RowId, Version, VersionId};
 use crate::oracle::Evidence;
+use crate::oracle::view::is_miscounted;
 
 /// Why one moment comes before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -272,7 +273,7 @@ impl Dependencies<'_> {
         };
         for &version in &query.versions {
             let writer = self.writer(version);
-            if writer == reader {
+            if writer == reader || !has_known_writer(self.evidence, version) {
                 continue;
             }
             let reason = |other| self.read_reason(query, version, other);
@@ -472,11 +473,22 @@ impl Dependencies<'_> {
     }
 }
 
-/// The versions of a chain whose writers committed and undid nothing of it, oldest first.
+/// The versions of a chain whose writers are known, committed and undid nothing of it, oldest first.
 pub(super) fn lasting(evidence: &Evidence, chain: &[VersionId]) -> Vec<VersionId> {
-    let writer = |id: &VersionId| evidence.account.chains.version(*id).writer;
-    let lasts = |id: &&VersionId| evidence.timeline.lasts(writer(id));
-    chain.iter().filter(lasts).copied().collect()
+    let writer = |id: VersionId| evidence.account.chains.version(id).writer;
+    let lasts = |id: &VersionId| evidence.timeline.lasts(writer(*id));
+    let known = |id: &VersionId| has_known_writer(evidence, *id);
+    let lasting = chain.iter().copied().filter(lasts);
+    lasting.filter(known).collect()
+}
+
+/// Whether the writer of a version changed as many rows as the engine counted. Where it did not, two
+/// writes that met between two observations have changes of each other: who wrote which row is not
+/// known, and an order without that version still holds.
+pub(super) fn has_known_writer(evidence: &Evidence, version: VersionId) -> bool {
+    let writer = evidence.account.chains.version(version).writer;
+    let statement = evidence.case.statement(writer);
+    statement.is_none_or(|statement| !is_miscounted(evidence, statement))
 }
 
 pub(super) fn commits(evidence: &Evidence, transaction: TransactionId) -> bool {

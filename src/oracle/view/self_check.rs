@@ -24,23 +24,38 @@ pub(in crate::oracle) struct Miscount {
 
 /// The writes of a run that fail the self-check |BWR| = affected = |AWR| (TxCheck, section 4).
 pub(in crate::oracle) fn miscounts(evidence: &Evidence) -> Vec<Miscount> {
-    evidence
-        .case
-        .user_statements()
-        .filter_map(|statement| {
-            let record = evidence.execution.records.get(&statement.id)?;
-            let Outcome::Affected(answered) = record.outcome else {
-                return None;
-            };
-            let changed = changed_rows(evidence, statement.id);
-            (!may_count(evidence, statement, answered, changed)).then(|| Miscount {
-                statement: statement.id,
-                answered,
-                changed,
-                hidden_among: hidden_among(evidence, statement),
-            })
-        })
+    let statements = evidence.case.user_statements();
+    statements
+        .filter_map(|statement| miscount(evidence, statement))
         .collect()
+}
+
+/// Whether a statement fails the self-check: it has a change of another, or another has one of its
+/// own.
+pub(in crate::oracle) fn is_miscounted(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    miscount(evidence, statement).is_some()
+}
+
+fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> {
+    let record = evidence.execution.records.get(&statement.id)?;
+    let Outcome::Affected(answered) = record.outcome else {
+        return None;
+    };
+    // Of a table without a row key no change is known.
+    let keyed = |table: &str| {
+        let shape = evidence.case.table(table);
+        shape.is_some_and(|shape| shape.row_key.is_some())
+    };
+    if !statement.effect.targets().all(keyed) {
+        return None;
+    }
+    let changed = changed_rows(evidence, statement.id);
+    (!may_count(evidence, statement, answered, changed)).then(|| Miscount {
+        statement: statement.id,
+        answered,
+        changed,
+        hidden_among: hidden_among(evidence, statement),
+    })
 }
 
 /// Writes of which a version is missing from the account, or came to light only later: two writes of

@@ -2,8 +2,8 @@
 
 use super::super::{ItemGraph, JudgedBy, anomalies, finding, item_queries};
 use super::{
-    Line, Nothing, ProbeShows, READ_1, READ_2, ROW_1, ROW_2, Shows, Stands, at, heard, mariadb,
-    reads_around_a_writer, run,
+    CountsNone, Line, Nothing, ProbeShows, READ_1, READ_2, ROW_1, ROW_1_AGAIN, ROW_2, Shows,
+    Stands, at, heard, mariadb, reads_around_a_writer, run,
 };
 use crate::model::Anomaly;
 
@@ -76,4 +76,29 @@ fn a_finding_tells_the_cycle_with_a_reason_for_each_edge() {
         ]
     );
     assert_eq!(finding.signature.features, ["select", "update"]);
+}
+
+/// T1 deletes the row, or T3 does, which the engine knows; T2 inserts it anew, and T1 changes it.
+fn deleted_by_one_of_two(first: Line) -> [Line; 6] {
+    [
+        (1, "BEGIN", Nothing),
+        first,
+        (
+            2,
+            "INSERT INTO t (pkey, vkey) VALUES (1, 1000)",
+            Stands(&[(1, 1000), (2, 20)]),
+        ),
+        (1, ROW_1_AGAIN, Stands(&[(1, 1001), (2, 20)])),
+        (1, "COMMIT", Nothing),
+        (3, READ_2, Shows(&[(2, 20)])),
+    ]
+}
+
+#[test]
+fn a_change_of_a_write_that_counted_none_is_of_nobody() {
+    const DELETE: &str = "DELETE FROM t WHERE pkey = 1";
+    let dirty = deleted_by_one_of_two((1, DELETE, Stands(&[(2, 20)])));
+    assert_eq!(heard("READ COMMITTED", &dirty), Some(Anomaly::DirtyWrite));
+    let miscounted = deleted_by_one_of_two((1, DELETE, CountsNone(&[(2, 20)])));
+    assert_eq!(heard("READ COMMITTED", &miscounted), None);
 }
