@@ -90,6 +90,9 @@ impl Learning<'_> {
                     unsure.insert(id, UndecidedReason::ChangeOfSeveralWriters);
                 }
             }
+            // An UPDATE that gives a row another place removes it first, and may wait before it inserts
+            // it again: the next look after its answer tells.
+            Err(Unattributed::Nobody) if new_row.is_none() && self.an_update_waits(shape) => {}
             Err(Unattributed::Nobody) => {
                 let show = |row: Option<&Row>| row.map_or("no row".to_owned(), row_text);
                 self.account.unexplained.push(format!(
@@ -243,6 +246,15 @@ impl Learning<'_> {
 }
 
 impl<'a> Learning<'a> {
+    fn an_update_waits(&self, shape: &TableShape) -> bool {
+        let waiting = self
+            .waiting
+            .iter()
+            .filter_map(|id| self.case.statement(*id));
+        let mut updates = waiting.filter(|s| s.effect.kind == StatementKind::Update);
+        updates.any(|s| s.effect.targets().any(|target| target == shape.name))
+    }
+
     /// Who wrote a version that another statement wrote over before anything could show it, and that
     /// stands now that the other was undone: the one statement whose text names its version key.
     fn uncovered_writer(
