@@ -15,10 +15,13 @@
 --! known = "unfiled:mariadb-partitioned-limit"
 --! reproduced = "3/3"
 --! signature = "ea25fe73"
---! # T2.1 (delete) at REPEATABLE READ: affected differ: got affected 0; on the rows it should see: affected 1
---! # T2.1, effect: expected t0: empty, got t0: (1, 0)
+--! # T1.3 (delete) at REPEATABLE READ: affected differ: got affected 0; on the rows it should see: affected 1
+--! # T1.3, effect: expected t0: empty, got t0: (1, 0)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, c0 INT) PARTITION BY HASH (pkey) PARTITIONS 3;
 /* init */ INSERT INTO t0 (pkey, c0) VALUES (1, 0);
-/* s1 T1.1 */ SELECT c0 FROM t0 WHERE pkey BETWEEN 1 AND 0; -- @got empty
-/* s2 T2.1 */ DELETE FROM t0 ORDER BY pkey LIMIT 1; -- @got affected 0  @expect affected 1
+/* s1 T1.1 */ BEGIN;
+/* s1 T1.2 */ SELECT c0 FROM t0;            -- @got (0)
+/* s2 T2.1 */ SELECT c0 FROM t0 WHERE pkey BETWEEN 1 AND 0; -- @got empty
+/* s1 T1.3 */ DELETE FROM t0 ORDER BY pkey LIMIT 1; -- @got affected 0  @expect affected 1
+/* s1 T1.4 */ COMMIT;
 /* end */ SELECT * FROM t0;                 -- @got (1, 0)

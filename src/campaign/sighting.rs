@@ -276,7 +276,7 @@ pub fn minimize_case(
         };
         let (hits, sighting) = looking.confirm(case, &finding.signature, confirmations)?;
         if let Some(raw) = sighting.filter(|_| hits == confirmations) {
-            return Ok(Some(match looking.minimize(&raw, Sameness::Kind)? {
+            return Ok(Some(match looking.minimize(&raw, Sameness::Shape)? {
                 Reduced::To(minimized) => *minimized,
                 Reduced::Smallest | Reduced::Unreliable => raw,
             }));

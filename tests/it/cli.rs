@@ -236,7 +236,7 @@ fn broken_files_are_named_with_line_and_column() {
         "format = 1\nengine = \"sqlite\"\nlevels = 7\n",
     );
     check_refusal(&["fuzz", "--dialect", &dialect], 2, &["bad.toml:3:"]);
-    let known = write(&folder, "known.toml", "format = 1\n[[known]]\nid = 3\n");
+    let known = write(&folder, "known.toml", "format = 2\n[[known]]\nid = 3\n");
     check_refusal(&["fuzz", "--known", &known], 2, &["known.toml:3:"]);
     write(
         &folder,

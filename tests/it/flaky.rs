@@ -255,7 +255,7 @@ fn run_to_the_end(parts: Parts, folder: &Path, cases: u64) -> (RunSummary, Witne
 }
 
 #[test]
-fn a_fault_in_one_run_of_thirty_comes_out_as_one_group_of_small_cases_with_its_rate() {
+fn a_fault_in_one_run_of_thirty_comes_out_as_groups_of_small_cases_with_their_rates() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let parts = generated("sqlite:", &[&SerialOracle], LevelChoice::AnyOne, |inner| {
         Arc::new(LosesARow {
@@ -268,18 +268,19 @@ fn a_fault_in_one_run_of_thirty_comes_out_as_one_group_of_small_cases_with_its_r
     let flaky = summary.statistics.verdicts.flaky;
     assert!(flaky >= 2, "{flaky} flaky cases");
     assert_eq!(summary.statistics.verdicts.violation, 0);
-    assert_eq!(summary.flaky.len(), 1, "{:#?}", summary.flaky);
-    assert_eq!(witness.flaky.len(), 1);
-    let group = &summary.flaky[0];
-    assert_eq!(group.sightings, flaky);
-    assert!(group.hits >= 1 && group.hits * 4 < group.runs, "{group:?}");
-    let file = reproducer::load(Path::new(&group.path)).expect("it reads");
-    assert_eq!(
-        file.header.reproduced.map(|r| (r.hits, r.runs)),
-        Some((group.hits, group.runs))
-    );
-    assert!(group.path.contains("flaky"), "{}", group.path);
-    assert!(file.lines.len() <= 5, "{}", reproducer::write(&file));
+    // Selects of two forms at most are left: the cases of a form are one group.
+    assert!(summary.flaky.len() <= 2, "{:#?}", summary.flaky);
+    assert_eq!(witness.flaky.len(), summary.flaky.len());
+    let most = summary.flaky.iter().map(|group| group.sightings).max();
+    assert!(most.is_some_and(|most| most >= 2), "{:#?}", summary.flaky);
+    for group in &summary.flaky {
+        assert!(group.hits >= 1 && group.hits * 4 < group.runs, "{group:?}");
+        assert!(group.path.contains("flaky"), "{}", group.path);
+        let file = reproducer::load(Path::new(&group.path)).expect("it reads");
+        let reproduced = file.header.reproduced.map(|r| (r.hits, r.runs));
+        assert_eq!(reproduced, Some((group.hits, group.runs)));
+        assert!(file.lines.len() <= 5, "{}", reproducer::write(&file));
+    }
 }
 
 /// Ends a run with its first flaky finding.

@@ -48,20 +48,23 @@ impl Learning<'_> {
             if old_row.as_ref() == new_row {
                 continue;
             }
-            // Of two rows under this key the older one is gone, and a statement can have removed it: the
-            // newer one is no new version of it.
-            let is_newer = |both: Vec<Row>| new_row.is_some_and(|row| both.contains(row));
-            let was_removed = |row: &Row| self.writer(shape, Some(row), None, active, at).is_ok();
-            if doubled.is_some_and(is_newer) && old_row.as_ref().is_some_and(was_removed) {
-                let gone = (old, old_row.as_ref(), None);
-                self.attribute(shape, id.clone(), gone, active, at);
-                let mut without = before.clone();
-                without.insert(id, None);
-                let (id, old) = self.place(shape, &key, &without, new_row);
-                self.attribute(shape, id, (old, None, new_row), active, at);
-            } else {
+            // Of two rows under this key the older one is gone, and another statement than the one that
+            // waits can have removed it: the newer one is no new version of it.
+            let is_newer = doubled.is_some_and(|both| new_row.is_some_and(|r| both.contains(r)));
+            let remover = old_row.as_ref().filter(|_| is_newer).and_then(|old_row| {
+                let inserter = self.writer(shape, None, new_row, active, at, None).ok();
+                let removed = self.writer(shape, Some(old_row), None, active, at, inserter);
+                removed.ok()
+            });
+            let Some(remover) = remover else {
                 self.attribute(shape, id, (old, old_row.as_ref(), new_row), active, at);
-            }
+                continue;
+            };
+            self.change(shape, id.clone(), old, None, remover);
+            let mut without = before.clone();
+            without.insert(id, None);
+            let (id, old) = self.place(shape, &key, &without, new_row);
+            self.attribute(shape, id, (old, None, new_row), active, at);
         }
     }
 
@@ -75,7 +78,7 @@ impl Learning<'_> {
         at: Tick,
     ) {
         let (old, old_row, new_row) = change;
-        match self.writer(shape, old_row, new_row, active, at) {
+        match self.writer(shape, old_row, new_row, active, at, None) {
             Ok(writer) => {
                 if !active.contains(&writer) && !self.waiting.contains(&writer) {
                     // What was read in between was worked out without this version.
@@ -184,7 +187,7 @@ impl Learning<'_> {
     }
 
     /// Whose change this is: the one statement, active or waiting after a release, that can have
-    /// made it.
+    /// made it; not `except`.
     fn writer(
         &self,
         shape: &TableShape,
@@ -192,6 +195,7 @@ impl Learning<'_> {
         new: Option<&Row>,
         active: &[StatementId],
         at: Tick,
+        except: Option<StatementId>,
     ) -> Result<StatementId, Unattributed> {
         let versioned = shape.version_key.is_some() && new.is_some();
         let stuck = |id: &StatementId| {
@@ -201,7 +205,7 @@ impl Learning<'_> {
             .iter()
             .chain(&self.waiting)
             .copied()
-            .filter(|id| versioned || !stuck(id))
+            .filter(|id| (versioned || !stuck(id)) && Some(*id) != except)
             .collect();
         let mut candidates: Vec<&CaseStatement> = ids
             .into_iter()

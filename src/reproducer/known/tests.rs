@@ -281,7 +281,7 @@ fn no_entry_explains_a_planted_difference_that_it_does_not_list() {
                 only_in(&example, &planted, '-'),
                 only_in(&planted, &example, '+'),
             );
-            if planted.levels == example.levels {
+            if planted.levels == example.levels && planted.features != example.features {
                 explained.insert(format!("{}:{gone}{new}", known.id));
             }
         }
@@ -300,6 +300,7 @@ const LISTED: &[&str] = &[
     "unfiled:mariadb-filesort-virtual-column: -alone",
     "unfiled:mariadb-partitioned-limit: -delete +update",
     "unfiled:mariadb-partitioned-limit: -delete-target:current",
+    "unfiled:mariadb-partitioned-limit: -differs:lower +differs:higher",
     "unfiled:mysql-count-nowait: -locking-select:current",
     "unfiled:mysql-join-update-semijoin: -update-target:current",
 ];
