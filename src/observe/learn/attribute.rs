@@ -38,7 +38,23 @@ impl Learning<'_> {
         let mut keys: BTreeSet<Value> = before_keys.chain(now.keys()).cloned().collect();
         keys.retain(|key| !twice.contains_key(key));
         for (key, both) in twice {
-            self.doubled.insert((table.to_owned(), key), both);
+            let waited = self.half_row(shape, &key, &both, before);
+            let seen = (table.to_owned(), key.clone());
+            match waited {
+                Some(half) => {
+                    let standing = both.iter().position(|row| *row != half);
+                    let standing = standing.map(|place| both[place].clone());
+                    self.doubled.insert(seen, vec![half]);
+                    self.see_standing_row(shape, &key, before, standing.as_ref(), active, at);
+                }
+                // Which of the two is whose is not known.
+                None => {
+                    self.doubled.insert(seen, both);
+                    let reason = UndecidedReason::ChangeOfSeveralWriters;
+                    let unsure = &mut self.account.unsure;
+                    unsure.extend(active.iter().map(|id| (*id, reason)));
+                }
+            }
         }
         for key in keys {
             let doubled = self.doubled.remove(&(table.to_owned(), key.clone()));
@@ -65,6 +81,41 @@ impl Learning<'_> {
             without.insert(id, None);
             let (id, old) = self.place(shape, &key, &without, new_row);
             self.attribute(shape, id, (old, None, new_row), active, at);
+        }
+    }
+
+    /// Of two rows under one row key, the one that an INSERT put in before it waits for the unique index:
+    /// the other one is the row that stood, or the half row was seen before.
+    fn half_row(
+        &self,
+        shape: &TableShape,
+        key: &Value,
+        both: &[Row],
+        before: &TableView,
+    ) -> Option<Row> {
+        let (_, old) = self.place(shape, key, before, None);
+        let stood = old.and_then(|id| self.account.chains.row(id));
+        if stood.is_some_and(|stood| both.contains(stood)) {
+            return both.iter().find(|row| Some(*row) != stood).cloned();
+        }
+        let known = self.doubled.get(&(shape.name.clone(), key.clone()))?;
+        both.iter().find(|row| known.contains(row)).cloned()
+    }
+
+    /// Takes the row that stands under a key beside a half row.
+    fn see_standing_row(
+        &mut self,
+        shape: &TableShape,
+        key: &Value,
+        before: &TableView,
+        new_row: Option<&Row>,
+        active: &[StatementId],
+        at: Tick,
+    ) {
+        let (id, old) = self.place(shape, key, before, new_row);
+        let old_row = old.and_then(|id| self.account.chains.row(id)).cloned();
+        if old_row.as_ref() != new_row {
+            self.attribute(shape, id, (old, old_row.as_ref(), new_row), active, at);
         }
     }
 
