@@ -90,7 +90,7 @@ impl Ledger {
     /// Whether one more finding of this look is worth minimizing.
     ///
     /// The first three always are; after minimizations that led to nothing new, ever fewer, down to one
-    /// in [`PAUSE_MAX`]: a bug seen a thousand times must not stop the search for the next one, nor
+    /// in `PAUSE_MAX`: a bug seen a thousand times must not stop the search for the next one, nor
     /// hide one that looks like it.
     pub fn is_worth_minimizing(&mut self, raw: &Signature, showing: Showing) -> bool {
         let bucket = self.buckets.entry(look(raw, showing)).or_default();

@@ -35,7 +35,7 @@ pub const EPOCH: u64 = 25;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
     pub case: TestCase,
-    /// Labels as [`crate::grammar::Production::label`] has them, sorted, without duplicates.
+    /// Labels as `Production::label` has them, sorted, without duplicates.
     pub productions: BTreeMap<StatementId, Vec<Arc<str>>>,
 }
 

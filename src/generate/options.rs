@@ -65,7 +65,7 @@ pub struct GenerateOptions {
     /// Transactions of each session.
     pub transactions: RangeInclusive<usize>,
     /// Statements of each transaction, beside its begin and end. One with savepoints has
-    /// [`SAVEPOINT_ROOM`] more.
+    /// `SAVEPOINT_ROOM` more.
     pub statements: RangeInclusive<usize>,
     /// How often, in a hundred, a statement outside a transaction stands before one.
     pub lone_percent: usize,
