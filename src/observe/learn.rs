@@ -515,8 +515,14 @@ impl Learning<'_> {
         if self.learner != Learner::Observer {
             return;
         }
-        let last = self.execution.events.iter().map(|event| event.tick).max();
-        let end = Tick(last.unwrap_or_default().0 + 1);
+        // What a case leaves open is rolled back after its last statement.
+        let ended = self.execution.transactions.values();
+        let ended = ended.filter_map(|status| match status {
+            TransactionStatus::Committed(tick) | TransactionStatus::Aborted(tick) => Some(*tick),
+            TransactionStatus::Indeterminate => None,
+        });
+        let events = self.execution.events.iter().map(|event| event.tick);
+        let end = Tick(events.chain(ended).max().unwrap_or_default().0 + 1);
         for (table, rows) in &self.execution.final_state {
             let before = self.standing(table, end);
             self.adopt(table, rows, &before, &[], end);
