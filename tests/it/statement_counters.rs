@@ -36,6 +36,7 @@ const COUNTERS: &[(&[&str], &[&str])] = &[
     (&["SAVEPOINT"], &["Com_savepoint"]),
     (&["RELEASE"], &["Com_release_savepoint"]),
     (&["TRUNCATE"], &["Com_truncate"]),
+    (&["CHECK"], &["Com_check"]),
     (&["DROP"], &["Com_drop_table", "Com_drop_view"]),
     (
         &["CREATE"],
