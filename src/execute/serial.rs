@@ -68,23 +68,23 @@ impl<'a> ServerSerialRun<'a> {
         Ok(())
     }
 
-    /// Notes what a statement may do, before it is sent.
-    fn about_to_run(&mut self, sql: &str) {
-        self.touched.note_statement(sql, &self.case);
+    /// Notes what a statement may do, before it is sent; its kind, if it is one of the case.
+    fn about_to_run(&mut self, sql: &str) -> Option<StatementKind> {
+        let statement = self.case.statements.iter().find(|s| s.sql == sql);
+        let effect = statement.map(|s| &s.effect);
+        match effect {
+            Some(effect) => self.touched.note_effect(effect, &self.case),
+            None => self.touched = Touched::Everything,
+        }
         if self.touched != Touched::default() && !self.room.changes_stay_in_their_table() {
             self.touched = Touched::Everything;
         }
-        let kind = self.kind(sql);
+        let kind = effect.map(|effect| effect.kind);
         self.room.may_be_in_transaction |= match kind {
             None | Some(StatementKind::Opaque | StatementKind::Set) => true,
             Some(kind) => kind.is_begin(),
         };
-    }
-
-    /// The kind of a statement of the case.
-    fn kind(&self, sql: &str) -> Option<StatementKind> {
-        let statement = self.case.statements.iter().find(|s| s.sql == sql);
-        statement.map(|s| s.effect.kind)
+        kind
     }
 
     fn shape(&self, table: &str) -> Result<TableShape, EngineError> {
@@ -184,10 +184,10 @@ impl SerialRun for ServerSerialRun<'_> {
     }
 
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        self.about_to_run(sql);
+        let kind = self.about_to_run(sql);
         let outcome = self.hand.send(sql)?;
         let accepted = !matches!(outcome, Outcome::Rejected(_));
-        if accepted && self.kind(sql).is_some_and(StatementKind::is_end) {
+        if accepted && kind.is_some_and(StatementKind::is_end) {
             self.room.may_be_in_transaction = false;
         }
         Ok(outcome)

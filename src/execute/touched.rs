@@ -31,16 +31,7 @@ impl Touched {
         }
     }
 
-    /// Notes what a statement of the case may change: everything, where its text does not tell.
-    pub(super) fn note_statement(&mut self, sql: &str, case: &TestCase) {
-        let statement = case.statements.iter().find(|s| s.sql == sql);
-        match statement {
-            Some(statement) => self.note_effect(&statement.effect, case),
-            None => *self = Self::Everything,
-        }
-    }
-
-    /// The same, from what the statement does.
+    /// Notes what a statement of this effect may change: everything, where its text does not tell.
     pub(super) fn note_effect(&mut self, effect: &Effect, case: &TestCase) {
         if effect.kind == StatementKind::Opaque {
             *self = Self::Everything;

@@ -34,7 +34,9 @@ pub trait Oracle: Sync {
 
     /// Why the oracle does not apply to this case; none where it does. What [`Needs`] rules out by
     /// itself is not asked again.
-    fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason>;
+    fn excludes(&self, _case: &TestCase, _dialect: &Dialect) -> Option<UndecidedReason> {
+        None
+    }
 
     /// Judges one run. The serial run is as its set-up left it.
     ///
@@ -57,6 +59,18 @@ pub struct Needs {
     pub row_identity: bool,
     /// A connection for serial runs of the case's set-up.
     pub serial: bool,
+}
+
+impl Needs {
+    /// Those of oracles that ask what a statement gives alone on its view: they judge one run.
+    pub fn views(learner: Learner) -> Self {
+        Self {
+            pace: Pace::Scheduled,
+            learner: Some(learner),
+            row_identity: true,
+            serial: true,
+        }
+    }
 }
 
 /// What an oracle says of one run, and what it looked at.

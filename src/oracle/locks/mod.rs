@@ -27,7 +27,7 @@ use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Pace, StatementId, StatementKind, TestCase, UndecidedReason, Verdict};
+use crate::model::{StatementId, StatementKind, TestCase, UndecidedReason, Verdict};
 use crate::observe::Learner;
 
 /// The oracle.
@@ -44,13 +44,7 @@ impl Oracle for LockOracle {
     }
 
     fn needs(&self) -> Needs {
-        // The same as txcheck's, so that both judge one run.
-        Needs {
-            pace: Pace::Scheduled,
-            learner: Some(Learner::Observer),
-            row_identity: true,
-            serial: true,
-        }
+        Needs::views(Learner::Observer)
     }
 
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {

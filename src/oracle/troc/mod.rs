@@ -9,13 +9,9 @@
 use super::compare::{Mismatch, difference_direction, rows_text, table_difference};
 use super::view::{Alone, Disagreement, Standing, StatementVerdicts, blind, standings, visible};
 use super::{Evidence, Needs, Oracle, Ruling};
-use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{
-    Aspect, Pace, ReadMode, Row, StatementId, TestCase, Tick, TransactionId, TransactionStatus,
-    UndecidedReason,
-};
+use crate::model::{Aspect, ReadMode, Row, StatementId, Tick, TransactionId, TransactionStatus};
 use crate::observe::{Learner, Reader};
 
 /// The oracle, with the learner it trusts.
@@ -34,20 +30,11 @@ impl Oracle for Troc {
     }
 
     fn needs(&self) -> Needs {
-        Needs {
-            pace: Pace::Scheduled,
-            learner: Some(self.learner),
-            row_identity: true,
-            serial: true,
-        }
+        Needs::views(self.learner)
     }
 
     fn judges_statements(&self) -> bool {
         true
-    }
-
-    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
-        None
     }
 
     fn judge(

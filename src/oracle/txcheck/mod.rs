@@ -13,10 +13,9 @@ use self::check::Check;
 use self::plan::Plan;
 use super::view::{Alone, Disagreement, StatementVerdicts, blind, miscounts, standings};
 use super::{Evidence, Needs, Oracle, Ruling};
-use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Pace, StatementId, TestCase, UndecidedReason};
+use crate::model::StatementId;
 use crate::observe::Learner;
 
 /// The oracle, with the learner it trusts.
@@ -35,20 +34,11 @@ impl Oracle for TxCheck {
     }
 
     fn needs(&self) -> Needs {
-        Needs {
-            pace: Pace::Scheduled,
-            learner: Some(self.learner),
-            row_identity: true,
-            serial: true,
-        }
+        Needs::views(self.learner)
     }
 
     fn judges_statements(&self) -> bool {
         true
-    }
-
-    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
-        None
     }
 
     fn judge(

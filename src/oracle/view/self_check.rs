@@ -49,7 +49,7 @@ fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> 
         return None;
     }
     let changed = changed_rows(evidence, statement.id);
-    let allowed = allowed_counts(evidence, statement);
+    let allowed = allowed_counts(evidence, statement, changed);
     let fits = allowed.is_some_and(|allowed| allowed.contains(&answered));
     (!fits).then(|| Miscount {
         statement: statement.id,
@@ -71,7 +71,8 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
     let hidden = statements.filter(|statement| {
         let record = evidence.execution.records.get(&statement.id);
         let answered = record.and_then(|record| affected(&record.outcome));
-        let allowed = allowed_counts(evidence, statement);
+        let changed = changed_rows(evidence, statement.id);
+        let allowed = allowed_counts(evidence, statement, changed);
         // An upsert or REPLACE may count more than changed; beside who may have written over it, that
         // is doubt enough.
         answered.is_some_and(|answered| allowed.is_none_or(|allowed| *allowed.start() != answered))
@@ -106,8 +107,11 @@ fn changed_rows(evidence: &Evidence, id: StatementId) -> ChangedRows {
 
 /// The counts that the engine, by its dialect, may answer for the changes of a write; None where no
 /// count fits.
-fn allowed_counts(evidence: &Evidence, statement: &CaseStatement) -> Option<RangeInclusive<u64>> {
-    let changed = changed_rows(evidence, statement.id);
+fn allowed_counts(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    changed: ChangedRows,
+) -> Option<RangeInclusive<u64>> {
     let dialect = &evidence.dialect;
     let counts = dialect.affected_rows;
     let has = |word: &str| statement::mentions(&statement.sql, word, dialect);
