@@ -4,21 +4,26 @@
 //! worked out at the moment the statement reads: when it is sent, or at the resume when it waited.
 
 mod attribute;
+mod contested;
 mod doubts;
+mod half_rows;
+mod probed;
 mod unreleased;
+mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::contested::ContestedChange;
 use self::unreleased::{UnreleasedWait, unreleased_waits};
-use super::chain::{Chains, RowId, Version, VersionId};
+use super::chain::{RowId, Version};
 use super::instrument::promised_mode;
 use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
 use crate::model::{
-    CaseStatement, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer,
-    ProbeTag, ReadMode, Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId,
-    TransactionStatus, UndecidedReason, Value,
+    CaseStatement, EventKind, Execution, ExecutionEvent, Observation, ProbeAnswer, ReadMode, Row,
+    StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId, TransactionStatus,
+    UndecidedReason, Value,
 };
 
 /// Learns from a run that was instrumented for this learner.
@@ -51,6 +56,7 @@ pub fn learn(
         released: false,
         version_key_owner: BTreeMap::new(),
         doubled: BTreeMap::new(),
+        contested: Vec::new(),
         probed: BTreeMap::new(),
     };
     learning.plant(initial);
@@ -118,6 +124,8 @@ struct Learning<'a> {
     version_key_owner: BTreeMap<(String, Value), StatementId>,
     /// Row keys under which two rows stood when last seen, by table.
     doubled: BTreeMap<(String, Value), Vec<Row>>,
+    /// Changes of the observation that is looked at, each with several statements that may have made it.
+    contested: Vec<ContestedChange>,
     /// Tables as probes showed them, for statements still to run.
     probed: BTreeMap<StatementId, BTreeMap<String, Vec<Row>>>,
 }
@@ -428,72 +436,6 @@ impl Learning<'_> {
         })
     }
 
-    /// Replaces the promised view by what the probes of this statement showed.
-    fn overlay_probes(&self, id: StatementId, view: &mut View) -> Option<UndecidedReason> {
-        let probed = self.probed.get(&id);
-        for (table, seen) in view.iter_mut() {
-            let Some(shape) = self.case.table(table) else {
-                continue;
-            };
-            let Some(rows) = probed.and_then(|tables| tables.get(table)) else {
-                return Some(UndecidedReason::NoProbe);
-            };
-            let mut left: BTreeMap<Value, &Row> = BTreeMap::new();
-            for row in rows {
-                left.insert(cell(shape, shape.row_key.as_deref(), row)?, row);
-            }
-            // The newest row of a key first: a probe shows the one that stands.
-            for (id, position) in seen.iter_mut().rev() {
-                let chain = self.account.chains.chain(table, id);
-                let shown = left
-                    .get(&id.key)
-                    .and_then(|row| newest_equal(&self.account.chains, chain, row));
-                *position = match shown {
-                    Some(version) => {
-                        left.remove(&id.key);
-                        Some(version)
-                    }
-                    None => position
-                        .filter(|&id| self.account.chains.row(id).is_none())
-                        .or_else(|| newest_deletion(&self.account.chains, chain)),
-                };
-            }
-            if !left.is_empty() {
-                return Some(UndecidedReason::VersionWithoutAKnownWriter);
-            }
-        }
-        None
-    }
-
-    fn probe(&mut self, probe: &ProbeAnswer) {
-        let id = probe.statement;
-        match (&probe.tag, &probe.outcome) {
-            (ProbeTag::FixSnapshot, Outcome::Rows(_)) => {
-                self.snapshots.entry(id.transaction).or_insert(probe.tick);
-            }
-            (ProbeTag::FixSnapshot | ProbeTag::Lock { .. }, _) => {}
-            _ if probe.parted => {
-                let unsure = &mut self.account.unsure;
-                unsure.insert(id, UndecidedReason::PartedProbe);
-            }
-            (
-                ProbeTag::BeforeWrite { table, .. } | ProbeTag::VersionSet { table, .. },
-                Outcome::Rows(rows),
-            ) => {
-                let tables = self.probed.entry(id).or_default();
-                tables.insert(table.clone(), rows.clone());
-            }
-            (ProbeTag::AfterWrite { table }, Outcome::Rows(rows)) => {
-                let before = self.standing_for(table, id, probe.tick);
-                self.adopt(table, rows, &before, &[id], probe.tick);
-            }
-            _ => {
-                let unsure = &mut self.account.unsure;
-                unsure.insert(id, UndecidedReason::RejectedProbe);
-            }
-        }
-    }
-
     fn observation(&mut self, observation: &Observation) {
         for (table, rows) in &observation.tables {
             let before = match (self.dialect.observer, observation.active.as_slice()) {
@@ -581,20 +523,4 @@ pub(super) fn key_values<'r>(
 /// The cell of a column, by name.
 fn cell(shape: &TableShape, column: Option<&str>, row: &Row) -> Option<Value> {
     row.get(shape.column(column?)?).cloned()
-}
-
-fn newest_equal(chains: &Chains, chain: &[VersionId], row: &Row) -> Option<VersionId> {
-    chain
-        .iter()
-        .rev()
-        .copied()
-        .find(|&id| chains.row(id) == Some(row))
-}
-
-fn newest_deletion(chains: &Chains, chain: &[VersionId]) -> Option<VersionId> {
-    chain
-        .iter()
-        .rev()
-        .copied()
-        .find(|&id| chains.row(id).is_none())
 }

@@ -2,6 +2,7 @@
 
 mod clustered_key;
 mod early_savepoint;
+mod half_rows;
 
 use std::collections::BTreeMap;
 

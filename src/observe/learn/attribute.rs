@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::chain::{RowId, Version, VersionId};
 use super::super::{Change, TableView};
+use super::contested::ContestedChange;
+use super::writer::Unattributed;
 use super::{Learning, cell, key_values};
-use crate::model::{
-    CaseStatement, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason, Value,
-};
+use crate::model::{Row, StatementId, TableShape, Tick, UndecidedReason, Value};
 
 impl Learning<'_> {
     /// Makes versions of the differences between what stood in a table and what stands now.
@@ -44,8 +44,9 @@ impl Learning<'_> {
                 Some(half) => {
                     let standing = both.iter().position(|row| *row != half);
                     let standing = standing.map(|place| both[place].clone());
+                    let before = self.without(before, &key, &half);
                     self.doubled.insert(seen, vec![half]);
-                    self.see_standing_row(shape, &key, before, standing.as_ref(), active, at);
+                    self.see_standing_row(shape, &key, &before, standing.as_ref(), active, at);
                 }
                 // Which of the two is whose is not known.
                 None => {
@@ -57,49 +58,78 @@ impl Learning<'_> {
             }
         }
         for key in keys {
-            let doubled = self.doubled.remove(&(table.to_owned(), key.clone()));
-            let new_row = now.get(&key).copied();
-            let (id, old) = self.place(shape, &key, before, new_row);
-            let old_row = old.and_then(|id| self.account.chains.row(id)).cloned();
-            if old_row.as_ref() == new_row {
-                continue;
-            }
-            // Of two rows under this key the older one is gone, and another statement than the one that
-            // waits can have removed it: the newer one is no new version of it.
-            let is_newer = doubled.is_some_and(|both| new_row.is_some_and(|r| both.contains(r)));
-            let remover = old_row.as_ref().filter(|_| is_newer).and_then(|old_row| {
-                let inserter = self.writer(shape, None, new_row, active, at, None).ok();
-                let removed = self.writer(shape, Some(old_row), None, active, at, inserter);
-                removed.ok()
-            });
-            let Some(remover) = remover else {
-                self.attribute(shape, id, (old, old_row.as_ref(), new_row), active, at);
-                continue;
-            };
-            self.change(shape, id.clone(), old, None, remover);
-            let mut without = before.clone();
-            without.insert(id, None);
-            let (id, old) = self.place(shape, &key, &without, new_row);
-            self.attribute(shape, id, (old, None, new_row), active, at);
+            self.adopt_row(shape, &key, before, now.get(&key).copied(), active, at);
         }
+        self.settle_by_counts(shape, at);
     }
 
-    /// Of two rows under one row key, the one that an INSERT put in before it waits for the unique index:
-    /// the other one is the row that stood, or the half row was seen before.
-    fn half_row(
-        &self,
+    /// Takes the one row that stands under a key now, or that none does.
+    fn adopt_row(
+        &mut self,
         shape: &TableShape,
         key: &Value,
-        both: &[Row],
         before: &TableView,
-    ) -> Option<Row> {
-        let (_, old) = self.place(shape, key, before, None);
-        let stood = old.and_then(|id| self.account.chains.row(id));
-        if stood.is_some_and(|stood| both.contains(stood)) {
-            return both.iter().find(|row| Some(*row) != stood).cloned();
+        new_row: Option<&Row>,
+        active: &[StatementId],
+        at: Tick,
+    ) {
+        let doubled = self.doubled.remove(&(shape.name.clone(), key.clone()));
+        let before = &self.withdraw_half_rows(shape, key, before, new_row, active);
+        let (id, old) = self.place(shape, key, before, new_row);
+        let old_row = old.and_then(|id| self.account.chains.row(id)).cloned();
+        if old_row.as_ref() == new_row
+            || old.is_some_and(|old| self.is_undone_already(old, new_row, at))
+        {
+            return;
         }
-        let known = self.doubled.get(&(shape.name.clone(), key.clone()))?;
-        both.iter().find(|row| known.contains(row)).cloned()
+        // Of two rows under this key the older one is gone, and another statement than the one that
+        // waits can have removed it: the newer one is no new version of it.
+        let is_newer = doubled.is_some_and(|both| new_row.is_some_and(|r| both.contains(r)));
+        let remover = old_row.as_ref().filter(|_| is_newer).map(|old_row| {
+            let inserter = self.writer(shape, None, new_row, active, at, None).ok();
+            self.writer(shape, Some(old_row), None, active, at, inserter)
+        });
+        match remover {
+            None | Some(Err(Unattributed::Nobody)) => {
+                self.attribute(shape, id, (old, old_row.as_ref(), new_row), active, at);
+                return;
+            }
+            Some(Ok(remover)) => self.change(shape, id.clone(), old, None, remover),
+            Some(Err(Unattributed::Several(candidates))) => {
+                self.contested.push(ContestedChange {
+                    row: id.clone(),
+                    before: old,
+                    now: None,
+                    candidates,
+                });
+            }
+        }
+        let mut without = before.clone();
+        without.insert(id, None);
+        self.see_standing_row(shape, key, &without, new_row, active, at);
+    }
+
+    /// Whether a version is gone because its writer, or a later statement of its transaction, was rejected
+    /// already and has undone it: the answer has not come yet.
+    fn is_undone_already(&self, version: VersionId, new_row: Option<&Row>, at: Tick) -> bool {
+        let chains = &self.account.chains;
+        let undone = chains.version(version);
+        let Some(answer) = undone.undone.filter(|tick| *tick > at) else {
+            return false;
+        };
+        let in_flight = self.execution.records.values().any(|record| {
+            record.id.transaction == undone.writer.transaction
+                && record.sent < at
+                && record.answered == answer
+                && record.outcome.error_class().is_some()
+        });
+        let chain = chains.chain(&undone.table, &undone.id);
+        in_flight
+            && self
+                .timeline
+                .top(chains, chain, answer)
+                .and_then(|below| chains.row(below))
+                == new_row
     }
 
     /// Takes the row that stands under a key beside a half row.
@@ -138,14 +168,13 @@ impl Learning<'_> {
                 }
                 self.change(shape, id, old, new_row, writer);
             }
-            Err(Unattributed::Several(candidates)) => {
-                for id in candidates {
-                    let unsure = &mut self.account.unsure;
-                    unsure.insert(id, UndecidedReason::ChangeOfSeveralWriters);
-                }
-            }
-            // An UPDATE that gives a row another place removes it first, and may wait before it inserts
-            // it again: the next look after its answer tells.
+            Err(Unattributed::Several(candidates)) => self.contested.push(ContestedChange {
+                row: id,
+                before: old,
+                now: new_row.cloned(),
+                candidates,
+            }),
+            // The next look after the answer of the UPDATE that waits tells.
             Err(Unattributed::Nobody) if new_row.is_none() && self.an_update_waits(shape) => {}
             Err(Unattributed::Nobody) => {
                 let show = |row: Option<&Row>| row.map_or("no row".to_owned(), row_text);
@@ -161,7 +190,7 @@ impl Learning<'_> {
 
     /// Which row of this key a change is about, and its version before: the one that stands, else
     /// the deleted one whose place in the clustered index the new row takes, else a new one.
-    fn place(
+    pub(super) fn place(
         &self,
         shape: &TableShape,
         key: &Value,
@@ -203,7 +232,7 @@ impl Learning<'_> {
         }
     }
 
-    fn change(
+    pub(super) fn change(
         &mut self,
         shape: &TableShape,
         id: RowId,
@@ -236,130 +265,16 @@ impl Learning<'_> {
             }),
         }
     }
-
-    /// Whose change this is: the one statement, active or waiting after a release, that can have
-    /// made it; not `except`.
-    fn writer(
-        &self,
-        shape: &TableShape,
-        old: Option<&Row>,
-        new: Option<&Row>,
-        active: &[StatementId],
-        at: Tick,
-        except: Option<StatementId>,
-    ) -> Result<StatementId, Unattributed> {
-        let versioned = shape.version_key.is_some() && new.is_some();
-        let stuck = |id: &StatementId| {
-            self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
-        };
-        let ids: BTreeSet<StatementId> = active
-            .iter()
-            .chain(&self.waiting)
-            .copied()
-            .filter(|id| (versioned || !stuck(id)) && Some(*id) != except)
-            .collect();
-        let mut candidates: Vec<&CaseStatement> = ids
-            .into_iter()
-            .filter_map(|id| self.case.statement(id))
-            .filter(|s| s.effect.targets().any(|target| target == shape.name))
-            .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
-            .collect();
-        let key_of = |row: Option<&Row>| cell(shape, shape.version_key.as_deref(), row?);
-        match (key_of(old), key_of(new)) {
-            (old_key, Some(key)) if old_key.as_ref() != Some(&key) => {
-                let owner = self
-                    .version_key_owner
-                    .get(&(shape.name.clone(), key.clone()));
-                if let Some(owner) = owner {
-                    candidates.retain(|s| s.id == *owner);
-                } else {
-                    let number = key.to_string();
-                    let names = |s: &&CaseStatement| names_number(&s.sql, &number);
-                    if candidates.len() > 1 || candidates.iter().any(names) {
-                        candidates.retain(names);
-                    } else if let Some(writer) = self.uncovered_writer(shape, &number, at) {
-                        candidates = vec![writer];
-                    }
-                }
-            }
-            _ if new.is_none() => candidates.retain(|s| {
-                matches!(
-                    s.effect.kind,
-                    StatementKind::Delete | StatementKind::Replace
-                ) || assigns_row_key(shape, &s.sql)
-            }),
-            _ => {}
-        }
-        match candidates.as_slice() {
-            [one] => Ok(one.id),
-            [] => Err(Unattributed::Nobody),
-            several => Err(Unattributed::Several(
-                several.iter().map(|s| s.id).collect(),
-            )),
-        }
-    }
-}
-
-impl<'a> Learning<'a> {
-    fn an_update_waits(&self, shape: &TableShape) -> bool {
-        let waiting = self
-            .waiting
-            .iter()
-            .filter_map(|id| self.case.statement(*id));
-        let mut updates = waiting.filter(|s| s.effect.kind == StatementKind::Update);
-        updates.any(|s| s.effect.targets().any(|target| target == shape.name))
-    }
-
-    /// Who wrote a version that another statement wrote over before anything could show it, and that
-    /// stands now that the other was undone: the one statement whose text names its version key.
-    fn uncovered_writer(
-        &self,
-        shape: &TableShape,
-        number: &str,
-        at: Tick,
-    ) -> Option<&'a CaseStatement> {
-        let wrote = |s: &&CaseStatement| {
-            let record = self.execution.records.get(&s.id);
-            record.is_some_and(|r| r.answered < at && r.outcome.error_class().is_none())
-                && self.timeline.undone(s.id).is_none_or(|undone| undone > at)
-                && s.effect.targets().any(|target| target == shape.name)
-                && names_number(&s.sql, number)
-        };
-        let mut writers = self.case.statements.iter().filter(wrote);
-        writers.next().filter(|_| writers.next().is_none())
-    }
-}
-
-enum Unattributed {
-    Nobody,
-    Several(Vec<StatementId>),
 }
 
 /// Whether two rows have the same place in the table: the same values of its clustered key. A row of
 /// a table without one has a place of its own each time it is inserted.
-fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
+pub(super) fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
     let Some(key) = shape.clustered_key() else {
         return false;
     };
     let (one, other) = (key_values(shape, key, one), key_values(shape, key, other));
     one.is_some() && one == other
-}
-
-/// Whether a SET clause of the text names the row key: the row may get another one.
-fn assigns_row_key(shape: &TableShape, sql: &str) -> bool {
-    let sql = sql.to_ascii_uppercase();
-    let clauses = [" SET ", " KEY UPDATE "];
-    let start = clauses.iter().find_map(|clause| sql.find(clause));
-    let assigned = start.map_or("", |start| &sql[start..]);
-    let assigned = assigned.split(" WHERE ").next().unwrap_or_default();
-    let key = shape.row_key.as_ref().map(|key| key.to_ascii_uppercase());
-    key.is_some_and(|key| names_number(assigned, &key))
-}
-
-/// Whether this number, or name, stands in the text as a word of its own.
-fn names_number(sql: &str, number: &str) -> bool {
-    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .any(|word| word == number)
 }
 
 fn row_text(row: &Row) -> String {

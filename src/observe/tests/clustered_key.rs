@@ -9,10 +9,10 @@ use crate::observe::{Account, Learner, Timeline, learn};
 use crate::statement;
 
 /// One line of a script whose rows have three columns.
-type WideLine<'a> = (u32, &'a str, Option<&'a [[i64; 3]]>);
+pub(super) type WideLine<'a> = (u32, &'a str, Option<&'a [[i64; 3]]>);
 
 /// A script on a table of this definition, whose rows have a third column: `c0`.
-fn wide_script(table: &str, lines: &[WideLine<'_>]) -> Script {
+pub(super) fn wide_script(table: &str, lines: &[WideLine<'_>]) -> Script {
     let level = IsolationLevel::RepeatableRead;
     let narrow: Vec<Line<'_>> = lines.iter().map(|(s, sql, _)| (*s, *sql, None)).collect();
     let mut script = script(level, None, &narrow);
@@ -45,7 +45,7 @@ fn wide_script(table: &str, lines: &[WideLine<'_>]) -> Script {
     script
 }
 
-fn learn_wide(script: &Script, initial: &[[i64; 3]]) -> Account {
+pub(super) fn learn_wide(script: &Script, initial: &[[i64; 3]]) -> Account {
     let row = |row: &[i64; 3]| row.iter().copied().map(Value::Integer).collect();
     let initial = BTreeMap::from([("t".to_owned(), initial.iter().map(row).collect())]);
     let timeline = Timeline::new(&script.case, &script.execution, &script.dialect);

@@ -1,0 +1,121 @@
+//! Changes that several statements may have made, told apart by the rows that each was answered to have
+//! changed.
+
+use super::Learning;
+use crate::dialect::UpdateCount;
+use crate::model::{
+    CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason,
+};
+use crate::observe::chain::{RowId, VersionId};
+
+/// A change between two looks at a table, and who may have made it.
+pub(super) struct ContestedChange {
+    pub(super) row: RowId,
+    pub(super) before: Option<VersionId>,
+    /// None for a row that is gone.
+    pub(super) now: Option<Row>,
+    pub(super) candidates: Vec<StatementId>,
+}
+
+impl Learning<'_> {
+    /// Gives the contested changes of a table to their writers, as far as answered counts tell: a
+    /// statement that has changed as many rows as it counted made none of them, and the one that lacks
+    /// exactly as many rows as it may have removed removed them all. Of the rest nobody knows whose they
+    /// are. Whoever is left last is the writer, against its count, too: the self-check then hears it.
+    pub(super) fn settle_by_counts(&mut self, shape: &TableShape, at: Tick) {
+        let mut left = std::mem::take(&mut self.contested);
+        while self.settle_one(shape, &mut left, at) {}
+        for id in left.into_iter().flat_map(|change| change.candidates) {
+            let unsure = &mut self.account.unsure;
+            unsure.insert(id, UndecidedReason::ChangeOfSeveralWriters);
+        }
+    }
+
+    /// One step; false where nothing more can be told.
+    fn settle_one(
+        &mut self,
+        shape: &TableShape,
+        left: &mut Vec<ContestedChange>,
+        at: Tick,
+    ) -> bool {
+        if let Some(place) = left.iter().position(|c| c.candidates.len() == 1) {
+            let change = left.remove(place);
+            let writer = change.candidates[0];
+            self.change(
+                shape,
+                change.row,
+                change.before,
+                change.now.as_ref(),
+                writer,
+            );
+            return true;
+        }
+        let all = left.iter().flat_map(|change| change.candidates.iter());
+        let mut all: Vec<StatementId> = all.copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        for &id in &all {
+            let Some(lacking) = self.lacking(id, at) else {
+                continue;
+            };
+            let its = || left.iter().filter(|change| change.candidates.contains(&id));
+            // A row that is gone has one remover; what a row became may have been written over.
+            let are_gone = its().all(|change| change.now.is_none());
+            let others = its().flat_map(|change| &change.candidates);
+            let mut others = others.filter(|other| **other != id);
+            let claimed = others.any(|other| self.lacking(*other, at).is_some_and(|n| n > 0));
+            let made_all = lacking == its().count() && are_gone && !claimed;
+            if lacking > 0 && !made_all {
+                continue;
+            }
+            for change in left.iter_mut().filter(|c| c.candidates.contains(&id)) {
+                change.candidates.retain(|other| (*other == id) == made_all);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// How many rows a statement was answered to have changed beyond those that are known; none where
+    /// its count does not tell: it has no answer yet, or counts other rows than changed ones.
+    fn lacking(&self, id: StatementId, at: Tick) -> Option<usize> {
+        let statement = self.case.statement(id)?;
+        let record = self.execution.records.get(&id)?;
+        let Outcome::Affected(counted) = record.outcome else {
+            return None;
+        };
+        let one_table = statement.effect.targets().count() == 1;
+        if record.answered > at || !one_table || !self.counts_changed_rows(statement) {
+            return None;
+        }
+        let chains = &self.account.chains;
+        let stands = |version: Option<VersionId>| version.and_then(|id| chains.row(id)).is_some();
+        let changes = self.account.changes.get(&id).into_iter().flatten();
+        let known = changes
+            .filter(|change| stands(change.before) || stands(Some(change.after)))
+            .count();
+        usize::try_from(counted).ok()?.checked_sub(known)
+    }
+
+    fn counts_changed_rows(&self, statement: &CaseStatement) -> bool {
+        match statement.effect.kind {
+            StatementKind::Delete => true,
+            StatementKind::Update => self.dialect.affected_rows.update == UpdateCount::Changed,
+            StatementKind::Begin
+            | StatementKind::BeginSnapshot
+            | StatementKind::BeginImmediate
+            | StatementKind::Commit
+            | StatementKind::Rollback
+            | StatementKind::Savepoint
+            | StatementKind::RollbackTo
+            | StatementKind::ReleaseSavepoint
+            | StatementKind::Select
+            | StatementKind::LockingSelect
+            | StatementKind::Insert
+            | StatementKind::InsertSelect
+            | StatementKind::Replace
+            | StatementKind::Set
+            | StatementKind::Opaque => false,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Which statement made a change.
+
+use std::collections::BTreeSet;
+
+use super::{Learning, cell};
+use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
+
+impl Learning<'_> {
+    /// Whose change this is: the one statement, active or waiting, that can have made it; not `except`.
+    ///
+    /// Who waits goes on when locks are released, and rarely without a release: the purge of a deleted
+    /// row wakes who waits for it. So a statement that no release can have moved is asked last.
+    pub(super) fn writer(
+        &self,
+        shape: &TableShape,
+        old: Option<&Row>,
+        new: Option<&Row>,
+        active: &[StatementId],
+        at: Tick,
+        except: Option<StatementId>,
+    ) -> Result<StatementId, Unattributed> {
+        let versioned = shape.version_key.is_some() && new.is_some();
+        let stuck = |id: &StatementId| {
+            self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
+        };
+        let everyone = active.iter().chain(&self.waiting).copied();
+        let mut ids: BTreeSet<StatementId> = everyone.filter(|id| Some(*id) != except).collect();
+        let all = ids.clone();
+        ids.retain(|id| versioned || !stuck(id));
+        match self.writer_among(ids, shape, (old, new), at, except) {
+            Err(Unattributed::Nobody) => self.writer_among(all, shape, (old, new), at, except),
+            found => found,
+        }
+    }
+
+    /// The one of these statements that can have made a change: the row before and the row now.
+    fn writer_among(
+        &self,
+        ids: BTreeSet<StatementId>,
+        shape: &TableShape,
+        (old, new): (Option<&Row>, Option<&Row>),
+        at: Tick,
+        except: Option<StatementId>,
+    ) -> Result<StatementId, Unattributed> {
+        let mut candidates: Vec<&CaseStatement> = ids
+            .into_iter()
+            .filter_map(|id| self.case.statement(id))
+            .filter(|s| s.effect.targets().any(|target| target == shape.name))
+            .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
+            .collect();
+        let key_of = |row: Option<&Row>| cell(shape, shape.version_key.as_deref(), row?);
+        match (key_of(old), key_of(new)) {
+            (old_key, Some(key)) if old_key.as_ref() != Some(&key) => {
+                let owner = self
+                    .version_key_owner
+                    .get(&(shape.name.clone(), key.clone()));
+                if let Some(owner) = owner {
+                    candidates.retain(|s| s.id == *owner);
+                } else {
+                    let number = key.to_string();
+                    let names = |s: &&CaseStatement| names_number(&s.sql, &number);
+                    if candidates.len() > 1 || candidates.iter().any(names) {
+                        candidates.retain(names);
+                    } else if let Some(writer) = self.uncovered_writer(shape, &number, at) {
+                        candidates = vec![writer];
+                    }
+                }
+            }
+            _ if new.is_none() => self.keep_removers(shape, old, &mut candidates, except),
+            _ => {}
+        }
+        match candidates.as_slice() {
+            [one] => Ok(one.id),
+            [] => Err(Unattributed::Nobody),
+            several => Err(Unattributed::Several(
+                several.iter().map(|s| s.id).collect(),
+            )),
+        }
+    }
+}
+
+impl<'a> Learning<'a> {
+    /// Keeps the statements that can have removed a row, unless it is merely on its way.
+    ///
+    /// An UPDATE that gives a row another place in the clustered index removes it first, and may wait
+    /// before it inserts it again, or is rejected and puts it back: the next look after its answer
+    /// tells.
+    fn keep_removers(
+        &self,
+        shape: &TableShape,
+        old: Option<&Row>,
+        candidates: &mut Vec<&'a CaseStatement>,
+        except: Option<StatementId>,
+    ) {
+        let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
+        let mut waiting = waiting.filter_map(|id| self.case.statement(*id));
+        if old.is_some_and(|old| waiting.any(|s| self.is_moving(shape, old, s))) {
+            candidates.clear();
+            return;
+        }
+        candidates.retain(|s| {
+            let kind = s.effect.kind;
+            matches!(kind, StatementKind::Delete | StatementKind::Replace)
+                || shape
+                    .row_key
+                    .as_ref()
+                    .is_some_and(|key| assigns(key, &s.sql))
+        });
+    }
+
+    /// Whether a waiting statement has removed this row from its place and will put it back, or to
+    /// another place: it stands again when the statement is answered.
+    fn is_moving(&self, shape: &TableShape, old: &Row, mover: &CaseStatement) -> bool {
+        let targets = mover.effect.targets().any(|target| target == shape.name);
+        let Some(record) = self.execution.records.get(&mover.id) else {
+            return false;
+        };
+        if !targets || !gives_place(shape, mover) {
+            return false;
+        }
+        let mut later = self.execution.observations.iter();
+        let next = later.find_map(|look| {
+            let rows = look.tables.get(&shape.name);
+            rows.filter(|_| look.tick >= record.answered)
+        });
+        let rows = next.or_else(|| self.execution.final_state.get(&shape.name));
+        let key = |row: &Row| cell(shape, shape.row_key.as_deref(), row);
+        let is_its_own = |row: &Row| {
+            let version = cell(shape, shape.version_key.as_deref(), row);
+            version.is_some_and(|number| names_number(&mover.sql, &number.to_string()))
+        };
+        let mut rows = rows.into_iter().flatten();
+        rows.any(|row| row == old || (key(row) == key(old) && is_its_own(row)))
+    }
+
+    pub(super) fn an_update_waits(&self, shape: &TableShape) -> bool {
+        let waiting = self
+            .waiting
+            .iter()
+            .filter_map(|id| self.case.statement(*id));
+        let mut updates =
+            waiting.filter(|s| s.effect.kind == StatementKind::Update || gives_place(shape, s));
+        updates.any(|s| s.effect.targets().any(|target| target == shape.name))
+    }
+
+    /// Who wrote a version that another statement wrote over before anything could show it, and that
+    /// stands now that the other was undone: the one statement whose text names its version key.
+    fn uncovered_writer(
+        &self,
+        shape: &TableShape,
+        number: &str,
+        at: Tick,
+    ) -> Option<&'a CaseStatement> {
+        let wrote = |s: &&CaseStatement| {
+            let record = self.execution.records.get(&s.id);
+            record.is_some_and(|r| r.answered < at && r.outcome.error_class().is_none())
+                && self.timeline.undone(s.id).is_none_or(|undone| undone > at)
+                && s.effect.targets().any(|target| target == shape.name)
+                && names_number(&s.sql, number)
+        };
+        let mut writers = self.case.statements.iter().filter(wrote);
+        writers.next().filter(|_| writers.next().is_none())
+    }
+}
+
+/// Why a change has no one writer.
+pub(super) enum Unattributed {
+    Nobody,
+    Several(Vec<StatementId>),
+}
+
+/// Whether a statement may give a row another place in the clustered index.
+fn gives_place(shape: &TableShape, statement: &CaseStatement) -> bool {
+    let mut columns = shape.clustered_key().unwrap_or_default().iter();
+    columns.any(|column| assigns(column, &statement.sql))
+}
+
+/// Whether a SET clause of the text names a column: the row may get another value of it.
+fn assigns(column: &str, sql: &str) -> bool {
+    let sql = sql.to_ascii_uppercase();
+    let clauses = [" SET ", " KEY UPDATE "];
+    let start = clauses.iter().find_map(|clause| sql.find(clause));
+    let assigned = start.map_or("", |start| &sql[start..]);
+    let assigned = assigned.split(" WHERE ").next().unwrap_or_default();
+    names_number(assigned, &column.to_ascii_uppercase())
+}
+
+/// Whether this number, or name, stands in the text as a word of its own.
+fn names_number(sql: &str, number: &str) -> bool {
+    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .any(|word| word == number)
+}

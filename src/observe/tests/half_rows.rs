@@ -1,0 +1,218 @@
+//! Rows that a waiting statement has put into the clustered index, or removed from it, before it waits
+//! for another index.
+
+use super::clustered_key::{WideLine, learn_wide, wide_script};
+use super::{Script, id};
+use crate::model::{
+    ErrorClass, EventKind, ExecutionEvent, Outcome, SqlError, StatementId, TransactionStatus,
+    UndecidedReason, Value,
+};
+use crate::observe::Account;
+
+/// By `c0`, with a unique index on the row key.
+const BY_C0: &str = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT PRIMARY KEY)";
+
+/// Has one statement wait until another is answered: its own answer comes right behind.
+fn wait_for(script: &mut Script, waiter: StatementId, release: StatementId) {
+    let execution = &mut script.execution;
+    let answered = execution.records[&release].answered;
+    let record = execution.records.get_mut(&waiter).expect("it ran");
+    let waits = std::mem::replace(&mut record.answered, answered);
+    record.waiting = Some(waits);
+    let is_answer = |e: &ExecutionEvent| e.statement == waiter && e.kind == EventKind::Answered;
+    execution.events.retain(|event| !is_answer(event));
+    for (tick, kind) in [(waits, EventKind::Waiting), (answered, EventKind::Answered)] {
+        execution.events.push(ExecutionEvent {
+            tick,
+            statement: waiter,
+            kind,
+        });
+    }
+    let committed = TransactionStatus::Committed(answered);
+    execution.transactions.insert(waiter.transaction, committed);
+    for look in &mut execution.observations {
+        look.active.retain(|id| *id != waiter);
+        if look.active.contains(&release) {
+            look.active.push(waiter);
+        }
+    }
+}
+
+/// The rows that stand when everything is over, by the chains.
+fn standing(account: &Account) -> Vec<Vec<i64>> {
+    let newest = |chain: &[_]| {
+        let stands = chain.iter().rev().find(|id| {
+            let version = account.chains.version(**id);
+            version.undone.is_none()
+        });
+        account.chains.row(*stands?).cloned()
+    };
+    let rows = account.chains.table("t");
+    let rows = rows.filter_map(|(_, chain)| newest(chain));
+    rows.map(|row| row.iter().filter_map(Value::as_integer).collect())
+        .collect()
+}
+
+fn learned(lines: &[WideLine<'_>], waiter: StatementId, release: StatementId) -> Account {
+    let mut script = wide_script(BY_C0, lines);
+    wait_for(&mut script, waiter, release);
+    learn_wide(&script, &[[1, 10, 20]])
+}
+
+#[test]
+fn an_upsert_that_goes_on_with_the_row_of_another_takes_back_its_own() {
+    let upsert =
+        "INSERT INTO t (pkey, vkey, c0) VALUES (1, 1000, 41) ON DUPLICATE KEY UPDATE vkey = 1000";
+    let account = learned(
+        &[
+            (1, "BEGIN", None),
+            (1, "DELETE FROM t", Some(&[])),
+            (2, upsert, Some(&[[1, 1000, 41]])),
+            (1, "ROLLBACK", Some(&[[1, 1000, 20]])),
+        ],
+        id(2, 1),
+        id(1, 3),
+    );
+    assert_eq!(standing(&account), [[1, 1000, 20]]);
+    assert_eq!(account.unexplained, Vec::<String>::new());
+}
+
+#[test]
+fn the_row_of_the_holder_stands_beside_the_one_that_a_waiting_insert_put_in() {
+    let account = learned(
+        &[
+            (1, "BEGIN", None),
+            (1, "DELETE FROM t", Some(&[])),
+            (
+                2,
+                "INSERT INTO t (pkey, vkey, c0) VALUES (1, 1000, 41)",
+                Some(&[[1, 1000, 41]]),
+            ),
+            (
+                1,
+                "INSERT INTO t (pkey, vkey, c0) VALUES (1, 1001, 42)",
+                Some(&[[1, 1000, 41], [1, 1001, 42]]),
+            ),
+            (1, "DELETE FROM t WHERE pkey = 1", Some(&[[1, 1000, 41]])),
+            (1, "COMMIT", Some(&[[1, 1000, 41]])),
+        ],
+        id(2, 1),
+        id(1, 5),
+    );
+    assert_eq!(standing(&account), [[1, 1000, 41]]);
+    assert_eq!(account.unexplained, Vec::<String>::new());
+    let changes = |id| account.changes.get(&id).map_or(0, Vec::len);
+    assert_eq!(
+        [id(1, 3), id(1, 4), id(2, 1)].map(changes),
+        [1, 1, 1],
+        "{:?}",
+        account.changes
+    );
+}
+
+#[test]
+fn a_row_that_is_gone_while_its_place_changes_is_no_work_of_a_delete_beside() {
+    for (end, removed) in [(&[[1, 10, 20]][..], 0), (&[][..], 1)] {
+        let account = learned(
+            &[
+                (1, "BEGIN", None),
+                (1, "SELECT * FROM t WHERE pkey = 9 FOR UPDATE", None),
+                (2, "UPDATE t SET c0 = 3, vkey = 1000 WHERE pkey = 1", None),
+                (1, "DELETE FROM t WHERE pkey = 0", Some(&[])),
+                (1, "COMMIT", Some(end)),
+            ],
+            id(2, 1),
+            id(1, 4),
+        );
+        let changes = account.changes.get(&id(1, 3)).map_or(0, Vec::len);
+        assert_eq!(changes, removed, "{end:?}");
+    }
+}
+
+#[test]
+fn a_delete_that_a_purge_woke_has_removed_what_is_gone() {
+    let account = learned(
+        &[
+            (1, "BEGIN", None),
+            (1, "SELECT * FROM t WHERE pkey = 9 FOR UPDATE", None),
+            (2, "DELETE FROM t", Some(&[[1, 10, 20]])),
+            (1, "SELECT 1 FROM t WHERE pkey = 9", None),
+            (1, "UPDATE t SET vkey = 1000 WHERE pkey = 9", Some(&[])),
+            (1, "COMMIT", Some(&[])),
+        ],
+        id(2, 1),
+        id(1, 5),
+    );
+    assert_eq!(account.changes.get(&id(2, 1)).map_or(0, Vec::len), 1);
+    assert_eq!(account.unexplained, Vec::<String>::new());
+}
+
+#[test]
+fn what_a_rejected_statement_wrote_may_be_gone_before_its_answer_comes() {
+    let lines: &[WideLine<'_>] = &[
+        (1, "BEGIN", None),
+        (1, "SELECT * FROM t WHERE pkey = 9 FOR UPDATE", None),
+        (
+            2,
+            "INSERT INTO t (pkey, vkey, c0) VALUES (2, 1000, 3), (1, 1000, 4)",
+            Some(&[[1, 10, 20], [2, 1000, 3]]),
+        ),
+        (
+            1,
+            "UPDATE t SET vkey = 1001 WHERE pkey = 9",
+            Some(&[[1, 10, 20]]),
+        ),
+        (1, "COMMIT", Some(&[[1, 10, 20]])),
+    ];
+    let (waiter, release) = (id(2, 1), id(1, 4));
+    let mut script = wide_script(BY_C0, lines);
+    wait_for(&mut script, waiter, release);
+    let accepted = learn_wide(&script, &[[1, 10, 20]]);
+    assert_ne!(accepted.unexplained, Vec::<String>::new());
+
+    let record = script.execution.records.get_mut(&waiter).expect("it ran");
+    record.outcome = Outcome::Rejected(SqlError {
+        code: "1062".to_owned(),
+        class: ErrorClass::Duplicate,
+        message: String::new(),
+    });
+    let rejected = learn_wide(&script, &[[1, 10, 20]]);
+    assert_eq!(rejected.unexplained, Vec::<String>::new());
+}
+
+/// Two DELETEs between two looks, of which each can have removed the row; the counts that they were
+/// answered; and which of them removed it.
+#[test]
+fn answered_counts_tell_whose_a_change_is() {
+    let table = [
+        (1, 0, [1, 0]),
+        (0, 1, [0, 1]),
+        (1, 1, [0, 0]),
+        // Somebody has removed it: the self-check hears the count.
+        (0, 0, [0, 1]),
+    ];
+    for (first, second, removed) in table {
+        let mut script = wide_script(
+            BY_C0,
+            &[
+                (1, "BEGIN", None),
+                (1, "SELECT * FROM t WHERE pkey = 9 FOR UPDATE", None),
+                (2, "DELETE FROM t WHERE pkey = 1", None),
+                (3, "DELETE FROM t WHERE c0 = 20", None),
+                (1, "COMMIT", Some(&[])),
+            ],
+        );
+        for (waiter, count) in [(id(2, 1), first), (id(3, 1), second)] {
+            wait_for(&mut script, waiter, id(1, 3));
+            let record = script.execution.records.get_mut(&waiter).expect("it ran");
+            record.outcome = Outcome::Affected(count);
+        }
+        let account = learn_wide(&script, &[[1, 10, 20]]);
+        let changes = |id| account.changes.get(&id).map_or(0, Vec::len);
+        assert_eq!([changes(id(2, 1)), changes(id(3, 1))], removed);
+        assert_eq!(account.unexplained, Vec::<String>::new());
+        let several = Some(&UndecidedReason::ChangeOfSeveralWriters);
+        let unsure = [id(2, 1), id(3, 1)].map(|id| account.unsure.get(&id) == several);
+        assert_eq!(unsure.contains(&true), (first, second) == (1, 1));
+    }
+}
