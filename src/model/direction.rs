@@ -12,6 +12,8 @@ slugged! {
         Extra = "extra",
         /// Some rows are missing and others stand in their place: an old version, another value.
         Changed = "changed",
+        /// The right rows, but NULL stands in place of some values.
+        Nulled = "nulled",
         /// The right rows in another order.
         Order = "order",
         /// A count, or the one number that a query gives, is too low.

@@ -268,6 +268,9 @@ pub struct Effect {
     /// Columns, in lower case, that a condition of it puts into a range without any value:
     /// `a BETWEEN 1 AND 0`.
     pub impossible_ranges: BTreeSet<String>,
+    /// Columns, in lower case, to which the condition of an UPDATE or DELETE leaves NULL only: no value
+    /// at all, where the column has none.
+    pub null_only: BTreeSet<String>,
     /// It calls a function, or reads a variable, whose value depends on the session, the moment or
     /// chance: `UUID()`, `NOW()`, `@x`.
     pub unrepeatable: bool,
@@ -301,6 +304,7 @@ impl Effect {
             row_by_row: false,
             forms: BTreeSet::new(),
             impossible_ranges: BTreeSet::new(),
+            null_only: BTreeSet::new(),
             unrepeatable: false,
             setting: None,
         }

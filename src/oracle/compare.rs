@@ -82,8 +82,23 @@ pub(super) fn difference_direction(missing: &[Row], extra: &[Row]) -> Direction 
     match (missing.is_empty(), extra.is_empty()) {
         (_, true) => Direction::Lost,
         (true, false) => Direction::Extra,
+        (false, false) if nulled(missing, extra) => Direction::Nulled,
         (false, false) => Direction::Changed,
     }
+}
+
+/// Whether these are the missing rows, each with NULL in place of some values.
+fn nulled(missing: &[Row], extra: &[Row]) -> bool {
+    let is_of = |row: &Row, whole: &Row| {
+        let mut cells = row.iter().zip(whole);
+        row.len() == whole.len() && cells.all(|(cell, value)| cell == value || *cell == Value::Null)
+    };
+    let mut left: Vec<&Row> = missing.iter().collect();
+    let all_found = extra.iter().all(|row| {
+        let place = left.iter().position(|whole| is_of(row, whole));
+        place.map(|at| left.swap_remove(at)).is_some()
+    });
+    all_found && left.is_empty()
 }
 
 /// Whether two results hold the same rows, each as often.
@@ -181,6 +196,23 @@ mod tests {
         let twice = Outcome::Rows(rows(&[&[1, 2], &[1, 2], &[3, 4]]));
         let other = Outcome::Rows(rows(&[&[1, 2], &[3, 4], &[3, 4]]));
         assert!(outcomes(&twice, &other, RowOrder::Unordered).is_some());
+    }
+
+    #[test]
+    fn rows_that_differ_by_null_alone_are_told_from_changed_ones() {
+        let (one, two, null) = (Value::Integer(1), Value::Integer(2), Value::Null);
+        let row = |a: &Value, b: &Value| vec![a.clone(), b.clone()];
+        let right = [row(&one, &one), row(&two, &two)];
+        let table = [
+            (vec![row(&one, &null), row(&null, &null)], Direction::Nulled),
+            (vec![row(&one, &null), row(&two, &two)], Direction::Nulled),
+            (vec![row(&one, &null)], Direction::Changed),
+            (vec![row(&one, &null), row(&null, &one)], Direction::Changed),
+            (vec![row(&one, &two), row(&two, &two)], Direction::Changed),
+        ];
+        for (got, direction) in table {
+            assert_eq!(rows_direction(&right, &got), direction, "{got:?}");
+        }
     }
 
     #[test]

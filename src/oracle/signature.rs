@@ -41,10 +41,17 @@ pub(super) fn statement_features(
     direction: Direction,
 ) -> BTreeSet<String> {
     let mut features = form_features(evidence, statement);
+    // A count that is too high was too low where it was predicted: in a serial run of any order.
+    if direction == Direction::Higher {
+        note_impossible_range(evidence, statement, &mut features);
+    }
     features.insert(differs(direction));
     features.extend(circumstances(evidence, statement));
     features
 }
+
+/// A condition that leaves a column of a partitioned table's partitioning no value came before.
+const AFTER_IMPOSSIBLE_RANGE: &str = "after-impossible-range";
 
 /// The feature that says in which direction an outcome differs.
 pub(super) fn differs(direction: Direction) -> String {
@@ -69,9 +76,22 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
         }
     }
     if follows_impossible_range(evidence, statement) {
-        features.insert("after-impossible-range".to_owned());
+        features.insert(AFTER_IMPOSSIBLE_RANGE.to_owned());
     }
     features
+}
+
+/// Notes that a statement of the case leaves no partition of a table that this one names, wherever it
+/// stands: what a serial run of another order does before this one.
+pub(super) fn note_impossible_range(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    features: &mut BTreeSet<String>,
+) {
+    let mut others = evidence.case.statements.iter();
+    if others.any(|other| prunes_all(&evidence.case, statement, other)) {
+        features.insert(AFTER_IMPOSSIBLE_RANGE.to_owned());
+    }
 }
 
 fn named_tables<'a>(
@@ -82,23 +102,32 @@ fn named_tables<'a>(
     uses.filter_map(|table_use| case.table(&table_use.table))
 }
 
-/// Whether an earlier statement of the case left no partition of a table that this one names: its range
-/// on a column of the partitioning holds no value.
+/// Whether a statement that was answered before this one left no partition of a table that this one
+/// names.
 fn follows_impossible_range(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let (case, records) = (&evidence.case, &evidence.execution.records);
     let came_before =
         |other: &&CaseStatement| match (records.get(&other.id), records.get(&statement.id)) {
-            (Some(other), Some(own)) => other.answered < own.sent,
+            (Some(other), Some(own)) => other.answered < own.answered,
             _ => false,
         };
-    let prunes_all = |other: &CaseStatement| {
-        named_tables(case, statement)
-            .filter(|table| other.effect.uses.iter().any(|u| u.table == table.name))
-            .filter_map(|table| table.partitioning.as_ref())
-            .flat_map(|partitioning| &partitioning.columns)
-            .any(|column| other.effect.impossible_ranges.contains(column))
-    };
-    case.statements.iter().filter(came_before).any(prunes_all)
+    let mut before = case.statements.iter().filter(came_before);
+    before.any(|other| prunes_all(case, statement, other))
+}
+
+/// Whether another statement leaves no partition of a table that this one names: its condition leaves a
+/// column of the partitioning no value.
+fn prunes_all(case: &TestCase, statement: &CaseStatement, other: &CaseStatement) -> bool {
+    named_tables(case, statement)
+        .filter(|table| other.effect.uses.iter().any(|u| u.table == table.name))
+        .filter_map(|table| Some((table, table.partitioning.as_ref()?)))
+        .flat_map(|(table, by)| by.columns.iter().map(move |column| (table, column)))
+        .any(|(table, column)| {
+            let at = table.column(column);
+            let not_null = at.is_some_and(|at| table.columns[at].not_null);
+            other.effect.impossible_ranges.contains(column)
+                || (not_null && other.effect.null_only.contains(column))
+        })
 }
 
 /// What other transactions did around a statement: whether there are any, whether it waited, the kinds

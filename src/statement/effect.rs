@@ -8,6 +8,7 @@ use sqlparser::ast::{
     UpdateTableFromKind,
 };
 
+use super::contradiction::contradictions;
 use super::control;
 use super::form;
 use super::parse::Parsed;
@@ -45,7 +46,9 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     if known {
         effect.forms = form::forms(words, &parsed.tree);
         effect.forms.extend(effect.nowait.then_some(Form::Nowait));
-        effect.impossible_ranges = form::impossible_ranges(&parsed.tree);
+        let contradictions = contradictions(&parsed.tree);
+        effect.impossible_ranges = contradictions.impossible;
+        effect.null_only = contradictions.null_only;
     }
     effect.unrepeatable = unrepeatable::calls(words);
     effect

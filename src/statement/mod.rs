@@ -5,6 +5,7 @@
 //! a changed statement change one.
 
 mod column;
+mod contradiction;
 mod control;
 mod effect;
 mod form;

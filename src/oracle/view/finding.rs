@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::super::Evidence;
 use super::super::compare::{Mismatch, place_text};
-use super::super::signature::{differs, finding_levels, form_features, statement_features};
+use super::super::signature::{
+    differs, finding_levels, form_features, note_impossible_range, statement_features,
+};
 use crate::model::{
     CaseStatement, Difference, Direction, Finding, FindingKind, Signature, StatementId, TestCase,
 };
@@ -98,6 +100,9 @@ pub(in crate::oracle) fn unstable_finding(
     let case = &evidence.case;
     let statement = answers.statement.and_then(|id| case.statement(id));
     let mut features = statement.map_or(BTreeSet::new(), |s| form_features(evidence, s));
+    if let Some(statement) = statement {
+        note_impossible_range(evidence, statement, &mut features);
+    }
     features.insert(differs(either_way(answers.mismatch.direction)));
     let place = place_text(answers.statement);
     let Mismatch {
@@ -133,6 +138,7 @@ fn either_way(direction: Direction) -> Direction {
         Direction::Answered => Direction::Refused,
         Direction::Lost
         | Direction::Changed
+        | Direction::Nulled
         | Direction::Order
         | Direction::Lower
         | Direction::Refused

@@ -298,6 +298,8 @@ const LISTED: &[&str] = &[
     "MySQL#119801: -locking-select +update",
     "MySQL#119801: -open:locking-select",
     "unfiled:mariadb-filesort-virtual-column: -alone",
+    "unfiled:mariadb-filesort-virtual-column: -differs:lost +differs:nulled",
+    "unfiled:mariadb-partitioned-limit: +resumed",
     "unfiled:mariadb-partitioned-limit: -delete +update",
     "unfiled:mariadb-partitioned-limit: -delete-target:current",
     "unfiled:mariadb-partitioned-limit: -differs:lower +differs:higher",
