@@ -41,6 +41,10 @@ impl Learning<'_> {
         if let Some(place) = left.iter().position(|c| c.candidates.len() == 1) {
             let change = left.remove(place);
             let writer = change.candidates[0];
+            if change.now.is_none() && self.waiting.contains(&writer) {
+                // It puts the row to another place, or back: the look after its answer tells.
+                return true;
+            }
             self.change(
                 shape,
                 change.row,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Learning, cell};
-use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
+use crate::model::{CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick};
 
 impl Learning<'_> {
     /// Whose change this is: the one statement, active or waiting, that can have made it; not `except`.
@@ -80,11 +80,11 @@ impl Learning<'_> {
 }
 
 impl<'a> Learning<'a> {
-    /// Keeps the statements that can have removed a row, unless it is merely on its way.
+    /// Keeps the statements that can have removed a row; nobody where it is merely on its way.
     ///
     /// An UPDATE that gives a row another place in the clustered index removes it first, and may wait
     /// before it inserts it again, or is rejected and puts it back: the next look after its answer
-    /// tells.
+    /// tells. A row that stands again then was removed by the UPDATE, or by work that was undone since.
     fn keep_removers(
         &self,
         shape: &TableShape,
@@ -92,45 +92,49 @@ impl<'a> Learning<'a> {
         candidates: &mut Vec<&'a CaseStatement>,
         except: Option<StatementId>,
     ) {
-        let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
-        let mut waiting = waiting.filter_map(|id| self.case.statement(*id));
-        if old.is_some_and(|old| waiting.any(|s| self.is_moving(shape, old, s))) {
-            candidates.clear();
-            return;
-        }
         candidates.retain(|s| {
             let kind = s.effect.kind;
+            let row_key = shape.row_key.as_ref();
             matches!(kind, StatementKind::Delete | StatementKind::Replace)
-                || shape
-                    .row_key
-                    .as_ref()
-                    .is_some_and(|key| assigns(key, &s.sql))
+                || row_key.is_some_and(|key| assigns(key, &s.sql))
         });
+        let targets = |s: &CaseStatement| s.effect.targets().any(|target| target == shape.name);
+        let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
+        let waiting = waiting.filter_map(|id| self.case.statement(*id));
+        for mover in waiting.filter(|s| targets(s) && gives_place(shape, s)) {
+            let Some(again) = old.and_then(|old| self.stands_again(shape, old, mover)) else {
+                continue;
+            };
+            candidates.retain(|s| {
+                let record = self.execution.records.get(&s.id);
+                let counted_none = record.is_some_and(|r| r.outcome == Outcome::Affected(0));
+                let undone = self.timeline.undone(s.id);
+                undone.is_some_and(|undone| undone <= again) && !counted_none
+            });
+            if !candidates.is_empty() && !candidates.contains(&mover) {
+                candidates.push(mover);
+            }
+        }
     }
 
-    /// Whether a waiting statement has removed this row from its place and will put it back, or to
-    /// another place: it stands again when the statement is answered.
-    fn is_moving(&self, shape: &TableShape, old: &Row, mover: &CaseStatement) -> bool {
-        let targets = mover.effect.targets().any(|target| target == shape.name);
-        let Some(record) = self.execution.records.get(&mover.id) else {
-            return false;
-        };
-        if !targets || !gives_place(shape, mover) {
-            return false;
-        }
+    /// When a row that is gone stands again, if it does at the first look after a waiting statement was
+    /// answered: as it was, or as that statement wrote it.
+    fn stands_again(&self, shape: &TableShape, old: &Row, mover: &CaseStatement) -> Option<Tick> {
+        let record = self.execution.records.get(&mover.id)?;
         let mut later = self.execution.observations.iter();
         let next = later.find_map(|look| {
-            let rows = look.tables.get(&shape.name);
-            rows.filter(|_| look.tick >= record.answered)
+            let rows = look.tables.get(&shape.name)?;
+            (look.tick >= record.answered).then_some((look.tick, rows))
         });
-        let rows = next.or_else(|| self.execution.final_state.get(&shape.name));
+        let end = || Some((Tick(u32::MAX), self.execution.final_state.get(&shape.name)?));
+        let (tick, rows) = next.or_else(end)?;
         let key = |row: &Row| cell(shape, shape.row_key.as_deref(), row);
         let is_its_own = |row: &Row| {
             let version = cell(shape, shape.version_key.as_deref(), row);
             version.is_some_and(|number| names_number(&mover.sql, &number.to_string()))
         };
-        let mut rows = rows.into_iter().flatten();
-        rows.any(|row| row == old || (key(row) == key(old) && is_its_own(row)))
+        let stands = |row: &Row| row == old || (key(row) == key(old) && is_its_own(row));
+        rows.iter().any(stands).then_some(tick)
     }
 
     pub(super) fn an_update_waits(&self, shape: &TableShape) -> bool {
