@@ -25,7 +25,7 @@ pub trait Connection: Send {
     ///
     /// Costs a statement on engines of the MySQL protocol, whose answer to a rejected statement
     /// does not carry it: ask after a rejection, not after every statement. It is counted by the
-    /// server as `Com_set_option`. No READ ONLY of an aborted transaction outlives the question.
+    /// server as `Com_set_option`.
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
 
     /// Whole content of a table, columns in the order of the shape, sorted.

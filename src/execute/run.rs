@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
 use crate::model::{
-    Outcome, Pace, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase,
+    Doubt, Outcome, Pace, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase,
     UndecidedReason,
 };
 
@@ -137,11 +137,15 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Sends a ROLLBACK to sessions whose transaction the engine ended. MySQL 5.6 keeps the
-    /// metadata locks of such a transaction until its client rolls back, and the next set-up would
-    /// wait for them.
+    /// Sends a ROLLBACK to sessions in which a transaction that the engine ended leaves something
+    /// behind: MySQL 5.6 keeps its metadata locks until the client rolls back, and the next set-up
+    /// would wait for them; where READ ONLY outlives an abort, the next case would be refused.
     fn release_victims(&mut self) -> Result<(), EngineError> {
-        if !self.stage.dialect.supports(Capability::VictimKeepsTables) {
+        let dialect = self.stage.dialect;
+        let keeps_tables = dialect.supports(Capability::VictimKeepsTables);
+        let keeps_read_only = dialect.registers(Doubt::ReadOnlyOutlivesAbort)
+            && self.case.statements.iter().any(|s| s.effect.read_only);
+        if !keeps_tables && !keeps_read_only {
             return Ok(());
         }
         let rollback = &self.stage.dialect.spelling.rollback;

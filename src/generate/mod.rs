@@ -65,7 +65,6 @@ pub fn generate(
         dialect,
         tables: &tables,
         options,
-        isolation: &isolation,
         entropy: &mut entropy,
         stock,
     };

@@ -1,6 +1,6 @@
 //! Sessions: transactions, the statements between them, and their merge into one order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::entropy::Entropy;
@@ -11,7 +11,7 @@ use super::schema::TablePlan;
 use crate::dialect::{Capability, Dialect};
 use crate::grammar::Grammar;
 use crate::interleave::{TableAccess, merge};
-use crate::model::{Effect, IsolationLevel, SessionId};
+use crate::model::{Effect, SessionId};
 use crate::statement::analyze;
 
 /// How often a rule is tried for a statement before the statement is left out.
@@ -35,7 +35,6 @@ pub(super) struct SessionGenerator<'g, 'a, 'e> {
     pub dialect: &'g Dialect,
     pub tables: &'g [TablePlan],
     pub options: &'g GenerateOptions,
-    pub isolation: &'g BTreeMap<SessionId, IsolationLevel>,
     pub entropy: &'a mut Entropy<'e>,
     pub stock: Stock,
 }
@@ -83,18 +82,8 @@ impl SessionGenerator<'_, '_, '_> {
         let started_read_only = |lines: &[DrawnStatement]| {
             read_only.is_some() && lines.last().map(|line| &line.sql) == read_only
         };
-        for _ in 0..ATTEMPTS {
-            if !self.add(session, "begin", &mut savepoints, true, lines) {
-                return;
-            }
-            // At this level plain reads lock, and MariaDB (10.11) leaves the session read-only
-            // after a read-only transaction was a deadlock victim: BEGIN and UPDATE then answer
-            // 1792 until a COMMIT. The rest of such a case would test nothing.
-            let level = self.isolation.get(&session);
-            if !started_read_only(lines) || level != Some(&IsolationLevel::Serializable) {
-                break;
-            }
-            lines.pop();
+        if !self.add(session, "begin", &mut savepoints, true, lines) {
+            return;
         }
         if !lines.last().is_some_and(|line| line.effect.kind.is_begin()) {
             return;

@@ -17,5 +17,8 @@ slugged! {
         /// Its transaction returned to a savepoint that was set before it touched a table, which
         /// ends the engine's transaction, its snapshot and its locks included (MySQL#119490).
         EarlySavepoint = "early-savepoint",
+        /// The engine aborted a READ ONLY transaction of its session, and refuses writes until the next
+        /// one that the session ends itself.
+        ReadOnlyOutlivesAbort = "read-only-outlives-abort",
     }
 }

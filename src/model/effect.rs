@@ -276,6 +276,8 @@ pub struct Effect {
     pub unrepeatable: bool,
     /// What a SET or PRAGMA changes.
     pub setting: Option<Setting>,
+    /// It starts a transaction that may not write: `START TRANSACTION READ ONLY`.
+    pub read_only: bool,
 }
 
 /// What a statement of kind [`StatementKind::Set`] changes.
@@ -307,6 +309,7 @@ impl Effect {
             null_only: BTreeSet::new(),
             unrepeatable: false,
             setting: None,
+            read_only: false,
         }
     }
 

@@ -31,6 +31,8 @@ pub enum ErrorClass {
     Unsupported,
     /// The transaction is in a failed state and takes no statements.
     FailedTransaction,
+    /// A write in a transaction that is READ ONLY.
+    ReadOnly,
     Privilege,
     /// Disk full, too many connections, out of memory: the environment, not a bug.
     Resource,
@@ -57,6 +59,7 @@ impl ErrorClass {
             Self::Missing => "missing",
             Self::Unsupported => "unsupported",
             Self::FailedTransaction => "failed-transaction",
+            Self::ReadOnly => "read-only",
             Self::Privilege => "privilege",
             Self::Resource => "resource",
             Self::Internal => "internal",
@@ -65,7 +68,7 @@ impl ErrorClass {
     }
 
     /// Every class.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Deadlock,
         Self::Serialization,
         Self::LockTimeout,
@@ -80,6 +83,7 @@ impl ErrorClass {
         Self::Missing,
         Self::Unsupported,
         Self::FailedTransaction,
+        Self::ReadOnly,
         Self::Privilege,
         Self::Resource,
         Self::Internal,

@@ -21,8 +21,8 @@ use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
 use crate::model::{
-    CaseStatement, EventKind, Execution, ExecutionEvent, Observation, ProbeAnswer, ReadMode, Row,
-    StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId, TransactionStatus,
+    CaseStatement, Doubt, EventKind, Execution, ExecutionEvent, Observation, ProbeAnswer, ReadMode,
+    Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId, TransactionStatus,
     UndecidedReason, Value,
 };
 
@@ -305,6 +305,7 @@ impl Learning<'_> {
             self.see(statement, *at);
             if batch.len() > 1 {
                 self.doubt_order(statement, first, last);
+                self.doubt_dirty_read(statement, *at, &batch);
             }
         }
         let victim = |(id, _): &(StatementId, Tick)| {
@@ -329,6 +330,29 @@ impl Learning<'_> {
         }
     }
 
+    /// Gives a statement up that reads whatever stands, where it would see what another wrote that woke
+    /// with it: either may have come first.
+    fn doubt_dirty_read(
+        &mut self,
+        statement: &CaseStatement,
+        at: Tick,
+        batch: &[(StatementId, Tick)],
+    ) {
+        let wrote = |id: StatementId| id != statement.id && batch.iter().any(|(b, _)| *b == id);
+        let chains = &self.account.chains;
+        let dirty = self
+            .reads(statement, at)
+            .into_iter()
+            .any(|(_, mode, seen)| {
+                let mut versions = seen.values().flatten();
+                mode == ReadMode::Anything && versions.any(|v| wrote(chains.version(*v).writer))
+            });
+        if dirty {
+            let unsure = &mut self.account.unsure;
+            unsure.insert(statement.id, UndecidedReason::WokenTogether);
+        }
+    }
+
     /// Works out what the statement sees at this moment, and notes what is doubtful about it.
     fn see(&mut self, statement: &CaseStatement, at: Tick) {
         let id = statement.id;
@@ -337,6 +361,11 @@ impl Learning<'_> {
             unsure = unsure.or(self.overlay_probes(id, &mut view));
         }
         self.note_lost_snapshot(statement, at);
+        if self.timeline.held_read_only(id) {
+            self.account
+                .registered
+                .insert(id, Doubt::ReadOnlyOutlivesAbort);
+        }
         if let Some(reason) = unsure {
             self.account.unsure.insert(id, reason);
         }

@@ -1,13 +1,13 @@
 //! Which version of a row a reader sees: commit order, undone work and read modes put together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::{Chains, VersionId};
 use super::{TableView, Version};
 use crate::dialect::{Dialect, EqualSavepoints};
 use crate::model::{
-    CaseStatement, Doubt, Execution, ReadMode, StatementId, StatementKind, TestCase, Tick,
-    TransactionId, TransactionStatus,
+    CaseStatement, Doubt, ErrorClass, Execution, ReadMode, SessionId, StatementId, StatementKind,
+    StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
 };
 
 /// When each transaction committed and when each statement's work was undone, from the record.
@@ -17,6 +17,8 @@ pub struct Timeline {
     undone: BTreeMap<StatementId, Tick>,
     /// Statements of which the engine has let go of locks and snapshot, and when.
     let_go: BTreeMap<StatementId, Tick>,
+    /// Statements that were refused because the engine had aborted a READ ONLY transaction.
+    held_read_only: BTreeSet<StatementId>,
 }
 
 /// The savepoints of one transaction while its record is read.
@@ -70,7 +72,38 @@ impl Timeline {
             }
         }
         timeline.undo_to_savepoints(case, execution, dialect);
+        if dialect.registers(Doubt::ReadOnlyOutlivesAbort) {
+            for session in case.sessions() {
+                timeline.note_held_read_only(case, execution, session);
+            }
+        }
         timeline
+    }
+
+    /// Notes the writes of a session that were refused as READ ONLY between the abort of a transaction
+    /// that was, and the next end of one that the session asked for.
+    fn note_held_read_only(&mut self, case: &TestCase, execution: &Execution, session: SessionId) {
+        let own = case.statements.iter().filter(|s| s.session == session);
+        let mut answered: Vec<(&CaseStatement, &StatementRecord)> = own
+            .filter_map(|s| Some((s, execution.records.get(&s.id)?)))
+            .collect();
+        answered.sort_by_key(|(_, record)| record.sent);
+        let (mut is_read_only, mut held) = (false, false);
+        for (statement, record) in answered {
+            let kind = statement.effect.kind;
+            match record.outcome.error_class() {
+                None if kind.is_begin() => is_read_only = statement.effect.read_only,
+                None if kind.is_end() => (is_read_only, held) = (false, false),
+                None => {}
+                Some(ErrorClass::ReadOnly) if held => {
+                    self.held_read_only.insert(statement.id);
+                }
+                Some(_) if !record.transaction_survives => {
+                    held |= std::mem::take(&mut is_read_only);
+                }
+                Some(_) => {}
+            }
+        }
     }
 
     fn undo(&mut self, statement: StatementId, at: Tick) {
@@ -138,6 +171,12 @@ impl Timeline {
     /// transaction touched a table ([`Doubt::EarlySavepoint`]).
     pub fn let_go(&self, statement: StatementId) -> Option<Tick> {
         self.let_go.get(&statement).copied()
+    }
+
+    /// Whether the statement was refused because the engine had aborted a READ ONLY transaction of its
+    /// session ([`Doubt::ReadOnlyOutlivesAbort`]).
+    pub fn held_read_only(&self, statement: StatementId) -> bool {
+        self.held_read_only.contains(&statement)
     }
 
     /// When the statement's work was undone, if it was.

@@ -13,11 +13,15 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
     if first.is("START") && stands(tokens, 1, &["TRANSACTION"]) {
         let mode = &tokens[2..];
         let snapshot = stands(mode, 0, &["WITH", "CONSISTENT", "SNAPSHOT"]);
-        return Some(Effect::of_kind(if snapshot {
+        let kind = if snapshot {
             StatementKind::BeginSnapshot
         } else {
             StatementKind::Begin
-        }));
+        };
+        return Some(Effect {
+            read_only: (0..mode.len()).any(|at| stands(mode, at, &["READ", "ONLY"])),
+            ..Effect::of_kind(kind)
+        });
     }
     if first.is("COMMIT") || (first.is("END") && ends_here(rest)) {
         return ends_here(rest).then(|| Effect::of_kind(StatementKind::Commit));

@@ -242,7 +242,7 @@ fn a_table_recreated_by_another_connection_is_read_with_its_new_columns() {
 
 /// At SERIALIZABLE plain reads lock, so that a READ ONLY transaction can lose a deadlock.
 #[test]
-fn a_read_only_transaction_that_lost_a_deadlock_does_not_bind_the_next_one() {
+fn read_only_outlives_a_deadlock_and_the_question_for_the_state_until_the_session_ends_one() {
     for needs in [Needs::MariaDb, Needs::MySql] {
         let Some(url) = url("engines_read_only", needs) else {
             continue;
@@ -283,10 +283,13 @@ fn a_read_only_transaction_that_lost_a_deadlock_does_not_bind_the_next_one() {
             reader.transaction_state().expect("state"),
             TransactionState::None
         );
+        let insert = "INSERT INTO t VALUES (3, 'c')";
+        let refused = reader.execute(insert).expect("an answer");
+        let class = refused.error_class();
+        assert_eq!(class, Some(ErrorClass::ReadOnly), "{refused:?}");
         for (sql, outcome) in [
-            ("BEGIN", Outcome::Affected(0)),
-            ("INSERT INTO t VALUES (3, 'c')", Outcome::Affected(1)),
             ("ROLLBACK", Outcome::Affected(0)),
+            (insert, Outcome::Affected(1)),
         ] {
             assert_eq!(reader.execute(sql).expect("an answer"), outcome, "{sql}");
         }

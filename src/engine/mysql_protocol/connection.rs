@@ -24,6 +24,12 @@ pub(super) const READ_WRITE: &str = "SET GLOBAL read_only = OFF";
 /// `ER_CANT_CHANGE_TX_CHARACTERISTICS`.
 const IN_TRANSACTION: &str = "1568";
 
+/// `ER_UNKNOWN_SYSTEM_VARIABLE`.
+const UNKNOWN_VARIABLE: &str = "1193";
+
+/// The isolation level, before MySQL 5.7.20 and MariaDB 11.1.
+const OLD_LEVEL_VARIABLE: &str = "tx_isolation";
+
 /// `ER_NO_SUCH_THREAD`.
 const NO_SUCH_THREAD: &str = "1094";
 
@@ -32,6 +38,8 @@ pub(in crate::engine) struct MySqlSession {
     raw: Conn,
     access: Access,
     fitness: Fitness,
+    /// The variable that holds the isolation level; the newer name until the server does not know it.
+    level_variable: &'static str,
 }
 
 impl MySqlSession {
@@ -63,6 +71,7 @@ impl MySqlSession {
             raw,
             access: access.clone(),
             fitness: Fitness::default(),
+            level_variable: "transaction_isolation",
         })
     }
 
@@ -124,16 +133,21 @@ impl BareSession for MySqlSession {
         })
     }
 
-    /// Asks without a table: `SET TRANSACTION` for the next transaction is refused, with a number of
-    /// its own, exactly while one is open. Otherwise it takes back what an ended transaction may
-    /// leave behind: after the engine aborted a READ ONLY one, both products hold the next one for
-    /// read-only too, until a session sets it back.
+    /// Asks without a table, and changes nothing: to set the level of the next transaction, here to
+    /// that of the session, is refused, with a number of its own, exactly while one is open.
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
-        let sql = "SET TRANSACTION READ WRITE";
-        match self.send(sql)? {
+        let level = self.level_variable;
+        let sql = format!("SET @@{level} = @@SESSION.{level}");
+        match self.send(&sql)? {
             Outcome::Rejected(error) if error.code == IN_TRANSACTION => Ok(TransactionState::Open),
+            Outcome::Rejected(error)
+                if error.code == UNKNOWN_VARIABLE && level != OLD_LEVEL_VARIABLE =>
+            {
+                self.level_variable = OLD_LEVEL_VARIABLE;
+                self.transaction_state()
+            }
             outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
-                rows_of(self.access.engine, sql, outcome).map(|_| TransactionState::None)
+                rows_of(self.access.engine, &sql, outcome).map(|_| TransactionState::None)
             }
         }
     }

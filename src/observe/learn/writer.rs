@@ -84,7 +84,8 @@ impl<'a> Learning<'a> {
     ///
     /// An UPDATE that gives a row another place in the clustered index removes it first, and may wait
     /// before it inserts it again, or is rejected and puts it back: the next look after its answer
-    /// tells. A row that stands again then was removed by the UPDATE, or by work that was undone since.
+    /// tells. A row that stands again then was removed by the UPDATE, or by work that was undone since;
+    /// a new row of an upsert may take the place of one that anybody removed.
     fn keep_removers(
         &self,
         shape: &TableShape,
@@ -109,7 +110,8 @@ impl<'a> Learning<'a> {
                 let record = self.execution.records.get(&s.id);
                 let counted_none = record.is_some_and(|r| r.outcome == Outcome::Affected(0));
                 let undone = self.timeline.undone(s.id);
-                undone.is_some_and(|undone| undone <= again) && !counted_none
+                let undone = undone.is_some_and(|undone| undone <= again.at);
+                (undone || again.may_be_new) && !counted_none
             });
             if !candidates.is_empty() && !candidates.contains(&mover) {
                 candidates.push(mover);
@@ -119,7 +121,12 @@ impl<'a> Learning<'a> {
 
     /// When a row that is gone stands again, if it does at the first look after a waiting statement was
     /// answered: as it was, or as that statement wrote it.
-    fn stands_again(&self, shape: &TableShape, old: &Row, mover: &CaseStatement) -> Option<Tick> {
+    fn stands_again(
+        &self,
+        shape: &TableShape,
+        old: &Row,
+        mover: &CaseStatement,
+    ) -> Option<StandsAgain> {
         let record = self.execution.records.get(&mover.id)?;
         let mut later = self.execution.observations.iter();
         let next = later.find_map(|look| {
@@ -127,14 +134,18 @@ impl<'a> Learning<'a> {
             (look.tick >= record.answered).then_some((look.tick, rows))
         });
         let end = || Some((Tick(u32::MAX), self.execution.final_state.get(&shape.name)?));
-        let (tick, rows) = next.or_else(end)?;
+        let (at, rows) = next.or_else(end)?;
         let key = |row: &Row| cell(shape, shape.row_key.as_deref(), row);
         let is_its_own = |row: &Row| {
             let version = cell(shape, shape.version_key.as_deref(), row);
             version.is_some_and(|number| names_number(&mover.sql, &number.to_string()))
         };
-        let stands = |row: &Row| row == old || (key(row) == key(old) && is_its_own(row));
-        rows.iter().any(stands).then_some(tick)
+        let is_moved = |row: &Row| key(row) == key(old) && is_its_own(row);
+        let stands = rows.contains(old);
+        (stands || rows.iter().any(is_moved)).then_some(StandsAgain {
+            at,
+            may_be_new: !stands && mover.effect.kind != StatementKind::Update,
+        })
     }
 
     pub(super) fn an_update_waits(&self, shape: &TableShape) -> bool {
@@ -165,6 +176,14 @@ impl<'a> Learning<'a> {
         let mut writers = self.case.statements.iter().filter(wrote);
         writers.next().filter(|_| writers.next().is_none())
     }
+}
+
+/// A row that was gone stands again.
+struct StandsAgain {
+    /// When that was seen.
+    at: Tick,
+    /// It may be another row with the same row key.
+    may_be_new: bool,
 }
 
 /// Why a change has no one writer.

@@ -127,6 +127,7 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
         | ErrorClass::Missing
         | ErrorClass::Unsupported
         | ErrorClass::FailedTransaction
+        | ErrorClass::ReadOnly
         | ErrorClass::Privilege
         | ErrorClass::Resource
         | ErrorClass::Internal

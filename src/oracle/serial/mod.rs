@@ -12,7 +12,7 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use self::search::{SearchEnd, SerialOrderSearch};
+use self::search::{SearchEnd, SerialOrderSearch, undone};
 use super::compare::place_text;
 use super::signature::{differs, finding_levels, statement_features};
 use super::view::{Disagreement, unstable_finding};
@@ -88,7 +88,7 @@ impl Oracle for SerialOracle {
             let_go: BTreeSet::new(),
         };
         let verdict = match search.run(serial)? {
-            SearchEnd::Found => Verdict::Agree,
+            SearchEnd::Found => held_read_only(evidence).map_or(Verdict::Agree, Verdict::Known),
             SearchEnd::OutOfBudget => Verdict::Undecided(UndecidedReason::SerialOrdersOutOfBudget),
             SearchEnd::None { .. } if let Some(known) = let_go(&search, serial)? => {
                 Verdict::Known(known)
@@ -116,6 +116,15 @@ impl Oracle for SerialOracle {
             acyclic: None,
         })
     }
+}
+
+/// The id of the registered behaviour by which writes were refused as READ ONLY, where some were.
+fn held_read_only(evidence: &Evidence) -> Option<String> {
+    let mut statements = evidence.case.user_statements();
+    let held = statements.find(|s| evidence.timeline.held_read_only(s.id))?;
+    let doubt = Doubt::ReadOnlyOutlivesAbort;
+    let id = evidence.dialect.known(doubt, held.effect.kind);
+    id.map(str::to_owned)
 }
 
 /// The id of the registered behaviour by which some order explains the run after all: the engine
@@ -186,12 +195,8 @@ fn committed(evidence: &Evidence) -> Vec<TransactionId> {
 fn tested(evidence: &Evidence, transactions: &[TransactionId]) -> BTreeSet<StatementId> {
     let (case, execution) = (&evidence.case, &evidence.execution);
     let predicts = |id: StatementId| {
-        execution.records.get(&id).is_some_and(|record| {
-            !record
-                .outcome
-                .error_class()
-                .is_some_and(|class| class.is_concurrency())
-        })
+        let record = execution.records.get(&id);
+        record.is_some_and(|record| !undone(evidence, record))
     };
     case.user_statements()
         .filter(|s| transactions.contains(&s.id.transaction) && !s.effect.depends_on_locks)

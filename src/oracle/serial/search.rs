@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::super::{Evidence, compare};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Aspect, Difference, SessionId, StatementId, StatementKind, TransactionId};
+use crate::model::{
+    Aspect, Difference, SessionId, StatementId, StatementKind, StatementRecord, TransactionId,
+};
 
 /// What is searched.
 pub(super) struct SerialOrderSearch<'a> {
@@ -211,11 +213,7 @@ impl Walk<'_, '_> {
             let Some(record) = search.evidence.execution.records.get(&statement.id) else {
                 continue;
             };
-            let undone = record
-                .outcome
-                .error_class()
-                .is_some_and(|class| class.is_concurrency());
-            if undone {
+            if undone(search.evidence, record) {
                 continue;
             }
             let predicted = self.serial.run(&statement.sql)?;
@@ -262,4 +260,10 @@ fn told(statement: Option<StatementId>, mismatch: compare::Mismatch) -> Differen
         expected: mismatch.expected,
         got: mismatch.got,
     }
+}
+
+/// Whether a serial run leaves the statement out: it was refused for what a serial run does not have.
+pub(super) fn undone(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let class = record.outcome.error_class();
+    class.is_some_and(|class| class.is_concurrency()) || evidence.timeline.held_read_only(record.id)
 }

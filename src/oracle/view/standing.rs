@@ -16,8 +16,8 @@ pub(in crate::oracle) enum Standing {
     Judged,
     /// The same, or what it gives on another view that documented behaviour allows.
     Lenient,
-    /// It was refused because another session stood in its way, and one did: nothing more is
-    /// promised of a refusal.
+    /// It was refused because another session stood in its way, and one did, or because of a
+    /// registered behaviour: nothing more is promised of a refusal.
     RightlyRefused,
     /// Nothing can be said of it, and why.
     Skipped(UndecidedReason),
@@ -45,6 +45,9 @@ fn standing(evidence: &Evidence, statement: &CaseStatement, record: &StatementRe
         Some(ErrorClass::Busy | ErrorClass::Serialization)
             if someone_stood_in_the_way(case, record, &evidence.execution) =>
         {
+            return Standing::RightlyRefused;
+        }
+        Some(_) if evidence.timeline.held_read_only(statement.id) => {
             return Standing::RightlyRefused;
         }
         Some(class) if class.is_concurrency() => {
