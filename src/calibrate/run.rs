@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::endings::{self, Ending};
 use super::entry::{CalibratedEntry, CalibrationReport, PROBES_OF_A_WRONG_ENTRY, Proof};
 use super::keeping;
 use super::listener::CalibrationListener;
@@ -97,7 +98,23 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
             entries.push(settled(stage, probe)?);
         }
     }
-    stage.reset()
+    stage.reset()?;
+    probe_endings(stage, entries)
+}
+
+/// Probes which rejections end their transaction: at one level, for none of them depends on it.
+fn probe_endings(stage: &mut Stage<'_>, entries: &mut Vec<CalibratedEntry>) -> Result<(), Halt> {
+    let dialect = stage.server.dialect();
+    let Some(level) = endings::level(dialect) else {
+        return Ok(());
+    };
+    stage.levels(level, level)?;
+    for ending in endings::of(dialect, stage.server.waits()) {
+        stage.listener.probing(level, Ending::key(), entries.len());
+        let probe = &mut |stage: &mut Stage<'_>| ending.probe(stage);
+        entries.push(settled(stage, probe)?);
+    }
+    Ok(())
 }
 
 /// One probe of an entry.

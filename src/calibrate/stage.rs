@@ -6,7 +6,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::listener::CalibrationListener;
-use crate::engine::{Connection, EngineError, STATEMENT_DEADLINE, Server, Watcher};
+use crate::engine::{
+    Connection, EngineError, STATEMENT_DEADLINE, Server, TransactionState, Watcher,
+};
 use crate::model::{IsolationLevel, Outcome};
 
 /// The pause between two looks at the lock view.
@@ -87,6 +89,14 @@ impl Actor {
     /// Runs a statement that cannot wait and must be accepted.
     pub(super) fn must(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         accepted(sql, self.run(sql)?)
+    }
+
+    /// Whether its transaction is open, as the server says.
+    pub(super) fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        match &mut self.connection {
+            Some(connection) => connection.transaction_state(),
+            None => Err(self.lost()),
+        }
     }
 
     /// Sends a statement and comes back when it was answered or is seen waiting.

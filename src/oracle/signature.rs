@@ -152,8 +152,9 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
         let Some(before) = execution.records.get(&other.id) else {
             continue;
         };
-        let came_before =
-            before.answered < record.answered && before.outcome.error_class().is_none();
+        let rejected = before.outcome.error_class();
+        let came_before = before.answered < record.answered
+            && rejected.is_none_or(|class| !class.is_concurrency());
         let touches = |u: &TableUse| {
             (u.role.is_target() || u.role == Role::LockingSelect)
                 && statement.effect.uses.iter().any(|own| own.table == u.table)
@@ -172,8 +173,8 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
             )
             | None => "open",
         };
-        // A lock that is gone leaves nothing behind.
-        if !locks || state == "open" {
+        // A lock that is gone leaves nothing behind, and a write that was rejected leaves its locks.
+        if state == "open" || !(locks || rejected.is_some()) {
             features.insert(format!("{state}:{}", other.effect.kind));
         }
     }

@@ -256,3 +256,48 @@ fn calibration_reports_a_wrong_entry_and_no_other() {
     let found: BTreeSet<String> = found.difference(&of_the_claims).cloned().collect();
     assert_eq!(found, expected);
 }
+
+/// A file that says which rejections end their transaction, and what it says instead of the truth.
+const FALSE_ENDINGS: [(&str, &str, &str, &str); 3] = [
+    (
+        "sqlite",
+        "ends-transaction = []",
+        "ends-transaction = [{ class = \"duplicate\", end = \"always\" }]",
+        "ends-transaction.duplicate",
+    ),
+    (
+        "mariadb",
+        "{ class = \"deadlock\", end = \"always\" }",
+        "{ class = \"deadlock\", end = \"never\" }",
+        "ends-transaction.deadlock",
+    ),
+    (
+        "mariadb",
+        "{ class = \"deadlock\", end = \"always\" }",
+        "{ class = \"read-only\", end = \"always\" }, { class = \"deadlock\", end = \"always\" }",
+        "ends-transaction.read-only",
+    ),
+];
+
+#[test]
+fn a_file_that_is_wrong_about_what_ends_a_transaction_is_found_out() {
+    for (name, truth, lie, subject) in FALSE_ENDINGS {
+        let test = "calibrate_endings";
+        let target = match name {
+            "mariadb" => url(test, Needs::MariaDb),
+            _ => Some("sqlite:".to_owned()),
+        };
+        let Some(target) = target else {
+            continue;
+        };
+        let (_, text) = BUILTIN.iter().find(|(n, _)| *n == name).expect("a file");
+        assert!(text.contains(truth), "{name}");
+        let options = OpenOptions {
+            dialect: Some(("lying.toml".to_owned(), text.replacen(truth, lie, 1))),
+            ..options(test)
+        };
+        let report = calibrated(&target, &options);
+        let wrong: Vec<&str> = report.wrong().map(|entry| entry.subject.as_str()).collect();
+        assert_eq!(wrong, [subject], "{name}");
+    }
+}
