@@ -276,6 +276,9 @@ pub struct Effect {
     pub unrepeatable: bool,
     /// What a SET or PRAGMA changes.
     pub setting: Option<Setting>,
+    /// The columns, in lower case, of which a SET or ON DUPLICATE KEY UPDATE clause gives a row another
+    /// value.
+    pub assigned: BTreeSet<String>,
     /// It starts a transaction that may not write: `START TRANSACTION READ ONLY`.
     pub read_only: bool,
 }
@@ -309,6 +312,7 @@ impl Effect {
             null_only: BTreeSet::new(),
             unrepeatable: false,
             setting: None,
+            assigned: BTreeSet::new(),
             read_only: false,
         }
     }

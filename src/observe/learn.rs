@@ -55,7 +55,6 @@ pub fn learn(
         arrived: None,
         released: false,
         version_key_owner: BTreeMap::new(),
-        doubled: BTreeMap::new(),
         contested: Vec::new(),
         probed: BTreeMap::new(),
     };
@@ -122,8 +121,6 @@ struct Learning<'a> {
     released: bool,
     /// Which statement first gave a version key out.
     version_key_owner: BTreeMap<(String, Value), StatementId>,
-    /// Row keys under which two rows stood when last seen, by table.
-    doubled: BTreeMap<(String, Value), Vec<Row>>,
     /// Changes of the observation that is looked at, each with several statements that may have made it.
     contested: Vec<ContestedChange>,
     /// Tables as probes showed them, for statements still to run.

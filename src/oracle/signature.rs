@@ -69,7 +69,8 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
             features.insert(format!("partitioned-by-{}", partitioning.method));
         }
         for column in table.indexed_generated_columns() {
-            if statement::mentions(&statement.sql, &column.name, &evidence.dialect) {
+            let reads = statement::mentions(&statement.sql, &column.name, &evidence.dialect);
+            if reads || selects_every_column(&statement.sql) {
                 let storage = if column.stored { "stored" } else { "virtual" };
                 features.insert(format!("indexed-{storage}-column"));
             }
@@ -92,6 +93,14 @@ pub(super) fn note_impossible_range(
     if others.any(|other| prunes_all(&evidence.case, statement, other)) {
         features.insert(AFTER_IMPOSSIBLE_RANGE.to_owned());
     }
+}
+
+/// Whether a select list of the text is, or holds, all columns of a table.
+fn selects_every_column(sql: &str) -> bool {
+    let sql = sql.to_ascii_uppercase();
+    ["SELECT *", "SELECT DISTINCT *", ".*"]
+        .iter()
+        .any(|form| sql.contains(form))
 }
 
 fn named_tables<'a>(

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, FromTable, Insert, ObjectName, Query, SetExpr,
-    SqliteOnConflict, Statement, TableFactor, TableObject, TableWithJoins, Update,
-    UpdateTableFromKind,
+    Assignment, AssignmentTarget, Delete, FromTable, Insert, ObjectName, OnConflictAction,
+    OnInsert, Query, SetExpr, SqliteOnConflict, Statement, TableFactor, TableObject,
+    TableWithJoins, Update, UpdateTableFromKind,
 };
 
 use super::contradiction::contradictions;
@@ -181,7 +181,18 @@ fn insert(insert: &Insert) -> Option<Effect> {
         (false, true) => StatementKind::Insert,
         (false, false) => StatementKind::InsertSelect,
     };
-    Some(with_uses(kind, uses))
+    let assignments: &[Assignment] = match &insert.on {
+        Some(OnInsert::DuplicateKeyUpdate(assignments)) => assignments,
+        Some(OnInsert::OnConflict(conflict)) => match &conflict.action {
+            OnConflictAction::DoUpdate(update) => &update.assignments,
+            OnConflictAction::DoNothing => &[],
+        },
+        Some(_) | None => &[],
+    };
+    Some(Effect {
+        assigned: assigned_columns(assignments),
+        ..with_uses(kind, uses)
+    })
 }
 
 fn update(update: &Update) -> Option<Effect> {
@@ -222,7 +233,24 @@ fn update(update: &Update) -> Option<Effect> {
         }
     }
     uses.extend(targets.iter().map(|name| target(name, Role::UpdateTarget)));
-    Some(with_uses(StatementKind::Update, uses))
+    Some(Effect {
+        assigned: assigned_columns(&update.assignments),
+        ..with_uses(StatementKind::Update, uses)
+    })
+}
+
+/// The columns that are given a value, in lower case.
+fn assigned_columns(assignments: &[Assignment]) -> BTreeSet<String> {
+    let names = |assignment: &Assignment| -> Vec<ObjectName> {
+        match &assignment.target {
+            AssignmentTarget::ColumnName(name) => vec![name.clone()],
+            AssignmentTarget::Tuple(names) => names.clone(),
+        }
+    };
+    let names = assignments.iter().flat_map(names);
+    names
+        .filter_map(|name| Some(last_name(&name)?.to_ascii_lowercase()))
+        .collect()
 }
 
 /// The table name before an assigned column, if any; the outer None for tuples.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::chain::{RowId, Version, VersionId};
 use super::super::{Change, TableView};
 use super::contested::ContestedChange;
+use super::half_rows::StandingRow;
 use super::writer::Unattributed;
 use super::{Learning, cell, key_values};
 use crate::model::{Row, StatementId, TableShape, Tick, UndecidedReason, Value};
@@ -22,91 +23,98 @@ impl Learning<'_> {
         let Some(shape) = self.case.table(table) else {
             return;
         };
-        let mut now: BTreeMap<Value, &Row> = BTreeMap::new();
-        // An INSERT that waits for the unique index on the row key has put its row into the
-        // primary index already: two rows with one row key stand there, and neither may stay.
-        let mut twice: BTreeMap<Value, Vec<Row>> = BTreeMap::new();
+        let mut now: BTreeMap<Value, Vec<Row>> = BTreeMap::new();
         for row in rows {
-            if let Some(key) = cell(shape, shape.row_key.as_deref(), row)
-                && let Some(other) = now.insert(key.clone(), row)
-            {
-                let both = twice.entry(key).or_insert_with(|| vec![other.clone()]);
-                both.push(row.clone());
+            if let Some(key) = cell(shape, shape.row_key.as_deref(), row) {
+                now.entry(key).or_default().push(row.clone());
             }
         }
         let before_keys = before.keys().map(|row| &row.key);
-        let mut keys: BTreeSet<Value> = before_keys.chain(now.keys()).cloned().collect();
-        keys.retain(|key| !twice.contains_key(key));
-        for (key, both) in twice {
-            let waited = self.half_row(shape, &key, &both, before);
-            let seen = (table.to_owned(), key.clone());
-            match waited {
-                Some(half) => {
-                    let standing = both.iter().position(|row| *row != half);
-                    let standing = standing.map(|place| both[place].clone());
-                    let before = self.without(before, &key, &half);
-                    self.doubled.insert(seen, vec![half]);
-                    self.see_standing_row(shape, &key, &before, standing.as_ref(), active, at);
-                }
-                // Which of the two is whose is not known.
-                None => {
-                    self.doubled.insert(seen, both);
-                    let reason = UndecidedReason::ChangeOfSeveralWriters;
-                    let unsure = &mut self.account.unsure;
-                    unsure.extend(active.iter().map(|id| (*id, reason)));
-                }
-            }
-        }
+        let keys: BTreeSet<Value> = before_keys.chain(now.keys()).cloned().collect();
         for key in keys {
-            self.adopt_row(shape, &key, before, now.get(&key).copied(), active, at);
+            let rows = now.remove(&key).unwrap_or_default();
+            self.adopt_rows(shape, &key, before, rows, active, at);
         }
         self.settle_by_counts(shape, at);
     }
 
-    /// Takes the one row that stands under a key now, or that none does.
-    fn adopt_row(
+    /// Takes the rows that stand under a key now: most often one, or none. An INSERT that waits for the
+    /// unique index on the row key has put its row beside the one that stands.
+    fn adopt_rows(
         &mut self,
         shape: &TableShape,
         key: &Value,
         before: &TableView,
+        mut now: Vec<Row>,
+        active: &[StatementId],
+        at: Tick,
+    ) {
+        let mut gone = self.standing_under(key, before);
+        gone.retain(|old| match now.iter().position(|row| *row == old.row) {
+            Some(place) => {
+                now.remove(place);
+                false
+            }
+            None => true,
+        });
+        gone.retain(|old| {
+            let new_row = now.iter().position(|row| same_place(shape, &old.row, row));
+            let new_row = new_row.map(|place| now.remove(place));
+            match new_row {
+                Some(new_row) => {
+                    self.adopt_change(shape, old, Some(&new_row), active, at);
+                    false
+                }
+                None => true,
+            }
+        });
+        if let ([old], [new_row]) = (gone.as_slice(), now.as_slice())
+            && self.may_be_moved(shape, old, new_row, active, at)
+        {
+            self.adopt_change(shape, old, Some(new_row), active, at);
+            return;
+        }
+        for old in &gone {
+            let writer = self.account.chains.version(old.version).writer;
+            if self.takes_back(writer, active) {
+                self.change(shape, old.id.clone(), Some(old.version), None, writer);
+            } else {
+                self.adopt_change(shape, old, None, active, at);
+            }
+        }
+        for row in now {
+            let (id, old) = self.place(shape, key, before, &row);
+            self.attribute(shape, id, (old, None, Some(&row)), active, at);
+        }
+    }
+
+    /// The rows that stood under a row key.
+    fn standing_under(&self, key: &Value, before: &TableView) -> Vec<StandingRow> {
+        let under_key = before.iter().filter(|(id, _)| id.key == *key);
+        let rows = under_key.filter_map(|(id, version)| {
+            let version = (*version)?;
+            Some(StandingRow {
+                id: id.clone(),
+                version,
+                row: self.account.chains.row(version)?.clone(),
+            })
+        });
+        rows.collect()
+    }
+
+    /// Takes a row that holds something else now, or is gone.
+    fn adopt_change(
+        &mut self,
+        shape: &TableShape,
+        old: &StandingRow,
         new_row: Option<&Row>,
         active: &[StatementId],
         at: Tick,
     ) {
-        let doubled = self.doubled.remove(&(shape.name.clone(), key.clone()));
-        let before = &self.withdraw_half_rows(shape, key, before, new_row, active);
-        let (id, old) = self.place(shape, key, before, new_row);
-        let old_row = old.and_then(|id| self.account.chains.row(id)).cloned();
-        if old_row.as_ref() == new_row
-            || old.is_some_and(|old| self.is_undone_already(old, new_row, at))
-        {
-            return;
+        if !self.is_undone_already(old.version, new_row, at) {
+            let change = (Some(old.version), Some(&old.row), new_row);
+            self.attribute(shape, old.id.clone(), change, active, at);
         }
-        // Of two rows under this key the older one is gone, and another statement than the one that
-        // waits can have removed it: the newer one is no new version of it.
-        let is_newer = doubled.is_some_and(|both| new_row.is_some_and(|r| both.contains(r)));
-        let remover = old_row.as_ref().filter(|_| is_newer).map(|old_row| {
-            let inserter = self.writer(shape, None, new_row, active, at, None).ok();
-            self.writer(shape, Some(old_row), None, active, at, inserter)
-        });
-        match remover {
-            None | Some(Err(Unattributed::Nobody)) => {
-                self.attribute(shape, id, (old, old_row.as_ref(), new_row), active, at);
-                return;
-            }
-            Some(Ok(remover)) => self.change(shape, id.clone(), old, None, remover),
-            Some(Err(Unattributed::Several(candidates))) => {
-                self.contested.push(ContestedChange {
-                    row: id.clone(),
-                    before: old,
-                    now: None,
-                    candidates,
-                });
-            }
-        }
-        let mut without = before.clone();
-        without.insert(id, None);
-        self.see_standing_row(shape, key, &without, new_row, active, at);
     }
 
     /// Whether a version is gone because its writer, or a later statement of its transaction, was rejected
@@ -130,23 +138,6 @@ impl Learning<'_> {
                 .top(chains, chain, answer)
                 .and_then(|below| chains.row(below))
                 == new_row
-    }
-
-    /// Takes the row that stands under a key beside a half row.
-    fn see_standing_row(
-        &mut self,
-        shape: &TableShape,
-        key: &Value,
-        before: &TableView,
-        new_row: Option<&Row>,
-        active: &[StatementId],
-        at: Tick,
-    ) {
-        let (id, old) = self.place(shape, key, before, new_row);
-        let old_row = old.and_then(|id| self.account.chains.row(id)).cloned();
-        if old_row.as_ref() != new_row {
-            self.attribute(shape, id, (old, old_row.as_ref(), new_row), active, at);
-        }
     }
 
     /// Lays a change at the door of its writer: the version before, its row, and the row now.
@@ -188,40 +179,28 @@ impl Learning<'_> {
         }
     }
 
-    /// Which row of this key a change is about, and its version before: the one that stands, else
-    /// the deleted one whose place in the clustered index the new row takes, else a new one.
-    pub(super) fn place(
+    /// Which row of this key a new row is, and its version before: the deleted one whose place in the
+    /// clustered index it takes, else a new one.
+    fn place(
         &self,
         shape: &TableShape,
         key: &Value,
         before: &TableView,
-        new_row: Option<&Row>,
+        new_row: &Row,
     ) -> (RowId, Option<VersionId>) {
         let chains = &self.account.chains;
-        let first = RowId::first(key.clone());
-        let standing = before
-            .range(first.clone()..)
-            .take_while(|(row, _)| row.key == *key)
-            .filter(|(_, version)| version.is_some_and(|id| chains.row(id).is_some()))
-            .last();
-        if let Some((row, version)) = standing {
-            return (row.clone(), *version);
-        }
         let rows: Vec<(&RowId, &[VersionId])> = chains.rows_with_key(&shape.name, key).collect();
         let Some((newest, _)) = rows.last() else {
-            return (first, None);
+            return (RowId::first(key.clone()), None);
         };
-        let Some(new_row) = new_row else {
-            let version = before.get(*newest).copied().flatten();
-            return ((*newest).clone(), version);
-        };
-        let takes_the_place = |chain: &[VersionId]| {
+        let version = |row: &RowId| before.get(row).copied().flatten();
+        let takes_the_place = |(row, chain): &&(&RowId, &[VersionId])| {
+            let stands = version(row).is_some_and(|id| chains.row(id).is_some());
             let last = chain.iter().rev().find_map(|id| chains.row(*id));
-            last.is_some_and(|last| same_place(shape, last, new_row))
+            !stands && last.is_some_and(|last| same_place(shape, last, new_row))
         };
-        let same = rows.iter().rev().find(|(_, chain)| takes_the_place(chain));
-        match same {
-            Some((row, _)) => ((*row).clone(), before.get(*row).copied().flatten()),
+        match rows.iter().rev().find(takes_the_place) {
+            Some((row, _)) => ((*row).clone(), version(row)),
             None => {
                 let next = RowId {
                     key: key.clone(),

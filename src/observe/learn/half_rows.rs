@@ -2,78 +2,53 @@
 //! put its row into the clustered index already, beside the row that stands under the key.
 
 use super::Learning;
-use super::attribute::same_place;
-use crate::model::{Row, StatementId, TableShape, Value};
-use crate::observe::TableView;
+use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
 use crate::observe::chain::{RowId, VersionId};
 
+/// A row of a table, as it was last seen.
+pub(super) struct StandingRow {
+    pub(super) id: RowId,
+    pub(super) version: VersionId,
+    pub(super) row: Row,
+}
+
 impl Learning<'_> {
-    /// Of two rows under one row key, the one that a statement put in before it waits for the unique
-    /// index: the one that a waiting statement was seen to write, else the one beside the row that
-    /// stood.
-    pub(super) fn half_row(
+    /// Whether a row may have become another one at another place of the clustered index: whoever wrote
+    /// the new one changes or replaces rows, and does not wait with the new row half-way in.
+    pub(super) fn may_be_moved(
         &self,
         shape: &TableShape,
-        key: &Value,
-        both: &[Row],
-        before: &TableView,
-    ) -> Option<Row> {
-        let chains = &self.account.chains;
-        let (_, old) = self.place(shape, key, before, None);
-        let stood = old.and_then(|id| chains.row(id).map(|row| (id, row)));
-        if let Some((id, stood)) = stood
-            && both.contains(stood)
-        {
-            let waits = self.waiting.contains(&chains.version(id).writer);
-            let mut rows = both.iter();
-            return rows.find(|row| (*row == stood) == waits).cloned();
-        }
-        let known = self.doubled.get(&(shape.name.clone(), key.clone()))?;
-        both.iter().find(|row| known.contains(row)).cloned()
-    }
-
-    /// What stood, without a row under this key.
-    pub(super) fn without(&self, before: &TableView, key: &Value, row: &Row) -> TableView {
-        let mut left = before.clone();
-        let under_key = left.iter_mut().filter(|(id, _)| id.key == *key);
-        for (_, version) in under_key {
-            *version = version.filter(|id| self.account.chains.row(*id) != Some(row));
-        }
-        left
-    }
-
-    /// Of several rows that stood under a key where one stands now, takes back those that a statement
-    /// put in before it waited: an upsert whose wait ends at the row of another goes on with that one.
-    pub(super) fn withdraw_half_rows(
-        &mut self,
-        shape: &TableShape,
-        key: &Value,
-        before: &TableView,
-        new_row: Option<&Row>,
+        old: &StandingRow,
+        new_row: &Row,
         active: &[StatementId],
-    ) -> TableView {
-        let chains = &self.account.chains;
-        let under_key = before.iter().filter(|(row, _)| row.key == *key);
-        let standing: Vec<(&RowId, VersionId, &Row)> = under_key
-            .filter_map(|(row, version)| Some((row, (*version)?, chains.row((*version)?)?)))
-            .collect();
-        let is_now = |row: &Row| new_row == Some(row);
-        let becomes = |row: &Row| new_row.is_some_and(|new| same_place(shape, row, new));
-        let stays = standing
-            .iter()
-            .position(|(.., row)| is_now(row))
-            .or_else(|| standing.iter().position(|(.., row)| becomes(row)))
-            .unwrap_or(standing.len().saturating_sub(1));
-        let gone = standing.iter().enumerate().filter(|(at, _)| *at != stays);
-        let half: Vec<(RowId, VersionId, StatementId)> = gone
-            .map(|(_, (row, id, _))| ((*row).clone(), *id, chains.version(*id).writer))
-            .filter(|(.., writer)| self.waiting.contains(writer) || active.contains(writer))
-            .collect();
-        let mut left = before.clone();
-        for (row, version, writer) in half {
-            left.insert(row.clone(), None);
-            self.change(shape, row, Some(version), None, writer);
-        }
-        left
+        at: Tick,
+    ) -> bool {
+        let writer = self.writer(shape, Some(&old.row), Some(new_row), active, at, None);
+        let Ok(writer) = writer else {
+            // Of a change of nobody or of several nothing better is known.
+            return true;
+        };
+        let Some(statement) = self.case.statement(writer) else {
+            return true;
+        };
+        let kind = statement.effect.kind;
+        let is_waiting = self.waiting.contains(&writer);
+        let inserts = if matches!(kind, StatementKind::Insert | StatementKind::InsertSelect) {
+            is_waiting || statement.effect.assigned.is_empty()
+        } else {
+            kind == StatementKind::Replace && is_waiting
+        };
+        !inserts
+    }
+
+    /// Whether a row that is gone was taken back by the statement that had put it in: one that waited
+    /// with its row half-way in, and has gone on with the row of another.
+    pub(super) fn takes_back(&self, writer: StatementId, active: &[StatementId]) -> bool {
+        let is_under_way = self.waiting.contains(&writer) || active.contains(&writer);
+        let statement = self.case.statement(writer);
+        let is_upsert = |s: &CaseStatement| {
+            s.effect.kind != StatementKind::Update && !s.effect.assigned.is_empty()
+        };
+        is_under_way && statement.is_some_and(is_upsert)
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Learning<'a> {
             let kind = s.effect.kind;
             let row_key = shape.row_key.as_ref();
             matches!(kind, StatementKind::Delete | StatementKind::Replace)
-                || row_key.is_some_and(|key| assigns(key, &s.sql))
+                || row_key.is_some_and(|key| assigns(s, key))
         });
         let targets = |s: &CaseStatement| s.effect.targets().any(|target| target == shape.name);
         let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
@@ -144,7 +144,7 @@ impl<'a> Learning<'a> {
         let stands = rows.contains(old);
         (stands || rows.iter().any(is_moved)).then_some(StandsAgain {
             at,
-            may_be_new: !stands && mover.effect.kind != StatementKind::Update,
+            may_be_new: !stands,
         })
     }
 
@@ -195,17 +195,13 @@ pub(super) enum Unattributed {
 /// Whether a statement may give a row another place in the clustered index.
 fn gives_place(shape: &TableShape, statement: &CaseStatement) -> bool {
     let mut columns = shape.clustered_key().unwrap_or_default().iter();
-    columns.any(|column| assigns(column, &statement.sql))
+    columns.any(|column| assigns(statement, column))
 }
 
-/// Whether a SET clause of the text names a column: the row may get another value of it.
-fn assigns(column: &str, sql: &str) -> bool {
-    let sql = sql.to_ascii_uppercase();
-    let clauses = [" SET ", " KEY UPDATE "];
-    let start = clauses.iter().find_map(|clause| sql.find(clause));
-    let assigned = start.map_or("", |start| &sql[start..]);
-    let assigned = assigned.split(" WHERE ").next().unwrap_or_default();
-    names_number(assigned, &column.to_ascii_uppercase())
+/// Whether a statement gives rows another value of a column.
+fn assigns(statement: &CaseStatement, column: &str) -> bool {
+    let assigned = &statement.effect.assigned;
+    assigned.contains(&column.to_ascii_lowercase())
 }
 
 /// Whether this number, or name, stands in the text as a word of its own.

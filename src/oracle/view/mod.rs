@@ -11,7 +11,7 @@ mod finding;
 mod self_check;
 mod standing;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod verdicts;
 
 pub(super) use alone::{Alone, Contents, rows_of, visible};

@@ -1,7 +1,7 @@
 //! What documented behaviour allows after a wait, and planted differences right beside it that must
 //! stay violations. The runs are scripts as InnoDB would record them; statements run alone on SQLite.
 
-mod script;
+pub(in crate::oracle) mod script;
 
 use self::script::{Line, Script};
 use crate::model::{IsolationLevel, Verdict};

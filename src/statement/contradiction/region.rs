@@ -81,7 +81,7 @@ pub(super) struct Region {
     intervals: Vec<Interval>,
     /// NULL, too.
     null: bool,
-    /// An equality with one constant, or IS NULL, is among the conditions that all must hold.
+    /// An equality with one constant is among the conditions that all must hold.
     by_equality: bool,
 }
 
@@ -139,7 +139,7 @@ impl Region {
         Self {
             intervals: Vec::new(),
             null: true,
-            by_equality: true,
+            by_equality: false,
         }
     }
 

@@ -15,10 +15,10 @@ use crate::oracle::{Evidence, Oracle, Troc};
 use crate::reproducer::case_of;
 
 /// Rows of `t`.
-pub(super) type Rows = &'static [[i64; 3]];
+pub(in crate::oracle) type Rows = &'static [[i64; 3]];
 
 /// One line of a script.
-pub(super) enum Line {
+pub(in crate::oracle) enum Line {
     /// A statement of this session that is answered at once: rows affected.
     Answers(u32, &'static str, u64),
     /// The same with rows.
@@ -34,7 +34,7 @@ pub(super) enum Line {
 }
 
 /// A run under judgement.
-pub(super) struct Script {
+pub(in crate::oracle) struct Script {
     case: TestCase,
     execution: Execution,
     dialect: Dialect,
@@ -55,7 +55,7 @@ fn dialect(name: &str) -> Dialect {
 }
 
 impl Script {
-    pub(super) fn new(
+    pub(in crate::oracle) fn new(
         level: IsolationLevel,
         table: &str,
         initial: &[[i64; 3]],
@@ -104,22 +104,33 @@ impl Script {
     }
 
     pub(super) fn verdict(self) -> Verdict {
-        let server = engine::open("sqlite:", &OpenOptions::default()).expect("it comes along");
-        let mut driver = Driver::open(&*server, "rashomon_view_tests").expect("a driver");
-        let ruling = {
-            let inner = driver.serial(&self.serial).expect("a serial run");
-            let mut serial = LikeMySql { inner };
+        self.learned(|evidence, serial| {
             let troc = Troc {
                 learner: Learner::Observer,
             };
+            troc.judge(evidence, serial).expect("an answer").verdict
+        })
+    }
+
+    /// What comes of the run once everything is learned of it, and nothing left in doubt.
+    pub(in crate::oracle) fn learned<T>(
+        self,
+        judge: impl FnOnce(&Evidence, &mut dyn SerialRun) -> T,
+    ) -> T {
+        let server = engine::open("sqlite:", &OpenOptions::default()).expect("it comes along");
+        let mut driver = Driver::open(&*server, "rashomon_view_tests").expect("a driver");
+        let result = {
+            let inner = driver.serial(&self.serial).expect("a serial run");
+            let mut serial = LikeMySql { inner };
             let evidence = Evidence::of_answers(self.case, self.execution, Arc::new(self.dialect));
-            let evidence = evidence.learn(troc.learner, &mut serial).expect("rows");
+            let learned = evidence.learn(Learner::Observer, &mut serial);
+            let evidence = learned.expect("rows");
             assert_eq!(evidence.account.unexplained, Vec::<String>::new());
             assert_eq!(evidence.account.unsure, BTreeMap::new());
-            troc.judge(&evidence, &mut serial).expect("an answer")
+            judge(&evidence, &mut serial)
         };
         driver.close().expect("the database goes");
-        ruling.verdict
+        result
     }
 }
 
