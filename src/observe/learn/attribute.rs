@@ -68,6 +68,14 @@ impl Learning<'_> {
                 None => true,
             }
         });
+        gone.retain(|old| {
+            let writer = self.account.chains.version(old.version).writer;
+            let taken_back = self.takes_back(writer, active);
+            if taken_back {
+                self.change(shape, old.id.clone(), Some(old.version), None, writer);
+            }
+            !taken_back
+        });
         if let ([old], [new_row]) = (gone.as_slice(), now.as_slice())
             && self.may_be_moved(shape, old, new_row, active, at)
         {
@@ -75,12 +83,7 @@ impl Learning<'_> {
             return;
         }
         for old in &gone {
-            let writer = self.account.chains.version(old.version).writer;
-            if self.takes_back(writer, active) {
-                self.change(shape, old.id.clone(), Some(old.version), None, writer);
-            } else {
-                self.adopt_change(shape, old, None, active, at);
-            }
+            self.adopt_change(shape, old, None, active, at);
         }
         for row in now {
             let (id, old) = self.place(shape, key, before, &row);

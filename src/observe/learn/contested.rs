@@ -2,7 +2,7 @@
 //! changed.
 
 use super::Learning;
-use crate::dialect::UpdateCount;
+use crate::dialect::{ReplaceCount, UpdateCount};
 use crate::model::{
     CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason,
 };
@@ -89,22 +89,37 @@ impl Learning<'_> {
             return None;
         };
         let one_table = statement.effect.targets().count() == 1;
-        if record.answered > at || !one_table || !self.counts_changed_rows(statement) {
+        if record.answered > at || !one_table {
             return None;
         }
+        let weight = self.weight_of_a_change(statement)?;
         let chains = &self.account.chains;
         let stands = |version: Option<VersionId>| version.and_then(|id| chains.row(id)).is_some();
         let changes = self.account.changes.get(&id).into_iter().flatten();
-        let known = changes
-            .filter(|change| stands(change.before) || stands(Some(change.after)))
-            .count();
+        let known: usize = changes
+            .map(
+                |change| match (stands(change.before), stands(Some(change.after))) {
+                    (true, true) => weight,
+                    (true, false) | (false, true) => 1,
+                    (false, false) => 0,
+                },
+            )
+            .sum();
         usize::try_from(counted).ok()?.checked_sub(known)
     }
 
-    fn counts_changed_rows(&self, statement: &CaseStatement) -> bool {
+    /// What a row counts that holds something else under its row key; none for a statement that counts
+    /// other rows than those that it changed. A row that is new or gone counts one.
+    fn weight_of_a_change(&self, statement: &CaseStatement) -> Option<usize> {
+        let counts = &self.dialect.affected_rows;
         match statement.effect.kind {
-            StatementKind::Delete => true,
-            StatementKind::Update => self.dialect.affected_rows.update == UpdateCount::Changed,
+            StatementKind::Delete => Some(1),
+            StatementKind::Update => (counts.update == UpdateCount::Changed).then_some(1),
+            // It deletes the row and inserts another.
+            StatementKind::Replace => match counts.replace {
+                ReplaceCount::WithDeleted => Some(2),
+                ReplaceCount::Inserted => None,
+            },
             StatementKind::Begin
             | StatementKind::BeginSnapshot
             | StatementKind::BeginImmediate
@@ -117,9 +132,8 @@ impl Learning<'_> {
             | StatementKind::LockingSelect
             | StatementKind::Insert
             | StatementKind::InsertSelect
-            | StatementKind::Replace
             | StatementKind::Set
-            | StatementKind::Opaque => false,
+            | StatementKind::Opaque => None,
         }
     }
 }

@@ -9,7 +9,8 @@ impl Learning<'_> {
     /// Whose change this is: the one statement, active or waiting, that can have made it; not `except`.
     ///
     /// Who waits goes on when locks are released, and rarely without a release: the purge of a deleted
-    /// row wakes who waits for it. So a statement that no release can have moved is asked last.
+    /// row wakes who waits for it. So of a row that holds something else now and names no writer, a
+    /// statement that no release can have moved is asked last; of one that is gone, answered counts tell.
     pub(super) fn writer(
         &self,
         shape: &TableShape,
@@ -19,14 +20,14 @@ impl Learning<'_> {
         at: Tick,
         except: Option<StatementId>,
     ) -> Result<StatementId, Unattributed> {
-        let versioned = shape.version_key.is_some() && new.is_some();
+        let told_apart = shape.version_key.is_some() || new.is_none();
         let stuck = |id: &StatementId| {
             self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
         };
         let everyone = active.iter().chain(&self.waiting).copied();
         let mut ids: BTreeSet<StatementId> = everyone.filter(|id| Some(*id) != except).collect();
         let all = ids.clone();
-        ids.retain(|id| versioned || !stuck(id));
+        ids.retain(|id| told_apart || !stuck(id));
         match self.writer_among(ids, shape, (old, new), at, except) {
             Err(Unattributed::Nobody) => self.writer_among(all, shape, (old, new), at, except),
             found => found,

@@ -78,6 +78,54 @@ fn an_upsert_that_goes_on_with_the_row_of_another_takes_back_its_own() {
 }
 
 #[test]
+fn an_upsert_that_gives_the_row_of_another_a_place_takes_back_its_own() {
+    let upsert = "INSERT INTO t (pkey, vkey, c0) VALUES (1, 1000, 41) \
+                  ON DUPLICATE KEY UPDATE vkey = 1000, c0 = 50";
+    let account = learned(
+        &[
+            (1, "BEGIN", None),
+            (1, "SELECT * FROM t FOR UPDATE", None),
+            (2, upsert, Some(&[[1, 10, 20], [1, 1000, 41]])),
+            (1, "ROLLBACK", Some(&[[1, 1000, 50]])),
+        ],
+        id(2, 1),
+        id(1, 3),
+    );
+    assert_eq!(standing(&account), [[1, 1000, 50]]);
+    assert_eq!(account.unexplained, Vec::<String>::new());
+}
+
+#[test]
+fn a_replace_that_counted_its_new_row_alone_removed_no_other() {
+    let delete = "DELETE FROM t WHERE c0 = 20";
+    let lines: &[WideLine<'_>] = &[
+        (1, "BEGIN", None),
+        (1, "SELECT * FROM t WHERE pkey = 9 FOR UPDATE", None),
+        (2, delete, Some(&[[1, 10, 20]])),
+        (
+            1,
+            "REPLACE INTO t (pkey, vkey, c0) VALUES (5, 1000, 50)",
+            Some(&[[5, 1000, 50]]),
+        ),
+        (1, "COMMIT", Some(&[[5, 1000, 50]])),
+    ];
+    for (counted, removed) in [(1, [0, 1]), (2, [1, 0])] {
+        let mut script = wide_script(BY_C0, lines);
+        wait_for(&mut script, id(2, 1), id(1, 4));
+        let record = script.execution.records.get_mut(&id(1, 3));
+        record.expect("it ran").outcome = Outcome::Affected(counted);
+        let account = learn_wide(&script, &[[1, 10, 20]]);
+        let gone = |id: StatementId| {
+            let changes = account.changes.get(&id).into_iter().flatten();
+            changes
+                .filter(|c| account.chains.row(c.after).is_none())
+                .count()
+        };
+        assert_eq!([id(1, 3), id(2, 1)].map(gone), removed, "{counted}");
+    }
+}
+
+#[test]
 fn the_row_of_the_holder_stands_beside_the_one_that_a_waiting_insert_put_in() {
     let account = learned(
         &[
