@@ -13,9 +13,8 @@ mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::contested::ContestedChange;
 use self::unreleased::{UnreleasedWait, unreleased_waits};
-use super::chain::{RowId, Version};
+use super::chain::{RowId, Version, VersionId};
 use super::instrument::promised_mode;
 use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
@@ -125,6 +124,15 @@ struct Learning<'a> {
     contested: Vec<ContestedChange>,
     /// Tables as probes showed them, for statements still to run.
     probed: BTreeMap<StatementId, BTreeMap<String, Vec<Row>>>,
+}
+
+/// A change between two looks at a table, and who may have made it.
+struct ContestedChange {
+    row: RowId,
+    before: Option<VersionId>,
+    /// None for a row that is gone.
+    now: Option<Row>,
+    candidates: Vec<StatementId>,
 }
 
 impl Learning<'_> {

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::chain::{RowId, Version, VersionId};
 use super::super::{Change, TableView};
-use super::contested::ContestedChange;
 use super::half_rows::StandingRow;
 use super::writer::Unattributed;
-use super::{Learning, cell, key_values};
+use super::{ContestedChange, Learning, cell, key_values};
 use crate::model::{Row, StatementId, TableShape, Tick, UndecidedReason, Value};
 
 impl Learning<'_> {

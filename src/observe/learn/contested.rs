@@ -1,21 +1,12 @@
 //! Changes that several statements may have made, told apart by the rows that each was answered to have
 //! changed.
 
-use super::Learning;
+use super::{ContestedChange, Learning};
 use crate::dialect::{ReplaceCount, UpdateCount};
 use crate::model::{
-    CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason,
+    CaseStatement, Outcome, StatementId, StatementKind, TableShape, Tick, UndecidedReason,
 };
-use crate::observe::chain::{RowId, VersionId};
-
-/// A change between two looks at a table, and who may have made it.
-pub(super) struct ContestedChange {
-    pub(super) row: RowId,
-    pub(super) before: Option<VersionId>,
-    /// None for a row that is gone.
-    pub(super) now: Option<Row>,
-    pub(super) candidates: Vec<StatementId>,
-}
+use crate::observe::chain::VersionId;
 
 impl Learning<'_> {
     /// Gives the contested changes of a table to their writers, as far as answered counts tell: a

@@ -13,18 +13,19 @@ pub(super) enum Bounding<'a> {
 /// An end of an interval.
 #[derive(Clone, Debug, PartialEq)]
 struct End {
-    value: Point,
+    value: RangeConstant,
     /// The value itself belongs to the interval.
     closed: bool,
 }
 
+/// A constant that is not NULL.
 #[derive(Clone, Debug, PartialEq)]
-enum Point {
+enum RangeConstant {
     Number(f64),
     Text(String),
 }
 
-impl Point {
+impl RangeConstant {
     /// How two constants of one type compare.
     fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -177,8 +178,8 @@ impl Region {
 
 fn end(value: Bounding<'_>, closed: bool) -> Option<End> {
     let value = match value {
-        Bounding::Number(number) => Point::Number(number),
-        Bounding::Text(text) => Point::Text(text.to_owned()),
+        Bounding::Number(number) => RangeConstant::Number(number),
+        Bounding::Text(text) => RangeConstant::Text(text.to_owned()),
         Bounding::Null => return None,
     };
     Some(End { value, closed })
