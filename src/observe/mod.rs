@@ -21,6 +21,7 @@ mod visibility;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use crate::dialect::ChangedRows;
 use crate::model::{Doubt, StatementId, UndecidedReason};
 
 pub use chain::{Chains, RowId, Version, VersionId};
@@ -90,4 +91,23 @@ pub struct Account {
     pub registered: BTreeMap<StatementId, Doubt>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
+}
+
+impl Account {
+    /// What became of the rows that a statement changed.
+    pub fn changed_rows(&self, id: StatementId) -> ChangedRows {
+        let stands =
+            |version: Option<VersionId>| version.and_then(|v| self.chains.row(v)).is_some();
+        let mut rows = ChangedRows::default();
+        for Change { before, after, .. } in self.changes.get(&id).into_iter().flatten() {
+            match (stands(*before), stands(Some(*after))) {
+                (false, true) => rows.new += 1,
+                (true, false) => rows.gone += 1,
+                (true, true) => rows.other += 1,
+                // Seen half-way, and gone again.
+                (false, false) => {}
+            }
+        }
+        rows
+    }
 }

@@ -3,10 +3,7 @@
 
 use super::{ContestedChange, Learning};
 use crate::dialect::{ReplaceCount, UpdateCount};
-use crate::model::{
-    CaseStatement, Outcome, StatementId, StatementKind, TableShape, Tick, UndecidedReason,
-};
-use crate::observe::chain::VersionId;
+use crate::model::{Outcome, StatementId, StatementKind, TableShape, Tick, UndecidedReason};
 
 impl Learning<'_> {
     /// Gives the contested changes of a table to their writers, as far as answered counts tell: a
@@ -59,7 +56,7 @@ impl Learning<'_> {
             let others = its().flat_map(|change| &change.candidates);
             let mut others = others.filter(|other| **other != id);
             let claimed = others.any(|other| self.lacking(*other, at).is_some_and(|n| n > 0));
-            let made_all = lacking == its().count() && are_gone && !claimed;
+            let made_all = lacking == its().count() as u64 && are_gone && !claimed;
             if lacking > 0 && !made_all {
                 continue;
             }
@@ -73,58 +70,26 @@ impl Learning<'_> {
 
     /// How many rows a statement was answered to have changed beyond those that are known; none where
     /// its count does not tell: it has no answer yet, or counts other rows than changed ones.
-    fn lacking(&self, id: StatementId, at: Tick) -> Option<usize> {
+    fn lacking(&self, id: StatementId, at: Tick) -> Option<u64> {
         let statement = self.case.statement(id)?;
         let record = self.execution.records.get(&id)?;
         let Outcome::Affected(counted) = record.outcome else {
             return None;
         };
-        let one_table = statement.effect.targets().count() == 1;
-        if record.answered > at || !one_table {
+        if record.answered > at || statement.effect.targets().count() != 1 {
             return None;
         }
-        let weight = self.weight_of_a_change(statement)?;
-        let chains = &self.account.chains;
-        let stands = |version: Option<VersionId>| version.and_then(|id| chains.row(id)).is_some();
-        let changes = self.account.changes.get(&id).into_iter().flatten();
-        let known: usize = changes
-            .map(
-                |change| match (stands(change.before), stands(Some(change.after))) {
-                    (true, true) => weight,
-                    (true, false) | (false, true) => 1,
-                    (false, false) => 0,
-                },
-            )
-            .sum();
-        usize::try_from(counted).ok()?.checked_sub(known)
-    }
-
-    /// What a row counts that holds something else under its row key; none for a statement that counts
-    /// other rows than those that it changed. A row that is new or gone counts one.
-    fn weight_of_a_change(&self, statement: &CaseStatement) -> Option<usize> {
-        let counts = &self.dialect.affected_rows;
-        match statement.effect.kind {
-            StatementKind::Delete => Some(1),
-            StatementKind::Update => (counts.update == UpdateCount::Changed).then_some(1),
-            // It deletes the row and inserts another.
-            StatementKind::Replace => match counts.replace {
-                ReplaceCount::WithDeleted => Some(2),
-                ReplaceCount::Inserted => None,
-            },
-            StatementKind::Begin
-            | StatementKind::BeginSnapshot
-            | StatementKind::BeginImmediate
-            | StatementKind::Commit
-            | StatementKind::Rollback
-            | StatementKind::Savepoint
-            | StatementKind::RollbackTo
-            | StatementKind::ReleaseSavepoint
-            | StatementKind::Select
-            | StatementKind::LockingSelect
-            | StatementKind::Insert
-            | StatementKind::InsertSelect
-            | StatementKind::Set
-            | StatementKind::Opaque => None,
-        }
+        let (changed, counts) = (self.account.changed_rows(id), self.dialect.affected_rows);
+        let kind = statement.effect.kind;
+        let known = if kind == StatementKind::Delete {
+            counts.of_delete(changed)
+        } else if kind == StatementKind::Update && counts.update == UpdateCount::Changed {
+            counts.of_update(changed)
+        } else if kind == StatementKind::Replace && counts.replace == ReplaceCount::WithDeleted {
+            counts.of_replace(changed)
+        } else {
+            None
+        };
+        counted.checked_sub(*known?.start())
     }
 }

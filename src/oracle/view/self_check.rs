@@ -8,7 +8,6 @@ use crate::model::{
     CaseStatement, Outcome, StatementId, StatementKind, Tick, TransactionId, TransactionStatus,
     UndecidedReason,
 };
-use crate::observe::{Change, VersionId};
 use crate::oracle::Evidence;
 use crate::statement;
 
@@ -48,7 +47,7 @@ fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> 
     if !statement.effect.targets().all(keyed) {
         return None;
     }
-    let changed = changed_rows(evidence, statement.id);
+    let changed = evidence.account.changed_rows(statement.id);
     let allowed = allowed_counts(evidence, statement, changed);
     let fits = allowed.is_some_and(|allowed| allowed.contains(&answered));
     (!fits).then(|| Miscount {
@@ -71,7 +70,7 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
     let hidden = statements.filter(|statement| {
         let record = evidence.execution.records.get(&statement.id);
         let answered = record.and_then(|record| affected(&record.outcome));
-        let changed = changed_rows(evidence, statement.id);
+        let changed = evidence.account.changed_rows(statement.id);
         let allowed = allowed_counts(evidence, statement, changed);
         // An upsert or REPLACE may count more than changed; beside who may have written over it, that
         // is doubt enough.
@@ -86,23 +85,6 @@ fn affected(outcome: &Outcome) -> Option<u64> {
         Outcome::Affected(count) => Some(*count),
         Outcome::Rows(_) | Outcome::Rejected(_) => None,
     }
-}
-
-fn changed_rows(evidence: &Evidence, id: StatementId) -> ChangedRows {
-    let account = &evidence.account;
-    let stands =
-        |version: Option<VersionId>| version.and_then(|id| account.chains.row(id)).is_some();
-    let mut rows = ChangedRows::default();
-    for Change { before, after, .. } in account.changes.get(&id).into_iter().flatten() {
-        match (stands(*before), stands(Some(*after))) {
-            (false, true) => rows.new += 1,
-            (true, false) => rows.gone += 1,
-            (true, true) => rows.other += 1,
-            // Seen half-way, and gone again.
-            (false, false) => {}
-        }
-    }
-    rows
 }
 
 /// The counts that the engine, by its dialect, may answer for the changes of a write; None where no
