@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 
 use self::transactions::Strangeness;
 use super::Evidence;
+use super::evidence::{Miscount, Standing};
 use super::signature::{differs, finding_levels, form_features};
-use super::view::{Miscount, Standing, miscounts, overwritten_unseen, standings};
+use super::view::{miscounts, overwritten_unseen, standings};
 use crate::dialect::ChangedRows;
 use crate::model::{
     Aspect, Difference, Direction, Finding, FindingKind, Outcome, ProbeTag, Signature, TestCase,

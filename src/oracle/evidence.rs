@@ -1,13 +1,13 @@
 //! One interleaved run and what was learned of it.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::dialect::Dialect;
+use crate::dialect::{ChangedRows, Dialect};
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
-use crate::model::{Execution, Row, StatementId, TestCase};
+use crate::model::{Execution, Row, StatementId, TestCase, UndecidedReason};
 use crate::observe::{Account, Learner, Timeline, instrument, learn};
 
 /// How often a case is run again in its observed order, so that no probe is parted from its
@@ -32,6 +32,10 @@ pub struct Evidence {
     pub(super) shared: bool,
     /// Statements that gave alone, on their view, what the run gave, their effect included.
     pub(super) confirmed: RefCell<BTreeSet<StatementId>>,
+    /// How each statement may be judged, once an oracle asked.
+    pub(super) standings: OnceCell<BTreeMap<StatementId, Standing>>,
+    /// The writes that fail the self-check, once an oracle asked.
+    pub(super) miscounts: OnceCell<Vec<Miscount>>,
 }
 
 impl Evidence {
@@ -70,6 +74,8 @@ impl Evidence {
             account: Account::default(),
             shared: false,
             confirmed: RefCell::default(),
+            standings: OnceCell::new(),
+            miscounts: OnceCell::new(),
         }
     }
 
@@ -101,6 +107,33 @@ impl Evidence {
             &self.dialect,
             learner,
         );
+        // Whatever was asked before was asked of answers alone.
+        (self.standings, self.miscounts) = (OnceCell::new(), OnceCell::new());
         Ok(self)
     }
+}
+
+/// How a statement's outcome may be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It must give what it gives on its view.
+    Judged,
+    /// The same, or what it gives on another view that documented behaviour allows.
+    Lenient,
+    /// It was refused because another session stood in its way, and one did, or because of a
+    /// registered behaviour: nothing more is promised of a refusal.
+    RightlyRefused,
+    /// Nothing can be said of it, and why.
+    Skipped(UndecidedReason),
+}
+
+/// A write whose answer counts other rows than those that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Miscount {
+    pub(super) statement: StatementId,
+    pub(super) answered: u64,
+    pub(super) changed: ChangedRows,
+    /// Writes that may have replaced a version of it before the observer looked; empty where nothing
+    /// excuses the count.
+    pub(super) hidden_among: BTreeSet<StatementId>,
 }

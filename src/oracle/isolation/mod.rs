@@ -17,7 +17,7 @@ pub(super) use self::dependencies::{ItemGraph, JudgedBy};
 use self::reads::ItemQuery;
 pub(super) use self::reads::{item_queries, ranges};
 use super::signature::finding_levels;
-use super::view::{blind, standings};
+use super::view::blind;
 use super::{Evidence, Needs, Oracle, Ruling, refusal};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
@@ -62,7 +62,7 @@ impl Oracle for IsolationOracle {
 
     fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
         // A version that is missing, or laid at another's door, makes edges that are not there.
-        if let Some(reason) = blind(evidence, &standings(evidence)) {
+        if let Some(reason) = blind(evidence) {
             return Ok(Ruling::undecided(reason));
         }
         let queries = item_queries(evidence);

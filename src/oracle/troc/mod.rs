@@ -7,7 +7,8 @@
 //! the final state. `docs/oracle-troc.md` says what this claims and what it may miss.
 
 use super::compare::{Mismatch, difference_direction, rows_text, table_difference};
-use super::view::{Alone, Disagreement, Standing, StatementVerdicts, blind, standings, visible};
+use super::evidence::Standing;
+use super::view::{Alone, Disagreement, StatementVerdicts, blind, standings, visible};
 use super::{Evidence, Needs, Oracle, Ruling};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
@@ -43,7 +44,7 @@ impl Oracle for Troc {
         serial: &mut dyn SerialRun,
     ) -> Result<Ruling, EngineError> {
         let standings = standings(evidence);
-        if let Some(reason) = blind(evidence, &standings) {
+        if let Some(reason) = blind(evidence) {
             return Ok(Ruling::undecided(reason));
         }
         let mut alone = Alone::start(evidence, serial);
@@ -62,13 +63,13 @@ impl Oracle for Troc {
                 tally.judge(&mut alone, id)?;
             }
         }
-        tally.refusals(&standings);
+        tally.refusals(standings);
         tally.ask_again(&mut alone)?;
         tally.disagreements.extend(final_state(evidence));
         let explanation = tally.explanation(&alone);
         Ok(Ruling {
-            verdict: tally.verdict(self.name(), evidence, &standings, explanation),
-            untested: tally.untested(&standings),
+            verdict: tally.verdict(self.name(), evidence, standings, explanation),
+            untested: tally.untested(standings),
             acyclic: None,
             tested: tally.tested,
         })

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::super::evidence::Evidence;
-use super::super::view::Standing;
+use super::super::evidence::{Evidence, Standing};
 use crate::model::StatementId;
 
 /// One run under judgement.
 pub(super) struct Check<'a> {
     pub(super) evidence: &'a Evidence,
     /// How each statement that was answered may be judged.
-    pub(super) standings: BTreeMap<StatementId, Standing>,
+    pub(super) standings: &'a BTreeMap<StatementId, Standing>,
 }

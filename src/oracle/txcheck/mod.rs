@@ -50,7 +50,7 @@ impl Oracle for TxCheck {
             evidence,
             standings: standings(evidence),
         };
-        if let Some(reason) = blind(evidence, &check.standings) {
+        if let Some(reason) = blind(evidence) {
             return Ok(Ruling::undecided(reason));
         }
         let Judged {
@@ -59,8 +59,8 @@ impl Oracle for TxCheck {
             explanation,
         } = check.judge(serial)?;
         Ok(Ruling {
-            verdict: tally.verdict("txcheck", evidence, &check.standings, explanation),
-            untested: tally.untested(&check.standings),
+            verdict: tally.verdict("txcheck", evidence, check.standings, explanation),
+            untested: tally.untested(check.standings),
             acyclic: Some(acyclic),
             tested: tally.tested,
         })
@@ -106,7 +106,7 @@ impl Check<'_> {
         for &id in &plan.on_own_view {
             tally.judge(&mut replay, id)?;
         }
-        tally.refusals(&self.standings);
+        tally.refusals(self.standings);
         tally.ask_again(&mut replay)?;
         let explanation = self.explain(&plan, &replay, &tally);
         Ok(Judged {

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::view::Standing;
+use super::super::evidence::Standing;
 use super::check::Check;
 use super::dependency::{Inference, Sdg};
 use crate::graph::acyclic_part;

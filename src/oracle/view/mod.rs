@@ -17,6 +17,6 @@ mod verdicts;
 pub(super) use alone::{Alone, Contents, rows_of, visible};
 pub use finding::unstable_prediction;
 pub(super) use finding::{Disagreement, unstable_finding};
-pub(super) use self_check::{Miscount, is_miscounted, miscounts, overwritten_unseen};
-pub(super) use standing::{Standing, blind, standings};
+pub(super) use self_check::{is_miscounted, miscounts, overwritten_unseen};
+pub(super) use standing::{blind, standings};
 pub(super) use verdicts::StatementVerdicts;

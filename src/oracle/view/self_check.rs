@@ -8,32 +8,23 @@ use crate::model::{
     CaseStatement, Outcome, StatementId, StatementKind, Tick, TransactionId, TransactionStatus,
     UndecidedReason,
 };
-use crate::oracle::Evidence;
+use crate::oracle::evidence::{Evidence, Miscount};
 use crate::statement;
 
-/// A write whose answer counts other rows than those that changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::oracle) struct Miscount {
-    pub(in crate::oracle) statement: StatementId,
-    pub(in crate::oracle) answered: u64,
-    pub(in crate::oracle) changed: ChangedRows,
-    /// Writes that may have replaced a version of it before the observer looked; empty where nothing
-    /// excuses the count.
-    pub(in crate::oracle) hidden_among: BTreeSet<StatementId>,
-}
-
 /// The writes of a run that fail the self-check |BWR| = affected = |AWR| (TxCheck, section 4).
-pub(in crate::oracle) fn miscounts(evidence: &Evidence) -> Vec<Miscount> {
-    let statements = evidence.case.user_statements();
-    statements
-        .filter_map(|statement| miscount(evidence, statement))
-        .collect()
+pub(in crate::oracle) fn miscounts(evidence: &Evidence) -> &[Miscount] {
+    evidence.miscounts.get_or_init(|| {
+        let statements = evidence.case.user_statements();
+        let miscounts = statements.filter_map(|statement| miscount(evidence, statement));
+        miscounts.collect()
+    })
 }
 
 /// Whether a statement fails the self-check: it has a change of another, or another has one of its
 /// own.
 pub(in crate::oracle) fn is_miscounted(evidence: &Evidence, statement: &CaseStatement) -> bool {
-    miscount(evidence, statement).is_some()
+    let mut all = miscounts(evidence).iter();
+    all.any(|miscount| miscount.statement == statement.id)
 }
 
 fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> {

@@ -7,32 +7,18 @@ use crate::model::{
     CaseStatement, ErrorClass, Execution, StatementId, StatementKind, StatementRecord, TestCase,
     TransactionStatus, UndecidedReason,
 };
-use crate::oracle::Evidence;
-
-/// How a statement's outcome may be judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::oracle) enum Standing {
-    /// It must give what it gives on its view.
-    Judged,
-    /// The same, or what it gives on another view that documented behaviour allows.
-    Lenient,
-    /// It was refused because another session stood in its way, and one did, or because of a
-    /// registered behaviour: nothing more is promised of a refusal.
-    RightlyRefused,
-    /// Nothing can be said of it, and why.
-    Skipped(UndecidedReason),
-}
+use crate::oracle::evidence::{Evidence, Standing};
 
 /// The standing of every statement that was answered and reads or writes tables.
-pub(in crate::oracle) fn standings(evidence: &Evidence) -> BTreeMap<StatementId, Standing> {
-    evidence
-        .case
-        .user_statements()
-        .filter_map(|statement| {
+pub(in crate::oracle) fn standings(evidence: &Evidence) -> &BTreeMap<StatementId, Standing> {
+    evidence.standings.get_or_init(|| {
+        let statements = evidence.case.user_statements();
+        let standings = statements.filter_map(|statement| {
             let record = evidence.execution.records.get(&statement.id)?;
             Some((statement.id, standing(evidence, statement, record)))
-        })
-        .collect()
+        });
+        standings.collect()
+    })
 }
 
 fn standing(evidence: &Evidence, statement: &CaseStatement, record: &StatementRecord) -> Standing {
@@ -111,10 +97,7 @@ fn someone_stood_in_the_way(
 }
 
 /// Why nothing can be said about a run at all.
-pub(in crate::oracle) fn blind(
-    evidence: &Evidence,
-    standings: &BTreeMap<StatementId, Standing>,
-) -> Option<UndecidedReason> {
+pub(in crate::oracle) fn blind(evidence: &Evidence) -> Option<UndecidedReason> {
     const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
     let unsure = &evidence.account.unsure;
     if unsure.values().any(|reason| *reason == SEVERAL) {
@@ -131,5 +114,5 @@ pub(in crate::oracle) fn blind(
         *standing == Standing::Skipped(OPAQUE)
             && record.is_some_and(|r| r.outcome.error_class().is_none())
     };
-    standings.iter().any(opaque_ran).then_some(OPAQUE)
+    standings(evidence).iter().any(opaque_ran).then_some(OPAQUE)
 }

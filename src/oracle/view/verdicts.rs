@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::super::evidence::Standing;
 use super::allowed::Allowed;
 use super::alone::Alone;
 use super::finding::{Disagreement, finding, unstable_finding};
-use super::standing::Standing;
 use crate::engine::EngineError;
 use crate::model::{StatementId, UndecidedReason, Verdict};
 use crate::oracle::Evidence;
