@@ -1,5 +1,7 @@
 //! What a read gives on rows of our choice.
 
+use std::time::Duration;
+
 use super::locking_read::{FoundRows, LockingRead};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
@@ -11,6 +13,10 @@ use crate::oracle::view::Alone;
 /// How often two answers are asked for again before they are called different: an engine whose
 /// answer alone on the same rows is not always the same predicts nothing.
 const SECOND_OPINIONS: u32 = 3;
+
+/// How much longer each of these waits than the one before: three take a tenth of a second, in which
+/// another worker's transaction ends, which may disturb an answer.
+const REST: Duration = Duration::from_millis(33);
 
 /// The connection without concurrency, for reads.
 pub(super) struct ReadTrial<'a> {
@@ -52,7 +58,8 @@ impl<'a> ReadTrial<'a> {
         other: &FoundRows,
     ) -> Result<bool, EngineError> {
         let mut first: Option<(Outcome, Outcome)> = None;
-        for _ in 0..SECOND_OPINIONS {
+        for opinion in 0..SECOND_OPINIONS {
+            self.alone.rest(REST * opinion);
             let (Some(here), Some(there)) = (self.answer(read, one)?, self.answer(read, other)?)
             else {
                 return Ok(false);
