@@ -4,6 +4,7 @@
 use super::Learning;
 use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
 use crate::observe::chain::{RowId, VersionId};
+use crate::statement::mentions;
 
 /// A row of a table, as it was last seen.
 pub(super) struct StandingRow {
@@ -42,13 +43,18 @@ impl Learning<'_> {
     }
 
     /// Whether a row that is gone was taken back by the statement that had put it in: one that waited
-    /// with its row half-way in, and has gone on with the row of another.
+    /// with its row half-way in, and has gone on with the row of another, or without it (IGNORE).
     pub(super) fn takes_back(&self, writer: StatementId, active: &[StatementId]) -> bool {
         let is_under_way = self.waiting.contains(&writer) || active.contains(&writer);
         let statement = self.case.statement(writer);
-        let is_upsert = |s: &CaseStatement| {
-            s.effect.kind != StatementKind::Update && !s.effect.assigned.is_empty()
+        let may_give_way = |s: &CaseStatement| {
+            let inserts = matches!(
+                s.effect.kind,
+                StatementKind::Insert | StatementKind::InsertSelect
+            );
+            let ignores = || mentions(&s.sql, "IGNORE", self.dialect);
+            inserts && (!s.effect.assigned.is_empty() || ignores())
         };
-        is_under_way && statement.is_some_and(is_upsert)
+        is_under_way && statement.is_some_and(may_give_way)
     }
 }

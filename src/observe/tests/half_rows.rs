@@ -96,6 +96,26 @@ fn an_upsert_that_gives_the_row_of_another_a_place_takes_back_its_own() {
 }
 
 #[test]
+fn an_insert_that_ignores_the_row_in_its_way_takes_back_its_own() {
+    let account = learned(
+        &[
+            (1, "BEGIN", None),
+            (1, "SELECT * FROM t FOR UPDATE", None),
+            (
+                2,
+                "INSERT IGNORE INTO t (pkey, vkey, c0) VALUES (1, 1000, 41)",
+                Some(&[[1, 10, 20], [1, 1000, 41]]),
+            ),
+            (1, "ROLLBACK", Some(&[[1, 10, 20]])),
+        ],
+        id(2, 1),
+        id(1, 3),
+    );
+    assert_eq!(standing(&account), [[1, 10, 20]]);
+    assert_eq!(account.unexplained, Vec::<String>::new());
+}
+
+#[test]
 fn a_replace_that_counted_its_new_row_alone_removed_no_other() {
     let delete = "DELETE FROM t WHERE c0 = 20";
     let lines: &[WideLine<'_>] = &[
