@@ -2,6 +2,7 @@
 //! put its row into the clustered index already, beside the row that stands under the key.
 
 use super::Learning;
+use super::writer::Unattributed;
 use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
 use crate::observe::chain::{RowId, VersionId};
 use crate::statement::mentions;
@@ -15,7 +16,8 @@ pub(super) struct StandingRow {
 
 impl Learning<'_> {
     /// Whether a row may have become another one at another place of the clustered index: whoever wrote
-    /// the new one changes or replaces rows, and does not wait with the new row half-way in.
+    /// the new one changes or replaces rows, and does not wait with the new row half-way in. An upsert
+    /// that waits may have done either; nobody else has removed the old row where it has moved it.
     pub(super) fn may_be_moved(
         &self,
         shape: &TableShape,
@@ -35,7 +37,12 @@ impl Learning<'_> {
         let kind = statement.effect.kind;
         let is_waiting = self.waiting.contains(&writer);
         let inserts = if matches!(kind, StatementKind::Insert | StatementKind::InsertSelect) {
-            is_waiting || statement.effect.assigned.is_empty()
+            let removed_by_another = || {
+                let except = Some(writer);
+                let remover = self.writer(shape, Some(&old.row), None, active, at, except);
+                !matches!(remover, Err(Unattributed::Nobody))
+            };
+            statement.effect.assigned.is_empty() || (is_waiting && removed_by_another())
         } else {
             kind == StatementKind::Replace && is_waiting
         };

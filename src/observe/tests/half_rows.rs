@@ -96,6 +96,24 @@ fn an_upsert_that_gives_the_row_of_another_a_place_takes_back_its_own() {
 }
 
 #[test]
+fn an_upsert_may_have_moved_the_row_of_another_and_wait_again() {
+    let upsert = "INSERT INTO t (pkey, vkey, c0) VALUES (1, 1000, 44) \
+                  ON DUPLICATE KEY UPDATE vkey = 1000, c0 = 45";
+    let account = learned(
+        &[
+            (1, "BEGIN", None),
+            (1, "SELECT * FROM t WHERE pkey = 9 FOR UPDATE", None),
+            (2, upsert, Some(&[[1, 1000, 45]])),
+            (1, "COMMIT", Some(&[[1, 1000, 45]])),
+        ],
+        id(2, 1),
+        id(1, 3),
+    );
+    assert_eq!(standing(&account), [[1, 1000, 45]]);
+    assert_eq!(account.unexplained, Vec::<String>::new());
+}
+
+#[test]
 fn an_insert_that_ignores_the_row_in_its_way_takes_back_its_own() {
     let account = learned(
         &[
