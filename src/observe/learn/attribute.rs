@@ -22,10 +22,10 @@ impl Learning<'_> {
         let Some(shape) = self.case.table(table) else {
             return;
         };
-        let mut now: BTreeMap<Value, Vec<Row>> = BTreeMap::new();
+        let mut now: BTreeMap<Value, Vec<&Row>> = BTreeMap::new();
         for row in rows {
             if let Some(key) = cell(shape, shape.row_key.as_deref(), row) {
-                now.entry(key).or_default().push(row.clone());
+                now.entry(key).or_default().push(row);
             }
         }
         let before_keys = before.keys().map(|row| &row.key);
@@ -44,24 +44,17 @@ impl Learning<'_> {
         shape: &TableShape,
         key: &Value,
         before: &TableView,
-        mut now: Vec<Row>,
+        mut now: Vec<&Row>,
         active: &[StatementId],
         at: Tick,
     ) {
-        let mut gone = self.standing_under(key, before);
-        gone.retain(|old| match now.iter().position(|row| *row == old.row) {
-            Some(place) => {
-                now.remove(place);
-                false
-            }
-            None => true,
-        });
+        let mut gone = self.no_longer_as_it_was(key, before, &mut now);
         gone.retain(|old| {
             let new_row = now.iter().position(|row| same_place(shape, &old.row, row));
             let new_row = new_row.map(|place| now.remove(place));
             match new_row {
                 Some(new_row) => {
-                    self.adopt_change(shape, old, Some(&new_row), active, at);
+                    self.adopt_change(shape, old, Some(new_row), active, at);
                     false
                 }
                 None => true,
@@ -85,23 +78,40 @@ impl Learning<'_> {
             self.adopt_change(shape, old, None, active, at);
         }
         for row in now {
-            let (id, old) = self.place(shape, key, before, &row);
-            self.attribute(shape, id, (old, None, Some(&row)), active, at);
+            let (id, old) = self.place(shape, key, before, row);
+            self.attribute(shape, id, (old, None, Some(row)), active, at);
         }
     }
 
-    /// The rows that stood under a row key.
-    fn standing_under(&self, key: &Value, before: &TableView) -> Vec<StandingRow> {
-        let under_key = before.iter().filter(|(id, _)| id.key == *key);
-        let rows = under_key.filter_map(|(id, version)| {
-            let version = (*version)?;
-            Some(StandingRow {
-                id: id.clone(),
-                version,
-                row: self.account.chains.row(version)?.clone(),
-            })
-        });
-        rows.collect()
+    /// The rows that stood under a row key and do not stand there as they were; takes those that do out
+    /// of `now`.
+    fn no_longer_as_it_was(
+        &self,
+        key: &Value,
+        before: &TableView,
+        now: &mut Vec<&Row>,
+    ) -> Vec<StandingRow> {
+        let from = before.range(RowId::first(key.clone())..);
+        let under_key = from.take_while(|(id, _)| id.key == *key);
+        let mut gone = Vec::new();
+        for (id, version) in under_key {
+            let Some((version, row)) =
+                version.and_then(|version| Some((version, self.account.chains.row(version)?)))
+            else {
+                continue;
+            };
+            match now.iter().position(|stands| *stands == row) {
+                Some(place) => {
+                    now.remove(place);
+                }
+                None => gone.push(StandingRow {
+                    id: id.clone(),
+                    version,
+                    row: row.clone(),
+                }),
+            }
+        }
+        gone
     }
 
     /// Takes a row that holds something else now, or is gone.
@@ -250,7 +260,7 @@ impl Learning<'_> {
 
 /// Whether two rows have the same place in the table: the same values of its clustered key. A row of
 /// a table without one has a place of its own each time it is inserted.
-pub(super) fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
+fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
     let Some(key) = shape.clustered_key() else {
         return false;
     };

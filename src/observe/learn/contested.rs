@@ -1,6 +1,8 @@
 //! Changes that several statements may have made, told apart by the rows that each was answered to have
 //! changed.
 
+use std::collections::BTreeSet;
+
 use super::{ContestedChange, Learning};
 use crate::dialect::{ReplaceCount, UpdateCount};
 use crate::model::{Outcome, StatementId, StatementKind, TableShape, Tick, UndecidedReason};
@@ -43,10 +45,8 @@ impl Learning<'_> {
             return true;
         }
         let all = left.iter().flat_map(|change| change.candidates.iter());
-        let mut all: Vec<StatementId> = all.copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        for &id in &all {
+        let all: BTreeSet<StatementId> = all.copied().collect();
+        for id in all {
             let Some(lacking) = self.lacking(id, at) else {
                 continue;
             };

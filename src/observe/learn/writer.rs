@@ -20,18 +20,20 @@ impl Learning<'_> {
         at: Tick,
         except: Option<StatementId>,
     ) -> Result<StatementId, Unattributed> {
-        let told_apart = shape.version_key.is_some() || new.is_none();
-        let stuck = |id: &StatementId| {
-            self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
-        };
         let everyone = active.iter().chain(&self.waiting).copied();
-        let mut ids: BTreeSet<StatementId> = everyone.filter(|id| Some(*id) != except).collect();
-        let all = ids.clone();
-        ids.retain(|id| told_apart || !stuck(id));
-        match self.writer_among(ids, shape, (old, new), at, except) {
-            Err(Unattributed::Nobody) => self.writer_among(all, shape, (old, new), at, except),
-            found => found,
+        let all: BTreeSet<StatementId> = everyone.filter(|id| Some(*id) != except).collect();
+        let told_apart = shape.version_key.is_some() || new.is_none();
+        if !told_apart {
+            let stuck = |id: &StatementId| {
+                self.waiting.contains(id) && !self.newly_waiting.contains(id) && !self.released
+            };
+            let moved = all.iter().copied().filter(|id| !stuck(id)).collect();
+            let found = self.writer_among(moved, shape, (old, new), at, except);
+            if !matches!(found, Err(Unattributed::Nobody)) {
+                return found;
+            }
         }
+        self.writer_among(all, shape, (old, new), at, except)
     }
 
     /// The one of these statements that can have made a change: the row before and the row now.
@@ -46,7 +48,7 @@ impl Learning<'_> {
         let mut candidates: Vec<&CaseStatement> = ids
             .into_iter()
             .filter_map(|id| self.case.statement(id))
-            .filter(|s| s.effect.targets().any(|target| target == shape.name))
+            .filter(|s| writes(s, shape))
             .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
             .collect();
         let key_of = |row: Option<&Row>| cell(shape, shape.version_key.as_deref(), row?);
@@ -100,10 +102,9 @@ impl<'a> Learning<'a> {
             matches!(kind, StatementKind::Delete | StatementKind::Replace)
                 || row_key.is_some_and(|key| assigns(s, key))
         });
-        let targets = |s: &CaseStatement| s.effect.targets().any(|target| target == shape.name);
         let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
         let waiting = waiting.filter_map(|id| self.case.statement(*id));
-        for mover in waiting.filter(|s| targets(s) && gives_place(shape, s)) {
+        for mover in waiting.filter(|s| writes(s, shape) && gives_place(shape, s)) {
             let Some(again) = old.and_then(|old| self.stands_again(shape, old, mover)) else {
                 continue;
             };
@@ -156,7 +157,7 @@ impl<'a> Learning<'a> {
             .filter_map(|id| self.case.statement(*id));
         let mut updates =
             waiting.filter(|s| s.effect.kind == StatementKind::Update || gives_place(shape, s));
-        updates.any(|s| s.effect.targets().any(|target| target == shape.name))
+        updates.any(|s| writes(s, shape))
     }
 
     /// Who wrote a version that another statement wrote over before anything could show it, and that
@@ -171,7 +172,7 @@ impl<'a> Learning<'a> {
             let record = self.execution.records.get(&s.id);
             record.is_some_and(|r| r.answered < at && r.outcome.error_class().is_none())
                 && self.timeline.undone(s.id).is_none_or(|undone| undone > at)
-                && s.effect.targets().any(|target| target == shape.name)
+                && writes(s, shape)
                 && names_number(&s.sql, number)
         };
         let mut writers = self.case.statements.iter().filter(wrote);
@@ -191,6 +192,12 @@ struct StandsAgain {
 pub(super) enum Unattributed {
     Nobody,
     Several(Vec<StatementId>),
+}
+
+/// Whether a statement may write this table.
+fn writes(statement: &CaseStatement, shape: &TableShape) -> bool {
+    let mut targets = statement.effect.targets();
+    targets.any(|target| target == shape.name)
 }
 
 /// Whether a statement may give a row another place in the clustered index.
