@@ -22,12 +22,12 @@ use self::breach::BrokenLock;
 use self::holders::LockHolders;
 use self::locking_read::LockingRead;
 use self::trial::ReadTrial;
-use super::view::overwritten_unseen;
+use super::view;
 use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{StatementId, StatementKind, TestCase, UndecidedReason, Verdict};
+use crate::model::{CaseStatement, StatementId, StatementKind, TestCase, UndecidedReason, Verdict};
 use crate::observe::Learner;
 
 /// The oracle.
@@ -97,19 +97,12 @@ impl Oracle for LockOracle {
 
 /// Why nothing can be said about this run at all.
 fn blind(evidence: &Evidence) -> Option<UndecidedReason> {
-    const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
-    let unsure = &evidence.account.unsure;
-    if unsure.values().any(|reason| *reason == SEVERAL) {
-        return Some(SEVERAL);
-    }
-    if !overwritten_unseen(evidence).is_empty() {
-        return Some(UndecidedReason::ChangesAndAffectedRowsDisagree);
-    }
-    // It may have changed or locked anything.
-    let opaque = |s: &&crate::model::CaseStatement| s.effect.kind == StatementKind::Opaque;
-    let mut user = evidence.case.user_statements();
-    user.any(|s| opaque(&s))
-        .then_some(UndecidedReason::OpaqueStatement)
+    // It may have changed or locked anything, accepted or not.
+    let opaque = |s: &CaseStatement| s.effect.kind == StatementKind::Opaque;
+    view::blind(evidence).or_else(|| {
+        let mut user = evidence.case.user_statements();
+        user.any(opaque).then_some(UndecidedReason::OpaqueStatement)
+    })
 }
 
 fn untested(
