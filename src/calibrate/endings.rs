@@ -144,11 +144,7 @@ impl Ending {
                 Ok(stage.tested.run(sql)?)
             }
             Provocation::WriteInReadOnly => {
-                let read_only = spelling
-                    .begin
-                    .get("read-only")
-                    .map_or(begin, String::as_str);
-                stage.tested.must(read_only)?;
+                stage.tested.must(stage.begin_as("read-only"))?;
                 stage.tested.must("SELECT * FROM t")?;
                 Ok(stage.tested.run("UPDATE t SET c = 7 WHERE pkey = 3")?)
             }
@@ -162,13 +158,9 @@ impl Ending {
                 Ok(stage.tested.run(&sql)?)
             }
             Provocation::WriteLock => {
-                let immediate = spelling
-                    .begin
-                    .get("immediate")
-                    .map_or(begin, String::as_str);
                 stage.tested.must(begin)?;
                 stage.tested.must("SELECT * FROM t")?;
-                stage.other.must(immediate)?;
+                stage.other.must(stage.begin_as("immediate"))?;
                 Ok(stage.tested.run("UPDATE t SET c = 7 WHERE pkey = 3")?)
             }
             Provocation::StaleRow => {

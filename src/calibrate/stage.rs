@@ -279,12 +279,13 @@ impl<'a> Stage<'a> {
 
     /// The text that opens a transaction.
     pub(super) fn begin(&self) -> &'a str {
-        self.server
-            .dialect()
-            .spelling
-            .begin
-            .get("plain")
-            .map_or("BEGIN", String::as_str)
+        self.begin_as("plain")
+    }
+
+    /// The text that opens a transaction, by its name in the dialect.
+    pub(super) fn begin_as(&self, name: &str) -> &'a str {
+        let begin = &self.server.dialect().spelling.begin;
+        begin.get(name).map_or("BEGIN", String::as_str)
     }
 
     /// Asks the session under test.
