@@ -268,8 +268,8 @@ pub struct Effect {
     /// Columns, in lower case, that a condition of it puts into a range without any value:
     /// `a BETWEEN 1 AND 0`.
     pub impossible_ranges: BTreeSet<String>,
-    /// Columns, in lower case, to which the condition of an UPDATE or DELETE leaves NULL only: no value
-    /// at all, where the column has none.
+    /// Columns, in lower case, to which the condition of an UPDATE, a DELETE or a SELECT with a window
+    /// function leaves NULL only: no value at all, where the column has none.
     pub null_only: BTreeSet<String>,
     /// It calls a function, or reads a variable, whose value depends on the session, the moment or
     /// chance: `UUID()`, `NOW()`, `@x`.

@@ -29,7 +29,8 @@ type Regions = BTreeMap<String, Region>;
 /// The contradictions of a statement, at any depth.
 ///
 /// A query whose condition fixes the column by an equality prunes nothing: a contradiction is found
-/// before its ranges are looked at. An UPDATE or DELETE prunes by an equality, too, and by a mere IS NULL.
+/// before its ranges are looked at. An UPDATE or DELETE prunes by an equality, too, and by a mere IS NULL,
+/// as does a query with a window function.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
@@ -47,8 +48,8 @@ pub(super) fn contradictions(tree: &Statement) -> Contradictions {
     let _ = walk(tree, &mut |node| {
         if let SyntaxNode::Query(query) = node {
             for select in selects(&query.body) {
-                found.of_a_query(select.selection.as_ref());
-                joined(&select.from).for_each(|on| found.of_a_query(Some(on)));
+                found.of_a_query(select.selection.as_ref(), has_window(select));
+                joined(&select.from).for_each(|on| found.of_a_query(Some(on), has_window(select)));
             }
         }
         ControlFlow::Continue(())
@@ -67,13 +68,30 @@ impl Contradictions {
         }
     }
 
-    fn of_a_query(&mut self, condition: Option<&Expr>) {
+    fn of_a_query(&mut self, condition: Option<&Expr>, has_window: bool) {
         for (column, region) in condition.map(regions).unwrap_or_default() {
             if region.is_empty() && !region.is_by_equality() {
                 self.impossible.insert(column);
+            } else if region.is_null_only() && has_window {
+                self.null_only.insert(column);
             }
         }
     }
+}
+
+/// Whether a window function is among what a SELECT shows.
+fn has_window(select: &Select) -> bool {
+    let found = walk(&select.projection, &mut |node| match node {
+        SyntaxNode::Expression(Expr::Function(call)) if call.over.is_some() => {
+            ControlFlow::Break(())
+        }
+        SyntaxNode::Expression(_)
+        | SyntaxNode::Query(_)
+        | SyntaxNode::QueryEnd
+        | SyntaxNode::Table(_)
+        | SyntaxNode::Relation(_) => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// The SELECTs of a body that are no queries of their own.
@@ -331,6 +349,10 @@ mod tests {
             let effect = analyze(&sql, &dialect("mysql"));
             assert_eq!(words(&effect.impossible_ranges), "", "{sql}");
             assert_eq!(words(&effect.null_only), "", "{sql}");
+            let sql = format!("SELECT ROW_NUMBER() OVER (ORDER BY b) FROM t WHERE {condition}");
+            let effect = analyze(&sql, &dialect("mysql"));
+            assert_eq!(words(&effect.impossible_ranges), "", "{sql}");
+            assert_eq!(words(&effect.null_only), null_only, "{sql}");
         }
     }
 }
