@@ -300,16 +300,15 @@ impl Dialect {
 
     /// Reads a whole table, columns in the order of the shape.
     pub fn select_all(&self, table: &TableShape) -> String {
-        let columns: Vec<String> = table
-            .columns
-            .iter()
-            .map(|column| self.quote(&column.name))
-            .collect();
-        format!(
-            "SELECT {} FROM {}",
-            columns.join(", "),
-            self.quote(&table.name)
-        )
+        let (columns, name) = (self.column_list(table), self.quote(&table.name));
+        format!("SELECT {columns} FROM {name}")
+    }
+
+    /// The names of a table's columns, in the order of its shape, with commas between.
+    pub fn column_list(&self, table: &TableShape) -> String {
+        let columns = table.columns.iter();
+        let names: Vec<String> = columns.map(|column| self.quote(&column.name)).collect();
+        names.join(", ")
     }
 
     /// As [`Dialect::select_all`], under a lock clause by its name (`update`, `share`); as it is where

@@ -222,14 +222,12 @@ pub enum TransactionStatus {
 pub enum ProbeTag {
     /// Reads something only to fix the snapshot point.
     FixSnapshot,
-    /// Takes the locks that the statement will take, on this table.
-    Lock { table: String },
-    /// Rows that the write will touch, or the whole target in its mode.
-    BeforeWrite { table: String, locking: bool },
+    /// The rows that the write will touch, locked as it locks them; refused where it would wait.
+    BeforeWrite { table: String },
     /// The whole of a table as the statement sees it.
     VersionSet { table: String, locking: bool },
-    /// Rows the write made, or the whole target after it.
-    AfterWrite { table: String },
+    /// The whole of the target after the write.
+    AfterWrite { table: String, locking: bool },
 }
 
 /// What a probe in a session answered. A probe is no statement of the case.
@@ -243,6 +241,19 @@ pub struct ProbeAnswer {
     /// It waited, or another session's event lies between it and its statement.
     pub parted: bool,
     pub outcome: Outcome,
+}
+
+impl ProbeAnswer {
+    /// Whether another session came between it and its statement, and what it was to show cannot be
+    /// told without it.
+    pub fn is_lost(&self) -> bool {
+        let needed = match &self.tag {
+            ProbeTag::FixSnapshot | ProbeTag::BeforeWrite { .. } => false,
+            ProbeTag::VersionSet { locking, .. } => *locking,
+            ProbeTag::AfterWrite { .. } => true,
+        };
+        self.parted && needed
+    }
 }
 
 /// The content of tables as an extra connection (or the writer itself) saw it, at rest.

@@ -117,9 +117,12 @@ slugged! {
         /// Its snapshot shows a deleted row beside the one that took over its unique key: no table
         /// can hold both.
         TwoRowsOfOneUniqueKey = "two-rows-of-one-unique-key",
-        NoProbe = "no-probe",
+        /// Another session came between a probe and its statement.
         PartedProbe = "parted-probe",
         RejectedProbe = "rejected-probe",
+        /// A write may have deleted rows that its transaction's snapshot, and so the probe after it, does
+        /// not show.
+        DeletionBeyondTheSnapshot = "deletion-beyond-the-snapshot",
         /// A probe showed a version that no statement of the case wrote.
         VersionWithoutAKnownWriter = "a-version-without-a-known-writer",
         /// Its work was undone, and no oracle judges it alone.

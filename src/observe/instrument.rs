@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::Learner;
-use crate::dialect::{Capability, Dialect, SnapshotPoint};
+use crate::dialect::{Capability, Dialect, RejectionEnd, SnapshotPoint};
 use crate::execute::{Instrumentation, Probe};
 use crate::model::{
-    CaseStatement, Doubt, ProbeTag, ReadMode, Role, StatementKind, TestCase, TransactionId,
+    CaseStatement, Doubt, ErrorClass, ProbeTag, ReadMode, Role, StatementKind, TableShape,
+    TestCase, TransactionId,
 };
+use crate::statement::matched_rows;
 
 /// The instrumentation of a case for one learner.
 pub fn instrument(case: &TestCase, dialect: &Dialect, learner: Learner) -> Instrumentation {
@@ -84,7 +86,12 @@ fn fix_snapshot_points(case: &TestCase, dialect: &Dialect, plan: &mut Instrument
 
 /// Probes around one statement, each in the mode of the role it stands for.
 ///
-/// Order: lock the target, lock the sources, then the plain reads, so that no probe that may wait
+/// Whatever reads current rows locks them. Where a plain read does not, nothing is locked but what the
+/// statement itself will lock: the rows that a write matches are asked for by its own condition, and
+/// left to the promise of the level where that would wait; so are tables that it merely reads as they
+/// stand. Where even a plain read locks, the tables are locked whole.
+///
+/// Order: the target, locking reads of sources, then the plain reads, so that no probe that may wait
 /// comes after one whose answer could grow stale meanwhile.
 fn probe(
     case: &TestCase,
@@ -95,46 +102,26 @@ fn probe(
     let mut locking = Vec::new();
     let mut plain = Vec::new();
     let mut after = Vec::new();
+    let plain_locks =
+        promised_mode(case, dialect, statement, Role::PlainSelect) == ReadMode::Current;
     for table_use in &statement.effect.uses {
         let Some(shape) = case.table(&table_use.table) else {
             continue;
         };
-        let table = shape.name.clone();
         let mode = promised_mode(case, dialect, statement, table_use.role);
-        let locks = mode == ReadMode::Current && dialect.supports(Capability::LockingRead);
-        if table_use.role.is_target() {
-            let sql = match locks {
-                true => dialect.select_all_locking(shape, "update"),
-                false => dialect.select_all(shape),
-            };
-            let before = Probe {
-                tag: ProbeTag::BeforeWrite {
-                    table: table.clone(),
-                    locking: locks,
-                },
-                sql,
-            };
-            after.push(Probe {
-                tag: ProbeTag::AfterWrite { table },
-                sql: before.sql.clone(),
-            });
-            locking.insert(0, before);
-        } else {
-            let tag = ProbeTag::VersionSet {
-                table,
-                locking: locks,
-            };
-            if locks {
-                locking.push(Probe {
-                    tag,
-                    sql: dialect.select_all_locking(shape, "share"),
-                });
-            } else {
-                plain.push(Probe {
-                    tag,
-                    sql: dialect.select_all(shape),
-                });
-            }
+        let current = mode == ReadMode::Current && dialect.supports(Capability::LockingRead);
+        let is_target = table_use.role.is_target();
+        if is_target {
+            after.push(after_write(dialect, shape, current && plain_locks));
+        }
+        if !current {
+            plain.push(version_set(dialect, shape, None));
+        } else if plain_locks && is_target {
+            locking.insert(0, version_set(dialect, shape, Some("update")));
+        } else if plain_locks {
+            locking.push(version_set(dialect, shape, Some("share")));
+        } else if is_target {
+            locking.extend(before_write(dialect, statement, shape));
         }
     }
     locking.extend(plain);
@@ -144,4 +131,52 @@ fn probe(
     if !after.is_empty() {
         plan.after.insert(statement.id, after);
     }
+}
+
+/// The whole of a table, under a lock clause where one is named.
+fn version_set(dialect: &Dialect, shape: &TableShape, clause: Option<&str>) -> Probe {
+    Probe {
+        tag: ProbeTag::VersionSet {
+            table: shape.name.clone(),
+            locking: clause.is_some(),
+        },
+        sql: match clause {
+            Some(clause) => dialect.select_all_locking(shape, clause),
+            None => dialect.select_all(shape),
+        },
+    }
+}
+
+fn after_write(dialect: &Dialect, shape: &TableShape, locking: bool) -> Probe {
+    Probe {
+        tag: ProbeTag::AfterWrite {
+            table: shape.name.clone(),
+            locking,
+        },
+        sql: match locking {
+            true => dialect.select_all_locking(shape, "update"),
+            false => dialect.select_all(shape),
+        },
+    }
+}
+
+/// The rows that a write of one table matches, without waiting for them. None where its condition looks
+/// at another table, which a query reads in another mode, or where being refused ends the transaction.
+fn before_write(dialect: &Dialect, statement: &CaseStatement, shape: &TableShape) -> Option<Probe> {
+    let refused = dialect.ends_transaction(ErrorClass::LockTimeout);
+    let [_] = statement.effect.uses.as_slice() else {
+        return None;
+    };
+    if !dialect.supports(Capability::Nowait) || refused != RejectionEnd::Never {
+        return None;
+    }
+    let columns = dialect.column_list(shape);
+    let query = matched_rows(&statement.sql, &columns, dialect)?;
+    let clause = dialect.spelling.lock_clauses.get("update-nowait")?;
+    Some(Probe {
+        tag: ProbeTag::BeforeWrite {
+            table: shape.name.clone(),
+        },
+        sql: format!("{query} {clause}"),
+    })
 }

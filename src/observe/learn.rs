@@ -3,6 +3,7 @@
 //! One pass over events, observations and probe answers in the order of their ticks. A view is
 //! worked out at the moment the statement reads: when it is sent, or at the resume when it waited.
 
+mod after_write;
 mod attribute;
 mod contested;
 mod doubts;
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::unreleased::{UnreleasedWait, unreleased_waits};
 use super::chain::{RowId, Version, VersionId};
 use super::instrument::promised_mode;
+use super::view::ProbedTable;
 use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
 use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
@@ -123,7 +125,7 @@ struct Learning<'a> {
     /// Changes of the observation that is looked at, each with several statements that may have made it.
     contested: Vec<ContestedChange>,
     /// Tables as probes showed them, for statements still to run.
-    probed: BTreeMap<StatementId, BTreeMap<String, Vec<Row>>>,
+    probed: BTreeMap<StatementId, BTreeMap<String, ProbedTable>>,
 }
 
 /// A change between two looks at a table, and who may have made it.

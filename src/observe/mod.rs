@@ -89,6 +89,8 @@ pub struct Account {
     pub latitudes: BTreeMap<StatementId, Latitude>,
     /// Statements that saw what only a registered behaviour lets them see, and were right by it.
     pub registered: BTreeMap<StatementId, Doubt>,
+    /// Why versions may be missing, so that every later view may lack some.
+    pub gap: Option<UndecidedReason>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
 }

@@ -3,6 +3,7 @@
 mod clustered_key;
 mod early_savepoint;
 mod half_rows;
+mod probes;
 mod read_only;
 
 use std::collections::BTreeMap;

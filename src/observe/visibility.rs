@@ -89,8 +89,17 @@ impl Timeline {
             .collect();
         answered.sort_by_key(|(_, record)| record.sent);
         let (mut is_read_only, mut held) = (false, false);
+        let mut begun = None;
         for (statement, record) in answered {
             let kind = statement.effect.kind;
+            if begun.is_some_and(|begun| begun != statement.id.transaction) {
+                // Without an end of its own: a probe was refused, and the engine aborted it.
+                held |= std::mem::take(&mut is_read_only);
+            }
+            begun = kind
+                .is_begin()
+                .then_some(statement.id.transaction)
+                .or(begun);
             match record.outcome.error_class() {
                 None if kind.is_begin() => is_read_only = statement.effect.read_only,
                 None if kind.is_end() => (is_read_only, held) = (false, false),

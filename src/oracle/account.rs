@@ -45,7 +45,7 @@ pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
     // A change that may be of several statements is noted as none's, and the next look at the row finds
     // it again.
     let mut unsure = evidence.account.unsure.values();
-    let has_gaps = unsure.any(|reason| *reason == SEVERAL);
+    let has_gaps = evidence.account.gap.is_some() || unsure.any(|reason| *reason == SEVERAL);
     // The same where one was written over unseen.
     let has_gaps = has_gaps || !overwritten_unseen(evidence).is_empty();
     if has_gaps || ran_opaque_statement(evidence) || writes_beyond_its_targets(&evidence.case) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::dialect::{ChangedRows, Dialect};
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
-use crate::model::{Execution, Row, StatementId, TestCase, UndecidedReason};
+use crate::model::{Execution, ProbeAnswer, Row, StatementId, TestCase, UndecidedReason};
 use crate::observe::{Account, Learner, Timeline, instrument, learn};
 
 /// How often a case is run again in its observed order, so that no probe is parted from its
@@ -54,7 +54,7 @@ impl Evidence {
                 .map(|learner| instrument(&case, executor.dialect(), learner))
                 .unwrap_or_default();
             let execution = executor.execute(&case, &plan)?;
-            let parted = execution.probes.iter().any(|probe| probe.parted);
+            let parted = execution.probes.iter().any(ProbeAnswer::is_lost);
             if round == rounds || !parted {
                 return Ok((case, execution));
             }

@@ -23,7 +23,12 @@ const LEVELS: [IsolationLevel; 3] = [
 const CASES: u64 = 140;
 
 /// The kind of the first finding in a case in which the fault was planted.
-fn first_finding(url: &str, fault: Fault, level: IsolationLevel) -> Option<FindingKind> {
+fn first_finding(
+    url: &str,
+    fault: Fault,
+    level: IsolationLevel,
+    learner: Learner,
+) -> Option<FindingKind> {
     let plant = Plant {
         fault,
         rate: Rate::Always,
@@ -35,16 +40,17 @@ fn first_finding(url: &str, fault: Fault, level: IsolationLevel) -> Option<Findi
     };
     let server = engine::open(&planted.url, &options).expect("the test server answers");
     let place = Fault::ALL.iter().position(|(_, known)| *known == fault);
-    let database = format!("rashomon_heard_{}_{level:?}", place.unwrap_or_default());
+    let database = format!(
+        "rashomon_heard_{}_{level:?}_{learner:?}",
+        place.unwrap_or_default()
+    );
     let mut driver = Driver::open(&*server, &database).expect("a database of our own");
     let grammar = Grammar::builtin(&server.dialect().engine).expect("built-in grammars are whole");
     let shape = GenerateOptions {
         levels: LevelChoice::One(level),
         ..GenerateOptions::default()
     };
-    let oracle = TxCheck {
-        learner: Learner::Observer,
-    };
+    let oracle = TxCheck { learner };
     let found = (0..CASES).find_map(|index| {
         let case = generate(11, index, &shape, &grammar, server.dialect()).case;
         let hearing = hear(&case, &mut driver, &[&oracle]).expect("an answer");
@@ -62,7 +68,7 @@ fn heard(test: &str, fault: Fault) -> Vec<FindingKind> {
         return Vec::new();
     };
     let of = |level| {
-        first_finding(&url, fault, level)
+        first_finding(&url, fault, level, Learner::Observer)
             .unwrap_or_else(|| panic!("{fault} at {level}: not heard in {CASES} cases"))
     };
     LEVELS.into_iter().map(of).collect()
@@ -125,4 +131,30 @@ fn refusals_without_a_cause_are_findings() {
 fn a_rollback_that_goes_one_savepoint_too_far_is_heard() {
     let test = "a_rollback_that_goes_one_savepoint_too_far_is_heard";
     heard(test, Fault::RollbackToOneTooMany);
+}
+
+#[test]
+fn probes_hear_what_the_observer_hears() {
+    let Some(url) = url("probes_hear_what_the_observer_hears", Needs::MariaDb) else {
+        return;
+    };
+    for fault in [
+        Fault::Lies(WriteKind::Update),
+        Fault::Lies(WriteKind::Delete),
+        Fault::Lies(WriteKind::InsertSelect),
+        Fault::RowTooFew,
+        Fault::RowTooMany,
+        Fault::LostUpdateAfterWait,
+    ] {
+        for level in [
+            IsolationLevel::ReadCommitted,
+            IsolationLevel::RepeatableRead,
+        ] {
+            let found = first_finding(&url, fault, level, Learner::Probes);
+            assert!(
+                found.is_some(),
+                "{fault} at {level}: not heard in {CASES} cases"
+            );
+        }
+    }
 }

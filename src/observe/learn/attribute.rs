@@ -260,7 +260,7 @@ impl Learning<'_> {
 
 /// Whether two rows have the same place in the table: the same values of its clustered key. A row of
 /// a table without one has a place of its own each time it is inserted.
-fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
+pub(super) fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
     let Some(key) = shape.clustered_key() else {
         return false;
     };

@@ -4,23 +4,25 @@ use std::collections::BTreeMap;
 
 use super::{Learning, cell};
 use crate::model::{Outcome, ProbeAnswer, ProbeTag, Row, StatementId, UndecidedReason, Value};
-use crate::observe::View;
 use crate::observe::chain::{Chains, VersionId};
+use crate::observe::view::{ProbedTable, View};
 
 impl Learning<'_> {
-    /// Replaces the promised view by what the probes of this statement showed.
+    /// Replaces what a view promises by what the probes of this statement showed. What no probe showed
+    /// stays as it is promised.
     pub(super) fn overlay_probes(
         &self,
         id: StatementId,
         view: &mut View,
     ) -> Option<UndecidedReason> {
-        let probed = self.probed.get(&id);
+        let probed = self.probed.get(&id)?;
         for (table, seen) in view.iter_mut() {
-            let Some(shape) = self.case.table(table) else {
+            let (Some(shape), Some(shown)) = (self.case.table(table), probed.get(table)) else {
                 continue;
             };
-            let Some(rows) = probed.and_then(|tables| tables.get(table)) else {
-                return Some(UndecidedReason::NoProbe);
+            let (rows, whole) = match shown {
+                ProbedTable::Whole(rows) => (rows, true),
+                ProbedTable::Matched(rows) => (rows, false),
             };
             let mut left: BTreeMap<Value, &Row> = BTreeMap::new();
             for row in rows {
@@ -37,6 +39,7 @@ impl Learning<'_> {
                         left.remove(&id.key);
                         Some(version)
                     }
+                    None if !whole => *position,
                     None => position
                         .filter(|&id| self.account.chains.row(id).is_none())
                         .or_else(|| newest_deletion(&self.account.chains, chain)),
@@ -55,27 +58,48 @@ impl Learning<'_> {
             (ProbeTag::FixSnapshot, Outcome::Rows(_)) => {
                 self.snapshots.entry(id.transaction).or_insert(probe.tick);
             }
-            (ProbeTag::FixSnapshot | ProbeTag::Lock { .. }, _) => {}
-            _ if probe.parted => {
+            (ProbeTag::FixSnapshot, _) => {}
+            (ProbeTag::AfterWrite { table, locking }, outcome) => {
+                let statement = self.case.statement(id);
+                let shown_late =
+                    probe.parted && !statement.is_some_and(|s| self.reads_a_snapshot(s));
+                match outcome {
+                    Outcome::Rows(rows) if !shown_late => {
+                        self.after_write(table, rows, id, *locking, probe.tick);
+                    }
+                    Outcome::Rows(_) => self.gap(UndecidedReason::PartedProbe),
+                    Outcome::Affected(_) | Outcome::Rejected(_) => {
+                        self.gap(UndecidedReason::RejectedProbe);
+                    }
+                }
+            }
+            // The rows would have to be waited for, or the statement came late: the promise stands.
+            (ProbeTag::BeforeWrite { .. }, Outcome::Rejected(_)) => {}
+            _ if probe.is_lost() => {
                 let unsure = &mut self.account.unsure;
                 unsure.insert(id, UndecidedReason::PartedProbe);
             }
-            (
-                ProbeTag::BeforeWrite { table, .. } | ProbeTag::VersionSet { table, .. },
-                Outcome::Rows(rows),
-            ) => {
-                let tables = self.probed.entry(id).or_default();
-                tables.insert(table.clone(), rows.clone());
+            _ if probe.parted => {}
+            (ProbeTag::BeforeWrite { table }, Outcome::Rows(rows)) => {
+                self.note_probed(id, table, ProbedTable::Matched(rows.clone()));
             }
-            (ProbeTag::AfterWrite { table }, Outcome::Rows(rows)) => {
-                let before = self.standing_for(table, id, probe.tick);
-                self.adopt(table, rows, &before, &[id], probe.tick);
+            (ProbeTag::VersionSet { table, .. }, Outcome::Rows(rows)) => {
+                self.note_probed(id, table, ProbedTable::Whole(rows.clone()));
             }
-            _ => {
+            (ProbeTag::BeforeWrite { .. } | ProbeTag::VersionSet { .. }, _) => {
                 let unsure = &mut self.account.unsure;
                 unsure.insert(id, UndecidedReason::RejectedProbe);
             }
         }
+    }
+
+    fn note_probed(&mut self, id: StatementId, table: &str, rows: ProbedTable) {
+        let tables = self.probed.entry(id).or_default();
+        tables.insert(table.to_owned(), rows);
+    }
+
+    pub(super) fn gap(&mut self, reason: UndecidedReason) {
+        self.account.gap.get_or_insert(reason);
     }
 }
 

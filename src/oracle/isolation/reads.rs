@@ -49,10 +49,10 @@ pub(in crate::oracle) fn item_queries(evidence: &Evidence) -> Vec<ItemQuery> {
     queries.extend(probes.filter_map(|probe| {
         // Outside a transaction a probe is a transaction of its own, and none of the case's.
         let explicit = evidence.case.is_explicit(probe.statement.transaction);
-        let (ProbeTag::VersionSet { table, locking } | ProbeTag::BeforeWrite { table, locking }) =
-            &probe.tag
-        else {
-            return None;
+        let (table, locking) = match &probe.tag {
+            ProbeTag::VersionSet { table, locking } => (table, *locking),
+            ProbeTag::BeforeWrite { table } => (table, true),
+            ProbeTag::FixSnapshot | ProbeTag::AfterWrite { .. } => return None,
         };
         let (true, Outcome::Rows(rows)) = (explicit, &probe.outcome) else {
             return None;

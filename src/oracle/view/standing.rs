@@ -98,6 +98,9 @@ fn someone_stood_in_the_way(
 
 /// Why nothing can be said about a run at all.
 pub(in crate::oracle) fn blind(evidence: &Evidence) -> Option<UndecidedReason> {
+    if evidence.account.gap.is_some() {
+        return evidence.account.gap;
+    }
     const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
     let unsure = &evidence.account.unsure;
     if unsure.values().any(|reason| *reason == SEVERAL) {

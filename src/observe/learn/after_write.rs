@@ -1,0 +1,187 @@
+//! What a write left, as plain reads in its own transaction show it.
+
+use super::attribute::same_place;
+use super::{Learning, cell, holds_a_key_twice};
+use crate::model::{
+    CaseStatement, Outcome, ReadMode, Role, Row, StatementId, StatementKind, TableShape, Tick,
+    UndecidedReason,
+};
+use crate::observe::TableView;
+use crate::observe::chain::{Chains, VersionId};
+use crate::observe::instrument::promised_mode;
+use crate::observe::view::ProbedTable;
+use crate::observe::visibility::Reader;
+
+impl Learning<'_> {
+    /// Takes in the whole of a table, read right after a statement wrote it.
+    pub(super) fn after_write(
+        &mut self,
+        table: &str,
+        rows: &[Row],
+        id: StatementId,
+        locking: bool,
+        at: Tick,
+    ) {
+        let (Some(shape), Some(statement)) = (self.case.table(table), self.case.statement(id))
+        else {
+            return;
+        };
+        if self.reads_a_snapshot(statement) {
+            self.snapshots.entry(id.transaction).or_insert(at);
+        }
+        if !locking && self.plain_mode(statement) == ReadMode::Anything {
+            let before = self.standing(table, at);
+            self.adopt(table, rows, &before, &[id], at);
+            return;
+        }
+        let before = self.standing_for(table, id, at);
+        let left = match locking {
+            true => rows.to_vec(),
+            false => self.rows_left(shape, statement, rows, &before, at),
+        };
+        // What others do half-way is not seen.
+        let waiting = std::mem::take(&mut self.waiting);
+        self.adopt(table, &left, &before, &[id], at);
+        self.waiting = waiting;
+    }
+
+    /// Whether plain reads of a statement's transaction show nothing that others did since its snapshot.
+    pub(super) fn reads_a_snapshot(&self, statement: &CaseStatement) -> bool {
+        self.plain_mode(statement) == ReadMode::TransactionSnapshot
+            && self.case.is_explicit(statement.id.transaction)
+    }
+
+    fn plain_mode(&self, statement: &CaseStatement) -> ReadMode {
+        promised_mode(self.case, self.dialect, statement, Role::PlainSelect)
+    }
+
+    /// The rows that stand for a write's transaction after it: its own work as the read shows it, the
+    /// others as they stood. A snapshot may be older than what stands, but the work of its own transaction
+    /// always shows in it.
+    fn rows_left(
+        &mut self,
+        shape: &TableShape,
+        statement: &CaseStatement,
+        rows: &[Row],
+        before: &TableView,
+        at: Tick,
+    ) -> Vec<Row> {
+        let id = statement.id;
+        let reader = Reader {
+            statement: StatementId {
+                position: u32::MAX,
+                ..id
+            },
+            mode: self.plain_mode(statement),
+            at,
+            snapshot: self.snapshot(id, at),
+        };
+        let chains = &self.account.chains;
+        let shown_before = self.timeline.view(chains, &shape.name, reader);
+        let mut own: Vec<&Row> = rows.iter().collect();
+        for row in shown_before.values().filter_map(|v| row_of(chains, *v)) {
+            take(&mut own, |shown| *shown == row);
+        }
+        let mut left: Vec<Row> = Vec::new();
+        let mut elsewhere: Vec<(&Row, bool)> = Vec::new();
+        for (row_id, version) in before {
+            let Some(stood) = row_of(chains, *version) else {
+                continue;
+            };
+            let was = shown_before.get(row_id);
+            let was = was.and_then(|version| row_of(chains, *version));
+            if let Some(new) = take(&mut own, |new| same_place(shape, stood, new)) {
+                left.push(new.clone());
+            } else if was.is_some_and(|was| rows.contains(was)) {
+                left.push(stood.clone());
+            } else {
+                elsewhere.push((stood, was.is_some()));
+            }
+        }
+        let stood = left.len() + elsewhere.len();
+        // A row that is not where it stood was changed into the new one under its key, or is gone.
+        let key = |row: &Row| cell(shape, shape.row_key.as_deref(), row);
+        let mut hidden: Vec<Row> = Vec::new();
+        for (row, was_shown) in elsewhere {
+            if let Some(new) = take(&mut own, |new| key(new) == key(row)) {
+                left.push(new.clone());
+            } else if !was_shown {
+                hidden.push(row.clone());
+            }
+        }
+        left.extend(own.into_iter().cloned());
+        let beyond = Beyond {
+            shape,
+            statement,
+            matched: self.matched(id, &shape.name),
+            answer: self.execution.records.get(&id).map(|r| &r.outcome),
+        };
+        match beyond.remaining(&hidden, &left, stood) {
+            Some(remaining) => left.extend(remaining),
+            None => {
+                left.extend(hidden);
+                self.gap(UndecidedReason::DeletionBeyondTheSnapshot);
+            }
+        }
+        left
+    }
+
+    /// The rows that a write was to touch, where a probe asked.
+    fn matched(&self, id: StatementId, table: &str) -> Option<&[Row]> {
+        match self.probed.get(&id)?.get(table)? {
+            ProbedTable::Matched(rows) => Some(rows),
+            ProbedTable::Whole(_) => None,
+        }
+    }
+}
+
+/// Rows that are newer than the snapshot of a write's transaction: a plain read does not show whether
+/// they are gone.
+struct Beyond<'a> {
+    shape: &'a TableShape,
+    statement: &'a CaseStatement,
+    matched: Option<&'a [Row]>,
+    answer: Option<&'a Outcome>,
+}
+
+impl Beyond<'_> {
+    /// Those of the `hidden` rows that still stand; none where that is not known. `left` are the other
+    /// rows that stand, `stood` is how many there were before in all.
+    fn remaining(&self, hidden: &[Row], left: &[Row], stood: usize) -> Option<Vec<Row>> {
+        let effect = &self.statement.effect;
+        let row_key = self.shape.row_key.as_ref();
+        let moves = row_key.is_some_and(|key| effect.assigned.contains(&key.to_ascii_lowercase()));
+        if hidden.is_empty() || (effect.kind != StatementKind::Delete && !moves) {
+            // Whoever had a unique key of a row that stands now had to go: a REPLACE saw to it.
+            let fits = |row: &&Row| {
+                let all = left.iter().chain(std::iter::once(*row));
+                effect.kind != StatementKind::Replace || !holds_a_key_twice(self.shape, all)
+            };
+            return Some(hidden.iter().filter(fits).cloned().collect());
+        }
+        let one_target = effect.targets().count() == 1;
+        let Some(Outcome::Affected(deleted)) = self.answer.filter(|_| one_target && !moves) else {
+            return None;
+        };
+        let shown = stood.checked_sub(left.len() + hidden.len())?;
+        let unseen = usize::try_from(*deleted).ok()?.checked_sub(shown)?;
+        if unseen == 0 {
+            return Some(hidden.to_vec());
+        }
+        let (touched, stays): (Vec<&Row>, Vec<&Row>) = match self.matched {
+            Some(matched) => hidden.iter().partition(|row| matched.contains(row)),
+            None => (hidden.iter().collect(), Vec::new()),
+        };
+        (touched.len() == unseen).then(|| stays.into_iter().cloned().collect())
+    }
+}
+
+fn row_of(chains: &Chains, version: Option<VersionId>) -> Option<&Row> {
+    chains.row(version?)
+}
+
+/// Takes the first such row out.
+fn take<'r>(rows: &mut Vec<&'r Row>, is_it: impl Fn(&&'r Row) -> bool) -> Option<&'r Row> {
+    let place = rows.iter().position(is_it)?;
+    Some(rows.remove(place))
+}

@@ -1,0 +1,107 @@
+//! The rows that a write will touch, as a query of their own.
+
+use sqlparser::ast::{Expr, FromTable, OrderByExpr, Statement, TableFactor, TableWithJoins};
+
+use super::effect::without_end;
+use super::parse::Parsed;
+use super::token::tokens;
+use crate::dialect::Dialect;
+
+/// A query with these columns for the rows that an UPDATE or DELETE of one table matches: its own
+/// table, condition, order and limit. None for any other statement.
+pub fn matched_rows(sql: &str, columns: &str, dialect: &Dialect) -> Option<String> {
+    let words = tokens(sql, dialect)?;
+    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let matched = Matched::of(&parsed.tree)?;
+    let mut query = format!("SELECT {columns} FROM {}", matched.table);
+    if let Some(condition) = matched.condition {
+        query.push_str(&format!(" WHERE {condition}"));
+    }
+    if !matched.order.is_empty() {
+        let order: Vec<String> = matched.order.iter().map(ToString::to_string).collect();
+        query.push_str(&format!(" ORDER BY {}", order.join(", ")));
+    }
+    if let Some(limit) = matched.limit {
+        query.push_str(&format!(" LIMIT {limit}"));
+    }
+    Some(query)
+}
+
+/// What says which rows a write of one table touches.
+struct Matched<'a> {
+    table: &'a TableFactor,
+    condition: Option<&'a Expr>,
+    order: &'a [OrderByExpr],
+    limit: Option<&'a Expr>,
+}
+
+impl<'a> Matched<'a> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "an enum of sqlparser, which grows with its releases"
+    )]
+    fn of(tree: &'a Statement) -> Option<Self> {
+        match tree {
+            Statement::Update(update) if update.from.is_none() => Some(Self {
+                table: alone(std::slice::from_ref(&update.table))?,
+                condition: update.selection.as_ref(),
+                order: &update.order_by,
+                limit: update.limit.as_ref(),
+            }),
+            Statement::Delete(delete) if delete.tables.is_empty() && delete.using.is_none() => {
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) =
+                    &delete.from;
+                Some(Self {
+                    table: alone(from)?,
+                    condition: delete.selection.as_ref(),
+                    order: &delete.order_by,
+                    limit: delete.limit.as_ref(),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The one table that these name.
+fn alone(tables: &[TableWithJoins]) -> Option<&TableFactor> {
+    match tables {
+        [one] if one.joins.is_empty() && matches!(one.relation, TableFactor::Table { .. }) => {
+            Some(&one.relation)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::tests::dialect;
+
+    #[test]
+    fn a_write_of_one_table_tells_which_rows_it_matches() {
+        let table = [
+            (
+                "UPDATE t SET a = 1 WHERE b > 2;",
+                Some("SELECT k FROM t WHERE b > 2"),
+            ),
+            (
+                "UPDATE t AS r SET r.a = 1 WHERE r.b IN (1, 2) ORDER BY r.k DESC LIMIT 3",
+                Some("SELECT k FROM t AS r WHERE r.b IN (1, 2) ORDER BY r.k DESC LIMIT 3"),
+            ),
+            ("DELETE FROM t", Some("SELECT k FROM t")),
+            (
+                "DELETE FROM t WHERE a IS NULL LIMIT 1",
+                Some("SELECT k FROM t WHERE a IS NULL LIMIT 1"),
+            ),
+            ("UPDATE t JOIN u ON t.a = u.a SET t.b = 1", None),
+            ("DELETE t FROM t JOIN u ON t.a = u.a", None),
+            ("INSERT INTO t VALUES (1)", None),
+            ("SELECT * FROM t", None),
+        ];
+        for (sql, expected) in table {
+            let query = matched_rows(sql, "k", &dialect("mysql"));
+            assert_eq!(query.as_deref(), expected, "{sql}");
+        }
+    }
+}
