@@ -90,6 +90,9 @@ impl Learning<'_> {
             };
             let was = shown_before.get(row_id);
             let was = was.and_then(|version| row_of(chains, *version));
+            // A row that another moved since is another row to the engine.
+            let was =
+                was.filter(|was| shape.clustered_key().is_none() || same_place(shape, was, stood));
             if let Some(new) = take(&mut own, |new| same_place(shape, stood, new)) {
                 left.push(new.clone());
             } else if was.is_some_and(|was| rows.contains(was)) {

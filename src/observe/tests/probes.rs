@@ -201,3 +201,22 @@ fn a_replace_removes_whoever_has_its_key() {
     let expected = vec![(vec![2, 1000, 7], vec![2, 1001, 8])];
     assert_eq!(changes(&account, id(1, 2)), expected);
 }
+
+#[test]
+fn a_row_that_was_moved_since_the_snapshot_is_not_the_one_that_the_snapshot_shows() {
+    let lines: [WideLine<'_>; 4] = [
+        (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
+        (2, "UPDATE t SET vkey = 1000, c0 = 6", None),
+        (1, "DELETE FROM t", None),
+        (1, "COMMIT", None),
+    ];
+    let by_c0 = "CREATE TABLE t (pkey INT NOT NULL, vkey INT, c0 INT PRIMARY KEY)";
+    let mut script = wide_script(by_c0, &lines);
+    answer(&mut script, id(2, 1), after_write(), &[[1, 1000, 6]]);
+    answer(&mut script, id(1, 2), before_write(), &[[1, 1000, 6]]);
+    answer(&mut script, id(1, 2), after_write(), &[[1, 10, 5]]);
+    let record = script.execution.records.get_mut(&id(1, 2));
+    record.expect("it ran").outcome = Outcome::Affected(1);
+    let account = learn_by_probes(&script, &[[1, 10, 5]]);
+    assert_eq!(changes(&account, id(1, 2)), [(vec![1, 1000, 6], vec![])]);
+}
