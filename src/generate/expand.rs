@@ -35,7 +35,7 @@ pub(super) struct Expander<'g, 'a, 'e> {
     pub tables: &'g [TablePlan],
     pub entropy: &'a mut Entropy<'e>,
     pub stock: &'a mut Stock,
-    /// As [`GenerateOptions::version_keys`](super::GenerateOptions).
+    /// Every write gives the rows it touches a fresh version key.
     pub version_keys: bool,
     /// Savepoints open in the session, oldest first.
     pub savepoints: &'a mut Vec<String>,
@@ -275,7 +275,10 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             Builtin::Name(of) => self.tables[relation(locals, of)?.table].name.clone(),
             Builtin::Alias(of) => relation(locals, of)?.alias.clone(),
             Builtin::Key(of) => format!("{}.pkey", relation(locals, of)?.alias),
-            Builtin::Version(of) => format!("{}.vkey", relation(locals, of)?.alias),
+            Builtin::Version(of) => {
+                let of = relation(locals, of)?;
+                format!("{}.{}", of.alias, self.tables[of.table].version)
+            }
             Builtin::Col(of) => self.named(column(locals, of)?),
             Builtin::Like(of) => {
                 let of = column(locals, of)?;
@@ -409,7 +412,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
     fn derived_columns(&self, derived: &ScopedRelation, base: &ScopedRelation) -> String {
         let mut names = vec![
             format!("{}.pkey", base.alias),
-            format!("{}.vkey", base.alias),
+            format!("{}.{}", base.alias, self.tables[base.table].version),
         ];
         names.extend(derived.columns(self.tables, None).iter().map(|column| {
             self.named(&ColumnRef {
@@ -441,7 +444,10 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             .collect();
         match self.entropy.below(allowed.len() * 2 + 3) {
             // The version key of a target may have changed already in a SET list.
-            0 if self.forbidden.is_empty() => Some(format!("{}.vkey", relation.alias)),
+            0 if self.forbidden.is_empty() => {
+                let version = self.tables[relation.table].version;
+                Some(format!("{}.{version}", relation.alias))
+            }
             0..=2 => Some(format!("{}.pkey", relation.alias)),
             at => Some(self.named(allowed[(at - 3) / 2])),
         }

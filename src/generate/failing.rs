@@ -23,7 +23,8 @@ impl Expander<'_, '_, '_> {
             self.entropy.pick(&column.literals)?.clone()
         };
         let version = self.version();
-        self.write(&format!("{} = {value}, vkey = {version}", column.name));
+        let name = plan.version;
+        self.write(&format!("{} = {value}, {name} = {version}", column.name));
         Some(())
     }
 
@@ -46,8 +47,8 @@ impl Expander<'_, '_, '_> {
         let value = self.entropy.pick(&column.literals)?.clone();
         let version = self.version();
         self.write(&format!(
-            "{} = CASE WHEN {}.pkey = {key} THEN {broken} ELSE {value} END, vkey = {version}",
-            column.name, of.alias
+            "{} = CASE WHEN {}.pkey = {key} THEN {broken} ELSE {value} END, {} = {version}",
+            column.name, of.alias, plan.version
         ));
         Some(())
     }

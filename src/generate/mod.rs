@@ -25,7 +25,7 @@ use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SessionId, SetupKind, SetupStatement, StatementId, TestCase};
 use crate::statement::shapes;
 use entropy::Entropy;
-pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice};
+pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice, VersionKeys};
 use session::SessionGenerator;
 
 /// How many consecutive cases share a schema.
@@ -48,7 +48,9 @@ pub fn generate(
     dialect: &Dialect,
 ) -> Generated {
     let schema_bytes = entropy::bytes("schema", run_seed, index / EPOCH);
-    let tables = schema::tables(&mut Entropy::new(&schema_bytes), &options.tables, dialect);
+    let version_keys = options.version_keys.of_schema(index / EPOCH);
+    let mut entropy = Entropy::new(&schema_bytes);
+    let tables = schema::tables(&mut entropy, &options.tables, version_keys, dialect);
     let case_bytes = entropy::bytes("case", run_seed, index);
     let mut entropy = Entropy::new(&case_bytes);
     let (inserts, stock) = rows::rows(&mut entropy, &tables, &options.rows);
@@ -65,6 +67,7 @@ pub fn generate(
         dialect,
         tables: &tables,
         options,
+        version_keys,
         entropy: &mut entropy,
         stock,
     };

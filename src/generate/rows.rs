@@ -61,7 +61,7 @@ pub(super) fn rows(
             }
             texts.push(format!("({})", cells.join(", ")));
         }
-        let names: Vec<&str> = ["pkey", "vkey"]
+        let names: Vec<&str> = ["pkey", table.version]
             .into_iter()
             .chain(
                 table

@@ -34,11 +34,13 @@ enum RowKey {
     Bare,
 }
 
-/// A table as the generator knows it. `columns` does not include `pkey` and `vkey`.
+/// A table as the generator knows it. `columns` does not include the first two: `pkey` and `version`.
 #[derive(Clone, Debug)]
 pub(super) struct TablePlan {
     pub name: String,
     pub columns: Vec<ColumnPlan>,
+    /// The column that takes a fresh number: the version key `vkey` in each write, `n0` in most.
+    pub version: &'static str,
     /// `pkey` is a primary or unique key.
     pub keyed: bool,
     /// No unique key beside `pkey`.
@@ -58,14 +60,21 @@ impl TablePlan {
 pub(super) fn tables(
     entropy: &mut Entropy<'_>,
     count: &RangeInclusive<usize>,
+    version_keys: bool,
     dialect: &Dialect,
 ) -> Vec<TablePlan> {
+    let version = if version_keys { "vkey" } else { "n0" };
     (1..=entropy.range(count))
-        .map(|number| table(entropy, format!("t{number}"), dialect))
+        .map(|number| table(entropy, format!("t{number}"), version, dialect))
         .collect()
 }
 
-fn table(entropy: &mut Entropy<'_>, name: String, dialect: &Dialect) -> TablePlan {
+fn table(
+    entropy: &mut Entropy<'_>,
+    name: String,
+    version: &'static str,
+    dialect: &Dialect,
+) -> TablePlan {
     let mut columns: Vec<ColumnPlan> = (0..=entropy.below(4))
         .filter_map(|number| column(entropy, number, dialect))
         .collect();
@@ -90,7 +99,7 @@ fn table(entropy: &mut Entropy<'_>, name: String, dialect: &Dialect) -> TablePla
     }
     let mut statements = vec![create(
         entropy,
-        &name,
+        (&name, version),
         &columns,
         row_key,
         other_primary,
@@ -112,6 +121,7 @@ fn table(entropy: &mut Entropy<'_>, name: String, dialect: &Dialect) -> TablePla
     }
     TablePlan {
         name,
+        version,
         keyed: matches!(row_key, RowKey::Primary | RowKey::Unique),
         lonely,
         columns,
@@ -163,7 +173,7 @@ fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<Column
 
 fn create(
     entropy: &mut Entropy<'_>,
-    name: &str,
+    (name, version): (&str, &str),
     columns: &[ColumnPlan],
     row_key: RowKey,
     other_primary: Option<usize>,
@@ -182,7 +192,7 @@ fn create(
         RowKey::Unique => " NOT NULL UNIQUE",
         RowKey::Indexed | RowKey::Bare => " NOT NULL",
     };
-    let mut elements = vec![format!("pkey {integer}{key}"), "vkey INT".to_owned()];
+    let mut elements = vec![format!("pkey {integer}{key}"), format!("{version} INT")];
     for (at, column) in columns.iter().enumerate() {
         let mut element = format!("{} {}", column.name, column.sql_type);
         if let Some(expression) = &column.generated {

@@ -35,6 +35,8 @@ pub(super) struct SessionGenerator<'g, 'a, 'e> {
     pub dialect: &'g Dialect,
     pub tables: &'g [TablePlan],
     pub options: &'g GenerateOptions,
+    /// Every write gives the rows it touches a fresh version key.
+    pub version_keys: bool,
     pub entropy: &'a mut Entropy<'e>,
     pub stock: Stock,
 }
@@ -116,7 +118,7 @@ impl SessionGenerator<'_, '_, '_> {
                 self.grammar,
                 self.dialect,
                 self.tables,
-                self.options.version_keys,
+                self.version_keys,
                 self.entropy,
                 &mut self.stock,
                 savepoints,

@@ -32,13 +32,14 @@ impl Expander<'_, '_, '_> {
             .collect();
         chosen.sort_unstable();
         chosen.dedup();
-        let keyed = self.version_keys || chosen.is_empty() || self.entropy.percent(75);
+        let keyed = self.version_keys || chosen.is_empty() || self.entropy.percent(60);
         let prefix = if qualified {
             format!("{}.", of.alias)
         } else {
             String::new()
         };
-        let version = format!("{prefix}vkey = {}", if keyed { self.version() } else { 0 });
+        let number = if keyed { self.version() } else { 0 };
+        let version = format!("{prefix}{} = {number}", plan.version);
         let first = keyed && self.entropy.percent(50);
         if first {
             self.write(&version);
@@ -174,7 +175,7 @@ impl Expander<'_, '_, '_> {
                 column.generated.is_none() && (required || !self.entropy.percent(12))
             })
             .collect();
-        let names: Vec<&str> = ["pkey", "vkey"]
+        let names: Vec<&str> = ["pkey", plan.version]
             .into_iter()
             .chain(
                 self.insert_columns

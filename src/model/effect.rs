@@ -1,6 +1,6 @@
 //! What a statement does to tables, as far as an oracle needs to know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::Form;
@@ -277,8 +277,8 @@ pub struct Effect {
     /// What a SET or PRAGMA changes.
     pub setting: Option<Setting>,
     /// The columns, in lower case, of which a SET or ON DUPLICATE KEY UPDATE clause gives a row another
-    /// value.
-    pub assigned: BTreeSet<String>,
+    /// value, each with the value where it is an integer as it stands.
+    pub assigned: BTreeMap<String, Option<i64>>,
     /// It starts a transaction that may not write: `START TRANSACTION READ ONLY`.
     pub read_only: bool,
 }
@@ -312,7 +312,7 @@ impl Effect {
             null_only: BTreeSet::new(),
             unrepeatable: false,
             setting: None,
-            assigned: BTreeSet::new(),
+            assigned: BTreeMap::new(),
             read_only: false,
         }
     }

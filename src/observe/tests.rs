@@ -5,6 +5,7 @@ mod early_savepoint;
 mod half_rows;
 mod probes;
 mod read_only;
+mod without_version_key;
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
 //! The effect of one statement: its kind, its tables and their roles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, FromTable, Insert, ObjectName, OnConflictAction,
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, OnConflictAction,
     OnInsert, Query, SetExpr, SqliteOnConflict, Statement, TableFactor, TableObject,
-    TableWithJoins, Update, UpdateTableFromKind,
+    TableWithJoins, Update, UpdateTableFromKind, Value as Literal,
 };
 
 use super::contradiction::contradictions;
@@ -239,18 +239,34 @@ fn update(update: &Update) -> Option<Effect> {
     })
 }
 
-/// The columns that are given a value, in lower case.
-fn assigned_columns(assignments: &[Assignment]) -> BTreeSet<String> {
-    let names = |assignment: &Assignment| -> Vec<ObjectName> {
-        match &assignment.target {
-            AssignmentTarget::ColumnName(name) => vec![name.clone()],
-            AssignmentTarget::Tuple(names) => names.clone(),
+/// The columns that are given a value, in lower case, and the value where it is an integer as it stands.
+fn assigned_columns(assignments: &[Assignment]) -> BTreeMap<String, Option<i64>> {
+    let mut columns: BTreeMap<String, Option<i64>> = BTreeMap::new();
+    for assignment in assignments {
+        let (names, value) = match &assignment.target {
+            AssignmentTarget::ColumnName(name) => {
+                (std::slice::from_ref(name), integer(&assignment.value))
+            }
+            AssignmentTarget::Tuple(names) => (names.as_slice(), None),
+        };
+        for name in names.iter().filter_map(last_name) {
+            // Columns of one name, of two tables of a join, may get different values.
+            let known = columns.entry(name.to_ascii_lowercase()).or_insert(value);
+            *known = known.filter(|known| Some(*known) == value);
         }
+    }
+    columns
+}
+
+/// The integer that an expression is.
+fn integer(expression: &Expr) -> Option<i64> {
+    let Expr::Value(value) = expression else {
+        return None;
     };
-    let names = assignments.iter().flat_map(names);
-    names
-        .filter_map(|name| Some(last_name(&name)?.to_ascii_lowercase()))
-        .collect()
+    let Literal::Number(digits, _) = &value.value else {
+        return None;
+    };
+    digits.parse().ok()
 }
 
 /// The table name before an assigned column, if any; the outer None for tuples.

@@ -133,7 +133,7 @@ struct CaseStatements<'a> {
     table: &'a Table,
     dialect: &'a Dialect,
     lines: Vec<(SessionId, String, Effect)>,
-    /// The effect of each kind of statement; it does not depend on keys and values.
+    /// The effect of each kind of statement. Only the value that an UPDATE assigns differs.
     effects: BTreeMap<StatementKind, Effect>,
     /// The value written last; values are unique.
     value: i64,
@@ -189,7 +189,10 @@ impl<'a> CaseStatements<'a> {
     fn push(&mut self, session: SessionId, kind: StatementKind, sql: String) {
         let dialect = self.dialect;
         let effect = self.effects.entry(kind);
-        let effect = effect.or_insert_with(|| analyze(&sql, dialect)).clone();
+        let mut effect = effect.or_insert_with(|| analyze(&sql, dialect)).clone();
+        for assigned in effect.assigned.values_mut() {
+            *assigned = Some(self.value);
+        }
         self.lines.push((session, sql, effect));
     }
 }

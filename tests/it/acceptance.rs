@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::generate::{GenerateOptions, Generated, generate};
+use rashomon::generate::{GenerateOptions, Generated, VersionKeys, generate};
 use rashomon::grammar::{Grammar, is_meant_to_fail};
 use rashomon::model::{Outcome, SetupKind};
 
@@ -72,7 +72,7 @@ fn cases() -> u64 {
 }
 
 /// Runs cases serially; the set-up must be accepted whole.
-fn run(server: &dyn Server, database: &str, version_keys: bool) -> Tally {
+fn run(server: &dyn Server, database: &str, version_keys: VersionKeys) -> Tally {
     let dialect = server.dialect().clone();
     let grammar = Grammar::builtin(&dialect.engine).expect("built-in grammars are whole");
     let options = GenerateOptions {
@@ -138,12 +138,12 @@ fn check(test: &str, target: &str) {
         ..OpenOptions::default()
     };
     let server = engine::open(target, &options).unwrap_or_else(|error| panic!("{error}"));
-    for version_keys in [true, false] {
+    for version_keys in [VersionKeys::Always, VersionKeys::Never] {
         let tally = run(&*server, &format!("rashomon_{test}"), version_keys);
         let complaints = tally.complaints();
         let _ = writeln!(
             std::io::stderr(),
-            "{test}, version keys {version_keys}: {} of {} statements accepted, {} productions",
+            "{test}, version keys {version_keys:?}: {} of {} statements accepted, {} productions",
             tally.accepted,
             tally.statements,
             tally.productions.len()

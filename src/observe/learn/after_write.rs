@@ -153,7 +153,8 @@ impl Beyond<'_> {
     fn remaining(&self, hidden: &[Row], left: &[Row], stood: usize) -> Option<Vec<Row>> {
         let effect = &self.statement.effect;
         let row_key = self.shape.row_key.as_ref();
-        let moves = row_key.is_some_and(|key| effect.assigned.contains(&key.to_ascii_lowercase()));
+        let moves =
+            row_key.is_some_and(|key| effect.assigned.contains_key(&key.to_ascii_lowercase()));
         if hidden.is_empty() || (effect.kind != StatementKind::Delete && !moves) {
             // Whoever had a unique key of a row that stands now had to go: a REPLACE saw to it.
             let fits = |row: &&Row| {

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use super::{ContestedChange, Learning};
 use crate::dialect::{ReplaceCount, UpdateCount};
-use crate::model::{Outcome, StatementId, StatementKind, TableShape, Tick, UndecidedReason};
+use crate::model::{
+    Outcome, StatementId, StatementKind, TableShape, Tick, TransactionStatus, UndecidedReason,
+};
 
 impl Learning<'_> {
     /// Gives the contested changes of a table to their writers, as far as answered counts tell: a
@@ -56,7 +58,8 @@ impl Learning<'_> {
             let others = its().flat_map(|change| &change.candidates);
             let mut others = others.filter(|other| **other != id);
             let claimed = others.any(|other| self.lacking(*other, at).is_some_and(|n| n > 0));
-            let made_all = lacking == its().count() as u64 && are_gone && !claimed;
+            let made_all = lacking == its().count() as u64
+                && ((are_gone && !claimed) || self.keeps_others_off(id, its(), at));
             if lacking > 0 && !made_all {
                 continue;
             }
@@ -66,6 +69,25 @@ impl Learning<'_> {
             return true;
         }
         false
+    }
+
+    /// Whether nobody can have written over what a statement left: its transaction is open and holds the
+    /// rows, and whoever else may have made one of these changes still waits.
+    fn keeps_others_off<'c>(
+        &self,
+        id: StatementId,
+        mut changes: impl Iterator<Item = &'c ContestedChange>,
+        at: Tick,
+    ) -> bool {
+        let waits = |other: &StatementId| {
+            let record = self.execution.records.get(other);
+            *other == id || record.is_none_or(|record| record.answered > at)
+        };
+        let is_open = match self.execution.transactions.get(&id.transaction) {
+            Some(TransactionStatus::Committed(end) | TransactionStatus::Aborted(end)) => *end > at,
+            Some(TransactionStatus::Indeterminate) | None => true,
+        };
+        is_open && changes.all(|change| change.candidates.iter().all(waits))
     }
 
     /// How many rows a statement was answered to have changed beyond those that are known; none where
@@ -85,6 +107,10 @@ impl Learning<'_> {
             counts.of_delete(changed)
         } else if kind == StatementKind::Update && counts.update == UpdateCount::Changed {
             counts.of_update(changed)
+        } else if matches!(kind, StatementKind::Insert | StatementKind::InsertSelect)
+            && statement.effect.assigned.is_empty()
+        {
+            counts.of_insert(changed)
         } else if kind == StatementKind::Replace && counts.replace == ReplaceCount::WithDeleted {
             counts.of_replace(changed)
         } else {

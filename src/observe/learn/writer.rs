@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{Learning, cell};
-use crate::model::{CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick};
+use crate::model::{
+    CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick, Value,
+};
 
 impl Learning<'_> {
     /// Whose change this is: the one statement, active or waiting, that can have made it; not `except`.
@@ -69,8 +71,10 @@ impl Learning<'_> {
                     }
                 }
             }
-            _ if new.is_none() => self.keep_removers(shape, old, &mut candidates, except),
-            _ => {}
+            _ => match new {
+                None => self.keep_removers(shape, old, &mut candidates, except),
+                Some(new) => self.keep_makers(shape, (old, new), &mut candidates, at),
+            },
         }
         match candidates.as_slice() {
             [one] => Ok(one.id),
@@ -83,6 +87,30 @@ impl Learning<'_> {
 }
 
 impl<'a> Learning<'a> {
+    /// Keeps the statements that can have made a new row, or changed one into what it holds now, by the
+    /// columns that they assign; all of them, where two have ended since the look before: what the second
+    /// met is not known.
+    fn keep_makers(
+        &self,
+        shape: &TableShape,
+        (old, new): (Option<&Row>, &Row),
+        candidates: &mut Vec<&'a CaseStatement>,
+        at: Tick,
+    ) {
+        let has_ended = |s: &&&CaseStatement| {
+            let record = self.execution.records.get(&s.id);
+            record.is_some_and(|record| record.answered <= at)
+        };
+        if candidates.len() < 2 || candidates.iter().filter(has_ended).count() > 1 {
+            return;
+        }
+        let makers = candidates.iter().copied();
+        let makers: Vec<&CaseStatement> = makers.filter(|s| makes(shape, s, old, new)).collect();
+        if !makers.is_empty() {
+            *candidates = makers;
+        }
+    }
+
     /// Keeps the statements that can have removed a row; nobody where it is merely on its way.
     ///
     /// An UPDATE that gives a row another place in the clustered index removes it first, and may wait
@@ -200,6 +228,36 @@ fn writes(statement: &CaseStatement, shape: &TableShape) -> bool {
     targets.any(|target| target == shape.name)
 }
 
+/// Whether one statement alone can have made a new row, or changed `old` into it.
+fn makes(shape: &TableShape, statement: &CaseStatement, old: Option<&Row>, new: &Row) -> bool {
+    let kind = statement.effect.kind;
+    let inserts = matches!(
+        kind,
+        StatementKind::Insert | StatementKind::InsertSelect | StatementKind::Replace
+    );
+    let Some(old) = old else {
+        let row_key = shape.row_key.as_ref();
+        return inserts
+            || gives_place(shape, statement)
+            || row_key.is_some_and(|key| assigns(statement, key));
+    };
+    if kind == StatementKind::Replace {
+        return true;
+    }
+    kind != StatementKind::Delete
+        && shape.columns.iter().enumerate().all(|(at, column)| {
+            let name = column.name.to_ascii_lowercase();
+            match statement.effect.assigned.get(&name) {
+                Some(Some(value)) => match new.get(at) {
+                    Some(Value::Integer(is)) => is == value || inserts,
+                    Some(_) | None => true,
+                },
+                Some(None) => true,
+                None => column.generated || old.get(at) == new.get(at),
+            }
+        })
+}
+
 /// Whether a statement may give a row another place in the clustered index.
 fn gives_place(shape: &TableShape, statement: &CaseStatement) -> bool {
     let mut columns = shape.clustered_key().unwrap_or_default().iter();
@@ -209,7 +267,7 @@ fn gives_place(shape: &TableShape, statement: &CaseStatement) -> bool {
 /// Whether a statement gives rows another value of a column.
 fn assigns(statement: &CaseStatement, column: &str) -> bool {
     let assigned = &statement.effect.assigned;
-    assigned.contains(&column.to_ascii_lowercase())
+    assigned.contains_key(&column.to_ascii_lowercase())
 }
 
 /// Whether this number, or name, stands in the text as a word of its own.

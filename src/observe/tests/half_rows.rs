@@ -13,7 +13,7 @@ use crate::observe::Account;
 const BY_C0: &str = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT PRIMARY KEY)";
 
 /// Has one statement wait until another is answered: its own answer comes right behind.
-fn wait_for(script: &mut Script, waiter: StatementId, release: StatementId) {
+pub(super) fn wait_for(script: &mut Script, waiter: StatementId, release: StatementId) {
     let execution = &mut script.execution;
     let answered = execution.records[&release].answered;
     let record = execution.records.get_mut(&waiter).expect("it ran");

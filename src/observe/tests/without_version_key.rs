@@ -1,0 +1,66 @@
+//! Whose a change is, where no version key tells.
+
+use super::clustered_key::{WideLine, learn_wide, wide_script};
+use super::half_rows::wait_for;
+use super::id;
+use crate::model::{Outcome, StatementId, UndecidedReason};
+
+const TABLE: &str = "CREATE TABLE t (pkey INT PRIMARY KEY, n0 INT, c0 INT)";
+
+/// s1 runs `first` (T1.2) in a transaction that stays open and answers `counted`; s2's `second` (T2.1)
+/// begins to wait before anybody looks. Then the rows are `seen`. Tells who changed how many, and whether
+/// that is not known.
+fn whose(first: &str, counted: u64, second: &str, seen: &[[i64; 3]]) -> ([usize; 2], bool) {
+    let lines: [WideLine<'_>; 4] = [
+        (1, "BEGIN", None),
+        (1, first, None),
+        (2, second, Some(seen)),
+        (1, "COMMIT", None),
+    ];
+    let mut script = wide_script(TABLE, &lines);
+    let looked = script.execution.observations[0].tick;
+    wait_for(&mut script, id(2, 1), id(1, 3));
+    let look = &mut script.execution.observations[0];
+    (look.tick, look.active) = (looked, vec![id(1, 2), id(2, 1)]);
+    let record = script.execution.records.get_mut(&id(1, 2));
+    record.expect("it ran").outcome = Outcome::Affected(counted);
+    let account = learn_wide(&script, &[[1, 10, 20], [2, 11, 21]]);
+    let changes = |id: StatementId| account.changes.get(&id).map_or(0, Vec::len);
+    let unsure = account.unsure.values();
+    let several = unsure.filter(|r| **r == UndecidedReason::ChangeOfSeveralWriters);
+    ([changes(id(1, 2)), changes(id(2, 1))], several.count() > 0)
+}
+
+#[test]
+fn who_does_not_assign_a_column_has_not_changed_it() {
+    let of_n0 = "UPDATE t SET n0 = n0 + 1 WHERE pkey = 1";
+    let of_c0 = "UPDATE t SET c0 = c0 + 1 WHERE pkey <= 2";
+    // MySQL counts two: the first has changed another row, too, and nobody has shown it.
+    let seen = [[1, 11, 20], [2, 11, 21]];
+    assert_eq!(whose(of_n0, 2, of_c0, &seen).0, [1, 0]);
+    let seen = [[1, 10, 21], [2, 11, 21]];
+    assert_eq!(whose(of_n0, 1, of_c0, &seen).0, [0, 1]);
+}
+
+#[test]
+fn who_assigns_another_number_has_not_changed_it() {
+    let first = "UPDATE t SET n0 = 7 WHERE pkey = 1";
+    let second = "UPDATE t SET n0 = 8, c0 = c0 WHERE pkey <= 2";
+    assert_eq!(
+        whose(first, 2, second, &[[1, 7, 20], [2, 11, 21]]).0,
+        [1, 0]
+    );
+    assert_eq!(
+        whose(first, 2, second, &[[1, 8, 20], [2, 11, 21]]).0,
+        [0, 1]
+    );
+}
+
+#[test]
+fn who_changed_as_many_rows_as_it_counted_changed_those_that_it_holds() {
+    let update = "UPDATE t SET c0 = c0 + 1 WHERE pkey = 1";
+    let seen = [[1, 10, 21], [2, 11, 21]];
+    assert_eq!(whose(update, 1, update, &seen), ([1, 0], false));
+    assert_eq!(whose(update, 0, update, &seen), ([0, 1], false));
+    assert_eq!(whose(update, 2, update, &seen), ([0, 0], true));
+}
