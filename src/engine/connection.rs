@@ -28,6 +28,12 @@ pub trait Connection: Send {
     /// server as `Com_set_option`.
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
 
+    /// Whether the server's answer to the last statement itself said that it ended the transaction,
+    /// so that asking would only repeat it. False where an answer carries no such thing.
+    fn ended_transaction(&self) -> bool {
+        false
+    }
+
     /// Whole content of a table, columns in the order of the shape, sorted.
     fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
         let sql = self.dialect().select_all(table);

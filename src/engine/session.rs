@@ -22,6 +22,11 @@ pub(super) trait BareSession: Send {
     /// As [`Connection::transaction_state`].
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError>;
 
+    /// As [`Connection::ended_transaction`].
+    fn ended_transaction(&self) -> bool {
+        false
+    }
+
     /// Sends a statement of ours, which must not be rejected.
     fn run(&mut self, sql: &str) -> Result<(), EngineError> {
         self.rows(sql).map(drop)
@@ -140,6 +145,10 @@ impl<S: BareSession> Connection for ClassifiedSession<S> {
 
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
         self.session.transaction_state()
+    }
+
+    fn ended_transaction(&self) -> bool {
+        self.session.ended_transaction()
     }
 
     fn dialect(&self) -> &Dialect {

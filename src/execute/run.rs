@@ -210,19 +210,20 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
     }
 
     /// Whether to query the transaction's state after an accepted statement, too: where only the engine
-    /// knows what it did, and where the case says that no transaction is open.
+    /// knows what it did, and where the case says that no transaction is open. Where the answer says so,
+    /// too, there is nothing to ask.
     fn ask(&self, work: Work) -> Ask {
-        if let Work::Statement { line } = work
-            && self.lines[line].kind.is_end()
-        {
-            return Ask::Always;
-        }
+        let Work::Statement { line } = work else {
+            return Ask::AfterRejection;
+        };
         let strange = self
             .lines
             .iter()
             .any(|line| matches!(line.kind, StatementKind::Opaque | StatementKind::Set));
-        if strange && matches!(work, Work::Statement { .. }) {
+        if strange {
             Ask::Always
+        } else if self.lines[line].kind.is_end() {
+            Ask::UnlessEnded
         } else {
             Ask::AfterRejection
         }

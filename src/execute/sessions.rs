@@ -26,6 +26,8 @@ pub(super) enum Ask {
     Never,
     /// When the statement was rejected.
     AfterRejection,
+    /// After every answer that does not itself say that the transaction ended.
+    UnlessEnded,
     /// After every answer: the statement may end or open a transaction implicitly.
     Always,
 }
@@ -205,6 +207,7 @@ fn answer(
     let asked = match ask {
         Ask::Never => false,
         Ask::AfterRejection => matches!(outcome, Outcome::Rejected(_)),
+        Ask::UnlessEnded => !connection.ended_transaction(),
         Ask::Always => true,
     };
     let state = if asked {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rashomon::dialect::ServerVersion;
 use rashomon::engine::{OpenOptions, Server, open};
 use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::{
@@ -288,5 +289,36 @@ fn sessions_run_at_the_levels_of_the_case() {
             let rows = execution.records[&id(1, 3)].outcome.rows();
             assert_eq!(integers(rows), vec![vec![seen]], "{on:?} {level}");
         });
+    }
+}
+
+#[test]
+fn the_state_of_a_transaction_is_asked_for_where_no_answer_gives_it() {
+    for on in LOCKING {
+        let Some(server) = server("transaction_state", on) else {
+            continue;
+        };
+        let script = format!(
+            "{TWO_ROWS}
+            s1: BEGIN
+            s1: UPDATE t SET v = 11 WHERE pkey = 1
+            s2: BEGIN
+            s2: SELECT v FROM t
+            s1: COMMIT
+            s2: ROLLBACK
+            s2: BEGIN
+            s2: COMMIT
+            s2: INSERT INTO t (pkey, v) VALUES (1, 3)"
+        );
+        let case = case(server.as_ref(), IsolationLevel::RepeatableRead, &script);
+        let mut driver = Driver::open(server.as_ref(), "rashomon_it_state").expect("a driver");
+        driver.start_recording().expect("new connections");
+        let execution = driver.execute(&case, &Instrumentation::default());
+        assert_eq!(execution.expect("an answer").unreliable, None);
+        // MySQL 5.6 says nothing of it, so that each end is asked for, too.
+        let answers_tell = server.identity().version >= ServerVersion(vec![5, 7, 8]);
+        let expected = if answers_tell { 1 } else { 4 };
+        assert_eq!(driver.take_recording().questions, expected, "{on:?}");
+        driver.close().expect("databases dropped");
     }
 }

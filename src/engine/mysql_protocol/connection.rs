@@ -1,6 +1,8 @@
 //! A bare connection.
 
+use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
+use mysql::session_state_change::SessionStateChange;
 use mysql::{Conn, OptsBuilder};
 
 use super::{failure, value};
@@ -30,6 +32,13 @@ const UNKNOWN_VARIABLE: &str = "1193";
 /// The isolation level, before MySQL 5.7.20 and MariaDB 11.1.
 const OLD_LEVEL_VARIABLE: &str = "tx_isolation";
 
+/// Makes the server say with an answer how it changed the state of the transaction: MySQL 5.7.8 and
+/// MariaDB 10.2 and later.
+const TRACK_TRANSACTIONS: &str = "SET SESSION session_track_transaction_info = 'STATE'";
+
+/// How the server writes that no transaction is open; an explicit one is `T`, an implicit one `I`.
+const NO_TRANSACTION: u8 = b'_';
+
 /// `ER_NO_SUCH_THREAD`.
 const NO_SUCH_THREAD: &str = "1094";
 
@@ -40,6 +49,8 @@ pub(in crate::engine) struct MySqlSession {
     fitness: Fitness,
     /// The variable that holds the isolation level; the newer name until the server does not know it.
     level_variable: &'static str,
+    /// The answer to the last statement said that it left no transaction open.
+    ended_transaction: bool,
 }
 
 impl MySqlSession {
@@ -64,6 +75,7 @@ impl MySqlSession {
             .write_timeout(Some(access.deadline))
             .tcp_nodelay(true)
             .max_allowed_packet(Some(PACKET_BYTES_MAX))
+            .additional_capabilities(CapabilityFlags::CLIENT_SESSION_TRACK)
             .stmt_cache_size(Some(0));
         let raw =
             Conn::new(options).map_err(|error| failure::of_connect(access, address, error))?;
@@ -72,7 +84,19 @@ impl MySqlSession {
             access: access.clone(),
             fitness: Fitness::default(),
             level_variable: "transaction_isolation",
+            ended_transaction: false,
         })
+    }
+
+    /// Has the server say with its answers how the state of the transaction changes. A server that
+    /// does not know how is asked instead.
+    pub(super) fn track_transactions(&mut self) -> Result<(), EngineError> {
+        match self.send(TRACK_TRANSACTIONS)? {
+            Outcome::Rejected(error) if error.code == UNKNOWN_VARIABLE => Ok(()),
+            outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
+                rows_of(self.access.engine, TRACK_TRANSACTIONS, outcome).map(drop)
+            }
+        }
     }
 
     /// The account the server logged us in as, quoted for a GRANT.
@@ -127,10 +151,21 @@ impl BareSession for MySqlSession {
 
     fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         self.fitness.check(self.access.engine, sql)?;
-        read_answer(&mut self.raw, sql).or_else(|error| {
-            let failure = failure::of_statement(&self.access, sql, error);
-            self.fitness.judge(failure)
-        })
+        self.ended_transaction = false;
+        match read_answer(&mut self.raw, sql) {
+            Ok(outcome) => {
+                self.ended_transaction = says_that_none_is_open(&self.raw);
+                Ok(outcome)
+            }
+            Err(error) => {
+                let failure = failure::of_statement(&self.access, sql, error);
+                self.fitness.judge(failure)
+            }
+        }
+    }
+
+    fn ended_transaction(&self) -> bool {
+        self.ended_transaction
     }
 
     /// Asks without a table, and changes nothing: to set the level of the next transaction, here to
@@ -160,6 +195,19 @@ fn is_read_only(error: &SqlError) -> bool {
         message.contains("read-only") || message.contains("read_only")
     };
     error.code == "1836" || (error.code == "1290" && names_mode())
+}
+
+/// Whether the last packet of an answer carries a change of the transaction's state, to none. An
+/// answer without that, or one that cannot be read, says nothing.
+fn says_that_none_is_open(raw: &Conn) -> bool {
+    let changes = raw.session_state_changes().unwrap_or_default();
+    let mut states = changes.iter().filter_map(|change| match change.decode() {
+        Ok(SessionStateChange::TransactionState(state)) => {
+            Some(state.as_bytes().first() == Some(&NO_TRANSACTION))
+        }
+        _ => None,
+    });
+    states.next_back() == Some(true)
 }
 
 /// Reads the whole answer. Of several result sets, which only a procedure gives, the first counts.

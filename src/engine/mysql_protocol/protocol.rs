@@ -51,7 +51,12 @@ impl Protocol for Product {
         access: &Access,
         database: Option<&str>,
     ) -> Result<MySqlSession, EngineError> {
-        MySqlSession::open(access, database)
+        let mut session = MySqlSession::open(access, database)?;
+        // Sessions of cases have a database.
+        if database.is_some() {
+            session.track_transactions()?;
+        }
+        Ok(session)
     }
 
     fn identify(&self, session: &mut MySqlSession) -> Result<Identity, EngineError> {
