@@ -185,7 +185,7 @@ impl<'s> Driver<'s> {
             line.sessions
                 .open(case.sessions().len(), self.server, database)?;
         }
-        let lines = ScheduledStatement::of_case(case, instrumentation);
+        let lines = ScheduledStatement::of_case(case, instrumentation, dialect);
         let stage = RunConnections {
             dialect,
             sessions: &mut line.sessions,

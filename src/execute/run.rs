@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
 use crate::model::{
-    Doubt, Outcome, Pace, ReadMode, Role, Row, SessionId, StatementId, StatementKind, TestCase,
-    UndecidedReason,
+    Doubt, Outcome, Pace, Row, SessionId, StatementId, StatementKind, TestCase, UndecidedReason,
 };
 
 use super::Instrumentation;
@@ -245,18 +244,12 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
 
     /// Whether a step may take locks on rows, and so hold or meet some.
     fn takes_locks(&self, step: SessionStep) -> bool {
-        let line = match step.work {
-            Work::Rollback => return false,
+        match step.work {
+            Work::Rollback => false,
             // A probe locks what its statement locks.
-            Work::Before { .. } | Work::After { .. } => return true,
-            Work::Statement { line } => &self.lines[line],
-        };
-        if line.kind == StatementKind::Select {
-            let level = self.case.level(line.session);
-            let dialect = self.stage.dialect;
-            return dialect.read_mode(level, Role::PlainSelect, line.explicit) == ReadMode::Current;
+            Work::Before { .. } | Work::After { .. } => true,
+            Work::Statement { line } => self.lines[line].takes_locks,
         }
-        !line.kind.is_control() || line.kind == StatementKind::BeginImmediate
     }
 
     /// Waits briefly for an answer, then polls the lock view.

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{SessionId, StatementId, StatementKind, TestCase, TransactionId};
+use crate::dialect::Dialect;
+use crate::model::{
+    CaseStatement, ReadMode, Role, SessionId, StatementId, StatementKind, TestCase, TransactionId,
+};
 
 use super::{Instrumentation, Probe};
 
@@ -14,6 +17,8 @@ pub(super) struct ScheduledStatement {
     pub(super) kind: StatementKind,
     /// Between the BEGIN and the end of a transaction, both included.
     pub(super) explicit: bool,
+    /// It may take locks on rows, and so hold or meet some.
+    pub(super) takes_locks: bool,
     /// How many probes are sent before it.
     pub(super) before: usize,
     /// How many probes are sent after it.
@@ -24,7 +29,11 @@ pub(super) struct ScheduledStatement {
 
 impl ScheduledStatement {
     /// The statements of a case with its instrumentation, in submitted order.
-    pub(super) fn of_case(case: &TestCase, instrumentation: &Instrumentation) -> Vec<Self> {
+    pub(super) fn of_case(
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+        dialect: &Dialect,
+    ) -> Vec<Self> {
         let explicit: BTreeSet<TransactionId> = case
             .statements
             .iter()
@@ -36,15 +45,53 @@ impl ScheduledStatement {
         };
         case.statements
             .iter()
-            .map(|s| Self {
+            .map(|s| (s, explicit.contains(&s.id.transaction)))
+            .map(|(s, explicit)| Self {
                 id: s.id,
                 session: s.session,
                 kind: s.effect.kind,
-                explicit: explicit.contains(&s.id.transaction),
+                explicit,
+                takes_locks: takes_locks(case, s, explicit, dialect),
                 before: count(&instrumentation.before, &s.id),
                 after: count(&instrumentation.after, &s.id),
                 observed: instrumentation.observe.contains_key(&s.id),
             })
             .collect()
     }
+
+    /// Whether it leaves every lock as it was, once it was accepted: it takes none and releases none.
+    /// `in_transaction` says whether its session was in a transaction, which a BEGIN would commit.
+    pub(super) fn changes_no_lock(&self, in_transaction: bool) -> bool {
+        match self.kind {
+            StatementKind::Begin | StatementKind::BeginSnapshot => !in_transaction,
+            StatementKind::Savepoint | StatementKind::ReleaseSavepoint => true,
+            StatementKind::Select => !self.takes_locks,
+            StatementKind::BeginImmediate
+            | StatementKind::Commit
+            | StatementKind::Rollback
+            | StatementKind::RollbackTo
+            | StatementKind::LockingSelect
+            | StatementKind::Insert
+            | StatementKind::InsertSelect
+            | StatementKind::Replace
+            | StatementKind::Update
+            | StatementKind::Delete
+            | StatementKind::Set
+            | StatementKind::Opaque => false,
+        }
+    }
+}
+
+fn takes_locks(
+    case: &TestCase,
+    statement: &CaseStatement,
+    explicit: bool,
+    dialect: &Dialect,
+) -> bool {
+    let kind = statement.effect.kind;
+    if kind == StatementKind::Select {
+        let level = case.level(statement.session);
+        return dialect.read_mode(level, Role::PlainSelect, explicit) == ReadMode::Current;
+    }
+    !kind.is_control() || kind == StatementKind::BeginImmediate
 }

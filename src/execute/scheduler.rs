@@ -7,7 +7,9 @@
 //!
 //! The rules. The next statement is the first unsent one, in submitted order, whose session is
 //! free. Nothing is sent before the run is *at rest*: every sent statement has answered, or was
-//! seen waiting in a poll taken after the last answer. Two sessions or more that wait may be a
+//! seen waiting in a poll taken after the last answer. A statement that was accepted and neither takes
+//! nor releases a lock (BEGIN, SAVEPOINT, a plain read of a snapshot) leaves the others at rest: they
+//! wait for locks, and those are as they were. Two sessions or more that wait may be a
 //! deadlock that the engine has not resolved yet, so a second poll has to agree. An answer that
 //! another statement caused is recorded after the answer of its cause. At the free pace
 //! the lock view is not polled: a session gets its next statement when the last one has answered.
@@ -79,7 +81,8 @@ struct Flight {
     step: SessionStep,
     /// Was seen waiting at any time.
     waited: bool,
-    /// Was seen waiting in a poll taken after the last answer and the last send.
+    /// Was seen waiting in a poll taken after the last answer and the last send that may have changed
+    /// a lock.
     at_rest: bool,
     /// Taken for waiting after a timeout.
     by_timer: bool,
@@ -127,7 +130,8 @@ pub(super) struct Scheduler {
     turn: Option<SessionId>,
     /// Sessions whose answers are held back, in order of arrival.
     arrivals: Vec<SessionId>,
-    /// Polls in a row, since the last answer and the last send, that showed everything at rest.
+    /// Polls in a row, since the last answer and the last send that may have changed a lock, that
+    /// showed everything at rest.
     agreeing_polls: u32,
     /// Statements that may have written since the last observation.
     active: Vec<StatementId>,
@@ -195,7 +199,9 @@ impl Scheduler {
 
     /// An answer came.
     pub(super) fn answered(&mut self, session: SessionId, answer: AnswerState) -> Vec<Noted> {
-        self.disturb();
+        if answer.rejected || !self.changes_no_wait(session) {
+            self.disturb();
+        }
         let Some(flight) = self.flight_mut(session) else {
             return Vec::new();
         };
@@ -284,22 +290,40 @@ impl Scheduler {
     /// check follows one of the transactions that a transaction waits for at a time.
     fn waits_in_circle(&self) -> bool {
         self.lanes.keys().any(|start| {
-            let mut reached = BTreeSet::new();
-            let mut open = vec![*start];
-            while let Some(session) = open.pop() {
-                let flight = self.lanes.get(&session).and_then(|l| l.flight.as_ref());
-                for on in flight.iter().flat_map(|f| &f.on) {
-                    if reached.insert(*on) {
-                        open.push(*on);
-                    }
-                }
-            }
+            let reached = self.waited_for(*start);
             let waits = |session: &SessionId| {
                 let lane = self.lanes.get(session);
                 lane.is_some_and(|lane| lane.flight.is_some())
             };
             reached.contains(start) && reached.iter().all(waits)
         })
+    }
+
+    /// Whether the engine may yet choose a victim by itself: sessions wait in a circle, whoever else
+    /// they wait for, or several wait and it does not say for whom.
+    fn may_choose_a_victim(&self) -> bool {
+        let waits = || self.flights().filter(|flight| flight.waited);
+        waits().count() > 1
+            && (waits().any(|flight| flight.on.is_empty())
+                || self
+                    .lanes
+                    .keys()
+                    .any(|start| self.waited_for(*start).contains(start)))
+    }
+
+    /// The sessions that a session waits for, and those that these wait for, and so on.
+    fn waited_for(&self, start: SessionId) -> BTreeSet<SessionId> {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![start];
+        while let Some(session) = open.pop() {
+            let flight = self.lanes.get(&session).and_then(|l| l.flight.as_ref());
+            for on in flight.iter().flat_map(|f| &f.on) {
+                if reached.insert(*on) {
+                    open.push(*on);
+                }
+            }
+        }
+        reached
     }
 
     /// The next step, by the rules at the top of this page.
@@ -362,7 +386,6 @@ impl Scheduler {
     }
 
     fn send(&mut self, step: SessionStep) {
-        self.disturb();
         self.current = Some(step.session);
         self.turn = Some(step.session);
         if let Some(lane) = self.lanes.get_mut(&step.session) {
@@ -376,6 +399,22 @@ impl Scheduler {
                 answer: None,
             });
         }
+        if !self.changes_no_wait(step.session) {
+            self.disturb();
+        }
+    }
+
+    /// Whether the step under way in a session, once accepted, leaves every wait as it was.
+    fn changes_no_wait(&self, session: SessionId) -> bool {
+        let lane = self.lanes.get(&session);
+        let changes_no_lock = lane.is_some_and(|lane| {
+            let flight = lane.flight.as_ref().filter(|flight| !flight.waited);
+            flight.is_some_and(|flight| match flight.step.work {
+                Work::Statement { line } => self.lines[line].changes_no_lock(lane.open),
+                Work::Before { .. } | Work::After { .. } | Work::Rollback => false,
+            })
+        });
+        changes_no_lock && !self.may_choose_a_victim()
     }
 
     fn flights(&self) -> impl Iterator<Item = &Flight> {

@@ -26,6 +26,7 @@ fn line(session: u32, transaction: u32, position: u32, kind: StatementKind) -> S
         session: SessionId(session),
         kind,
         explicit: true,
+        takes_locks: !kind.is_control(),
         before: 0,
         after: 0,
         observed: false,
@@ -107,6 +108,52 @@ fn a_released_session_must_answer_or_be_polled_before_the_next_send() {
     assert_eq!(scheduler.next(), DriverAction::Settle);
     assert_eq!(scheduler.answered(SessionId(2), OPEN).len(), 1);
     send(&mut scheduler, 4);
+}
+
+/// Up to the moment when s2 waits for s1's first UPDATE, and this line of s1 is answered.
+fn beside_a_wait(next: ScheduledStatement, answer: AnswerState) -> DriverAction {
+    use StatementKind::{Begin, Update};
+    let lines = vec![
+        line(1, 1, 1, Begin),
+        line(1, 1, 2, Update),
+        line(2, 2, 1, Begin),
+        line(2, 2, 2, Update),
+        next,
+        line(1, 1, 4, Update),
+    ];
+    let mut scheduler = Scheduler::new(Pace::Scheduled, lines);
+    for (line, session) in [(0, 1), (1, 1), (2, 2)] {
+        send(&mut scheduler, line);
+        scheduler.answered(SessionId(session), OPEN);
+    }
+    send(&mut scheduler, 3);
+    scheduler.polled(&on(&[(2, 1)]));
+    send(&mut scheduler, 4);
+    scheduler.answered(SessionId(1), answer);
+    scheduler.next()
+}
+
+#[test]
+fn a_statement_that_changes_no_lock_needs_no_poll() {
+    use StatementKind::{ReleaseSavepoint, RollbackTo, Savepoint, Select, Update};
+    let rejected = AnswerState {
+        rejected: true,
+        open: true,
+    };
+    let of = |kind, takes_locks| ScheduledStatement {
+        takes_locks,
+        ..line(1, 1, 3, kind)
+    };
+    for kind in [Savepoint, ReleaseSavepoint, Select] {
+        let next = beside_a_wait(of(kind, false), OPEN);
+        assert!(matches!(next, DriverAction::Send(_)), "{kind:?}: {next:?}");
+        let next = beside_a_wait(of(kind, false), rejected);
+        assert_eq!(next, DriverAction::Settle, "{kind:?} rejected");
+    }
+    for kind in [Select, RollbackTo, Update] {
+        let next = beside_a_wait(of(kind, true), OPEN);
+        assert_eq!(next, DriverAction::Settle, "{kind:?}");
+    }
 }
 
 #[test]

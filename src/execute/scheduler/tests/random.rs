@@ -165,6 +165,7 @@ fn lines(drawn: &[Drawn]) -> (Vec<ScheduledStatement>, Vec<Doing>) {
             session: SessionId(*session),
             kind,
             explicit: inside || kind.is_begin(),
+            takes_locks: kind.is_write(),
             before: if plain { 0 } else { *before },
             after: if plain { 0 } else { *after },
             observed: kind.is_write(),
