@@ -120,6 +120,8 @@ struct SpellingEntry {
     list_tables: String,
     empty_table: String,
     #[serde(default)]
+    together: String,
+    #[serde(default)]
     before_drop: Vec<String>,
     #[serde(default)]
     after_drop: Vec<String>,
@@ -561,6 +563,7 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         hidden_row_key: entry.hidden_row_key,
         list_tables: entry.list_tables,
         empty_table: entry.empty_table,
+        together: entry.together,
         before_drop: entry.before_drop,
         after_drop: entry.after_drop,
         list_indexes: entry.list_indexes,

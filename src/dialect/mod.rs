@@ -150,6 +150,9 @@ pub struct Spelling {
     pub list_tables: String,
     /// Empties a table as if it had just been created, `{table}` to be replaced.
     pub empty_table: String,
+    /// Makes one command of several statements, `{statements}` to be replaced by them, each with a
+    /// semicolon; empty where there is no such command, or it has an answer for each of them.
+    pub together: String,
     /// Sent before tables are dropped in any order, so that none protects another.
     pub before_drop: Vec<String>,
     /// Takes `before_drop` back.
@@ -296,6 +299,18 @@ impl Dialect {
             "{quote}{}{quote}",
             identifier.replace(quote, &format!("{quote}{quote}"))
         )
+    }
+
+    /// One command that runs several statements, one after another; none where the engine has no such
+    /// command, or there is one statement only.
+    pub fn together(&self, statements: &[String]) -> Option<String> {
+        let template = &self.spelling.together;
+        if template.is_empty() || statements.len() < 2 {
+            return None;
+        }
+        // On a line of its own the semicolon ends a statement that ends in a comment, too.
+        let all: String = statements.iter().map(|sql| format!("\n{sql}\n;")).collect();
+        Some(template.replace("{statements}", &all))
     }
 
     /// Reads a whole table, columns in the order of the shape.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::engine::{Connection, EngineError, STATEMENT_DEADLINE, Server};
 use crate::model::Outcome;
 
-use super::recording::{ConnectionRole, Recording};
+use super::recording::{ConnectionRole, Recording, Sent};
 use super::sessions::{Ask, SessionConnections, StatementReply};
 
 /// The time of a loop.
@@ -141,7 +141,7 @@ fn send_all(
         }
         let ConnectionRole::Session(slot) = sent.place else {
             if let Some(connection) = others.get_mut(&sent.place) {
-                connection.execute(&sent.sql)?;
+                send_alike(connection.as_mut(), &recording.stream[index..])?;
             }
             continue;
         };
@@ -166,6 +166,26 @@ fn send_all(
         .all()
         .try_for_each(|slot| come_home(sessions, slot, &mut victims))?;
     Ok(stalled)
+}
+
+/// Sends the first statement of a stream, in one command with those that were sent with it; nothing
+/// where that was done before.
+fn send_alike(connection: &mut dyn Connection, stream: &[Sent]) -> Result<(), EngineError> {
+    let [first, rest @ ..] = stream else {
+        return Ok(());
+    };
+    if first.with_previous {
+        return Ok(());
+    }
+    let with_first = rest.iter().take_while(|sent| sent.with_previous);
+    let statements: Vec<String> = std::iter::once(first)
+        .chain(with_first)
+        .map(|sent| sent.sql.clone())
+        .collect();
+    let command = connection.dialect().together(&statements);
+    connection
+        .execute(command.as_ref().unwrap_or(&first.sql))
+        .map(drop)
 }
 
 /// Takes answers until this session's is there.

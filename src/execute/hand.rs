@@ -29,6 +29,24 @@ impl Hand<'_> {
         accepted(sql, outcome)
     }
 
+    /// Runs statements that must not be rejected: as one command, where the engine has one for that.
+    ///
+    /// If it is rejected, each statement is sent by itself, so that the error names the one that is
+    /// to blame. The statements must come to the same if some of them have been run before.
+    pub(super) fn run_together(&mut self, statements: &[String]) -> Result<(), EngineError> {
+        if let Some(command) = self.dialect.together(statements) {
+            self.log.sent_together(self.place, statements);
+            let outcome = self.connection.execute(&command);
+            self.log.failed |= outcome.is_err();
+            if !matches!(outcome?, Outcome::Rejected(_)) {
+                return Ok(());
+            }
+        }
+        statements
+            .iter()
+            .try_for_each(|sql| self.run(sql).map(drop))
+    }
+
     /// The whole content of a table, sorted.
     pub(super) fn contents(&mut self, table: &TableShape) -> Result<Vec<Row>, EngineError> {
         let sql = self.dialect.select_all(table);

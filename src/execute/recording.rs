@@ -20,6 +20,8 @@ pub struct Sent {
     /// The connection it was sent on.
     pub place: ConnectionRole,
     pub sql: String,
+    /// It was sent in one command with the statement before it.
+    pub with_previous: bool,
     /// It was seen waiting for a lock.
     pub waited: bool,
     /// Statements of the stream sent before its answer came; None without an answer.
@@ -81,6 +83,17 @@ impl SentLog {
     }
 
     pub(super) fn sent(&mut self, place: ConnectionRole, sql: &str) {
+        self.note_sent(place, sql, false);
+    }
+
+    /// Several statements were sent in one command.
+    pub(super) fn sent_together(&mut self, place: ConnectionRole, statements: &[String]) {
+        for (index, sql) in statements.iter().enumerate() {
+            self.note_sent(place, sql, index > 0);
+        }
+    }
+
+    fn note_sent(&mut self, place: ConnectionRole, sql: &str, with_previous: bool) {
         self.sent += 1;
         self.sent_in_all += 1;
         if let Some(recording) = &mut self.recording {
@@ -88,6 +101,7 @@ impl SentLog {
             recording.stream.push(Sent {
                 place,
                 sql: sql.to_owned(),
+                with_previous,
                 waited: false,
                 answered: None,
                 aborted: false,

@@ -226,27 +226,26 @@ fn empty_and_fill<'t>(
     let empty = tables
         .into_iter()
         .map(|table| template.replace("{table}", &dialect.quote(table)));
-    // Where emptying is a DELETE anyway, one transaction saves a commit for each statement.
-    let begin = dialect.spelling.begin.get("plain");
-    let Some(begin) = begin.filter(|_| template.starts_with("DELETE")) else {
-        return run_all(hand, empty.chain(rows));
-    };
-    hand.run(begin)?;
-    let done = run_all(hand, empty.chain(rows));
-    let end = if done.is_ok() {
-        &dialect.spelling.commit
-    } else {
-        &dialect.spelling.rollback
-    };
-    // The first error is the cause; an error of the ROLLBACK follows from it.
-    done.and(hand.run(end).map(drop))
-}
-
-fn run_all(
-    hand: &mut Hand<'_>,
-    mut statements: impl Iterator<Item = String>,
-) -> Result<(), EngineError> {
-    statements.try_for_each(|sql| hand.run(&sql).map(drop))
+    let spelling = &dialect.spelling;
+    if !template.starts_with("DELETE") {
+        return hand.run_together(&empty.chain(rows).collect::<Vec<_>>());
+    }
+    // Where emptying is a DELETE anyway, one transaction saves a commit for each statement. BEGIN may
+    // open a block where statements go together.
+    let begin = spelling.begin.get("start").or(spelling.begin.get("plain"));
+    let statements: Vec<String> = begin
+        .cloned()
+        .into_iter()
+        .chain(empty)
+        .chain(rows)
+        .chain(begin.and(Some(spelling.commit.clone())))
+        .collect();
+    let done = hand.run_together(&statements);
+    if done.is_err() && begin.is_some() {
+        // The first error is the cause; an error of the ROLLBACK follows from it.
+        hand.send(&spelling.rollback).ok();
+    }
+    done
 }
 
 fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineError> {

@@ -94,10 +94,10 @@ impl<'a> ServerSerialRun<'a> {
             .ok_or_else(|| EngineError::Target(format!("the case has no table {table:?}")))
     }
 
-    /// Inserts rows, all in one statement.
-    fn insert(&mut self, shape: &TableShape, rows: &[Row]) -> Result<(), EngineError> {
+    /// Inserts rows, all in one statement; none where there are none.
+    fn insertion(&self, shape: &TableShape, rows: &[Row]) -> Option<String> {
         if rows.is_empty() {
-            return Ok(());
+            return None;
         }
         let dialect = self.hand.dialect;
         let stored: Vec<usize> = (0..shape.columns.len())
@@ -118,39 +118,38 @@ impl<'a> ServerSerialRun<'a> {
                 format!("({})", literals.join(", "))
             })
             .collect();
-        let sql = format!(
+        Some(format!(
             "INSERT INTO {} ({}) VALUES {}",
             dialect.quote(&shape.name),
             columns.join(", "),
             values.join(", ")
-        );
-        self.hand.run(&sql).map(drop)
+        ))
     }
 
-    /// Deletes rows by their row key. False when the table has none.
-    fn delete_by_key(&mut self, shape: &TableShape, rows: &[Row]) -> Result<bool, EngineError> {
-        let key = shape.row_key.as_deref();
-        let Some((name, place)) = key.and_then(|key| Some((key, shape.column(key)?))) else {
-            return Ok(false);
-        };
+    /// Deletes rows by their row key. None when the table has none.
+    fn deletion_by_key(&self, shape: &TableShape, rows: &[Row]) -> Option<String> {
+        let key = shape.row_key.as_deref()?;
+        let place = shape.column(key)?;
         let keys: Option<Vec<String>> = rows
             .iter()
             .map(|row| row.get(place)?.as_integer().map(|key| key.to_string()))
             .collect();
-        let Some(keys) = keys else {
-            return Ok(false);
-        };
-        if !keys.is_empty() {
-            let dialect = self.hand.dialect;
-            let sql = format!(
-                "DELETE FROM {} WHERE {} IN ({})",
-                dialect.quote(&shape.name),
-                dialect.quote(name),
-                keys.join(", ")
-            );
-            self.hand.run(&sql)?;
-        }
-        Ok(true)
+        let dialect = self.hand.dialect;
+        Some(format!(
+            "DELETE FROM {} WHERE {} IN ({})",
+            dialect.quote(&shape.name),
+            dialect.quote(key),
+            keys?.join(", ")
+        ))
+    }
+
+    fn replace(
+        &mut self,
+        deletion: Option<String>,
+        insertion: Option<String>,
+    ) -> Result<(), EngineError> {
+        let statements: Vec<String> = deletion.into_iter().chain(insertion).collect();
+        self.hand.run_together(&statements)
     }
 
     /// Replaces the whole table, for rows without a key.
@@ -168,8 +167,8 @@ impl<'a> ServerSerialRun<'a> {
         }
         rows.extend(insert.iter().cloned());
         let name = self.hand.dialect.quote(&shape.name);
-        self.hand.run(&format!("DELETE FROM {name}"))?;
-        self.insert(shape, &rows)
+        let delete = format!("DELETE FROM {name}");
+        self.replace(Some(delete), self.insertion(shape, &rows))
     }
 }
 
@@ -215,10 +214,12 @@ impl SerialRun for ServerSerialRun<'_> {
     ) -> Result<(), EngineError> {
         let shape = self.shape(table)?;
         self.touched.note(table);
-        if self.delete_by_key(&shape, remove)? {
-            self.insert(&shape, insert)
-        } else {
-            self.rewrite(&shape, remove, insert)
+        let insertion = self.insertion(&shape, insert);
+        match self.deletion_by_key(&shape, remove) {
+            Some(deletion) => {
+                self.replace(Some(deletion).filter(|_| !remove.is_empty()), insertion)
+            }
+            None => self.rewrite(&shape, remove, insert),
         }
     }
 }
