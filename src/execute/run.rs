@@ -10,7 +10,7 @@ use crate::model::{
 };
 
 use super::Instrumentation;
-use super::fate::AnswerState;
+use super::fate::{AnswerState, TransactionFate};
 use super::hand::Hand;
 use super::record::Record;
 use super::recording::{ConnectionRole, SentLog};
@@ -77,6 +77,8 @@ pub(super) struct InterleavedRun<'a, 'c> {
 struct Pause {
     since: Instant,
     polls: u32,
+    /// The last answer left its transaction open, and so all locks but few: no answer is due.
+    none_is_due: bool,
 }
 
 impl Pause {
@@ -84,10 +86,14 @@ impl Pause {
         Self {
             since: Instant::now(),
             polls: 0,
+            none_is_due: false,
         }
     }
 
     fn length(&self) -> Duration {
+        if self.none_is_due {
+            return Duration::ZERO;
+        }
         (ANSWER_FIRST * self.polls.max(1)).min(POLL_INTERVAL_MAX)
     }
 }
@@ -289,6 +295,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .collect();
         self.stage.log.polled();
         self.pause.polls += 1;
+        self.pause.none_is_due = false;
         let waiting = match watcher.waiting(&ids.keys().copied().collect::<Vec<_>>()) {
             Ok(waiting) => waiting,
             Err(error) => return Err(self.loss_told_by_a_session(error)),
@@ -395,7 +402,12 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                         .log
                         .waited(ConnectionRole::Session(self.slot(step.session)));
                 }
-                Noted::Answered { step, fate, .. } => {
+                Noted::Answered {
+                    step,
+                    fate,
+                    resumed,
+                } => {
+                    self.pause.none_is_due = fate == TransactionFate::Continues && !resumed;
                     if let Some((outcome, open)) = self.replies.remove(&step.session) {
                         self.record.answered(step, fate, outcome, open);
                     }
