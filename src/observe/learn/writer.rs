@@ -166,9 +166,9 @@ impl<'a> Learning<'a> {
         let end = || Some((Tick(u32::MAX), self.execution.final_state.get(&shape.name)?));
         let (at, rows) = next.or_else(end)?;
         let key = |row: &Row| cell(shape, shape.row_key.as_deref(), row);
-        let is_its_own = |row: &Row| {
-            let version = cell(shape, shape.version_key.as_deref(), row);
-            version.is_some_and(|number| names_number(&mover.sql, &number.to_string()))
+        let is_its_own = |row: &Row| match cell(shape, shape.version_key.as_deref(), row) {
+            Some(number) => names_number(&mover.sql, &number.to_string()),
+            None => makes(shape, mover, Some(old), row),
         };
         let is_moved = |row: &Row| key(row) == key(old) && is_its_own(row);
         let stands = rows.contains(old);

@@ -64,3 +64,22 @@ fn who_changed_as_many_rows_as_it_counted_changed_those_that_it_holds() {
     assert_eq!(whose(update, 0, update, &seen), ([0, 1], false));
     assert_eq!(whose(update, 2, update, &seen), ([0, 0], true));
 }
+
+/// An UPDATE of the clustered key removes its row from the old place, and waits before it puts it to the
+/// new one, while a DELETE beside it runs.
+#[test]
+fn a_row_on_its_way_to_another_place_is_no_work_of_a_delete_beside() {
+    let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, n0 INT, c0 INT PRIMARY KEY)";
+    let lines: [WideLine<'_>; 5] = [
+        (1, "BEGIN", None),
+        (1, "SELECT * FROM t WHERE c0 <= 3 FOR UPDATE", None),
+        (2, "UPDATE t SET c0 = 3 WHERE pkey = 1", None),
+        (1, "DELETE FROM t WHERE pkey = 0", Some(&[])),
+        (1, "COMMIT", Some(&[[1, 10, 3]])),
+    ];
+    let mut script = wide_script(table, &lines);
+    wait_for(&mut script, id(2, 1), id(1, 4));
+    let account = learn_wide(&script, &[[1, 10, 20]]);
+    let changes = |id: StatementId| account.changes.get(&id).map_or(0, Vec::len);
+    assert_eq!([changes(id(1, 3)), changes(id(2, 1))], [0, 1]);
+}
