@@ -50,10 +50,11 @@ pub(super) fn at(dialect: &Dialect, waits: bool, level: IsolationLevel) -> Vec<M
         }));
         moments.extend(READS.iter().map(|sql| Moment::Read(sql)));
         if dialect.supports(Capability::Savepoint) {
-            moments.push(Moment::Return {
+            let begins_anew = dialect.claims(Doubt::EarlySavepoint);
+            moments.extend(begins_anew.map(|begins_anew| Moment::Return {
                 statements: EARLY_SAVEPOINT,
-                claim: !dialect.registers(Doubt::EarlySavepoint),
-            });
+                claim: !begins_anew,
+            }));
             moments.push(Moment::Return {
                 statements: LATE_SAVEPOINT,
                 claim: true,

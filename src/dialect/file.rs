@@ -225,7 +225,7 @@ pub fn parse_for(
             .collect::<Result<BTreeSet<_>, _>>()?,
         autocommit_read_modes: self::read_modes(&source, &file.autocommit_read_modes)?,
         equal_savepoints: source.word(&file.equal_savepoints, &EQUAL_SAVEPOINTS)?,
-        known: known(&source, &file.known)?,
+        known: Some(known(&source, &file.known)?),
         storage_engines_without_transactions: file.storage_engines_without_transactions,
         read_modes,
         promises: promises(&source, &file.promises, &file.promise_changes, variables)?,

@@ -195,8 +195,8 @@ pub struct Dialect {
     /// Storage engines that a CREATE TABLE may name and whose tables ignore transactions.
     storage_engines_without_transactions: Vec<String>,
     /// The ids of the registered behaviours that explain a doubt, for one kind of statement or for
-    /// all.
-    known: BTreeMap<(Doubt, Option<StatementKind>), String>,
+    /// all. None where they were taken away: that nothing is registered then says nothing of the engine.
+    known: Option<BTreeMap<(Doubt, Option<StatementKind>), String>>,
     read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     /// Where a statement outside a transaction reads otherwise than the same one inside.
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
@@ -238,19 +238,26 @@ impl Dialect {
     /// The same dialect without any registered behaviour.
     #[must_use]
     pub fn without_known(mut self) -> Self {
-        self.known.clear();
+        self.known = None;
         self
+    }
+
+    /// Whether the engine has this registered behaviour, as far as the dialect says.
+    pub fn claims(&self, doubt: Doubt) -> Option<bool> {
+        self.known.is_some().then(|| self.registers(doubt))
     }
 
     /// Whether the engine has a registered behaviour behind this doubt.
     pub fn registers(&self, doubt: Doubt) -> bool {
-        self.known.keys().any(|(known, _)| *known == doubt)
+        let mut known = self.known.iter().flat_map(BTreeMap::keys);
+        known.any(|(known, _)| *known == doubt)
     }
 
     /// The id of the registered behaviour that explains a doubt about a statement of this kind.
     pub fn known(&self, doubt: Doubt, kind: StatementKind) -> Option<&str> {
-        let of_kind = self.known.get(&(doubt, Some(kind)));
-        let id = of_kind.or_else(|| self.known.get(&(doubt, None)));
+        let known = self.known.as_ref()?;
+        let id = known.get(&(doubt, Some(kind)));
+        let id = id.or_else(|| known.get(&(doubt, None)));
         id.map(String::as_str)
     }
 

@@ -301,3 +301,17 @@ fn a_file_that_is_wrong_about_what_ends_a_transaction_is_found_out() {
         assert_eq!(wrong, [subject], "{name}");
     }
 }
+
+#[test]
+fn a_run_in_which_nothing_is_known_finds_the_dialect_right() {
+    let test = "calibrate_unknown";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let options = OpenOptions {
+        nothing_is_known: true,
+        ..options(test)
+    };
+    let report = calibrated(&url, &options);
+    assert!(report.is_right(), "{report:?}");
+}
