@@ -148,8 +148,10 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
     fn release_victims(&mut self) -> Result<(), EngineError> {
         let dialect = self.stage.dialect;
         let keeps_tables = dialect.supports(Capability::VictimKeepsTables);
-        let keeps_read_only = dialect.registers(Doubt::ReadOnlyOutlivesAbort)
-            && self.case.statements.iter().any(|s| s.effect.read_only);
+        // Not even where nothing is to be known may one case reach into the next.
+        let may_outlive = dialect.claims(Doubt::ReadOnlyOutlivesAbort).unwrap_or(true);
+        let keeps_read_only =
+            may_outlive && self.case.statements.iter().any(|s| s.effect.read_only);
         if !keeps_tables && !keeps_read_only {
             return Ok(());
         }

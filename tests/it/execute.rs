@@ -322,3 +322,48 @@ fn the_state_of_a_transaction_is_asked_for_where_no_answer_gives_it() {
         driver.close().expect("databases dropped");
     }
 }
+
+/// A READ ONLY transaction that lost a deadlock and was ended by nobody else refuses the next writes of
+/// its session: not those of another case, even where the dialect registers nothing.
+#[test]
+fn no_case_reaches_into_the_next_by_a_read_only_transaction() {
+    let setup = "init: CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INTEGER)
+        init: INSERT INTO t (pkey, vkey) VALUES (1, 1), (2, 2)";
+    let victim = format!(
+        "{setup}
+        s1: START TRANSACTION READ ONLY
+        s1: SELECT * FROM t WHERE pkey = 1
+        s2: BEGIN
+        s2: INSERT INTO t (pkey, vkey) VALUES (5, 1000), (6, 1000), (7, 1000)
+        s2: UPDATE t SET vkey = 1001 WHERE pkey = 2
+        s2: UPDATE t SET vkey = 1002 WHERE pkey = 1
+        s1: SELECT * FROM t WHERE pkey = 2
+        s1: COMMIT
+        s2: COMMIT"
+    );
+    let next = format!("{setup}\ns1: INSERT INTO t (pkey, vkey) VALUES (3, 1003)");
+    let level = IsolationLevel::Serializable;
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let test = "no_case_reaches_into_the_next_by_a_read_only_transaction";
+        let Some(url) = servers::url(test, needs) else {
+            continue;
+        };
+        let options = OpenOptions {
+            allow_shared_server: true,
+            nothing_is_known: true,
+            ..OpenOptions::default()
+        };
+        let server = open(&url, &options).expect("the test server answers");
+        let mut driver = Driver::open(&*server, "rashomon_exec_read_only").expect("a driver");
+        let mut play = |text: &str| {
+            let case = case(&*server, level, text);
+            let execution = driver.execute(&case, &Instrumentation::default());
+            execution.expect("an execution").records
+        };
+        let lost = play(&victim)[&id(1, 3)].outcome.error_class();
+        assert_eq!(lost, Some(ErrorClass::Deadlock), "{needs:?}");
+        let after = &play(&next)[&id(1, 1)].outcome;
+        assert_eq!(*after, Outcome::Affected(1), "{needs:?}");
+        driver.close().expect("databases dropped");
+    }
+}
