@@ -46,6 +46,10 @@ pub(super) fn wide_script(table: &str, lines: &[WideLine<'_>]) -> Script {
 }
 
 pub(super) fn learn_wide(script: &Script, initial: &[[i64; 3]]) -> Account {
+    learn_wide_by(Learner::Observer, script, initial)
+}
+
+pub(super) fn learn_wide_by(learner: Learner, script: &Script, initial: &[[i64; 3]]) -> Account {
     let row = |row: &[i64; 3]| row.iter().copied().map(Value::Integer).collect();
     let initial = BTreeMap::from([("t".to_owned(), initial.iter().map(row).collect())]);
     let timeline = Timeline::new(&script.case, &script.execution, &script.dialect);
@@ -55,7 +59,7 @@ pub(super) fn learn_wide(script: &Script, initial: &[[i64; 3]]) -> Account {
         &timeline,
         &initial,
         &script.dialect,
-        Learner::Observer,
+        learner,
     )
 }
 

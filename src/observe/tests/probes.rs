@@ -1,13 +1,11 @@
 //! What is asked in the sessions themselves, and what is learned from it.
 
-use std::collections::BTreeMap;
-
-use super::clustered_key::{WideLine, wide_script};
+use super::clustered_key::{WideLine, learn_wide_by, wide_script};
 use super::{Script, dialect, id};
 use crate::model::{
     IsolationLevel, Outcome, ProbeAnswer, ProbeTag, Row, StatementId, UndecidedReason, Value,
 };
-use crate::observe::{Account, Learner, Timeline, instrument, learn};
+use crate::observe::{Account, Learner, instrument};
 use crate::reproducer::case_of;
 
 const TABLE: &str = "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT)";
@@ -103,17 +101,7 @@ fn after_write() -> ProbeTag {
 }
 
 fn learn_by_probes(script: &Script, initial: &[[i64; 3]]) -> Account {
-    let row = |row: &[i64; 3]| row.iter().copied().map(Value::Integer).collect();
-    let initial = BTreeMap::from([("t".to_owned(), initial.iter().map(row).collect())]);
-    let timeline = Timeline::new(&script.case, &script.execution, &script.dialect);
-    learn(
-        &script.case,
-        &script.execution,
-        &timeline,
-        &initial,
-        &script.dialect,
-        Learner::Probes,
-    )
+    learn_wide_by(Learner::Probes, script, initial)
 }
 
 /// What a statement changed: rows before and after.
