@@ -93,7 +93,8 @@ capabilities! {
     SkipLocked = "skip-locked",
     /// `UPDATE .. SET .. FROM`.
     UpdateFrom = "update-from",
-    /// A transaction that the engine ended by a rejection keeps its tables from DDL until ROLLBACK.
+    /// A transaction that the engine ended by a rejection keeps its tables from DDL until ROLLBACK, and
+    /// the next statement of the session begins another, as if autocommit were off.
     VictimKeepsTables = "victim-keeps-tables",
     /// Window functions.
     Window = "window",

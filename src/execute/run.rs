@@ -142,28 +142,31 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Sends a ROLLBACK to sessions in which a transaction that the engine ended leaves something
-    /// behind: MySQL 5.6 keeps its metadata locks until the client rolls back, and the next set-up
-    /// would wait for them; where READ ONLY outlives an abort, the next case would be refused.
+    /// Sends a ROLLBACK to sessions in which READ ONLY may outlive a transaction that the engine ended:
+    /// the next case would be refused.
     fn release_victims(&mut self) -> Result<(), EngineError> {
         let dialect = self.stage.dialect;
-        let keeps_tables = dialect.supports(Capability::VictimKeepsTables);
         // Not even where nothing is to be known may one case reach into the next.
         let may_outlive = dialect.claims(Doubt::ReadOnlyOutlivesAbort).unwrap_or(true);
         let keeps_read_only =
             may_outlive && self.case.statements.iter().any(|s| s.effect.read_only);
-        if !keeps_tables && !keeps_read_only {
+        if !keeps_read_only {
             return Ok(());
         }
-        let rollback = &self.stage.dialect.spelling.rollback;
         for session in std::mem::take(&mut self.victims) {
-            let slot = self.slots.get(&session).copied().unwrap_or_default();
-            self.stage.log.sent(ConnectionRole::Session(slot), rollback);
-            self.stage.sessions.run(slot, rollback, Ask::Never)?;
-            self.stage
-                .log
-                .answered(ConnectionRole::Session(slot), false);
+            self.roll_back(self.slot(session))?;
         }
+        Ok(())
+    }
+
+    /// Ends by a ROLLBACK what a transaction that the engine ended has left in its session.
+    fn roll_back(&mut self, slot: usize) -> Result<(), EngineError> {
+        let rollback = &self.stage.dialect.spelling.rollback;
+        self.stage.log.sent(ConnectionRole::Session(slot), rollback);
+        self.stage.sessions.run(slot, rollback, Ask::Never)?;
+        self.stage
+            .log
+            .answered(ConnectionRole::Session(slot), false);
         Ok(())
     }
 
@@ -357,6 +360,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             }
         };
         let rejected = matches!(reply.outcome, Outcome::Rejected(_));
+        let was_open = self.open.contains(&session);
         let open = match reply.state {
             Some(state) => {
                 self.stage.log.asked();
@@ -373,6 +377,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let place = ConnectionRole::Session(self.slot(session));
         self.stage.log.answered(place, rejected && !open);
         if rejected && !open {
+            if was_open && self.stage.dialect.supports(Capability::VictimKeepsTables) {
+                self.roll_back(self.slot(session))?;
+            }
             self.victims.insert(session);
         }
         self.replies.insert(session, (reply.outcome, open));

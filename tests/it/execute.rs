@@ -198,6 +198,34 @@ fn a_deadlock_has_a_victim_whose_rest_is_not_sent() {
     });
 }
 
+/// MySQL 5.6 begins another transaction with the next statement of the victim.
+#[test]
+fn what_the_victim_of_a_deadlock_does_next_is_a_transaction_of_its_own() {
+    let text = format!(
+        "{TWO_ROWS}
+        s1: BEGIN
+        s1: UPDATE t SET v = v + 1 WHERE pkey = 1
+        s2: BEGIN
+        s2: UPDATE t SET v = v + 100 WHERE pkey = 2
+        s1: UPDATE t SET v = v + 1 WHERE pkey = 2
+        s2: UPDATE t SET v = v + 100 WHERE pkey = 1
+        s1: COMMIT
+        s2: COMMIT
+        s1: INSERT INTO t VALUES (11, 0)
+        s2: INSERT INTO t VALUES (12, 0)
+        s3: SELECT pkey FROM t WHERE pkey > 10 ORDER BY pkey"
+    );
+    let level = IsolationLevel::RepeatableRead;
+    check("victim-next", &LOCKING, level, &text, |on, execution| {
+        assert_eq!(execution.deadlocks(), 1, "{on:?}");
+        let seen = execution.records.values().find_map(|record| {
+            let rows = record.outcome.rows();
+            (!rows.is_empty()).then(|| integers(rows))
+        });
+        assert_eq!(seen, Some(vec![vec![11], vec![12]]), "{on:?}");
+    });
+}
+
 #[test]
 fn a_lock_timeout_undoes_the_statement_and_leaves_the_transaction() {
     let text = format!(
