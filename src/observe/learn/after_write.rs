@@ -4,7 +4,7 @@ use super::attribute::same_place;
 use super::{Learning, cell, holds_a_key_twice};
 use crate::model::{
     CaseStatement, Outcome, ReadMode, Role, Row, StatementId, StatementKind, TableShape, Tick,
-    UndecidedReason,
+    TransactionId, UndecidedReason,
 };
 use crate::observe::TableView;
 use crate::observe::chain::{Chains, VersionId};
@@ -82,6 +82,9 @@ impl Learning<'_> {
         for row in shown_before.values().filter_map(|v| row_of(chains, *v)) {
             take(&mut own, |shown| *shown == row);
         }
+        for row in self.rows_at_old_places(shape, &shown_before, reader) {
+            take(&mut own, |shown| *shown == row);
+        }
         let mut left: Vec<Row> = Vec::new();
         let mut elsewhere: Vec<(&Row, bool)> = Vec::new();
         for (row_id, version) in before {
@@ -127,6 +130,35 @@ impl Learning<'_> {
             }
         }
         left
+    }
+
+    /// Rows of a snapshot that show beside their own newer versions: others moved them to another place,
+    /// and the transaction of the reader changed them there.
+    fn rows_at_old_places(
+        &self,
+        shape: &TableShape,
+        shown: &TableView,
+        reader: Reader,
+    ) -> Vec<&Row> {
+        if reader.mode != ReadMode::TransactionSnapshot || shape.clustered_key().is_none() {
+            return Vec::new();
+        }
+        let nobody = StatementId {
+            transaction: TransactionId(u32::MAX),
+            position: 0,
+        };
+        let of_others = Reader {
+            statement: nobody,
+            ..reader
+        };
+        let chains = &self.account.chains;
+        let snapshot = self.timeline.view(chains, &shape.name, of_others);
+        let rows = snapshot.into_iter().filter_map(|(row_id, version)| {
+            let row = row_of(chains, version)?;
+            let newer = shown.get(&row_id).and_then(|v| row_of(chains, *v))?;
+            (!same_place(shape, row, newer)).then_some(row)
+        });
+        rows.collect()
     }
 
     /// The rows that a write was to touch, where a probe asked.

@@ -208,3 +208,34 @@ fn a_row_that_was_moved_since_the_snapshot_is_not_the_one_that_the_snapshot_show
     let account = learn_by_probes(&script, &[[1, 10, 5]]);
     assert_eq!(changes(&account, id(1, 2)), [(vec![1, 1000, 6], vec![])]);
 }
+
+#[test]
+fn a_snapshot_may_show_a_row_at_its_old_place_beside_the_readers_own_version() {
+    let lines: [WideLine<'_>; 5] = [
+        (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
+        (2, "UPDATE t SET vkey = 1000, c0 = 6", None),
+        (1, "UPDATE t SET vkey = 1001", None),
+        (1, "UPDATE t SET vkey = 1002, c0 = 7", None),
+        (1, "COMMIT", None),
+    ];
+    let by_c0 = "CREATE TABLE t (pkey INT NOT NULL, vkey INT, c0 INT PRIMARY KEY)";
+    let mut script = wide_script(by_c0, &lines);
+    answer(&mut script, id(2, 1), after_write(), &[[1, 1000, 6]]);
+    answer(
+        &mut script,
+        id(1, 2),
+        after_write(),
+        &[[1, 10, 5], [1, 1001, 6]],
+    );
+    answer(
+        &mut script,
+        id(1, 3),
+        after_write(),
+        &[[1, 10, 5], [1, 1002, 7]],
+    );
+    let account = learn_by_probes(&script, &[[1, 10, 5]]);
+    let expected = vec![(vec![1, 1000, 6], vec![1, 1001, 6])];
+    assert_eq!(changes(&account, id(1, 2)), expected);
+    let expected = vec![(vec![1, 1001, 6], vec![1, 1002, 7])];
+    assert_eq!(changes(&account, id(1, 3)), expected);
+}
