@@ -133,7 +133,7 @@ impl Learning<'_> {
     }
 
     /// Rows of a snapshot that show beside their own newer versions: others moved them to another place,
-    /// and the transaction of the reader changed them there.
+    /// and the transaction of the reader changed or deleted them there.
     fn rows_at_old_places(
         &self,
         shape: &TableShape,
@@ -155,7 +155,10 @@ impl Learning<'_> {
         let snapshot = self.timeline.view(chains, &shape.name, of_others);
         let rows = snapshot.into_iter().filter_map(|(row_id, version)| {
             let row = row_of(chains, version)?;
-            let newer = shown.get(&row_id).and_then(|v| row_of(chains, *v))?;
+            let newer = shown.get(&row_id).and_then(|v| row_of(chains, *v));
+            // Of a row that the reader has deleted, the place where it stood last.
+            let versions = || chains.chain(&shape.name, &row_id).iter().rev();
+            let newer = newer.or_else(|| versions().find_map(|v| chains.row(*v)))?;
             (!same_place(shape, row, newer)).then_some(row)
         });
         rows.collect()

@@ -239,3 +239,26 @@ fn a_snapshot_may_show_a_row_at_its_old_place_beside_the_readers_own_version() {
     let expected = vec![(vec![1, 1001, 6], vec![1, 1002, 7])];
     assert_eq!(changes(&account, id(1, 3)), expected);
 }
+
+#[test]
+fn a_snapshot_may_show_a_row_at_its_old_place_that_the_reader_has_deleted_at_the_new_one() {
+    let lines: [WideLine<'_>; 5] = [
+        (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
+        (2, "UPDATE t SET vkey = 1000, c0 = 6", None),
+        (1, "DELETE FROM t", None),
+        (1, "DELETE FROM t", None),
+        (1, "COMMIT", None),
+    ];
+    let by_c0 = "CREATE TABLE t (pkey INT NOT NULL, vkey INT, c0 INT PRIMARY KEY)";
+    let mut script = wide_script(by_c0, &lines);
+    answer(&mut script, id(2, 1), after_write(), &[[1, 1000, 6]]);
+    for (statement, deleted) in [(id(1, 2), 1), (id(1, 3), 0)] {
+        answer(&mut script, statement, after_write(), &[[1, 10, 5]]);
+        let record = script.execution.records.get_mut(&statement);
+        record.expect("it ran").outcome = Outcome::Affected(deleted);
+    }
+    let account = learn_by_probes(&script, &[[1, 10, 5]]);
+    assert_eq!(changes(&account, id(1, 2)), [(vec![1, 1000, 6], vec![])]);
+    assert_eq!(changes(&account, id(1, 3)), []);
+    assert_eq!(account.gap, None);
+}
