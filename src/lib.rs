@@ -27,6 +27,9 @@ pub mod reproducer;
 
 pub mod calibrate;
 pub mod campaign;
+pub mod export;
 pub mod replay;
+
+pub mod triage;
 
 pub mod cli;

@@ -15,7 +15,7 @@ use super::statistics::Statistics;
 use crate::reproducer::whole_file;
 
 /// Raise it when an older reader would misread a newer file.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 const NAMES: [&str; 2] = ["checkpoint-a.json", "checkpoint-b.json"];
 
@@ -104,6 +104,11 @@ impl CheckpointWriter {
         self.sequence = sequence;
         Ok(())
     }
+}
+
+/// The two files of a run's folder that are written in turn; either may be missing.
+pub fn files(folder: &Path) -> [PathBuf; 2] {
+    NAMES.map(|name| folder.join(name))
 }
 
 /// Reads the newest good checkpoint of a folder.
@@ -231,7 +236,7 @@ mod tests {
         let text = serde_json::to_string(&envelope).expect("it is written");
         fs::write(folder.path().join(NAMES[0]), text).expect("it is writable");
         let error = read(folder.path()).expect_err("it is refused").to_string();
-        for words in ["format 1", "reads format 3", "begin a new run"] {
+        for words in ["format 1", "reads format 4", "begin a new run"] {
             assert!(error.contains(words), "{error}");
         }
     }

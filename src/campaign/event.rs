@@ -10,6 +10,10 @@ use super::statistics::Statistics;
 pub struct Announcement {
     /// The case file.
     pub path: PathBuf,
+    /// The identifier of its signature.
+    pub signature: String,
+    /// What is wrong, in a word: `lost-update`.
+    pub anomaly: String,
     /// The oracle's name.
     pub oracle: String,
     /// Its signature's kind: `not-serializable`.

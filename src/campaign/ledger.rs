@@ -10,7 +10,43 @@ use crate::reproducer::Reproduced;
 /// Of findings that look alike one in so many is minimized at least.
 const PAUSE_MAX: u64 = 64;
 
-/// One published finding.
+/// How many shapes of one group are told apart; further ones are counted as sightings alone.
+const SHAPES_MAX: usize = 64;
+
+/// When and in which shapes the findings of a group were seen, beginning with the first that was minimized.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sightings {
+    /// Seconds since 1970; 0 where nothing was seen.
+    pub first_unix_s: u64,
+    pub last_unix_s: u64,
+    /// Cases that came to the group.
+    pub count: u64,
+    /// Sightings by the text of the whole signature.
+    pub shapes: BTreeMap<String, u64>,
+}
+
+impl Sightings {
+    /// Notes one more, and says whether its shape is new.
+    fn add(&mut self, signature: &Signature, now_unix_s: u64) -> bool {
+        if self.count == 0 {
+            self.first_unix_s = now_unix_s;
+        }
+        self.last_unix_s = now_unix_s;
+        self.count += 1;
+        let text = signature.text();
+        if let Some(shape) = self.shapes.get_mut(&text) {
+            *shape += 1;
+            return false;
+        }
+        let is_counted = self.shapes.len() < SHAPES_MAX;
+        if is_counted {
+            self.shapes.insert(text, 1);
+        }
+        is_counted
+    }
+}
+
+/// One published finding: the smallest case of its group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     /// The reproducer, as it is announced.
@@ -19,8 +55,8 @@ pub struct Published {
     pub headline: String,
     /// Statements of the case: a smaller one replaces it.
     pub size: u64,
-    /// Sightings, the first included.
-    pub sightings: u64,
+    /// Of this run.
+    pub sightings: Sightings,
 }
 
 /// Findings that look alike before they are minimized.
@@ -35,15 +71,14 @@ struct Bucket {
     known: bool,
 }
 
-/// A finding that does not show in every run, one for all cases of its signature.
+/// A finding that does not show in every run, one for all cases of its group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlakyFinding {
     pub path: String,
     pub headline: String,
     /// Statements of the case: a smaller one replaces it.
     pub size: u64,
-    /// Cases that came to it.
-    pub sightings: u64,
+    pub sightings: Sightings,
     /// Violations in the runs of the published case.
     pub hits: u32,
     pub runs: u32,
@@ -66,11 +101,11 @@ pub enum Led {
     Known,
 }
 
-/// Everything found, by signature.
+/// Everything found, by the identifier of the signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     published: BTreeMap<String, Published>,
-    /// Findings that do not show in every run, by signature.
+    /// Findings that do not show in every run.
     flaky: BTreeMap<String, FlakyFinding>,
     buckets: BTreeMap<String, Bucket>,
 }
@@ -135,11 +170,17 @@ impl Ledger {
     }
 
     /// Notes a file that was published.
-    pub fn publish(&mut self, signature: &Signature, path: &str, headline: &str, size: u64) {
-        let sightings = self
-            .published(signature)
-            .map_or(0, |published| published.sightings)
-            + 1;
+    pub fn publish(
+        &mut self,
+        signature: &Signature,
+        path: &str,
+        headline: &str,
+        size: u64,
+        now_unix_s: u64,
+    ) {
+        let before = self.published(signature);
+        let mut sightings = before.map_or(Sightings::default(), |p| p.sightings.clone());
+        sightings.add(signature, now_unix_s);
         let published = Published {
             path: path.to_owned(),
             headline: headline.to_owned(),
@@ -149,11 +190,12 @@ impl Ledger {
         self.published.insert(signature.id(), published);
     }
 
-    /// Counts one more sighting of a published finding.
-    pub fn sighted(&mut self, signature: &Signature) {
-        if let Some(published) = self.published.get_mut(&signature.id()) {
-            published.sightings += 1;
-        }
+    /// Counts one more sighting of a published finding, and says what it led to: a shape that its group did
+    /// not have is new, for the next one of that look may be another bug.
+    pub fn sighted(&mut self, signature: &Signature, now_unix_s: u64) -> Led {
+        let published = self.published.get_mut(&signature.id());
+        let is_new = published.is_some_and(|p| p.sightings.add(signature, now_unix_s));
+        if is_new { Led::New } else { Led::Seen }
     }
 
     /// Takes over a reproducer that an earlier run left in the output folder.
@@ -162,7 +204,7 @@ impl Ledger {
             path: path.to_owned(),
             headline: String::new(),
             size,
-            sightings: 0,
+            sightings: Sightings::default(),
         };
         self.published
             .entry(signature_id.to_owned())
@@ -185,14 +227,16 @@ impl Ledger {
         path: &str,
         headline: &str,
         size: u64,
-        reproduced: Reproduced,
+        (reproduced, now_unix_s): (Reproduced, u64),
     ) {
         let before = self.flaky.get(&signature.id());
+        let mut sightings = before.map_or(Sightings::default(), |f| f.sightings.clone());
+        sightings.add(signature, now_unix_s);
         let flaky = FlakyFinding {
             path: path.to_owned(),
             headline: headline.to_owned(),
             size,
-            sightings: before.map_or(0, |flaky| flaky.sightings) + 1,
+            sightings,
             hits: reproduced.hits,
             runs: reproduced.runs,
         };
@@ -200,10 +244,10 @@ impl Ledger {
     }
 
     /// Counts one more case of a published finding that does not show in every run.
-    pub fn sighted_flaky(&mut self, signature: &Signature) {
-        if let Some(flaky) = self.flaky.get_mut(&signature.id()) {
-            flaky.sightings += 1;
-        }
+    pub fn sighted_flaky(&mut self, signature: &Signature, now_unix_s: u64) -> Led {
+        let flaky = self.flaky.get_mut(&signature.id());
+        let is_new = flaky.is_some_and(|f| f.sightings.add(signature, now_unix_s));
+        if is_new { Led::New } else { Led::Seen }
     }
 
     /// The findings that do not show in every run.
@@ -211,16 +255,24 @@ impl Ledger {
         self.flaky.values()
     }
 
+    /// Every group that this run saw, with its identifier.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &Sightings)> {
+        let published = self.published.iter().map(|(id, p)| (id, &p.sightings));
+        let flaky = self.flaky.iter().map(|(id, f)| (id, &f.sightings));
+        let all = published.chain(flaky).filter(|(_, seen)| seen.count > 0);
+        all.map(|(id, seen)| (id.as_str(), seen))
+    }
+
     /// Every finding that this run saw.
     pub fn findings(&self) -> impl Iterator<Item = &Published> {
         self.published
             .values()
-            .filter(|published| published.sightings > 0)
+            .filter(|published| published.sightings.count > 0)
     }
 }
 
-/// The signature without the features that minimizing changes: what stays is the direction, and the
-/// kind of the statement that differs.
+/// The signature without the features that minimizing changes: what stays is the anomaly, the direction,
+/// and the kind of the statement that differs.
 fn look(signature: &Signature, showing: Showing) -> String {
     let stays = |feature: &&String| {
         feature.starts_with("differs:") || StatementKind::ALL.iter().any(|k| k.slug() == **feature)
@@ -236,7 +288,8 @@ fn look(signature: &Signature, showing: Showing) -> String {
         Showing::Sometimes => "flaky ",
     };
     format!(
-        "{word}{} {} [{}] {}",
+        "{word}{} {} {} [{}] {}",
+        signature.anomaly,
         signature.oracle,
         signature.kind,
         signature.levels.join(", "),
@@ -250,28 +303,55 @@ mod tests {
     use crate::model::FindingKind;
 
     fn signature(feature: &str) -> Signature {
-        Signature {
-            oracle: "serial".to_owned(),
-            kind: FindingKind::NotSerializable,
-            levels: vec!["serializable".to_owned()],
-            features: vec![feature.to_owned()],
-        }
+        Signature::new(
+            "serial",
+            FindingKind::NotSerializable,
+            vec!["serializable".to_owned()],
+            vec![feature.to_owned()],
+        )
     }
 
     #[test]
     fn a_smaller_case_of_the_same_signature_takes_the_place() {
         let mut ledger = Ledger::default();
         assert_eq!(ledger.place(&signature("a"), 6), Novelty::New);
-        ledger.publish(&signature("a"), "a.sql", "wrong", 6);
+        ledger.publish(&signature("a"), "a.sql", "wrong", 6, 100);
         assert_eq!(ledger.place(&signature("a"), 6), Novelty::Duplicate);
         assert_eq!(ledger.place(&signature("a"), 5), Novelty::Smaller);
         assert_eq!(ledger.place(&signature("b"), 6), Novelty::New);
-        ledger.publish(&signature("a"), "a.sql", "wrong", 5);
-        ledger.sighted(&signature("a"));
+        ledger.publish(&signature("a"), "a.sql", "wrong", 5, 200);
+        assert_eq!(ledger.sighted(&signature("a"), 300), Led::Seen);
         assert_eq!(
-            ledger.findings().map(|f| f.sightings).collect::<Vec<_>>(),
-            [3]
+            ledger
+                .findings()
+                .map(|f| {
+                    let seen = &f.sightings;
+                    (seen.count, seen.first_unix_s, seen.last_unix_s)
+                })
+                .collect::<Vec<_>>(),
+            [(3, 100, 300)]
         );
+    }
+
+    #[test]
+    fn another_shape_of_a_group_is_counted_and_keeps_minimizations_frequent() {
+        let mut ledger = Ledger::default();
+        let of = |features: [&str; 2]| Signature {
+            features: features.map(str::to_owned).to_vec(),
+            ..signature("")
+        };
+        let first = of(["open:insert", "select"]);
+        let other = of(["open:delete", "select"]);
+        assert_eq!(first.id(), other.id());
+        ledger.publish(&first, "a.sql", "wrong", 6, 100);
+        assert_eq!(ledger.place(&other, 6), Novelty::Duplicate);
+        assert_eq!(ledger.sighted(&other, 200), Led::New);
+        assert_eq!(ledger.sighted(&other, 300), Led::Seen);
+        let shapes: Vec<u64> = ledger
+            .findings()
+            .flat_map(|f| f.sightings.shapes.values().copied())
+            .collect();
+        assert_eq!(shapes, [2, 1]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod sighting;
 mod statistics;
 mod stop;
 mod suspect;
+mod wall_clock;
 mod worker;
 mod workplace;
 
@@ -34,14 +35,17 @@ use crate::engine::Identity;
 use crate::reproducer::PublishError;
 
 pub use ahead::Ahead;
-pub use checkpoint::{Checkpoint, CheckpointError, read as read_checkpoint};
+pub use checkpoint::{
+    Checkpoint, CheckpointError, files as checkpoint_files, read as read_checkpoint,
+};
 pub use event::{Announcement, Listener, RunEvent};
-pub use ledger::{FlakyFinding, Ledger, Published};
+pub use ledger::{FlakyFinding, Ledger, Published, Sightings};
 pub use parts::{CaseSource, Drawn, Parts, Workplace};
 pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{Contended, Share, Statistics, Verdicts};
 pub use stop::StopFlag;
+pub use wall_clock::unix_seconds;
 pub use workplace::{Generator, ServerWorkplace, WorkloadShare};
 
 use shared::{Message, RunState, Shared};

@@ -33,6 +33,8 @@ impl Announcement {
             .collect();
         Self {
             path,
+            signature: of.finding.signature.id(),
+            anomaly: of.finding.signature.anomaly.slug().to_owned(),
             oracle: of.finding.signature.oracle.clone(),
             kind: of.finding.signature.kind.slug().to_owned(),
             headline: of.finding.headline.clone(),

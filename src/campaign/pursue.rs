@@ -5,6 +5,7 @@ use super::ledger::{Led, Novelty, Showing};
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
 use super::sighting::{Looking, Reduced, Sameness, Sighting, same_shape};
+use super::wall_clock::unix_seconds;
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::model::{
@@ -94,7 +95,7 @@ impl Pursuit<'_> {
     /// minimizer is asked again for one that differs in the same direction, at a statement of the same
     /// kind: or the one that was seen a thousand times would hide the one that was seen once.
     fn minimize(&mut self, raw: &Sighting) -> Result<(Sighting, IsMinimized), EngineError> {
-        let mut reduced = self.looking().minimize(raw, Sameness::Kind)?;
+        let mut reduced = self.looking().minimize(raw, Sameness::Anomaly)?;
         if let Reduced::To(smaller) = &reduced {
             let (found, signature) = (&raw.finding.signature, &smaller.finding.signature);
             if !same_shape(found, signature) && self.is_old(smaller) {
@@ -202,8 +203,8 @@ impl Pursuit<'_> {
         let verdict = Verdict::Violation(Box::new(sighting.finding.clone()));
         if place == Novelty::Duplicate {
             let mut state = self.shared.state();
-            state.ledger.sighted(signature);
-            state.ledger.minimized(raw, Showing::Always, Led::Seen);
+            let led = state.ledger.sighted(signature, unix_seconds());
+            state.ledger.minimized(raw, Showing::Always, led);
             state.statistics.duplicates += 1;
             return Ok(verdict);
         }
@@ -212,7 +213,10 @@ impl Pursuit<'_> {
         {
             let mut state = self.shared.state();
             let shown = path.display().to_string();
-            state.ledger.publish(signature, &shown, &headline, size);
+            let now = unix_seconds();
+            state
+                .ledger
+                .publish(signature, &shown, &headline, size, now);
             let led = match place {
                 Novelty::New => Led::New,
                 Novelty::Smaller | Novelty::Duplicate => Led::Seen,
@@ -286,7 +290,7 @@ impl Pursuit<'_> {
         if !self.is_worth_minimizing(&raw, Showing::Sometimes) {
             let mut state = self.shared.state();
             state.statistics.unminimized += 1;
-            state.ledger.sighted_flaky(&raw);
+            state.ledger.sighted_flaky(&raw, unix_seconds());
             return Ok(Verdict::Flaky { hits, runs });
         }
         let kept = publish::keep_raw(self.shared, &self.reproducer(first))?;
@@ -324,8 +328,8 @@ impl Pursuit<'_> {
         let place = self.shared.state().ledger.place_flaky(signature, size);
         if place == Novelty::Duplicate {
             let mut state = self.shared.state();
-            state.ledger.sighted_flaky(signature);
-            state.ledger.minimized(raw, Showing::Sometimes, Led::Seen);
+            let led = state.ledger.sighted_flaky(signature, unix_seconds());
+            state.ledger.minimized(raw, Showing::Sometimes, led);
             return Ok(());
         }
         let path = publish::publish_flaky(self.shared, &self.reproducer(sighting))?;
@@ -333,7 +337,8 @@ impl Pursuit<'_> {
             let mut state = self.shared.state();
             let (shown, headline) = (path.display().to_string(), &sighting.finding.headline);
             let ledger = &mut state.ledger;
-            ledger.publish_flaky(signature, &shown, headline, size, sighting.reproduced);
+            let stamped = (sighting.reproduced, unix_seconds());
+            ledger.publish_flaky(signature, &shown, headline, size, stamped);
             let led = match place {
                 Novelty::New => Led::New,
                 Novelty::Smaller | Novelty::Duplicate => Led::Seen,

@@ -20,6 +20,8 @@ const FLAKY_RUNS: u32 = 4_000;
 pub(super) enum Sameness {
     /// Oracle, kind and levels.
     Kind,
+    /// What is wrong, too.
+    Anomaly,
     /// The direction and the kind of the statement that differs, too.
     Shape,
 }
@@ -229,7 +231,9 @@ impl Looking<'_> {
         }
         let runs = self.confirmations;
         let (hits, sighting) = self.confirm(&minimized.case, &signature, runs)?;
-        Ok(match sighting.filter(|_| hits == runs) {
+        // What is shown last names the file.
+        let same = |found: &Sighting| is_same(&found.finding.signature, &signature, sameness);
+        Ok(match sighting.filter(|found| hits == runs && same(found)) {
             Some(sighting) => Reduced::To(Box::new(sighting)),
             None => Reduced::Unreliable,
         })
@@ -290,7 +294,8 @@ fn is_same(a: &Signature, b: &Signature, sameness: Sameness) -> bool {
     let kind = a.oracle == b.oracle && a.kind == b.kind && a.levels == b.levels;
     kind && match sameness {
         Sameness::Kind => true,
-        Sameness::Shape => same_shape(a, b),
+        Sameness::Anomaly => a.anomaly == b.anomaly,
+        Sameness::Shape => a.anomaly == b.anomaly && same_shape(a, b),
     }
 }
 

@@ -307,12 +307,12 @@ mod tests {
 
     fn violation() -> Verdict {
         Verdict::Violation(Box::new(Finding {
-            signature: Signature {
-                oracle: "serial".to_owned(),
-                kind: FindingKind::NotSerializable,
-                levels: Vec::new(),
-                features: Vec::new(),
-            },
+            signature: Signature::new(
+                "serial",
+                FindingKind::NotSerializable,
+                Vec::new(),
+                Vec::new(),
+            ),
             headline: "wrong".to_owned(),
             differences: Vec::new(),
             explanation: Vec::new(),

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use super::event::{Announcement, RunEvent};
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
+use super::wall_clock::unix_seconds;
 use crate::engine::EngineError;
 use crate::execute::Interrupted;
 use crate::model::{Pace, StatementId, TestCase, Verdict};
@@ -140,7 +141,7 @@ fn publish_loss(shared: &Shared, reproducer: &Reproducer<'_>) -> Result<(), Publ
     let path = publish::publish(shared, reproducer)?;
     let finding = reproducer.finding;
     let size = publish::size_of(reproducer.case);
-    let shown = path.display().to_string();
+    let (shown, now) = (path.display().to_string(), unix_seconds());
     let is_new = shared
         .state()
         .ledger
@@ -149,7 +150,7 @@ fn publish_loss(shared: &Shared, reproducer: &Reproducer<'_>) -> Result<(), Publ
     shared
         .state()
         .ledger
-        .publish(&finding.signature, &shown, &finding.headline, size);
+        .publish(&finding.signature, &shown, &finding.headline, size, now);
     drop(publishing);
     if is_new {
         shared.tell(RunEvent::Finding(Announcement::of(reproducer, path, None)));

@@ -29,10 +29,7 @@ pub(super) fn calibrated(
     result.map_err(|error| match error {
         CalibrationError::Engine(error) => error.into(),
         CalibrationError::Interrupted => Failure {
-            exit: match stop.signal() {
-                Some(signal) if signal == signal_hook::consts::SIGTERM as usize => Exit::Terminated,
-                _ => Exit::Interrupted,
-            },
+            exit: stop.signal().map_or(Exit::Interrupted, Exit::of_signal),
             message: "interrupted during the calibration: its database is dropped".to_owned(),
         },
     })

@@ -30,6 +30,16 @@ pub enum Exit {
     Terminated = 143,
 }
 
+impl Exit {
+    /// How a command ends that this signal ended.
+    pub fn of_signal(signal: usize) -> Self {
+        match signal == signal_hook::consts::SIGTERM as usize {
+            true => Self::Terminated,
+            false => Self::Interrupted,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)

@@ -26,9 +26,12 @@ mod check;
 mod clean;
 mod completions;
 mod doctor;
+mod export;
 mod fuzz;
 mod minimize;
 mod replay;
+mod status;
+mod triage;
 mod watch;
 mod workload;
 
@@ -69,8 +72,11 @@ safety, 70 internal error, 130/143 interrupted.";
 #[derive(Subcommand, Debug)]
 enum Command {
     Fuzz(fuzz::FuzzArguments),
+    Status(status::StatusArguments),
     Replay(replay::ReplayArguments),
     Minimize(minimize::MinimizeArguments),
+    Export(export::ExportArguments),
+    Triage(triage::TriageArguments),
     Calibrate(calibrate::CalibrateArguments),
     Doctor(doctor::DoctorArguments),
     Clean(clean::CleanArguments),
@@ -110,8 +116,11 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     let mut output = output::Output::new();
     let result = log::start(&arguments.log).and_then(|()| match arguments.command {
         Command::Fuzz(arguments) => fuzz::run(&arguments, &mut output),
+        Command::Status(arguments) => status::run(&arguments, &mut output),
         Command::Replay(arguments) => replay::run(&arguments, &mut output),
         Command::Minimize(arguments) => minimize::run(&arguments, &mut output),
+        Command::Export(arguments) => export::run(&arguments, &mut output),
+        Command::Triage(arguments) => triage::run(&arguments, &mut output),
         Command::Bench(arguments) => bench::run(&arguments, &mut output),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &mut output),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
@@ -201,6 +210,8 @@ mod tests {
             include_str!("../../docs/checkers.md"),
             include_str!("../../docs/workload.md"),
             include_str!("../../docs/reproducer-format.md"),
+            include_str!("../../docs/exports.md"),
+            include_str!("../../docs/triage.md"),
         ];
         let mut texts: Vec<String> = documents.map(str::to_owned).to_vec();
         for command in command().get_subcommands() {

@@ -23,7 +23,7 @@ use crate::replay::{self, Confirmation, ReplayOptions, ReplayReport};
 /// read is named and skipped. Exit 1 when a violation shows.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
-  rashomon replay reproducers/mariadb/serial-5307e5b3.sql 'mariadb://root@127.0.0.1:3306'
+  rashomon replay reproducers/mariadb/lost-update-2fcdb124.sql 'mariadb://root@127.0.0.1:3306'
   rashomon replay reproducers/mariadb 'mariadb://root@127.0.0.1:3306' --confirm-fixed")]
 pub(super) struct ReplayArguments {
     /// A case file, a folder of them, or - for standard input

@@ -293,6 +293,14 @@ impl Dialect {
         self.errors.get(code).copied().unwrap_or(ErrorClass::Other)
     }
 
+    /// The error codes of a class, smallest first; none for what has no class.
+    pub fn error_codes(&self, class: ErrorClass) -> Vec<&str> {
+        let of_class = self.errors.iter().filter(|(_, c)| **c == class);
+        let mut codes: Vec<&str> = of_class.map(|(code, _)| code.as_str()).collect();
+        codes.sort_by_key(|code| (code.len(), *code));
+        codes
+    }
+
     /// Whether a rejection of this class ends the transaction.
     pub fn ends_transaction(&self, class: ErrorClass) -> RejectionEnd {
         let end = self.ends_transaction.get(&class).copied();

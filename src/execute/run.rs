@@ -66,7 +66,7 @@ pub(super) struct InterleavedRun<'a, 'c> {
     open: BTreeSet<SessionId>,
     /// The steps under way.
     under_way: BTreeMap<SessionId, SessionStep>,
-    /// Sessions of which a transaction was ended by a rejection.
+    /// Sessions of which a transaction was ended by a rejection, and that were not rolled back since.
     victims: BTreeSet<SessionId>,
     /// The statement that was running in the session whose connection failed.
     pub(super) interrupted: Option<StatementId>,
@@ -379,8 +379,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         if rejected && !open {
             if was_open && self.stage.dialect.supports(Capability::VictimKeepsTables) {
                 self.roll_back(self.slot(session))?;
+            } else {
+                self.victims.insert(session);
             }
-            self.victims.insert(session);
         }
         self.replies.insert(session, (reply.outcome, open));
         let noted = self

@@ -17,6 +17,9 @@ use crate::statement::analyze;
 /// How often a rule is tried for a statement before the statement is left out.
 const ATTEMPTS: usize = 4;
 
+/// How often a READ ONLY transaction is given a statement that it may have to refuse, in percent.
+const REFUSED_PERCENT: usize = 12;
+
 /// One statement of a session, with the productions it came from.
 #[derive(Clone, Debug)]
 pub(super) struct DrawnStatement {
@@ -99,6 +102,8 @@ impl SessionGenerator<'_, '_, '_> {
             (false, false) => ("statement", 0),
         };
         for _ in 0..self.entropy.range(&self.options.statements) + room {
+            let may_be_refused = reads && self.entropy.percent(REFUSED_PERCENT);
+            let rule = if may_be_refused { "statement" } else { rule };
             self.add(session, rule, &mut savepoints, true, lines);
         }
         self.add(session, "end", &mut savepoints, false, lines);

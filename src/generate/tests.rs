@@ -5,7 +5,7 @@ mod frequency;
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use super::{EPOCH, GenerateOptions, Generated, LevelChoice, generate};
+use super::{EPOCH, GenerateOptions, Generated, LevelChoice, VersionKeys, generate};
 use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
 use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SetupKind, StatementKind};
@@ -89,21 +89,16 @@ fn versions(sql: &str) -> Vec<i64> {
 
 #[test]
 fn version_keys_are_never_used_twice() {
-    let options = GenerateOptions::default();
+    let options = GenerateOptions {
+        version_keys: VersionKeys::Always,
+        ..GenerateOptions::default()
+    };
     for engine in ["mariadb", "sqlite"] {
         for index in 0..300 {
             let generated = case(engine, 11, index, &options);
             let mut seen = BTreeSet::new();
             for statement in &generated.case.statements {
                 if statement.effect.kind != StatementKind::Update {
-                    continue;
-                }
-                if generated
-                    .case
-                    .tables
-                    .iter()
-                    .all(|t| t.version_key.is_none())
-                {
                     continue;
                 }
                 let own: BTreeSet<i64> = versions(&statement.sql)
@@ -174,29 +169,36 @@ fn generated_cases_keep_to_the_options() {
 }
 
 #[test]
-fn read_only_transactions_contain_reads_and_are_drawn_at_every_level() {
-    let mut seen = BTreeSet::new();
+fn read_only_transactions_read_and_are_refused_a_write_now_and_then_at_every_level() {
+    let (mut begun, mut refused_at) = (BTreeSet::new(), BTreeSet::new());
+    let (mut reads, mut writes) = (0, 0);
     for index in 0..400 {
         let case = case("mariadb", 21, index, &GenerateOptions::default()).case;
         for begin in &case.statements {
             if begin.sql != "START TRANSACTION READ ONLY" {
                 continue;
             }
-            seen.insert(case.level(begin.session));
-            let inside = case.statements.iter().filter(|s| {
-                s.id.transaction == begin.id.transaction && !s.effect.kind.is_control()
-            });
-            for statement in inside {
-                assert_eq!(
-                    statement.effect.kind,
-                    StatementKind::Select,
-                    "{}",
-                    statement.sql
-                );
+            let level = case.level(begin.session);
+            begun.insert(level);
+            let inside = case.user_statements();
+            for statement in inside.filter(|s| s.id.transaction == begin.id.transaction) {
+                if statement.effect.kind.is_write() {
+                    writes += 1;
+                    refused_at.insert(level);
+                } else {
+                    reads += 1;
+                }
             }
         }
     }
-    assert_eq!(seen.len(), IsolationLevel::ALL.len(), "{seen:?}");
+    assert_eq!(begun.len(), IsolationLevel::ALL.len(), "{begun:?}");
+    assert_eq!(
+        refused_at.len(),
+        IsolationLevel::ALL.len(),
+        "{refused_at:?}"
+    );
+    assert!(writes * 20 >= reads, "{writes} of {reads}");
+    assert!(writes * 5 <= reads, "{writes} of {reads}");
 }
 
 /// How many statements the round-trip test looks at, for each dialect.

@@ -292,12 +292,16 @@ impl TestCase {
             .map(|s| s.session)
     }
 
+    /// The BEGIN that opened a transaction; none for one autocommit statement.
+    pub fn begin_of(&self, transaction: TransactionId) -> Option<&CaseStatement> {
+        let mut statements = self.statements.iter();
+        let first = statements.find(|s| s.id.transaction == transaction);
+        first.filter(|s| s.effect.kind.is_begin())
+    }
+
     /// Whether the transaction was opened by a BEGIN; otherwise it is one autocommit statement.
     pub fn is_explicit(&self, transaction: TransactionId) -> bool {
-        self.statements
-            .iter()
-            .find(|s| s.id.transaction == transaction)
-            .is_some_and(|s| s.effect.kind.is_begin())
+        self.begin_of(transaction).is_some()
     }
 
     /// How many statements of this kind the case has.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Row, StatementId, TableFault, TransactionId, UndecidedReason};
+use super::{ReadMode, Row, StatementId, TableFault, TransactionId, UndecidedReason};
 
 /// What kind of refusal an engine's error is. Dialect files map codes to classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,6 +101,15 @@ impl ErrorClass {
                 | Self::Busy
                 | Self::Interrupted
                 | Self::FailedTransaction
+        )
+    }
+
+    /// The engine refuses such a statement by its text, its names or its transaction, before it reads a
+    /// row of any table.
+    pub fn comes_before_rows_are_read(self) -> bool {
+        matches!(
+            self,
+            Self::Syntax | Self::Missing | Self::Unsupported | Self::ReadOnly | Self::Privilege
         )
     }
 }
@@ -226,8 +235,8 @@ pub enum ProbeTag {
     BeforeWrite { table: String },
     /// The whole of a table as the statement sees it.
     VersionSet { table: String, locking: bool },
-    /// The whole of the target after the write.
-    AfterWrite { table: String, locking: bool },
+    /// The whole of the target after the write, read in this mode.
+    AfterWrite { table: String, mode: ReadMode },
 }
 
 /// What a probe in a session answered. A probe is no statement of the case.

@@ -4,23 +4,27 @@
 //! What a text *does* is an [`Effect`], worked out one layer up, in `statement/`.
 
 mod anomaly;
+mod anomaly_class;
 mod case;
 mod consistency;
 mod direction;
 mod doubt;
 mod effect;
 mod execution;
+mod finding_kind;
 mod form;
 mod id;
 mod level;
 mod printable;
 mod reason;
-mod slug;
+mod signature;
+pub(crate) mod slug;
 mod table_fault;
 mod value;
 mod verdict;
 
 pub use anomaly::Anomaly;
+pub use anomaly_class::AnomalyClass;
 pub use case::{
     CaseStatement, Column, Pace, PartitionMethod, Partitioning, SetupKind, SetupStatement,
     TableShape, TestCase,
@@ -33,11 +37,13 @@ pub use execution::{
     ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, ProbeTag,
     SqlError, StatementRecord, Tick, TransactionStatus,
 };
+pub use finding_kind::{Aspect, FindingKind, LockBreach};
 pub use form::Form;
 pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::printable;
 pub use reason::UndecidedReason;
+pub use signature::{Signature, group_id};
 pub use table_fault::TableFault;
 pub use value::{Row, Value, rows_text};
-pub use verdict::{Aspect, Difference, Finding, FindingKind, LockBreach, Signature, Verdict};
+pub use verdict::{Difference, Finding, Verdict};

@@ -53,7 +53,7 @@ pub(crate) use slugged;
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::model::{Aspect, Direction, Doubt, FindingKind, UndecidedReason};
+    use crate::model::{AnomalyClass, Aspect, Direction, Doubt, FindingKind, UndecidedReason};
 
     fn check(slugs: &[&str]) {
         let distinct: BTreeSet<&&str> = slugs.iter().collect();
@@ -79,6 +79,12 @@ mod tests {
         );
         check(&Aspect::ALL.iter().map(|a| a.slug()).collect::<Vec<_>>());
         check(&Direction::ALL.iter().map(|d| d.slug()).collect::<Vec<_>>());
+        check(
+            &AnomalyClass::ALL
+                .iter()
+                .map(|a| a.slug())
+                .collect::<Vec<_>>(),
+        );
         check(&Doubt::ALL.iter().map(|d| d.slug()).collect::<Vec<_>>());
         check(
             &FindingKind::all()

@@ -32,7 +32,7 @@ pub fn instrument(case: &TestCase, dialect: &Dialect, learner: Learner) -> Instr
 }
 
 /// The read mode a statement of the case promises for a role, by the level it is judged by.
-pub(super) fn promised_mode(
+pub fn promised_mode(
     case: &TestCase,
     dialect: &Dialect,
     statement: &CaseStatement,
@@ -112,7 +112,7 @@ fn probe(
         let current = mode == ReadMode::Current && dialect.supports(Capability::LockingRead);
         let is_target = table_use.role.is_target();
         if is_target {
-            after.push(after_write(dialect, shape, current && plain_locks));
+            after.push(after_write(case, dialect, statement, shape));
         }
         if !current {
             plain.push(version_set(dialect, shape, None));
@@ -147,13 +147,25 @@ fn version_set(dialect: &Dialect, shape: &TableShape, clause: Option<&str>) -> P
     }
 }
 
-fn after_write(dialect: &Dialect, shape: &TableShape, locking: bool) -> Probe {
+/// The whole of a table as a plain read of the write's transaction shows it, locked where that locks.
+fn after_write(
+    case: &TestCase,
+    dialect: &Dialect,
+    statement: &CaseStatement,
+    shape: &TableShape,
+) -> Probe {
+    let mut mode = promised_mode(case, dialect, statement, Role::PlainSelect);
+    if mode == ReadMode::TransactionSnapshot && !case.is_explicit(statement.id.transaction) {
+        // The read is a transaction of its own.
+        mode = ReadMode::StatementSnapshot;
+    }
+    let locks = mode == ReadMode::Current && dialect.supports(Capability::LockingRead);
     Probe {
         tag: ProbeTag::AfterWrite {
             table: shape.name.clone(),
-            locking,
+            mode,
         },
-        sql: match locking {
+        sql: match locks {
             true => dialect.select_all_locking(shape, "update"),
             false => dialect.select_all(shape),
         },

@@ -234,13 +234,12 @@ impl Learning<'_> {
     /// Notes the snapshot point of the statement's transaction, if this statement was it.
     fn pass_snapshot_point(&mut self, statement: &CaseStatement, sent: Tick, answered: Tick) {
         let transaction = statement.id.transaction;
-        let rejected = self
-            .execution
-            .records
-            .get(&statement.id)
-            .and_then(|record| record.outcome.error_class())
-            .is_some_and(|class| class.is_concurrency());
-        if rejected || !self.case.is_explicit(transaction) {
+        let record = self.execution.records.get(&statement.id);
+        let class = record.and_then(|record| record.outcome.error_class());
+        // A statement that is refused before it runs reads nothing.
+        let has_read = class
+            .is_none_or(|class| !class.is_concurrency() && !class.comes_before_rows_are_read());
+        if !has_read || !self.case.is_explicit(transaction) {
             return;
         }
         let kind = statement.effect.kind;

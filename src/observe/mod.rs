@@ -26,7 +26,7 @@ use crate::model::{Doubt, StatementId, UndecidedReason};
 
 pub use chain::{Chains, RowId, Version, VersionId};
 pub use identity::{is_hidden_row_key, with_row_identity};
-pub use instrument::instrument;
+pub use instrument::{instrument, promised_mode};
 pub use latitude::{Latitude, RowLatitude, Sight};
 pub use learn::{holds_a_key_twice, learn};
 pub use view::{TableView, View};

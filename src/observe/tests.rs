@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use super::{Account, Learner, Timeline, learn};
 use crate::dialect::{self, Dialect, ServerVersion};
 use crate::model::{
-    EventKind, Execution, ExecutionEvent, IsolationLevel, Observation, Outcome, Row, StatementId,
-    StatementRecord, TestCase, Tick, TransactionId, TransactionStatus, UndecidedReason, Value,
+    ErrorClass, EventKind, Execution, ExecutionEvent, IsolationLevel, Observation, Outcome, Row,
+    SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
+    UndecidedReason, Value,
 };
 use crate::reproducer::case_of;
 
@@ -182,6 +183,26 @@ fn at_repeatable_read_a_select_keeps_its_snapshot_and_an_update_reads_current_ro
     assert_eq!(script.seen(id(1, 3)), [10, 20]);
     assert_eq!(script.seen(id(1, 4)), [1000, 20]);
     assert_eq!(script.seen(id(1, 5)), [10, 1001]);
+}
+
+/// Of a table that is not there nothing is read, and no snapshot is taken; a value out of range comes up
+/// among the rows.
+#[test]
+fn a_select_that_is_refused_by_its_names_takes_no_snapshot() {
+    for (class, sees) in [
+        (ErrorClass::Missing, [1000, 20]),
+        (ErrorClass::ReadOnly, [1000, 20]),
+        (ErrorClass::Data, [10, 20]),
+    ] {
+        let mut script = read_twice(IsolationLevel::RepeatableRead, None);
+        let refused = script.execution.records.get_mut(&id(1, 2));
+        refused.expect("it ran").outcome = Outcome::Rejected(SqlError {
+            code: String::new(),
+            class,
+            message: String::new(),
+        });
+        assert_eq!(script.seen(id(1, 3)), sees, "{class}");
+    }
 }
 
 #[test]

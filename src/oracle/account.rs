@@ -41,13 +41,8 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
 /// What is wrong with the changes that were seen. For a run of which no oracle found more: an oracle
 /// that predicts says what should have happened.
 pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
-    const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
-    // A change that may be of several statements is noted as none's, and the next look at the row finds
-    // it again.
-    let mut unsure = evidence.account.unsure.values();
-    let has_gaps = evidence.account.gap.is_some() || unsure.any(|reason| *reason == SEVERAL);
-    // The same where one was written over unseen.
-    let has_gaps = has_gaps || !overwritten_unseen(evidence).is_empty();
+    // A version may be missing too where one was written over unseen.
+    let has_gaps = evidence.account.gap.is_some() || !overwritten_unseen(evidence).is_empty();
     if has_gaps || ran_opaque_statement(evidence) || writes_beyond_its_targets(&evidence.case) {
         return None;
     }
@@ -140,12 +135,12 @@ fn finding(
         features.insert(format!("error:{class}"));
     }
     Finding {
-        signature: Signature {
-            oracle: ACCOUNT.to_owned(),
+        signature: Signature::new(
+            ACCOUNT,
             kind,
-            levels: finding_levels(case),
-            features: features.into_iter().collect(),
-        },
+            finding_levels(case),
+            features.into_iter().collect(),
+        ),
         headline: format!("{kind}: {difference}"),
         differences: vec![difference],
         explanation,

@@ -62,12 +62,12 @@ fn finding(
     let of = |id: StatementId| case.statement(id).map(|s| s.effect.kind);
     let statement_kind = statement.and_then(of).map_or("none", StatementKind::slug);
     Finding {
-        signature: Signature {
-            oracle: CRASH.to_owned(),
+        signature: Signature::new(
+            CRASH,
             kind,
-            levels: finding_levels(case),
-            features: vec![statement_kind.to_owned()],
-        },
+            finding_levels(case),
+            vec![statement_kind.to_owned()],
+        ),
         headline: match statement {
             Some(id) => format!("{kind} at {id} ({statement_kind}): {told}"),
             None => format!("{kind}: {told}"),

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use crate::dialect::{ChangedRows, Dialect};
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
-use crate::model::{Execution, ProbeAnswer, Row, StatementId, TestCase, UndecidedReason};
-use crate::observe::{Account, Learner, Timeline, instrument, learn};
+use crate::model::{
+    CaseStatement, Execution, ProbeAnswer, ReadMode, Role, Row, StatementId, TestCase,
+    UndecidedReason,
+};
+use crate::observe::{self, Account, Learner, Timeline, instrument, learn};
 
 /// How often a case is run again in its observed order, so that no probe is parted from its
 /// statement (TxCheck, section 4, "Blocking Scheduling").
@@ -87,6 +90,12 @@ impl Evidence {
     /// Whether an oracle ran this statement alone on its view, and it gave what the run gave.
     pub(super) fn is_confirmed(&self, id: StatementId) -> bool {
         self.confirmed.borrow().contains(&id)
+    }
+
+    /// The mode in which a statement in its transaction promises to read a table that it uses in
+    /// this role.
+    pub(super) fn promised_mode(&self, statement: &CaseStatement, role: Role) -> ReadMode {
+        observe::promised_mode(&self.case, &self.dialect, statement, role)
     }
 
     /// Learns versions, views and changes. The serial run is as its set-up left it.

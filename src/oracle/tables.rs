@@ -21,12 +21,12 @@ pub fn fault(case: &TestCase, execution: &Execution) -> Option<Finding> {
     let first = faults.iter().find(is_index).or_else(|| faults.first())?;
     let (kind, headline) = told(first);
     Some(Finding {
-        signature: Signature {
-            oracle: TABLES.to_owned(),
+        signature: Signature::new(
+            TABLES,
             kind,
-            levels: finding_levels(case),
-            features: features(case, execution, first.table()),
-        },
+            finding_levels(case),
+            features(case, execution, first.table()),
+        ),
         headline,
         differences: faults.iter().map(difference).collect(),
         explanation: vec!["no transaction was open when the tables were read".to_owned()],

@@ -281,17 +281,17 @@ fn finding(
         format!("expected {}, got {}", difference.expected, difference.got)
     });
     Finding {
-        signature: Signature {
-            oracle: EXPECTATION.to_owned(),
-            kind: FindingKind::UnexpectedOutcome,
-            levels: levels.into_iter().collect(),
-            features: vec![
+        signature: Signature::new(
+            EXPECTATION,
+            FindingKind::UnexpectedOutcome,
+            levels.into_iter().collect(),
+            vec![
                 statement.effect.kind.slug().to_owned(),
                 differences
                     .first()
                     .map_or(String::new(), |difference| difference.aspect.to_string()),
             ],
-        },
+        ),
         headline: format!("line {}, {}: {told}", line.line, line.sql),
         differences,
         explanation: vec!["the file itself expects it, in its @expect notes".to_owned()],

@@ -173,6 +173,7 @@ impl CaseFile {
         header.engine = Some(server.engine.clone());
         header.seen_on = vec![server.version_text.clone()];
         header.variables = server.variables.clone();
+        header.anomaly = Some(finding.signature.anomaly.slug().to_owned());
         header.oracle = Some(finding.signature.oracle.clone());
         header.kind = Some(finding.signature.kind.slug().to_owned());
         header.seed = (!seed.is_empty()).then(|| seed.to_owned());

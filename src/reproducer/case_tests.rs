@@ -124,12 +124,12 @@ fn run(case: &TestCase, selected: Outcome) -> Execution {
 
 fn found(kind: &str, differences: Vec<Difference>) -> Finding {
     Finding {
-        signature: Signature {
-            oracle: "txcheck".to_owned(),
-            kind: FindingKind::from_slug(kind).unwrap(),
-            levels: vec!["REPEATABLE READ".to_owned()],
-            features: Vec::new(),
-        },
+        signature: Signature::new(
+            "txcheck",
+            FindingKind::from_slug(kind).unwrap(),
+            vec!["REPEATABLE READ".to_owned()],
+            Vec::new(),
+        ),
         headline: "T2.1 (select): rows differ".to_owned(),
         differences,
         explanation: vec!["T2.1 must see both rows".to_owned()],
@@ -196,11 +196,12 @@ fn what_differs_is_an_expectation_on_the_line_where_it_differs() {
         --!   "SET SESSION autocommit = 1",
         --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
         --! ]
+        --! anomaly = "wrong-row"
         --! oracle = "txcheck"
         --! kind = "wrong-rows"
         --! seed = "1:80"
         --! reproduced = "3/3"
-        --! signature = "f213d2a3"
+        --! signature = "2b4340f4"
         --! # T2.1 (select): rows differ
         --! # T1.1, effect: expected t0: (1), got t0: (2)
         /* init */ CREATE TABLE t0 (c0 INT);

@@ -9,7 +9,7 @@ use crate::model::{Row, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
     Null,
-    /// A decimal number, normalized where it has no exponent: `1.50` is `1.5`.
+    /// A decimal number as it is written: `1.50` is met by `1.5`, too.
     Number(String),
     Text(String),
     Bytes(Vec<u8>),
@@ -25,7 +25,8 @@ impl Cell {
                 .parse::<f64>()
                 .is_ok_and(|expected| expected == *got),
             (Self::Number(expected), got) => {
-                normalized(&plain_text(got)).is_some_and(|got| got == *expected)
+                let number = normalized(&plain_text(got));
+                number.is_some() && number == normalized(expected)
             }
             (Self::Text(expected), Value::Bytes(got)) => expected.as_bytes() == got,
             (Self::Text(expected), got) => *expected == plain_text(got),
@@ -185,9 +186,7 @@ impl<'a> RowsParser<'a> {
         let word = rest[..length].trim_end();
         let cell = if word.eq_ignore_ascii_case("null") {
             Cell::Null
-        } else if let Some(number) = normalized(word) {
-            Cell::Number(number)
-        } else if has_exponent(word) {
+        } else if normalized(word).is_some() || has_exponent(word) {
             Cell::Number(word.to_owned())
         } else {
             return self.fail("NULL, a number, 'text' or x'bytes'");

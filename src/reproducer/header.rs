@@ -70,6 +70,8 @@ pub struct Header {
     /// sessions execute their dialect's own; where the file was seen on the same engine, it must be
     /// the same.
     pub session_setup: Option<SessionSetup>,
+    /// What is wrong: the word that heads the signature.
+    pub anomaly: Option<String>,
     pub oracle: Option<String>,
     pub kind: Option<String>,
     /// The registered behaviour that explains it.
@@ -93,6 +95,7 @@ impl Header {
             claim: None,
             pace: Pace::Scheduled,
             session_setup: None,
+            anomaly: None,
             oracle: None,
             kind: None,
             known: None,
@@ -135,6 +138,7 @@ struct Raw {
     claim: Option<Spanned<String>>,
     pace: Option<Spanned<String>>,
     session_setup: Option<Spanned<RawSessionSetup>>,
+    anomaly: Option<Spanned<String>>,
     oracle: Option<Spanned<String>>,
     kind: Option<Spanned<String>>,
     known: Option<Spanned<String>>,
@@ -224,6 +228,7 @@ impl HeaderText<'_> {
             engine: raw.engine.map(Spanned::into_inner),
             seen_on: raw.seen_on.map(Spanned::into_inner).unwrap_or_default(),
             variables: raw.variables.map(Spanned::into_inner).unwrap_or_default(),
+            anomaly: raw.anomaly.map(Spanned::into_inner),
             oracle: raw.oracle.map(Spanned::into_inner),
             kind: raw.kind.map(Spanned::into_inner),
             known: raw.known.map(Spanned::into_inner),
@@ -359,6 +364,7 @@ impl Raw {
             self.session_setup
                 .as_ref()
                 .map(|v| ("session_setup", v.span())),
+            optional("anomaly", &self.anomaly),
             optional("oracle", &self.oracle),
             optional("kind", &self.kind),
             optional("known", &self.known),

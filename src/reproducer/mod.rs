@@ -12,9 +12,10 @@ mod error;
 mod file;
 #[cfg(test)]
 mod for_tests;
-mod format;
+mod head;
 mod header;
 mod known;
+mod marks;
 mod note;
 mod publish;
 mod reader;
@@ -25,6 +26,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 pub mod whole_file;
+mod writer;
 
 pub use case::CannotRun;
 pub use cell::Cell;
@@ -32,11 +34,13 @@ pub use error::FormatError;
 pub use file::{CaseFile, CaseLine};
 #[cfg(test)]
 pub(crate) use for_tests::case as case_of;
-pub use format::{CaseFormat, FORMATS, write};
+pub use head::{CaseHead, load_head};
 pub use header::{FORMAT_VERSION, Header, HeaderComments, Isolation, Reproduced, SessionSetup};
-pub use known::{Known, KnownStatus, Match, Registry};
+pub use known::{Known, KnownStatus, Match, REGISTRY_FILE, Registry};
+pub use marks::{GroupMark, without_marks};
 pub use note::{Expectation, Note};
 pub use publish::{PublishError, file_stem, publish, sweep};
 pub use reader::{FILE_BYTES_MAX, load, read, read_from};
 pub use sidecar::{Sidecar, sidecar};
 pub use tag::Tag;
+pub use writer::write;

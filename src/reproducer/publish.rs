@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::whole_file::{self, sync_folder};
-use super::{CaseFile, FORMATS};
+use super::{CaseFile, write};
 use crate::model::Signature;
 
 /// The longest stem of a file name we make, in bytes.
@@ -42,15 +42,9 @@ impl PublishError {
     }
 }
 
-/// The file name of a finding, without its ending: oracle, kind and identifier of the signature.
-/// It has lower-case letters, digits and `-` only, also where the signature has others.
+/// The file name of a finding, without its ending: what is wrong and the identifier of the signature.
 pub fn file_stem(signature: &Signature) -> String {
-    sanitized(&format!(
-        "{}-{}-{}",
-        signature.oracle,
-        signature.kind,
-        signature.id()
-    ))
+    sanitized(&format!("{}-{}", signature.anomaly, signature.id()))
 }
 
 /// A name that is safe in any folder: no separators, no dots, no leading dash.
@@ -68,11 +62,11 @@ fn sanitized(name: &str) -> String {
     if stem.is_empty() { "case" } else { stem }.to_owned()
 }
 
-/// Publishes a case in every format of [`FORMATS`] with its JSON sidecar, and returns the path of the
-/// case file.
+/// Publishes a case with its JSON sidecar, and returns the path of the case file.
 ///
-/// The case file goes last, so that all files are there when it is seen. When this returns, they are
-/// on disk for good: announce the finding afterwards. Files of these names are replaced.
+/// The case file goes last, so that both files are there when it is seen. When this returns, they are
+/// on disk for good: announce the finding afterwards. Files of these names are replaced. Other formats
+/// are made of the case file on demand.
 ///
 /// # Errors
 /// When the folder cannot be made or does not take the files. No torn file is left.
@@ -84,11 +78,8 @@ pub fn publish(
 ) -> Result<PathBuf, PublishError> {
     let stem = sanitized(name);
     make_folder(folder)?;
-    let mut path = publish_one(folder, &format!("{stem}.json"), json)?;
-    for format in FORMATS.iter().rev() {
-        let name = format!("{stem}.{}", format.extension());
-        path = publish_one(folder, &name, &format.write(file))?;
-    }
+    publish_one(folder, &format!("{stem}.json"), json)?;
+    let path = publish_one(folder, &format!("{stem}.sql"), &write(file))?;
     sync_folder(folder).map_err(|cause| PublishError::new(folder, cause))?;
     Ok(path)
 }
@@ -124,7 +115,7 @@ pub fn sweep(folder: &Path) -> Result<usize, PublishError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproducer::{read, write};
+    use crate::reproducer::read;
 
     fn case(sql: &str) -> CaseFile {
         let text = format!("--! format = 1\n--! isolation = \"SERIALIZABLE\"\n/* s1 */ {sql};\n");
@@ -142,8 +133,7 @@ mod tests {
             std::fs::read_to_string(path.with_extension("json")).unwrap(),
             "{}"
         );
-        let files = std::fs::read_dir(&inner).unwrap().count();
-        assert_eq!(files, FORMATS.len() + 1);
+        assert_eq!(std::fs::read_dir(&inner).unwrap().count(), 2);
         publish(&inner, "txcheck-wrong-rows-1a2b", &second, "{}").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), write(&second));
     }

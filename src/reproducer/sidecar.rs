@@ -88,6 +88,8 @@ fn finding(finding: &Finding) -> Json {
     json!({
         "signature": {
             "id": signature.id(),
+            "group": signature.group(),
+            "anomaly": signature.anomaly.slug(),
             "oracle": signature.oracle,
             "kind": signature.kind.slug(),
             "levels": signature.levels,

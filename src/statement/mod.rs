@@ -9,6 +9,7 @@ mod contradiction;
 mod control;
 mod effect;
 mod form;
+mod heading;
 mod key_value;
 mod matched;
 mod parse;
@@ -26,6 +27,7 @@ mod words;
 
 pub use column::without_column;
 pub use effect::analyze;
+pub use heading::headings;
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use matched::matched_rows;
 pub use shape::{setup_kind, shapes};

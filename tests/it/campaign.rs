@@ -189,12 +189,12 @@ impl Oracle for Scripted {
 
 pub(crate) fn violation(feature: &str) -> Verdict {
     Verdict::Violation(Box::new(Finding {
-        signature: Signature {
-            oracle: "serial".to_owned(),
-            kind: FindingKind::NotSerializable,
-            levels: vec!["serializable".to_owned()],
-            features: vec![feature.to_owned()],
-        },
+        signature: Signature::new(
+            "serial",
+            FindingKind::NotSerializable,
+            vec!["serializable".to_owned()],
+            vec![feature.to_owned()],
+        ),
         headline: "the script says so".to_owned(),
         differences: Vec::new(),
         explanation: Vec::new(),
@@ -564,12 +564,12 @@ fn an_interrupted_run_resumes_to_the_same_numbers() {
         let found = summary
             .findings
             .iter()
-            .map(|found| found.sightings)
+            .map(|found| found.sightings.count)
             .collect::<Vec<_>>();
         let expected = expected
             .findings
             .iter()
-            .map(|found| found.sightings)
+            .map(|found| found.sightings.count)
             .collect::<Vec<_>>();
         assert_eq!(found, expected);
         assert!(

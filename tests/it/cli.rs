@@ -526,7 +526,8 @@ fn a_level_claimed_too_strong_is_found_published_and_replayed() {
         .expect("a reproducer")
         .to_owned();
     assert!(
-        ran.err.contains("Reproduce with: rashomon replay"),
+        ran.err.contains("Reproduce with: rashomon replay")
+            && ran.err.contains("Export with: rashomon export"),
         "{}",
         ran.err
     );

@@ -171,19 +171,21 @@ fn sqlite_answers_busy_and_the_refused_commit_is_rolled_back() {
     });
 }
 
+/// Two sessions change the two rows, each in the other's order.
+const DEADLOCK: &str = "
+    s1: BEGIN
+    s1: UPDATE t SET v = v + 1 WHERE pkey = 1
+    s2: BEGIN
+    s2: UPDATE t SET v = v + 100 WHERE pkey = 2
+    s1: UPDATE t SET v = v + 1 WHERE pkey = 2
+    s2: UPDATE t SET v = v + 100 WHERE pkey = 1
+    s1: COMMIT
+    s2: COMMIT
+";
+
 #[test]
 fn a_deadlock_has_a_victim_whose_rest_is_not_sent() {
-    let text = format!(
-        "{TWO_ROWS}
-        s1: BEGIN
-        s1: UPDATE t SET v = v + 1 WHERE pkey = 1
-        s2: BEGIN
-        s2: UPDATE t SET v = v + 100 WHERE pkey = 2
-        s1: UPDATE t SET v = v + 1 WHERE pkey = 2
-        s2: UPDATE t SET v = v + 100 WHERE pkey = 1
-        s1: COMMIT
-        s2: COMMIT"
-    );
+    let text = format!("{TWO_ROWS}{DEADLOCK}");
     let level = IsolationLevel::RepeatableRead;
     check("deadlock", &LOCKING, level, &text, |on, execution| {
         assert_eq!(execution.deadlocks(), 1, "{on:?}");
@@ -202,15 +204,7 @@ fn a_deadlock_has_a_victim_whose_rest_is_not_sent() {
 #[test]
 fn what_the_victim_of_a_deadlock_does_next_is_a_transaction_of_its_own() {
     let text = format!(
-        "{TWO_ROWS}
-        s1: BEGIN
-        s1: UPDATE t SET v = v + 1 WHERE pkey = 1
-        s2: BEGIN
-        s2: UPDATE t SET v = v + 100 WHERE pkey = 2
-        s1: UPDATE t SET v = v + 1 WHERE pkey = 2
-        s2: UPDATE t SET v = v + 100 WHERE pkey = 1
-        s1: COMMIT
-        s2: COMMIT
+        "{TWO_ROWS}{DEADLOCK}
         s1: INSERT INTO t VALUES (11, 0)
         s2: INSERT INTO t VALUES (12, 0)
         s3: SELECT pkey FROM t WHERE pkey > 10 ORDER BY pkey"

@@ -271,7 +271,11 @@ fn a_fault_in_one_run_of_thirty_comes_out_as_groups_of_small_cases_with_their_ra
     // Selects of two forms at most are left: the cases of a form are one group.
     assert!(summary.flaky.len() <= 2, "{:#?}", summary.flaky);
     assert_eq!(witness.flaky.len(), summary.flaky.len());
-    let most = summary.flaky.iter().map(|group| group.sightings).max();
+    let most = summary
+        .flaky
+        .iter()
+        .map(|group| group.sightings.count)
+        .max();
     assert!(most.is_some_and(|most| most >= 2), "{:#?}", summary.flaky);
     for group in &summary.flaky {
         assert!(group.hits >= 1 && group.hits * 4 < group.runs, "{group:?}");

@@ -134,6 +134,12 @@ fn a_rollback_that_goes_one_savepoint_too_far_is_heard() {
 }
 
 #[test]
+fn a_write_that_a_read_only_transaction_takes_is_heard() {
+    let test = "a_write_that_a_read_only_transaction_takes_is_heard";
+    heard(test, Fault::ReadOnlyForgotten);
+}
+
+#[test]
 fn probes_hear_what_the_observer_hears() {
     let Some(url) = url("probes_hear_what_the_observer_hears", Needs::MariaDb) else {
         return;

@@ -5,49 +5,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value as Json;
 
-use crate::program::{Ran, files, folder, program, ran, run, shown, summary};
+use crate::program::{
+    PATIENCE, Ran, end, files, folder, program, ran, run, shown, signal, start, summary,
+    until_checkpoint,
+};
 use crate::servers::{Needs, url};
 
-/// How long a program of these tests may take to end.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Starts a run that does not end by itself, and waits for its first line.
-fn start(arguments: &[&str]) -> (Child, String) {
-    let mut command = program(arguments);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut first = String::new();
-    let stdout = child.stdout.as_mut().expect("it is piped");
-    BufReader::with_capacity(1, stdout)
-        .read_line(&mut first)
-        .expect("a line comes");
-    (child, first)
-}
-
-fn end(mut child: Child) -> Ran {
-    let start = Instant::now();
-    while start.elapsed() < PATIENCE {
-        if child.try_wait().expect("it is ours").is_some() {
-            return ran(&child.wait_with_output().expect("its output is read"));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let _ = child.kill();
-    panic!("the program did not end within {PATIENCE:?}");
-}
-
-fn signal(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(Pid::from_raw)
-        .expect("a process");
-    kill_process(pid, signal).expect("it is signalled");
+/// The folder of the run of this first line.
+fn run_folder(out: &Path, first: &str) -> PathBuf {
+    let run_id = first.split_whitespace().nth(3).expect("the run is named");
+    out.join("runs").join(run_id)
 }
 
 #[test]
@@ -57,7 +27,7 @@ fn an_interrupted_run_prints_summary_and_resume_command_and_resumes() {
         let out = shown(folder.path());
         let (child, first) = start(&["fuzz", "sqlite:", "--seed", "3", "--out", &out]);
         assert!(first.starts_with("seed 3 "), "{first}");
-        until_checkpoint(folder.path(), &first);
+        until_checkpoint(&run_folder(folder.path(), &first));
         signal(&child, number);
         let ran = end(child);
         assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
@@ -74,18 +44,6 @@ fn an_interrupted_run_prints_summary_and_resume_command_and_resumes() {
             "{summary}"
         );
     }
-}
-
-/// Waits until the run of this first line can be resumed; its folder.
-fn until_checkpoint(out: &Path, first: &str) -> PathBuf {
-    let run_id = first.split_whitespace().nth(3).expect("the run is named");
-    let run_folder = out.join("runs").join(run_id);
-    let patience = Instant::now();
-    while rashomon::campaign::read_checkpoint(&run_folder).is_err() {
-        assert!(patience.elapsed() < PATIENCE, "no checkpoint comes");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    run_folder
 }
 
 /// The command of the summary that has this word.
@@ -128,7 +86,7 @@ fn the_command_that_resumes_a_run_works_as_it_is_printed() {
         &password,
         "--explain-grammar",
     ]);
-    until_checkpoint(Path::new(&out), &first);
+    until_checkpoint(&run_folder(Path::new(&out), &first));
     signal(&child, Signal::INT);
     let ended = end(child);
     let command = printed(&ended, "--resume");
@@ -215,7 +173,7 @@ fn a_killed_run_leaves_a_checkpoint_and_no_torn_file() {
     let out = shown(folder.path());
     for _ in 0..3 {
         let (child, first) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
-        until_checkpoint(folder.path(), &first);
+        until_checkpoint(&run_folder(folder.path(), &first));
         std::thread::sleep(Duration::from_millis(200));
         signal(&child, Signal::KILL);
         end(child);
@@ -237,7 +195,8 @@ fn a_run_folder_in_use_is_refused() {
     let folder = folder();
     let out = shown(folder.path());
     let (child, first) = start(&["fuzz", "sqlite:", "--seed", "5", "--out", &out]);
-    let run_folder = until_checkpoint(folder.path(), &first);
+    let run_folder = run_folder(folder.path(), &first);
+    until_checkpoint(&run_folder);
     let second = run(&["fuzz", "--resume", &shown(&run_folder), "--cases", "10"]);
     assert_eq!(second.code, Some(6), "{}{}", second.out, second.err);
     assert!(second.err.contains("another process"), "{}", second.err);

@@ -1,8 +1,11 @@
 //! The program, run as its users run it.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -96,4 +99,52 @@ pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     }
     paths.sort();
     paths
+}
+
+/// How long a program of these tests may take to end.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts a run that does not end by itself, and waits for its first line.
+pub(crate) fn start(arguments: &[&str]) -> (Child, String) {
+    let mut command = program(arguments);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut first = String::new();
+    let stdout = child.stdout.as_mut().expect("it is piped");
+    BufReader::with_capacity(1, stdout)
+        .read_line(&mut first)
+        .expect("a line comes");
+    (child, first)
+}
+
+pub(crate) fn end(mut child: Child) -> Ran {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if child.try_wait().expect("it is ours").is_some() {
+            return ran(&child.wait_with_output().expect("its output is read"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    panic!("the program did not end within {PATIENCE:?}");
+}
+
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("a process");
+    kill_process(pid, signal).expect("it is signalled");
+}
+
+/// Waits until the run of this folder can be resumed.
+pub(crate) fn until_checkpoint(run_folder: &Path) {
+    let patience = Instant::now();
+    while rashomon::campaign::read_checkpoint(run_folder).is_err() {
+        assert!(patience.elapsed() < PATIENCE, "no checkpoint comes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

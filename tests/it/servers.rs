@@ -1,6 +1,7 @@
 //! Where the servers are: URLs in the environment, set by `scripts/test`.
 
 use std::io::Write;
+use std::process::{Command, Stdio};
 
 /// A kind of server that tests ask for.
 #[derive(Clone, Copy, Debug)]
@@ -36,19 +37,39 @@ pub(crate) fn url(test: &str, needs: Needs) -> Option<String> {
     {
         return Some(url);
     }
-    let required = std::env::var("RASHOMON_REQUIRE_SERVERS").unwrap_or_default();
     let kind = variable.trim_start_matches("RASHOMON_TEST_").to_lowercase();
-    let is_required = required == "1" || required.split(',').any(|word| word.trim() == kind);
+    missing(test, &kind, &format!("{variable} is not set"));
+    None
+}
+
+/// Whether a tool is there, by a command of it that succeeds where it is; says that the test did not
+/// run where it is not.
+///
+/// # Panics
+/// When it is not there and `RASHOMON_REQUIRE_SERVERS` names it or is `1`.
+#[must_use]
+pub(crate) fn tool(test: &str, name: &str, try_it: &mut Command) -> bool {
+    let tried = try_it.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let is_there = tried.is_ok_and(|status| status.success());
+    if !is_there {
+        missing(test, name, &format!("{name} is not there"));
+    }
+    is_there
+}
+
+/// Says that a test did not run, or panics where what it misses is required.
+fn missing(test: &str, name: &str, why: &str) {
+    let required = std::env::var("RASHOMON_REQUIRE_SERVERS").unwrap_or_default();
+    let is_required = required == "1" || required.split(',').any(|word| word.trim() == name);
     assert!(
         !is_required,
-        "{test}: {variable} is not set, and RASHOMON_REQUIRE_SERVERS={required}"
+        "{test}: {why}, and RASHOMON_REQUIRE_SERVERS={required}"
     );
     // Straight to the file descriptor: the test harness swallows what `eprintln!` prints.
     let _ = writeln!(
         std::io::stderr(),
-        "NOT RUN: {test}: {variable} is not set (see scripts/test)"
+        "NOT RUN: {test}: {why} (see scripts/test)"
     );
-    None
 }
 
 #[test]

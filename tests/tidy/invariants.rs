@@ -34,6 +34,10 @@ const MAY_NAME_ENGINES: &[(&str, &str)] = &[
         "src/statement/effect.rs",
         "the parser's own name of a clause",
     ),
+    (
+        "src/export/",
+        "the driver, the tests, the manual and the tracker of each product",
+    ),
     ("src/reproducer/known/read.rs", "examples in messages"),
     (
         "src/reproducer/safety/",

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["observe", "oracle"],
     &["minimize", "reproducer"],
     &["campaign", "replay", "export", "report", "calibrate"],
+    &["triage"],
     &["cli"],
 ];
 

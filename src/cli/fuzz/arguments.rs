@@ -1,5 +1,6 @@
 //! The command line of `rashomon fuzz`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -71,6 +72,20 @@ pub(in crate::cli) struct FuzzArguments {
         "observe", "seed", "grammar", "dialect", "known", "out", "doublecheck"])]
     pub(super) resume: Option<PathBuf>,
 
+    /// How long to wait for a server that is lost before the run is given up [default: 10m]; if it
+    /// is given, also for one that cannot be reached at the start
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) wait_for_server: Option<Duration>,
+
+    /// Run this command (sh -c) for each finding, flaky ones included, with the event of --format
+    /// json on its standard input
+    #[arg(long, value_name = "CMD", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) on_finding: Option<String>,
+
+    /// Serve the numbers of the run to Prometheus here: 127.0.0.1:9464
+    #[arg(long, value_name = "ADDR")]
+    pub(super) metrics: Option<SocketAddr>,
+
     /// Run each case twice more and report where the two runs differ
     #[arg(long)]
     pub(super) doublecheck: bool,
@@ -88,6 +103,10 @@ pub(in crate::cli) struct FuzzArguments {
     #[arg(long)]
     pub(super) explain_grammar: bool,
 
+    /// Print only verdicts and findings at the end
+    #[arg(long)]
+    pub(super) brief: bool,
+
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: OutputFormat,
@@ -102,6 +121,7 @@ Examples:
   rashomon fuzz 'mariadb://root@127.0.0.1:3306' --isolation all --for 8h --workers 2
   rashomon fuzz 'mysql://root@127.0.0.1:3306' --isolation read-committed --claim serializable
   rashomon fuzz 'mariadb://root@127.0.0.1:3306' --seed 1:12
+  rashomon fuzz 'mariadb://root@127.0.0.1:3306' --on-finding 'mail -s finding me@example.org'
   rashomon fuzz --resume reproducers/runs/1c0ffee2";
 
 /// Reads a number of workers.

@@ -4,6 +4,8 @@ use super::arguments::FuzzArguments;
 use crate::campaign::RunSettings;
 use crate::cli::quantity::shown_time;
 use crate::cli::shell;
+use crate::export;
+use crate::reproducer::CaseFile;
 
 /// Judges a reproducer again on the server of the run.
 pub(super) fn replay(path: &str, settings: &RunSettings, arguments: &FuzzArguments) -> String {
@@ -23,16 +25,42 @@ pub(super) fn replay(path: &str, settings: &RunSettings, arguments: &FuzzArgumen
     command + &arguments.server.repeated()
 }
 
+/// Exports a reproducer in a format that applies to it; the others that do follow as a comment. The
+/// case file itself is there already.
+pub(super) fn exported(path: &str, file: &CaseFile) -> String {
+    let mut formats = export::applicable(file);
+    if formats.len() > 1 {
+        formats.retain(|name| *name != export::CASE_FILE);
+    }
+    let or = match formats.get(1..).unwrap_or_default() {
+        [] => String::new(),
+        others => format!("   # or {}", others.join(", ")),
+    };
+    let format = formats.first().unwrap_or(&export::CASE_FILE);
+    format!("rashomon export {} --to {format}{or}", shell::word(path))
+}
+
 /// Goes on with a run as this sitting went. What the checkpoint keeps is not repeated; the limit of
-/// time, the permission for a shared server and the place of the password are, for it keeps none.
+/// time, who is told, the permission for a shared server and the place of the password are, for it
+/// keeps none.
 pub(super) fn resume(settings: &RunSettings, arguments: &FuzzArguments) -> String {
     let folder = settings.folder().display().to_string();
     let mut command = format!("rashomon fuzz --resume {}", shell::word(&folder));
     if let Some(time) = settings.time {
         command.push_str(&format!(" --for {}", shown_time(time)));
     }
-    if arguments.explain_grammar {
-        command.push_str(" --explain-grammar");
+    if let Some(hook) = &arguments.on_finding {
+        command.push_str(&format!(" --on-finding {}", shell::word(hook)));
+    }
+    if let Some(address) = arguments.metrics {
+        command.push_str(&format!(" --metrics {address}"));
+    }
+    let switches = [
+        ("--brief", arguments.brief),
+        ("--explain-grammar", arguments.explain_grammar),
+    ];
+    for (switch, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
+        command.push_str(&format!(" {switch}"));
     }
     command + &arguments.server.repeated()
 }
@@ -74,12 +102,17 @@ mod tests {
             "--dialect",
             "own.toml",
             "--explain-grammar",
+            "--on-finding",
+            "tell me",
+            "--metrics",
+            "[::1]:9464",
+            "--brief",
         ]);
         let settings = settings(&arguments);
         assert_eq!(
             resume(&settings, &arguments),
-            "rashomon fuzz --resume 'what is found/runs/00000007' --for 1h30m --explain-grammar \
-             --allow-shared-server --password-file 'a'\\''file'"
+            "rashomon fuzz --resume 'what is found/runs/00000007' --for 1h30m --on-finding 'tell me' \
+             --metrics [::1]:9464 --brief --explain-grammar --allow-shared-server --password-file 'a'\\''file'"
         );
         assert_eq!(
             replay("what is found/mariadb/x.sql", &settings, &arguments),
@@ -87,5 +120,26 @@ mod tests {
              'mariadb://root@localhost:3306?socket=/run/my sql.sock' --dialect own.toml \
              --allow-shared-server --password-file 'a'\\''file'"
         );
+    }
+
+    #[test]
+    fn the_printed_export_names_every_format_that_applies() {
+        let text = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"SERIALIZABLE\"\n\
+                    /* init */ CREATE TABLE t (a INT);\n\
+                    /* s1 */ SELECT a FROM t; -- @got (1)  @expect empty\n";
+        let file = crate::reproducer::read(text, "x.sql").expect("it reads");
+        let command = exported("a b.sql", &file);
+        assert!(
+            command.starts_with("rashomon export 'a b.sql' --to "),
+            "{command}"
+        );
+        for format in export::applicable(&file) {
+            let is_there = format == export::CASE_FILE;
+            assert_eq!(
+                command.contains(&format!(" {format}")),
+                !is_there,
+                "{command}"
+            );
+        }
     }
 }

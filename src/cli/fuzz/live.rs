@@ -1,6 +1,7 @@
 //! Prints a run while it goes on: one live line on a terminal, a line now and then elsewhere.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
@@ -8,12 +9,14 @@ use serde_json::json;
 
 use super::arguments::FuzzArguments;
 use super::commands;
+use super::event_json::event_json;
 use crate::campaign::{Announcement, Listener, RunEvent, RunSettings, SettingsRecord, Statistics};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::cli::terminal::{Style, grouped, live_line, printable};
 use crate::cli::value::OutputFormat;
 use crate::engine::Identity;
+use crate::reproducer;
 
 /// How often a line is written where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
@@ -46,11 +49,12 @@ impl<'a> RunReporter<'a> {
         })
     }
 
-    /// The first line of a run: its seed, before anything can go wrong.
+    /// The first line of a run: its seed, before anything can go wrong; and where metrics are served.
     pub(super) fn started(
         &mut self,
         settings: RunSettings,
         identity: &Identity,
+        metrics: Option<SocketAddr>,
     ) -> Result<(), Failure> {
         let asked = SettingsRecord::from(&settings);
         let server = identity.in_full();
@@ -66,7 +70,11 @@ impl<'a> RunReporter<'a> {
                 "isolation": asked.isolation,
                 "claim": asked.claim,
                 "oracles": asked.oracles,
+                "metrics": metrics,
             }));
+        }
+        if let Some(address) = metrics {
+            self.say(&format!("metrics at http://{address}/metrics"));
         }
         let claim = asked
             .claim
@@ -114,9 +122,13 @@ impl<'a> RunReporter<'a> {
             let command = commands::replay(&path, settings, self.arguments);
             format!("\n  Reproduce with: {command}")
         });
+        let export = reproducer::load(&found.path).map_or(String::new(), |file| {
+            format!("\n  Export with: {}", commands::exported(&path, &file))
+        });
         self.say(&format!(
-            "{word} {} {}: {headline}{regression}\n  {path}   {}/{} runs, {} transactions, {} \
-             statements, from case {}{replay}",
+            "{word} {} ({} {}): {headline}{regression}\n  {path}   {}/{} runs, {} transactions, {} \
+             statements, from case {}{replay}{export}",
+            found.anomaly,
             found.oracle,
             found.kind,
             found.hits,
@@ -208,7 +220,7 @@ fn progress(statistics: &Statistics, findings: usize, elapsed: Duration) -> Stri
 
 /// Things per second.
 #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one digit")]
-pub(super) fn rate(count: u64, elapsed: Duration) -> f64 {
+pub(in crate::cli) fn rate(count: u64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_secs_f64();
     if seconds > 0.0 {
         count as f64 / seconds
@@ -218,48 +230,13 @@ pub(super) fn rate(count: u64, elapsed: Duration) -> f64 {
 }
 
 /// `1:02:03` or `2:03`.
-pub(super) fn clock(elapsed: Duration) -> String {
+pub(in crate::cli) fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
         format!("{hours}:{minutes:02}:{seconds:02}")
     } else {
         format!("{minutes}:{seconds:02}")
-    }
-}
-
-fn event_json(event: &RunEvent) -> serde_json::Value {
-    let announced = |word: &str, found: &Announcement| {
-        json!({
-            "v": 1,
-            "event": word,
-            "path": found.path.display().to_string(),
-            "oracle": found.oracle,
-            "kind": found.kind,
-            "headline": found.headline,
-            "hits": found.hits,
-            "runs": found.runs,
-            "index": found.index,
-            "transactions": found.transactions,
-            "statements": found.statements,
-            "regression": found.regression,
-        })
-    };
-    match event {
-        RunEvent::Finding(found) => announced("finding", found),
-        RunEvent::Smaller(found) => announced("smaller", found),
-        RunEvent::Flaky(found) => announced("flaky", found),
-        RunEvent::ServerLost { index, error, .. } => {
-            json!({ "v": 1, "event": "server-lost", "index": index, "error": error })
-        }
-        RunEvent::ServerBack { after, .. } => {
-            json!({ "v": 1, "event": "server-back", "after_s": after.as_secs_f64() })
-        }
-        RunEvent::Unstable { index, difference } => {
-            json!({ "v": 1, "event": "unstable", "index": index, "difference": difference })
-        }
-        RunEvent::Stopping => json!({ "v": 1, "event": "stopping" }),
-        RunEvent::Trouble(text) => json!({ "v": 1, "event": "trouble", "text": text }),
     }
 }
 

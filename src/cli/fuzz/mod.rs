@@ -2,8 +2,12 @@
 
 mod arguments;
 mod commands;
+mod event_json;
 mod grammar_report;
+mod hook;
+mod listeners;
 mod live;
+mod metrics;
 mod settings;
 mod start;
 mod summary;
@@ -21,20 +25,25 @@ use crate::campaign::{
     WorkloadShare,
 };
 use crate::engine::{self, OpenOptions, Server};
+use crate::reproducer::Registry;
 pub(super) use arguments::FuzzArguments;
-use live::RunReporter;
+use listeners::RunListeners;
+pub(super) use live::{clock, rate};
 
 pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit, Failure> {
     let stop = StopFlag::default();
     signals::listen(&stop)?;
     let (settings, checkpoint) = settings::plan(arguments, random_u64)?;
     let open_options = open_options(arguments, &settings)?;
-    let server = engine::open(&settings.target.to_string(), &open_options)?;
+    let target = settings.target.to_string();
+    let server = start::reached(arguments.wait_for_server, &stop, || {
+        engine::open(&target, &open_options)
+    })?;
     engine::require_cases(&*server)?;
     settings::check_levels(&settings, server.dialect())?;
     settings::check_server(checkpoint.as_ref(), server.identity())?;
-    let mut live = RunReporter::new(arguments, output)?;
-    live.started(settings.clone(), server.identity())?;
+    let mut live = RunListeners::new(arguments, output)?;
+    live.started(&settings, server.identity())?;
     // Held to the end of the run.
     let _lock = start::prepare_output(&settings)?;
     let calibration = calibrated(&*server, &stop)?;
@@ -91,18 +100,29 @@ fn parts(
             workloads: WorkloadShare::of(&oracles),
         }),
         oracles,
-        registry: registry(settings.known.as_deref())?,
+        registry: registry_of(settings)?,
         identity,
     })
 }
 
-/// Runs the cases, and takes the live line away.
+/// What is known in this run: the marks of its folder, the file that was named, what comes with the program.
+fn registry_of(settings: &RunSettings) -> Result<Registry, Failure> {
+    let registry = registry(settings.known.as_deref())?;
+    if nothing_is_known(settings.known.as_deref()) {
+        return Ok(registry);
+    }
+    let marks = Registry::of_folder(&settings.out);
+    let marks = marks.map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(marks.extended(registry))
+}
+
+/// Runs the cases, and brings what tells of them to its end.
 fn finish(
     parts: Parts,
     settings: RunSettings,
     checkpoint: Option<Checkpoint>,
     stop: &StopFlag,
-    live: &mut RunReporter<'_>,
+    live: &mut RunListeners<'_>,
 ) -> Result<campaign::RunSummary, Failure> {
     let result = campaign::run(parts, settings, checkpoint, stop, live);
     live.finish();

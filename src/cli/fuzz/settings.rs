@@ -71,7 +71,7 @@ fn fresh(
         workers: arguments.workers.unwrap_or(1),
         time: arguments.time,
         confirmations: CONFIRMATIONS,
-        patience: PATIENCE,
+        patience: arguments.wait_for_server.unwrap_or(PATIENCE),
         out: arguments.out.clone(),
     };
     Ok(settings.validated()?)
@@ -118,6 +118,7 @@ fn resumed(
         cases,
         workers: arguments.workers.unwrap_or(begun.workers),
         time: arguments.time,
+        patience: arguments.wait_for_server.unwrap_or(begun.patience),
         ..begun
     };
     Ok(settings.validated()?)

@@ -1,17 +1,21 @@
 //! Before the first case: prepares the output folder, records the server, checks the dialect.
 
 use std::fs::{File, TryLockError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
 use crate::calibrate::CalibrationReport;
-use crate::campaign::{RunSettings, SettingsRecord};
+use crate::campaign::{RunSettings, SettingsRecord, StopFlag, unix_seconds};
 use crate::cli::calibration::{entry_json, told};
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::quantity::shown_time;
 use crate::cli::terminal::printable;
-use crate::engine::Identity;
+use crate::engine::{EngineError, Identity, Server};
 use crate::reproducer::whole_file;
+
+/// How often a server that is not there yet is tried.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Makes the folders of a run and proves that they take a file: better now than at the first
 /// finding. The lock that is returned keeps other processes out of the run while it is held.
@@ -41,24 +45,51 @@ pub(super) fn prepare_output(settings: &RunSettings) -> Result<File, Failure> {
     Ok(lock)
 }
 
+/// Opens the server; where a time to wait for it was given, tries again until then, or until a signal.
+///
+/// # Errors
+/// Why the last attempt failed. What waiting cannot mend (a wrong password, an unknown engine) is told
+/// at once.
+pub(super) fn reached(
+    patience: Option<Duration>,
+    stop: &StopFlag,
+    open: impl Fn() -> Result<Box<dyn Server>, EngineError>,
+) -> Result<Box<dyn Server>, Failure> {
+    let began = Instant::now();
+    let mut is_told = false;
+    loop {
+        let error = match open() {
+            Err(error @ EngineError::Connect { .. }) => error,
+            other => return Ok(other?),
+        };
+        if let Some(signal) = stop.signal() {
+            return Err(Failure {
+                exit: Exit::of_signal(signal),
+                message: format!("interrupted while the server could not be reached: {error}"),
+            });
+        }
+        let left = patience.and_then(|time| time.checked_sub(began.elapsed()));
+        let Some(left) = left.filter(|left| !left.is_zero()) else {
+            return Err(error.into());
+        };
+        if !is_told {
+            is_told = true;
+            tracing::warn!("{error}; tried again for {}", shown_time(left));
+        }
+        std::thread::sleep(left.min(TRY_AGAIN));
+    }
+}
+
 /// Records what the run was started with and what the server proved to be.
 pub(super) fn record_start(
     settings: &RunSettings,
     identity: &Identity,
     calibration: &CalibrationReport,
 ) -> Result<(), Failure> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a record is stamped with the time it was made"
-    )]
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
     let record = json!({
         "v": 1,
         "settings": SettingsRecord::from(settings),
-        "started_unix_s": now,
+        "started_unix_s": unix_seconds(),
         "server": {
             "engine": identity.engine,
             "version": identity.version_text,

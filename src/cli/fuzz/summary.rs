@@ -22,8 +22,7 @@ pub(super) fn exit(summary: &RunSummary) -> Exit {
     match summary.signal {
         // What the disk did not take is lost, whatever ended the run.
         _ if summary.failure.is_some() => Exit::Environment,
-        Some(signal) if signal == signal_hook::consts::SIGTERM as usize => Exit::Terminated,
-        Some(_) => Exit::Interrupted,
+        Some(signal) => Exit::of_signal(signal),
         None if summary.server_down.is_some() => Exit::Environment,
         None if verdicts.violation + verdicts.flaky > 0 => Exit::Finding,
         None if verdicts.total() == 0 => Exit::Nothing,
@@ -107,7 +106,7 @@ fn human(summary: &RunSummary, arguments: &FuzzArguments, style: Style) -> Strin
     let mut text = String::new();
     let statistics = &summary.statistics;
     // Writing to a String cannot fail.
-    if let Some(contended) = &statistics.contended {
+    if let Some(contended) = statistics.contended.as_ref().filter(|_| !arguments.brief) {
         let _ = writeln!(
             text,
             "\n{} case {}: {}, {}, {}",
@@ -119,7 +118,10 @@ fn human(summary: &RunSummary, arguments: &FuzzArguments, style: Style) -> Strin
         );
         let _ = writeln!(text, "{}", printable(&contended.transcript));
     }
-    numbers(&mut text, summary, style);
+    match arguments.brief {
+        true => verdict_line(&mut text, statistics, style),
+        false => numbers(&mut text, summary, style),
+    }
     findings(&mut text, summary, style);
     next(&mut text, summary, arguments, style);
     text
@@ -178,11 +180,9 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
     }
 }
 
-/// Verdicts of the cases, reasons of the undecided and known ones, and verdicts of each oracle.
-fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
-    let verdicts = &statistics.verdicts;
-    let total = verdicts.total();
-    let all = verdicts.by_word().map(|(word, count)| {
+/// How many cases came to each verdict.
+fn verdict_line(text: &mut String, statistics: &Statistics, style: Style) {
+    let all = statistics.verdicts.by_word().map(|(word, count)| {
         let shown = format!("{word} {}", grouped(count));
         match word {
             _ if count == 0 => shown,
@@ -194,6 +194,12 @@ fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
         }
     });
     row(text, style, "verdicts", &all.join("   "));
+}
+
+/// Verdicts of the cases, reasons of the undecided and known ones, and verdicts of each oracle.
+fn verdicts(text: &mut String, statistics: &Statistics, style: Style) {
+    verdict_line(text, statistics, style);
+    let total = statistics.verdicts.total();
     for (reason, count) in &statistics.undecided {
         let share = percent(Share {
             part: *count,
@@ -329,7 +335,7 @@ fn findings(text: &mut String, summary: &RunSummary, style: Style) {
     for found in &summary.flaky {
         let path = style.yellow(&printable(&found.path));
         let (hits, runs) = (found.hits, found.runs);
-        let cases = counted(found.sightings, "case");
+        let cases = counted(found.sightings.count, "case");
         let headline = format!("{hits}/{runs} runs, from {cases}: {}", found.headline);
         file(text, &path, &headline);
     }
@@ -391,7 +397,7 @@ mod tests {
     use clap::{Args as _, FromArgMatches as _};
 
     use super::*;
-    use crate::campaign::{FlakyFinding, ServerDown, Verdicts};
+    use crate::campaign::{FlakyFinding, ServerDown, Sightings, Verdicts};
     use crate::cli::fuzz::settings::plan;
     use crate::engine::Identity;
 
@@ -539,7 +545,10 @@ mod tests {
             path: "out/flaky/x.sql".to_owned(),
             headline: "rows differ".to_owned(),
             size: 4,
-            sightings: 2,
+            sightings: Sightings {
+                count: 2,
+                ..Sightings::default()
+            },
             hits: 5,
             runs: 90,
         }];

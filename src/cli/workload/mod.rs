@@ -140,8 +140,7 @@ pub(super) fn run(arguments: &WorkloadArguments, output: &mut Output) -> Result<
     };
     account.tell(output)?;
     Ok(match stop.signal() {
-        Some(signal) if signal == signal_hook::consts::SIGTERM as usize => Exit::Terminated,
-        Some(_) => Exit::Interrupted,
+        Some(signal) => Exit::of_signal(signal),
         None if progress.committed == 0 => Exit::Nothing,
         None => Exit::Clean,
     })

@@ -1,14 +1,14 @@
 //! What a write left, as plain reads in its own transaction show it.
 
 use super::attribute::same_place;
+use super::writer::gives_key;
 use super::{Learning, cell, holds_a_key_twice};
 use crate::model::{
-    CaseStatement, Outcome, ReadMode, Role, Row, StatementId, StatementKind, TableShape, Tick,
+    CaseStatement, Outcome, ReadMode, Row, StatementId, StatementKind, TableShape, Tick,
     TransactionId, UndecidedReason,
 };
 use crate::observe::TableView;
 use crate::observe::chain::{Chains, VersionId};
-use crate::observe::instrument::promised_mode;
 use crate::observe::view::ProbedTable;
 use crate::observe::visibility::Reader;
 
@@ -19,40 +19,30 @@ impl Learning<'_> {
         table: &str,
         rows: &[Row],
         id: StatementId,
-        locking: bool,
+        mode: ReadMode,
         at: Tick,
     ) {
         let (Some(shape), Some(statement)) = (self.case.table(table), self.case.statement(id))
         else {
             return;
         };
-        if self.reads_a_snapshot(statement) {
+        if mode == ReadMode::TransactionSnapshot {
             self.snapshots.entry(id.transaction).or_insert(at);
         }
-        if !locking && self.plain_mode(statement) == ReadMode::Anything {
+        if mode == ReadMode::Anything {
             let before = self.standing(table, at);
             self.adopt(table, rows, &before, &[id], at);
             return;
         }
         let before = self.standing_for(table, id, at);
-        let left = match locking {
+        let left = match mode == ReadMode::Current {
             true => rows.to_vec(),
-            false => self.rows_left(shape, statement, rows, &before, at),
+            false => self.rows_left(shape, statement, (rows, mode), &before, at),
         };
         // What others do half-way is not seen.
         let waiting = std::mem::take(&mut self.waiting);
         self.adopt(table, &left, &before, &[id], at);
         self.waiting = waiting;
-    }
-
-    /// Whether plain reads of a statement's transaction show nothing that others did since its snapshot.
-    pub(super) fn reads_a_snapshot(&self, statement: &CaseStatement) -> bool {
-        self.plain_mode(statement) == ReadMode::TransactionSnapshot
-            && self.case.is_explicit(statement.id.transaction)
-    }
-
-    fn plain_mode(&self, statement: &CaseStatement) -> ReadMode {
-        promised_mode(self.case, self.dialect, statement, Role::PlainSelect)
     }
 
     /// The rows that stand for a write's transaction after it: its own work as the read shows it, the
@@ -62,7 +52,7 @@ impl Learning<'_> {
         &mut self,
         shape: &TableShape,
         statement: &CaseStatement,
-        rows: &[Row],
+        (rows, mode): (&[Row], ReadMode),
         before: &TableView,
         at: Tick,
     ) -> Vec<Row> {
@@ -72,7 +62,7 @@ impl Learning<'_> {
                 position: u32::MAX,
                 ..id
             },
-            mode: self.plain_mode(statement),
+            mode,
             at,
             snapshot: self.snapshot(id, at),
         };
@@ -187,9 +177,7 @@ impl Beyond<'_> {
     /// rows that stand, `stood` is how many there were before in all.
     fn remaining(&self, hidden: &[Row], left: &[Row], stood: usize) -> Option<Vec<Row>> {
         let effect = &self.statement.effect;
-        let row_key = self.shape.row_key.as_ref();
-        let moves =
-            row_key.is_some_and(|key| effect.assigned.contains_key(&key.to_ascii_lowercase()));
+        let moves = gives_key(self.shape, self.statement);
         if hidden.is_empty() || (effect.kind != StatementKind::Delete && !moves) {
             // Whoever had a unique key of a row that stands now had to go: a REPLACE saw to it.
             let fits = |row: &&Row| {

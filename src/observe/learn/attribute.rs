@@ -30,7 +30,10 @@ impl Learning<'_> {
         }
         let before_keys = before.keys().map(|row| &row.key);
         let keys: BTreeSet<Value> = before_keys.chain(now.keys()).cloned().collect();
-        for key in keys {
+        // First what is merely gone: what its removers counted tells of the rest.
+        let (here, gone): (Vec<Value>, Vec<Value>) =
+            keys.into_iter().partition(|key| now.contains_key(key));
+        for key in gone.into_iter().chain(here) {
             let rows = now.remove(&key).unwrap_or_default();
             self.adopt_rows(shape, &key, before, rows, active, at);
         }
@@ -59,6 +62,15 @@ impl Learning<'_> {
                 }
                 None => true,
             }
+        });
+        gone.retain(|old| {
+            let moved = |row: &&Row| self.is_moved(shape, old, row, active, at);
+            let new_row = now.iter().position(moved);
+            let new_row = new_row.map(|place| now.remove(place));
+            if new_row.is_some() {
+                self.adopt_change(shape, old, new_row, active, at);
+            }
+            new_row.is_none()
         });
         gone.retain(|old| {
             let writer = self.account.chains.version(old.version).writer;

@@ -18,8 +18,10 @@ impl Learning<'_> {
         let mut left = std::mem::take(&mut self.contested);
         while self.settle_one(shape, &mut left, at) {}
         for id in left.into_iter().flat_map(|change| change.candidates) {
-            let unsure = &mut self.account.unsure;
-            unsure.insert(id, UndecidedReason::ChangeOfSeveralWriters);
+            let reason = UndecidedReason::ChangeOfSeveralWriters;
+            self.account.unsure.insert(id, reason);
+            // Nobody has the change, so the next look at the row finds it again.
+            self.gap(reason);
         }
     }
 
@@ -92,7 +94,7 @@ impl Learning<'_> {
 
     /// How many rows a statement was answered to have changed beyond those that are known; none where
     /// its count does not tell: it has no answer yet, or counts other rows than changed ones.
-    fn lacking(&self, id: StatementId, at: Tick) -> Option<u64> {
+    pub(super) fn lacking(&self, id: StatementId, at: Tick) -> Option<u64> {
         let statement = self.case.statement(id)?;
         let record = self.execution.records.get(&id)?;
         let Outcome::Affected(counted) = record.outcome else {

@@ -2,7 +2,7 @@
 //! put its row into the clustered index already, beside the row that stands under the key.
 
 use super::Learning;
-use super::writer::Unattributed;
+use super::writer::{Unattributed, gives_place};
 use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
 use crate::observe::chain::{RowId, VersionId};
 use crate::statement::mentions;
@@ -40,13 +40,34 @@ impl Learning<'_> {
             let removed_by_another = || {
                 let except = Some(writer);
                 let remover = self.writer(shape, Some(&old.row), None, active, at, except);
-                !matches!(remover, Err(Unattributed::Nobody))
+                // Who has removed as many rows as it counted has not removed this one.
+                let may_be = |id: StatementId| self.lacking(id, at) != Some(0);
+                match remover {
+                    Ok(id) => may_be(id),
+                    Err(Unattributed::Several(ids)) => ids.into_iter().any(may_be),
+                    Err(Unattributed::Nobody) => false,
+                }
             };
             statement.effect.assigned.is_empty() || (is_waiting && removed_by_another())
         } else {
             kind == StatementKind::Replace && is_waiting
         };
         !inserts
+    }
+
+    /// Whether one row is known to have become another at another place of the clustered index: an UPDATE
+    /// that gives rows another place wrote it, while other statements may have put rows beside it.
+    pub(super) fn is_moved(
+        &self,
+        shape: &TableShape,
+        old: &StandingRow,
+        new_row: &Row,
+        active: &[StatementId],
+        at: Tick,
+    ) -> bool {
+        let writer = self.writer(shape, Some(&old.row), Some(new_row), active, at, None);
+        let writer = writer.ok().and_then(|id| self.case.statement(id));
+        writer.is_some_and(|s| s.effect.kind == StatementKind::Update && gives_place(shape, s))
     }
 
     /// Whether a row that is gone was taken back by the statement that had put it in: one that waited

@@ -59,20 +59,13 @@ impl Learning<'_> {
                 self.snapshots.entry(id.transaction).or_insert(probe.tick);
             }
             (ProbeTag::FixSnapshot, _) => {}
-            (ProbeTag::AfterWrite { table, locking }, outcome) => {
-                let statement = self.case.statement(id);
-                let shown_late =
-                    probe.parted && !statement.is_some_and(|s| self.reads_a_snapshot(s));
-                match outcome {
-                    Outcome::Rows(rows) if !shown_late => {
-                        self.after_write(table, rows, id, *locking, probe.tick);
-                    }
-                    Outcome::Rows(_) => self.gap(UndecidedReason::PartedProbe),
-                    Outcome::Affected(_) | Outcome::Rejected(_) => {
-                        self.gap(UndecidedReason::RejectedProbe);
-                    }
-                }
+            (ProbeTag::AfterWrite { .. }, Outcome::Rows(_)) if probe.is_lost() => {
+                self.gap(UndecidedReason::PartedProbe);
             }
+            (ProbeTag::AfterWrite { table, mode }, Outcome::Rows(rows)) => {
+                self.after_write(table, rows, id, *mode, probe.tick);
+            }
+            (ProbeTag::AfterWrite { .. }, _) => self.gap(UndecidedReason::RejectedProbe),
             // The rows would have to be waited for, or the statement came late: the promise stands.
             (ProbeTag::BeforeWrite { .. }, Outcome::Rejected(_)) => {}
             _ if probe.is_lost() => {

@@ -126,9 +126,7 @@ impl<'a> Learning<'a> {
     ) {
         candidates.retain(|s| {
             let kind = s.effect.kind;
-            let row_key = shape.row_key.as_ref();
-            matches!(kind, StatementKind::Delete | StatementKind::Replace)
-                || row_key.is_some_and(|key| assigns(s, key))
+            matches!(kind, StatementKind::Delete | StatementKind::Replace) || gives_key(shape, s)
         });
         let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
         let waiting = waiting.filter_map(|id| self.case.statement(*id));
@@ -236,10 +234,7 @@ fn makes(shape: &TableShape, statement: &CaseStatement, old: Option<&Row>, new: 
         StatementKind::Insert | StatementKind::InsertSelect | StatementKind::Replace
     );
     let Some(old) = old else {
-        let row_key = shape.row_key.as_ref();
-        return inserts
-            || gives_place(shape, statement)
-            || row_key.is_some_and(|key| assigns(statement, key));
+        return inserts || gives_place(shape, statement) || gives_key(shape, statement);
     };
     if kind == StatementKind::Replace {
         return true;
@@ -259,9 +254,15 @@ fn makes(shape: &TableShape, statement: &CaseStatement, old: Option<&Row>, new: 
 }
 
 /// Whether a statement may give a row another place in the clustered index.
-fn gives_place(shape: &TableShape, statement: &CaseStatement) -> bool {
+pub(super) fn gives_place(shape: &TableShape, statement: &CaseStatement) -> bool {
     let mut columns = shape.clustered_key().unwrap_or_default().iter();
     columns.any(|column| assigns(statement, column))
+}
+
+/// Whether a statement may give a row another row key.
+pub(super) fn gives_key(shape: &TableShape, statement: &CaseStatement) -> bool {
+    let row_key = shape.row_key.as_ref();
+    row_key.is_some_and(|column| assigns(statement, column))
 }
 
 /// Whether a statement gives rows another value of a column.

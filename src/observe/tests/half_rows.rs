@@ -38,6 +38,14 @@ pub(super) fn wait_for(script: &mut Script, waiter: StatementId, release: Statem
     }
 }
 
+fn refused_duplicate() -> Outcome {
+    Outcome::Rejected(SqlError {
+        code: "1062".to_owned(),
+        class: ErrorClass::Duplicate,
+        message: String::new(),
+    })
+}
+
 /// The rows that stand when everything is over, by the chains.
 fn standing(account: &Account) -> Vec<Vec<i64>> {
     let newest = |chain: &[_]| {
@@ -257,11 +265,7 @@ fn what_a_rejected_statement_wrote_may_be_gone_before_its_answer_comes() {
     assert_ne!(accepted.unexplained, Vec::<String>::new());
 
     let record = script.execution.records.get_mut(&waiter).expect("it ran");
-    record.outcome = Outcome::Rejected(SqlError {
-        code: "1062".to_owned(),
-        class: ErrorClass::Duplicate,
-        message: String::new(),
-    });
+    record.outcome = refused_duplicate();
     let rejected = learn_wide(&script, &[[1, 10, 20]]);
     assert_eq!(rejected.unexplained, Vec::<String>::new());
 }
@@ -300,5 +304,66 @@ fn answered_counts_tell_whose_a_change_is() {
         let several = Some(&UndecidedReason::ChangeOfSeveralWriters);
         let unsure = [id(2, 1), id(3, 1)].map(|id| account.unsure.get(&id) == several);
         assert_eq!(unsure.contains(&true), (first, second) == (1, 1));
+    }
+}
+
+/// The row is out of the table while it waits for its new place, and comes back there beside the row
+/// that a later INSERT has half-way in.
+#[test]
+fn a_moved_row_is_known_beside_a_row_that_is_half_way_in() {
+    let both: &[[i64; 3]] = &[[1, 1000, 22], [1, 1001, 24]];
+    let lines: &[WideLine<'_>] = &[
+        (1, "BEGIN", None),
+        (1, "SELECT * FROM t WHERE c0 > 20 FOR UPDATE", None),
+        (
+            2,
+            "UPDATE t SET vkey = 1000, c0 = 22 WHERE pkey = 1",
+            Some(&[]),
+        ),
+        (
+            3,
+            "INSERT INTO t (pkey, vkey, c0) VALUES (1, 1001, 24)",
+            Some(&[]),
+        ),
+        (1, "COMMIT", Some(both)),
+        (4, "SELECT * FROM t FOR UPDATE", Some(&both[..1])),
+    ];
+    let mut script = wide_script(BY_C0, lines);
+    wait_for(&mut script, id(2, 1), id(1, 3));
+    wait_for(&mut script, id(3, 1), id(4, 1));
+    let record = script.execution.records.get_mut(&id(3, 1));
+    record.expect("it ran").outcome = refused_duplicate();
+    let account = learn_wide(&script, &[[1, 10, 20]]);
+    assert_eq!(account.unexplained, Vec::<String>::new());
+    assert_eq!(standing(&account), [[1, 1000, 22]]);
+    let by_update = &account.changes[&id(2, 1)];
+    assert_eq!(by_update.len(), 1, "{by_update:?}");
+    assert!(by_update[0].before.is_some(), "{by_update:?}");
+}
+
+/// Whoever waits has moved row 1 and not come to its other rows; the DELETE beside it has removed the one
+/// row that it counted, whose key may come before or after.
+#[test]
+fn a_delete_has_not_removed_the_row_that_a_waiting_upsert_has_moved() {
+    let upsert = "INSERT INTO t (pkey, vkey, c0) VALUES (1, 1000, 44), (3, 1000, 45) \
+                  ON DUPLICATE KEY UPDATE vkey = 1000, c0 = 46";
+    for other in [0, 2] {
+        let delete = format!("DELETE FROM t WHERE pkey = {other}");
+        let lines: &[WideLine<'_>] = &[
+            (1, "BEGIN", None),
+            (1, "SELECT * FROM t WHERE pkey = 3 FOR UPDATE", None),
+            (2, upsert, None),
+            (1, &delete, Some(&[[1, 1000, 46]])),
+            (1, "COMMIT", Some(&[[1, 1000, 46], [3, 1000, 45]])),
+        ];
+        let mut script = wide_script(BY_C0, lines);
+        wait_for(&mut script, id(2, 1), id(1, 4));
+        let record = script.execution.records.get_mut(&id(1, 3));
+        record.expect("it ran").outcome = Outcome::Affected(1);
+        let account = learn_wide(&script, &[[1, 10, 20], [other, 20, 30]]);
+        assert_eq!(account.unexplained, Vec::<String>::new());
+        let changes = |id| account.changes.get(&id).map_or(0, Vec::len);
+        assert_eq!([id(1, 3), id(2, 1)].map(changes), [1, 2], "{other}");
+        assert_eq!(standing(&account).len(), 2, "{other}");
     }
 }

@@ -8,7 +8,8 @@ use super::dependencies::{
 };
 use super::reads::ItemQuery;
 use crate::model::{
-    Anomaly, ReadMode, StatementId, StatementKind, Tick, TransactionId, TransactionStatus,
+    Anomaly, AnomalyClass, ReadMode, StatementId, StatementKind, Tick, TransactionId,
+    TransactionStatus,
 };
 use crate::observe::VersionId;
 use crate::oracle::Evidence;
@@ -17,6 +18,9 @@ use crate::oracle::Evidence;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::oracle) struct ItemAnomaly {
     pub(in crate::oracle) anomaly: Anomaly,
+    /// The same as a reader of findings would name it: a cycle through a row that a range did not hold when
+    /// it was read is a phantom, however many dependencies it has.
+    pub(in crate::oracle) class: AnomalyClass,
     /// `T1 -rw(t0 row 3)-> T2 -ww(t0 row 3)-> T1`, or what was read.
     pub(in crate::oracle) shape: String,
     /// One line for each dependency.
@@ -114,9 +118,14 @@ fn told(anomaly: Anomaly, steps: &[ItemStep]) -> ItemAnomaly {
         shape.push_str(&format!("{} -{label}-> ", step.from));
     }
     let start = steps.iter().find(|step| step.from != step.to);
+    let class = match steps.iter().any(|step| step.reason.came_into_range) {
+        true => AnomalyClass::Phantom,
+        false => anomaly.into(),
+    };
     shape.push_str(&start.map_or(String::new(), |step| step.from.to_string()));
     ItemAnomaly {
         anomaly,
+        class,
         shape,
         lines: steps.iter().map(line).collect(),
         statements: steps
@@ -212,6 +221,7 @@ fn told_read(
     let (reader, shown) = (query_text(query), version_text(of));
     ItemAnomaly {
         anomaly,
+        class: anomaly.into(),
         shape: format!("{reader} shows {item} as {} wrote it", of.writer),
         lines: vec![format!(
             "{reader} shows {shown} of {item}, which {} wrote: {why}",

@@ -57,6 +57,8 @@ pub(in crate::oracle) struct ItemReason {
     pub(in crate::oracle) statements: Vec<StatementId>,
     /// For people.
     pub(in crate::oracle) text: String,
+    /// The reader ranged over where the row was to be, and did not find it.
+    pub(in crate::oracle) came_into_range: bool,
 }
 
 /// When something of a transaction happens.
@@ -345,6 +347,7 @@ impl Dependencies<'_> {
                     query_text(query),
                     self.version_text(first)
                 ),
+                came_into_range: true,
             };
             let written = ItemMoment::Commit(writer.transaction);
             graph.add(moment, written, ItemEdgeKind::Anti, reason);
@@ -358,6 +361,7 @@ impl Dependencies<'_> {
             item: String::new(),
             statements: Vec::new(),
             text: text.to_owned(),
+            came_into_range: false,
         };
         let reason = within(&format!("{of} reads before it commits"));
         graph.add(
@@ -397,6 +401,7 @@ impl Dependencies<'_> {
                     item: String::new(),
                     statements: Vec::new(),
                     text: format!("{next} follows {before} in session {session}"),
+                    came_into_range: false,
                 };
                 let snapshot = self.snapshot(next);
                 let kind = ItemEdgeKind::Session;
@@ -436,6 +441,7 @@ impl Dependencies<'_> {
                 self.version_text(then)
             ),
             statements,
+            came_into_range: false,
         }
     }
 
@@ -465,6 +471,7 @@ impl Dependencies<'_> {
             item: item_text(&of.table, &of.id),
             statements,
             text,
+            came_into_range: false,
         }
     }
 

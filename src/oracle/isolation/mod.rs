@@ -13,7 +13,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::anomalies::{ItemAnomaly, cycle};
-pub(super) use self::dependencies::{ItemGraph, JudgedBy};
+pub(super) use self::dependencies::{ItemEdgeKind, ItemGraph, JudgedBy};
 use self::reads::ItemQuery;
 pub(super) use self::reads::{item_queries, ranges};
 use super::signature::finding_levels;
@@ -114,6 +114,7 @@ fn finding(evidence: &Evidence, found: ItemAnomaly) -> Finding {
     let levels = finding_levels(case);
     let ItemAnomaly {
         anomaly,
+        class,
         shape,
         lines,
         statements,
@@ -122,12 +123,13 @@ fn finding(evidence: &Evidence, found: ItemAnomaly) -> Finding {
     let adya = adya.map_or(String::new(), |name| format!(" ({name})"));
     Finding {
         headline: format!("{anomaly}{adya} at {}: {shape}", levels.join(", ")),
-        signature: Signature {
-            oracle: "isolation".to_owned(),
-            kind: FindingKind::Anomaly(anomaly),
+        signature: Signature::new(
+            "isolation",
+            FindingKind::Anomaly(anomaly),
             levels,
-            features: features(evidence, &statements),
-        },
+            features(evidence, &statements),
+        )
+        .with_anomaly(class),
         differences: Vec::new(),
         explanation: lines.into_iter().chain(promises_text(evidence)).collect(),
     }

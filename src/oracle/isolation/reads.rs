@@ -69,7 +69,7 @@ pub(in crate::oracle) fn item_queries(evidence: &Evidence) -> Vec<ItemQuery> {
         Some(ItemQuery {
             statement: probe.statement,
             source: QuerySource::Probe,
-            mode: promised(evidence, evidence.case.statement(probe.statement)?, role),
+            mode: evidence.promised_mode(evidence.case.statement(probe.statement)?, role),
             at: probe.tick,
             versions: versions.collect(),
             missed: Vec::new(),
@@ -109,12 +109,6 @@ pub(in crate::oracle) fn ranges(evidence: &Evidence) -> Vec<ItemQuery> {
     queries
 }
 
-fn promised(evidence: &Evidence, statement: &CaseStatement, role: Role) -> ReadMode {
-    let level = evidence.case.judged_level(statement.session);
-    let explicit = evidence.case.is_explicit(statement.id.transaction);
-    evidence.dialect.read_mode(level, role, explicit)
-}
-
 fn of_statement(evidence: &Evidence, statement: &CaseStatement) -> Option<ItemQuery> {
     let record = evidence.execution.records.get(&statement.id)?;
     let rows = record.outcome.rows();
@@ -133,7 +127,7 @@ fn of_statement(evidence: &Evidence, statement: &CaseStatement) -> Option<ItemQu
     Some(ItemQuery {
         statement: statement.id,
         source: QuerySource::Rows,
-        mode: promised(evidence, statement, role),
+        mode: evidence.promised_mode(statement, role),
         at: record.answered,
         versions: versions.collect(),
         missed: Vec::new(),

@@ -56,12 +56,12 @@ pub(super) fn finding(evidence: &Evidence, first: &BrokenLock, all: &[BrokenLock
         format!("{at}: {what}: {}", breach.told)
     };
     Finding {
-        signature: Signature {
-            oracle: "locks".to_owned(),
-            kind: FindingKind::Lock(first.kind),
-            levels: finding_levels(case),
-            features: features(evidence, first),
-        },
+        signature: Signature::new(
+            "locks",
+            FindingKind::Lock(first.kind),
+            finding_levels(case),
+            features(evidence, first),
+        ),
         headline,
         differences: all.iter().map(difference).collect(),
         explanation: all.iter().map(told).collect(),

@@ -66,12 +66,9 @@ fn split<'e>(
     evidence: &Evidence,
     statement: &'e CaseStatement,
 ) -> (BTreeSet<&'e str>, BTreeSet<&'e str>) {
-    let case = &evidence.case;
-    let level = case.judged_level(statement.session);
-    let explicit = case.is_explicit(statement.id.transaction);
     let (mut locked, mut plain) = (BTreeSet::new(), BTreeSet::new());
     for used in &statement.effect.uses {
-        match evidence.dialect.read_mode(level, used.role, explicit) {
+        match evidence.promised_mode(statement, used.role) {
             ReadMode::Current => locked.insert(used.table.as_str()),
             ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot | ReadMode::Anything => {
                 plain.insert(used.table.as_str())

@@ -11,11 +11,11 @@
 use std::collections::BTreeSet;
 
 use super::super::compare::place_text;
-use super::super::isolation::{self, ItemAnomaly, ItemGraph, JudgedBy};
+use super::super::isolation::{self, ItemAnomaly, ItemEdgeKind, ItemGraph, JudgedBy};
 use super::search::SerialOrderSearch;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Difference, TestCase, TransactionId};
+use crate::model::{AnomalyClass, Difference, TestCase, TransactionId};
 use crate::observe::{Learner, learn};
 use crate::oracle::Evidence;
 
@@ -23,22 +23,40 @@ use crate::oracle::Evidence;
 struct CycleDependency {
     /// Comes first.
     from: TransactionId,
+    kind: ItemEdgeKind,
     /// `rw(t0)`.
     label: String,
     reason: String,
 }
 
-/// The cycle of a search that found no order: `cycle: T1 -rw(t0 row 3)-> T2 -ww(t0 row 3)-> T1`, then the
-/// reason of each dependency.
+/// Why a run has no serial order.
+#[derive(Default)]
+pub(super) struct Cycle {
+    /// `cycle: T1 -rw(t0 row 3)-> T2 -ww(t0 row 3)-> T1`, then the reason of each dependency; empty where no
+    /// cycle is known.
+    pub(super) lines: Vec<String>,
+    /// The anomaly that the cycle is, where that is known.
+    pub(super) class: Option<AnomalyClass>,
+}
+
+/// The cycle of a search that found no order.
 pub(super) fn explain(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
-) -> Result<Vec<String>, EngineError> {
+) -> Result<Cycle, EngineError> {
     let evidence = search.evidence;
     match by_items(evidence).or_else(|| by_ranges(evidence)) {
-        Some(ItemAnomaly { shape, lines, .. }) => {
+        Some(ItemAnomaly {
+            shape,
+            lines,
+            class,
+            ..
+        }) => {
             let cycle = format!("cycle: {shape}");
-            Ok([cycle].into_iter().chain(lines).collect())
+            Ok(Cycle {
+                lines: [cycle].into_iter().chain(lines).collect(),
+                class: Some(class),
+            })
         }
         None => by_refutation(search, serial),
     }
@@ -83,16 +101,16 @@ fn by_ranges(evidence: &Evidence) -> Option<ItemAnomaly> {
 fn by_refutation(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
-) -> Result<Vec<String>, EngineError> {
+) -> Result<Cycle, EngineError> {
     if search.transactions.len() != 2 {
-        return Ok(Vec::new());
+        return Ok(Cycle::default());
     }
     let mut dependencies = Vec::new();
     for order in [[1, 0], [0, 1]] {
         match search.refute(serial, order)? {
             Some(refutation) => dependencies.push(dependency(search, order, &refutation)),
             // The order of their session is the other dependency.
-            None => return Ok(Vec::new()),
+            None => return Ok(Cycle::default()),
         }
     }
     let lowest = dependencies.iter().map(|dependency| dependency.from).min();
@@ -102,8 +120,28 @@ fn by_refutation(
         .map(|dependency| format!("{} -{}-> ", dependency.from, dependency.label))
         .collect();
     let mut lines = vec![format!("cycle: {}{}", steps.concat(), dependencies[0].from)];
+    let class = search
+        .evidence
+        .case
+        .claim
+        .and_then(|_| class(&dependencies));
     lines.extend(dependencies.into_iter().map(|dependency| dependency.reason));
-    Ok(lines)
+    Ok(Cycle { lines, class })
+}
+
+/// The anomaly of two dependencies that refutations show. Asked only where a stronger level was claimed than
+/// run: else one statement with a wrong answer refutes both orders, and the two dependencies are none.
+fn class(dependencies: &[CycleDependency]) -> Option<AnomalyClass> {
+    let count = |kind| dependencies.iter().filter(|d| d.kind == kind).count();
+    let (anti, read) = (count(ItemEdgeKind::Anti), count(ItemEdgeKind::Read));
+    match (anti, read) {
+        (2, _) => Some(AnomalyClass::WriteSkew),
+        (1, 1) => Some(AnomalyClass::ReadSkew),
+        (1, 0) => Some(AnomalyClass::LostUpdate),
+        (0, 1 | 2) => Some(AnomalyClass::CircularFlow),
+        // The final state alone contradicts both orders.
+        _ => None,
+    }
 }
 
 /// The dependency that an order's refutation shows: its later transaction comes before the earlier.
@@ -114,16 +152,25 @@ fn dependency(
 ) -> CycleDependency {
     let [earlier, later] = order.map(|at| search.transactions[at]);
     let (by_earlier, by_later) = (search.written(order[0]), search.written(order[1]));
-    let (kind, tables): (&str, BTreeSet<&str>) = match refutation.statement {
-        None => ("ww", by_earlier.intersection(&by_later).copied().collect()),
+    let (kind, tables): (ItemEdgeKind, BTreeSet<&str>) = match refutation.statement {
+        None => (
+            ItemEdgeKind::Write,
+            by_earlier.intersection(&by_later).copied().collect(),
+        ),
         Some(id) => {
             let statement = search.evidence.case.statement(id);
             let uses = statement.into_iter().flat_map(|s| &s.effect.uses);
             let named: BTreeSet<&str> = uses.map(|u| u.table.as_str()).collect();
             if id.transaction == later {
-                ("rw", named.intersection(&by_earlier).copied().collect())
+                (
+                    ItemEdgeKind::Anti,
+                    named.intersection(&by_earlier).copied().collect(),
+                )
             } else {
-                ("wr", named.intersection(&by_later).copied().collect())
+                (
+                    ItemEdgeKind::Read,
+                    named.intersection(&by_later).copied().collect(),
+                )
             }
         }
     };
@@ -141,6 +188,7 @@ fn dependency(
     let place = place_text(refutation.statement);
     CycleDependency {
         from: later,
+        kind,
         label: format!("{kind}({})", tables.join(", ")),
         reason: format!(
             "{later} before {earlier}: were {earlier} first, {place}{what} would be {expected}; it was {got}"

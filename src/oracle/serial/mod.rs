@@ -12,6 +12,7 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use self::cycle::Cycle;
 use self::search::{SearchEnd, SerialOrderSearch, undone};
 use super::compare::place_text;
 use super::signature::{differs, finding_levels, statement_features};
@@ -266,8 +267,7 @@ fn features(
 
 /// What a refuted search has to tell.
 struct Told {
-    /// The cycle and the reasons of its dependencies, where one is known.
-    cycle: Vec<String>,
+    cycle: Cycle,
     /// Transactions that were run.
     tried: u32,
     /// Where commit order fails.
@@ -283,10 +283,19 @@ fn not_serializable(
     told: Told,
 ) -> Finding {
     let Told {
-        cycle,
+        cycle: Cycle {
+            lines: cycle,
+            class,
+        },
         tried,
         first,
     } = told;
+    let kind = FindingKind::NotSerializable;
+    let levels = finding_levels(&evidence.case);
+    let mut signature = Signature::new("serial", kind, levels, features);
+    if let Some(class) = class {
+        signature = signature.with_anomaly(class);
+    }
     let order: Vec<String> = transactions.iter().map(TransactionId::to_string).collect();
     let headline = match cycle.first() {
         Some(cycle) => format!(
@@ -308,12 +317,7 @@ fn not_serializable(
         "transactions run in search of a serial order: {tried}"
     ));
     Finding {
-        signature: Signature {
-            oracle: "serial".to_owned(),
-            kind: FindingKind::NotSerializable,
-            levels: finding_levels(&evidence.case),
-            features,
-        },
+        signature,
         headline,
         explanation,
         differences: vec![first],

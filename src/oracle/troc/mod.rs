@@ -65,6 +65,7 @@ impl Oracle for Troc {
         }
         tally.refusals(standings);
         tally.ask_again(&mut alone)?;
+        tally.name(&mut alone)?;
         tally.disagreements.extend(final_state(evidence));
         let explanation = tally.explanation(&alone);
         Ok(Ruling {

@@ -108,6 +108,7 @@ impl Check<'_> {
         }
         tally.refusals(self.standings);
         tally.ask_again(&mut replay)?;
+        tally.name(&mut replay)?;
         let explanation = self.explain(&plan, &replay, &tally);
         Ok(Judged {
             tally,

@@ -209,7 +209,7 @@ impl Alone<'_> {
     }
 
     /// Whether the unique keys of each table allow its rows to stand side by side.
-    fn can_stand(&self, place: &SeenTables) -> bool {
+    pub(super) fn can_stand(&self, place: &SeenTables) -> bool {
         place.iter().all(|(table, contents)| {
             let Some(shape) = self.evidence.case.table(table) else {
                 return true;

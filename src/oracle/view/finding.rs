@@ -30,6 +30,11 @@ impl Disagreement {
         }
     }
 
+    /// In which direction the run differs from the prediction.
+    pub(super) fn direction(&self) -> Direction {
+        self.mismatch.direction
+    }
+
     /// Of a difference that is worded already.
     pub(in crate::oracle) fn of(difference: Difference) -> Self {
         Self {
@@ -64,12 +69,12 @@ pub(in crate::oracle) fn finding(
     let case = &evidence.case;
     let statement = first.statement.and_then(|id| case.statement(id));
     Finding {
-        signature: Signature {
-            oracle: oracle.to_owned(),
-            kind: FindingKind::Wrong(first.mismatch.aspect),
-            levels: finding_levels(case),
-            features: features(evidence, first),
-        },
+        signature: Signature::new(
+            oracle,
+            FindingKind::Wrong(first.mismatch.aspect),
+            finding_levels(case),
+            features(evidence, first),
+        ),
         headline: headline(case, first, statement),
         differences: all.iter().map(difference).collect(),
         explanation,
@@ -112,12 +117,12 @@ pub(in crate::oracle) fn unstable_finding(
         got,
     } = &answers.mismatch;
     Finding {
-        signature: Signature {
-            oracle: oracle.to_owned(),
-            kind: FindingKind::UnstableSerialAnswer,
-            levels: finding_levels(case),
-            features: features.into_iter().collect(),
-        },
+        signature: Signature::new(
+            oracle,
+            FindingKind::UnstableSerialAnswer,
+            finding_levels(case),
+            features.into_iter().collect(),
+        ),
         headline: format!(
             "{place}, run alone on the same rows, has {aspect} that differ from one run to the \
              next: {expected}; {got}"
@@ -202,10 +207,8 @@ fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
         return features.into_iter().collect();
     };
     let mut features = statement_features(evidence, statement, direction);
-    let level = case.judged_level(statement.session);
-    let explicit = case.is_explicit(statement.id.transaction);
     for table_use in &statement.effect.uses {
-        let mode = evidence.dialect.read_mode(level, table_use.role, explicit);
+        let mode = evidence.promised_mode(statement, table_use.role);
         features.insert(format!("{}:{mode}", table_use.role));
     }
     features.into_iter().collect()

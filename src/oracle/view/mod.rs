@@ -3,11 +3,12 @@
 //! Shared by the oracles that judge statements one by one. `standing` says which statements a run
 //! lets them judge and how strictly, `alone` runs one on its view, `allowed` on every view that
 //! documented behaviour allows, `self_check` asks whether a write's changes agree with its count,
-//! `finding` words what differs, `verdicts` makes the verdict.
+//! `moment` names a wrong answer by the rows that explain it, `finding` words what differs, `verdicts` makes the verdict.
 
 mod allowed;
 mod alone;
 mod finding;
+mod moment;
 mod self_check;
 mod standing;
 #[cfg(test)]

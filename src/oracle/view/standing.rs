@@ -101,11 +101,6 @@ pub(in crate::oracle) fn blind(evidence: &Evidence) -> Option<UndecidedReason> {
     if evidence.account.gap.is_some() {
         return evidence.account.gap;
     }
-    const SEVERAL: UndecidedReason = UndecidedReason::ChangeOfSeveralWriters;
-    let unsure = &evidence.account.unsure;
-    if unsure.values().any(|reason| *reason == SEVERAL) {
-        return Some(SEVERAL);
-    }
     // Of two writes that resumed at one moment, the second over the first, no observation shows the
     // version between, and every later view may lack it.
     if !overwritten_unseen(evidence).is_empty() {

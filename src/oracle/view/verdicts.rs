@@ -8,7 +8,7 @@ use super::allowed::Allowed;
 use super::alone::Alone;
 use super::finding::{Disagreement, finding, unstable_finding};
 use crate::engine::EngineError;
-use crate::model::{StatementId, UndecidedReason, Verdict};
+use crate::model::{AnomalyClass, Direction, StatementId, UndecidedReason, Verdict};
 use crate::oracle::Evidence;
 
 /// How often a read that disagrees is run alone again, to see whether the engine repeats the
@@ -34,6 +34,8 @@ pub(in crate::oracle) struct StatementVerdicts {
     pub(in crate::oracle) tested: BTreeSet<StatementId>,
     /// Why other views do not explain the first disagreement, for people.
     unexplained: String,
+    /// What the first disagreement is, where the rows of another moment explain it.
+    anomaly: Option<AnomalyClass>,
 }
 
 impl StatementVerdicts {
@@ -78,6 +80,24 @@ impl StatementVerdicts {
         let differ = mismatches.into_iter();
         self.disagreements
             .extend(differ.map(|m| Disagreement::at(id, m)));
+        Ok(())
+    }
+
+    /// Names the first disagreement by the moment whose rows give what the run gave.
+    ///
+    /// Where no stronger level was claimed than run, only rows that should not be there tell of a moment: a
+    /// statement that loses rows for a reason of its own may find as few at another moment by chance.
+    pub(in crate::oracle) fn name(&mut self, alone: &mut Alone<'_>) -> Result<(), EngineError> {
+        let case = &alone.evidence.case;
+        let first = self.disagreements.first();
+        let Some((first, id)) = first.and_then(|first| Some((first, first.statement?))) else {
+            return Ok(());
+        };
+        let tells = matches!(first.direction(), Direction::Extra | Direction::Changed);
+        if tells || case.claim.is_some() {
+            alone.reset()?;
+            self.anomaly = alone.anomaly(id)?;
+        }
         Ok(())
     }
 
@@ -156,6 +176,9 @@ impl StatementVerdicts {
             lines.extend(read_modes_text(alone.evidence, id));
             lines.extend(alone.view_text(id));
             lines.extend(Some(self.unexplained.clone()).filter(|text| !text.is_empty()));
+            lines.extend(self.anomaly.map(|anomaly| {
+                format!("{id} gives this on the rows of another moment: {anomaly}")
+            }));
         }
         lines.extend(alone.evidence.account.unexplained.iter().cloned());
         lines
@@ -170,7 +193,10 @@ impl StatementVerdicts {
         explanation: Vec<String>,
     ) -> Verdict {
         if let Some(first) = self.disagreements.first() {
-            let finding = finding(oracle, evidence, first, &self.disagreements, explanation);
+            let mut finding = finding(oracle, evidence, first, &self.disagreements, explanation);
+            if let Some(anomaly) = self.anomaly {
+                finding.signature = finding.signature.with_anomaly(anomaly);
+            }
             return Verdict::Violation(Box::new(finding));
         }
         if let Some(first) = self.unstable.first() {
@@ -205,13 +231,12 @@ fn read_modes_text(evidence: &Evidence, id: StatementId) -> Option<String> {
     let case = &evidence.case;
     let statement = case.statement(id)?;
     let level = case.judged_level(statement.session);
-    let explicit = case.is_explicit(id.transaction);
     let modes: Vec<String> = statement
         .effect
         .uses
         .iter()
         .map(|u| {
-            let mode = evidence.dialect.read_mode(level, u.role, explicit);
+            let mode = evidence.promised_mode(statement, u.role);
             format!("{} as {} reads {mode}", u.table, u.role)
         })
         .collect();

@@ -55,6 +55,14 @@ impl Known {
             && self.engines.iter().any(|engine| engine.holds(server))
     }
 
+    /// The signature by which it explains, where it does not do so by a shape.
+    pub fn signature(&self) -> Option<&str> {
+        match &self.rule {
+            Rule::Signature { id, .. } => Some(id),
+            Rule::Shape(_) => None,
+        }
+    }
+
     /// Whether the server's version is one that claims the fix: not older than the fixed release
     /// of its branch, or of a branch newer than every one that got the fix.
     pub fn claims_fix(&self, server: &Identity) -> bool {

@@ -21,6 +21,9 @@ use crate::oracle::{Explained, Explains};
 /// The registry that comes with the program.
 const BUILTIN: &str = include_str!("../../../dialects/known.toml");
 
+/// The registry of a folder of findings, below it.
+pub const REGISTRY_FILE: &str = "known.toml";
+
 /// What the registry says of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match<'a> {
@@ -68,6 +71,30 @@ impl Registry {
     pub fn read(text: &str, file: &str) -> Result<Self, FormatError> {
         let entries = read::read(text, file)?;
         Ok(Self { entries })
+    }
+
+    /// As [`Registry::read`]; no entries where the text is empty.
+    ///
+    /// # Errors
+    /// As [`Registry::load`].
+    pub fn read_or_empty(text: &str, file: &str) -> Result<Self, FormatError> {
+        if text.trim().is_empty() {
+            return Ok(Self::empty());
+        }
+        Self::read(text, file)
+    }
+
+    /// The registry of a folder of findings: its file `known.toml`. No entries where it has none.
+    ///
+    /// # Errors
+    /// As [`Registry::load`].
+    pub fn of_folder(folder: &Path) -> Result<Self, FormatError> {
+        let path = folder.join(REGISTRY_FILE);
+        if path.exists() {
+            Self::load(&path)
+        } else {
+            Ok(Self::empty())
+        }
     }
 
     /// No entries: nothing is explained.

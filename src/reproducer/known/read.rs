@@ -8,12 +8,15 @@ use toml::Spanned;
 use super::entry::{Comparison, EngineVersions, Known, KnownStatus};
 use super::rule::{Rule, Shape};
 use crate::dialect::ServerVersion;
-use crate::model::{Direction, FindingKind, IsolationLevel, Signature, StatementKind};
+use crate::model::{Direction, FindingKind, IsolationLevel, Signature, StatementKind, group_id};
 use crate::reproducer::{FormatError, scanner};
 
 /// The version of the format: raise it when an older program would misread a newer file, or the other
 /// way round.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
+
+/// The last one before, whose files are read as long as they name no signature: signatures were others.
+const FORMAT_BEFORE: u32 = 2;
 
 #[derive(Deserialize)]
 struct RawVersion {
@@ -50,6 +53,7 @@ struct RawKnown {
 #[serde(deny_unknown_fields)]
 struct RawRule {
     signature: Option<Spanned<String>>,
+    group: Option<Spanned<String>>,
     oracle: Option<String>,
     kind: Option<Spanned<String>>,
     #[serde(default)]
@@ -84,11 +88,21 @@ pub(super) fn read(text: &str, file: &str) -> Result<Vec<Known>, FormatError> {
                        docs/known-cases.md describes";
         return Err(source.error(at, message));
     }
-    if found != FORMAT {
+    if found != FORMAT && found != FORMAT_BEFORE {
         let message = format!("format {found} is not known: expected {FORMAT}");
         return Err(source.error(at, message));
     }
     let raw: RawFile = toml::from_str(text).map_err(wrong)?;
+    let by_signature = |entry: &RawKnown| {
+        let id = entry.rule.get_ref().signature.as_ref();
+        id.map(|id| id.span().start)
+    };
+    if let (FORMAT_BEFORE, Some(at)) = (found, raw.known.iter().find_map(by_signature)) {
+        let message = "a signature of format 2 names no finding any more, for signatures now stand for all \
+                       findings that are told as one bug: replay the case file, take the signature that is \
+                       printed, and write `format = 3`";
+        return Err(source.error(at, message));
+    }
     let mut entries: Vec<Known> = Vec::new();
     for entry in raw.known {
         let at = entry.id.span().start;
@@ -165,6 +179,10 @@ impl Source<'_> {
     /// A match: a signature, or a whole shape.
     fn rule(&self, raw: RawRule, at: usize) -> Result<Rule, FormatError> {
         let variables = raw.variables;
+        if let (None, Some(group)) = (&raw.signature, &raw.group) {
+            let message = "expected the signature of this group beside it";
+            return Err(self.error(group.span().start, message));
+        }
         if let Some(id) = raw.signature {
             let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
             if id.get_ref().len() != 8 || !id.get_ref().chars().all(hexadecimal) {
@@ -174,6 +192,16 @@ impl Source<'_> {
             if raw.oracle.is_some() || raw.kind.is_some() {
                 let message = "a signature says everything: remove what stands beside it";
                 return Err(self.error(at, message));
+            }
+            if let Some(group) = raw
+                .group
+                .filter(|group| group_id(group.get_ref()) != *id.get_ref())
+            {
+                let message = format!(
+                    "this group has the signature {:?}",
+                    group_id(group.get_ref())
+                );
+                return Err(self.error(group.span().start, message));
             }
             let id = id.into_inner();
             return Ok(Rule::Signature { id, variables });
@@ -242,18 +270,7 @@ impl Source<'_> {
     /// `ORACLE KIND [LEVEL, LEVEL] FEATURE FEATURE`, which the rule must explain.
     fn example(&self, text: &Spanned<String>, rule: &Rule) -> Result<Signature, FormatError> {
         let at = text.span().start;
-        let parse = || {
-            let (head, rest) = text.get_ref().split_once(" [")?;
-            let (oracle, kind) = head.split_once(' ')?;
-            let (levels, features) = rest.split_once("] ")?;
-            Some(Signature {
-                oracle: oracle.to_owned(),
-                kind: FindingKind::from_slug(kind)?,
-                levels: levels.split(", ").map(str::to_owned).collect(),
-                features: features.split(' ').map(str::to_owned).collect(),
-            })
-        };
-        let example = parse().ok_or_else(|| {
+        let example = Signature::parse(text.get_ref()).ok_or_else(|| {
             let message = "expected a signature's text, as replay prints it: \
                            `txcheck wrong-rows [READ COMMITTED] differs:lost select`";
             self.error(at, message)

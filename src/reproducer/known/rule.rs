@@ -9,7 +9,7 @@ use crate::oracle::tell_alike;
 /// The rule of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Exactly the finding with this signature.
+    /// The findings of one group: those with this signature.
     Signature {
         id: String,
         /// Of the server, by name.

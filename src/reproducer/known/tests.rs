@@ -5,7 +5,7 @@ use crate::model::{Direction, FindingKind, IsolationLevel, StatementKind};
 use crate::oracle::tell_alike;
 
 const RULE: &str = r#"
-format = 2
+format = 3
 [[known]]
 id = "MDEV-1"
 status = "open"
@@ -26,12 +26,12 @@ fn server(engine: &str, version: &str) -> Identity {
 }
 
 fn signature(kind: &str) -> Signature {
-    Signature {
-        oracle: "txcheck".to_owned(),
-        kind: FindingKind::from_slug(kind).expect("a kind"),
-        levels: vec!["REPEATABLE READ".to_owned()],
-        features: vec!["differs:lost".to_owned(), "update".to_owned()],
-    }
+    Signature::new(
+        "txcheck",
+        FindingKind::from_slug(kind).expect("a kind"),
+        vec!["REPEATABLE READ".to_owned()],
+        vec!["differs:lost".to_owned(), "update".to_owned()],
+    )
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn errors_name_the_place_and_what_was_expected() {
         let error = Registry::read(text, "known.toml").unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    check("format = 3\n", "known.toml:1:10: format 3 is not known");
+    check("format = 4\n", "known.toml:1:10: format 4 is not known");
     // A file of an older program names the remedy, though its keys are others.
     let old = "format = 1\n[[known]]\nmatch = { kind = \"crash\", levels_any = [] }\n";
     check(old, "known.toml:1:10: format 1 is no longer read");
@@ -100,32 +100,87 @@ fn errors_name_the_place_and_what_was_expected() {
     );
 }
 
+/// A registry that explains one group on any MariaDB.
+fn by_signature(of: &Signature) -> String {
+    format!(
+        "format = 3\n[[known]]\nid = \"K\"\nstatus = \"open\"\nengines = [\"mariadb *\"]\n\
+         match = {{ signature = {:?}, group = {:?} }}\n",
+        of.id(),
+        of.group()
+    )
+}
+
 #[test]
-fn an_entry_may_name_one_signature_and_explains_no_other() {
-    let id = signature("wrong-rows").id();
-    let text = format!(
-        "format = 2\n[[known]]\nid = \"K\"\nstatus = \"open\"\nengines = [\"mariadb *\"]\n\
-         match = {{ signature = {id:?} }}\n"
-    );
-    let registry = Registry::read(&text, "known.toml").unwrap();
+fn an_entry_by_signature_explains_its_group_and_no_other() {
+    let own = signature("wrong-rows");
+    let registry = Registry::read(&by_signature(&own), "known.toml").unwrap();
     let explains = |signature: &Signature| {
         let server = server("mariadb", "11.4.2");
         matches!(registry.judge(signature, &server), Match::Known(_))
     };
-    assert!(explains(&signature("wrong-rows")));
-    for planted in planted(&signature("wrong-rows")) {
-        assert!(!explains(&planted), "{}", planted.text());
+    assert!(explains(&own));
+    let (mut inside, mut outside) = (0, 0);
+    for planted in planted(&own) {
+        let is_own = planted.group() == own.group();
+        assert_eq!(explains(&planted), is_own, "{}", planted.text());
+        *(if is_own { &mut inside } else { &mut outside }) += 1;
     }
+    assert!(inside >= 5 && outside >= 40, "{inside} {outside}");
+}
+
+/// Marking one of two groups hides that one alone, whichever they are.
+#[test]
+fn of_any_two_groups_an_entry_by_signature_explains_one() {
+    let mut all: Vec<Signature> = builtin().into_iter().map(|(_, example)| example).collect();
+    all = all.iter().flat_map(planted).chain(all.clone()).collect();
+    let mut groups: Vec<Signature> = Vec::new();
+    for signature in all {
+        if !groups
+            .iter()
+            .any(|known| known.group() == signature.group())
+        {
+            groups.push(signature);
+        }
+    }
+    assert!(groups.len() >= 100, "{}", groups.len());
+    let home = server("mariadb", "11.4.2");
+    for marked in &groups {
+        let registry = Registry::read(&by_signature(marked), "known.toml").unwrap();
+        for other in &groups {
+            let is_known = registry.find(other, &home).is_some();
+            assert_eq!(is_known, marked == other, "{marked:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn errors_of_entries_by_signature_name_the_place_and_the_remedy() {
+    let own = signature("wrong-rows");
+    let (text, id) = (by_signature(&own), own.id());
+    let check = |text: &str, expected: &str| {
+        let error = Registry::read(text, "known.toml").unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
     let beside = text.replace("{ signature", "{ kind = \"crash\", signature");
-    let error = Registry::read(&beside, "known.toml")
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("remove what stands beside it"), "{error}");
-    let short = text.replace(&id, "8eee");
-    let error = Registry::read(&short, "known.toml")
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("eight hexadecimal digits"), "{error}");
+    check(&beside, "remove what stands beside it");
+    check(&text.replace(&id, "8eee"), "eight hexadecimal digits");
+    check(
+        &text.replace(&id, "00000000"),
+        &format!("this group has the signature {id:?}"),
+    );
+    let alone = text.replace(&format!("signature = {id:?}, "), "");
+    check(&alone, "known.toml:6:19: expected the signature");
+    // What an older program wrote named other findings.
+    let old = text.replace("format = 3", "format = 2");
+    check(&old, "known.toml:6:23: a signature of format 2 names");
+    check(&old, "replay the case file");
+    let without_group = format!("signature = {id:?}");
+    let without = text.replace(
+        &format!("{without_group}, group = {:?}", own.group()),
+        &without_group,
+    );
+    assert!(Registry::read(&without, "known.toml").is_ok());
+    assert!(Registry::read(&RULE.replace("format = 3", "format = 2"), "known.toml").is_ok());
 }
 
 /// Everything that the builtin registry knows, each entry with a finding that it explains.

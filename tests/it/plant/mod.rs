@@ -67,13 +67,15 @@ pub(crate) enum Fault {
     TimeoutFromNowhere,
     /// COMMIT is answered, and the transaction stays open.
     CommitLeavesOpen,
+    /// A transaction that begins as READ ONLY takes writes.
+    ReadOnlyForgotten,
     /// A read by an index gives its first row alone, whoever else is there.
     IndexLosesRows,
 }
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 22] = [
+    pub(crate) const ALL: [(&str, Self); 23] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -98,6 +100,7 @@ impl Fault {
         ("deadlock-from-nowhere", Self::DeadlockFromNowhere),
         ("timeout-from-nowhere", Self::TimeoutFromNowhere),
         ("commit-leaves-open", Self::CommitLeavesOpen),
+        ("read-only-forgotten", Self::ReadOnlyForgotten),
         ("index-loses-rows", Self::IndexLosesRows),
     ];
 

@@ -67,6 +67,7 @@ impl Conversation {
             Fault::DeadlockFromNowhere => self.deadlock_from_nowhere(sql),
             Fault::TimeoutFromNowhere => self.timeout_from_nowhere(sql),
             Fault::CommitLeavesOpen => self.commit_leaves_open(sql),
+            Fault::ReadOnlyForgotten => self.read_only_forgotten(sql),
         }
     }
 
@@ -107,6 +108,13 @@ impl Conversation {
                     None => answer,
                 })
             }
+        }
+    }
+
+    fn read_only_forgotten(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        match sql.strip_suffix(" READ ONLY") {
+            Some(begin) if verb(sql) == "START" && self.plot.is_due(sql) => self.ask(begin),
+            _ => self.ask(sql),
         }
     }
 

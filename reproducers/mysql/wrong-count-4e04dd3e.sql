@@ -10,12 +10,13 @@
 --!   "SET SESSION autocommit = 1",
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 --! ]
+--! anomaly = "wrong-count"
 --! oracle = "txcheck"
 --! kind = "wrong-rows"
 --! known = "unfiled:mysql-count-nowait"
 --! seed = "1:80"
 --! reproduced = "3/3"
---! signature = "d056e15b"
+--! signature = "4e04dd3e"
 --! # T2.1 (locking-select) at REPEATABLE READ: rows differ: got (0); on the rows it should see: (1)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY);
 /* init */ INSERT INTO t0 (pkey) VALUES (2);

@@ -10,11 +10,12 @@
 --!   "SET SESSION autocommit = 1",
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 --! ]
+--! anomaly = "missing-row"
 --! oracle = "txcheck"
 --! kind = "wrong-rows"
 --! known = "unfiled:mariadb-filesort-virtual-column"
 --! reproduced = "3/3"
---! signature = "e4245ea4"
+--! signature = "4b381b31"
 --! # T2.1 (select) at READ COMMITTED: rows differ: got empty; on the rows it should see: (3)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL, vkey INT, c1 INT, c0 BIGINT GENERATED ALWAYS AS (c1 + 1) VIRTUAL);
 /* init */ CREATE INDEX i0 ON t0 (c0);

@@ -2,35 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::case_format::CaseFormat;
+use super::{CaseFile, CaseLine, FORMAT_VERSION, Header, Isolation, Note, SessionSetup};
 use crate::model::Pace;
-use crate::reproducer::{
-    CaseFile, CaseLine, FORMAT_VERSION, Header, Isolation, Note, SessionSetup,
-};
 
 /// Comments and notes begin behind this many columns, where the line leaves room.
 const COMMENT_COLUMN: usize = 43;
-
-/// Our own case files, `docs/reproducer-format.md`.
-pub(super) struct CaseSql;
-
-impl CaseFormat for CaseSql {
-    fn name(&self) -> &'static str {
-        "sql"
-    }
-
-    fn about(&self) -> &'static str {
-        "tagged SQL for people and for rashomon replay"
-    }
-
-    fn extension(&self) -> &'static str {
-        "sql"
-    }
-
-    fn write(&self, file: &CaseFile) -> String {
-        write(file)
-    }
-}
 
 /// The canonical text of a case file: reading it gives the same file again.
 pub fn write(file: &CaseFile) -> String {
@@ -125,6 +101,7 @@ fn entries(header: &Header) -> Vec<(&'static str, String)> {
         "session_setup",
         header.session_setup.as_ref().map(session_setup),
     );
+    add("anomaly", text(&header.anomaly));
     add("oracle", text(&header.oracle));
     add("kind", text(&header.kind));
     add("known", text(&header.known));

@@ -10,12 +10,13 @@
 --!   "SET SESSION autocommit = 1",
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
 --! ]
+--! anomaly = "wrong-count"
 --! oracle = "txcheck"
 --! kind = "wrong-affected"
 --! known = "unfiled:mysql-join-update-semijoin"
 --! seed = "903:645"
 --! reproduced = "3/3"
---! signature = "c4a6661d"
+--! signature = "520ae1d2"
 --! # T2.1 (update) at READ UNCOMMITTED: affected differ: got affected 0; on the rows it should see: affected 1
 --! # T2.1, effect: expected t0: (4, 1002), got t0: (4, 13)
 /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL);

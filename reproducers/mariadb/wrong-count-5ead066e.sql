@@ -10,11 +10,12 @@
 --!   "SET SESSION autocommit = 1",
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 --! ]
+--! anomaly = "wrong-count"
 --! oracle = "txcheck"
 --! kind = "wrong-affected"
 --! known = "unfiled:mariadb-partitioned-limit"
 --! reproduced = "3/3"
---! signature = "ea25fe73"
+--! signature = "5ead066e"
 --! # T1.3 (delete) at REPEATABLE READ: affected differ: got affected 0; on the rows it should see: affected 1
 --! # T1.3, effect: expected t0: empty, got t0: (1, 0)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, c0 INT) PARTITION BY HASH (pkey) PARTITIONS 3;

@@ -1,0 +1,222 @@
+//! The list: one line a group.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use crate::campaign::unix_seconds;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::Output;
+use crate::cli::terminal::{Style, counted, printable};
+use crate::cli::value::OutputFormat;
+use crate::triage::{Group, GroupState, TriageFolder};
+
+/// The longest headline of a line, in characters: `show` has it in full.
+const HEADLINE_MAX: usize = 110;
+
+const COLUMNS: [&str; 11] = [
+    "STATE",
+    "SIGNATURE",
+    "ANOMALY",
+    "ENGINE",
+    "LEVELS",
+    "SEEN",
+    "FIRST",
+    "LAST",
+    "STMTS",
+    "K/N",
+    "WHAT IS WRONG",
+];
+
+pub(super) fn run(
+    folder: &TriageFolder,
+    format: OutputFormat,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    match format {
+        OutputFormat::Json => {
+            for group in &folder.groups {
+                output.json(&group_json(group))?;
+            }
+            output.json(&summary(folder))?;
+        }
+        OutputFormat::Human => {
+            let now = unix_seconds();
+            let rows: Vec<[String; 11]> = folder.groups.iter().map(|g| row(g, now)).collect();
+            if !rows.is_empty() {
+                let headings = COLUMNS.map(str::to_owned);
+                let widths = widths(&headings, &rows);
+                output.line(&line(&headings, &widths, None))?;
+                for (group, row) in folder.groups.iter().zip(&rows) {
+                    output.line(&line(row, &widths, Some(group.state)))?;
+                }
+            }
+            for sentence in &folder.left_out {
+                output.line(&format!("left out: {}", printable(sentence)))?;
+            }
+            output.line(&totals(folder))?;
+        }
+    }
+    Ok(Exit::Clean)
+}
+
+/// How long ago: `40s`, `5m`, `3h`, `12d`.
+pub(super) fn ago(then: Option<u64>, now: u64) -> String {
+    let Some(then) = then else {
+        return "-".to_owned();
+    };
+    let seconds = now.saturating_sub(then);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        172_800.. => format!("{}d", seconds / 86_400),
+    }
+}
+
+fn row(group: &Group, now: u64) -> [String; 11] {
+    let first = group.first_file();
+    let engines: Vec<&str> = group.engines().into_iter().collect();
+    let state = match (&group.explanation, group.state) {
+        (Some(known), GroupState::Known) => format!("known ({})", known.id),
+        _ => group.state.to_string(),
+    };
+    let mut headline: String = first.headline.chars().take(HEADLINE_MAX).collect();
+    if headline.len() < first.headline.len() {
+        headline.push_str("..");
+    }
+    let seen = match group.sightings() {
+        0 => "-".to_owned(),
+        count => count.to_string(),
+    };
+    [
+        state,
+        group.id.clone(),
+        first.anomaly.clone(),
+        engines.join(","),
+        first.levels.clone(),
+        seen,
+        ago(group.first_unix_s(), now),
+        ago(group.last_unix_s(), now),
+        first.statements.to_string(),
+        first.reproduced.map_or("-".to_owned(), |r| r.to_string()),
+        headline,
+    ]
+    .map(|cell| printable(&cell).replace('\n', " "))
+}
+
+fn widths(headings: &[String; 11], rows: &[[String; 11]]) -> [usize; 11] {
+    let mut widths = headings.each_ref().map(|heading| heading.chars().count());
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
+}
+
+fn line(cells: &[String; 11], widths: &[usize; 11], state: Option<GroupState>) -> String {
+    let mut text = String::new();
+    for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let is_number = (5..=9).contains(&at);
+        let padded = match is_number {
+            true => format!("{cell:>width$}"),
+            false => format!("{cell:<width$}"),
+        };
+        let style = Style::of_stdout();
+        text.push_str(&match state {
+            Some(state) if at == 0 => painted(style, state, &padded),
+            None => style.faint(&padded),
+            Some(_) => padded,
+        });
+        if at + 1 < cells.len() {
+            text.push_str("  ");
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+/// A text in the colour of a state.
+pub(super) fn painted(style: Style, state: GroupState, text: &str) -> String {
+    match state {
+        GroupState::New | GroupState::Regression => style.red(text),
+        GroupState::Flaky => style.yellow(text),
+        GroupState::Fixed => style.green(text),
+        GroupState::Known => style.faint(text),
+    }
+}
+
+fn counts(folder: &TriageFolder) -> BTreeMap<&'static str, u64> {
+    let mut counts: BTreeMap<&str, u64> = GroupState::ALL.iter().map(|s| (s.slug(), 0)).collect();
+    for group in &folder.groups {
+        *counts.entry(group.state.slug()).or_default() += 1;
+    }
+    counts
+}
+
+fn totals(folder: &TriageFolder) -> String {
+    let counts = counts(folder);
+    let states: Vec<String> = GroupState::ALL
+        .iter()
+        .map(|state| format!("{} {state}", counts[state.slug()]))
+        .collect();
+    let groups = counted(folder.groups.len() as u64, "group");
+    format!(
+        "{groups} in {}: {}",
+        printable(&folder.path.display().to_string()),
+        states.join(", ")
+    )
+}
+
+/// The line of one group.
+pub(super) fn group_json(group: &Group) -> Json {
+    let first = group.first_file();
+    let known = group.explanation.as_ref();
+    json!({
+        "v": 1,
+        "event": "group",
+        "signature": group.id,
+        "group": group.text(),
+        "state": group.state.slug(),
+        "anomaly": first.anomaly,
+        "levels": first.levels,
+        "engines": group.engines(),
+        "sightings": group.sightings(),
+        "first_unix_s": group.first_unix_s(),
+        "last_unix_s": group.last_unix_s(),
+        "statements": first.statements,
+        "hits": first.reproduced.map(|r| r.hits),
+        "runs": first.reproduced.map(|r| r.runs),
+        "known_id": known.map(|known| &known.id),
+        "url": known.and_then(|known| known.url.as_ref()),
+        "note": known.and_then(|known| known.note.as_ref()),
+        "headline": first.headline,
+        "files": group.files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>(),
+    })
+}
+
+fn summary(folder: &TriageFolder) -> Json {
+    json!({
+        "v": 1,
+        "event": "summary",
+        "folder": folder.path.display().to_string(),
+        "groups": folder.groups.len(),
+        "states": counts(folder),
+        "left_out": folder.left_out,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_told_in_the_largest_unit_that_says_enough() {
+        let told = [0, 59, 60, 3_599, 3_600, 172_799, 172_800, 864_000];
+        let told = told.map(|seconds| ago(Some(1_000_000), 1_000_000 + seconds));
+        assert_eq!(told, ["0s", "59s", "1m", "59m", "1h", "47h", "2d", "10d"]);
+        assert_eq!(ago(None, 5), "-");
+        // A clock that was set back.
+        assert_eq!(ago(Some(10), 5), "0s");
+    }
+}

@@ -1,0 +1,64 @@
+//! `rashomon triage`: what the runs of a folder have found, by groups.
+
+mod findings;
+mod list;
+mod mark;
+mod merge;
+mod recheck;
+mod show;
+
+use std::path::PathBuf;
+
+use self::findings::read;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::value::OutputFormat;
+
+/// Lists what runs have found, one line a group of findings, newest first
+///
+/// A group is what is told as one bug: the same anomaly at the same levels (docs/triage.md). Each is new,
+/// known (an entry of the registry explains it), flaky, fixed (the last recheck did not see it) or a
+/// regression. What is marked is written to known.toml in the folder, and the next run that writes there
+/// counts it as known.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  rashomon triage reproducers
+  rashomon triage reproducers show 2fcdb124
+  rashomon triage reproducers mark 2fcdb124 --known MDEV-26642 --note 'as in the second comment'
+  rashomon triage reproducers mark 2fcdb124 --not-a-bug
+  rashomon triage reproducers unmark 2fcdb124
+  rashomon triage all merge monday tuesday
+  rashomon triage reproducers recheck 'mariadb://root@127.0.0.1:3306'")]
+pub(super) struct TriageArguments {
+    /// The folder of the findings: what `fuzz` takes as --out
+    #[arg(value_name = "DIR", default_value = "reproducers")]
+    folder: PathBuf,
+
+    /// How to print
+    #[arg(long, value_enum, default_value = "human", global = true)]
+    format: OutputFormat,
+
+    #[command(subcommand)]
+    task: Option<TriageTask>,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum TriageTask {
+    Show(show::ShowArguments),
+    Mark(mark::MarkArguments),
+    Unmark(mark::UnmarkArguments),
+    Merge(merge::MergeArguments),
+    Recheck(recheck::RecheckArguments),
+}
+
+pub(super) fn run(arguments: &TriageArguments, output: &mut Output) -> Result<Exit, Failure> {
+    let (folder, format) = (arguments.folder.as_path(), arguments.format);
+    match &arguments.task {
+        None => list::run(&read(folder)?, format, output),
+        Some(TriageTask::Show(task)) => show::run(task, &read(folder)?, format, output),
+        Some(TriageTask::Mark(task)) => mark::run(task, folder, format, output),
+        Some(TriageTask::Unmark(task)) => mark::undo(task, folder, format, output),
+        Some(TriageTask::Merge(task)) => merge::run(task, folder, format, output),
+        Some(TriageTask::Recheck(task)) => recheck::run(task, folder, format, output),
+    }
+}

@@ -1,0 +1,119 @@
+//! A shell script that starts the product's image and runs the case in it, for somebody who has nothing
+//! but docker.
+
+use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::maintainers::{Maintainers, ServerImage};
+use super::python;
+use super::scenario::Scenario;
+use super::words;
+use crate::reproducer::CaseFile;
+
+/// The image with Python in which the case runs.
+const PYTHON_IMAGE: &str = "python:3-slim";
+
+/// What stands behind the Python script, on a line of its own.
+const END: &str = "END_OF_THE_SCRIPT";
+
+pub(super) struct Docker;
+
+impl CaseFormat for Docker {
+    fn name(&self) -> &'static str {
+        "docker"
+    }
+
+    fn about(&self) -> &'static str {
+        "a shell script that starts the product's image and runs the case in it"
+    }
+
+    fn extension(&self) -> &'static str {
+        "sh"
+    }
+
+    fn write(&self, file: &CaseFile) -> Result<Exported, DoesNotApply> {
+        let scenario = Scenario::of_fault(file)?;
+        let Maintainers { product, image, .. } = scenario.maintainers;
+        let Some(image) = image else {
+            return Err(DoesNotApply(format!(
+                "{product} has no server that an image could run"
+            )));
+        };
+        Ok(Exported::of(script(&scenario, image)))
+    }
+}
+
+fn script(scenario: &Scenario<'_>, image: &ServerImage) -> String {
+    let product = scenario.maintainers.product;
+    let synopsis = words::synopsis(scenario).replace('\n', " ");
+    let (name, client) = (image.name, scenario.maintainers.client);
+    let tag = tag(scenario);
+    let environment: String = image
+        .environment
+        .iter()
+        .map(|variable| format!(" -e {variable}"))
+        .collect();
+    let options: String = options(scenario).iter().map(|o| format!(" {o}")).collect();
+    let python = python::script(scenario);
+    format!(
+        r#"#!/bin/sh
+# {product}: {synopsis}
+#
+# Needs docker. Starts a server, runs the case in it, and removes it. Another version:
+#   IMAGE={name}:TAG sh THIS-FILE
+#
+# Exits with 1 if the bug shows, with 0 if it does not, and with 2 if the case could not be run.
+set -eu
+IMAGE=${{IMAGE:-{name}:{tag}}}
+server=bug-to-repeat-$$
+trap 'docker rm -f -v "$server" >/dev/null 2>&1 || true' EXIT
+trap 'exit 2' INT TERM
+docker run -d --name "$server"{environment} "$IMAGE"{options} >/dev/null || exit 2
+
+# While the image makes its system tables, its server has no port.
+tries=0
+until docker exec "$server" {client} -h127.0.0.1 -uroot -e 'SELECT 1' >/dev/null 2>&1; do
+    tries=$((tries + 1))
+    if [ $tries -gt 120 ]; then
+        docker logs "$server" >&2
+        exit 2
+    fi
+    sleep 1
+done
+
+docker run --rm -i --network "container:$server" {PYTHON_IMAGE} \
+    sh -c 'pip install --quiet --root-user-action=ignore pymysql cryptography </dev/null >&2 || exit 2; python3 -' <<'{END}'
+{python}{END}
+"#
+    )
+}
+
+/// The version that showed it as the image's tag; the newest where the file does not say.
+fn tag(scenario: &Scenario<'_>) -> String {
+    let seen = scenario.file.header.seen_on.first();
+    let version = seen.map_or("", String::as_str);
+    let end = version
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(version.len());
+    match version[..end].trim_end_matches('.') {
+        "" => "latest".to_owned(),
+        version => version.to_owned(),
+    }
+}
+
+/// The options that give the server the variables that answers depend on.
+fn options(scenario: &Scenario<'_>) -> Vec<String> {
+    let variables = &scenario.file.header.variables;
+    let value = |name: &str| variables.get(name).map(String::as_str);
+    let mut options = Vec::new();
+    match value("log_bin") {
+        Some("OFF" | "0") => options.push("--skip-log-bin".to_owned()),
+        Some(_) => options.push("--log-bin --server-id=1".to_owned()),
+        None => {}
+    }
+    for name in ["innodb_snapshot_isolation", "innodb_rollback_on_timeout"] {
+        let plain = |value: &&str| value.chars().all(|c| c.is_ascii_alphanumeric());
+        if let Some(value) = value(name).filter(plain) {
+            options.push(format!("--loose-{}={value}", name.replace('_', "-")));
+        }
+    }
+    options
+}

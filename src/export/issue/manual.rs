@@ -1,0 +1,164 @@
+//! Sentences of the manuals that a wrong answer violates.
+
+use crate::export::scenario::{ClientStep, Scenario};
+use crate::model::{IsolationLevel, StatementKind};
+
+/// A sentence of a manual.
+#[derive(Debug)]
+pub(super) struct ManualSentence {
+    /// The engine whose manual it is, as case files name it.
+    engine: &'static str,
+    rule: ManualRule,
+    /// The title of its page.
+    pub(super) page: &'static str,
+    pub(super) address: &'static str,
+    /// As it stands there.
+    pub(super) text: &'static str,
+}
+
+/// What a sentence of a manual is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ManualRule {
+    /// A statement under NOWAIT and a locked row.
+    Nowait,
+    /// A plain SELECT at READ COMMITTED.
+    FreshSnapshot,
+    /// A plain SELECT at REPEATABLE READ.
+    FirstSnapshot,
+    /// A plain SELECT at SERIALIZABLE.
+    SharedLock,
+    /// A locking SELECT.
+    LatestRows,
+    /// The rows that an UPDATE changes.
+    UpdatedRows,
+    /// The number that a DELETE answers, and the rows it takes away.
+    DeletedRows,
+}
+
+const SENTENCES: &[ManualSentence] = &[
+    ManualSentence {
+        engine: "mysql",
+        rule: ManualRule::Nowait,
+        page: "Locking Reads",
+        address: "https://dev.mysql.com/doc/refman/en/innodb-locking-reads.html",
+        text: "A locking read that uses NOWAIT never waits to acquire a row lock. The query executes \
+               immediately, failing with an error if a requested row is locked.",
+    },
+    ManualSentence {
+        engine: "mysql",
+        rule: ManualRule::FreshSnapshot,
+        page: "Transaction Isolation Levels",
+        address: "https://dev.mysql.com/doc/refman/en/innodb-transaction-isolation-levels.html",
+        text: "Each consistent read, even within the same transaction, sets and reads its own fresh \
+               snapshot.",
+    },
+    ManualSentence {
+        engine: "mysql",
+        rule: ManualRule::FirstSnapshot,
+        page: "Transaction Isolation Levels",
+        address: "https://dev.mysql.com/doc/refman/en/innodb-transaction-isolation-levels.html",
+        text: "Consistent reads within the same transaction read the snapshot established by the first \
+               read.",
+    },
+    ManualSentence {
+        engine: "mysql",
+        rule: ManualRule::SharedLock,
+        page: "Transaction Isolation Levels",
+        address: "https://dev.mysql.com/doc/refman/en/innodb-transaction-isolation-levels.html",
+        text: "This level is like REPEATABLE READ, but InnoDB implicitly converts all plain SELECT \
+               statements to SELECT ... FOR SHARE if autocommit is disabled.",
+    },
+    ManualSentence {
+        engine: "mysql",
+        rule: ManualRule::LatestRows,
+        page: "Locking Reads",
+        address: "https://dev.mysql.com/doc/refman/en/innodb-locking-reads.html",
+        text: "A SELECT ... FOR UPDATE reads the latest available data, setting exclusive locks on each \
+               row it reads.",
+    },
+    ManualSentence {
+        engine: "mysql",
+        rule: ManualRule::UpdatedRows,
+        page: "UPDATE Statement",
+        address: "https://dev.mysql.com/doc/refman/en/update.html",
+        text: "The WHERE clause, if given, specifies the conditions that identify which rows to update.",
+    },
+    ManualSentence {
+        engine: "mysql",
+        rule: ManualRule::DeletedRows,
+        page: "DELETE Statement",
+        address: "https://dev.mysql.com/doc/refman/en/delete.html",
+        text: "The DELETE statement deletes rows from tbl_name and returns the number of deleted rows.",
+    },
+    ManualSentence {
+        engine: "mariadb",
+        rule: ManualRule::FreshSnapshot,
+        page: "SET TRANSACTION",
+        address: "https://mariadb.com/kb/en/set-transaction/",
+        text: "Each consistent read, even within the same transaction, sets and reads its own fresh \
+               snapshot.",
+    },
+    ManualSentence {
+        engine: "mariadb",
+        rule: ManualRule::FirstSnapshot,
+        page: "SET TRANSACTION",
+        address: "https://mariadb.com/kb/en/set-transaction/",
+        text: "All consistent reads within the same transaction read the snapshot established by the \
+               first read.",
+    },
+    ManualSentence {
+        engine: "mariadb",
+        rule: ManualRule::UpdatedRows,
+        page: "UPDATE",
+        address: "https://mariadb.com/kb/en/update/",
+        text: "The WHERE clause, if given, specifies the conditions that identify which rows to update.",
+    },
+    ManualSentence {
+        engine: "mariadb",
+        rule: ManualRule::DeletedRows,
+        page: "DELETE",
+        address: "https://mariadb.com/kb/en/delete/",
+        text: "For the single-table syntax, the DELETE statement deletes rows from tbl_name and returns \
+               a count of the number of deleted rows.",
+    },
+];
+
+/// The sentence that the first wrong answer of a scenario violates; none where no sentence of the
+/// manual is about such a statement at its level.
+pub(super) fn sentence(scenario: &Scenario<'_>) -> Option<&'static ManualSentence> {
+    let step = scenario.disputed().next()?;
+    let rule = rule(step, scenario.level(step.client?)?)?;
+    SENTENCES
+        .iter()
+        .find(|s| s.rule == rule && s.engine == scenario.maintainers.engine)
+}
+
+fn rule(step: &ClientStep, level: IsolationLevel) -> Option<ManualRule> {
+    if step.effect.nowait {
+        return Some(ManualRule::Nowait);
+    }
+    match step.effect.kind {
+        StatementKind::Select => match level {
+            IsolationLevel::ReadUncommitted => None,
+            IsolationLevel::ReadCommitted => Some(ManualRule::FreshSnapshot),
+            IsolationLevel::RepeatableRead => Some(ManualRule::FirstSnapshot),
+            IsolationLevel::Serializable => Some(ManualRule::SharedLock),
+        },
+        StatementKind::LockingSelect => Some(ManualRule::LatestRows),
+        StatementKind::Update => Some(ManualRule::UpdatedRows),
+        StatementKind::Delete => Some(ManualRule::DeletedRows),
+        StatementKind::Begin
+        | StatementKind::BeginSnapshot
+        | StatementKind::BeginImmediate
+        | StatementKind::Commit
+        | StatementKind::Rollback
+        | StatementKind::Savepoint
+        | StatementKind::RollbackTo
+        | StatementKind::ReleaseSavepoint
+        | StatementKind::Insert
+        | StatementKind::InsertSelect
+        | StatementKind::Replace
+        | StatementKind::Set
+        | StatementKind::Opaque => None,
+    }
+}

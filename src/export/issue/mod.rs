@@ -1,0 +1,330 @@
+//! The text of a report in Markdown, in the order and the words of the product's tracker: versions, how
+//! to repeat it in two clients, what was expected, what came, what the manual says, and a checklist.
+
+mod manual;
+mod side_by_side;
+
+use std::fmt::Write as _;
+
+use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::maintainers::ScriptDriver;
+use super::scenario::{ClientStep, Scenario, Symptom, one_line};
+use super::words;
+use crate::reproducer::CaseFile;
+
+/// The database of the steps.
+const DATABASE: &str = "bug_to_repeat";
+
+pub(super) struct Issue;
+
+impl CaseFormat for Issue {
+    fn name(&self) -> &'static str {
+        "issue"
+    }
+
+    fn about(&self) -> &'static str {
+        "a report in Markdown for the product's tracker, with steps to paste into clients"
+    }
+
+    fn extension(&self) -> &'static str {
+        "md"
+    }
+
+    fn write(&self, file: &CaseFile) -> Result<Exported, DoesNotApply> {
+        Ok(Exported::of(report(&Scenario::of_fault(file)?)))
+    }
+}
+
+fn report(scenario: &Scenario<'_>) -> String {
+    let product = scenario.maintainers.product;
+    let mut text = format!("# {product}: {}\n\n", words::synopsis(scenario));
+    text.push_str(&fields(scenario));
+    text.push_str("\n## Description\n\n");
+    text.push_str(&description(scenario));
+    text.push_str("\n## How to repeat\n\n");
+    text.push_str(&how_to_repeat(scenario));
+    text.push_str("\nSide by side, with the answers that were seen:\n\n");
+    text.push_str(&fenced("text", &side_by_side::picture(scenario)));
+    text.push_str("\n## Actual result\n\n");
+    text.push_str(&actual(scenario));
+    text.push_str("\n## Expected result\n\n");
+    text.push_str(&expected(scenario));
+    text.push_str(&settings(scenario));
+    text.push_str("\n---\n\n");
+    text.push_str(&checklist(scenario));
+    text
+}
+
+/// The fields of the tracker's form.
+fn fields(scenario: &Scenario<'_>) -> String {
+    let maintainers = scenario.maintainers;
+    let mut text = String::new();
+    for (name, value) in maintainers.fields {
+        let _ = writeln!(text, "- {name}: {value}");
+    }
+    let versions = match scenario.versions() {
+        none if none.is_empty() => "(fill in)".to_owned(),
+        versions => versions,
+    };
+    let _ = writeln!(text, "- {}: {versions}", maintainers.versions);
+    let _ = writeln!(text, "- Isolation level: {}", scenario.levels_text());
+    if let Some(reproduced) = scenario.file.header.reproduced {
+        let _ = writeln!(
+            text,
+            "- Repeatable: in {} of {} runs",
+            reproduced.hits, reproduced.runs
+        );
+    }
+    text
+}
+
+fn description(scenario: &Scenario<'_>) -> String {
+    let clients = match scenario.clients.len() {
+        1 => "One client runs".to_owned(),
+        2 => "Two clients run".to_owned(),
+        3 => "Three clients run".to_owned(),
+        count => format!("Together {count} clients run"),
+    };
+    let mut text = format!(
+        "{clients} the statements below in the order given, at {}. ",
+        scenario.levels_text()
+    );
+    match scenario.symptom {
+        Symptom::Crash => text.push_str("The server closes the connection.\n"),
+        Symptom::Hang => {
+            text.push_str("One of the statements is never answered, and waits for no lock.\n");
+        }
+        Symptom::WrongAnswer | Symptom::NothingWrong => {
+            let faults: Vec<String> = scenario
+                .disputed()
+                .map(|step| {
+                    format!(
+                        "{}{}",
+                        place(scenario, step),
+                        words::fault(step, &scenario.dialect)
+                    )
+                })
+                .collect();
+            let _ = writeln!(text, "{}.", capital(&faults.join("; ")));
+        }
+        Symptom::AsSeen => {
+            let _ = writeln!(
+                text,
+                "No answer is wrong alone; together they cannot be right: {}.",
+                words::synopsis(scenario)
+            );
+        }
+    }
+    if let Some(claim) = scenario.file.header.claim {
+        let _ = writeln!(text, "The answers are judged by what {claim} promises.");
+    }
+    if let Some(sentence) = manual::sentence(scenario) {
+        let _ = write!(
+            text,
+            "\nThe manual says ({}, {}):\n\n> {}\n",
+            sentence.page, sentence.address, sentence.text
+        );
+    }
+    text
+}
+
+/// `in step 3 `, where the statement is a step.
+fn place(scenario: &Scenario<'_>, step: &ClientStep) -> String {
+    let mut steps = scenario.steps.iter();
+    let at = steps.position(|other| step.id.is_some() && other.id == step.id);
+    at.map_or(String::new(), |at| format!("in step {} ", at + 1))
+}
+
+fn how_to_repeat(scenario: &Scenario<'_>) -> String {
+    let mut text = String::new();
+    let is_server = scenario.maintainers.driver == ScriptDriver::MySqlProtocol;
+    let client = scenario.maintainers.client;
+    match (is_server, scenario.clients.len()) {
+        (true, 1) => {
+            let _ = writeln!(text, "Open one `{client}` client. Make the tables:\n");
+        }
+        (true, count) => {
+            let _ = writeln!(
+                text,
+                "Open {count} `{client}` clients of one server. Make the tables in client 1:\n"
+            );
+        }
+        (false, count) => {
+            let _ = writeln!(
+                text,
+                "Open {count} `{client}` shells on one new file. Make the tables in client 1:\n"
+            );
+        }
+    }
+    let mut setup = Vec::new();
+    if is_server {
+        setup.push(format!("CREATE DATABASE {DATABASE}"));
+        setup.push(format!("USE {DATABASE}"));
+    }
+    let (first, first_setup) = scenario
+        .clients
+        .first_key_value()
+        .map_or((1, &[][..]), |(number, setup)| (*number, setup.as_slice()));
+    setup.extend(first_setup.iter().cloned());
+    setup.extend(scenario.setup().map(str::to_owned));
+    text.push_str(&statements(&setup));
+    for (number, own) in scenario.clients.iter().skip(1) {
+        let mut setup = Vec::new();
+        if is_server {
+            setup.push(format!("USE {DATABASE}"));
+        }
+        setup.extend(own.iter().cloned());
+        if !setup.is_empty() {
+            let _ = write!(text, "\nPrepare client {number}:\n\n{}", statements(&setup));
+        }
+    }
+    let waits = match scenario.steps.iter().any(|step| step.waits) {
+        true => " A statement that waits is left waiting while the other client goes on.",
+        false => "",
+    };
+    let _ = writeln!(text, "\nThen paste these, one after another.{waits}");
+    for block in scenario
+        .steps
+        .chunk_by(|one, next| one.client == next.client)
+    {
+        let number = block[0].client.unwrap_or(first);
+        let _ = write!(text, "\nClient {number}:\n\n");
+        let lines: String = block
+            .iter()
+            .map(|step| format!("{};{}\n", step.sql, remark(step, scenario)))
+            .collect();
+        text.push_str(&fenced("sql", &lines));
+    }
+    if !scenario.afterwards.is_empty() {
+        text.push_str("\nAt last, when every other client is closed:\n\n");
+        let lines: String = scenario
+            .afterwards
+            .iter()
+            .map(|step| format!("{};{}\n", step.sql, remark(step, scenario)))
+            .collect();
+        text.push_str(&fenced("sql", &lines));
+    }
+    text
+}
+
+/// What was seen of a step, as a comment behind it.
+fn remark(step: &ClientStep, scenario: &Scenario<'_>) -> String {
+    let told = words::told(step, scenario);
+    match told.is_empty() {
+        true => String::new(),
+        false => format!("  -- {}", told.replace('\n', " ")),
+    }
+}
+
+fn actual(scenario: &Scenario<'_>) -> String {
+    match scenario.symptom {
+        Symptom::Crash => return "The server closes the connection.\n".to_owned(),
+        Symptom::Hang => return "A statement is never answered.\n".to_owned(),
+        Symptom::AsSeen => return "All answers together, as they stand above.\n".to_owned(),
+        Symptom::WrongAnswer | Symptom::NothingWrong => {}
+    }
+    each_disputed(scenario, |step| {
+        let seen = step.seen.as_ref();
+        seen.map_or("(fill in)".to_owned(), |seen| {
+            words::answer(seen, &scenario.dialect)
+        })
+    })
+}
+
+fn expected(scenario: &Scenario<'_>) -> String {
+    match scenario.symptom {
+        Symptom::Crash => return "The server goes on.\n".to_owned(),
+        Symptom::Hang => return "Every statement is answered.\n".to_owned(),
+        Symptom::AsSeen => {
+            return "Answers that the isolation level allows together.\n".to_owned();
+        }
+        Symptom::WrongAnswer | Symptom::NothingWrong => {}
+    }
+    each_disputed(scenario, |step| {
+        words::alternatives(&step.right, &scenario.dialect)
+    })
+}
+
+/// The statements that are answered wrongly, each with an answer.
+fn each_disputed(scenario: &Scenario<'_>, answer: impl Fn(&ClientStep) -> String) -> String {
+    let mut text = String::new();
+    for step in scenario.disputed() {
+        let lines = format!("{};\n-- {}\n", step.sql, answer(step).replace('\n', " "));
+        text.push_str(&fenced("sql", &lines));
+    }
+    text
+}
+
+fn settings(scenario: &Scenario<'_>) -> String {
+    let variables = &scenario.file.header.variables;
+    if variables.is_empty() {
+        return String::new();
+    }
+    let mut lines = String::new();
+    for (name, value) in variables {
+        let _ = writeln!(lines, "{} = {}", one_line(name), one_line(value));
+    }
+    format!("\n## Settings of the server\n\n{}", fenced("text", &lines))
+}
+
+fn checklist(scenario: &Scenario<'_>) -> String {
+    let maintainers = scenario.maintainers;
+    let mut text = format!(
+        "Before you file this ({}), and then take this list out:\n\n",
+        maintainers.tracker
+    );
+    let mut item = |line: &str| {
+        let _ = writeln!(text, "- [ ] {line}");
+    };
+    item(
+        "The steps above, pasted by hand, show it on the newest release; its version is in the list.",
+    );
+    item("Versions that do not show it are named, too.");
+    if maintainers.driver == ScriptDriver::MySqlProtocol {
+        item("The same steps were tried on the other products that use InnoDB.");
+    }
+    item("The tracker was searched, by statement and by symptom, for an open report of it.");
+    item("The manual does not allow the answer at this isolation level.");
+    match &scenario.file.header.known {
+        Some(known) if !known.starts_with("unfiled:") => {
+            item(&format!(
+                "{known} is another bug: where it is this one, comment there."
+            ));
+        }
+        Some(_) | None => {}
+    }
+    match scenario.runs() {
+        1 => {}
+        runs => item(&format!(
+            "It does not come every time: {runs} runs show it with a probability of 99 %; say so."
+        )),
+    }
+    item("The operating system and how the server was installed are filled in.");
+    text
+}
+
+/// Statements in a fenced block, each with its semicolon.
+fn statements(statements: &[String]) -> String {
+    let lines: String = statements.iter().map(|sql| format!("{sql};\n")).collect();
+    fenced("sql", &lines)
+}
+
+/// A fenced block. Its fence is longer than any run of backticks inside.
+fn fenced(language: &str, lines: &str) -> String {
+    let longest = lines
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}\n", lines.trim_end())
+}
+
+/// The text with a capital letter first.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,181 @@
+//! What the answer of a step has to be, as mysqltest prints it.
+
+use super::pages::Pages;
+use crate::export::case_format::DoesNotApply;
+use crate::export::scenario::{ClientStep, Scenario};
+use crate::model::{ErrorClass, RowOrder, StatementKind};
+use crate::reproducer::{Cell, Expectation};
+use crate::statement;
+
+/// Takes an answer or a deadlock: with success first, mysqltest prints nothing of either.
+const DEADLOCK_OR_NOT: &str = "--error 0,ER_LOCK_DEADLOCK";
+
+/// mysqltest takes ten codes, one of which is 0.
+const CODES_MAX: usize = 9;
+
+/// What the result file has behind a statement.
+#[derive(Debug)]
+pub(super) enum Due {
+    /// The rows under their headings, sorted where the statement leaves their order open.
+    Table { text: String, sorted: bool },
+    /// The number of changed rows.
+    Changed(u64),
+    /// A rejection with one of these codes.
+    Rejection(Vec<String>),
+    /// The rejection of a deadlock's victim, if the engine chooses this one.
+    Victim,
+    /// Nothing: the statement prints nothing, or nothing is compared.
+    Nothing,
+    /// Rows that the file does not tell: they are printed nowhere.
+    Untold,
+}
+
+impl Due {
+    /// What is due of a step.
+    ///
+    /// # Errors
+    /// When the right answer in place of a wrong one cannot be written as mysqltest prints it.
+    pub(super) fn of(step: &ClientStep, scenario: &Scenario<'_>) -> Result<Self, DoesNotApply> {
+        let prints_rows = matches!(
+            step.effect.kind,
+            StatementKind::Select | StatementKind::LockingSelect | StatementKind::Opaque
+        );
+        let silent = match prints_rows {
+            true => Self::Untold,
+            false => Self::Nothing,
+        };
+        match answer(step) {
+            Some(Expectation::Rows(rows)) => match table(step, rows, scenario) {
+                Some(due) => Ok(due),
+                None if step.is_disputed() => Err(DoesNotApply(format!(
+                    "how mysqltest prints the answer of `{}` is not certain: give its columns names \
+                     with AS, and show bytes by HEX and numbers with an exponent by ROUND",
+                    step.sql
+                ))),
+                None => Ok(Self::Untold),
+            },
+            Some(Expectation::Affected(count)) => Ok(Self::Changed(*count)),
+            Some(Expectation::Error(ErrorClass::Deadlock)) => Ok(Self::Victim),
+            Some(Expectation::Error(class)) => {
+                let codes = scenario.dialect.error_codes(*class);
+                match codes.is_empty() {
+                    true => Err(DoesNotApply(format!(
+                        "`{}` is rejected with an error whose code the file does not tell",
+                        step.sql
+                    ))),
+                    false => Ok(Self::Rejection(
+                        codes.into_iter().map(str::to_owned).collect(),
+                    )),
+                }
+            }
+            Some(Expectation::Accepted | Expectation::Waits | Expectation::DoesNotWait) | None => {
+                Ok(silent)
+            }
+        }
+    }
+
+    /// Writes what stands before the statement. `closes`: it closes a deadlock of which another
+    /// transaction is the victim.
+    pub(super) fn prepare(&self, pages: &mut Pages, closes: bool) {
+        match self {
+            Self::Table { sorted: true, .. } => pages.command("--sorted_result"),
+            Self::Untold => pages.command("--disable_result_log"),
+            // With a second code mysqltest prints no text of the error: versions word it differently.
+            Self::Rejection(codes) if codes.len() <= CODES_MAX => {
+                pages.command(&format!("--error {},0", codes.join(",")));
+            }
+            Self::Rejection(_) => pages.bear_errors(),
+            Self::Victim => pages.command(DEADLOCK_OR_NOT),
+            Self::Table { sorted: false, .. } | Self::Changed(_) | Self::Nothing => {}
+        }
+        if closes {
+            pages.command(DEADLOCK_OR_NOT);
+        }
+    }
+
+    /// Writes what stands behind the statement.
+    pub(super) fn check(&self, pages: &mut Pages, closes: bool) {
+        if closes {
+            pages.skip_if("$mysql_errno != 0");
+        }
+        match self {
+            Self::Table { text, .. } => pages.expect(text),
+            Self::Changed(count) => {
+                pages.sql("SELECT ROW_COUNT()");
+                pages.expect(&format!("ROW_COUNT()\n{count}\n"));
+            }
+            Self::Rejection(codes) if codes.len() <= CODES_MAX => {
+                pages.expect("Got one of the listed errors\n");
+            }
+            Self::Rejection(_) => {
+                pages.compare_again();
+                pages.die_if("$mysql_errno == 0", "The statement was accepted");
+            }
+            Self::Victim => pages.skip_if("$mysql_errno == 0"),
+            Self::Untold => pages.command("--enable_result_log"),
+            Self::Nothing => {}
+        }
+    }
+}
+
+/// The answer that the engine should give; none where the file does not say.
+fn answer(step: &ClientStep) -> Option<&Expectation> {
+    match step.is_disputed() {
+        true => step.right.iter().find(|right| !right.is_about_waiting()),
+        false => step.seen.as_ref().or(step.right.first()),
+    }
+}
+
+/// Whether the answer of this step frees a client that then finds itself the victim of a deadlock: the
+/// engine may choose this step's transaction as well.
+pub(super) fn closes_deadlock(step: &ClientStep, scenario: &Scenario<'_>) -> bool {
+    let deadlock = Expectation::Error(ErrorClass::Deadlock);
+    let is_victim = |other: &&ClientStep| other.waits && answer(other) == Some(&deadlock);
+    let mut victims = scenario.steps.iter().filter(is_victim);
+    victims.any(|victim| {
+        victim
+            .client
+            .is_some_and(|client| step.resumes.contains(&client))
+    })
+}
+
+/// Rows under their headings; none where the text of the statement does not tell the headings, or a
+/// value has no text that is certain.
+fn table(step: &ClientStep, rows: &[Vec<Cell>], scenario: &Scenario<'_>) -> Option<Due> {
+    let headings = statement::headings(&step.sql, &scenario.case.tables, &scenario.dialect)?;
+    let sorted = step.effect.row_order == RowOrder::Unordered;
+    let mut lines = Vec::new();
+    for row in rows {
+        if row.len() != headings.len() {
+            return None;
+        }
+        let cells: Option<Vec<String>> = row.iter().map(printed).collect();
+        lines.push(cells?.join("\t"));
+    }
+    if sorted {
+        lines.sort();
+    }
+    lines.insert(0, headings.join("\t"));
+    let text = lines.into_iter().map(|line| line + "\n").collect();
+    Some(Due::Table { text, sorted })
+}
+
+/// A value as mysqltest prints it.
+fn printed(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Null => Some("NULL".to_owned()),
+        // With an exponent the engine and our notes spell a number differently.
+        Cell::Number(number) if number.contains(['e', 'E']) => None,
+        // A float that is whole: a decimal has its scale of digits, which here is two or none.
+        Cell::Number(number) => Some(match number.strip_suffix(".0") {
+            Some(whole) => whole.to_owned(),
+            None => number.clone(),
+        }),
+        Cell::Text(text) => Some(text.clone()),
+        Cell::Bytes(bytes) => {
+            let plain = bytes.iter().all(|byte| (b' '..=b'~').contains(byte));
+            let text = plain.then(|| String::from_utf8(bytes.clone()))?;
+            text.ok()
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A test for the engine's own suite: a `.test` for mysqltest and the `.result` of an engine that is
+//! right.
+//!
+//! The result says what the case expects where it expects something, and what was seen elsewhere. What
+//! follows a write that went wrong is run and not compared: on an engine that is right it differs.
+
+mod due;
+mod pages;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::maintainers::ScriptDriver;
+use super::scenario::{ClientStep, Scenario, Symptom};
+use super::words;
+use crate::reproducer::CaseFile;
+use due::{Due, closes_deadlock};
+use pages::Pages;
+use plan::{Turn, plan};
+
+/// How long the test waits for a statement to wait, in seconds, before it fails.
+const WAIT_SECONDS: u32 = 10;
+
+pub(super) struct Mtr;
+
+impl CaseFormat for Mtr {
+    fn name(&self) -> &'static str {
+        "mtr"
+    }
+
+    fn about(&self) -> &'static str {
+        "a test for mysqltest, with the .result of an engine that is right beside it"
+    }
+
+    fn extension(&self) -> &'static str {
+        "test"
+    }
+
+    fn write(&self, file: &CaseFile) -> Result<Exported, DoesNotApply> {
+        let scenario = Scenario::of(file)?;
+        check(&scenario)?;
+        let pages = test(&scenario)?;
+        Ok(match scenario.symptom {
+            Symptom::WrongAnswer | Symptom::NothingWrong => Exported {
+                text: pages.test,
+                beside: Some(("result", pages.result)),
+                remark: None,
+            },
+            Symptom::AsSeen | Symptom::Crash | Symptom::Hang => Exported {
+                text: pages.test,
+                beside: None,
+                remark: Some(
+                    "the case expects no answer of a single statement, so there is no .result: record \
+                     it with an engine that is right (mariadb-test-run or mysql-test-run, --record)"
+                        .to_owned(),
+                ),
+            },
+        })
+    }
+}
+
+/// Refuses what mysqltest cannot run.
+fn check(scenario: &Scenario<'_>) -> Result<(), DoesNotApply> {
+    if scenario.maintainers.driver != ScriptDriver::MySqlProtocol {
+        return Err(DoesNotApply(format!(
+            "mysqltest runs tests of MySQL and MariaDB, not of {}",
+            scenario.maintainers.product
+        )));
+    }
+    let steps = scenario.steps.iter().chain(&scenario.afterwards);
+    let mut texts = steps.map(|step| step.sql.as_str()).chain(scenario.setup());
+    match texts.find(|sql| sql.contains('\\')) {
+        Some(sql) => Err(DoesNotApply(format!(
+            "mysqltest takes a backslash in quotes for an escape, and the case does not: {sql}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
+    let mut pages = Pages::default();
+    head(&mut pages, scenario);
+    let mut compared = true;
+    for turn in plan(scenario) {
+        match turn {
+            Turn::Disconnect(number) => {
+                pages.go_to("default");
+                pages.command(&format!("--disconnect c{number}"));
+            }
+            Turn::Send { step, may_answer } => {
+                pages.go_to(&client(step));
+                note_fault(&mut pages, step, scenario);
+                pages.send(&step.sql);
+                pages.wait(&client(step), may_answer, WAIT_SECONDS);
+            }
+            Turn::Run(step) | Turn::Reap(step) => {
+                pages.go_to(&client(step));
+                let due = match compared {
+                    true => Due::of(step, scenario)?,
+                    false => Due::Nothing,
+                };
+                let is_sent = matches!(turn, Turn::Reap(_));
+                if !is_sent {
+                    note_fault(&mut pages, step, scenario);
+                }
+                let closes = compared && closes_deadlock(step, scenario);
+                due.prepare(&mut pages, closes);
+                match is_sent {
+                    true => pages.command("--reap"),
+                    false => pages.sql(&step.sql),
+                }
+                due.check(&mut pages, closes);
+                if compared && step.is_disputed() && step.effect.kind.is_write() {
+                    compared = false;
+                    pages.stop_comparing();
+                }
+            }
+        }
+    }
+    end(&mut pages, scenario, compared)?;
+    Ok(pages)
+}
+
+/// Says what the answer was where the bug was seen.
+fn note_fault(pages: &mut Pages, step: &ClientStep, scenario: &Scenario<'_>) {
+    if let (true, Some(seen)) = (step.is_disputed(), &step.seen) {
+        let seen = words::answer(seen, &scenario.dialect).replace('\n', " ");
+        pages.command(&format!("# The bug: the answer was {seen}."));
+    }
+}
+
+fn client(step: &ClientStep) -> String {
+    step.client
+        .map_or("default".to_owned(), |number| format!("c{number}"))
+}
+
+/// What stands before the first step: the clients, their settings, the tables.
+fn head(pages: &mut Pages, scenario: &Scenario<'_>) {
+    pages.command(&format!(
+        "# {}: {}",
+        scenario.maintainers.product,
+        words::synopsis(scenario).replace('\n', " ")
+    ));
+    if let Some(include) = scenario.maintainers.innodb_include {
+        pages.command(&format!("--source {include}"));
+    }
+    pages.command("--disable_connect_log");
+    pages.command("--disable_warnings");
+    for (index, (number, setup)) in scenario.clients.iter().enumerate() {
+        pages.blank();
+        pages.connect(&format!("c{number}"));
+        for sql in setup {
+            pages.sql(sql);
+        }
+        if index == 0 {
+            pages.sql("SET SESSION default_storage_engine = InnoDB");
+            for sql in scenario.setup() {
+                pages.sql(sql);
+            }
+        }
+    }
+    pages.blank();
+}
+
+/// What stands behind the last step: the tables, once every client is gone, and their end.
+fn end(pages: &mut Pages, scenario: &Scenario<'_>, compared: bool) -> Result<(), DoesNotApply> {
+    pages.blank();
+    pages.go_to("default");
+    pages.wait_until_gone(scenario.clients.keys().copied());
+    if !compared {
+        pages.compare_again();
+    }
+    for step in &scenario.afterwards {
+        let due = match compared || step.is_disputed() {
+            true => Due::of(step, scenario)?,
+            false => Due::Untold,
+        };
+        due.prepare(pages, false);
+        pages.sql(&step.sql);
+        due.check(pages, false);
+    }
+    let mut tables: Vec<String> = scenario
+        .case
+        .tables
+        .iter()
+        .map(|t| quoted(&t.name))
+        .collect();
+    // A table that another one refers to goes last.
+    tables.reverse();
+    if !tables.is_empty() {
+        pages.sql(&format!("DROP TABLE {}", tables.join(", ")));
+    }
+    Ok(())
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}

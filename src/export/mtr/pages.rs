@@ -1,0 +1,124 @@
+//! A test and its result while they are written side by side.
+
+/// The two files of a test.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    /// Statements and commands.
+    pub(super) test: String,
+    /// Statements and what mysqltest prints behind them.
+    pub(super) result: String,
+    /// The connection that the next statement goes to.
+    connection: String,
+}
+
+impl Pages {
+    /// A command or a comment: mysqltest prints neither.
+    pub(super) fn command(&mut self, line: &str) {
+        self.test.push_str(line);
+        self.test.push('\n');
+    }
+
+    pub(super) fn blank(&mut self) {
+        self.test.push('\n');
+    }
+
+    /// A statement whose answer is taken at once.
+    pub(super) fn sql(&mut self, sql: &str) {
+        let line = format!("{sql};\n");
+        self.test.push_str(&line);
+        self.result.push_str(&line);
+    }
+
+    /// A statement whose answer is taken later.
+    pub(super) fn send(&mut self, sql: &str) {
+        // The command form ends at the line's end, and the statement form at the semicolon.
+        match sql.contains('\n') {
+            true => self.command(&format!("send {sql};")),
+            false => self.command(&format!("--send {sql}")),
+        }
+        self.result.push_str(&format!("{sql};\n"));
+    }
+
+    /// What mysqltest prints behind the last statement.
+    pub(super) fn expect(&mut self, text: &str) {
+        self.result.push_str(text);
+    }
+
+    /// Opens a connection of this name and goes to it.
+    pub(super) fn connect(&mut self, name: &str) {
+        self.command(&format!("--connect ({name},localhost,root)"));
+        self.command(&format!("--let ${name}_id= `SELECT CONNECTION_ID()`"));
+        self.connection = name.to_owned();
+    }
+
+    pub(super) fn go_to(&mut self, name: &str) {
+        if self.connection != name {
+            if !self.test.ends_with("\n\n") {
+                self.blank();
+            }
+            self.command(&format!("--connection {name}"));
+            self.connection = name.to_owned();
+        }
+    }
+
+    /// Waits until the statement that was sent waits for a row lock or another lock of the server, or
+    /// was answered, where it may be. Its own connection can ask nothing meanwhile.
+    pub(super) fn wait(&mut self, name: &str, may_answer: bool, seconds: u32) {
+        let (about, answered) = match may_answer {
+            true => (" or is answered", "p.command = 'Sleep' OR "),
+            false => ("", ""),
+        };
+        self.go_to("default");
+        self.command(&format!("# Until {name} waits for a lock{about}."));
+        self.command(&format!("--let $wait_timeout= {seconds}"));
+        self.command(&format!(
+            "let $wait_condition=\n  SELECT COUNT(*) = 1 FROM information_schema.processlist p\n  \
+             LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id\n  \
+             WHERE p.id = ${name}_id\n  \
+             AND ({answered}x.trx_state = 'LOCK WAIT' OR p.state LIKE 'Waiting for %');"
+        ));
+        self.command("--source include/wait_condition.inc");
+    }
+
+    /// Waits until the server has ended the connections, and rolled back what they had open.
+    pub(super) fn wait_until_gone(&mut self, clients: impl Iterator<Item = u32>) {
+        let ids: Vec<String> = clients.map(|number| format!("$c{number}_id")).collect();
+        self.command(&format!(
+            "let $wait_condition=\n  SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id IN \
+             ({});",
+            ids.join(", ")
+        ));
+        self.command("--source include/wait_condition.inc");
+    }
+
+    /// Runs what follows without comparing its answers.
+    pub(super) fn stop_comparing(&mut self) {
+        self.command("# What follows depends on the answer above, and is not compared.");
+        self.bear_errors();
+    }
+
+    /// Goes on after any error, and prints no answers.
+    pub(super) fn bear_errors(&mut self) {
+        self.command("--disable_abort_on_error");
+        self.command("--disable_result_log");
+    }
+
+    /// Compares answers again.
+    pub(super) fn compare_again(&mut self) {
+        self.command("--enable_result_log");
+        self.command("--enable_abort_on_error");
+    }
+
+    /// Fails the test where a condition holds.
+    pub(super) fn die_if(&mut self, condition: &str, why: &str) {
+        self.command(&format!("if ({condition})\n{{\n  --die {why}\n}}"));
+    }
+
+    /// Ends the test, as one that was not run, where a condition holds: the engine chose the other
+    /// transaction as the victim of a deadlock, and the answers after that were never seen.
+    pub(super) fn skip_if(&mut self, condition: &str) {
+        self.command(&format!(
+            "if ({condition})\n{{\n  --skip The other transaction was the victim of the deadlock\n}}"
+        ));
+    }
+}

@@ -1,0 +1,127 @@
+//! The order in which one process sends the statements of all clients and collects their answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::export::scenario::{ClientStep, Scenario};
+use crate::model::{IsolationLevel, StatementKind};
+use crate::reproducer::Expectation;
+
+/// What the test does next.
+#[derive(Debug)]
+pub(super) enum Turn<'s> {
+    /// Executes a statement and takes its answer.
+    Run(&'s ClientStep),
+    /// Sends a statement and goes on when it waits for a lock; where it may, when it is answered, too.
+    Send {
+        step: &'s ClientStep,
+        may_answer: bool,
+    },
+    /// Takes the answer of a statement that was sent.
+    Reap(&'s ClientStep),
+    /// Closes the connection of a client.
+    Disconnect(u32),
+}
+
+/// The turns of a scenario, down to the last client that is closed.
+pub(super) fn plan<'s>(scenario: &'s Scenario<'_>) -> Vec<Turn<'s>> {
+    let mut planner = Planner {
+        scenario,
+        turns: Vec::new(),
+        sent: BTreeMap::new(),
+        deferred: BTreeMap::new(),
+        open: BTreeSet::new(),
+    };
+    for step in &scenario.steps {
+        planner.submit(step);
+    }
+    // What still waits goes on when everybody else has gone.
+    let all = scenario.clients.keys().copied();
+    let (waiting, gone): (Vec<u32>, Vec<u32>) = all.partition(|c| planner.sent.contains_key(c));
+    planner.turns.extend(gone.into_iter().map(Turn::Disconnect));
+    for client in waiting {
+        planner.reap(client);
+        planner.turns.push(Turn::Disconnect(client));
+    }
+    planner.turns
+}
+
+struct Planner<'s> {
+    scenario: &'s Scenario<'s>,
+    turns: Vec<Turn<'s>>,
+    /// The statement of each client whose answer is still to be taken.
+    sent: BTreeMap<u32, &'s ClientStep>,
+    /// What a client that waits is to execute when it goes on.
+    deferred: BTreeMap<u32, Vec<&'s ClientStep>>,
+    /// The clients with an open transaction.
+    open: BTreeSet<u32>,
+}
+
+impl<'s> Planner<'s> {
+    fn submit(&mut self, step: &'s ClientStep) {
+        let client = step.client.unwrap_or_default();
+        if let Some(sent) = self.sent.get(&client) {
+            if waits(sent) {
+                self.deferred.entry(client).or_default().push(step);
+                return;
+            }
+            self.reap(client);
+        }
+        let kind = step.effect.kind;
+        if kind.is_begin() {
+            self.open.insert(client);
+        } else if kind.is_end() {
+            self.open.remove(&client);
+        }
+        let may_wait = self.may_wait(step, client);
+        if waits(step) || may_wait {
+            self.turns.push(Turn::Send {
+                step,
+                may_answer: !waits(step),
+            });
+            self.sent.insert(client, step);
+        } else {
+            self.turns.push(Turn::Run(step));
+            self.go_on(step);
+        }
+    }
+
+    /// Takes an answer, and sends what waited for it.
+    fn reap(&mut self, client: u32) {
+        let Some(step) = self.sent.remove(&client) else {
+            return;
+        };
+        self.turns.push(Turn::Reap(step));
+        self.go_on(step);
+        for step in self.deferred.remove(&client).unwrap_or_default() {
+            self.submit(step);
+        }
+    }
+
+    /// Takes the answers of the clients that this step lets go on.
+    fn go_on(&mut self, step: &ClientStep) {
+        for client in &step.resumes {
+            self.reap(*client);
+        }
+    }
+
+    /// Whether an engine that is right may have this step wait, though it was not seen waiting: it takes
+    /// locks, was answered wrongly, and another client has an open transaction.
+    fn may_wait(&self, step: &ClientStep, client: u32) -> bool {
+        let level = self.scenario.level(client);
+        let kind = step.effect.kind;
+        let takes_locks = kind.is_write()
+            || kind == StatementKind::LockingSelect
+            || (kind == StatementKind::Select && level == Some(IsolationLevel::Serializable));
+        takes_locks
+            && step.is_disputed()
+            && !step.effect.nowait
+            && self.open.iter().any(|other| *other != client)
+    }
+}
+
+/// Whether a step waits: it was seen to, or it should.
+fn waits(step: &ClientStep) -> bool {
+    let should = step.right.contains(&Expectation::Waits);
+    let should_not = step.right.contains(&Expectation::DoesNotWait);
+    should || (step.waits && !should_not)
+}

@@ -1,0 +1,272 @@
+//! The test and the result of small cases, as maintainers read them.
+
+use expect_test::{Expect, expect};
+
+use super::Mtr;
+use crate::export::{CaseFormat as _, Exported};
+use crate::reproducer::read;
+
+fn exported(case: &str) -> Exported {
+    let header = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"READ COMMITTED\"\n\
+                  --! session_setup = [\"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\"]\n";
+    let file = read(&format!("{header}{case}"), "x.sql").unwrap();
+    Mtr.write(&file).unwrap()
+}
+
+/// What stands behind the statements that make the table.
+fn steps(text: &str) -> &str {
+    let (_, steps) = text
+        .split_once("INSERT INTO t VALUES (1, 10), (2, 20);\n")
+        .unwrap();
+    steps
+}
+
+fn check_test(case: &str, expected: &Expect) {
+    expected.assert_eq(steps(&exported(&format!("{TABLE}{case}")).text));
+}
+
+fn check_result(case: &str, expected: &Expect) {
+    let (_, result) = exported(&format!("{TABLE}{case}")).beside.unwrap();
+    expected.assert_eq(steps(&result));
+}
+
+const TABLE: &str = "/* init */ CREATE TABLE t (id INT PRIMARY KEY, v INT);\n\
+                     /* init */ INSERT INTO t VALUES (1, 10), (2, 20);\n";
+
+const WAITING: &str = "/* s1 */ BEGIN;\n\
+                 /* s1 */ UPDATE t SET v = v + 1 WHERE id = 1; -- @got affected 1\n\
+                 /* s2 */ BEGIN;\n\
+                 /* s2 */ UPDATE t SET v = v + 100 WHERE id = 1; -- @blocks s1  @got affected 1\n\
+                 /* s2 */ SELECT v FROM t WHERE id = 1; -- @got (111)\n\
+                 /* s2 */ COMMIT;\n\
+                 /* s1 */ COMMIT; -- @resumes s2\n\
+                 /* end */ SELECT * FROM t; -- @got (1, 111) (2, 20)\n";
+
+#[test]
+fn a_statement_that_waits_is_sent_and_its_answer_taken_when_it_goes_on() {
+    check_test(
+        WAITING,
+        &expect![[r#"
+
+        --connect (c2,localhost,root)
+        --let $c2_id= `SELECT CONNECTION_ID()`
+        SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+        --connection c1
+        BEGIN;
+        UPDATE t SET v = v + 1 WHERE id = 1;
+        SELECT ROW_COUNT();
+
+        --connection c2
+        BEGIN;
+        --send UPDATE t SET v = v + 100 WHERE id = 1
+
+        --connection default
+        # Until c2 waits for a lock.
+        --let $wait_timeout= 10
+        let $wait_condition=
+          SELECT COUNT(*) = 1 FROM information_schema.processlist p
+          LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
+          WHERE p.id = $c2_id
+          AND (x.trx_state = 'LOCK WAIT' OR p.state LIKE 'Waiting for %');
+        --source include/wait_condition.inc
+
+        --connection c1
+        COMMIT;
+
+        --connection c2
+        --reap
+        SELECT ROW_COUNT();
+        --sorted_result
+        SELECT v FROM t WHERE id = 1;
+        COMMIT;
+
+        --connection default
+        --disconnect c1
+        --disconnect c2
+
+        let $wait_condition=
+          SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id IN ($c1_id, $c2_id);
+        --source include/wait_condition.inc
+        --sorted_result
+        SELECT * FROM t;
+        DROP TABLE `t`;
+    "#]],
+    );
+}
+
+#[test]
+fn the_result_has_an_answer_where_it_is_taken() {
+    check_result(
+        WAITING,
+        &expect![[r#"
+        SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        BEGIN;
+        UPDATE t SET v = v + 1 WHERE id = 1;
+        SELECT ROW_COUNT();
+        ROW_COUNT()
+        1
+        BEGIN;
+        UPDATE t SET v = v + 100 WHERE id = 1;
+        COMMIT;
+        SELECT ROW_COUNT();
+        ROW_COUNT()
+        1
+        SELECT v FROM t WHERE id = 1;
+        v
+        111
+        COMMIT;
+        SELECT * FROM t;
+        id	v
+        1	111
+        2	20
+        DROP TABLE `t`;
+    "#]],
+    );
+}
+
+const WRONG_WRITE: &str = "/* s1 */ BEGIN;\n\
+                 /* s1 */ SELECT v FROM t WHERE id = 1 FOR UPDATE; -- @got (10)\n\
+                 /* s2 */ UPDATE t SET v = 7 WHERE id = 1; -- @got affected 0  @expect affected 1\n\
+                 /* s1 */ COMMIT;\n\
+                 /* s2 */ SELECT v FROM t; -- @got (10) (20)\n\
+                 /* end */ SELECT * FROM t; -- @got (1, 10) (2, 20)\n";
+
+#[test]
+fn a_wrong_write_that_should_perhaps_wait_is_sent_and_what_follows_is_not_compared() {
+    check_test(
+        WRONG_WRITE,
+        &expect![[r#"
+
+        --connect (c2,localhost,root)
+        --let $c2_id= `SELECT CONNECTION_ID()`
+        SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+        --connection c1
+        BEGIN;
+        --sorted_result
+        SELECT v FROM t WHERE id = 1 FOR UPDATE;
+
+        --connection c2
+        # The bug: the answer was 0 rows changed.
+        --send UPDATE t SET v = 7 WHERE id = 1
+
+        --connection default
+        # Until c2 waits for a lock or is answered.
+        --let $wait_timeout= 10
+        let $wait_condition=
+          SELECT COUNT(*) = 1 FROM information_schema.processlist p
+          LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
+          WHERE p.id = $c2_id
+          AND (p.command = 'Sleep' OR x.trx_state = 'LOCK WAIT' OR p.state LIKE 'Waiting for %');
+        --source include/wait_condition.inc
+
+        --connection c1
+        COMMIT;
+
+        --connection c2
+        --reap
+        SELECT ROW_COUNT();
+        # What follows depends on the answer above, and is not compared.
+        --disable_abort_on_error
+        --disable_result_log
+        SELECT v FROM t;
+
+        --connection default
+        --disconnect c1
+        --disconnect c2
+
+        let $wait_condition=
+          SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id IN ($c1_id, $c2_id);
+        --source include/wait_condition.inc
+        --enable_result_log
+        --enable_abort_on_error
+        --disable_result_log
+        SELECT * FROM t;
+        --enable_result_log
+        DROP TABLE `t`;
+    "#]],
+    );
+}
+
+#[test]
+fn the_result_ends_with_the_right_answer_in_place_of_the_wrong_one() {
+    check_result(
+        WRONG_WRITE,
+        &expect![[r#"
+        SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        BEGIN;
+        SELECT v FROM t WHERE id = 1 FOR UPDATE;
+        v
+        10
+        UPDATE t SET v = 7 WHERE id = 1;
+        COMMIT;
+        SELECT ROW_COUNT();
+        ROW_COUNT()
+        1
+        SELECT v FROM t;
+        SELECT * FROM t;
+        DROP TABLE `t`;
+    "#]],
+    );
+}
+
+#[test]
+fn with_the_other_victim_of_a_deadlock_the_test_is_skipped() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s2 */ BEGIN;\n\
+                 /* s1 */ DELETE FROM t WHERE id = 1; -- @got affected 1\n\
+                 /* s2 */ DELETE FROM t WHERE id = 2; -- @got affected 1\n\
+                 /* s1 */ DELETE FROM t WHERE id = 2; -- @waits  @got affected 1\n\
+                 /* s2 */ DELETE FROM t WHERE id = 1; -- @error deadlock  @resumes s1\n\
+                 /* s1 */ COMMIT;\n\
+                 /* end */ SELECT * FROM t; -- @got empty\n";
+    let victim_closes = exported(&format!("{TABLE}{steps}")).text;
+    let check = "--error 0,ER_LOCK_DEADLOCK\nDELETE FROM t WHERE id = 1;\nif ($mysql_errno == 0)\n{\n  --skip";
+    assert!(victim_closes.contains(check), "{victim_closes}");
+    let steps = steps
+        .replace("@waits  @got affected 1", "@waits  @error deadlock")
+        .replace("@error deadlock  @resumes", "@got affected 1  @resumes");
+    let victim_waits = exported(&format!("{TABLE}{steps}")).text;
+    let closing = "--error 0,ER_LOCK_DEADLOCK\nDELETE FROM t WHERE id = 1;\nif ($mysql_errno != 0)\n{\n  --skip";
+    assert!(victim_waits.contains(closing), "{victim_waits}");
+    let waiting = "--error 0,ER_LOCK_DEADLOCK\n--reap\nif ($mysql_errno == 0)\n{\n  --skip";
+    assert!(victim_waits.contains(waiting), "{victim_waits}");
+}
+
+#[test]
+fn values_are_written_as_mysqltest_prints_them() {
+    let steps = "/* s1 */ SELECT v, 1.50, 2.0 AS f, 'x' AS t, NULL FROM t; \
+                 -- @got empty  @expect (2, 1.50, 2.0, 'b', NULL) (1, 1.50, 2.0, x'61', NULL)\n";
+    let (_, result) = exported(&format!("{TABLE}{steps}")).beside.unwrap();
+    let table = "v\t1.50\tf\tt\tNULL\n1\t1.50\t2\ta\tNULL\n2\t1.50\t2\tb\tNULL\n";
+    assert!(result.contains(table), "{result}");
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_left_out_unless_it_is_the_wrong_one() {
+    let bare_alias = "/* s1 */ SELECT v x FROM t; -- @got (10) (20)\n\
+                      /* s1 */ SELECT v FROM t; -- @got empty  @expect (10) (20)\n";
+    let exported_text = exported(&format!("{TABLE}{bare_alias}")).text;
+    let hidden = "--disable_result_log\nSELECT v x FROM t;\n--enable_result_log\n";
+    assert!(exported_text.contains(hidden), "{exported_text}");
+    let header = "--! format = 1\n--! engine = \"mysql\"\n--! isolation = \"SERIALIZABLE\"\n";
+    let wrong = "/* s1 */ SELECT v x FROM t; -- @got empty  @expect (10) (20)\n";
+    let file = read(&format!("{header}{TABLE}{wrong}"), "x.sql").unwrap();
+    let reason = Mtr.write(&file).unwrap_err().to_string();
+    assert!(reason.contains("with AS"), "{reason}");
+}
+
+#[test]
+fn a_rejection_with_more_codes_than_mysqltest_takes_is_checked_by_its_number() {
+    let steps = "/* s1 */ INSERT INTO t VALUES (3, 1 / 0); -- @error data\n\
+                 /* s1 */ INSERT INTO t VALUES (1, 1); -- @error duplicate\n";
+    let text = exported(&format!("{TABLE}{steps}")).text;
+    let many = "--disable_abort_on_error\n--disable_result_log\nINSERT INTO t VALUES (3, 1 / 0);\n\
+                --enable_result_log\n--enable_abort_on_error\nif ($mysql_errno == 0)\n{\n  --die ";
+    assert!(text.contains(many), "{text}");
+    assert!(
+        text.contains("--error 1062,1586,0\nINSERT INTO t VALUES (1, 1);\n"),
+        "{text}"
+    );
+}

@@ -1,0 +1,395 @@
+//! A case as somebody runs it by hand: clients that execute statements one after another, with the
+//! answers that were seen and those that are right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::case_format::DoesNotApply;
+use super::maintainers::{self, Maintainers};
+use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
+use crate::model::{
+    Effect, ErrorClass, FindingKind, IsolationLevel, Pace, SessionId, StatementId, StatementKind,
+    TestCase,
+};
+use crate::reproducer::{CaseFile, CaseLine, Expectation, Tag};
+use crate::statement;
+
+/// How somebody who runs the scenario sees that the bug is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Symptom {
+    /// An answer is none of those that are right.
+    WrongAnswer,
+    /// No answer is wrong alone: they are wrong together, so all of them must be those that were seen.
+    AsSeen,
+    /// The server closes a connection.
+    Crash,
+    /// A statement is never answered.
+    Hang,
+    /// The file names no fault: all answers are right.
+    NothingWrong,
+}
+
+/// A statement of a client with its answers.
+#[derive(Clone, Debug)]
+pub(super) struct ClientStep {
+    /// The client, counted from 1; none after the last client has ended.
+    pub(super) client: Option<u32>,
+    /// The statement of the case; none for a read that only fixes a snapshot, and for the reads at
+    /// the end.
+    pub(super) id: Option<StatementId>,
+    pub(super) sql: String,
+    pub(super) effect: Effect,
+    /// It was seen waiting for a lock.
+    pub(super) waits: bool,
+    /// The clients that went on when it was answered.
+    pub(super) resumes: Vec<u32>,
+    /// The answer that was seen.
+    pub(super) seen: Option<Expectation>,
+    /// The answers that are right, the likeliest first; empty where the case expects nothing.
+    pub(super) right: Vec<Expectation>,
+}
+
+impl ClientStep {
+    /// Whether the answer that was seen is none of those that are right, or was not noted.
+    pub(super) fn is_disputed(&self) -> bool {
+        let mut answers = self.right.iter().filter(|right| !right.is_about_waiting());
+        let Some(seen) = &self.seen else {
+            return !self.right.is_empty();
+        };
+        let about_answers = answers.clone().next().is_some();
+        about_answers && !answers.any(|right| is_same(right, seen))
+    }
+}
+
+/// Whether two answers are the same; rows in any order.
+fn is_same(one: &Expectation, other: &Expectation) -> bool {
+    let sorted = |rows: &[Vec<_>]| {
+        let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+        rows.sort();
+        rows
+    };
+    match (one, other) {
+        (Expectation::Rows(one), Expectation::Rows(other)) => sorted(one) == sorted(other),
+        (Expectation::Accepted, other) => !matches!(other, Expectation::Error(_)),
+        (one, other) => one == other,
+    }
+}
+
+/// A case as somebody runs it by hand.
+#[derive(Debug)]
+pub(super) struct Scenario<'a> {
+    pub(super) file: &'a CaseFile,
+    pub(super) maintainers: &'static Maintainers,
+    pub(super) dialect: Dialect,
+    pub(super) case: TestCase,
+    /// What each client executes first, by its number.
+    pub(super) clients: BTreeMap<u32, Vec<String>>,
+    /// In the order in which they are sent. A statement of a client that waits is sent when the client
+    /// goes on.
+    pub(super) steps: Vec<ClientStep>,
+    /// Reads after the last client has ended.
+    pub(super) afterwards: Vec<ClientStep>,
+    pub(super) symptom: Symptom,
+}
+
+impl<'a> Scenario<'a> {
+    /// The scenario of a case.
+    ///
+    /// # Errors
+    /// When the case names no engine or one that has no maintainers here, cannot run on it, runs in no
+    /// schedule, or when none of its answers shows what is wrong.
+    pub(super) fn of(file: &'a CaseFile) -> Result<Self, DoesNotApply> {
+        let maintainers = maintainers_of(file)?;
+        let dialect = dialect_of(maintainers.engine)?;
+        if file.header.pace == Pace::Free {
+            return Err(DoesNotApply(
+                "the sessions of this case run at the free pace, in no order that could be told; \
+                 a run with --oracle history puts such a case into a schedule where it can"
+                    .to_owned(),
+            ));
+        }
+        // What the sessions executed is told, not run: it may be another list than today's.
+        let mut told = file.clone();
+        told.header.session_setup = None;
+        let case = told
+            .test_case(&dialect)
+            .map_err(|error| DoesNotApply(error.to_string()))?;
+        let mut clients = BTreeMap::new();
+        for (session, level) in &case.isolation {
+            let given = file.session_setup(*session).map(<[String]>::to_vec);
+            let setup = given.unwrap_or_else(|| {
+                let mut statements = dialect.session_setup.clone();
+                statements.extend(dialect.set_isolation(*level));
+                statements
+            });
+            clients.insert(session.0, setup);
+        }
+        let steps = steps(file, &case, &dialect);
+        let afterwards: Vec<ClientStep> = file
+            .tagged(Tag::End)
+            .map(|line| step(line, None, None, statement::analyze(&line.sql, &dialect)))
+            .collect();
+        let symptom = symptom(file, steps.iter().chain(&afterwards))?;
+        Ok(Self {
+            file,
+            maintainers,
+            dialect,
+            case,
+            clients,
+            steps,
+            afterwards,
+            symptom,
+        })
+    }
+
+    /// The scenario of a case with a fault.
+    ///
+    /// # Errors
+    /// As [`Scenario::of`], and when all answers of the file are right.
+    pub(super) fn of_fault(file: &'a CaseFile) -> Result<Self, DoesNotApply> {
+        let scenario = Self::of(file)?;
+        match scenario.symptom {
+            Symptom::NothingWrong => Err(DoesNotApply(
+                "the file says nowhere what is wrong: give the statement that is answered wrongly an \
+                 `-- @expect` note with the right answer"
+                    .to_owned(),
+            )),
+            Symptom::WrongAnswer | Symptom::AsSeen | Symptom::Crash | Symptom::Hang => Ok(scenario),
+        }
+    }
+
+    /// The statements that make the tables.
+    pub(super) fn setup(&self) -> impl Iterator<Item = &str> {
+        self.case.setup.iter().map(|setup| setup.sql.as_str())
+    }
+
+    /// The steps whose answer is wrong, then the reads at the end that are.
+    pub(super) fn disputed(&self) -> impl Iterator<Item = &ClientStep> {
+        let all = self.steps.iter().chain(&self.afterwards);
+        all.filter(|step| step.is_disputed())
+    }
+
+    /// The versions that showed it, with commas between; empty where the file names none. What stands
+    /// in a header came from anywhere: it stays on one line.
+    pub(super) fn versions(&self) -> String {
+        let seen_on = self.file.header.seen_on.iter();
+        seen_on.map(|v| one_line(v)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The level of a client.
+    pub(super) fn level(&self, client: u32) -> Option<IsolationLevel> {
+        self.case.isolation.get(&SessionId(client)).copied()
+    }
+
+    /// The level that all clients run at, or the levels of each.
+    pub(super) fn levels_text(&self) -> String {
+        let mut levels: Vec<IsolationLevel> = self.case.isolation.values().copied().collect();
+        levels.dedup();
+        match levels.as_slice() {
+            [level] => level.to_string(),
+            _ => {
+                let each = self.case.isolation.iter();
+                let each = each.map(|(session, level)| format!("{level} (client {})", session.0));
+                each.collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+
+    /// How often the case is to be run so that a bug that comes in a share of the runs shows with a
+    /// probability of 99 %.
+    pub(super) fn runs(&self) -> u32 {
+        const RUNS_MAX: f64 = 1000.0;
+        let rate = self.file.header.reproduced.map_or(1.0, |r| r.rate());
+        if rate >= 1.0 || rate <= 0.0 {
+            return 1;
+        }
+        let runs = (0.01_f64.ln() / (-rate).ln_1p()).ceil();
+        // Whole and in range: both bounds are.
+        runs.clamp(1.0, RUNS_MAX) as u32
+    }
+}
+
+/// A text of the header without line breaks and other control characters.
+pub(super) fn one_line(text: &str) -> String {
+    let blank = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(blank).collect()
+}
+
+fn maintainers_of(file: &CaseFile) -> Result<&'static Maintainers, DoesNotApply> {
+    let engines = maintainers::engines();
+    let Some(engine) = &file.header.engine else {
+        return Err(DoesNotApply(format!(
+            "the header does not say which engine the case is about: add `--! engine = \"..\"`, one \
+             of {engines}"
+        )));
+    };
+    maintainers::of_engine(engine).ok_or_else(|| {
+        DoesNotApply(format!(
+            "the case is about {engine}; exports for maintainers exist for {engines}"
+        ))
+    })
+}
+
+/// The dialect of an engine's newest version.
+fn dialect_of(engine: &str) -> Result<Dialect, DoesNotApply> {
+    let newest = ServerVersion(vec![u32::MAX]);
+    let (name, text) = BUILTIN
+        .iter()
+        .find(|(name, _)| *name == engine)
+        .ok_or_else(|| DoesNotApply(format!("there is no dialect of {engine}")))?;
+    parse(name, text, &newest).map_err(|error| DoesNotApply(error.to_string()))
+}
+
+/// The statements of the sessions, each with the reads that its transaction takes its snapshot by.
+fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep> {
+    let is_of_session = |line: &&CaseLine| matches!(line.tag, Tag::Session(_));
+    let lines = file.lines.iter().filter(is_of_session);
+    let mut steps = Vec::new();
+    let mut locked = LockedTables::default();
+    for (line, statement) in lines.zip(&case.statements) {
+        let client = Some(statement.session.0);
+        let reads = line
+            .notes
+            .iter()
+            .filter(|note| note.name == "snapshot-read");
+        for read in reads {
+            let effect = statement::analyze(&read.text, dialect);
+            steps.push(ClientStep {
+                client,
+                id: None,
+                sql: read.text.clone(),
+                effect,
+                waits: false,
+                resumes: Vec::new(),
+                seen: None,
+                right: Vec::new(),
+            });
+        }
+        let mut step = step(line, client, Some(statement.id), statement.effect.clone());
+        if step.effect.nowait && step.is_disputed() {
+            let is_locked = locked.meet(&step);
+            add_refusal(&mut step, is_locked);
+        }
+        locked.after(&step);
+        steps.push(step);
+    }
+    steps
+}
+
+fn step(
+    line: &CaseLine,
+    client: Option<u32>,
+    id: Option<StatementId>,
+    effect: Effect,
+) -> ClientStep {
+    let has_note = |name: &str| line.notes.iter().any(|note| note.name == name);
+    let resumed = line.notes.iter().filter(|note| note.name == "resumes");
+    let resumes = resumed
+        .flat_map(|note| note.text.split([',', ' ']))
+        .filter_map(|word| word.strip_prefix('s')?.parse().ok())
+        .collect();
+    ClientStep {
+        client,
+        id,
+        sql: line.sql.clone(),
+        waits: has_note("waits") || has_note("blocks"),
+        resumes,
+        seen: line.observations().into_iter().next(),
+        right: line.expectations(),
+        effect,
+    }
+}
+
+/// Has a rejection for a lock be right of a wrong answer under NOWAIT, for what an oracle predicts
+/// leaves locks out of account. `locked`: nothing else is right.
+fn add_refusal(step: &mut ClientStep, locked: bool) {
+    let refusal = Expectation::Error(ErrorClass::LockTimeout);
+    if step.seen.as_ref() == Some(&refusal) {
+        return;
+    }
+    if locked {
+        step.right.clear();
+    }
+    if !step.right.contains(&refusal) {
+        step.right.push(refusal);
+    }
+}
+
+/// The tables of which each open transaction has locked rows, by its client.
+#[derive(Default)]
+struct LockedTables {
+    open: BTreeMap<Option<u32>, BTreeSet<String>>,
+}
+
+impl LockedTables {
+    /// Whether another client's transaction has locked rows of a table that this step names.
+    fn meet(&self, step: &ClientStep) -> bool {
+        let mut others = self
+            .open
+            .iter()
+            .filter(|(client, _)| **client != step.client);
+        let tables = &step.effect.uses;
+        others.any(|(_, locked)| tables.iter().any(|used| locked.contains(&used.table)))
+    }
+
+    fn after(&mut self, step: &ClientStep) {
+        let kind = step.effect.kind;
+        if kind.is_begin() {
+            self.open.insert(step.client, BTreeSet::new());
+        } else if kind.is_end() {
+            self.open.remove(&step.client);
+        } else if (kind.is_write() || kind == StatementKind::LockingSelect)
+            && let Some(locked) = self.open.get_mut(&step.client)
+        {
+            locked.extend(step.effect.uses.iter().map(|used| used.table.clone()));
+        }
+    }
+}
+
+/// How the bug shows.
+fn symptom<'a>(
+    file: &CaseFile,
+    steps: impl Iterator<Item = &'a ClientStep> + Clone,
+) -> Result<Symptom, DoesNotApply> {
+    let kind = file.header.kind.as_deref().and_then(FindingKind::from_slug);
+    match kind {
+        Some(FindingKind::Crash) => return Ok(Symptom::Crash),
+        Some(FindingKind::Hang) => return Ok(Symptom::Hang),
+        Some(
+            FindingKind::IndexDisagrees
+            | FindingKind::TableCheckFailed
+            | FindingKind::UnstableSerialAnswer,
+        ) => {
+            return Err(DoesNotApply(
+                "what is wrong shows in no answer of the case, but in checks of the tables or runs of \
+                 a statement alone that rashomon replay makes"
+                    .to_owned(),
+            ));
+        }
+        Some(
+            FindingKind::Wrong(_)
+            | FindingKind::NotSerializable
+            | FindingKind::UnexplainedChange
+            | FindingKind::MiscountedWrite
+            | FindingKind::RefusalWithoutCause
+            | FindingKind::WrongTransactionEnd
+            | FindingKind::InternalError
+            | FindingKind::UnexpectedOutcome
+            | FindingKind::Anomaly(_)
+            | FindingKind::Lock(_),
+        )
+        | None => {}
+    }
+    if steps.clone().any(|step| !step.right.is_empty()) {
+        return Ok(Symptom::WrongAnswer);
+    }
+    let seen = steps.clone().any(|step| step.seen.is_some());
+    match (seen, kind) {
+        (true, Some(_)) => Ok(Symptom::AsSeen),
+        (true, None) => Ok(Symptom::NothingWrong),
+        (false, _) => Err(DoesNotApply(
+            "the file has no answers: replay it with an oracle first, or give statements `-- @expect` \
+             notes"
+                .to_owned(),
+        )),
+    }
+}

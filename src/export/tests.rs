@@ -1,0 +1,200 @@
+//! Every format over every case that we keep.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::reproducer::{load, read};
+
+/// The case files below a folder of the repository.
+fn cases(folder: &str) -> Vec<(PathBuf, CaseFile)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let folders = std::fs::read_dir(root).unwrap();
+    let folders = folders.map(|folder| folder.unwrap().path());
+    let files = folders
+        .filter(|folder| folder.is_dir())
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let paths = files.map(|file| file.unwrap().path());
+    let paths = paths.filter(|path| path.extension().is_some_and(|ending| ending == "sql"));
+    let mut cases: Vec<_> = paths
+        .map(|path| (path.clone(), load(&path).unwrap()))
+        .collect();
+    cases.sort_by(|one, other| one.0.cmp(&other.0));
+    cases
+}
+
+fn every_case() -> Vec<(PathBuf, CaseFile)> {
+    let mut every = cases("corpus/cases");
+    every.extend(cases("reproducers"));
+    assert!(every.len() >= 50, "{}", every.len());
+    every
+}
+
+/// A text without blanks and the characters that formats escape, so that statements can be found in it.
+fn bare(text: &str) -> String {
+    let kept = |c: &char| !c.is_whitespace() && !matches!(c, '\\' | '"' | '`' | '|');
+    text.chars().filter(kept).collect()
+}
+
+#[test]
+fn every_format_has_its_own_names() {
+    let mut names = BTreeSet::new();
+    let mut extensions = BTreeSet::new();
+    for format in FORMATS {
+        assert!(names.insert(format.name()), "{}", format.name());
+        assert!(extensions.insert(format.extension()), "{}", format.name());
+        assert!(!format.about().is_empty(), "{}", format.name());
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        assert!(format.extension().chars().all(plain), "{}", format.name());
+        assert!(format_named(format.name()).is_some_and(|found| found.name() == format.name()));
+    }
+}
+
+#[test]
+fn an_export_holds_every_statement_or_says_why_there_is_none() {
+    let every = every_case();
+    for format in FORMATS {
+        let mut applied = 0;
+        for (path, file) in &every {
+            let place = format!("{} {}", format.name(), path.display());
+            let exported = match format.write(file) {
+                Ok(exported) => exported,
+                Err(reason) => {
+                    assert!(reason.to_string().len() > 20, "{place}: {reason}");
+                    continue;
+                }
+            };
+            applied += 1;
+            assert_eq!(Ok(&exported), format.write(file).as_ref(), "{place}");
+            assert!(exported.text.ends_with('\n'), "{place}");
+            let text = bare(&exported.text);
+            for line in &file.lines {
+                assert!(text.contains(&bare(&line.sql)), "{place}: {}", line.sql);
+            }
+        }
+        assert!(applied >= 20, "{}: {applied}", format.name());
+    }
+}
+
+/// What a shell does with a text is its own: the script behind it must not end before its last line.
+#[test]
+fn the_script_inside_a_shell_script_ends_where_it_should() {
+    for (path, file) in cases("reproducers") {
+        let text = docker::Docker.write(&file).unwrap().text;
+        let python = python::Python.write(&file).unwrap().text;
+        let (before, rest) = text.split_once(&python).expect("the script");
+        assert!(
+            before.ends_with("<<'END_OF_THE_SCRIPT'\n"),
+            "{}",
+            path.display()
+        );
+        assert_eq!(rest, "END_OF_THE_SCRIPT\n", "{}", path.display());
+        assert!(!python.contains("END_OF_THE_SCRIPT"), "{}", path.display());
+    }
+}
+
+#[test]
+fn every_find_of_ours_can_be_exported_in_every_format() {
+    let finds = cases("reproducers");
+    assert!(!finds.is_empty());
+    for (path, file) in &finds {
+        assert_eq!(applicable(file).len(), FORMATS.len(), "{}", path.display());
+    }
+}
+
+#[test]
+fn what_others_read_has_no_word_of_our_internals() {
+    let own = [
+        "rashomon",
+        "oracle",
+        "txcheck",
+        "troc",
+        "signature",
+        "T1.",
+        "T2.",
+        "@expect",
+        "@got",
+    ];
+    for (path, file) in every_case() {
+        for format in FORMATS.iter().filter(|format| format.name() != CASE_FILE) {
+            let Ok(exported) = format.write(&file) else {
+                continue;
+            };
+            for word in own {
+                let place = path.display();
+                let found = exported.text.contains(word);
+                assert!(
+                    !found,
+                    "{} {place}: {word}\n{}",
+                    format.name(),
+                    exported.text
+                );
+            }
+        }
+    }
+}
+
+const CASE: &str = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"READ COMMITTED\"\n\
+                    /* init */ CREATE TABLE t (a INT, b DECIMAL(5,2), c TEXT);\n\
+                    /* s1 */ SELECT a, b, c FROM t; -- @got empty  @expect (-1, 1.50, 'it''s') (NULL, x'0a', 007)\n";
+
+fn refusal(text: &str) -> String {
+    let file = read(text, "x.sql").unwrap();
+    python::Python.write(&file).unwrap_err().to_string()
+}
+
+#[test]
+fn values_keep_their_spelling_in_python() {
+    let file = read(CASE, "x.sql").unwrap();
+    let script = python::Python.write(&file).unwrap().text;
+    let step = "rows((-1, decimal.Decimal(\"1.50\"), \"it's\"), (None, b\"\\x0a\", decimal.Decimal(\"007\")))";
+    assert!(script.contains(step), "{script}");
+}
+
+#[test]
+fn a_case_that_cannot_be_told_is_refused_with_the_remedy() {
+    let engine = "--! engine = \"mariadb\"\n";
+    for (text, remedy) in [
+        (CASE.replace(engine, ""), "--! engine = "),
+        (CASE.replace("mariadb", "tidb"), "mariadb, mysql, sqlite"),
+        (CASE.replace("@expect", "@remark"), "@expect"),
+        (
+            CASE.replace("@expect", "@remark").replace("@got", "@was"),
+            "@expect",
+        ),
+        (
+            CASE.replace("/* init", "--! pace = \"free\"\n/* init"),
+            "free pace",
+        ),
+        (
+            CASE.replace("/* init", "--! kind = \"index-disagrees\"\n/* init"),
+            "rashomon replay",
+        ),
+    ] {
+        let reason = refusal(&text);
+        assert!(reason.contains(remedy), "{reason}");
+    }
+}
+
+#[test]
+fn under_nowait_a_rejection_is_right_and_nothing_else_where_a_row_is_locked() {
+    let free = CASE.replace("FROM t;", "FROM t FOR UPDATE NOWAIT;");
+    let locked = free.replace(
+        "/* s1 */",
+        "/* s2 */ BEGIN;\n/* s2 */ DELETE FROM t; -- @got affected 2\n/* s1 */",
+    );
+    for (text, answers) in [(free, 2), (locked, 1)] {
+        let file = read(&text, "x.sql").unwrap();
+        let scenario = scenario::Scenario::of(&file).unwrap();
+        let right = &scenario.steps.last().unwrap().right;
+        assert_eq!(right.len(), answers, "{right:?}");
+        assert_eq!(right.last().unwrap().to_string(), "error lock-timeout");
+    }
+}
+
+#[test]
+fn a_case_that_comes_seldom_is_run_until_it_shows_with_99_percent() {
+    let header = "--! reproduced = \"1/2\"\n/* init";
+    let file = read(&CASE.replace("/* init", header), "x.sql").unwrap();
+    assert_eq!(scenario::Scenario::of(&file).unwrap().runs(), 7);
+}

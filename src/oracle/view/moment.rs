@@ -1,0 +1,179 @@
+//! The moment whose rows explain a wrong answer: stale, too new, or not committed.
+//!
+//! Nothing here excuses an answer. A statement that is already held for wrong is run alone on the rows of
+//! other moments, and where one of them gives what the run gave, the finding gets the name of that.
+
+use std::collections::BTreeSet;
+
+use super::alone::{Alone, SeenTables};
+use crate::engine::EngineError;
+use crate::model::{
+    AnomalyClass, CaseStatement, ReadMode, StatementId, Tick, TransactionId, TransactionStatus,
+};
+use crate::observe::{TableView, Version};
+
+/// Rows that a statement may have seen in place of those that its level promises.
+struct OtherMoment {
+    rows: SeenTables,
+    anomaly: AnomalyClass,
+}
+
+/// Which versions of other transactions are shown.
+#[derive(Clone, Copy)]
+enum ShownUntil {
+    /// What was committed before.
+    Committed(Tick),
+    /// Whatever was written before.
+    Written(Tick),
+}
+
+impl Alone<'_> {
+    /// What the answer of a statement is when it is the right answer on the rows of another moment; none
+    /// where it is not.
+    pub(super) fn anomaly(&mut self, id: StatementId) -> Result<Option<AnomalyClass>, EngineError> {
+        let evidence = self.evidence;
+        let Some(statement) = evidence.case.statement(id) else {
+            return Ok(None);
+        };
+        for OtherMoment { rows, anomaly } in self.other_moments(statement) {
+            if !self.can_stand(&rows) {
+                continue;
+            }
+            // A write leaves its effect in the tables.
+            if statement.effect.kind.is_write() {
+                self.reset()?;
+            }
+            if self.judge_on(statement, rows, false)?.is_empty() {
+                return Ok(Some(anomaly));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The tables of a statement as they were when each transaction before its answer had committed, the
+    /// last first; as they were when it was sent, for one that waited; and with what was not committed.
+    fn other_moments(&self, statement: &CaseStatement) -> Vec<OtherMoment> {
+        let evidence = self.evidence;
+        let Some(record) = evidence.execution.records.get(&statement.id) else {
+            return Vec::new();
+        };
+        let promised = self.promised(statement.id);
+        let ends = evidence.execution.transactions.values();
+        let commits = ends.filter_map(|status| match status {
+            TransactionStatus::Committed(tick) if *tick < record.answered => Some(Tick(tick.0 + 1)),
+            TransactionStatus::Committed(_)
+            | TransactionStatus::Aborted(_)
+            | TransactionStatus::Indeterminate => None,
+        });
+        let moments: BTreeSet<Tick> = commits.chain([Tick(0)]).collect();
+        let mut found = Vec::new();
+        // Behind the promised moment the rows are too new, before it too old.
+        let mut is_newer = self.reads_a_transaction_snapshot(statement);
+        for moment in moments.into_iter().rev() {
+            let rows = self.rows_at(statement, ShownUntil::Committed(moment));
+            if rows == promised {
+                is_newer = false;
+                continue;
+            }
+            let anomaly = match is_newer {
+                true => too_new(&promised, &rows),
+                false => AnomalyClass::StaleRead,
+            };
+            found.push(OtherMoment { rows, anomaly });
+        }
+        if record.resumed() {
+            // What came into its range while it waited is not seen: new rows, or those that were moved
+            // within an index, too. The range was not locked.
+            let sent = self.rows_at(statement, ShownUntil::Committed(record.sent));
+            for moved in [false, true] {
+                let mut rows = promised.clone();
+                for (table, contents) in &mut rows {
+                    let before = sent.get(table);
+                    contents.retain(|row, values| {
+                        let before = before.and_then(|rows| rows.get(row));
+                        before.is_some_and(|before| !moved || before == values)
+                    });
+                }
+                let anomaly = AnomalyClass::Phantom;
+                found.push(OtherMoment { rows, anomaly });
+            }
+        }
+        let rows = self.rows_at(statement, ShownUntil::Written(record.answered));
+        let anomaly = AnomalyClass::DirtyRead;
+        found.push(OtherMoment { rows, anomaly });
+        found.retain(|moment| moment.rows != promised);
+        found
+    }
+
+    /// The rows of the tables that a statement names, with what its own transaction wrote before.
+    fn rows_at(&self, statement: &CaseStatement, until: ShownUntil) -> SeenTables {
+        let account = &self.evidence.account;
+        let shown = |version: &Version| self.is_shown(version, statement.id, until);
+        let tables = account.views.get(&statement.id).into_iter().flatten();
+        tables
+            .map(|(table, _)| {
+                let rows = account.chains.table(table).map(|(row, chain)| {
+                    let mut newest = chain.iter().rev().copied();
+                    let seen = newest.find(|id| shown(account.chains.version(*id)));
+                    (row.clone(), seen)
+                });
+                let rows: TableView = rows.collect();
+                (table.clone(), self.rows_of(&rows))
+            })
+            .collect()
+    }
+
+    fn is_shown(&self, version: &Version, reader: StatementId, until: ShownUntil) -> bool {
+        let (writer, execution) = (version.writer, &self.evidence.execution);
+        let answered = execution.records.get(&reader).map(|record| record.answered);
+        if version
+            .undone
+            .is_some_and(|undone| Some(undone) <= answered)
+        {
+            return false;
+        }
+        if writer.transaction == TransactionId::SETUP {
+            return true;
+        }
+        if writer.transaction == reader.transaction {
+            return writer.position < reader.position;
+        }
+        match until {
+            ShownUntil::Committed(at) => self
+                .evidence
+                .timeline
+                .committed_before(writer.transaction, at),
+            ShownUntil::Written(at) => {
+                let record = execution.records.get(&writer);
+                record.is_some_and(|record| record.sent < at)
+            }
+        }
+    }
+
+    fn reads_a_transaction_snapshot(&self, statement: &CaseStatement) -> bool {
+        let mode = |role| self.evidence.promised_mode(statement, role);
+        let mut uses = statement.effect.uses.iter();
+        uses.any(|u| mode(u.role) == ReadMode::TransactionSnapshot)
+    }
+}
+
+/// A phantom where all rows that differ are new ones.
+fn too_new(promised: &SeenTables, newer: &SeenTables) -> AnomalyClass {
+    let stands = |table: &String, row, values| {
+        let before = promised.get(table).and_then(|rows| rows.get(row));
+        before.is_none_or(|before| before == values)
+    };
+    let mut rows = newer
+        .iter()
+        .flat_map(|(table, rows)| rows.iter().map(move |r| (table, r)));
+    let born = rows.all(|(table, (row, values))| stands(table, row, values));
+    let gone = promised.iter().any(|(table, rows)| {
+        let newer = newer.get(table);
+        rows.keys()
+            .any(|row| newer.is_none_or(|newer| !newer.contains_key(row)))
+    });
+    match born && !gone {
+        true => AnomalyClass::Phantom,
+        false => AnomalyClass::NonRepeatableRead,
+    }
+}

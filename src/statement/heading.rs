@@ -1,0 +1,240 @@
+//! The headings that an engine of MySQL's protocol gives the columns of a SELECT.
+//!
+//! A column is called by its name, another expression by its text as it is written (MySQL manual,
+//! "Problems with Column Aliases"; seen on MySQL 9.7 and MariaDB 10.11).
+
+use std::ops::Range;
+
+use sqlparser::ast::{JoinConstraint, JoinOperator, Select, SetExpr, Statement};
+
+use super::effect::without_end;
+use super::parse::Parsed;
+use super::query::relations;
+use super::token::{SqlToken, TokenKind, items, tokens};
+use crate::dialect::Dialect;
+use crate::model::TableShape;
+
+/// Engines cut longer texts, each at a length of its own.
+const HEADING_CHARACTERS_MAX: usize = 60;
+
+/// What ends the list of a SELECT.
+const AFTER_LIST: [&str; 10] = [
+    "FROM",
+    "INTO",
+    "WHERE",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "ORDER",
+    "LIMIT",
+    "FOR",
+    "LOCK",
+];
+
+/// Words that an expression may end with.
+const LAST_WORDS: [&str; 5] = ["END", "NULL", "TRUE", "FALSE", "UNKNOWN"];
+
+/// The headings of a SELECT; none where they cannot be told from its text.
+pub fn headings(sql: &str, tables: &[TableShape], dialect: &Dialect) -> Option<Vec<String>> {
+    let words = tokens(sql, dialect)?;
+    let words = without_end(&words);
+    let mut found = Vec::new();
+    for item in items(words, list(words)?) {
+        let item = &words[item];
+        match star(item) {
+            None => found.push(heading(sql, item)?),
+            Some(table) => found.extend(columns(sql, words, table.as_deref(), tables, dialect)?),
+        }
+    }
+    let all_short = found
+        .iter()
+        .all(|name| name.chars().count() <= HEADING_CHARACTERS_MAX && !name.contains('\n'));
+    (all_short && !found.is_empty()).then_some(found)
+}
+
+/// The tokens of the list of the first SELECT outside of parentheses.
+fn list(words: &[SqlToken<'_>]) -> Option<Range<usize>> {
+    let mut depth = 0_i32;
+    let mut start = None;
+    for (index, word) in words.iter().enumerate() {
+        if word.is_mark('(') {
+            depth += 1;
+        } else if word.is_mark(')') {
+            depth -= 1;
+        } else if depth == 0 && start.is_none() && word.is("SELECT") {
+            let mut at = index + 1;
+            while ["DISTINCT", "ALL", "STRAIGHT_JOIN"]
+                .iter()
+                .any(|option| words.get(at).is_some_and(|word| word.is(option)))
+            {
+                at += 1;
+            }
+            start = Some(at);
+        } else if depth == 0
+            && let Some(start) = start
+            && AFTER_LIST.iter().any(|end| word.is(end))
+        {
+            return Some(start..index);
+        }
+    }
+    start.map(|start| start..words.len())
+}
+
+/// `*` is every column, `t.*` those of one table.
+fn star(item: &[SqlToken<'_>]) -> Option<Option<String>> {
+    match item {
+        [star] if star.is_mark('*') => Some(None),
+        [table, dot, star] if dot.is_mark('.') && star.is_mark('*') => Some(table.name()),
+        _ => None,
+    }
+}
+
+/// The heading of one item of the list.
+fn heading(sql: &str, item: &[SqlToken<'_>]) -> Option<String> {
+    let (first, last) = (item.first()?, item.last()?);
+    if let [.., word, alias] = item
+        && word.is("AS")
+    {
+        return alias.name();
+    }
+    if let [text] = item
+        && text.kind == TokenKind::Text
+    {
+        return None;
+    }
+    let is_column = item.iter().enumerate().all(|(at, token)| match at % 2 {
+        0 => token.name().is_some(),
+        _ => token.is_mark('.'),
+    });
+    if is_column && item.len() % 2 == 1 {
+        return last.name();
+    }
+    if first.is_mark('(') || has_bare_alias(item) {
+        return None;
+    }
+    Some(sql[first.span.start..last.span.end].to_owned())
+}
+
+/// Whether the last token may be an alias without AS.
+fn has_bare_alias(item: &[SqlToken<'_>]) -> bool {
+    let [.., before, last] = item else {
+        return false;
+    };
+    let is_value_end = before.is_mark(')')
+        || before.kind == TokenKind::Number
+        || before.kind == TokenKind::Text
+        || before.kind == TokenKind::Quoted;
+    let is_word = last.kind == TokenKind::Word && !LAST_WORDS.iter().any(|word| last.is(word));
+    (is_word && (is_value_end || before.kind == TokenKind::Word))
+        || last.kind == TokenKind::Text && is_value_end
+}
+
+/// The columns of the tables that a FROM clause joins, or of the one that is called so.
+fn columns(
+    sql: &str,
+    words: &[SqlToken<'_>],
+    called: Option<&str>,
+    tables: &[TableShape],
+    dialect: &Dialect,
+) -> Option<Vec<String>> {
+    let Statement::Query(query) = Parsed::new(sql, words, dialect)?.tree else {
+        return None;
+    };
+    let SetExpr::Select(select) = *query.body else {
+        return None;
+    };
+    if merges_columns(&select) {
+        return None;
+    }
+    let (relations, other) = relations(&select.from);
+    if other {
+        return None;
+    }
+    let mut found = Vec::new();
+    for relation in &relations {
+        if called.is_some_and(|called| !called.eq_ignore_ascii_case(&relation.called)) {
+            continue;
+        }
+        let is_it = |table: &&TableShape| table.name.eq_ignore_ascii_case(&relation.table);
+        let table = tables.iter().find(is_it)?;
+        found.extend(table.columns.iter().map(|column| column.name.clone()));
+    }
+    Some(found)
+}
+
+/// Whether a join gives columns of the same name once: USING and NATURAL.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+fn merges_columns(select: &Select) -> bool {
+    let mut joins = select.from.iter().flat_map(|from| &from.joins);
+    joins.any(|join| match &join.join_operator {
+        JoinOperator::Join(on)
+        | JoinOperator::Inner(on)
+        | JoinOperator::Left(on)
+        | JoinOperator::LeftOuter(on)
+        | JoinOperator::CrossJoin(on) => {
+            !matches!(on, JoinConstraint::On(_) | JoinConstraint::None)
+        }
+        _ => true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{SetupKind, SetupStatement};
+    use crate::statement::shapes;
+    use crate::statement::tests::dialect;
+
+    fn told(sql: &str) -> Option<String> {
+        let dialect = dialect("mysql");
+        let setup = [
+            "CREATE TABLE t (a INT, `b c` INT)",
+            "CREATE TABLE u (d INT)",
+        ];
+        let setup = setup.map(|sql| SetupStatement {
+            sql: sql.to_owned(),
+            kind: SetupKind::Schema,
+        });
+        let tables = shapes(&setup, &dialect);
+        headings(sql, &tables, &dialect).map(|names| names.join("|"))
+    }
+
+    #[test]
+    fn a_column_is_called_by_its_name_and_an_expression_by_its_text() {
+        for (sql, expected) in [
+            ("SELECT a FROM t", "a"),
+            ("SELECT t.a, `t`.`b c` FROM t", "a|b c"),
+            ("SELECT COUNT( *), MAX(a+1) FROM t", "COUNT( *)|MAX(a+1)"),
+            ("SELECT a + 1 AS x FROM t", "x"),
+            ("SELECT DISTINCT a FROM t ORDER BY a", "a"),
+            ("SELECT * FROM t", "a|b c"),
+            ("SELECT u.*, a FROM t JOIN u ON a = d", "d|a"),
+            ("SELECT * FROM t AS x, u FOR UPDATE", "a|b c|d"),
+            ("WITH w AS (SELECT a FROM t) SELECT a FROM w", "a"),
+            (
+                "SELECT CASE WHEN a = 1 THEN 2 END FROM t",
+                "CASE WHEN a = 1 THEN 2 END",
+            ),
+            ("SELECT EXTRACT(YEAR FROM a), 1", "EXTRACT(YEAR FROM a)|1"),
+        ] {
+            assert_eq!(told(sql).as_deref(), Some(expected), "{sql}");
+        }
+    }
+
+    #[test]
+    fn headings_that_the_text_does_not_tell_are_none() {
+        for sql in [
+            "SELECT a x FROM t",
+            "SELECT MAX(a) x FROM t",
+            "SELECT * FROM t NATURAL JOIN u",
+            "SELECT * FROM (SELECT a FROM t) AS w",
+            "SELECT (a) FROM t",
+            "UPDATE t SET a = 1",
+        ] {
+            assert_eq!(told(sql), None, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! Exports run on live servers, by the tools that they are made for.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mysql::prelude::Queryable as _;
+use rashomon::export::format_named;
+use rashomon::model::IsolationLevel;
+use rashomon::reproducer::{self, CaseFile, Isolation};
+use tempfile::TempDir;
+
+use crate::program::{files, folder, run, shown};
+use crate::servers::{self, Needs};
+
+/// Our own finds of an engine.
+fn finds(engine: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("reproducers")
+        .join(engine);
+    let files = std::fs::read_dir(root).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 2, "{paths:?}");
+    paths
+}
+
+/// The Python that has PyMySQL: the first one of the path need not be Debian's.
+fn python() -> String {
+    std::env::var("RASHOMON_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned())
+}
+
+/// A script of each find, run by Python against a server: exit code and output.
+fn scripts_of(finds: &[PathBuf], url: &str) -> Vec<(String, Option<i32>, String)> {
+    let url = url::Url::parse(url).expect("a URL");
+    let folder = folder();
+    let script = shown(&folder.path().join("bug.py"));
+    let run_one = |find: &PathBuf| {
+        let find = shown(find);
+        let exported = run(&["export", &find, "--to", "python", "-o", &script, "--force"]);
+        assert_eq!(exported.code, Some(0), "{}{}", exported.out, exported.err);
+        let output = Command::new(python())
+            .arg(&script)
+            .args(["--host", url.host_str().unwrap_or("127.0.0.1")])
+            .args(["--port", &url.port().unwrap_or(3306).to_string()])
+            .args(["--user", url.username()])
+            .args(["--password", url.password().unwrap_or_default()])
+            .output()
+            .expect("Python runs");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        (find, output.status.code(), text)
+    };
+    finds.iter().map(run_one).collect()
+}
+
+#[test]
+fn the_python_scripts_of_our_finds_show_them_and_only_where_they_are() {
+    const TEST: &str = "the_python_scripts_of_our_finds_show_them_and_only_where_they_are";
+    let driver = || {
+        let mut python = Command::new(python());
+        python.args(["-c", "import pymysql"]);
+        python
+    };
+    if !servers::tool(TEST, "pymysql", &mut driver()) {
+        return;
+    }
+    for (needs, own, other) in [
+        (Needs::MariaDb, "mariadb", "mysql"),
+        (Needs::MySql, "mysql", "mariadb"),
+    ] {
+        let Some(url) = servers::url(TEST, needs) else {
+            continue;
+        };
+        for (find, code, text) in scripts_of(&finds(own), &url) {
+            assert_eq!(code, Some(1), "{find} on {own}:\n{text}");
+            assert!(text.contains("<-- WRONG, expected: "), "{find}:\n{text}");
+        }
+        for (find, code, text) in scripts_of(&finds(other), &url) {
+            assert_eq!(code, Some(0), "{find} on {own}:\n{text}");
+        }
+    }
+}
+
+/// The statements of a report with the client that each is pasted into, and what the comment behind
+/// it says was seen.
+fn pasted(report: &str) -> Vec<(u32, String, Option<String>)> {
+    let steps = report.split("## How to repeat").nth(1).expect("steps");
+    let steps = steps.split("Side by side").next().expect("steps");
+    let mut client = 1;
+    let mut statements = Vec::new();
+    let mut inside = false;
+    for line in steps.lines() {
+        let number = line
+            .strip_prefix("Client ")
+            .or_else(|| line.strip_prefix("Prepare client "))
+            .and_then(|rest| rest.trim_end_matches(':').parse().ok());
+        if line.starts_with("```") {
+            inside = !inside;
+        } else if inside {
+            let (sql, seen) = match line.split_once(";  -- ") {
+                Some((sql, seen)) => (sql, seen.split(';').next().map(str::to_owned)),
+                None => (line.trim_end_matches(';'), None),
+            };
+            statements.push((client, sql.to_owned(), seen));
+        } else if let Some(number) = number {
+            client = number;
+        }
+    }
+    statements
+}
+
+/// Executes a statement and words its answer as a report does; none where it was rejected.
+fn answer(client: &mut mysql::Conn, sql: &str) -> Option<String> {
+    let mut result = client.query_iter(sql).ok()?;
+    if result.columns().as_ref().is_empty() {
+        let changed = result.affected_rows();
+        let rows = if changed == 1 { "row" } else { "rows" };
+        return Some(format!("{changed} {rows} changed"));
+    }
+    let mut rows = Vec::new();
+    for row in result.by_ref() {
+        let cells = row.expect("a row").unwrap();
+        let cells: Vec<String> = cells.iter().map(|cell| cell.as_sql(true)).collect();
+        // The text protocol gives numbers as texts.
+        let cells: Vec<&str> = cells.iter().map(|cell| cell.trim_matches('\'')).collect();
+        rows.push(format!("({})", cells.join(", ")));
+    }
+    Some(match rows.is_empty() {
+        true => "no rows".to_owned(),
+        false => rows.join(" "),
+    })
+}
+
+#[test]
+fn the_reports_of_our_finds_show_them_when_they_are_pasted_into_clients() {
+    const TEST: &str = "the_reports_of_our_finds_show_them_when_they_are_pasted_into_clients";
+    let format = format_named("issue").expect("the format");
+    for (needs, engine) in [(Needs::MariaDb, "mariadb"), (Needs::MySql, "mysql")] {
+        let Some(url) = servers::url(TEST, needs) else {
+            continue;
+        };
+        let options = url::Url::parse(&url).expect("a URL");
+        let options = mysql::OptsBuilder::new()
+            .ip_or_hostname(options.host_str())
+            .tcp_port(options.port().unwrap_or(3306))
+            .user(Some(options.username()))
+            .pass(options.password());
+        let database = format!("bug_to_repeat_{}", std::process::id());
+        for find in finds(engine) {
+            let file = reproducer::load(&find).expect("it reads");
+            let report = format.write(&file).expect("it applies").text;
+            let report = report.replace("bug_to_repeat", &database);
+            let mut clients: Vec<mysql::Conn> = Vec::new();
+            let mut compared = 0;
+            for (number, sql, seen) in pasted(&report) {
+                while clients.len() < number as usize {
+                    clients.push(mysql::Conn::new(options.clone()).expect("a client"));
+                }
+                let got = answer(&mut clients[number as usize - 1], &sql);
+                assert!(got.is_some(), "{}: rejected: {sql}", find.display());
+                if seen.is_some() {
+                    compared += 1;
+                    assert_eq!(got, seen, "{}: {sql}", find.display());
+                }
+            }
+            assert!(compared >= 3, "{}: {compared}", find.display());
+            let drop = format!("DROP DATABASE {database}");
+            clients[0].query_drop(drop).expect("it is dropped");
+        }
+    }
+}
+
+/// Runs tests by Debian's mysqltest in a database of their own on one server.
+struct MysqlTest {
+    program: String,
+    /// The folder with `include/`.
+    suite: String,
+    url: url::Url,
+    database: String,
+    folder: tempfile::TempDir,
+    /// No other test of its kind reads `innodb_trx` meanwhile.
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// InnoDB renews `innodb_trx` only where nobody has read it for 0.1 s (MySQL 5.6 manual, 14.15.2.3):
+/// two tests that wait side by side on one server, each asking every 0.1 s, would both ask in vain.
+static WAITING: Mutex<()> = Mutex::new(());
+
+impl MysqlTest {
+    /// None where there is no server or no mysqltest; the test has said then that it did not run.
+    fn on(test: &str, needs: Needs) -> Option<Self> {
+        let url = servers::url(test, needs)?;
+        let given = |name: &str, otherwise: &str| {
+            std::env::var(name).unwrap_or_else(|_| otherwise.to_owned())
+        };
+        let program = given("RASHOMON_TEST_MYSQLTEST", "mysqltest");
+        let suite = given(
+            "RASHOMON_TEST_MYSQLTEST_SUITE",
+            "/usr/share/mysql/mysql-test",
+        );
+        let has_suite = Path::new(&suite)
+            .join("include/wait_condition.inc")
+            .exists();
+        let mut version = Command::new(if has_suite { program.as_str() } else { "false" });
+        if !servers::tool(test, "mysqltest", version.arg("--version")) {
+            return None;
+        }
+        let url = url::Url::parse(&url).expect("a URL");
+        let database = format!("bug_to_test_{}", std::process::id());
+        let this = Self {
+            program,
+            suite,
+            url,
+            database,
+            folder: folder(),
+            _alone: WAITING.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        this.query(&format!("CREATE DATABASE {}", this.database));
+        Some(this)
+    }
+
+    fn query(&self, sql: &str) {
+        let options = mysql::OptsBuilder::new()
+            .ip_or_hostname(self.url.host_str())
+            .tcp_port(self.url.port().unwrap_or(3306))
+            .user(Some(self.url.username()))
+            .pass(self.url.password());
+        let mut client = mysql::Conn::new(options).expect("a client");
+        client.query_drop(sql).expect("it is executed");
+    }
+
+    /// Exports a case and runs its test: what mysqltest said where it failed.
+    fn run(&self, case: &CaseFile, times: usize) -> Result<(), String> {
+        let exported = format_named("mtr").expect("the format").write(case);
+        let exported = exported.map_err(|reason| format!("refused: {reason}"))?;
+        let path = |name: &str| shown(&self.folder.path().join(name));
+        let (_, result) = exported.beside.ok_or("there is no result")?;
+        std::fs::write(path("case.test"), &exported.text).expect("it is written");
+        std::fs::write(path("case.result"), &result).expect("it is written");
+        for _ in 0..times {
+            let socket = self.url.query_pairs().find(|(name, _)| name == "socket");
+            let socket = socket.map(|(_, path)| format!("--socket={path}"));
+            let output = Command::new(&self.program)
+                .arg("--no-defaults")
+                .arg(format!("--basedir={}/", self.suite))
+                .arg(format!(
+                    "--host={}",
+                    self.url.host_str().unwrap_or("127.0.0.1")
+                ))
+                .arg(format!("--port={}", self.url.port().unwrap_or(3306)))
+                .args(socket)
+                .arg(format!("--user={}", self.url.username()))
+                .arg(format!("--database={}", self.database))
+                .arg(format!("--test-file={}", path("case.test")))
+                .arg(format!("--result-file={}", path("case.result")))
+                .arg(format!("--logdir={}", shown(self.folder.path())))
+                .output()
+                .expect("mysqltest runs");
+            if !output.status.success() {
+                let text = [output.stdout, output.stderr].concat();
+                let reject = std::fs::read_to_string(path("case.reject")).unwrap_or_default();
+                // What a failed test leaves behind is in the way of the next one.
+                self.query(&format!("DROP DATABASE {}", self.database));
+                self.query(&format!("CREATE DATABASE {}", self.database));
+                let text = String::from_utf8_lossy(&text).into_owned();
+                return Err(format!("{}: {text}\n{reject}", output.status));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MysqlTest {
+    fn drop(&mut self) {
+        self.query(&format!("DROP DATABASE IF EXISTS {}", self.database));
+    }
+}
+
+#[test]
+fn exported_tests_of_right_answers_pass_and_those_of_a_bug_fail_where_it_is() {
+    const TEST: &str = "exported_tests_of_right_answers_pass_and_those_of_a_bug_fail_where_it_is";
+    let Some(suite) = MysqlTest::on(TEST, Needs::MariaDb) else {
+        return;
+    };
+    let innodb = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/cases/innodb");
+    let files = std::fs::read_dir(innodb).expect("the folder is there");
+    let right = files.map(|file| file.expect("a file").path());
+    // The others depend on innodb_snapshot_isolation.
+    let right = right.filter(|path| {
+        let case = reproducer::load(path).expect("it reads");
+        case.lines.iter().all(|line| line.expectations().is_empty())
+    });
+    // MariaDB has none of MySQL's bugs that we found.
+    let right: Vec<PathBuf> = right.chain(finds("mysql")).collect();
+    let mut passed = 0;
+    for path in &right {
+        let case = reproducer::load(path).expect("it reads");
+        match suite.run(&case, 2) {
+            Ok(()) => passed += 1,
+            Err(reason) if reason.starts_with("refused: ") => {}
+            Err(reason) => panic!("{}: {reason}", path.display()),
+        }
+    }
+    assert!(passed >= 10, "{passed} of {}", right.len());
+    for path in finds("mariadb") {
+        let case = reproducer::load(&path).expect("it reads");
+        let failed = suite.run(&case, 1).expect_err("the bug is there");
+        assert!(failed.contains("mismatch"), "{}: {failed}", path.display());
+    }
+}
+
+/// Stands in for docker: starts nothing, and runs the script on the server of the test.
+const DOCKER: &str = r#"#!/bin/sh
+echo "$1" >>"$DOCKER_LOG"
+case "$1 $2" in
+    "run --rm") exec "$PYTHON" - $SERVER ;;
+esac
+"#;
+
+#[test]
+fn a_docker_script_passes_the_case_to_python_and_removes_its_server() {
+    const TEST: &str = "a_docker_script_passes_the_case_to_python_and_removes_its_server";
+    let mut driver = Command::new(python());
+    if !servers::tool(TEST, "pymysql", driver.args(["-c", "import pymysql"])) {
+        return;
+    }
+    let Some(url) = servers::url(TEST, Needs::MariaDb) else {
+        return;
+    };
+    let url = url::Url::parse(&url).expect("a URL");
+    let folder = folder();
+    let docker = folder.path().join("docker");
+    std::fs::write(&docker, DOCKER).expect("it is written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&docker, executable).expect("it is executable");
+    let log = folder.path().join("log");
+    let path = std::env::var("PATH").unwrap_or_default();
+    for find in finds("mariadb") {
+        std::fs::write(&log, "").expect("it is written");
+        let case = reproducer::load(&find).expect("it reads");
+        let script = format_named("docker").expect("the format").write(&case);
+        let script = script.expect("it applies").text;
+        let file = folder.path().join("bug.sh");
+        std::fs::write(&file, script).expect("it is written");
+        let output = Command::new("sh")
+            .arg(&file)
+            .env("PATH", format!("{}:{path}", shown(folder.path())))
+            .env("DOCKER_LOG", &log)
+            .env("PYTHON", python())
+            .env(
+                "SERVER",
+                format!(
+                    "--host {} --port {} --user {}",
+                    url.host_str().unwrap_or("127.0.0.1"),
+                    url.port().unwrap_or(3306),
+                    url.username()
+                ),
+            )
+            .output()
+            .expect("sh runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{}: {text}", find.display());
+        assert!(text.contains("THE BUG SHOWS"), "{text}");
+        let called = std::fs::read_to_string(&log).expect("docker was called");
+        assert_eq!(called, "run\nexec\nrun\nrm\n");
+    }
+}
+
+/// The case files that a run of READ COMMITTED claimed REPEATABLE READ leaves: the smallest of each group.
+fn finds_of_a_false_claim(url: &str, folder: &TempDir, seed: u32) -> Vec<PathBuf> {
+    let seed = seed.to_string();
+    let out = folder.path().join(&seed);
+    let place = shown(&out);
+    let levels = [
+        "--isolation",
+        "read-committed",
+        "--claim",
+        "repeatable-read",
+    ];
+    let limits = ["--oracle", "txcheck", "--seed", &seed, "--cases", "12"];
+    let place = ["--out", &place, "--allow-shared-server"];
+    let ran = run(&[&["fuzz", url][..], &levels, &limits, &place].concat());
+    assert!(matches!(ran.code, Some(0 | 1)), "{}{}", ran.out, ran.err);
+    files(&out.join("mariadb"), ".sql")
+}
+
+#[test]
+fn exported_tests_of_a_false_claim_pass_at_the_claimed_level_and_fail_at_the_run_one() {
+    const TEST: &str =
+        "exported_tests_of_a_false_claim_pass_at_the_claimed_level_and_fail_at_the_run_one";
+    let Some(suite) = MysqlTest::on(TEST, Needs::MariaDb) else {
+        return;
+    };
+    let url = servers::url(TEST, Needs::MariaDb).expect("it was there before");
+    let folder = folder();
+    let paths = (2..8).flat_map(|seed| finds_of_a_false_claim(&url, &folder, seed));
+    let mtr = format_named("mtr").expect("the format");
+    let (mut tried, mut refused) = (0, 0);
+    for path in paths {
+        let mut case = reproducer::load(&path).expect("it reads");
+        let text = reproducer::write(&case);
+        // A wrong answer of bytes has no text that mysqltest surely prints.
+        if let Err(reason) = mtr.write(&case) {
+            assert!(
+                reason.to_string().contains("not certain"),
+                "{reason}\n{text}"
+            );
+            refused += 1;
+            continue;
+        }
+        let failed = suite.run(&case, 1).expect_err("the claim is false");
+        assert!(failed.contains("mismatch"), "{failed}\n{text}");
+        case.header.isolation = Isolation::All(IsolationLevel::RepeatableRead);
+        case.header.session_setup = None;
+        match suite.run(&case, 2) {
+            Ok(()) => {}
+            // The claimed level takes gap locks that the run did without.
+            Err(failed) if failed.contains("ER_LOCK_DEADLOCK") => continue,
+            Err(failed) => panic!("{failed}\n{text}"),
+        }
+        tried += 1;
+    }
+    assert!(
+        tried >= 3 && refused * 3 <= tried,
+        "{tried}, {refused} refused"
+    );
+}

@@ -1,0 +1,244 @@
+//! `rashomon triage` on the folder of a run: what is listed, marked, merged and hidden.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rashomon::campaign::{self, Parts, StopFlag};
+use rashomon::dialect::Dialect;
+use rashomon::engine::EngineError;
+use rashomon::execute::SerialRun;
+use rashomon::model::{Finding, Signature, TestCase, UndecidedReason, Verdict};
+use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
+use rashomon::reproducer::Registry;
+use serde_json::Value as Json;
+
+use crate::campaign::{ANY_RUN, Witness, parts, settings};
+use crate::program::{Ran, folder, run, shown};
+
+/// Findings of five groups; the last two are one group in two shapes.
+const FOUND: [&str; 6] = [
+    "lost-update serial not-serializable [READ COMMITTED claimed SERIALIZABLE] differs:lost select",
+    "lost-update serial not-serializable [REPEATABLE READ claimed SERIALIZABLE] differs:lost select",
+    "serial not-serializable [SERIALIZABLE] differs:lost limit open:update select",
+    "serial not-serializable [SERIALIZABLE] differs:lost open:update select",
+    "phantom serial not-serializable [SERIALIZABLE] differs:lost select",
+    "phantom serial not-serializable [SERIALIZABLE] differs:extra open:insert update",
+];
+
+/// Finds the shape of the case's number in every run.
+struct Grouped;
+
+impl Oracle for Grouped {
+    fn name(&self) -> &'static str {
+        "serial"
+    }
+
+    fn about(&self) -> &'static str {
+        "a violation in every case, by its number"
+    }
+
+    fn needs(&self) -> Needs {
+        ANY_RUN
+    }
+
+    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
+        None
+    }
+
+    fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
+        let sql = &evidence.case.statements[0].sql;
+        let number: usize = sql.trim_start_matches("SELECT ").parse().expect("a number");
+        let signature = Signature::parse(FOUND[number % FOUND.len()]).expect("a signature");
+        Ok(Ruling::bare(Verdict::Violation(Box::new(Finding {
+            headline: format!("shape {}", number % FOUND.len()),
+            signature,
+            differences: Vec::new(),
+            explanation: Vec::new(),
+        }))))
+    }
+}
+
+/// Runs twelve cases, and returns the groups that were announced.
+fn campaign_in(out: &Path, known: Registry) -> BTreeSet<String> {
+    let parts = Parts {
+        oracles: vec![&Grouped],
+        registry: known,
+        ..parts(&[])
+    };
+    let mut witness = Witness::default();
+    let settings = settings(out, 12, 1);
+    campaign::run(parts, settings, None, &StopFlag::default(), &mut witness).expect("it starts");
+    witness
+        .findings
+        .into_iter()
+        .map(|found| found.signature)
+        .collect()
+}
+
+fn json(ran: &Ran) -> Vec<Json> {
+    let lines = ran.out.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
+        .collect()
+}
+
+fn listed(out: &str) -> Vec<Json> {
+    let ran = run(&["triage", out, "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    json(&ran)
+}
+
+fn groups() -> BTreeSet<String> {
+    let signatures = FOUND
+        .iter()
+        .map(|text| Signature::parse(text).expect("a signature"));
+    signatures.map(|signature| signature.id()).collect()
+}
+
+#[test]
+fn a_mark_hides_its_group_in_the_next_run_of_the_seed_and_no_other() {
+    let all = groups();
+    assert_eq!(all.len(), 5);
+    for marked in &all {
+        let (first, second) = (folder(), folder());
+        assert_eq!(campaign_in(first.path(), Registry::empty()), all);
+        let out = shown(first.path());
+        let ran = run(&[
+            "triage",
+            &out,
+            "mark",
+            marked,
+            "--known",
+            "K-1",
+            "--note",
+            "as \"told\"",
+        ]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let marks = Registry::of_folder(first.path()).expect("it reads");
+        let others: BTreeSet<String> = all.iter().filter(|id| *id != marked).cloned().collect();
+        assert_eq!(campaign_in(second.path(), marks), others, "{marked}");
+        for group in listed(&out).iter().filter(|line| line["event"] == "group") {
+            let is_marked = group["signature"] == marked.as_str();
+            assert_eq!(group["state"], if is_marked { "known" } else { "new" });
+            assert_eq!(group["known_id"] == "K-1", is_marked);
+        }
+    }
+}
+
+#[test]
+fn a_group_is_one_line_with_what_its_run_saw() {
+    let out = folder();
+    campaign_in(out.path(), Registry::empty());
+    let lines = listed(&shown(out.path()));
+    let [groups @ .., summary] = lines.as_slice() else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(groups.len(), 5);
+    assert_eq!(summary["event"], "summary");
+    assert_eq!(summary["states"]["new"], 5);
+    let phantom = groups
+        .iter()
+        .find(|group| group["anomaly"] == "phantom")
+        .expect("a phantom");
+    assert_eq!(phantom["group"], "phantom [SERIALIZABLE]");
+    assert_eq!(
+        (&phantom["sightings"], &phantom["engines"][0]),
+        (&4.into(), &"scripted".into())
+    );
+    assert_eq!((&phantom["hits"], &phantom["runs"]), (&3.into(), &3.into()));
+    let id = phantom["signature"].as_str().expect("a signature");
+    let shown = run(&[
+        "triage",
+        &shown(out.path()),
+        "show",
+        &id[..6],
+        "--format",
+        "json",
+    ]);
+    assert_eq!(
+        json(&shown)[0]["shapes"].as_array().map(Vec::len),
+        Some(2),
+        "{}",
+        shown.out
+    );
+    let words = run(&["triage", &crate::program::shown(out.path())]);
+    assert_eq!(words.out.lines().count(), 7, "{}", words.out);
+    assert!(
+        words
+            .out
+            .ends_with("5 new, 0 known, 0 flaky, 0 fixed, 0 regression\n"),
+        "{}",
+        words.out
+    );
+}
+
+#[test]
+fn a_mark_that_is_taken_away_leaves_the_file_as_it_was() {
+    let out = folder();
+    campaign_in(out.path(), Registry::empty());
+    let shown = shown(out.path());
+    let ids: Vec<String> = groups().into_iter().collect();
+    let marks = out.path().join("known.toml");
+    let text = || std::fs::read_to_string(&marks).expect("it is there");
+    let code = |arguments: &[&str]| run(&[&["triage", &shown], arguments].concat()).code;
+    assert_eq!(code(&["unmark", &ids[0]]), Some(2));
+    assert_eq!(code(&["mark", &ids[0], "--not-a-bug"]), Some(0));
+    let one = text();
+    assert_eq!(
+        code(&["mark", &ids[1], "--upstream", "https://bugs.mysql.com/1"]),
+        Some(0)
+    );
+    // A mark is not written over.
+    assert_eq!(code(&["mark", &ids[1], "--known", "K-2"]), Some(2));
+    assert_eq!(code(&["unmark", &ids[1]]), Some(0));
+    assert_eq!(text(), one);
+    assert_eq!(code(&["mark", &ids[0]]), Some(2));
+    assert_eq!(code(&["show", "0000"]), Some(2));
+}
+
+#[test]
+fn merging_a_folder_twice_changes_nothing() {
+    let (out, into) = (folder(), folder());
+    campaign_in(out.path(), Registry::empty());
+    let (from, all) = (shown(out.path()), shown(into.path()));
+    let merge = || run(&["triage", &all, "merge", &from, "--format", "json"]);
+    let (first, second) = (json(&merge()), json(&merge()));
+    assert_eq!(
+        (&first[0]["files"], &first[0]["runs"]),
+        (&5.into(), &1.into())
+    );
+    assert_eq!(
+        (&second[0]["files"], &second[0]["runs"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(first[1..], second[1..]);
+    let bare = |mut line: Json| {
+        line.as_object_mut().expect("an object").remove("files");
+        line.as_object_mut().expect("an object").remove("folder");
+        line
+    };
+    let told: Vec<Json> = first[1..].iter().cloned().map(bare).collect();
+    let own: Vec<Json> = listed(&from).into_iter().map(bare).collect();
+    assert_eq!(told, own);
+    assert_eq!(run(&["triage", &all, "merge", &all]).code, Some(2));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_hides_nothing() {
+    let out = folder();
+    campaign_in(out.path(), Registry::empty());
+    let shown = shown(out.path());
+    let torn = out.path().join("scripted/torn.sql");
+    std::fs::write(&torn, "SELECT 1").expect("it is writable");
+    let lines = listed(&shown);
+    let summary = lines.last().expect("a summary");
+    assert_eq!(summary["groups"], 5);
+    let left_out = summary["left_out"][0].as_str().expect("a sentence");
+    assert!(left_out.contains("torn.sql:1:1"), "{left_out}");
+    std::fs::write(out.path().join("known.toml"), "format = 3\nknown = 1\n").expect("writable");
+    let ran = run(&["triage", &shown]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("known.toml:2:"), "{}", ran.err);
+    let missing = run(&["triage", "/nonexistent"]);
+    assert_eq!(missing.code, Some(2));
+}
