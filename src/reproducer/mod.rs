@@ -43,4 +43,4 @@ pub use publish::{PublishError, file_stem, publish, sweep};
 pub use reader::{FILE_BYTES_MAX, load, read, read_from};
 pub use sidecar::{Sidecar, sidecar};
 pub use tag::Tag;
-pub use writer::write;
+pub use writer::{quoted, write};

@@ -164,8 +164,8 @@ fn key(name: &str) -> String {
     }
 }
 
-/// A TOML basic string.
-fn quoted(text: &str) -> String {
+/// A text in double quotes, by escapes that TOML's basic strings and Python's literals share.
+pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {

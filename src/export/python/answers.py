@@ -89,6 +89,14 @@ def error(text, *codes):
     return Error(list(codes), text)
 
 
+def must(answer, sql):
+    """Ends the script where a statement that prepares the case is refused."""
+    if isinstance(answer, Error):
+        print("%s\n%s" % (sql, answer), file=sys.stderr)
+        sys.exit(2)
+    return answer
+
+
 def same_row(expected, found):
     return len(expected) == len(found) and all(map(same_cell, expected, found))
 

@@ -9,7 +9,7 @@ use super::maintainers::ScriptDriver;
 use super::scenario::{ClientStep, Scenario, Symptom};
 use super::words;
 use crate::model::RowOrder;
-use crate::reproducer::{CaseFile, Cell, Expectation};
+use crate::reproducer::{CaseFile, Cell, Expectation, quoted};
 
 const ANSWERS: &str = include_str!("answers.py");
 const MYSQL_PROTOCOL: &str = include_str!("mysql_protocol.py");
@@ -113,11 +113,11 @@ fn data(scenario: &Scenario<'_>) -> String {
             "HANGS_AFTER_SECONDS = {HANGS_AFTER_SECONDS}\nDATABASE = \"{DATABASE}_%d\" % os.getpid()\n"
         );
     }
-    let setup: Vec<String> = scenario.setup().map(string).collect();
+    let setup: Vec<String> = scenario.setup().map(quoted).collect();
     let _ = write!(text, "\nSETUP = {}\n", list(&setup, ""));
     text.push_str("\n# What each client executes first.\nCLIENTS = {\n");
     for (client, setup) in &scenario.clients {
-        let setup: Vec<String> = setup.iter().map(|sql| string(sql)).collect();
+        let setup: Vec<String> = setup.iter().map(|sql| quoted(sql)).collect();
         let _ = writeln!(text, "    {client}: {},", list(&setup, "    "));
     }
     text.push_str(
@@ -156,7 +156,7 @@ fn list(items: &[String], indent: &str) -> String {
 /// The statement of a step with its answers.
 fn step_text(step: &ClientStep, scenario: &Scenario<'_>) -> String {
     let expression = |expected: &Expectation| answer(expected, step, scenario);
-    let mut text = string(&step.sql);
+    let mut text = quoted(&step.sql);
     let right: Vec<String> = step.right.iter().map(expression).collect();
     match &step.seen {
         Some(seen) => text.push_str(&format!(", {}", expression(seen))),
@@ -183,7 +183,7 @@ fn answer(answer: &Expectation, step: &ClientStep, scenario: &Scenario<'_>) -> S
         Expectation::Affected(count) => format!("changed({count})"),
         Expectation::Error(class) => {
             let codes = scenario.dialect.error_codes(*class);
-            let words = string(words::error_words(*class));
+            let words = quoted(words::error_words(*class));
             let codes: String = codes.iter().map(|code| format!(", {code}")).collect();
             format!("error({words}{codes})")
         }
@@ -209,32 +209,13 @@ fn cell(cell: &Cell) -> String {
             let is_plain = digits == "0" || !digits.starts_with('0');
             match is_plain && digits.bytes().all(|b| b.is_ascii_digit()) {
                 true => number.clone(),
-                false => format!("decimal.Decimal({})", string(number)),
+                false => format!("decimal.Decimal({})", quoted(number)),
             }
         }
-        Cell::Text(text) => string(text),
+        Cell::Text(text) => quoted(text),
         Cell::Bytes(bytes) => {
             let digits: String = bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect();
             format!("b\"{digits}\"")
         }
     }
-}
-
-/// A string literal of Python.
-fn string(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            c if c.is_control() => {
-                let _ = write!(quoted, "\\x{:02x}", u32::from(c));
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -43,14 +43,6 @@ def execute(connection, sql):
         return Error([code], refused.args[1])
 
 
-def must(answer, sql):
-    """Ends the script where a statement that prepares the case is refused."""
-    if isinstance(answer, Error):
-        print("%s\n%s" % (sql, answer), file=sys.stderr)
-        sys.exit(2)
-    return answer
-
-
 def waits(watcher, client):
     """Whether the server says that a client waits for a row lock or a metadata lock."""
     # The server renews information_schema.innodb_trx only where it was left alone for 0.1 s.

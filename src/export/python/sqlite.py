@@ -9,14 +9,6 @@ def execute(connection, sql):
         return Error([getattr(refused, "sqlite_errorcode", 0) & 0xFF], str(refused))
 
 
-def must(answer, sql):
-    """Ends the script where a statement that prepares the case is refused."""
-    if isinstance(answer, Error):
-        print("%s\n%s" % (sql, answer), file=sys.stderr)
-        sys.exit(2)
-    return answer
-
-
 def connect(file, setup):
     connection = sqlite3.connect(file, isolation_level=None, timeout=0)
     for sql in ["PRAGMA foreign_keys = ON"] + setup:
