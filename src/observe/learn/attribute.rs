@@ -9,7 +9,11 @@ use super::writer::Unattributed;
 use super::{ContestedChange, Learning, cell, key_values};
 use crate::model::{Row, StatementId, TableShape, Tick, UndecidedReason, Value};
 
-impl Learning<'_> {
+/// Whether a row that stood before the active statements is now this other row.
+type HasBecome<'a> =
+    fn(&Learning<'a>, &TableShape, &StandingRow, &Row, &[StatementId], Tick) -> bool;
+
+impl<'a> Learning<'a> {
     /// Makes versions of the differences between what stood in a table and what stands now.
     pub(super) fn adopt(
         &mut self,
@@ -52,26 +56,19 @@ impl Learning<'_> {
         at: Tick,
     ) {
         let mut gone = self.no_longer_as_it_was(key, before, &mut now);
-        gone.retain(|old| {
-            let new_row = now.iter().position(|row| same_place(shape, &old.row, row));
-            let new_row = new_row.map(|place| now.remove(place));
-            match new_row {
-                Some(new_row) => {
-                    self.adopt_change(shape, old, Some(new_row), active, at);
-                    false
+        // Who stayed in its place is settled first: a row that is merely changed was not moved.
+        let stayed: HasBecome<'a> = |_, shape, old, row, _, _| same_place(shape, &old.row, row);
+        for has_become in [stayed, Self::is_moved] {
+            gone.retain(|old| {
+                let becomes = |row: &&Row| has_become(self, shape, old, row, active, at);
+                let new_row = now.iter().position(becomes);
+                let new_row = new_row.map(|place| now.remove(place));
+                if new_row.is_some() {
+                    self.adopt_change(shape, old, new_row, active, at);
                 }
-                None => true,
-            }
-        });
-        gone.retain(|old| {
-            let moved = |row: &&Row| self.is_moved(shape, old, row, active, at);
-            let new_row = now.iter().position(moved);
-            let new_row = new_row.map(|place| now.remove(place));
-            if new_row.is_some() {
-                self.adopt_change(shape, old, new_row, active, at);
-            }
-            new_row.is_none()
-        });
+                new_row.is_none()
+            });
+        }
         gone.retain(|old| {
             let writer = self.account.chains.version(old.version).writer;
             let taken_back = self.takes_back(writer, active);
