@@ -28,6 +28,16 @@ pub enum Cases {
     Only(u64),
 }
 
+impl Cases {
+    /// Whether every one is done, by the lowest index that is not and the number of cases judged.
+    pub fn are_done(self, next_index: u64, judged: u64) -> bool {
+        match self {
+            Self::Count(cases) => cases.is_some_and(|cases| next_index >= cases),
+            Self::Only(_) => judged > 0,
+        }
+    }
+}
+
 /// Everything a run was asked for. A run and its resumption draw the same cases because the first
 /// ten fields are kept in every checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,15 +129,6 @@ impl RunSettings {
             ..GenerateOptions::default()
         }
     }
-
-    /// Whether every case of the run is done, by the lowest index that is not and the number of
-    /// cases judged.
-    pub fn is_complete(&self, next_index: u64, judged: u64) -> bool {
-        match self.cases {
-            Cases::Count(cases) => cases.is_some_and(|cases| next_index >= cases),
-            Cases::Only(_) => judged > 0,
-        }
-    }
 }
 
 /// The settings as checkpoints, `run.json` and sidecars of reproducers spell them.
@@ -199,6 +200,11 @@ impl From<&RunSettings> for SettingsRecord {
 }
 
 impl SettingsRecord {
+    /// Which cases the run is about.
+    pub fn which_cases(&self) -> Cases {
+        self.case.map_or(Cases::Count(self.cases), Cases::Only)
+    }
+
     /// The settings of a run that goes on in this output folder, as it was begun; without a limit
     /// of time, which belongs to a sitting.
     ///
@@ -222,11 +228,12 @@ impl SettingsRecord {
         });
         let levels = self.isolation.parse::<LevelChoice>();
         let target = self.target.parse::<Target>();
+        let cases = self.which_cases();
         RunSettings {
             run_id: self.run_id,
             target: target.map_err(|_| unknown("target", &self.target))?,
             seed: self.seed,
-            cases: self.case.map_or(Cases::Count(self.cases), Cases::Only),
+            cases,
             levels: levels.map_err(|_| unknown("isolation level", &self.isolation))?,
             claim: claim.transpose()?,
             oracles: self.oracles,

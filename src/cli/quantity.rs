@@ -71,6 +71,18 @@ pub(super) fn shown_time(time: Duration) -> String {
     }
 }
 
+/// How long ago a moment is, in its largest unit: `40s`, `5m`, `3h`, `12d`. Both in seconds since 1970;
+/// a moment to come is `0s` ago, for clocks are set back.
+pub(super) fn ago(now: u64, then: u64) -> String {
+    let seconds = now.saturating_sub(then);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        172_800.. => format!("{}d", seconds / 86_400),
+    }
+}
+
 /// Reads a size that is a limit, in bytes: `512M`, `4G`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size: write 512M or 4G");
@@ -204,6 +216,17 @@ mod tests {
             );
         }
         assert_eq!(number("0"), Ok(0));
+    }
+
+    #[test]
+    fn ages_are_told_in_the_largest_unit_that_says_enough() {
+        let told = [0, 59, 60, 3_599, 3_600, 7_300, 172_799, 172_800, 864_000];
+        let told = told.map(|seconds| ago(1_000_000 + seconds, 1_000_000));
+        assert_eq!(
+            told,
+            ["0s", "59s", "1m", "59m", "1h", "2h", "47h", "2d", "10d"]
+        );
+        assert_eq!(ago(5, 10), "0s", "a clock was set back");
     }
 
     proptest! {

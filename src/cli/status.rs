@@ -5,12 +5,12 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::exit::{Exit, Failure};
 use super::fuzz::{clock, rate};
 use super::output::Output;
-use super::quantity::{json_seconds, rounded, shown_time};
+use super::quantity::{ago, json_seconds, rounded};
 use super::terminal::{Style, counted, grouped, printable};
 use super::value::OutputFormat;
 use crate::campaign::{self, Checkpoint, unix_seconds};
@@ -128,14 +128,9 @@ fn runs_of(folder: &Path) -> Result<Vec<RunInFolder>, Failure> {
 fn run_in(folder: PathBuf) -> RunInFolder {
     let checkpoint = campaign::read_checkpoint(&folder).map_err(|error| error.to_string());
     let is_done = checkpoint.as_ref().is_ok_and(|checkpoint| {
-        let settings = &checkpoint.settings;
         let judged = checkpoint.statistics.verdicts.total();
-        match settings.case {
-            Some(_) => judged > 0,
-            None => settings
-                .cases
-                .is_some_and(|n| checkpoint.done.first_missing() >= n),
-        }
+        let cases = checkpoint.settings.which_cases();
+        cases.are_done(checkpoint.done.first_missing(), judged)
     });
     let state = match (is_held(&folder), is_done) {
         (true, _) => RunStatus::Running,
@@ -189,12 +184,6 @@ fn machine(run: &RunInFolder) -> Json {
     let (settings, statistics) = (&checkpoint.settings, &checkpoint.statistics);
     let elapsed = elapsed(checkpoint);
     let cases = statistics.verdicts.total();
-    let verdicts: Map<String, Json> = statistics
-        .verdicts
-        .by_word()
-        .into_iter()
-        .map(|(word, count)| (word.to_owned(), json!(count)))
-        .collect();
     let found: Vec<&String> = checkpoint.ledger.findings().map(|f| &f.path).collect();
     let flaky: Vec<&String> = checkpoint.ledger.flaky().map(|f| &f.path).collect();
     let rest = json!({
@@ -208,7 +197,7 @@ fn machine(run: &RunInFolder) -> Json {
         "cases_asked": settings.cases,
         "elapsed_s": json_seconds(elapsed),
         "cases_per_s": rounded(rate(cases, elapsed), 1),
-        "verdicts": verdicts,
+        "verdicts": statistics.verdicts,
         "undecided": statistics.undecided,
         "known": statistics.known,
         "reproducers": found,
@@ -289,28 +278,4 @@ fn human(run: &RunInFolder, now: u64, style: Style) -> String {
         row(&mut text, "flaky", &style.yellow(&flaky.to_string()));
     }
     text
-}
-
-/// `12s`, `3m`: how long ago a moment is, in its largest units.
-fn ago(now: u64, then: u64) -> String {
-    let seconds = now.saturating_sub(then);
-    let whole = match seconds {
-        0..60 => seconds,
-        60..3600 => seconds - seconds % 60,
-        _ => seconds - seconds % 3600,
-    };
-    shown_time(Duration::from_secs(whole))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_ago_is_told_in_its_largest_unit() {
-        for (seconds, told) in [(0, "0s"), (59, "59s"), (61, "1m"), (7_300, "2h")] {
-            assert_eq!(ago(10_000, 10_000 - seconds), told);
-        }
-        assert_eq!(ago(5, 10), "0s", "a clock was set back");
-    }
 }

@@ -25,6 +25,17 @@ pub enum RecheckResult {
     Undecided,
 }
 
+impl RecheckResult {
+    /// As reports name it.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::There => "there",
+            Self::Gone => "gone",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
 /// What the last recheck of a group on one server saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recheck {

@@ -55,11 +55,6 @@ fn machine(summary: &RunSummary) -> Json {
         .iter()
         .map(|(level, share)| (level.clone(), json!(three_digits(*share))))
         .collect();
-    let by_word: Map<String, Json> = verdicts
-        .by_word()
-        .into_iter()
-        .map(|(word, count)| (word.to_owned(), json!(count)))
-        .collect();
     let reproducers: Vec<&String> = summary.findings.iter().map(|found| &found.path).collect();
     json!({
         "v": 1,
@@ -67,7 +62,7 @@ fn machine(summary: &RunSummary) -> Json {
         "target": summary.identity.in_short(),
         "seed": summary.settings.seed,
         "cases": verdicts.total(),
-        "verdicts": by_word,
+        "verdicts": verdicts,
         "statements": statistics.statements_sent,
         "blocked": statistics.blocked,
         "deadlocks": statistics.deadlocks,
@@ -380,7 +375,7 @@ fn next(text: &mut String, summary: &RunSummary, arguments: &FuzzArguments, styl
         commands.push(commands::replay(&found.path, settings, arguments));
     }
     let judged = summary.statistics.verdicts.total();
-    if !settings.is_complete(summary.next_index, judged) {
+    if !settings.cases.are_done(summary.next_index, judged) {
         commands.push(commands::resume(settings, arguments));
     }
     if !commands.is_empty() && settings.target.password().is_some() {

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::campaign::unix_seconds;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
+use crate::cli::quantity::ago;
 use crate::cli::terminal::{Style, counted, printable};
 use crate::cli::value::OutputFormat;
 use crate::triage::{Group, GroupState, TriageFolder};
@@ -60,18 +61,9 @@ pub(super) fn run(
     Ok(Exit::Clean)
 }
 
-/// How long ago: `40s`, `5m`, `3h`, `12d`.
-pub(super) fn ago(then: Option<u64>, now: u64) -> String {
-    let Some(then) = then else {
-        return "-".to_owned();
-    };
-    let seconds = now.saturating_sub(then);
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..172_800 => format!("{}h", seconds / 3_600),
-        172_800.. => format!("{}d", seconds / 86_400),
-    }
+/// How long ago, where it is known when.
+pub(super) fn ago_if_known(now: u64, then: Option<u64>) -> String {
+    then.map_or_else(|| "-".to_owned(), |then| ago(now, then))
 }
 
 fn row(group: &Group, now: u64) -> [String; 11] {
@@ -96,8 +88,8 @@ fn row(group: &Group, now: u64) -> [String; 11] {
         engines.join(","),
         first.levels.clone(),
         seen,
-        ago(group.first_unix_s(), now),
-        ago(group.last_unix_s(), now),
+        ago_if_known(now, group.first_unix_s()),
+        ago_if_known(now, group.last_unix_s()),
         first.statements.to_string(),
         first.reproduced.map_or("-".to_owned(), |r| r.to_string()),
         headline,
@@ -204,19 +196,4 @@ fn summary(folder: &TriageFolder) -> Json {
         "states": counts(folder),
         "left_out": folder.left_out,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_told_in_the_largest_unit_that_says_enough() {
-        let told = [0, 59, 60, 3_599, 3_600, 172_799, 172_800, 864_000];
-        let told = told.map(|seconds| ago(Some(1_000_000), 1_000_000 + seconds));
-        assert_eq!(told, ["0s", "59s", "1m", "59m", "1h", "47h", "2d", "10d"]);
-        assert_eq!(ago(None, 5), "-");
-        // A clock that was set back.
-        assert_eq!(ago(Some(10), 5), "0s");
-    }
 }

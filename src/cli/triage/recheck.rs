@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::show::result_word;
 use crate::campaign::unix_seconds;
 use crate::cli::case_file;
 use crate::cli::exit::{Exit, Failure};
@@ -142,7 +141,7 @@ fn say(
     format: OutputFormat,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (id, word) = (&recheck.signature, result_word(recheck.result));
+    let (id, word) = (&recheck.signature, recheck.result.slug());
     match format {
         OutputFormat::Json => output.json(&json!({
             "v": 1, "event": "rechecked", "signature": id, "server": recheck.server, "result": word,

@@ -2,14 +2,15 @@
 
 use serde_json::json;
 
-use super::list::{ago, group_json, painted};
+use super::list::{group_json, painted};
 use crate::campaign::unix_seconds;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
+use crate::cli::quantity::ago;
 use crate::cli::shell;
 use crate::cli::terminal::{Style, counted, printable};
 use crate::cli::value::OutputFormat;
-use crate::triage::{Group, RecheckResult, TriageFolder};
+use crate::triage::{Group, TriageFolder};
 
 /// Shows one group in full: state, shapes, runs, rechecks, and the case to read first
 #[derive(clap::Args, Debug)]
@@ -72,21 +73,13 @@ fn in_json(group: &Group) -> serde_json::Value {
             json!({
                 "server": recheck.server,
                 "unix_s": recheck.unix_s,
-                "result": result_word(recheck.result),
+                "result": recheck.result.slug(),
                 "hits": recheck.hits,
                 "runs": recheck.runs,
             })
         })
         .collect();
     json
-}
-
-pub(super) fn result_word(result: RecheckResult) -> &'static str {
-    match result {
-        RecheckResult::There => "there",
-        RecheckResult::Gone => "gone",
-        RecheckResult::Undecided => "undecided",
-    }
 }
 
 fn in_words(group: &Group) -> Vec<String> {
@@ -117,18 +110,18 @@ fn in_words(group: &Group) -> Vec<String> {
             printable(&seen.run),
             seen.seed,
             printable(&seen.server),
-            ago(Some(seen.sightings.first_unix_s), now),
-            ago(Some(seen.sightings.last_unix_s), now),
+            ago(now, seen.sightings.first_unix_s),
+            ago(now, seen.sightings.last_unix_s),
         ));
     }
     for recheck in &group.rechecks {
         lines.push(format!(
             "  recheck  {} on {}, {}/{} runs, {} ago",
-            result_word(recheck.result),
+            recheck.result.slug(),
             printable(&recheck.server),
             recheck.hits,
             recheck.runs,
-            ago(Some(recheck.unix_s), now),
+            ago(now, recheck.unix_s),
         ));
     }
     for (shape, count) in group.shapes() {
