@@ -122,6 +122,11 @@ fn a_mark_hides_its_group_in_the_next_run_of_the_seed_and_no_other() {
             assert_eq!(group["state"], if is_marked { "known" } else { "new" });
             assert_eq!(group["known_id"] == "K-1", is_marked);
         }
+        let words = run(&["triage", &out]);
+        let line = words.out.lines().find(|line| line.contains(marked));
+        let line = line.expect("the group has a line");
+        assert!(line.starts_with("known  "), "{line}");
+        assert!(line.contains("  K-1: "), "{line}");
     }
 }
 

@@ -69,20 +69,20 @@ pub(super) fn ago_if_known(now: u64, then: Option<u64>) -> String {
 fn row(group: &Group, now: u64) -> [String; 11] {
     let first = group.first_file();
     let engines: Vec<&str> = group.engines().into_iter().collect();
-    let state = match (&group.explanation, group.state) {
-        (Some(known), GroupState::Known) => format!("known ({})", known.id),
-        _ => group.state.to_string(),
-    };
     let mut headline: String = first.headline.chars().take(HEADLINE_MAX).collect();
     if headline.len() < first.headline.len() {
         headline.push_str("..");
+    }
+    // Identifiers are of any length: they stand where a line may be of any length, too.
+    if let (Some(known), GroupState::Known) = (&group.explanation, group.state) {
+        headline = format!("{}: {headline}", known.id);
     }
     let seen = match group.sightings() {
         0 => "-".to_owned(),
         count => count.to_string(),
     };
     [
-        state,
+        group.state.to_string(),
         group.id.clone(),
         first.anomaly.clone(),
         engines.join(","),

@@ -108,6 +108,14 @@ const SENTENCES: &[ManualSentence] = &[
     },
     ManualSentence {
         engine: "mariadb",
+        rule: ManualRule::SharedLock,
+        page: "SERIALIZABLE",
+        address: "https://mariadb.com/kb/en/transactions-serializable/",
+        text: "Similar to REPEATABLE READ, but InnoDB implicitly converts all plain SELECT statements to \
+               SELECT ... LOCK IN SHARE MODE if autocommit is disabled.",
+    },
+    ManualSentence {
+        engine: "mariadb",
         rule: ManualRule::UpdatedRows,
         page: "UPDATE",
         address: "https://mariadb.com/kb/en/update/",
