@@ -12,6 +12,7 @@ use super::ledger::Ledger;
 use super::progress::Done;
 use super::settings::SettingsRecord;
 use super::statistics::Statistics;
+use super::timeline::VerdictTimeline;
 use crate::reproducer::whole_file;
 
 /// Raise it when an older reader would misread a newer file.
@@ -32,6 +33,9 @@ pub struct Checkpoint {
     pub ledger: Ledger,
     /// Seconds the run has taken so far, over all its sittings.
     pub elapsed_s: f64,
+    /// When it came to its verdicts; none in a file of an earlier program.
+    #[serde(default)]
+    pub timeline: Option<VerdictTimeline>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -158,6 +162,7 @@ fn envelopes(folder: &Path) -> Vec<Envelope> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::statistics::Verdicts;
     use super::*;
 
     fn checkpoint(seed: u64) -> Checkpoint {
@@ -188,6 +193,7 @@ mod tests {
             statistics: Statistics::default(),
             ledger: Ledger::default(),
             elapsed_s: 1.5,
+            timeline: Some(VerdictTimeline::beginning(&Verdicts::default(), seed)),
         }
     }
 
@@ -239,6 +245,21 @@ mod tests {
         for words in ["format 1", "reads format 4", "begin a new run"] {
             assert!(error.contains(words), "{error}");
         }
+    }
+
+    #[test]
+    fn a_checkpoint_from_before_times_were_kept_is_read() {
+        let mut json = serde_json::to_value(checkpoint(3)).expect("it is written");
+        json.as_object_mut().expect("an object").remove("timeline");
+        let read: Checkpoint = serde_json::from_value(json).expect("it is read");
+        let timeline = None;
+        assert_eq!(
+            read,
+            Checkpoint {
+                timeline,
+                ..checkpoint(3)
+            }
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod sighting;
 mod statistics;
 mod stop;
 mod suspect;
+mod timeline;
 mod wall_clock;
 mod worker;
 mod workplace;
@@ -45,6 +46,7 @@ pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{Contended, Share, Statistics, Verdicts};
 pub use stop::StopFlag;
+pub use timeline::VerdictTimeline;
 pub use wall_clock::unix_seconds;
 pub use workplace::{Generator, ServerWorkplace, WorkloadShare};
 
@@ -123,10 +125,14 @@ pub fn run(
         Statistics::default(),
         Duration::ZERO,
     );
+    let mut timeline = None;
     if let Some(checkpoint) = resumed {
         (done, statistics, ledger) = (checkpoint.done, checkpoint.statistics, checkpoint.ledger);
+        timeline = checkpoint.timeline;
         before = Duration::try_from_secs_f64(checkpoint.elapsed_s).unwrap_or_default();
     }
+    let timeline = timeline
+        .unwrap_or_else(|| VerdictTimeline::beginning(&statistics.verdicts, unix_seconds()));
     publish::adopt(&settings, &parts.identity.engine, &mut ledger)?;
     let (messages, inbox) = crossbeam_channel::unbounded();
     let workers = settings.workers.max(1);
@@ -153,6 +159,7 @@ pub fn run(
         inbox,
         started,
         before,
+        timeline,
         failure: None,
         lost: BTreeMap::new(),
         active: workers,
@@ -188,6 +195,8 @@ struct RunLoop {
     started: Instant,
     /// What earlier sittings took.
     before: Duration,
+    /// When the run came to its verdicts, over all sittings.
+    timeline: VerdictTimeline,
     failure: Option<String>,
     /// The workers that wait for a lost server: the case each was running, and its error.
     lost: BTreeMap<usize, (Option<u64>, String)>,
@@ -280,24 +289,28 @@ impl RunLoop {
         }
     }
 
-    fn tell_progress(&self, listener: &mut dyn Listener) {
+    fn tell_progress(&mut self, listener: &mut dyn Listener) {
         let (statistics, findings) = {
             let state = self.shared.state();
             (state.statistics.clone(), state.ledger.findings().count())
         };
+        self.timeline.note(&statistics.verdicts, self.elapsed());
         listener.tick(&statistics, findings, self.elapsed());
     }
 
     fn save(&mut self) -> Result<(), CheckpointError> {
+        let elapsed = self.elapsed();
         let checkpoint = {
             let state = self.shared.state();
+            self.timeline.note(&state.statistics.verdicts, elapsed);
             Checkpoint {
                 settings: SettingsRecord::from(&self.shared.settings),
                 server: self.shared.identity.in_full(),
                 done: state.done.clone(),
                 statistics: state.statistics.clone(),
                 ledger: state.ledger.clone(),
-                elapsed_s: self.elapsed().as_secs_f64(),
+                elapsed_s: elapsed.as_secs_f64(),
+                timeline: Some(self.timeline.clone()),
             }
         };
         self.checkpoints.write(&checkpoint)

@@ -49,6 +49,26 @@ impl Verdicts {
         ]
     }
 
+    /// These and others.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        self.each(other, u64::saturating_add)
+    }
+
+    /// What came after those counts.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        self.each(before, u64::saturating_sub)
+    }
+
+    fn each(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
+        Self {
+            agree: of(self.agree, other.agree),
+            known: of(self.known, other.known),
+            undecided: of(self.undecided, other.undecided),
+            flaky: of(self.flaky, other.flaky),
+            violation: of(self.violation, other.violation),
+        }
+    }
+
     /// All cases together.
     pub fn total(&self) -> u64 {
         self.agree + self.known + self.undecided + self.flaky + self.violation
