@@ -30,6 +30,7 @@ pub mod campaign;
 pub mod export;
 pub mod replay;
 
+pub mod report;
 pub mod triage;
 
 pub mod cli;

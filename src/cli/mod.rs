@@ -30,6 +30,7 @@ mod export;
 mod fuzz;
 mod minimize;
 mod replay;
+mod report;
 mod status;
 mod triage;
 mod watch;
@@ -77,6 +78,7 @@ enum Command {
     Minimize(minimize::MinimizeArguments),
     Export(export::ExportArguments),
     Triage(triage::TriageArguments),
+    Report(report::ReportArguments),
     Calibrate(calibrate::CalibrateArguments),
     Doctor(doctor::DoctorArguments),
     Clean(clean::CleanArguments),
@@ -121,6 +123,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Minimize(arguments) => minimize::run(&arguments, &mut output),
         Command::Export(arguments) => export::run(&arguments, &mut output),
         Command::Triage(arguments) => triage::run(&arguments, &mut output),
+        Command::Report(arguments) => report::run(&arguments, &mut output),
         Command::Bench(arguments) => bench::run(&arguments, &mut output),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &mut output),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
@@ -212,6 +215,7 @@ mod tests {
             include_str!("../../docs/reproducer-format.md"),
             include_str!("../../docs/exports.md"),
             include_str!("../../docs/triage.md"),
+            include_str!("../../docs/report.md"),
         ];
         let mut texts: Vec<String> = documents.map(str::to_owned).to_vec();
         for command in command().get_subcommands() {

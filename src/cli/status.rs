@@ -1,9 +1,8 @@
 //! `rashomon status`: what the runs of a folder have come to, while they go on or after.
 
 use std::fmt::Write as _;
-use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
@@ -13,7 +12,8 @@ use super::output::Output;
 use super::quantity::{ago, json_seconds, rounded};
 use super::terminal::{Style, counted, grouped, printable};
 use super::value::OutputFormat;
-use crate::campaign::{self, Checkpoint, unix_seconds};
+use crate::campaign::unix_seconds;
+use crate::triage::{self, RunInFolder, RunStatus};
 
 /// Tells what the runs of a folder have come to, while they go on or after
 ///
@@ -35,7 +35,11 @@ pub(super) struct StatusArguments {
 }
 
 pub(super) fn run(arguments: &StatusArguments, output: &mut Output) -> Result<Exit, Failure> {
-    let runs = runs_of(&arguments.folder)?;
+    let runs = triage::runs_of(&arguments.folder).map_err(|error| {
+        Failure::usage(format!(
+            "{error}; name the folder that a run was given as --out"
+        ))
+    })?;
     let now = unix_seconds();
     for run in &runs {
         match arguments.format {
@@ -60,112 +64,6 @@ pub(super) fn run(arguments: &StatusArguments, output: &mut Output) -> Result<Ex
     })
 }
 
-/// Whether a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum RunStatus {
-    /// A process works on it.
-    Running,
-    /// It has cases left: `fuzz --resume` goes on with it.
-    Stopped,
-    /// Every case is done.
-    Done,
-}
-
-impl RunStatus {
-    fn slug(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Stopped => "stopped",
-            Self::Done => "done",
-        }
-    }
-}
-
-/// A run as its folder shows it.
-struct RunInFolder {
-    folder: PathBuf,
-    state: RunStatus,
-    /// When its numbers were saved; none before its first case.
-    saved_unix_s: Option<u64>,
-    /// Its numbers, or why there are none.
-    checkpoint: Result<Checkpoint, String>,
-}
-
-/// The runs of a folder: those that go on first, the newest first among them.
-fn runs_of(folder: &Path) -> Result<Vec<RunInFolder>, Failure> {
-    let cannot = |error: &std::io::Error| {
-        Failure::usage(format!(
-            "cannot read {}: {error}; name the folder that a run was given as --out",
-            folder.display()
-        ))
-    };
-    if let Err(error) = std::fs::metadata(folder) {
-        return Err(cannot(&error));
-    }
-    let entries = match std::fs::read_dir(folder.join("runs")) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(cannot(&error)),
-    };
-    let mut runs = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| cannot(&error))?.path();
-        if path.is_dir() {
-            runs.push(run_in(path));
-        }
-    }
-    runs.sort_by_key(|run| {
-        let is_over = run.state != RunStatus::Running;
-        (
-            is_over,
-            std::cmp::Reverse(run.saved_unix_s),
-            run.folder.clone(),
-        )
-    });
-    Ok(runs)
-}
-
-fn run_in(folder: PathBuf) -> RunInFolder {
-    let checkpoint = campaign::read_checkpoint(&folder).map_err(|error| error.to_string());
-    let is_done = checkpoint.as_ref().is_ok_and(|checkpoint| {
-        let judged = checkpoint.statistics.verdicts.total();
-        let cases = checkpoint.settings.which_cases();
-        cases.are_done(checkpoint.done.first_missing(), judged)
-    });
-    let state = match (is_held(&folder), is_done) {
-        (true, _) => RunStatus::Running,
-        (false, true) => RunStatus::Done,
-        (false, false) => RunStatus::Stopped,
-    };
-    RunInFolder {
-        state,
-        saved_unix_s: last_written(campaign::checkpoint_files(&folder)),
-        checkpoint,
-        folder,
-    }
-}
-
-/// Whether a process works on a run: it holds the run's lock.
-fn is_held(folder: &Path) -> bool {
-    let lock = File::open(folder.join("lock"));
-    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
-/// When the last of its findings was written.
-fn last_finding(checkpoint: &Checkpoint) -> Option<u64> {
-    last_written(checkpoint.ledger.findings().map(|found| &found.path))
-}
-
-/// When the last of these files was written, in seconds since 1970; none where none is there.
-fn last_written(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Option<u64> {
-    let written = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified());
-    let times = paths
-        .into_iter()
-        .filter_map(|path| written(path.as_ref()).ok());
-    let last = times.max()?.duration_since(UNIX_EPOCH);
-    Some(last.unwrap_or_default().as_secs())
-}
-
 fn machine(run: &RunInFolder) -> Json {
     let mut line = json!({
         "v": 1,
@@ -182,7 +80,7 @@ fn machine(run: &RunInFolder) -> Json {
         }
     };
     let (settings, statistics) = (&checkpoint.settings, &checkpoint.statistics);
-    let elapsed = elapsed(checkpoint);
+    let elapsed = run.elapsed();
     let cases = statistics.verdicts.total();
     let found: Vec<&String> = checkpoint.ledger.findings().map(|f| &f.path).collect();
     let flaky: Vec<&String> = checkpoint.ledger.flaky().map(|f| &f.path).collect();
@@ -202,16 +100,12 @@ fn machine(run: &RunInFolder) -> Json {
         "known": statistics.known,
         "reproducers": found,
         "flaky": flaky,
-        "last_finding_unix_s": last_finding(checkpoint),
+        "last_finding_unix_s": run.last_finding_unix_s(),
     });
     if let (Json::Object(line), Json::Object(rest)) = (&mut line, rest) {
         line.extend(rest);
     }
     line
-}
-
-fn elapsed(checkpoint: &Checkpoint) -> Duration {
-    Duration::try_from_secs_f64(checkpoint.elapsed_s).unwrap_or_default()
 }
 
 fn human(run: &RunInFolder, now: u64, style: Style) -> String {
@@ -221,7 +115,7 @@ fn human(run: &RunInFolder, now: u64, style: Style) -> String {
         RunStatus::Stopped => style.yellow(run.state.slug()),
         RunStatus::Done => style.bold(run.state.slug()),
     };
-    let name = run.folder.file_name().unwrap_or_default().to_string_lossy();
+    let name = run.name();
     let saved = run
         .saved_unix_s
         .map_or(String::new(), |at| format!("   saved {} ago", ago(now, at)));
@@ -248,7 +142,7 @@ fn human(run: &RunInFolder, now: u64, style: Style) -> String {
         settings.seed,
         printable(&(settings.isolation.clone() + &claim))
     );
-    let (cases, elapsed) = (statistics.verdicts.total(), elapsed(checkpoint));
+    let (cases, elapsed) = (statistics.verdicts.total(), run.elapsed());
     let asked = settings
         .cases
         .map_or(String::new(), |n| format!(" of {}", grouped(n)));
@@ -264,7 +158,7 @@ fn human(run: &RunInFolder, now: u64, style: Style) -> String {
     let words = words.map(|(word, count)| format!("{word} {}", grouped(count)));
     row(&mut text, "verdicts", &words.join("   "));
     let found = checkpoint.ledger.findings().count();
-    let last = last_finding(checkpoint);
+    let last = run.last_finding_unix_s();
     let last = last.map_or(String::new(), |at| {
         format!(", the last written {} ago", ago(now, at))
     });

@@ -10,7 +10,7 @@ use crate::model::{
     Effect, ErrorClass, FindingKind, IsolationLevel, Pace, SessionId, StatementId, StatementKind,
     TestCase,
 };
-use crate::reproducer::{CaseFile, CaseLine, Expectation, Tag};
+use crate::reproducer::{self, CaseFile, CaseLine, Expectation, Tag};
 use crate::statement;
 
 /// How somebody who runs the scenario sees that the bug is there.
@@ -51,26 +51,7 @@ pub(super) struct ClientStep {
 impl ClientStep {
     /// Whether the answer that was seen is none of those that are right, or was not noted.
     pub(super) fn is_disputed(&self) -> bool {
-        let mut answers = self.right.iter().filter(|right| !right.is_about_waiting());
-        let Some(seen) = &self.seen else {
-            return !self.right.is_empty();
-        };
-        let about_answers = answers.clone().next().is_some();
-        about_answers && !answers.any(|right| is_same(right, seen))
-    }
-}
-
-/// Whether two answers are the same; rows in any order.
-fn is_same(one: &Expectation, other: &Expectation) -> bool {
-    let sorted = |rows: &[Vec<_>]| {
-        let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
-        rows.sort();
-        rows
-    };
-    match (one, other) {
-        (Expectation::Rows(one), Expectation::Rows(other)) => sorted(one) == sorted(other),
-        (Expectation::Accepted, other) => !matches!(other, Expectation::Error(_)),
-        (one, other) => one == other,
+        reproducer::is_disputed(self.seen.as_ref(), &self.right)
     }
 }
 

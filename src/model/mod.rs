@@ -7,6 +7,7 @@ mod anomaly;
 mod anomaly_class;
 mod case;
 mod consistency;
+mod cycle;
 mod direction;
 mod doubt;
 mod effect;
@@ -30,6 +31,7 @@ pub use case::{
     TableShape, TestCase,
 };
 pub use consistency::{ConsistencyModel, UnknownModel};
+pub use cycle::{CycleStep, TransactionCycle};
 pub use direction::Direction;
 pub use doubt::Doubt;
 pub use effect::{Effect, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse};

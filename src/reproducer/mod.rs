@@ -9,6 +9,7 @@ mod case;
 mod case_tests;
 mod cell;
 mod error;
+mod evidence;
 mod file;
 #[cfg(test)]
 mod for_tests;
@@ -31,6 +32,7 @@ mod writer;
 pub use case::CannotRun;
 pub use cell::Cell;
 pub use error::FormatError;
+pub use evidence::{CaseEvidence, StatementSpan, load_evidence};
 pub use file::{CaseFile, CaseLine};
 #[cfg(test)]
 pub(crate) use for_tests::case as case_of;
@@ -38,7 +40,7 @@ pub use head::{CaseHead, load_head};
 pub use header::{FORMAT_VERSION, Header, HeaderComments, Isolation, Reproduced, SessionSetup};
 pub use known::{Known, KnownStatus, Match, REGISTRY_FILE, Registry};
 pub use marks::{GroupMark, without_marks};
-pub use note::{Expectation, Note};
+pub use note::{Expectation, Note, is_disputed};
 pub use publish::{PublishError, file_stem, publish, sweep};
 pub use reader::{FILE_BYTES_MAX, load, read, read_from};
 pub use sidecar::{Sidecar, sidecar};

@@ -80,6 +80,31 @@ impl Expectation {
     }
 }
 
+/// Whether the answer that was seen is none of those that are right, or was not noted. What is expected of
+/// waiting is left out.
+pub fn is_disputed(seen: Option<&Expectation>, right: &[Expectation]) -> bool {
+    let mut answers = right.iter().filter(|right| !right.is_about_waiting());
+    let Some(seen) = seen else {
+        return !right.is_empty();
+    };
+    let about_answers = answers.clone().next().is_some();
+    about_answers && !answers.any(|right| is_same(right, seen))
+}
+
+/// Whether two answers are the same; rows in any order.
+fn is_same(one: &Expectation, other: &Expectation) -> bool {
+    let sorted = |rows: &[Vec<_>]| {
+        let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+        rows.sort();
+        rows
+    };
+    match (one, other) {
+        (Expectation::Rows(one), Expectation::Rows(other)) => sorted(one) == sorted(other),
+        (Expectation::Accepted, other) => !matches!(other, Expectation::Error(_)),
+        (one, other) => one == other,
+    }
+}
+
 /// Whether each expected row is met by a row of its own. A cell may be met by several values (a
 /// number by any type), so rows are matched, not sorted and compared.
 fn same_rows(expected: &[Vec<Cell>], got: &[crate::model::Row]) -> bool {

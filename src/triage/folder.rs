@@ -1,24 +1,25 @@
 //! Reading a folder of findings.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::TriageError;
 use super::group::{Group, SeenInRun};
+use super::paths::case_files;
 use super::rechecks::Rechecks;
-use crate::campaign;
+use super::run::RunInFolder;
 use crate::reproducer::{self, CaseHead, Registry};
 
-/// The folder of the runs, below the folder of findings.
-pub(super) const RUNS: &str = "runs";
-
 /// A folder of findings as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TriageFolder {
     pub path: PathBuf,
     /// Newest first.
     pub groups: Vec<Group>,
+    /// Those that go on first, the newest first among them.
+    pub runs: Vec<RunInFolder>,
+    /// What is known: the entries of the folder, then those that are known everywhere.
+    pub registry: Registry,
     /// What could not be read, and is left out: a sentence each, with the file's name.
     pub left_out: Vec<String>,
 }
@@ -41,7 +42,8 @@ impl TriageFolder {
                 Err(error) => left_out.push(error.to_string()),
             }
         }
-        let mut seen = seen(path, &mut left_out)?;
+        let runs = super::run::runs_of(path)?;
+        let mut seen = seen(&runs, &mut left_out);
         let groups = files.into_iter().map(|(id, files)| {
             let seen = seen.remove(&id).unwrap_or_default();
             let rechecks = rechecks.all.iter().filter(|r| r.signature == id);
@@ -53,53 +55,18 @@ impl TriageFolder {
         Ok(Self {
             path: path.to_owned(),
             groups,
+            runs,
+            registry,
             left_out,
         })
     }
 }
 
-/// The case files in a folder and in those right below it, but for its runs; sorted.
-pub(super) fn case_files(folder: &Path) -> Result<Vec<PathBuf>, TriageError> {
-    let mut found = Vec::new();
-    for path in entries(folder)? {
-        if is_case(&path) {
-            found.push(path);
-        } else if path.is_dir() && path.file_name().is_some_and(|name| name != RUNS) {
-            found.extend(entries(&path)?.into_iter().filter(|path| is_case(path)));
-        }
-    }
-    Ok(found)
-}
-
-fn is_case(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "sql")
-}
-
-/// The paths in a folder, sorted.
-pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, TriageError> {
-    let fail = |cause| TriageError::Unreadable {
-        path: folder.to_owned(),
-        cause,
-    };
-    let entries = std::fs::read_dir(folder).map_err(fail)?;
-    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(fail)?;
-    paths.sort();
-    Ok(paths)
-}
-
 /// What the runs of a folder saw, by signature.
-fn seen(
-    folder: &Path,
-    left_out: &mut Vec<String>,
-) -> Result<BTreeMap<String, Vec<SeenInRun>>, TriageError> {
+fn seen(runs: &[RunInFolder], left_out: &mut Vec<String>) -> BTreeMap<String, Vec<SeenInRun>> {
     let mut seen: BTreeMap<String, Vec<SeenInRun>> = BTreeMap::new();
-    let runs = folder.join(RUNS);
-    if !runs.is_dir() {
-        return Ok(seen);
-    }
-    for path in entries(&runs)? {
-        let checkpoint = match campaign::read_checkpoint(&path) {
+    for run in runs {
+        let checkpoint = match &run.checkpoint {
             Ok(checkpoint) => checkpoint,
             Err(error) => {
                 left_out.push(format!("sightings of a run are not counted: {error}"));
@@ -108,16 +75,12 @@ fn seen(
         };
         for (id, sightings) in checkpoint.ledger.groups() {
             seen.entry(id.to_owned()).or_default().push(SeenInRun {
-                run: path
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
+                run: run.name(),
                 server: checkpoint.server.clone(),
                 seed: checkpoint.settings.seed,
                 sightings: sightings.clone(),
             });
         }
     }
-    Ok(seen)
+    seen
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::error::TriageError;
-use super::folder::{RUNS, case_files, entries};
+use super::paths::{RUNS, case_files, entries};
 use super::rechecks::Rechecks;
 use crate::reproducer::{self, Registry, whole_file};
 

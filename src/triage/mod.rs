@@ -7,10 +7,13 @@ mod error;
 mod folder;
 mod group;
 mod merge;
+mod paths;
 mod rechecks;
+mod run;
 
 pub use error::TriageError;
 pub use folder::TriageFolder;
 pub use group::{Explanation, Group, GroupState, SeenInRun};
 pub use merge::{Merged, merge};
 pub use rechecks::{Recheck, RecheckResult, Rechecks};
+pub use run::{RunInFolder, RunStatus, runs_of};

@@ -12,8 +12,8 @@ const LAYERS: &[&[&str]] = &[
     &["execute", "workload"],
     &["observe", "oracle"],
     &["minimize", "reproducer"],
-    &["campaign", "replay", "export", "report", "calibrate"],
-    &["triage"],
+    &["campaign", "replay", "export", "calibrate"],
+    &["triage", "report"],
     &["cli"],
 ];
 
@@ -23,6 +23,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("grammar", "dialect"),
     ("statement", "dialect"),
     ("generate", "interleave"),
+    ("report", "triage"),
 ];
 
 /// The module that tests of every layer may use: they build cases by reading our own case files.

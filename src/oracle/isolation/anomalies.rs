@@ -8,8 +8,8 @@ use super::dependencies::{
 };
 use super::reads::ItemQuery;
 use crate::model::{
-    Anomaly, AnomalyClass, ReadMode, StatementId, StatementKind, Tick, TransactionId,
-    TransactionStatus,
+    Anomaly, AnomalyClass, ReadMode, StatementId, StatementKind, Tick, TransactionCycle,
+    TransactionId, TransactionStatus,
 };
 use crate::observe::VersionId;
 use crate::oracle::Evidence;
@@ -108,21 +108,20 @@ fn several_antis(steps: &[ItemStep]) -> Anomaly {
 }
 
 fn told(anomaly: Anomaly, steps: &[ItemStep]) -> ItemAnomaly {
-    let mut shape = String::new();
-    for step in steps.iter().filter(|step| step.from != step.to) {
+    let label = |step: &ItemStep| {
         let ItemReason { item, .. } = &step.reason;
-        let label = match item.is_empty() {
+        match item.is_empty() {
             true => step.kind.to_string(),
             false => format!("{}({item})", step.kind),
-        };
-        shape.push_str(&format!("{} -{label}-> ", step.from));
-    }
-    let start = steps.iter().find(|step| step.from != step.to);
+        }
+    };
+    let between = steps.iter().filter(|step| step.from != step.to);
+    let between = between.map(|step| (step.from, label(step))).collect();
+    let shape = TransactionCycle::new(between).map_or(String::new(), |cycle| cycle.to_string());
     let class = match steps.iter().any(|step| step.reason.came_into_range) {
         true => AnomalyClass::Phantom,
         false => anomaly.into(),
     };
-    shape.push_str(&start.map_or(String::new(), |step| step.from.to_string()));
     ItemAnomaly {
         anomaly,
         class,

@@ -15,7 +15,7 @@ use super::super::isolation::{self, ItemAnomaly, ItemEdgeKind, ItemGraph, Judged
 use super::search::SerialOrderSearch;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{AnomalyClass, Difference, TestCase, TransactionId};
+use crate::model::{AnomalyClass, Difference, TestCase, TransactionCycle, TransactionId};
 use crate::observe::{Learner, learn};
 use crate::oracle::Evidence;
 
@@ -115,11 +115,10 @@ fn by_refutation(
     }
     let lowest = dependencies.iter().map(|dependency| dependency.from).min();
     dependencies.sort_by_key(|dependency| Some(dependency.from) != lowest);
-    let steps: Vec<String> = dependencies
-        .iter()
-        .map(|dependency| format!("{} -{}-> ", dependency.from, dependency.label))
-        .collect();
-    let mut lines = vec![format!("cycle: {}{}", steps.concat(), dependencies[0].from)];
+    let steps = dependencies.iter();
+    let steps = steps.map(|dependency| (dependency.from, dependency.label.clone()));
+    let cycle = TransactionCycle::new(steps.collect());
+    let mut lines: Vec<String> = cycle.iter().map(|c| format!("cycle: {c}")).collect();
     let class = search
         .evidence
         .case

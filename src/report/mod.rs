@@ -1,0 +1,23 @@
+//! What runs have left in a folder, as a page of HTML in one file, for people who were not there.
+//!
+//! [`details`] reads the cases of a folder's groups; [`page`] is pure. Everything that comes
+//! from outside (statements, answers, messages of a server, names of files, notes of marks) is escaped where it
+//! is put into the page, at compile time by the templates' macro, and control characters are made visible in
+//! the page as a whole.
+
+mod chart;
+mod cycle;
+mod detail;
+mod explained;
+mod group;
+mod lane_table;
+mod lanes;
+mod list;
+mod page;
+mod runs;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use detail::{GroupDetail, ReportExport, details};
+pub use page::page;
