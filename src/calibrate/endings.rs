@@ -15,6 +15,9 @@ pub(super) struct Ending {
     provocation: Provocation,
 }
 
+/// What a rejection does where the dialect has failed transactions.
+const FAILS: &str = "makes the transaction refuse what follows";
+
 /// How the session under test comes to its rejection.
 #[derive(Clone, Copy, Debug)]
 enum Provocation {
@@ -105,15 +108,23 @@ impl Ending {
     /// Asks the server.
     pub(super) fn probe(self, stage: &mut Stage<'_>) -> Result<CalibratedEntry, Halt> {
         let claim = stage.server.dialect().ends_transaction(self.class);
+        let fails = stage
+            .server
+            .dialect()
+            .supports(Capability::FailedTransaction);
         let claimed = match claim {
+            RejectionEnd::Never if fails => FAILS,
             RejectionEnd::Never => "undoes its statement only",
             RejectionEnd::Sometimes => "may end the transaction",
             RejectionEnd::Always => "ends the transaction",
         };
         let outcome = self.provoke(stage)?;
+        let next = stage.tested.run("SELECT pkey FROM w")?;
+        let failed = next.error_class() == Some(ErrorClass::FailedTransaction);
         let state = stage.tested.transaction_state()?;
         stage.reset()?;
         let measured = match state {
+            TransactionState::Open if failed => FAILS,
             TransactionState::Open => "undoes its statement only",
             TransactionState::None => "ends the transaction",
         };
@@ -122,6 +133,7 @@ impl Ending {
                 Proof::DoesNotApply(format!("it is rejected as {class}"))
             }
             (None, ..) => Proof::DoesNotApply("it is not rejected".to_owned()),
+            (_, RejectionEnd::Never, TransactionState::Open) if failed != fails => Proof::Wrong,
             (_, RejectionEnd::Never, TransactionState::None)
             | (_, RejectionEnd::Always, TransactionState::Open) => Proof::Wrong,
             (_, RejectionEnd::Never, TransactionState::Open)

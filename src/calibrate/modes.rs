@@ -8,7 +8,7 @@ use super::entry::{CalibratedEntry, Proof};
 use super::stage::{Halt, Reply, Stage, accepted};
 use super::variant::{Sign, Variant};
 use crate::dialect::Dialect;
-use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode};
+use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode, Role};
 
 /// The value before the change, and the one after it.
 const OLD: i64 = 1;
@@ -71,8 +71,17 @@ pub(super) fn probe(
     if form.role.is_target() && possible == [ReadMode::Current] {
         possible.push(ReadMode::Anything);
     }
+    let dialect = stage.server.dialect();
+    if takes_row_locks(form.role) {
+        possible.extend(beside_a_snapshot(
+            dialect,
+            level,
+            (&during, &after),
+            explicit,
+        ));
+    }
     let waits = stage.server.waits();
-    let locks = claimed == ReadMode::Current || form.role.is_target();
+    let locks = claimed == ReadMode::Current || takes_row_locks(form.role);
     let holds = keeps_out.is_none_or(|kept| !waits || kept == locks);
     let place = if explicit {
         "read-modes"
@@ -106,6 +115,33 @@ pub(super) fn probe(
         during.word(),
         after.word(),
     )))
+}
+
+/// Whether the table's rows are locked, whatever is read of them.
+fn takes_row_locks(role: Role) -> bool {
+    role.is_target() || role == Role::LockingSelect
+}
+
+/// The snapshots that a wait for a row is in accord with, on an engine that chooses rows by a snapshot
+/// and then locks them: a row that changed is looked at again at some levels, and refused at the others.
+fn beside_a_snapshot(
+    dialect: &Dialect,
+    level: IsolationLevel,
+    seen: (&SeenChange, &SeenChange),
+    explicit: bool,
+) -> Option<ReadMode> {
+    let levels = &dialect.re_evaluates_after_wait;
+    let looks_again = levels.contains(&level);
+    match seen {
+        _ if levels.is_empty() => None,
+        (SeenChange::Waited, SeenChange::New) if looks_again => Some(ReadMode::StatementSnapshot),
+        // Outside of a transaction the statement began after the change.
+        (SeenChange::Waited, SeenChange::New) if !explicit => Some(ReadMode::TransactionSnapshot),
+        (SeenChange::Waited, SeenChange::Refused(_)) if !looks_again => {
+            Some(ReadMode::TransactionSnapshot)
+        }
+        _ => None,
+    }
 }
 
 /// The modes that are in accord with what was seen.

@@ -30,6 +30,8 @@ pub(super) enum Moment {
         form: &'static str,
         sql: &'static str,
     },
+    /// Whether an UPDATE that waited looks again at the row that changed meanwhile, and at no other.
+    SecondLook,
 }
 
 /// What the dialect says of moments at this level. `waits`: statements wait for locks.
@@ -64,6 +66,9 @@ pub(super) fn at(dialect: &Dialect, waits: bool, level: IsolationLevel) -> Vec<M
     if waits {
         let forms = WAITING_FORMS.iter();
         moments.extend(forms.map(|(form, sql)| Moment::Wait { form, sql }));
+        if !dialect.re_evaluates_after_wait.is_empty() {
+            moments.push(Moment::SecondLook);
+        }
     }
     moments
 }
@@ -75,6 +80,7 @@ impl Moment {
             Self::Opening { .. } | Self::Read(_) => "snapshot-point",
             Self::Return { .. } => "known.early-savepoint",
             Self::Wait { .. } => "mixes-after-wait",
+            Self::SecondLook => "re-evaluates-after-wait",
         }
     }
 
@@ -118,6 +124,12 @@ impl Moment {
                 let mixed = mixes(stage, sql)?;
                 stage.reset()?;
                 Ok(mixed_entry(subject, form, claim, mixed))
+            }
+            Self::SecondLook => {
+                let claim = dialect.re_evaluates_after_wait.contains(&level);
+                let looked = looks_again(stage)?;
+                stage.reset()?;
+                Ok(second_look_entry(subject, claim, &looked))
             }
         }
     }
@@ -339,6 +351,60 @@ fn mixes(stage: &mut Stage<'_>, sql: &str) -> Result<Mixture, Halt> {
     stage.other.run(&commit)?;
     let outcome = stage.tested.finish()?;
     Ok(judge(&outcome, lost || answered))
+}
+
+fn second_look_entry(subject: String, claim: bool, looked: &SecondLook) -> CalibratedEntry {
+    let claimed = match claim {
+        true => "looks at it again",
+        false => "does not look again",
+    };
+    let (measured, again) = match looked {
+        SecondLook::Again => ("looks at it again".to_owned(), true),
+        SecondLook::Refused(code) => (format!("refused ({code})"), false),
+        SecondLook::Other(told) => (told.clone(), false),
+    };
+    let proof = match again == claim {
+        true => Proof::Right,
+        false => Proof::Wrong,
+    };
+    let form = "update of a row that changed".to_owned();
+    CalibratedEntry::new(subject, form, claimed.to_owned(), proof).measured(measured)
+}
+
+/// What became of an UPDATE that waited for a row.
+enum SecondLook {
+    /// It chose rows by its snapshot, and changed what the one that it waited for holds now.
+    Again,
+    Refused(String),
+    Other(String),
+}
+
+/// Lets an UPDATE wait at row 2, the only one that its snapshot chooses, and makes row 3 fit meanwhile.
+fn looks_again(stage: &mut Stage<'_>) -> Result<SecondLook, Halt> {
+    let commit = stage.server.dialect().spelling.commit.clone();
+    stage.other.must("UPDATE t SET c = 60 WHERE pkey = 2")?;
+    stage.other.must(stage.begin())?;
+    stage.other.must("UPDATE t SET c = 70 WHERE pkey = 2")?;
+    stage.other.must("UPDATE t SET c = 99 WHERE pkey = 3")?;
+    stage.tested.must(stage.begin())?;
+    if !matches!(
+        stage.ask("UPDATE t SET c = c + 1000 WHERE c > 50")?,
+        Reply::Waits
+    ) {
+        return Ok(SecondLook::Other("it does not wait".to_owned()));
+    }
+    stage.other.must(&commit)?;
+    let count = match stage.tested.finish()? {
+        Outcome::Rejected(error) => return Ok(SecondLook::Refused(error.code)),
+        outcome @ (Outcome::Rows(_) | Outcome::Affected(_)) => outcome,
+    };
+    let changed = "SELECT pkey FROM t WHERE (pkey = 2 AND c = 1070) OR (pkey = 3 AND c = 99)";
+    let rows = stage.tested.must(changed)?.rows().len();
+    Ok(if count == Outcome::Affected(1) && rows == 2 {
+        SecondLook::Again
+    } else {
+        SecondLook::Other(format!("{count}, and not of the row as it is"))
+    })
 }
 
 /// What the answer after the wait says: rows 2 and 3 only is a mixture.

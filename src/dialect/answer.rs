@@ -30,6 +30,25 @@ pub enum ReplaceCount {
     Inserted,
 }
 
+/// What a level needs in order to refuse a statement as one that does not serialize.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SerializationCause {
+    /// It never does.
+    Never,
+    /// A row of a table that the statement locks or writes was written by a transaction that committed
+    /// after its own took its snapshot.
+    NewerRow,
+    /// Another session that wrote, at the same time: it may refuse without need.
+    AnyWriter,
+}
+
+/// As dialect files spell it.
+pub(super) const SERIALIZATION_CAUSES: [(&str, SerializationCause); 3] = [
+    ("never", SerializationCause::Never),
+    ("newer-row", SerializationCause::NewerRow),
+    ("any-writer", SerializationCause::AnyWriter),
+];
+
 /// As dialect files spell it.
 pub(super) const TRANSACTION_ENDS: [(&str, RejectionEnd); 3] = [
     ("never", RejectionEnd::Never),

@@ -48,10 +48,16 @@ capabilities! {
     ExceptIntersect = "except-intersect",
     /// An index on an expression.
     ExpressionIndex = "expression-index",
+    /// An error leaves its transaction open, and nothing is taken in it until a ROLLBACK, or a ROLLBACK TO
+    /// a savepoint; its COMMIT rolls back.
+    FailedTransaction = "failed-transaction",
     /// `FOR SHARE` beside the older spelling.
     ForShare = "for-share",
     /// Generated columns, virtual and stored.
     GeneratedColumn = "generated-column",
+    /// Tables are heaps: a row that takes the key of a deleted one is another row, and an old snapshot
+    /// shows both.
+    HeapTables = "heap-tables",
     /// `INSERT IGNORE`.
     InsertIgnore = "insert-ignore",
     /// `INSERT OR IGNORE`.
@@ -91,6 +97,8 @@ capabilities! {
     Savepoint = "savepoint",
     /// `SKIP LOCKED`.
     SkipLocked = "skip-locked",
+    /// A lock clause leaves the derived tables of its FROM alone.
+    UnlockedDerivedTable = "unlocked-derived-table",
     /// `UPDATE .. SET .. FROM`.
     UpdateFrom = "update-from",
     /// A transaction that the engine ended by a rejection keeps its tables from DDL until ROLLBACK, and

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::answer::{REPLACE_COUNTS, TRANSACTION_ENDS, UPDATE_COUNTS};
+use super::answer::{REPLACE_COUNTS, SERIALIZATION_CAUSES, TRANSACTION_ENDS, UPDATE_COUNTS};
 use super::text::{DialectError, DialectText};
 use super::{
     AffectedRows, Capability, Dialect, EqualSavepoints, LockReach, ObserverKind, ParserKind,
-    RejectionEnd, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    RejectionEnd, SerializationCause, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
 };
 use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind,
@@ -25,6 +25,10 @@ struct File {
     observer: Spanned<String>,
     #[serde(default)]
     mixes_after_wait: Vec<Spanned<String>>,
+    #[serde(default)]
+    re_evaluates_after_wait: Vec<Spanned<String>>,
+    #[serde(default)]
+    serialization_failures: BTreeMap<Spanned<String>, Spanned<String>>,
     equal_savepoints: Spanned<String>,
     #[serde(default)]
     storage_engines_without_transactions: Vec<String>,
@@ -190,11 +194,7 @@ pub fn parse_for(
             format!("format {} is not known: expected 1", file.format),
         ));
     }
-    let levels = file
-        .levels
-        .iter()
-        .map(|level| source.word(level, &level_words()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let levels: Vec<_> = level_list(&source, &file.levels)?;
     let mut read_modes = read_modes(&source, &file.read_modes)?;
     read_modes.extend(changed_modes(
         &source,
@@ -218,11 +218,9 @@ pub fn parse_for(
         session_setup: file.session_setup,
         snapshot_point: source.word(&file.snapshot_point, &SNAPSHOT_POINTS)?,
         observer: source.word(&file.observer, &OBSERVERS)?,
-        mixes_after_wait: file
-            .mixes_after_wait
-            .iter()
-            .map(|level| source.word(level, &level_words()))
-            .collect::<Result<BTreeSet<_>, _>>()?,
+        mixes_after_wait: level_list(&source, &file.mixes_after_wait)?,
+        re_evaluates_after_wait: level_list(&source, &file.re_evaluates_after_wait)?,
+        serialization_causes: causes(&source, &file.serialization_failures)?,
         autocommit_read_modes: self::read_modes(&source, &file.autocommit_read_modes)?,
         equal_savepoints: source.word(&file.equal_savepoints, &EQUAL_SAVEPOINTS)?,
         known: Some(known(&source, &file.known)?),
@@ -259,11 +257,36 @@ const EQUAL_SAVEPOINTS: [(&str, EqualSavepoints); 2] = [
     ("nest", EqualSavepoints::Nest),
 ];
 
-const OBSERVERS: [(&str, ObserverKind); 3] = [
+const OBSERVERS: [(&str, ObserverKind); 4] = [
     ("uncommitted", ObserverKind::Uncommitted),
     ("writer", ObserverKind::Writer),
+    ("returning", ObserverKind::Returning),
     ("none", ObserverKind::Absent),
 ];
+
+fn level_list<L: FromIterator<IsolationLevel>>(
+    source: &DialectText<'_>,
+    levels: &[Spanned<String>],
+) -> Result<L, DialectError> {
+    let levels = levels.iter();
+    levels
+        .map(|level| source.word(level, &level_words()))
+        .collect()
+}
+
+/// What a serialization failure needs, by level.
+fn causes(
+    source: &DialectText<'_>,
+    entries: &BTreeMap<Spanned<String>, Spanned<String>>,
+) -> Result<BTreeMap<IsolationLevel, SerializationCause>, DialectError> {
+    let entry = |(level, cause)| {
+        Ok((
+            source.word(level, &level_words())?,
+            source.word(cause, &SERIALIZATION_CAUSES)?,
+        ))
+    };
+    entries.iter().map(entry).collect()
+}
 
 /// What explains each doubt: one id, or an id for each kind of statement.
 fn known(

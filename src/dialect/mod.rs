@@ -20,7 +20,9 @@ use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
 };
 
-pub use answer::{AffectedRows, ChangedRows, RejectionEnd, ReplaceCount, UpdateCount};
+pub use answer::{
+    AffectedRows, ChangedRows, RejectionEnd, ReplaceCount, SerializationCause, UpdateCount,
+};
 pub use capability::{Capability, UnknownWord};
 pub use file::{parse, parse_for};
 pub use text::DialectError;
@@ -78,7 +80,9 @@ pub enum ObserverKind {
     Uncommitted,
     /// There is one writer at a time, and it reads its own table after each write.
     Writer,
-    /// They are not: neither holds here.
+    /// A write itself says which rows it made or removed, by RETURNING.
+    Returning,
+    /// They are not: none of these holds here.
     Absent,
 }
 
@@ -190,6 +194,10 @@ pub struct Dialect {
     pub observer: ObserverKind,
     /// Levels at which the rows of a statement that waited mix two moments.
     pub mixes_after_wait: BTreeSet<IsolationLevel>,
+    /// Levels at which a statement that waited looks again at the rows that changed meanwhile, as they
+    /// are then, and keeps its snapshot for all others.
+    pub re_evaluates_after_wait: BTreeSet<IsolationLevel>,
+    serialization_causes: BTreeMap<IsolationLevel, SerializationCause>,
     /// What a SAVEPOINT does to one of the same name.
     pub equal_savepoints: EqualSavepoints,
     /// Storage engines that a CREATE TABLE may name and whose tables ignore transactions.
@@ -286,6 +294,12 @@ impl Dialect {
     /// locked one by one.
     pub fn lock_reach(&self, level: IsolationLevel) -> Option<LockReach> {
         self.locks.get(&level).copied()
+    }
+
+    /// What a serialization failure at this level needs.
+    pub fn serialization_cause(&self, level: IsolationLevel) -> SerializationCause {
+        let cause = self.serialization_causes.get(&level).copied();
+        cause.unwrap_or(SerializationCause::AnyWriter)
     }
 
     /// The class of an error code.

@@ -11,6 +11,9 @@ pub(super) struct AnswerState {
     pub(super) rejected: bool,
     /// The session has an open transaction now.
     pub(super) open: bool,
+    /// The transaction failed, by this answer or before, and takes no statements: what it held is free,
+    /// and its COMMIT rolls back.
+    pub(super) failed: bool,
 }
 
 /// The state of a transaction after an answer.
@@ -30,7 +33,11 @@ pub(super) fn fate(
     answer: AnswerState,
     was_open: bool,
 ) -> TransactionFate {
-    let AnswerState { rejected, open } = answer;
+    let AnswerState {
+        rejected,
+        open,
+        failed,
+    } = answer;
     if !line.explicit {
         return match (open, rejected) {
             (true, _) => TransactionFate::Strange(UndecidedReason::TransactionOpenOutsideOfOne),
@@ -49,8 +56,10 @@ pub(super) fn fate(
         };
     }
     match (line.kind, rejected, open) {
-        (StatementKind::Commit, false, false) => TransactionFate::Committed,
-        (StatementKind::Rollback, false, false) | (_, true, false) => TransactionFate::Aborted,
+        (StatementKind::Commit, false, false) if !failed => TransactionFate::Committed,
+        (StatementKind::Commit | StatementKind::Rollback, false, false) | (_, true, false) => {
+            TransactionFate::Aborted
+        }
         (StatementKind::Commit | StatementKind::Rollback, false, true) => {
             TransactionFate::Strange(UndecidedReason::TransactionOpenAfterItsEnd)
         }

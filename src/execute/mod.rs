@@ -49,6 +49,9 @@ pub struct Instrumentation {
     /// Tables that the observer reads once no sent statement is running, if this statement was
     /// active since its last read.
     pub observe: BTreeMap<StatementId, Vec<String>>,
+    /// Sent instead of the statement: the same, and it returns the rows that it made or removed. Its
+    /// answer is recorded as the count that the statement alone would have given.
+    pub returning: BTreeMap<StatementId, Probe>,
 }
 
 impl Instrumentation {

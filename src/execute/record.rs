@@ -62,10 +62,18 @@ impl<'a> Record<'a> {
     /// The text to send in a step; None for a ROLLBACK, which the dialect spells.
     pub(super) fn text(&self, work: Work) -> Option<&'a str> {
         match work {
-            Work::Statement { line } => Some(&self.case.statements[line].sql),
+            Work::Statement { line } => Some(match self.returning(line) {
+                Some(returning) => &returning.sql,
+                None => &self.case.statements[line].sql,
+            }),
             Work::Before { .. } | Work::After { .. } => Some(&self.probe(work)?.sql),
             Work::Rollback => None,
         }
+    }
+
+    /// What is sent instead of the statement of a line, if anything is.
+    fn returning(&self, line: usize) -> Option<&'a Probe> {
+        self.instrumentation.returning.get(&self.lines[line].id)
     }
 
     /// The probe that is sent in a step.
@@ -132,6 +140,7 @@ impl<'a> Record<'a> {
             Work::Statement { line } => {
                 let id = self.lines[line].id;
                 self.event(tick, id, EventKind::Answered);
+                let outcome = self.without_returned(line, step.session, outcome, tick);
                 let record = StatementRecord {
                     id,
                     sent,
@@ -172,6 +181,30 @@ impl<'a> Record<'a> {
             }
             self.ended(transaction, fate, tick);
         }
+    }
+
+    /// Keeps the rows that a write was made to return, and gives the answer that it gives without.
+    fn without_returned(
+        &mut self,
+        line: usize,
+        session: SessionId,
+        outcome: Outcome,
+        tick: Tick,
+    ) -> Outcome {
+        let (Some(returning), Outcome::Rows(rows)) = (self.returning(line), &outcome) else {
+            return outcome;
+        };
+        let count = Outcome::Affected(rows.len() as u64);
+        let answer = ProbeAnswer {
+            statement: self.lines[line].id,
+            tag: returning.tag.clone(),
+            sql: returning.sql.clone(),
+            tick,
+            parted: false,
+            outcome,
+        };
+        self.probes.push(Probed { answer, session });
+        count
     }
 
     /// Records rows that were read while no statement was running.

@@ -64,6 +64,8 @@ pub(super) struct InterleavedRun<'a, 'c> {
     holding: BTreeSet<SessionId>,
     /// Sessions in a transaction, by the last answer that said so.
     open: BTreeSet<SessionId>,
+    /// Those of them whose transaction failed and takes no statements.
+    failed: BTreeSet<SessionId>,
     /// The steps under way.
     under_way: BTreeMap<SessionId, SessionStep>,
     /// Sessions of which a transaction was ended by a rejection, and that were not rolled back since.
@@ -116,6 +118,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             replies: BTreeMap::new(),
             holding: BTreeSet::new(),
             open: BTreeSet::new(),
+            failed: BTreeSet::new(),
             under_way: BTreeMap::new(),
             victims: BTreeSet::new(),
             interrupted: None,
@@ -360,6 +363,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             }
         };
         let rejected = matches!(reply.outcome, Outcome::Rejected(_));
+        let failed = self.has_failed(session, step, rejected);
         let was_open = self.open.contains(&session);
         let open = match reply.state {
             Some(state) => {
@@ -373,6 +377,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         } else {
             self.open.remove(&session);
             self.holding.remove(&session);
+            self.failed.remove(&session);
         }
         let place = ConnectionRole::Session(self.slot(session));
         self.stage.log.answered(place, rejected && !open);
@@ -384,10 +389,38 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             }
         }
         self.replies.insert(session, (reply.outcome, open));
-        let noted = self
-            .scheduler
-            .answered(session, AnswerState { rejected, open });
+        let noted = self.scheduler.answered(
+            session,
+            AnswerState {
+                rejected,
+                open,
+                failed,
+            },
+        );
         self.note(noted)
+    }
+
+    /// Whether a session's transaction takes no statements after this answer, or took none before it and
+    /// ends with it.
+    fn has_failed(
+        &mut self,
+        session: SessionId,
+        step: Option<SessionStep>,
+        rejected: bool,
+    ) -> bool {
+        if !self.stage.dialect.supports(Capability::FailedTransaction) {
+            return false;
+        }
+        let kind = step.and_then(|step| match step.work {
+            Work::Statement { line } => Some(self.lines[line].kind),
+            Work::Before { .. } | Work::After { .. } | Work::Rollback => None,
+        });
+        if rejected {
+            self.failed.insert(session);
+        } else if kind == Some(StatementKind::RollbackTo) {
+            self.failed.remove(&session);
+        }
+        self.failed.contains(&session)
     }
 
     /// Whether a transaction is open after an accepted statement, by the statements' kinds alone.
@@ -442,8 +475,8 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                 let session = last.and_then(|id| self.case.session_of(id.transaction));
                 Some(session.map_or(0, |session| self.slot(session)))
             }
-            // Nothing can be seen beside the sessions: probes ask inside them.
-            ObserverKind::Absent => return Ok(()),
+            // Nothing can be seen beside the sessions: writes tell, or probes ask inside them.
+            ObserverKind::Returning | ObserverKind::Absent => return Ok(()),
         };
         let tables = self.read(&active, observer)?;
         self.record.observed(active, tables);

@@ -477,7 +477,9 @@ impl Scheduler {
                 return true;
             };
             // A victim's answer is a cause, never an effect.
-            let victim = flight.answer.is_some_and(|a| a.rejected && !a.open);
+            let victim = flight
+                .answer
+                .is_some_and(|a| a.rejected && (!a.open || a.failed));
             victim
                 || !flight
                     .on

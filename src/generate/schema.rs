@@ -270,7 +270,7 @@ fn index(
             && first_plan.class == TypeClass::Integer
             && entropy.percent(15)
         {
-            (format!("{} + 1", first_plan.name), String::new())
+            (format!("({} + 1)", first_plan.name), String::new())
         } else {
             (parts.join(", "), String::new())
         };

@@ -61,6 +61,11 @@ const BUILTIN: &[(&str, &str, &str)] = &[
         include_str!("../../grammars/common/expression.grammar"),
     ),
     (
+        "postgres",
+        "select.grammar",
+        include_str!("../../grammars/postgres/select.grammar"),
+    ),
+    (
         "sqlite",
         "transaction.grammar",
         include_str!("../../grammars/sqlite/transaction.grammar"),

@@ -75,13 +75,18 @@ pub struct TableShape {
     pub partitioning: Option<Partitioning>,
     /// The storage engine that the CREATE TABLE names, as it spells it.
     pub storage_engine: Option<String>,
+    /// Rows lie in a heap: none has a place by its key.
+    pub heap: bool,
 }
 
 impl TableShape {
     /// The columns by which InnoDB keeps the rows: the primary key, else the first unique key whose
     /// columns are all NOT NULL; none where it numbers the rows itself (MySQL manual, "Clustered
-    /// and Secondary Indexes").
+    /// and Secondary Indexes"), and in a heap.
     pub fn clustered_key(&self) -> Option<&[String]> {
+        if self.heap {
+            return None;
+        }
         let not_null = |name: &String| {
             self.column(name)
                 .is_some_and(|at| self.columns[at].not_null)

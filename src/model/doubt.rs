@@ -8,6 +8,10 @@ slugged! {
     pub enum Doubt {
         /// The statement waited at a level where its rows mix two moments (MySQL#104833).
         MixedAfterWait = "after-wait",
+        /// The statement waited at a level that looks again at the rows that changed meanwhile, as they
+        /// are then, and keeps its snapshot for the others (PostgreSQL manual, "Read Committed Isolation
+        /// Level").
+        ReEvaluated = "re-evaluated",
         /// Its view depends on whether an UPDATE that changed nothing made a version (MDEV-26642).
         NoOpUpdate = "no-op-update",
         /// A row that it read was moved to another key while it waited (MySQL#119801).

@@ -237,6 +237,8 @@ pub enum ProbeTag {
     VersionSet { table: String, locking: bool },
     /// The whole of the target after the write, read in this mode.
     AfterWrite { table: String, mode: ReadMode },
+    /// No read: the rows of its target that the write itself returned.
+    Returned { table: String },
 }
 
 /// What a probe in a session answered. A probe is no statement of the case.
@@ -252,12 +254,21 @@ pub struct ProbeAnswer {
     pub outcome: Outcome,
 }
 
+impl ProbeTag {
+    /// Whether it was read in the session for the sake of a statement, and so may have locked rows.
+    pub fn reads_for_a_statement(&self) -> bool {
+        !matches!(self, Self::FixSnapshot | Self::Returned { .. })
+    }
+}
+
 impl ProbeAnswer {
     /// Whether another session came between it and its statement, and what it was to show cannot be
     /// told without it.
     pub fn is_lost(&self) -> bool {
         let needed = match &self.tag {
-            ProbeTag::FixSnapshot | ProbeTag::BeforeWrite { .. } => false,
+            ProbeTag::FixSnapshot | ProbeTag::BeforeWrite { .. } | ProbeTag::Returned { .. } => {
+                false
+            }
             ProbeTag::VersionSet { locking, .. } => *locking,
             ProbeTag::AfterWrite { .. } => true,
         };

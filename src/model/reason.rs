@@ -125,6 +125,9 @@ slugged! {
         DeletionBeyondTheSnapshot = "deletion-beyond-the-snapshot",
         /// A probe showed a version that no statement of the case wrote.
         VersionWithoutAKnownWriter = "a-version-without-a-known-writer",
+        /// A write has a RETURNING of its own, or is of a form that takes none, on an engine where writes
+        /// tell by it what they wrote.
+        WriteWithoutReturning = "write-without-returning",
         /// Its work was undone, and no oracle judges it alone.
         Undone = "undone",
         Rejected = "rejected",

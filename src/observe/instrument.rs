@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::Learner;
-use crate::dialect::{Capability, Dialect, RejectionEnd, SnapshotPoint};
+use crate::dialect::{Capability, Dialect, ObserverKind, RejectionEnd, SnapshotPoint};
 use crate::execute::{Instrumentation, Probe};
 use crate::model::{
     CaseStatement, Doubt, ErrorClass, ProbeTag, ReadMode, Role, StatementKind, TableShape,
     TestCase, TransactionId,
 };
-use crate::statement::matched_rows;
+use crate::statement::{matched_rows, with_returning};
 
 /// The instrumentation of a case for one learner.
 pub fn instrument(case: &TestCase, dialect: &Dialect, learner: Learner) -> Instrumentation {
@@ -19,6 +19,9 @@ pub fn instrument(case: &TestCase, dialect: &Dialect, learner: Learner) -> Instr
     }
     for statement in &case.statements {
         match learner {
+            Learner::Observer if dialect.observer == ObserverKind::Returning => {
+                returning(case, dialect, statement, &mut plan);
+            }
             Learner::Observer => {
                 let targets: Vec<String> = statement.effect.targets().map(str::to_owned).collect();
                 if !targets.is_empty() {
@@ -81,6 +84,29 @@ fn fix_snapshot_points(case: &TestCase, dialect: &Dialect, plan: &mut Instrument
                 sql,
             });
         }
+    }
+}
+
+/// Has a write return the rows of its target. One of which that cannot be said is left as it is, and
+/// learning says what it misses.
+fn returning(
+    case: &TestCase,
+    dialect: &Dialect,
+    statement: &CaseStatement,
+    plan: &mut Instrumentation,
+) {
+    let mut targets = statement.effect.targets();
+    let (Some(target), None) = (targets.next(), targets.next()) else {
+        return;
+    };
+    let Some(shape) = case.table(target) else {
+        return;
+    };
+    if let Some(sql) = with_returning(&statement.sql, shape, dialect) {
+        let tag = ProbeTag::Returned {
+            table: shape.name.clone(),
+        };
+        plan.returning.insert(statement.id, Probe { tag, sql });
     }
 }
 

@@ -9,18 +9,20 @@ mod contested;
 mod doubts;
 mod half_rows;
 mod probed;
+mod returned;
+mod snapshot;
 mod unreleased;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::returned::ReturnedRows;
 use self::unreleased::{UnreleasedWait, unreleased_waits};
 use super::chain::{RowId, Version, VersionId};
-use super::instrument::promised_mode;
 use super::view::ProbedTable;
 use super::visibility::{Reader, Timeline};
 use super::{Account, Learner, TableView, View};
-use crate::dialect::{Dialect, ObserverKind, SnapshotPoint};
+use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::model::{
     CaseStatement, Doubt, EventKind, Execution, ExecutionEvent, Observation, ProbeAnswer, ReadMode,
     Row, StatementId, StatementKind, TableShape, TestCase, Tick, TransactionId, TransactionStatus,
@@ -53,10 +55,12 @@ pub fn learn(
         waiting: BTreeSet::new(),
         newly_waiting: BTreeSet::new(),
         resumed: Vec::new(),
+        batch_end: Tick::default(),
         arrived: None,
         released: false,
         version_key_owner: BTreeMap::new(),
         contested: Vec::new(),
+        returned: Vec::new(),
         probed: BTreeMap::new(),
     };
     learning.plant(initial);
@@ -68,6 +72,8 @@ pub fn learn(
         }
     }
     learning.see_resumed();
+    learning.note_silent_writes();
+    learning.doubt_keys_of_newer_rows();
     learning.look_at_the_end();
     learning.account
 }
@@ -115,6 +121,8 @@ struct Learning<'a> {
     arrived: Option<(StatementId, Tick)>,
     /// Resumed since the last observation, and when.
     resumed: Vec<(StatementId, Tick)>,
+    /// When the last statement of the batch that resumed last was answered.
+    batch_end: Tick,
     /// Seen waiting since the last observation.
     newly_waiting: BTreeSet<StatementId>,
     /// Locks were released since the last observation: a statement that still waits may have gone
@@ -124,6 +132,9 @@ struct Learning<'a> {
     version_key_owner: BTreeMap<(String, Value), StatementId>,
     /// Changes of the observation that is looked at, each with several statements that may have made it.
     contested: Vec<ContestedChange>,
+    /// Rows that writes returned since the last statement was sent, with their tables, in the order of
+    /// the answers.
+    returned: Vec<ReturnedRows>,
     /// Tables as probes showed them, for statements still to run.
     probed: BTreeMap<StatementId, BTreeMap<String, ProbedTable>>,
 }
@@ -228,67 +239,14 @@ impl Learning<'_> {
             }
             Some(TransactionStatus::Indeterminate) | None => false,
         };
-        ended || statement.effect.kind == StatementKind::RollbackTo
+        ended || statement.effect.kind == StatementKind::RollbackTo || self.failed(statement.id)
     }
 
-    /// Notes the snapshot point of the statement's transaction, if this statement was it.
-    fn pass_snapshot_point(&mut self, statement: &CaseStatement, sent: Tick, answered: Tick) {
-        let transaction = statement.id.transaction;
-        let record = self.execution.records.get(&statement.id);
-        let class = record.and_then(|record| record.outcome.error_class());
-        // A statement that is refused before it runs reads nothing.
-        let has_read = class
-            .is_none_or(|class| !class.is_concurrency() && !class.comes_before_rows_are_read());
-        if !has_read || !self.case.is_explicit(transaction) {
-            return;
-        }
-        let kind = statement.effect.kind;
-        if matches!(
-            kind,
-            StatementKind::BeginSnapshot | StatementKind::BeginImmediate
-        ) {
-            self.snapshots.entry(transaction).or_insert(answered);
-            return;
-        }
-        let takes = match self.dialect.snapshot_point {
-            SnapshotPoint::FirstStatement => !kind.is_control(),
-            SnapshotPoint::FirstConsistentRead => {
-                statement.effect.surely_takes_snapshot
-                    && self
-                        .modes(statement)
-                        .any(|(_, mode)| mode == ReadMode::TransactionSnapshot)
-            }
-        };
-        if takes {
-            self.snapshots.entry(transaction).or_insert(sent);
-        }
-    }
-
-    /// Forgets the snapshot of a transaction that the engine began anew.
-    fn lose_snapshot(&mut self, statement: &CaseStatement, answered: Tick) {
-        let id = statement.id;
-        let is_lost = statement.effect.kind == StatementKind::RollbackTo
-            && (1..id.position).any(|position| {
-                let earlier = StatementId { position, ..id };
-                self.timeline.let_go(earlier) == Some(answered)
-            });
-        if !is_lost {
-            return;
-        }
-        if let Some(snapshot) = self.snapshots.remove(&id.transaction) {
-            let promised = self.promised_snapshots.entry(id.transaction);
-            promised.or_insert(snapshot);
-        }
-    }
-
-    fn modes<'s>(
-        &'s self,
-        statement: &'s CaseStatement,
-    ) -> impl Iterator<Item = (&'s str, ReadMode)> {
-        statement.effect.uses.iter().map(|table_use| {
-            let mode = promised_mode(self.case, self.dialect, statement, table_use.role);
-            (table_use.table.as_str(), mode)
-        })
+    /// Whether the statement was rejected and its transaction failed by that.
+    fn failed(&self, id: StatementId) -> bool {
+        let record = self.execution.records.get(&id);
+        self.dialect.supports(Capability::FailedTransaction)
+            && record.is_some_and(|record| record.outcome.error_class().is_some())
     }
 
     /// Works out what the statements saw that resumed since the last observation: what another
@@ -298,11 +256,13 @@ impl Learning<'_> {
     /// were granted: what depends on that order is not known. The same holds for a statement whose
     /// arrival closed a circle: it waited too, until the victim had gone.
     fn see_resumed(&mut self) {
+        self.take_in_returned();
         let batch = std::mem::take(&mut self.resumed);
         let arrived = self.arrived.take();
         let Some(last) = batch.iter().map(|(_, at)| Tick(at.0 + 1)).max() else {
             return;
         };
+        self.batch_end = last;
         let first = batch.iter().map(|(_, at)| *at).min().unwrap_or(last);
         for (id, at) in &batch {
             let Some(statement) = self.case.statement(*id) else {
@@ -376,14 +336,10 @@ impl Learning<'_> {
             self.account.unsure.insert(id, reason);
         }
         self.account.views.insert(id, view);
+        if self.re_evaluates(statement) {
+            self.overlay_replaced(id);
+        }
         self.note_latitude(statement);
-    }
-
-    /// The snapshot point of a statement's transaction; the moment of the read where it has none yet.
-    fn snapshot(&self, id: StatementId, at: Tick) -> Tick {
-        let snapshot = self.snapshots.get(&id.transaction).copied();
-        let own = snapshot.filter(|_| self.case.is_explicit(id.transaction));
-        own.unwrap_or(at)
     }
 
     /// What the statement reads of each table that it names, in each role, if it reads at this
@@ -407,6 +363,10 @@ impl Learning<'_> {
         let id = statement.id;
         self.modes(statement)
             .map(|(table, mode)| {
+                let at = match mode {
+                    ReadMode::StatementSnapshot => self.statement_snapshot(id, at),
+                    ReadMode::TransactionSnapshot | ReadMode::Current | ReadMode::Anything => at,
+                };
                 let reader = Reader {
                     statement: id,
                     mode,
@@ -433,7 +393,8 @@ impl Learning<'_> {
             }
             let moment = match mode {
                 ReadMode::TransactionSnapshot => self.snapshot(id, at),
-                ReadMode::StatementSnapshot | ReadMode::Current | ReadMode::Anything => at,
+                ReadMode::StatementSnapshot => self.statement_snapshot(id, at),
+                ReadMode::Current | ReadMode::Anything => at,
             };
             if self
                 .unreleased
@@ -513,6 +474,17 @@ impl Learning<'_> {
             .table(table)
             .map(|(key, chain)| (key.clone(), self.timeline.top(chains, chain, at)))
             .collect()
+    }
+
+    /// What stands in a table for a statement at this moment, without what it writes itself.
+    fn standing_for_before(&self, table: &str, statement: StatementId, at: Tick) -> TableView {
+        let reader = Reader {
+            statement,
+            mode: ReadMode::Current,
+            at,
+            snapshot: at,
+        };
+        self.timeline.view(&self.account.chains, table, reader)
     }
 
     /// What stands in a table for the transaction of this statement, its own work included.

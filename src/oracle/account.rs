@@ -2,6 +2,7 @@
 //! without a cause, transactions that end or go on against their answers, changes that no statement
 //! made, writes that count other rows than they changed. `docs/oracle-account.md` is its page.
 
+mod failed;
 mod transactions;
 
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ use super::signature::{differs, finding_levels, form_features};
 use super::view::{miscounts, overwritten_unseen, standings};
 use crate::dialect::ChangedRows;
 use crate::model::{
-    Aspect, Difference, Direction, Finding, FindingKind, Outcome, ProbeTag, Signature, TestCase,
+    Aspect, Difference, Direction, Finding, FindingKind, Outcome, Signature, TestCase,
     UndecidedReason,
 };
 
@@ -63,7 +64,7 @@ pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
 fn unexplained_change(evidence: &Evidence) -> Option<Finding> {
     let account = &evidence.account;
     let mut probes = evidence.execution.probes.iter();
-    let is_probed = probes.any(|probe| probe.tag != ProbeTag::FixSnapshot);
+    let is_probed = probes.any(|probe| probe.tag.reads_for_a_statement());
     let first = account.unexplained.first().filter(|_| !is_probed)?;
     let difference = Difference {
         statement: None,

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::effect::without_end;
 use super::token::{SqlToken, closing, items, stands, tokens};
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 use crate::model::{Column, PartitionMethod, Partitioning, SetupKind, SetupStatement, TableShape};
 
 /// Whether a set-up statement defines the schema or inserts rows.
@@ -34,6 +34,9 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
             continue;
         };
         apply(without_end(&words), &statement.sql, &mut tables);
+    }
+    if dialect.supports(Capability::HeapTables) {
+        tables.iter_mut().for_each(|table| table.heap = true);
     }
     tables
 }
@@ -89,6 +92,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         indexes: Vec::new(),
         partitioning: None,
         storage_engine: None,
+        heap: false,
     };
     if words.get(at)?.is_mark('(') {
         let end = closing(words, at)?;

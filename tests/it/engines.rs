@@ -45,6 +45,7 @@ fn shape() -> TableShape {
         indexes: Vec::new(),
         partitioning: None,
         storage_engine: None,
+        heap: false,
     }
 }
 

@@ -154,7 +154,7 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&[Capability::LockingRead]),
+    .needing(&[Capability::LockingRead, Capability::UnlockedDerivedTable]),
     variant(
         Role::LockingSelectSource,
         "derived table that must be stored",
@@ -163,5 +163,5 @@ pub(super) const LOCKING_READS: &[Variant] = &[
         Source,
         Rows,
     )
-    .needing(&[Capability::LockingRead]),
+    .needing(&[Capability::LockingRead, Capability::UnlockedDerivedTable]),
 ];

@@ -51,10 +51,12 @@ fn two_sessions() -> Scheduler {
 const OPEN: AnswerState = AnswerState {
     rejected: false,
     open: true,
+    failed: false,
 };
 const ENDED: AnswerState = AnswerState {
     rejected: false,
     open: false,
+    failed: false,
 };
 
 fn send(scheduler: &mut Scheduler, line: usize) {
@@ -139,6 +141,7 @@ fn a_statement_that_changes_no_lock_needs_no_poll() {
     let rejected = AnswerState {
         rejected: true,
         open: true,
+        failed: false,
     };
     let of = |kind, takes_locks| ScheduledStatement {
         takes_locks,
@@ -190,6 +193,7 @@ fn two_waits_need_a_second_poll_and_a_deadlock_awaits_its_victim() {
     let victim = AnswerState {
         rejected: true,
         open: false,
+        failed: false,
     };
     let noted = scheduler.answered(SessionId(1), victim);
     assert_eq!(answered(&noted)[0].1, TransactionFate::Aborted);
@@ -287,6 +291,7 @@ fn a_refused_commit_that_leaves_the_transaction_open_is_rolled_back_at_once() {
     let busy = AnswerState {
         rejected: true,
         open: true,
+        failed: false,
     };
     let noted = scheduler.answered(SessionId(2), busy);
     assert_eq!(answered(&noted)[0].1, TransactionFate::Continues);

@@ -277,7 +277,7 @@ pub(super) fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
     one.is_some() && one == other
 }
 
-fn row_text(row: &Row) -> String {
+pub(super) fn row_text(row: &Row) -> String {
     let cells: Vec<String> = row.iter().map(Value::to_string).collect();
     format!("({})", cells.join(", "))
 }

@@ -25,6 +25,11 @@ impl Learning<'_> {
         if record.is_some_and(StatementRecord::resumed) {
             let moments = self.moments.get(&id).map_or(&[][..], Vec::as_slice);
             self.wait(statement, promised, moments, &mut latitude);
+            if let Some(record) = record.filter(|_| self.re_evaluates(statement)) {
+                for at in [record.answered, self.batch_end] {
+                    self.looked_at_again(statement, promised, at, &mut latitude);
+                }
+            }
         }
         if self.learner == Learner::Observer && self.dialect.registers(Doubt::NoOpUpdate) {
             self.no_op_updates(statement, promised, &mut latitude);
@@ -92,6 +97,44 @@ impl Learning<'_> {
         }
         latitude.moments = moments.to_vec();
         latitude.beyond = self.beyond(statement);
+    }
+
+    /// What a level allows that looks again at the rows which a statement was about to lock and which
+    /// changed while it waited: such a row counts as it is when the statement goes on, or not at all,
+    /// and stays locked. A row that its snapshot does not choose is not looked at again.
+    fn looked_at_again(
+        &self,
+        statement: &CaseStatement,
+        promised: &View,
+        at: Tick,
+        latitude: &mut Latitude,
+    ) {
+        let locks = |role: Role| role.is_target() || role == Role::LockingSelect;
+        let uses = statement.effect.uses.iter();
+        for table_use in uses.filter(|table_use| locks(table_use.role)) {
+            let table = table_use.table.as_str();
+            let now = self.standing_for_before(table, statement.id, at);
+            for (row, seen) in promised.get(table).into_iter().flatten() {
+                let newest = now.get(row).copied().flatten();
+                if self.content(*seen).is_none() || self.content(*seen) == self.content(newest) {
+                    continue;
+                }
+                let sight = match newest.filter(|id| self.content(Some(*id)).is_some()) {
+                    Some(newest) => Sight::Version(newest),
+                    None => Sight::Nothing,
+                };
+                latitude.row(table, row, Doubt::ReEvaluated, [sight]);
+            }
+        }
+        let names_one = |table: &str| {
+            count_mentions(&statement.sql, table, self.dialect).is_some_and(|count| count <= 1)
+        };
+        let simple = match statement.effect.uses.as_slice() {
+            // A row that is looked at again meets the rows that it was joined with, and no others.
+            [only] => names_one(&only.table) || statement.effect.kind.is_write(),
+            _ => false,
+        };
+        latitude.beyond = (!simple).then_some(UndecidedReason::RowReadAgainAfterAWait);
     }
 
     /// The modes in which a statement reads each table.

@@ -65,6 +65,10 @@ impl Learning<'_> {
             (ProbeTag::AfterWrite { table, mode }, Outcome::Rows(rows)) => {
                 self.after_write(table, rows, id, *mode, probe.tick);
             }
+            (ProbeTag::Returned { table }, Outcome::Rows(rows)) => {
+                self.note_returned(table, rows, id, probe.tick);
+            }
+            (ProbeTag::Returned { .. }, _) => {}
             (ProbeTag::AfterWrite { .. }, _) => self.gap(UndecidedReason::RejectedProbe),
             // The rows would have to be waited for, or the statement came late: the promise stands.
             (ProbeTag::BeforeWrite { .. }, Outcome::Rejected(_)) => {}

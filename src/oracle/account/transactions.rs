@@ -1,9 +1,10 @@
 //! Refusals that no other session can have caused, and transactions whose end contradicts an answer.
 
 use super::super::Evidence;
-use crate::dialect::RejectionEnd;
+use super::failed;
+use crate::dialect::{RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, ErrorClass, FindingKind, ProbeTag, ReadMode, Role, StatementId, StatementKind,
+    CaseStatement, ErrorClass, FindingKind, ReadMode, Role, StatementId, StatementKind,
     StatementRecord, Tick, TransactionId, TransactionStatus, UndecidedReason,
 };
 use crate::statement;
@@ -51,6 +52,7 @@ pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
         let mut records = evidence.execution.records.values();
         records
             .find_map(|record| wrong_end(evidence, record).or_else(|| causeless(evidence, record)))
+            .or_else(|| failed::strangeness(evidence))
     })
 }
 
@@ -111,12 +113,7 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
             another_overlaps(evidence, record, record.sent, touches_tables),
             "another session that reads or writes",
         ),
-        ErrorClass::Serialization => (
-            another_overlaps(evidence, record, began(evidence, record), |s| {
-                s.effect.kind.is_write() || s.effect.kind == StatementKind::Opaque
-            }),
-            "another session that wrote since the transaction began",
-        ),
+        ErrorClass::Serialization => unserializable(evidence, record),
         ErrorClass::Duplicate
         | ErrorClass::NotNull
         | ErrorClass::ForeignKey
@@ -141,6 +138,56 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
     })
 }
 
+/// Whether a statement that did not serialize had what its level needs for that, and what that is.
+fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'static str) {
+    let session = evidence.case.session_of(record.id.transaction);
+    let level = session.map(|session| evidence.case.level(session));
+    let cause = level.map(|level| evidence.dialect.serialization_cause(level));
+    match cause.unwrap_or(SerializationCause::AnyWriter) {
+        SerializationCause::Never => (false, "no serialization failure at this level"),
+        SerializationCause::NewerRow => (
+            newer_row(evidence, record),
+            "another session that wrote to a table which the statement locks or writes, and committed \
+             since the snapshot",
+        ),
+        SerializationCause::AnyWriter => (
+            another_overlaps(evidence, record, began(evidence, record), |s| {
+                s.effect.kind.is_write() || s.effect.kind == StatementKind::Opaque
+            }),
+            "another session that wrote since the transaction began",
+        ),
+    }
+}
+
+/// Whether a statement that locks or writes rows may have met one that is newer than the snapshot of its
+/// transaction.
+fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let Some(statement) = evidence.case.statement(record.id) else {
+        return false;
+    };
+    let own = evidence.case.statements.iter();
+    let own = own.filter(|s| s.id.transaction == record.id.transaction && touches_tables(s));
+    let sent = own.filter_map(|s| Some(evidence.execution.records.get(&s.id)?.sent));
+    let snapshot = sent.min().unwrap_or(record.sent);
+    let locks = |role: Role| role.is_target() || role == Role::LockingSelect;
+    let mut uses = statement.effect.uses.iter().filter(|u| locks(u.role));
+    // A commit counts from some moment between its COMMIT and the answer.
+    let committed = |id: TransactionId| {
+        let at = evidence.execution.commit_tick(id);
+        at.is_some_and(|at| at > snapshot && ends_before(evidence, id, at, record.answered))
+    };
+    let wrote = |table: &str| {
+        evidence.case.statements.iter().any(|other| {
+            let kind = other.effect.kind;
+            is_of_another_session(evidence, record, other.id.transaction)
+                && committed(other.id.transaction)
+                && (kind == StatementKind::Opaque
+                    || other.effect.targets().any(|target| target == table))
+        })
+    };
+    uses.any(|u| wrote(&u.table))
+}
+
 /// Whether a statement of another session was under way when this one was. A circle of waits may
 /// close before the lock view shows any of them: that the other was seen waiting is not asked.
 fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
@@ -162,7 +209,7 @@ fn another_overlaps(
 ) -> bool {
     let probed = |id: &StatementId| {
         let mut probes = evidence.execution.probes.iter();
-        probes.any(|probe| probe.statement == *id && probe.tag != ProbeTag::FixSnapshot)
+        probes.any(|probe| probe.statement == *id && probe.tag.reads_for_a_statement())
     };
     evidence.case.statements.iter().any(|statement| {
         let other = evidence.execution.records.get(&statement.id);
@@ -184,6 +231,14 @@ fn ended_before(evidence: &Evidence, id: TransactionId, tick: Tick) -> bool {
         Some(TransactionStatus::Committed(end) | TransactionStatus::Aborted(end)) => *end < tick,
         Some(TransactionStatus::Indeterminate) | None => false,
     }
+}
+
+/// Whether what ended a transaction at this answer was sent before another moment.
+fn ends_before(evidence: &Evidence, id: TransactionId, answered: Tick, before: Tick) -> bool {
+    let mut records = evidence.execution.records.values();
+    records.any(|other| {
+        other.id.transaction == id && other.answered == answered && other.sent < before
+    })
 }
 
 /// When the first statement of its transaction was sent.
@@ -212,7 +267,7 @@ fn takes_locks(evidence: &Evidence, statement: &CaseStatement) -> bool {
 
 /// The session of a statement sent something of which only the engine knows what it does to a
 /// transaction: DDL, a procedure, a setting.
-fn is_in_the_dark(evidence: &Evidence, id: StatementId) -> bool {
+pub(super) fn is_in_the_dark(evidence: &Evidence, id: StatementId) -> bool {
     let case = &evidence.case;
     let session = case.session_of(id.transaction);
     let mut before = case.statements.iter().take_while(|s| s.id != id);

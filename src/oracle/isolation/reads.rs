@@ -52,7 +52,9 @@ pub(in crate::oracle) fn item_queries(evidence: &Evidence) -> Vec<ItemQuery> {
         let (table, locking) = match &probe.tag {
             ProbeTag::VersionSet { table, locking } => (table, *locking),
             ProbeTag::BeforeWrite { table } => (table, true),
-            ProbeTag::FixSnapshot | ProbeTag::AfterWrite { .. } => return None,
+            ProbeTag::FixSnapshot | ProbeTag::AfterWrite { .. } | ProbeTag::Returned { .. } => {
+                return None;
+            }
         };
         let (true, Outcome::Rows(rows)) = (explicit, &probe.outcome) else {
             return None;

@@ -64,7 +64,11 @@ impl World {
     fn answer(&mut self, session: SessionId, rejected: bool) {
         if let Some(client) = self.clients.get_mut(&session) {
             let open = client.open;
-            client.answer = Some(AnswerState { rejected, open });
+            client.answer = Some(AnswerState {
+                rejected,
+                open,
+                failed: false,
+            });
         }
     }
 

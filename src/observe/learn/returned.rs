@@ -1,0 +1,212 @@
+//! What a write made or removed, as it says itself by RETURNING.
+//!
+//! The rows come with the answer, so that nothing lies between a write and what is learned of it; its
+//! locks keep others from them until its transaction ends.
+
+use std::collections::BTreeSet;
+
+use super::attribute::row_text;
+use super::{Learning, cell, holds_a_key_twice};
+use crate::dialect::ObserverKind;
+use crate::model::{ProbeTag, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason};
+use crate::observe::Learner;
+use crate::observe::chain::{RowId, VersionId};
+
+/// The rows that one write returned.
+pub(super) struct ReturnedRows {
+    writer: StatementId,
+    table: String,
+    rows: Vec<Row>,
+    at: Tick,
+}
+
+impl Learning<'_> {
+    /// Keeps the rows that a write returned until every statement of its batch was answered.
+    pub(super) fn note_returned(&mut self, table: &str, rows: &[Row], id: StatementId, at: Tick) {
+        self.returned.push(ReturnedRows {
+            writer: id,
+            table: table.to_owned(),
+            rows: rows.to_vec(),
+            at,
+        });
+    }
+
+    /// Takes in what the writes returned that were answered since the last statement was sent.
+    ///
+    /// Of statements that one release woke, the answers may come in another order than the rows were
+    /// locked. A transaction that goes on keeps its rows, so that who wrote one as well and has ended
+    /// came first; of two that have ended nobody knows.
+    pub(super) fn take_in_returned(&mut self) {
+        let mut batch = std::mem::take(&mut self.returned);
+        let Some(last) = batch.iter().map(|returned| returned.at).max() else {
+            return;
+        };
+        let goes_on = |id: StatementId| {
+            self.timeline
+                .commit(id.transaction)
+                .is_none_or(|at| at > last)
+        };
+        let ended: Vec<StatementId> = batch.iter().map(|returned| returned.writer).collect();
+        let ended: Vec<StatementId> = ended.into_iter().filter(|id| !goes_on(*id)).collect();
+        batch.sort_by_key(|returned| !ended.contains(&returned.writer));
+        for ReturnedRows {
+            writer,
+            table,
+            rows,
+            at,
+        } in batch
+        {
+            let at = if ended.contains(&writer) {
+                at
+            } else {
+                Tick(last.0 + 1)
+            };
+            self.returned(&table, &rows, writer, at);
+        }
+        let changes = &self.account.changes;
+        let mut rows = BTreeSet::new();
+        let of_ended = ended.iter().filter_map(|id| changes.get(id)).flatten();
+        let is_known = of_ended
+            .map(|change| (&change.table, &change.row))
+            .all(|row| rows.insert(row));
+        if !is_known {
+            self.gap(UndecidedReason::WokenTogether);
+        }
+    }
+
+    /// Takes in the rows that a write returned.
+    fn returned(&mut self, table: &str, rows: &[Row], id: StatementId, at: Tick) {
+        let (Some(shape), Some(statement)) = (self.case.table(table), self.case.statement(id))
+        else {
+            return;
+        };
+        let removes = statement.effect.kind == StatementKind::Delete;
+        let may_insert = matches!(
+            statement.effect.kind,
+            StatementKind::Insert | StatementKind::InsertSelect
+        );
+        for row in rows {
+            let Some(key) = cell(shape, shape.row_key.as_deref(), row) else {
+                self.gap(UndecidedReason::NoRowIdentity);
+                return;
+            };
+            let stood = self.standing_under(shape, &RowId::first(key.clone()), id, at);
+            let left = (!removes).then_some(row);
+            match stood {
+                Some((row_id, before)) => self.change(shape, row_id, Some(before), left, id),
+                None if may_insert => {
+                    let predecessors = self.account.chains.rows_with_key(table, &key).count();
+                    let row_id = RowId {
+                        key,
+                        predecessors: u32::try_from(predecessors).unwrap_or(u32::MAX),
+                    };
+                    self.change(shape, row_id, None, left, id);
+                }
+                None => self.account.unexplained.push(format!(
+                    "{}: {id} returned {}, and no row with that key stood",
+                    shape.name,
+                    row_text(row)
+                )),
+            }
+        }
+    }
+
+    /// Notes writes that were accepted and did not say what they wrote: later views may lack it.
+    pub(super) fn note_silent_writes(&mut self) {
+        if self.learner != Learner::Observer || self.dialect.observer != ObserverKind::Returning {
+            return;
+        }
+        let told: BTreeSet<StatementId> = {
+            let probes = self.execution.probes.iter();
+            let told = probes.filter(|probe| matches!(probe.tag, ProbeTag::Returned { .. }));
+            told.map(|probe| probe.statement).collect()
+        };
+        let is_silent = self.case.statements.iter().any(|statement| {
+            let record = self.execution.records.get(&statement.id);
+            statement.effect.kind.is_write()
+                && !told.contains(&statement.id)
+                && record.is_some_and(|record| record.outcome.error_class().is_none())
+        });
+        if is_silent {
+            self.gap(UndecidedReason::WriteWithoutReturning);
+        }
+    }
+
+    /// The row that stands under a key for a writer at this moment, and its version.
+    fn standing_under(
+        &self,
+        shape: &TableShape,
+        first: &RowId,
+        id: StatementId,
+        at: Tick,
+    ) -> Option<(RowId, VersionId)> {
+        let standing = self.standing_for(&shape.name, id, at);
+        let under_key = standing
+            .range(first.clone()..)
+            .take_while(|(row, _)| row.key == first.key);
+        let stands = under_key.filter_map(|(row, version)| {
+            let version = (*version)?;
+            self.account.chains.row(version)?;
+            Some((row.clone(), version))
+        });
+        stands.last()
+    }
+
+    /// What a write that took over the rows which it changed saw of them: the versions that it replaced.
+    pub(super) fn overlay_replaced(&mut self, id: StatementId) {
+        let Some(view) = self.account.views.get_mut(&id) else {
+            return;
+        };
+        for change in self.account.changes.get(&id).into_iter().flatten() {
+            let (Some(seen), Some(before)) = (view.get_mut(&change.table), change.before) else {
+                continue;
+            };
+            seen.insert(change.row.clone(), Some(before));
+        }
+    }
+
+    /// Gives up writes whose view no table can hold together with what they wrote: a snapshot may still
+    /// show a row whose unique key another row has taken over since.
+    pub(super) fn doubt_keys_of_newer_rows(&mut self) {
+        let chains = &self.account.chains;
+        let mut doubtful = Vec::new();
+        for (id, changes) in &self.account.changes {
+            let Some(view) = self.account.views.get(id) else {
+                continue;
+            };
+            for (table, seen) in view {
+                let Some(shape) = self.case.table(table) else {
+                    continue;
+                };
+                let changed = |row: &RowId| {
+                    let mut changes = changes.iter();
+                    changes.any(|change| change.table == *table && change.row == *row)
+                };
+                let kept = seen.iter().filter(|(row, _)| !changed(row));
+                let kept = kept.filter_map(|(_, version)| chains.row((*version)?));
+                let own = changes.iter().filter(|change| change.table == *table);
+                let own = own.filter_map(|change| chains.row(change.after));
+                if holds_a_key_twice(shape, kept.chain(own)) && self.is_sound(shape, *id) {
+                    doubtful.push(*id);
+                }
+            }
+        }
+        for id in doubtful {
+            let unsure = &mut self.account.unsure;
+            unsure.insert(id, UndecidedReason::TwoRowsOfOneUniqueKey);
+        }
+    }
+
+    /// Whether no two rows of one unique key stand once a write was answered: else the engine let a
+    /// duplicate in, and no snapshot excuses that.
+    fn is_sound(&self, shape: &TableShape, id: StatementId) -> bool {
+        let chains = &self.account.chains;
+        self.execution.records.get(&id).is_some_and(|record| {
+            let standing = self.standing_for(&shape.name, id, record.answered);
+            let rows = standing
+                .values()
+                .filter_map(|version| chains.row((*version)?));
+            !holds_a_key_twice(shape, rows)
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Through which snapshot a statement reads, and in which mode.
+
+use super::Learning;
+use crate::dialect::{Capability, ObserverKind, SnapshotPoint};
+use crate::model::{
+    CaseStatement, ErrorClass, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
+};
+use crate::observe::instrument::promised_mode;
+
+impl Learning<'_> {
+    /// Notes the snapshot point of the statement's transaction, if this statement was it.
+    pub(super) fn pass_snapshot_point(
+        &mut self,
+        statement: &CaseStatement,
+        sent: Tick,
+        answered: Tick,
+    ) {
+        let transaction = statement.id.transaction;
+        let record = self.execution.records.get(&statement.id);
+        let class = record.and_then(|record| record.outcome.error_class());
+        // A statement that is refused before it runs reads nothing. Where an error leaves its transaction
+        // open, the snapshot that the statement took stays, and a ROLLBACK TO goes back to it.
+        let has_read = class.is_none_or(|class| match class {
+            ErrorClass::FailedTransaction | ErrorClass::Syntax => false,
+            _ if self.dialect.supports(Capability::FailedTransaction) => true,
+            _ => !class.is_concurrency() && !class.comes_before_rows_are_read(),
+        });
+        if !has_read || !self.case.is_explicit(transaction) {
+            return;
+        }
+        let kind = statement.effect.kind;
+        if matches!(
+            kind,
+            StatementKind::BeginSnapshot | StatementKind::BeginImmediate
+        ) {
+            self.snapshots.entry(transaction).or_insert(answered);
+            return;
+        }
+        let takes = match self.dialect.snapshot_point {
+            SnapshotPoint::FirstStatement => !kind.is_control(),
+            SnapshotPoint::FirstConsistentRead => {
+                statement.effect.surely_takes_snapshot
+                    && self
+                        .modes(statement)
+                        .any(|(_, mode)| mode == ReadMode::TransactionSnapshot)
+            }
+        };
+        if takes {
+            self.snapshots.entry(transaction).or_insert(sent);
+        }
+    }
+
+    /// Forgets the snapshot of a transaction that the engine began anew.
+    pub(super) fn lose_snapshot(&mut self, statement: &CaseStatement, answered: Tick) {
+        let id = statement.id;
+        let is_lost = statement.effect.kind == StatementKind::RollbackTo
+            && (1..id.position).any(|position| {
+                let earlier = StatementId { position, ..id };
+                self.timeline.let_go(earlier) == Some(answered)
+            });
+        if !is_lost {
+            return;
+        }
+        if let Some(snapshot) = self.snapshots.remove(&id.transaction) {
+            let promised = self.promised_snapshots.entry(id.transaction);
+            promised.or_insert(snapshot);
+        }
+    }
+
+    pub(super) fn modes<'s>(
+        &'s self,
+        statement: &'s CaseStatement,
+    ) -> impl Iterator<Item = (&'s str, ReadMode)> {
+        statement.effect.uses.iter().map(|table_use| {
+            let mode = promised_mode(self.case, self.dialect, statement, table_use.role);
+            let mode = self.mode_of(statement.id, table_use.role, mode);
+            (table_use.table.as_str(), mode)
+        })
+    }
+
+    /// Whether the statement waited at a level that looks again at rows that changed meanwhile.
+    pub(super) fn re_evaluates(&self, statement: &CaseStatement) -> bool {
+        let level = self.case.judged_level(statement.session);
+        let record = self.execution.records.get(&statement.id);
+        self.dialect.re_evaluates_after_wait.contains(&level)
+            && record.is_some_and(StatementRecord::resumed)
+    }
+
+    /// The snapshot point of a statement's transaction; the moment of the read where it has none yet.
+    pub(super) fn snapshot(&self, id: StatementId, at: Tick) -> Tick {
+        let snapshot = self.snapshots.get(&id.transaction).copied();
+        let own = snapshot.filter(|_| self.case.is_explicit(id.transaction));
+        own.unwrap_or_else(|| self.statement_snapshot(id, at))
+    }
+
+    /// When a statement that reads at this moment takes a snapshot of its own: where a snapshot belongs
+    /// to the start of a statement, no wait moves it.
+    pub(super) fn statement_snapshot(&self, id: StatementId, at: Tick) -> Tick {
+        let record = self.execution.records.get(&id);
+        match self.dialect.snapshot_point {
+            SnapshotPoint::FirstStatement => record.map_or(at, |record| record.sent),
+            SnapshotPoint::FirstConsistentRead => at,
+        }
+    }
+
+    /// The mode in which a statement reads a table in this role, and when.
+    ///
+    /// A unique key is held against the newest rows, whatever the snapshot of the write: one that was
+    /// refused as a duplicate is judged on them (PostgreSQL manual, "Index Uniqueness Checks").
+    fn mode_of(&self, id: StatementId, role: Role, mode: ReadMode) -> ReadMode {
+        let record = self.execution.records.get(&id);
+        let class = record.and_then(|record| record.outcome.error_class());
+        let keeps_newest = self.dialect.observer == ObserverKind::Returning;
+        match class {
+            Some(ErrorClass::Duplicate) if role.is_target() && keeps_newest => ReadMode::Current,
+            _ => mode,
+        }
+    }
+}
