@@ -105,7 +105,10 @@ pub(super) fn at(dialect: &Dialect, level: IsolationLevel) -> Vec<Keeping> {
     };
     let plain = dialect.read_mode(level, Role::PlainSelect, true) == ReadMode::Current;
     let clauses = [Some("update"), Some("share")];
-    let clauses = clauses.into_iter().chain(plain.then_some(None));
+    let clauses = clauses
+        .into_iter()
+        .filter(|clause| is_spelled(dialect, clause));
+    let clauses = clauses.chain(plain.then_some(None));
     let mut all = Vec::new();
     for clause in clauses {
         for (form, sql, needed) in WRITES {
@@ -122,12 +125,10 @@ pub(super) fn at(dialect: &Dialect, level: IsolationLevel) -> Vec<Keeping> {
             });
         }
     }
-    let spelled = |clause: &str| match clause {
-        "update-nowait" => dialect.supports(Capability::Nowait),
-        "update-skip-locked" => dialect.supports(Capability::SkipLocked),
-        _ => true,
-    };
-    let reads = READS.iter().filter(|(_, _, second, _)| spelled(second));
+    let reads = READS.iter().filter(|(_, first, second, _)| {
+        let mut both = [first, second].into_iter();
+        both.all(|clause| is_spelled(dialect, &Some(clause)))
+    });
     all.extend(reads.map(|&(form, first, second, claim)| Keeping {
         form,
         clause: Some(first),
@@ -135,6 +136,20 @@ pub(super) fn at(dialect: &Dialect, level: IsolationLevel) -> Vec<Keeping> {
         claim,
     }));
     all
+}
+
+/// Whether the engine has this lock clause, in this version; it has none at all by not asking.
+fn is_spelled(dialect: &Dialect, clause: &Option<&str>) -> bool {
+    let Some(clause) = *clause else {
+        return true;
+    };
+    let needed = match clause {
+        "update-nowait" => Some(Capability::Nowait),
+        "update-skip-locked" => Some(Capability::SkipLocked),
+        _ => None,
+    };
+    dialect.spelling.lock_clauses.contains_key(clause)
+        && needed.is_none_or(|needed| dialect.supports(needed))
 }
 
 impl Keeping {

@@ -7,7 +7,7 @@
 use super::entry::{CalibratedEntry, Proof};
 use super::stage::{Halt, Reply, Stage, accepted};
 use super::variant::{Sign, Variant};
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode, Role};
 
 /// The value before the change, and the one after it.
@@ -64,7 +64,13 @@ pub(super) fn probe(
     };
     let claimed = stage.server.dialect().read_mode(level, form.role, explicit);
     let mut possible = possible_modes(&during, &after, explicit);
-    if form.may_pass_over && (&during, &after) == (&SeenChange::Old, &SeenChange::New) {
+    let may_pass_over = form.may_pass_over
+        || (stage
+            .server
+            .dialect()
+            .supports(Capability::PassesOverUnfitRows)
+            && (form.role.is_target() || form.role == Role::LockingSelect));
+    if may_pass_over && (&during, &after) == (&SeenChange::Old, &SeenChange::New) {
         possible.push(ReadMode::Current);
     }
     // Whatever a target is looked for by, what fits is waited for.
@@ -99,7 +105,11 @@ pub(super) fn probe(
     } else {
         words.join(" or ")
     };
-    let proof = if possible.contains(&claimed) && holds {
+    let fits = |mode| possible.contains(&mode);
+    let is_possible = fits(claimed)
+        || (claimed == ReadMode::EitherSnapshot
+            && (fits(ReadMode::TransactionSnapshot) || fits(ReadMode::StatementSnapshot)));
+    let proof = if is_possible && holds {
         Proof::Right
     } else {
         Proof::Wrong

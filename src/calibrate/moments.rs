@@ -42,6 +42,7 @@ pub(super) fn at(dialect: &Dialect, waits: bool, level: IsolationLevel) -> Vec<M
             let claim = match dialect.snapshot_point {
                 SnapshotPoint::FirstConsistentRead => candidate.first_consistent_read,
                 SnapshotPoint::FirstStatement => candidate.first_statement,
+                SnapshotPoint::Begin => Some(true),
             };
             let is_spelled = dialect.spelling.begin.contains_key(candidate.begin);
             claim.filter(|_| is_spelled).map(|claim| Moment::Opening {

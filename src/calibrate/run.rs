@@ -10,7 +10,7 @@ use super::modes;
 use super::moments;
 use super::stage::{Halt, Stage};
 use super::variant::{VARIANTS, Variant};
-use crate::dialect::{Capability, Dialect};
+use crate::dialect::Dialect;
 use crate::engine::{EngineError, Server, require_cases};
 use crate::model::IsolationLevel;
 
@@ -74,7 +74,12 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
         stage.levels(level, if supported { quiet } else { level })?;
         for form in VARIANTS.iter().copied().flatten() {
             if let Some(missing) = form.needs.iter().find(|need| !dialect.supports(**need)) {
-                entries.push(no_such_statement(dialect, level, form, *missing));
+                entries.push(no_such_statement(dialect, level, form, missing.slug()));
+                continue;
+            }
+            if let Some(clause) = form.unspelled_clause(dialect) {
+                let missing = format!("lock clause {clause}");
+                entries.push(no_such_statement(dialect, level, form, &missing));
                 continue;
             }
             for explicit in [true, false] {
@@ -141,7 +146,7 @@ fn no_such_statement(
     dialect: &Dialect,
     level: IsolationLevel,
     form: &Variant,
-    missing: Capability,
+    missing: &str,
 ) -> CalibratedEntry {
     CalibratedEntry::new(
         format!("read-modes.{}.{}", level.slug(), form.role),

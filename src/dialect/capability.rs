@@ -87,6 +87,9 @@ capabilities! {
     PartialIndex = "partial-index",
     /// Partitioned tables.
     Partition = "partition",
+    /// Every write and every read that locks passes over a row, without a wait, whose newest committed
+    /// version is unfit. Without it an UPDATE may, and nothing else.
+    PassesOverUnfitRows = "passes-over-unfit-rows",
     /// `START TRANSACTION READ ONLY`.
     ReadOnlyTransaction = "read-only-transaction",
     /// `REPLACE`.

@@ -8,8 +8,9 @@ use toml::Spanned;
 use super::answer::{REPLACE_COUNTS, SERIALIZATION_CAUSES, TRANSACTION_ENDS, UPDATE_COUNTS};
 use super::text::{DialectError, DialectText};
 use super::{
-    AffectedRows, Capability, Dialect, EqualSavepoints, LockReach, ObserverKind, ParserKind,
-    RejectionEnd, SerializationCause, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    AffectedRows, Capability, Dialect, EqualSavepoints, ErrorMessage, LockReach, ObserverKind,
+    ParserKind, RejectionEnd, SerializationCause, ServerVersion, SnapshotPoint, Spelling,
+    TypeClass, TypeSpec,
 };
 use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind,
@@ -50,8 +51,19 @@ struct File {
     #[serde(default)]
     locks: BTreeMap<Spanned<String>, Spanned<String>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
+    #[serde(default, rename = "error-message")]
+    error_messages: Vec<MessageEntry>,
     ends_transaction: Vec<EndEntry>,
     affected_rows: CountEntry,
+}
+
+/// The class of errors of one code whose message contains some words.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessageEntry {
+    code: CodeEntry,
+    says: String,
+    class: Spanned<String>,
 }
 
 /// A class of errors that ends the transaction, on servers of these versions with these variables.
@@ -104,6 +116,8 @@ struct CapabilityEntry {
     name: Spanned<String>,
     since: Option<Spanned<String>>,
     until: Option<Spanned<String>>,
+    /// Why versions beyond the bounds lack it.
+    why: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -162,6 +176,16 @@ enum CodeEntry {
     Text(String),
 }
 
+impl CodeEntry {
+    /// As the engine gives it.
+    fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
 /// Reads a dialect for a server of this version.
 ///
 /// # Errors
@@ -210,9 +234,11 @@ pub fn parse_for(
             }
         }
     }
+    let (capabilities, why_not) = capabilities(&source, &file.capabilities, version)?;
     Ok(Dialect {
         engine: file.engine,
-        capabilities: capabilities(&source, &file.capabilities, version)?,
+        capabilities,
+        why_not,
         types: types(&source, &file.types, version)?,
         levels,
         session_setup: file.session_setup,
@@ -229,25 +255,26 @@ pub fn parse_for(
         promises: promises(&source, &file.promises, &file.promise_changes, variables)?,
         locks: locks(&source, &file.locks)?,
         errors: errors(&source, &file.errors)?,
+        error_messages: error_messages(&source, &file.error_messages)?,
         ends_transaction: ends(&source, &file.ends_transaction, version, variables)?,
-        affected_rows: AffectedRows {
-            update: source.value(
-                "affected-rows.update",
-                &file.affected_rows.update,
-                &UPDATE_COUNTS,
-            )?,
-            upsert: file.affected_rows.upsert,
-            replace: source.value(
-                "affected-rows.replace",
-                &file.affected_rows.replace,
-                &REPLACE_COUNTS,
-            )?,
-        },
+        affected_rows: affected_rows(&source, &file.affected_rows)?,
         spelling: spelling(&source, file.spelling)?,
     })
 }
 
-const SNAPSHOT_POINTS: [(&str, SnapshotPoint); 2] = [
+fn affected_rows(
+    source: &DialectText<'_>,
+    entry: &CountEntry,
+) -> Result<AffectedRows, DialectError> {
+    Ok(AffectedRows {
+        update: source.value("affected-rows.update", &entry.update, &UPDATE_COUNTS)?,
+        upsert: entry.upsert,
+        replace: source.value("affected-rows.replace", &entry.replace, &REPLACE_COUNTS)?,
+    })
+}
+
+const SNAPSHOT_POINTS: [(&str, SnapshotPoint); 3] = [
+    ("begin", SnapshotPoint::Begin),
     ("first-consistent-read", SnapshotPoint::FirstConsistentRead),
     ("first-statement", SnapshotPoint::FirstStatement),
 ];
@@ -342,10 +369,11 @@ fn role_words() -> Vec<(&'static str, Role)> {
     Role::ALL.iter().map(|role| (role.slug(), *role)).collect()
 }
 
-fn mode_words() -> [(&'static str, ReadMode); 4] {
+fn mode_words() -> [(&'static str, ReadMode); 5] {
     [
         ReadMode::TransactionSnapshot,
         ReadMode::StatementSnapshot,
+        ReadMode::EitherSnapshot,
         ReadMode::Current,
         ReadMode::Anything,
     ]
@@ -363,17 +391,19 @@ fn capabilities(
     source: &DialectText<'_>,
     entries: &[CapabilityEntry],
     version: &ServerVersion,
-) -> Result<BTreeSet<Capability>, DialectError> {
-    let mut found = BTreeSet::new();
+) -> Result<(BTreeSet<Capability>, BTreeMap<Capability, String>), DialectError> {
+    let (mut found, mut why_not) = (BTreeSet::new(), BTreeMap::new());
     for entry in entries {
         let capability = Capability::from_slug(entry.name.get_ref()).map_err(|error| {
             source.error(entry.name.span().start, format!("capabilities: {error}"))
         })?;
         if holds(source, entry.since.as_ref(), entry.until.as_ref(), version)? {
             found.insert(capability);
+        } else if let Some(why) = &entry.why {
+            why_not.insert(capability, why.clone());
         }
     }
-    Ok(found)
+    Ok((found, why_not))
 }
 
 /// Whether a version lies in `since..until`.
@@ -555,14 +585,24 @@ fn errors(
     for (class, codes) in table {
         let class = source.word(class, &classes)?;
         for code in codes {
-            let code = match code {
-                CodeEntry::Number(number) => number.to_string(),
-                CodeEntry::Text(text) => text.clone(),
-            };
-            all.insert(code, class);
+            all.insert(code.text(), class);
         }
     }
     Ok(all)
+}
+
+fn error_messages(
+    source: &DialectText<'_>,
+    entries: &[MessageEntry],
+) -> Result<Vec<ErrorMessage>, DialectError> {
+    let read = |entry: &MessageEntry| {
+        Ok(ErrorMessage {
+            code: entry.code.text(),
+            says: entry.says.clone(),
+            class: source.word(&entry.class, &class_words())?,
+        })
+    };
+    entries.iter().map(read).collect()
 }
 
 fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, DialectError> {

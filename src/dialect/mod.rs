@@ -34,6 +34,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("mysql", include_str!("../../dialects/mysql.toml")),
     ("postgres", include_str!("../../dialects/postgres.toml")),
     ("sqlite", include_str!("../../dialects/sqlite.toml")),
+    ("tidb", include_str!("../../dialects/tidb.toml")),
 ];
 
 /// Where a transaction's snapshot is taken.
@@ -43,6 +44,8 @@ pub enum SnapshotPoint {
     FirstConsistentRead,
     /// SQLite in deferred mode, PostgreSQL: at the first statement that touches a table.
     FirstStatement,
+    /// TiDB: by BEGIN.
+    Begin,
 }
 
 /// What a SAVEPOINT does to one of the same name in its transaction.
@@ -174,6 +177,15 @@ pub struct Spelling {
     pub check_passes: Vec<String>,
 }
 
+/// A class for some errors of a code that stands for many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ErrorMessage {
+    code: String,
+    /// Their messages contain this.
+    says: String,
+    class: ErrorClass,
+}
+
 /// A dialect as one server speaks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dialect {
@@ -181,6 +193,8 @@ pub struct Dialect {
     pub engine: String,
     /// What this version of the engine can do.
     pub capabilities: BTreeSet<Capability>,
+    /// Why this version lacks a capability that others have, where the file says so.
+    why_not: BTreeMap<Capability, String>,
     /// Column types that the generator may draw.
     pub types: Vec<TypeSpec>,
     /// How the engine writes statements.
@@ -211,6 +225,7 @@ pub struct Dialect {
     promises: BTreeMap<IsolationLevel, ConsistencyModel>,
     locks: BTreeMap<IsolationLevel, LockReach>,
     errors: BTreeMap<String, ErrorClass>,
+    error_messages: Vec<ErrorMessage>,
     /// How the engine counts affected rows.
     pub affected_rows: AffectedRows,
     ends_transaction: BTreeMap<ErrorClass, RejectionEnd>,
@@ -220,6 +235,11 @@ impl Dialect {
     /// Whether the engine, in this version, has a feature.
     pub fn supports(&self, capability: Capability) -> bool {
         self.capabilities.contains(&capability)
+    }
+
+    /// Why this version of the engine lacks a feature that others have; none where it is not known.
+    pub fn why_not(&self, capability: Capability) -> Option<&str> {
+        self.why_not.get(&capability).map(String::as_str)
     }
 
     /// Which versions a table in this role is read in, at this level.
@@ -305,6 +325,13 @@ impl Dialect {
     /// The class of an error code.
     pub fn error_class(&self, code: &str) -> ErrorClass {
         self.errors.get(code).copied().unwrap_or(ErrorClass::Other)
+    }
+
+    /// The class of an error by its code and message.
+    pub fn class_of(&self, code: &str, message: &str) -> ErrorClass {
+        let mut messages = self.error_messages.iter();
+        let named = messages.find(|known| known.code == code && message.contains(&known.says));
+        named.map_or_else(|| self.error_class(code), |known| known.class)
     }
 
     /// The error codes of a class, smallest first; none for what has no class.

@@ -144,7 +144,11 @@ fn a_broken_file_says_where_and_what_was_expected() {
         error.starts_with(&format!("my.toml:{place}:17: ")),
         "{error}"
     );
-    assert!(error.contains("transaction-snapshot, statement-snapshot, current, anything"));
+    assert!(
+        error.contains(
+            "transaction-snapshot, statement-snapshot, either-snapshot, current, anything"
+        )
+    );
     let error = complaint("update-source =", "update-sauce =");
     assert!(
         error.contains("\"update-sauce\"") && error.contains("update-source"),
@@ -244,4 +248,29 @@ fn locks_are_promised_level_by_level() {
         .to_string();
     let message = "locks.read-uncommitted: unknown word \"tables\": one of rows, ranges";
     assert!(error.contains(message), "{error}");
+}
+
+#[test]
+fn a_message_has_another_class_than_its_code() {
+    let tidb = parse("tidb", builtin("tidb"), &ServerVersion(vec![8, 5])).expect("valid");
+    let limit = "pessimistic lock retry limit reached";
+    assert_eq!(tidb.class_of("1105", limit), ErrorClass::LockTimeout);
+    assert_eq!(
+        tidb.class_of("1105", "runtime error: index out of range"),
+        ErrorClass::Other
+    );
+    assert_eq!(tidb.class_of("9007", limit), ErrorClass::Serialization);
+}
+
+#[test]
+fn a_version_without_a_capability_says_why() {
+    let why = |numbers: &[u32]| {
+        let version = ServerVersion(numbers.to_vec());
+        let tidb = parse("tidb", builtin("tidb"), &version).expect("valid");
+        let is_there = tidb.supports(Capability::Cases);
+        (is_there, tidb.why_not(Capability::Cases).map(str::to_owned))
+    };
+    assert_eq!(why(&[8, 5, 4]), (true, None));
+    let (is_there, why) = why(&[4, 0, 2]);
+    assert!(!is_there && why.is_some_and(|why| why.contains("do not show who waits")));
 }

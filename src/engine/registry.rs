@@ -13,7 +13,7 @@ use super::sqlite::Sqlite;
 use super::target::{AddressKind, Target};
 
 /// Schemes that the command line's contract names and that are not there yet.
-const PLANNED_SCHEMES: [&str; 2] = ["simulated", "tidb"];
+const PLANNED_SCHEMES: [&str; 1] = ["simulated"];
 
 /// Every engine, in the order of the documentation. The products that speak MySQL's protocol are
 /// listed in [`PRODUCTS`].

@@ -98,8 +98,12 @@ pub fn require_cases(server: &dyn Server) -> Result<(), EngineError> {
     if server.dialect().supports(Capability::Cases) {
         return Ok(());
     }
+    let why = match server.dialect().why_not(Capability::Cases) {
+        Some(why) => format!(" ({why})"),
+        None => String::new(),
+    };
     Err(EngineError::Target(format!(
-        "cases are not generated and judged on {} yet: workload, watch, doctor and clean work there",
-        server.dialect().engine
+        "cases are not generated and judged on {} yet{why}: workload, watch, doctor and clean work there",
+        server.identity().in_short()
     )))
 }

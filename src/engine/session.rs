@@ -134,7 +134,7 @@ impl<S: BareSession> Connection for ClassifiedSession<S> {
     fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         let mut outcome = self.session.send(sql)?;
         if let Outcome::Rejected(error) = &mut outcome {
-            error.class = self.dialect.error_class(&error.code);
+            error.class = self.dialect.class_of(&error.code, &error.message);
             if error.class == ErrorClass::Resource {
                 let message = format!("{} {}", error.code, error.message);
                 return Err(EngineError::Resource(message));

@@ -308,7 +308,7 @@ mod tests {
         ] {
             let message = message(text);
             let address = text.trim_start_matches("root@");
-            for engine in ["mysql", "mariadb"] {
+            for engine in ["mysql", "mariadb", "tidb"] {
                 let url = format!("{engine}://USER@{address}");
                 assert!(message.contains(&url), "{message}");
             }
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_says_what_is_expected() {
-        assert!(message("tidb://u@h").contains("not built yet"));
+        assert!(message("simulated:").contains("not built yet"));
         assert!(message("postgresql://u@h").contains("postgres://"));
         assert!(message("oracle://u@h").contains("unknown engine"));
         assert!(message("mysql://u@h/prod").contains("names a database"));

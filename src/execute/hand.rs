@@ -57,7 +57,8 @@ impl Hand<'_> {
     }
 }
 
-fn accepted(sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
+/// The rows of a statement of ours, which must not be rejected.
+pub(super) fn accepted(sql: &str, outcome: Outcome) -> Result<Vec<Row>, EngineError> {
     match outcome {
         Outcome::Rows(rows) => Ok(rows),
         Outcome::Affected(_) => Ok(Vec::new()),

@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::model::{ErrorClass, Outcome, Row, SqlError, TableFault, TableShape, TestCase};
 
-use super::hand::{Hand, text};
+use super::hand::{Hand, accepted, text};
 
 /// How a table is read by one of its indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,7 +189,19 @@ pub(super) fn ask_the_engine(
     }
     let names: Vec<String> = shapes.iter().map(|s| dialect.quote(&s.name)).collect();
     let sql = spelling.check_tables.replace("{tables}", &names.join(", "));
-    let rows = hand.run(&sql)?;
+    let rows = match hand.send(&sql)? {
+        Outcome::Rejected(error) if error.class == ErrorClass::Internal => {
+            let message = format!("error {}: {}", error.code, error.message);
+            let table = match shapes {
+                [shape] => Some(shape.name.clone()),
+                _ => None,
+            };
+            return Ok(vec![TableFault::Check { table, message }]);
+        }
+        outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
+            accepted(&sql, outcome)?
+        }
+    };
     let faults = rows.iter().filter_map(|row| {
         let message = row.last().and_then(text)?;
         if spelling.check_passes.contains(&message) {

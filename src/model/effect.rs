@@ -201,6 +201,9 @@ pub enum ReadMode {
     TransactionSnapshot,
     /// What was committed when the statement began, plus its own transaction's writes.
     StatementSnapshot,
+    /// The statement's snapshot, or an older one: the transaction's where plain reads have one, else that
+    /// of the moment when the statement was sent. Which of them, the engine's plan decides.
+    EitherSnapshot,
     /// The newest committed version of each row, plus its own transaction's writes.
     Current,
     /// Whatever is in the table, committed or not.
@@ -213,6 +216,7 @@ impl ReadMode {
         match self {
             Self::TransactionSnapshot => "transaction-snapshot",
             Self::StatementSnapshot => "statement-snapshot",
+            Self::EitherSnapshot => "either-snapshot",
             Self::Current => "current",
             Self::Anything => "anything",
         }

@@ -114,6 +114,9 @@ slugged! {
         UncommittedRowsOfAWaitingWrite = "uncommitted-rows-of-a-waiting-write",
         /// It reads one table in two read modes that show different rows.
         OneTableInTwoReadModes = "one-table-in-two-read-modes",
+        /// It reads a table in the transaction's snapshot or in its own, as the engine plans it, and they
+        /// differ.
+        PlanChoosesTheSnapshot = "plan-chooses-the-snapshot",
         /// Its snapshot shows a deleted row beside the one that took over its unique key: no table
         /// can hold both.
         TwoRowsOfOneUniqueKey = "two-rows-of-one-unique-key",

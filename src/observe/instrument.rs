@@ -128,8 +128,8 @@ fn probe(
     let mut locking = Vec::new();
     let mut plain = Vec::new();
     let mut after = Vec::new();
-    let plain_locks =
-        promised_mode(case, dialect, statement, Role::PlainSelect) == ReadMode::Current;
+    let plain_mode = promised_mode(case, dialect, statement, Role::PlainSelect);
+    let plain_locks = plain_mode == ReadMode::Current;
     for table_use in &statement.effect.uses {
         let Some(shape) = case.table(&table_use.table) else {
             continue;
@@ -140,8 +140,10 @@ fn probe(
         if is_target {
             after.push(after_write(case, dialect, statement, shape));
         }
-        if !current {
+        if !current && shows(plain_mode, mode) {
             plain.push(version_set(dialect, shape, None));
+        } else if !current {
+            // No read that locks nothing shows it: the promise of the level stands.
         } else if plain_locks && is_target {
             locking.insert(0, version_set(dialect, shape, Some("update")));
         } else if plain_locks {
@@ -157,6 +159,12 @@ fn probe(
     if !after.is_empty() {
         plan.after.insert(statement.id, after);
     }
+}
+
+/// Whether a plain read shows what a table shows that is read in this mode.
+fn shows(plain: ReadMode, mode: ReadMode) -> bool {
+    let is_newer = matches!(mode, ReadMode::StatementSnapshot | ReadMode::EitherSnapshot);
+    !(plain == ReadMode::TransactionSnapshot && is_newer)
 }
 
 /// The whole of a table, under a lock clause where one is named.

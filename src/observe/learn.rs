@@ -365,7 +365,10 @@ impl Learning<'_> {
             .map(|(table, mode)| {
                 let at = match mode {
                     ReadMode::StatementSnapshot => self.statement_snapshot(id, at),
-                    ReadMode::TransactionSnapshot | ReadMode::Current | ReadMode::Anything => at,
+                    ReadMode::TransactionSnapshot
+                    | ReadMode::EitherSnapshot
+                    | ReadMode::Current
+                    | ReadMode::Anything => at,
                 };
                 let reader = Reader {
                     statement: id,
@@ -394,8 +397,13 @@ impl Learning<'_> {
             let moment = match mode {
                 ReadMode::TransactionSnapshot => self.snapshot(id, at),
                 ReadMode::StatementSnapshot => self.statement_snapshot(id, at),
-                ReadMode::Current | ReadMode::Anything => at,
+                ReadMode::EitherSnapshot | ReadMode::Current | ReadMode::Anything => at,
             };
+            if mode == ReadMode::EitherSnapshot
+                && seen != self.in_the_older_snapshot(statement, table, at)
+            {
+                unsure = Some(UndecidedReason::PlanChoosesTheSnapshot);
+            }
             if self
                 .unreleased
                 .iter()

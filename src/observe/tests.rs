@@ -3,6 +3,7 @@
 mod clustered_key;
 mod early_savepoint;
 mod half_rows;
+mod planned_snapshot;
 mod probes;
 mod read_only;
 mod without_version_key;

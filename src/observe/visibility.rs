@@ -238,7 +238,8 @@ impl Timeline {
         let own = writer.transaction == reader.statement.transaction;
         match reader.mode {
             ReadMode::Anything => true,
-            ReadMode::Current | ReadMode::StatementSnapshot => {
+            // The statement's own; whoever cannot tell compares it with the transaction's.
+            ReadMode::Current | ReadMode::StatementSnapshot | ReadMode::EitherSnapshot => {
                 own || self.committed_before(writer.transaction, reader.at)
             }
             ReadMode::TransactionSnapshot => {

@@ -39,6 +39,7 @@ mod serial_run;
 mod servers;
 mod statement_counters;
 mod tables;
+mod tidb;
 mod triage;
 mod watch;
 mod workload;

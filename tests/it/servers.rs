@@ -11,6 +11,7 @@ pub(crate) enum Needs {
     MariaDbBinlog,
     MySql,
     Postgres,
+    TiDb,
 }
 
 impl Needs {
@@ -20,6 +21,7 @@ impl Needs {
             Self::MariaDbBinlog => "RASHOMON_TEST_MARIADB_BINLOG",
             Self::MySql => "RASHOMON_TEST_MYSQL",
             Self::Postgres => "RASHOMON_TEST_POSTGRES",
+            Self::TiDb => "RASHOMON_TEST_TIDB",
         }
     }
 }
@@ -79,6 +81,7 @@ fn required_servers_are_reachable() {
         Needs::MariaDbBinlog,
         Needs::MySql,
         Needs::Postgres,
+        Needs::TiDb,
     ] {
         let test = "required_servers_are_reachable";
         assert!(

@@ -1,7 +1,7 @@
 //! What a probed statement is.
 
 use self::Sign::Then;
-use crate::dialect::Capability;
+use crate::dialect::{Capability, Dialect};
 use crate::model::Role;
 
 /// What the other session changes while the statement runs or before it does.
@@ -79,6 +79,16 @@ impl Variant {
     pub(super) const fn needing(mut self, needs: &'static [Capability]) -> Self {
         self.needs = needs;
         self
+    }
+
+    /// A lock clause that the form names and the dialect does not have.
+    pub(in crate::calibrate) fn unspelled_clause(&self, dialect: &Dialect) -> Option<&'static str> {
+        let clauses = [("{update}", "update"), ("{share}", "share")];
+        let mut named = clauses
+            .into_iter()
+            .filter(|(place, _)| self.sql.contains(place));
+        let is_missing = |clause: &str| !dialect.spelling.lock_clauses.contains_key(clause);
+        named.find_map(|(_, clause)| is_missing(clause).then_some(clause))
     }
 
     pub(super) const fn passing_over(mut self) -> Self {

@@ -37,7 +37,8 @@ mod tests {
         for (name, text) in BUILTIN {
             let dialect = parse(name, text, &ServerVersion(vec![99])).expect(name);
             for form in VARIANTS.iter().copied().flatten() {
-                if !form.needs.iter().all(|need| dialect.supports(*need)) {
+                let is_spelled = form.unspelled_clause(&dialect).is_none();
+                if !is_spelled || !form.needs.iter().all(|need| dialect.supports(*need)) {
                     continue;
                 }
                 let clause = |name| dialect.spelling.lock_clauses.get(name).cloned();

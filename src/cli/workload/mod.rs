@@ -34,7 +34,7 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WorkloadArguments {
-    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., postgres://...
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://..., postgres://...
     target: String,
 
     /// The transactions: mini-transaction, register, list-append or lightweight

@@ -7,7 +7,7 @@ use mysql::{Conn, OptsBuilder};
 
 use super::{failure, value};
 use crate::engine::access::Access;
-use crate::engine::cell::first_text;
+use crate::engine::cell::{first_text, number_of};
 use crate::engine::connection::TransactionState;
 use crate::engine::error::EngineError;
 use crate::engine::session::{BareSession, Fitness, missing_privilege, rows_of};
@@ -19,9 +19,6 @@ const PACKET_BYTES_MAX: usize = 64 << 20;
 
 /// Access denied to a database, to a command, to a table; a privilege is needed.
 const PRIVILEGE: [&str; 4] = ["1044", "1045", "1142", "1227"];
-
-/// Ends the read-only modes of a server; `super_read_only` falls with `read_only`.
-pub(super) const READ_WRITE: &str = "SET GLOBAL read_only = OFF";
 
 /// `ER_CANT_CHANGE_TX_CHARACTERISTICS`.
 const IN_TRANSACTION: &str = "1568";
@@ -42,6 +39,33 @@ const NO_TRANSACTION: u8 = b'_';
 /// `ER_NO_SUCH_THREAD`.
 const NO_SUCH_THREAD: &str = "1094";
 
+/// How a session learns whether a transaction is open, without a table and without a change.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StateQuestion {
+    /// To set the level of the next transaction, here to that of the session, is refused, with a number
+    /// of its own, exactly while one is open.
+    SetLevel,
+    /// A query whose one number is 0 exactly while none is open.
+    Number(&'static str),
+}
+
+/// The modes in which a server takes no writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadOnlyModes {
+    /// The variables that turn them on.
+    pub(super) variables: &'static [&'static str],
+    /// The statement that ends them all.
+    pub(super) end: &'static str,
+}
+
+impl ReadOnlyModes {
+    /// Those of MySQL and MariaDB; `super_read_only` falls with `read_only`.
+    pub(super) const READ_ONLY: Self = Self {
+        variables: &["read_only", "super_read_only"],
+        end: "SET GLOBAL read_only = OFF",
+    };
+}
+
 /// A connection whose answers are not classified: what the guard and the watchers use.
 pub(in crate::engine) struct MySqlSession {
     raw: Conn,
@@ -49,6 +73,8 @@ pub(in crate::engine) struct MySqlSession {
     fitness: Fitness,
     /// The variable that holds the isolation level; the newer name until the server does not know it.
     level_variable: &'static str,
+    state_question: StateQuestion,
+    read_only: ReadOnlyModes,
     /// The answer to the last statement said that it left no transaction open.
     ended_transaction: bool,
 }
@@ -84,8 +110,17 @@ impl MySqlSession {
             access: access.clone(),
             fitness: Fitness::default(),
             level_variable: "transaction_isolation",
+            state_question: StateQuestion::SetLevel,
+            read_only: ReadOnlyModes::READ_ONLY,
             ended_transaction: false,
         })
+    }
+
+    /// Which question [`BareSession::transaction_state`] asks, and what ends the read-only modes of
+    /// the server.
+    pub(super) fn adapt_to(&mut self, state_question: StateQuestion, read_only: ReadOnlyModes) {
+        self.state_question = state_question;
+        self.read_only = read_only;
     }
 
     /// Has the server say with its answers how the state of the transaction changes. A server that
@@ -120,7 +155,7 @@ impl MySqlSession {
             }
             Outcome::Rejected(error) if is_read_only(&error) => Err(EngineError::ReadOnly {
                 cause: format!("{} {}", error.code, error.message),
-                remedy: READ_WRITE.to_owned(),
+                remedy: self.read_only.end.to_owned(),
             }),
             outcome @ (Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_)) => {
                 rows_of(self.access.engine, sql, outcome)
@@ -168,9 +203,20 @@ impl BareSession for MySqlSession {
         self.ended_transaction
     }
 
-    /// Asks without a table, and changes nothing: to set the level of the next transaction, here to
-    /// that of the session, is refused, with a number of its own, exactly while one is open.
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
+        if let StateQuestion::Number(sql) = self.state_question {
+            let rows = self.rows(sql)?;
+            let number = rows.first().and_then(|row| number_of(row.first()?));
+            return match number {
+                Some(0) => Ok(TransactionState::None),
+                Some(_) => Ok(TransactionState::Open),
+                None => Err(EngineError::Rejected {
+                    engine: self.access.engine,
+                    sql: sql.to_owned(),
+                    message: "the answer is no number".to_owned(),
+                }),
+            };
+        }
         let level = self.level_variable;
         let sql = format!("SET @@{level} = @@SESSION.{level}");
         match self.send(&sql)? {

@@ -8,20 +8,19 @@ use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
 use crate::engine::session::BareSession;
 use crate::model::Outcome;
 
-/// Databases of the server's own.
-const SYSTEM: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
-
 /// Gives the login everything in databases of ours, and nothing elsewhere.
 const OWN_DATABASES: &str = "GRANT ALL ON `rashomon\\_%`.* TO {user}";
 
 /// The databases of a server, through a connection.
 pub(in crate::engine) struct MySqlDatabases {
     session: MySqlSession,
+    /// Databases of the server's own.
+    system: &'static [&'static str],
 }
 
 impl MySqlDatabases {
-    pub(super) fn new(session: MySqlSession) -> Self {
-        Self { session }
+    pub(super) fn new(session: MySqlSession, system: &'static [&'static str]) -> Self {
+        Self { session, system }
     }
 
     fn is_empty(&mut self, database: &str) -> Result<bool, EngineError> {
@@ -45,7 +44,7 @@ impl Databases for MySqlDatabases {
     fn foreign(&mut self) -> Result<Vec<String>, EngineError> {
         let names = self.names()?;
         let has_tables = names.iter().any(|name| name == "test") && !self.is_empty("test")?;
-        Ok(foreign_among(names, has_tables))
+        Ok(foreign_among(names, self.system, has_tables))
     }
 
     fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError> {
@@ -80,10 +79,10 @@ impl Databases for MySqlDatabases {
 }
 
 /// The names that are neither the server's nor ours. `test` counts if it has tables.
-fn foreign_among(names: Vec<String>, test_has_tables: bool) -> Vec<String> {
+fn foreign_among(names: Vec<String>, system: &[&str], test_has_tables: bool) -> Vec<String> {
     names
         .into_iter()
-        .filter(|name| !SYSTEM.contains(&name.to_ascii_lowercase().as_str()))
+        .filter(|name| !system.contains(&name.to_ascii_lowercase().as_str()))
         .filter(|name| !is_ours(name))
         .filter(|name| name != "test" || test_has_tables)
         .collect()
@@ -102,9 +101,10 @@ mod tests {
     #[test]
     fn databases_of_somebody_else_are_found() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+        let system = ["information_schema", "mysql", "performance_schema", "sys"];
         let clean = ["information_schema", "mysql", "sys", "test", "rashomon_a_1"];
-        assert!(foreign_among(names(&clean), false).is_empty());
-        assert_eq!(foreign_among(names(&clean), true), ["test"]);
+        assert!(foreign_among(names(&clean), &system, false).is_empty());
+        assert_eq!(foreign_among(names(&clean), &system, true), ["test"]);
         let shared = [
             "MYSQL",
             "prod",
@@ -112,7 +112,7 @@ mod tests {
             "rashomon_x-y",
             "performance_schema",
         ];
-        let foreign = foreign_among(names(&shared), false);
+        let foreign = foreign_among(names(&shared), &system, false);
         assert_eq!(foreign, ["prod", "rashomon", "rashomon_x-y"]);
     }
 

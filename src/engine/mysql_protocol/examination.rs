@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::connection::{MySqlSession, READ_WRITE};
+use super::connection::{MySqlSession, ReadOnlyModes};
 use super::product::Grant;
 use crate::engine::access::Access;
 use crate::engine::cell::named_values;
@@ -13,8 +13,7 @@ use crate::engine::session::BareSession;
 use crate::model::Outcome;
 
 /// Variables and a status counter that limit a run.
-const LIMITS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', \
-     'super_read_only', 'max_connections', 'max_user_connections', 'datadir')";
+const LIMITS: [&str; 3] = ["max_connections", "max_user_connections", "datadir"];
 const OPEN_CONNECTIONS: &str = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
 
 /// Whether the login has each of these privileges.
@@ -41,13 +40,19 @@ pub(super) fn resources(
     session: &mut MySqlSession,
     access: &Access,
     demand: &Demand,
+    read_only: ReadOnlyModes,
 ) -> Result<Vec<DiagnosisLine>, EngineError> {
-    let rows = session.rows(LIMITS)?;
+    let names = LIMITS.iter().chain(read_only.variables);
+    let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
+    let rows = session.rows(&format!(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})",
+        names.join(", ")
+    ))?;
     let variables: BTreeMap<String, String> = named_values(&rows).collect();
     let rows = session.rows(OPEN_CONNECTIONS)?;
     let open = named_values(&rows).next();
     let open = open.and_then(|(_, count)| count.parse().ok()).unwrap_or(1);
-    let mut lines = vec![read_only_line(&variables, demand)];
+    let mut lines = vec![read_only_line(&variables, demand, read_only)];
     lines.extend(connection_lines(&variables, open, demand));
     let folder = variables.get("datadir").map(String::as_str);
     lines.push(disk::line_of_server(access, folder));
@@ -55,20 +60,21 @@ pub(super) fn resources(
 }
 
 /// MariaDB has further words for `read_only` than ON and OFF.
-fn read_only_line(variables: &BTreeMap<String, String>, demand: &Demand) -> DiagnosisLine {
+fn read_only_line(
+    variables: &BTreeMap<String, String>,
+    demand: &Demand,
+    modes: ReadOnlyModes,
+) -> DiagnosisLine {
     let is_on = |name: &&str| {
         let value = variables.get(*name).map_or("OFF", String::as_str);
         !matches!(value, "OFF" | "0" | "")
     };
-    let modes: Vec<&str> = ["read_only", "super_read_only"]
-        .into_iter()
-        .filter(is_on)
-        .collect();
-    if modes.is_empty() {
+    let on: Vec<&str> = modes.variables.iter().copied().filter(is_on).collect();
+    if on.is_empty() {
         return DiagnosisLine::good(Topic::ReadOnly, "the server is in no read-only mode");
     }
-    let texts: Vec<String> = modes.iter().map(|name| format!("{name} = ON")).collect();
-    DiagnosisLine::read_only(&texts.join(", "), demand, READ_WRITE)
+    let texts: Vec<String> = on.iter().map(|name| format!("{name} = ON")).collect();
+    DiagnosisLine::read_only(&texts.join(", "), demand, modes.end)
 }
 
 /// One line for each limit that there is; 0 is no limit of an account.
@@ -112,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_read_only_server_is_told_with_the_statement_that_ends_the_mode() {
-        let line = |pairs: &[(&str, &str)]| read_only_line(&variables(pairs), &demand(1));
+        let modes = ReadOnlyModes::READ_ONLY;
+        let line = |pairs: &[(&str, &str)]| read_only_line(&variables(pairs), &demand(1), modes);
         assert_eq!(line(&[("read_only", "OFF")]).health, Health::Good);
         let line = line(&[("read_only", "ON"), ("super_read_only", "ON")]);
         assert_eq!(line.text, "read_only = ON, super_read_only = ON");

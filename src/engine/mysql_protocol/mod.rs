@@ -13,6 +13,7 @@ mod mysql;
 mod product;
 mod products;
 mod protocol;
+mod tidb;
 mod value;
 mod watcher;
 

@@ -1,6 +1,6 @@
 //! What is MySQL's own.
 
-use super::connection::MySqlSession;
+use super::connection::{MySqlSession, ReadOnlyModes, StateQuestion};
 use super::product::{Grant, Product, SelfDescription};
 use super::watcher::{InnodbStatus, LockTables, LockViewWatcher};
 use crate::dialect::ServerVersion;
@@ -10,9 +10,15 @@ use crate::engine::error::EngineError;
 pub(super) const MYSQL: Product = Product {
     name: "mysql",
     is_described_by: is_mysql,
+    version: |text| text.parse().unwrap_or_default(),
+    ask_store: None,
     watch,
     grants,
     marks_snapshots: false,
+    system_databases: &["information_schema", "mysql", "performance_schema", "sys"],
+    variables: &[],
+    state_question: StateQuestion::SetLevel,
+    read_only: ReadOnlyModes::READ_ONLY,
 };
 
 /// Words after the numbers of the version of MySQL's own builds, of its packages and of Percona's,

@@ -3,10 +3,11 @@
 use super::mariadb::MARIADB;
 use super::mysql::MYSQL;
 use super::product::{Product, SelfDescription};
+use super::tidb::TIDB;
 use crate::engine::error::EngineError;
 
 /// Every product, in the order of the documentation.
-pub(in crate::engine) const PRODUCTS: &[Product] = &[MYSQL, MARIADB];
+pub(in crate::engine) const PRODUCTS: &[Product] = &[MYSQL, MARIADB, TIDB];
 
 /// Refuses a server that is not the product its URL names: the dialect of another one would judge
 /// its answers wrongly.
@@ -65,12 +66,28 @@ mod tests {
     }
 
     #[test]
+    fn tidb_is_named_by_its_own_url() {
+        let tidb = ("8.0.11-TiDB-v8.5.4", "TiDB Server (Apache License 2.0)");
+        assert_eq!(refusal(&TIDB, tidb.0, tidb.1), None);
+        for asked in [&MYSQL, &MARIADB] {
+            let refusal = refusal(asked, tidb.0, tidb.1).expect("refused");
+            assert!(
+                refusal.ends_with("write tidb:// in the target"),
+                "{refusal}"
+            );
+        }
+        let mysql = refusal(&TIDB, "9.7.0", "MySQL Community Server - GPL").expect("refused");
+        assert!(mysql.ends_with("write mysql:// in the target"), "{mysql}");
+    }
+
+    #[test]
     fn a_server_of_no_known_product_is_refused_by_its_own_words() {
         for asked in PRODUCTS {
-            let refusal = refusal(asked, "8.0.11-TiDB-v8.5.0", "TiDB Server").expect("refused");
-            assert!(refusal.contains("8.0.11-TiDB-v8.5.0"), "{refusal}");
+            let refusal =
+                refusal(asked, "8.0.30-Vitess", "ServerVersion: 20.0.0").expect("refused");
+            assert!(refusal.contains("8.0.30-Vitess"), "{refusal}");
             assert!(
-                refusal.contains("name a server of one of mysql, mariadb"),
+                refusal.contains("name a server of one of mysql, mariadb, tidb"),
                 "{refusal}"
             );
         }

@@ -52,6 +52,7 @@ impl Protocol for Product {
         database: Option<&str>,
     ) -> Result<MySqlSession, EngineError> {
         let mut session = MySqlSession::open(access, database)?;
+        session.adapt_to(self.state_question, self.read_only);
         // Sessions of cases have a database.
         if database.is_some() {
             session.track_transactions()?;
@@ -70,7 +71,8 @@ impl Protocol for Product {
             comment: cell(1),
         };
         check_product(self, &server)?;
-        let names: Vec<String> = VARIABLES.iter().map(|name| format!("'{name}'")).collect();
+        let names = VARIABLES.iter().chain(self.variables);
+        let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
         let sql = format!(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})",
             names.join(", ")
@@ -78,10 +80,14 @@ impl Protocol for Product {
         let rows = session.rows(&sql)?;
         let mut variables: BTreeMap<String, String> = named_values(&rows).collect();
         variables.insert("version_comment".to_owned(), server.comment);
+        let version_text = match self.ask_store {
+            Some(ask) => format!("{} on {}", server.version, ask(session)?),
+            None => server.version.clone(),
+        };
         Ok(Identity {
             engine: self.name.to_owned(),
-            version: version_of(&server.version),
-            version_text: server.version,
+            version: (self.version)(&server.version),
+            version_text,
             variables,
             session_setup: Vec::new(),
             isolation_setup: BTreeMap::new(),
@@ -98,7 +104,7 @@ impl Protocol for Product {
         _access: &Access,
         _version: &ServerVersion,
     ) -> MySqlDatabases {
-        MySqlDatabases::new(session)
+        MySqlDatabases::new(session, self.system_databases)
     }
 
     fn privileges(
@@ -115,7 +121,7 @@ impl Protocol for Product {
         access: &Access,
         demand: &Demand,
     ) -> Result<Vec<DiagnosisLine>, EngineError> {
-        examination::resources(session, access, demand)
+        examination::resources(session, access, demand, self.read_only)
     }
 
     fn watcher(
@@ -153,33 +159,7 @@ impl Protocol for Product {
         let counters = named_values(&rows)
             .filter(|(name, _)| name.starts_with("Com_"))
             .filter_map(|(name, value)| Some((name, value.parse().ok()?)));
-        Ok(Some(counters.collect()))
-    }
-}
-
-/// The version of the product. Old MariaDB servers put `5.5.5-` before it for old clients.
-fn version_of(text: &str) -> ServerVersion {
-    let text = text
-        .strip_prefix("5.5.5-")
-        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        .unwrap_or(text);
-    text.parse().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_those_of_the_product() {
-        assert_eq!(
-            version_of("5.5.5-10.5.29-MariaDB"),
-            ServerVersion(vec![10, 5, 29])
-        );
-        assert_eq!(
-            version_of("11.8.3-MariaDB-0+deb13u1"),
-            ServerVersion(vec![11, 8, 3])
-        );
-        assert_eq!(version_of("5.6.51"), ServerVersion(vec![5, 6, 51]));
+        let counters: BTreeMap<String, u64> = counters.collect();
+        Ok((!counters.is_empty()).then_some(counters))
     }
 }

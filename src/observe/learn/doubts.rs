@@ -331,7 +331,9 @@ impl Grip {
             ReadMode::Current => Self::Locks,
             ReadMode::Anything if role.is_target() => Self::Locks,
             ReadMode::Anything => Self::Passes,
-            ReadMode::StatementSnapshot | ReadMode::TransactionSnapshot => Self::Snapshot,
+            ReadMode::StatementSnapshot
+            | ReadMode::TransactionSnapshot
+            | ReadMode::EitherSnapshot => Self::Snapshot,
         }
     }
 }

@@ -6,6 +6,8 @@ use crate::model::{
     CaseStatement, ErrorClass, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
 };
 use crate::observe::instrument::promised_mode;
+use crate::observe::view::TableView;
+use crate::observe::visibility::Reader;
 
 impl Learning<'_> {
     /// Notes the snapshot point of the statement's transaction, if this statement was it.
@@ -29,15 +31,18 @@ impl Learning<'_> {
             return;
         }
         let kind = statement.effect.kind;
-        if matches!(
+        let takes_at_once = matches!(
             kind,
             StatementKind::BeginSnapshot | StatementKind::BeginImmediate
-        ) {
+        ) || (kind.is_begin()
+            && self.dialect.snapshot_point == SnapshotPoint::Begin);
+        if takes_at_once {
             self.snapshots.entry(transaction).or_insert(answered);
             return;
         }
         let takes = match self.dialect.snapshot_point {
             SnapshotPoint::FirstStatement => !kind.is_control(),
+            SnapshotPoint::Begin => false,
             SnapshotPoint::FirstConsistentRead => {
                 statement.effect.surely_takes_snapshot
                     && self
@@ -99,8 +104,38 @@ impl Learning<'_> {
         let record = self.execution.records.get(&id);
         match self.dialect.snapshot_point {
             SnapshotPoint::FirstStatement => record.map_or(at, |record| record.sent),
-            SnapshotPoint::FirstConsistentRead => at,
+            SnapshotPoint::FirstConsistentRead | SnapshotPoint::Begin => at,
         }
+    }
+
+    /// What the statement sees of a table in the older of the two snapshots that
+    /// [`ReadMode::EitherSnapshot`] means: the transaction's, where plain reads have one, and else that
+    /// of the moment when the statement was sent.
+    pub(super) fn in_the_older_snapshot(
+        &self,
+        statement: &CaseStatement,
+        table: &str,
+        at: Tick,
+    ) -> TableView {
+        let id = statement.id;
+        let plain = promised_mode(self.case, self.dialect, statement, Role::PlainSelect);
+        let is_explicit = self.case.is_explicit(id.transaction);
+        let sent = self
+            .execution
+            .records
+            .get(&id)
+            .map_or(at, |record| record.sent);
+        let snapshot = match plain == ReadMode::TransactionSnapshot && is_explicit {
+            true => self.snapshot(id, at),
+            false => sent.min(at),
+        };
+        let reader = Reader {
+            statement: id,
+            mode: ReadMode::TransactionSnapshot,
+            at,
+            snapshot,
+        };
+        self.timeline.view(&self.account.chains, table, reader)
     }
 
     /// The mode in which a statement reads a table in this role, and when.

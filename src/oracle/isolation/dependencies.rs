@@ -315,7 +315,8 @@ impl Dependencies<'_> {
             return Some(if is_let_go { alone } else { together });
         }
         Some(match query.mode {
-            ReadMode::Anything => return None,
+            // By no promise of one moment: whoever plans it decides.
+            ReadMode::Anything | ReadMode::EitherSnapshot => return None,
             // A current read keeps nobody from replacing what it read.
             ReadMode::Current => (ItemMoment::Commit(reader), false),
             ReadMode::StatementSnapshot if model < ConsistencyModel::Causal => alone,

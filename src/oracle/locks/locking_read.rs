@@ -70,9 +70,10 @@ fn split<'e>(
     for used in &statement.effect.uses {
         match evidence.promised_mode(statement, used.role) {
             ReadMode::Current => locked.insert(used.table.as_str()),
-            ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot | ReadMode::Anything => {
-                plain.insert(used.table.as_str())
-            }
+            ReadMode::TransactionSnapshot
+            | ReadMode::StatementSnapshot
+            | ReadMode::EitherSnapshot
+            | ReadMode::Anything => plain.insert(used.table.as_str()),
         };
     }
     (locked, plain)

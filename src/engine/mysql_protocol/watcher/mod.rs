@@ -2,8 +2,10 @@
 
 mod lock_tables;
 mod status;
+mod transaction_states;
 mod view;
 
 pub(super) use lock_tables::LockTables;
 pub(super) use status::InnodbStatus;
+pub(super) use transaction_states::TransactionStates;
 pub(super) use view::LockViewWatcher;

@@ -1,0 +1,47 @@
+//! TiDB 5.1 and later: `information_schema.tidb_trx`, which does not name the holder of a lock.
+
+use std::collections::BTreeMap;
+
+use super::view::LockView;
+use crate::engine::cell::number_of;
+use crate::engine::error::EngineError;
+use crate::engine::mysql_protocol::connection::MySqlSession;
+use crate::engine::session::BareSession;
+
+/// A transaction is in this state from its request for a lock until the answer, which is there at
+/// once where the lock is free: only one that has been in it for 25 ms waits. TiDB manual, "TIDB_TRX".
+/// With 5 ms a server short of processors was seen to call a transaction waiting that was not.
+const WAITS: &str = "SELECT SESSION_ID FROM information_schema.TIDB_TRX \
+                     WHERE STATE = 'LockWaiting' \
+                     AND TIMESTAMPDIFF(MICROSECOND, WAITING_START_TIME, NOW(6)) > 25000";
+
+pub(in crate::engine::mysql_protocol) struct TransactionStates {
+    session: MySqlSession,
+}
+
+impl TransactionStates {
+    pub(in crate::engine::mysql_protocol) fn new(
+        mut session: MySqlSession,
+    ) -> Result<Self, EngineError> {
+        // Asked once now, so that a server without the table is told at the start.
+        session.run(WAITS)?;
+        Ok(Self { session })
+    }
+}
+
+impl LockView for TransactionStates {
+    fn session(&mut self) -> &mut MySqlSession {
+        &mut self.session
+    }
+
+    fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
+        let rows = self.session.rows(WAITS)?;
+        let waiting = rows.iter().filter_map(|row| number_of(row.first()?));
+        Ok(waiting.map(|id| (id, Vec::new())).collect())
+    }
+
+    /// Only DDL waits for locks of metadata, and cases have none.
+    fn metadata_waits(&mut self) -> Result<Vec<u64>, EngineError> {
+        Ok(Vec::new())
+    }
+}

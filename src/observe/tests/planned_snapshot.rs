@@ -1,0 +1,95 @@
+//! TiDB: a snapshot that BEGIN takes, and reads whose snapshot the plan of their statement chooses.
+
+use super::{AFTER, Line, READ, Script, UPDATE, id, script};
+use crate::dialect::{self, Dialect, ServerVersion};
+use crate::execute::Instrumentation;
+use crate::model::{IsolationLevel, Tick, UndecidedReason};
+use crate::observe::{Learner, instrument};
+
+/// Reads `t` beside what it locks, which is nothing.
+const SOURCE: &str = "SELECT * FROM (SELECT MAX(vkey) FROM t) d FOR UPDATE";
+
+fn tidb() -> Dialect {
+    let mut files = dialect::BUILTIN.iter();
+    let (name, text) = files.find(|(name, _)| *name == "tidb").expect("listed");
+    let version: ServerVersion = "8.5.4".parse().expect("never fails");
+    dialect::parse(name, text, &version).expect("valid")
+}
+
+/// s1 begins, s2 changes row 1 and commits where `changes` says so, s1 reads (T1.2).
+fn read_after_begin(level: IsolationLevel, changes: bool, read: &str) -> Script {
+    let mut lines: Vec<Line<'_>> = vec![(1, "BEGIN", None)];
+    if changes {
+        lines.extend([(2, "BEGIN", None), (2, UPDATE, AFTER), (2, "COMMIT", None)]);
+    }
+    lines.extend([(1, read, None), (1, "COMMIT", None)]);
+    let mut script = script(level, None, &lines);
+    script.dialect = tidb();
+    script
+}
+
+#[test]
+fn begin_takes_the_snapshot() {
+    let repeatable = read_after_begin(IsolationLevel::RepeatableRead, true, READ);
+    assert_eq!(repeatable.seen(id(1, 2)), [10, 20]);
+    let committed = read_after_begin(IsolationLevel::ReadCommitted, true, READ);
+    assert_eq!(committed.seen(id(1, 2)), [1000, 20]);
+}
+
+#[test]
+fn a_source_is_given_up_only_where_the_two_snapshots_differ() {
+    let unsure = |level, changes, read| {
+        let account = read_after_begin(level, changes, read).learn();
+        account.unsure.get(&id(1, 2)).copied()
+    };
+    let repeatable = IsolationLevel::RepeatableRead;
+    let reason = Some(UndecidedReason::PlanChoosesTheSnapshot);
+    assert_eq!(unsure(repeatable, true, SOURCE), reason);
+    // Nothing changed meanwhile, one snapshot for both, or no source: whatever it gives is compared.
+    assert_eq!(unsure(repeatable, false, SOURCE), None);
+    assert_eq!(unsure(IsolationLevel::ReadCommitted, true, SOURCE), None);
+    assert_eq!(unsure(repeatable, true, READ), None);
+    assert_eq!(unsure(repeatable, true, "SELECT * FROM t FOR UPDATE"), None);
+}
+
+#[test]
+fn a_source_of_a_statement_that_waited_is_given_up_where_it_changed_meanwhile() {
+    // s2 sends its read, which waits until s1 has changed and committed.
+    let unsure = |level, change, read| {
+        let lines: &[Line<'_>] = &[
+            (1, "BEGIN", None),
+            (1, change, AFTER.filter(|_| change == UPDATE)),
+            (1, "COMMIT", None),
+            (2, "BEGIN", None),
+            (2, read, None),
+            (2, "COMMIT", None),
+        ];
+        let mut script = script(level, None, lines);
+        script.dialect = tidb();
+        let read = id(2, 2);
+        let record = script.execution.records.get_mut(&read).expect("it ran");
+        (record.sent, record.waiting) = (Tick(0), Some(Tick(0)));
+        script.learn().unsure.get(&read).copied()
+    };
+    let committed = IsolationLevel::ReadCommitted;
+    let reason = Some(UndecidedReason::PlanChoosesTheSnapshot);
+    assert_eq!(unsure(committed, UPDATE, SOURCE), reason);
+    assert_eq!(unsure(committed, "SELECT * FROM t", SOURCE), None);
+    assert_eq!(
+        unsure(committed, UPDATE, "SELECT * FROM t FOR UPDATE"),
+        None
+    );
+}
+
+#[test]
+fn a_probe_reads_only_what_the_statement_would_read() {
+    let probed = |level, read| {
+        let script = read_after_begin(level, true, read);
+        let plan: Instrumentation = instrument(&script.case, &tidb(), Learner::Probes);
+        plan.before.get(&id(1, 2)).map_or(0, Vec::len)
+    };
+    assert_eq!(probed(IsolationLevel::ReadCommitted, SOURCE), 1);
+    assert_eq!(probed(IsolationLevel::RepeatableRead, READ), 1);
+    // A plain read shows the transaction's snapshot, and the source may be read in a newer one.
+    assert_eq!(probed(IsolationLevel::RepeatableRead, SOURCE), 0);
+}

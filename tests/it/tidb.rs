@@ -1,0 +1,196 @@
+//! TiDB: what a server says of itself, what its lock view shows, and what runs on it find.
+
+use std::time::{Duration, Instant};
+
+use rashomon::calibrate::{self, Unattended};
+use rashomon::engine::{self, Connection, EngineError, OpenOptions, Server, TransactionState};
+use rashomon::model::{ErrorClass, Outcome};
+use serde_json::Value as Json;
+
+use crate::program::{folder, run, shown, summary};
+use crate::servers::{Needs, url};
+
+/// Real two-session waits.
+const WAITS: usize = 25;
+
+/// A server and a database of its own with a table `t`, dropped at the end.
+fn with_table(test: &str, check: impl Fn(&dyn Server, &str)) {
+    let Some(url) = url(test, Needs::TiDb) else {
+        return;
+    };
+    let server = engine::open(&url, &options(test)).unwrap_or_else(|error| panic!("{error}"));
+    let name = format!("rashomon_{test}");
+    server.create_database(&name).expect("create");
+    let mut session = server.connect(&name).expect("connect");
+    send(&mut *session, "CREATE TABLE t (k INT PRIMARY KEY, v INT)");
+    send(&mut *session, "INSERT INTO t VALUES (1, 0), (2, 0)");
+    check(&*server, &name);
+    server.drop_database(&name).expect("drop");
+}
+
+fn options(test: &str) -> OpenOptions {
+    OpenOptions {
+        run_id: test.to_owned(),
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    }
+}
+
+fn send(connection: &mut dyn Connection, sql: &str) -> Outcome {
+    connection
+        .execute(sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+fn state(connection: &mut dyn Connection) -> TransactionState {
+    connection.transaction_state().expect("an answer")
+}
+
+#[test]
+fn the_version_is_tidbs_own_and_names_the_store() {
+    let Some(url) = url("tidb_identity", Needs::TiDb) else {
+        return;
+    };
+    let server = engine::open(&url, &options("tidb_identity")).expect("open");
+    let identity = server.identity();
+    assert!(identity.version.0.len() >= 3, "{}", identity.in_full());
+    let own = format!("-TiDB-v{}", identity.version);
+    assert!(identity.version_text.contains(&own), "{own}");
+    let stores = ["tikv", "unistore", "mocktikv"];
+    let named = |store: &&str| identity.version_text.ends_with(&format!(" on {store}"));
+    assert!(stores.iter().any(named), "{own}");
+
+    for scheme in ["mysql://", "mariadb://"] {
+        let other = url.replacen("tidb://", scheme, 1);
+        let Err(error) = engine::open(&other, &options("tidb_identity")) else {
+            panic!("{other} was opened");
+        };
+        assert!(matches!(error, EngineError::Target(_)), "{error}");
+        assert!(error.to_string().contains("write tidb:// in the target"));
+    }
+}
+
+#[test]
+fn the_state_of_a_transaction_is_the_servers() {
+    with_table("tidb_state", |server, name| {
+        let mut session = server.connect(name).expect("connect");
+        assert_eq!(state(&mut *session), TransactionState::None);
+        send(&mut *session, "SELECT * FROM t");
+        assert_eq!(state(&mut *session), TransactionState::None);
+        send(&mut *session, "BEGIN");
+        assert_eq!(state(&mut *session), TransactionState::Open);
+        let refused = send(&mut *session, "INSERT INTO t VALUES (1, 1)");
+        assert_eq!(refused.error_class(), Some(ErrorClass::Duplicate));
+        assert_eq!(state(&mut *session), TransactionState::Open);
+        send(&mut *session, "COMMIT");
+        assert_eq!(state(&mut *session), TransactionState::None);
+    });
+}
+
+#[test]
+fn every_wait_is_seen_and_none_after_its_end() {
+    with_table("tidb_waits", |server, name| {
+        let mut holder = server.connect(name).expect("connect");
+        let mut waiter = server.connect(name).expect("connect");
+        let mut watcher = server.watcher().expect("watcher");
+        let id = waiter.id();
+        for round in 0..WAITS {
+            send(&mut *holder, "BEGIN");
+            send(&mut *holder, "UPDATE t SET v = v + 1 WHERE k = 1");
+            send(&mut *waiter, "BEGIN");
+            assert!(watcher.waiting(&[id]).expect("poll").is_empty(), "{round}");
+            let thread = std::thread::spawn(move || {
+                let outcome = send(&mut *waiter, "UPDATE t SET v = v + 1 WHERE k = 1");
+                (waiter, outcome)
+            });
+            let began = Instant::now();
+            while watcher.waiting(&[id]).expect("poll").is_empty() {
+                assert!(began.elapsed() < Duration::from_secs(8), "{round}: unseen");
+            }
+            send(&mut *holder, "COMMIT");
+            let (back, outcome) = thread.join().expect("the waiter");
+            waiter = back;
+            assert_eq!(outcome, Outcome::Affected(1), "{round}");
+            assert!(watcher.waiting(&[id]).expect("poll").is_empty(), "{round}");
+            send(&mut *waiter, "COMMIT");
+        }
+    });
+}
+
+#[test]
+fn the_dialect_of_tidb_is_right() {
+    let Some(url) = url("tidb_calibrate", Needs::TiDb) else {
+        return;
+    };
+    let server = engine::open(&url, &options("tidb_calibrate")).expect("open");
+    let report = calibrate::run(&*server, &mut Unattended).expect("an answer");
+    let wrong: Vec<String> = report.wrong().map(ToString::to_string).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(report.entries.len() > 200, "{}", report.entries.len());
+}
+
+fn fuzzed(url: &str, out: &str, more: &[&str]) -> (Option<i32>, Json) {
+    let mut arguments = vec!["fuzz", url, "--allow-shared-server", "--seed", "7"];
+    arguments.extend(["--format", "json", "--out", out]);
+    arguments.extend(more);
+    let ran = run(&arguments);
+    (ran.code, summary(&ran))
+}
+
+#[test]
+fn runs_on_tidb_find_nothing_and_compare_most_statements() {
+    let Some(url) = url("tidb_precision", Needs::TiDb) else {
+        return;
+    };
+    for level in ["read-committed", "repeatable-read"] {
+        let folder = folder();
+        let out = shown(folder.path());
+        let (code, summary) = fuzzed(&url, &out, &["--isolation", level, "--cases", "40"]);
+        assert_eq!(code, Some(0), "{level}: {summary}");
+        assert_eq!(summary["cases"], 40, "{summary}");
+        let agreed = summary["verdicts"]["agree"].as_u64().unwrap_or(0);
+        assert!(agreed >= 36, "{level}: {summary}");
+        let tested = summary["tested_share"].as_f64().unwrap_or(0.0);
+        assert!(tested > 0.85, "{level}: {summary}");
+        let waited = summary["blocked"].as_u64().unwrap_or(0);
+        assert!(waited > 0, "{level}: {summary}");
+    }
+}
+
+#[test]
+fn a_level_of_tidb_claimed_too_strong_is_found_and_replayed() {
+    let Some(url) = url("tidb_claim", Needs::TiDb) else {
+        return;
+    };
+    let folder = folder();
+    let out = shown(folder.path());
+    let claim = [
+        "--isolation",
+        "read-committed",
+        "--claim",
+        "repeatable-read",
+    ];
+    let (code, summary) = fuzzed(&url, &out, &[&claim[..], &["--cases", "40"]].concat());
+    assert_eq!(code, Some(1), "{summary}");
+    let published = summary["reproducers"].as_array().cloned();
+    let published = published.unwrap_or_default();
+    let path = published.first().and_then(Json::as_str);
+    let path = path.unwrap_or_else(|| panic!("{summary}"));
+    let text = std::fs::read_to_string(path).expect("the reproducer");
+    assert!(text.contains("-TiDB-v") && text.contains(" on "), "{text}");
+    let arguments = [
+        "replay",
+        path,
+        &url,
+        "--allow-shared-server",
+        "--times",
+        "5",
+    ];
+    let replayed = run(&[&arguments[..], &["--format", "json"]].concat());
+    assert_eq!(replayed.code, Some(1), "{}{}", replayed.out, replayed.err);
+    assert!(
+        replayed.out.contains("\"hits\":5,\"runs\":5"),
+        "{}",
+        replayed.out
+    );
+}
