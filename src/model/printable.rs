@@ -2,19 +2,22 @@
 
 use std::fmt::Write as _;
 
-/// Text of a server or a file, made safe to print and to draw: control characters (C0, C1, ESC) and the
-/// characters that turn the direction of writing are shown as escapes. Line feeds stay.
+/// Text of a server or a file, made safe to print and to draw: control characters (C0, C1, ESC), the
+/// characters that turn the direction of writing and the code points that are no characters (Unicode, section
+/// 23.7) are shown as escapes. Line feeds stay.
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         let turns_direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}')
             || ('\u{202a}'..='\u{202e}').contains(&c)
             || ('\u{2066}'..='\u{2069}').contains(&c);
+        let is_no_character =
+            u32::from(c) & 0xfffe == 0xfffe || ('\u{fdd0}'..='\u{fdef}').contains(&c);
         if c == '\n' {
             safe.push(c);
         } else if c == '\t' {
             safe.push_str("    ");
-        } else if c.is_control() || turns_direction {
+        } else if c.is_control() || turns_direction || is_no_character {
             // Writing to a String cannot fail.
             let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
         } else {
@@ -33,6 +36,14 @@ mod tests {
         assert_eq!(
             printable("a\u{1b}[2Jb\u{9b}c\u{202e}d\ne"),
             "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\ne"
+        );
+    }
+
+    #[test]
+    fn code_points_that_are_no_characters_are_shown_as_escapes() {
+        assert_eq!(
+            printable("\u{fffe}\u{1ffff}\u{fdd0}\u{fffd}\u{fdcf}"),
+            "\\u{fffe}\\u{1ffff}\\u{fdd0}\u{fffd}\u{fdcf}"
         );
     }
 }

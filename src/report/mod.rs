@@ -18,6 +18,7 @@ mod runs;
 #[cfg(test)]
 mod tests;
 mod time;
+mod visible;
 
 pub use detail::{GroupDetail, ReportExport, details};
 pub use page::page;

@@ -11,7 +11,7 @@ use super::group::group;
 use super::list::list;
 use super::runs::run;
 use super::time::{length, utc};
-use crate::model::printable;
+use super::visible::visible;
 use crate::triage::{GroupState, TriageFolder};
 
 pub(super) const STYLE: &str = include_str!("page.css");
@@ -133,16 +133,4 @@ fn counted(count: u64, what: &str) -> String {
 /// The name that a content security policy has for a text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
-}
-
-/// The page with every control character and every turn of direction shown as an escape, wherever it came
-/// from. Tabs part the columns of a result file: they stay.
-fn visible(page: &str) -> String {
-    let parts: Vec<String> = page.split('\t').map(printable).collect();
-    parts.join("\t")
-}
-
-/// Whether a text stands in the page letter by letter, so that it can be copied from there.
-pub(super) fn is_shown_as_it_is(text: &str) -> bool {
-    visible(text) == text
 }

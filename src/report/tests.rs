@@ -226,10 +226,13 @@ fn written(payload: &str) -> String {
     page(&folder(payload), &[detail(payload)], 1_795_388_383)
 }
 
+/// An element's name, and the names and values of its attributes.
+type Element = (String, Vec<(String, String)>);
+
 /// What a browser makes of a page: its elements with the names of their attributes, and its text.
 #[derive(Default)]
 struct Seen {
-    elements: RefCell<Vec<(String, Vec<(String, String)>)>>,
+    elements: RefCell<Vec<Element>>,
     text: RefCell<String>,
     errors: RefCell<Vec<String>>,
     comments: RefCell<usize>,

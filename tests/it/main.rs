@@ -32,6 +32,7 @@ mod postgres;
 mod program;
 mod registry;
 mod replay;
+mod report;
 mod run_end;
 mod run_faults;
 mod running;

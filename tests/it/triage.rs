@@ -59,7 +59,7 @@ impl Oracle for Grouped {
 }
 
 /// Runs twelve cases, and returns the groups that were announced.
-fn campaign_in(out: &Path, known: Registry) -> BTreeSet<String> {
+pub(crate) fn campaign_in(out: &Path, known: Registry) -> BTreeSet<String> {
     let parts = Parts {
         oracles: vec![&Grouped],
         registry: known,
