@@ -10,7 +10,7 @@ use html5ever::tokenizer::{
     BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
-use super::{GroupDetail, ReportExport, page};
+use super::{GroupDetail, ReportExport, junit, page};
 use crate::campaign::{Checkpoint, Ledger, SettingsRecord, Sightings, Statistics, VerdictTimeline};
 use crate::engine::Identity;
 use crate::model::{FindingKind, Signature, printable};
@@ -428,4 +428,97 @@ fn what_applies_to_the_case_is_drawn() {
         !written("\u{1b}").contains("data-copy=\"\""),
         "what cannot be copied has no button"
     );
+}
+
+/// The elements of a file of XML with the names of their attributes, and all of its text, by a reader of its own.
+fn read_xml(xml: &str) -> (Vec<String>, String) {
+    use quick_xml::Reader;
+    use quick_xml::events::Event;
+    let mut reader = Reader::from_str(xml);
+    let (mut names, mut text) = (Vec::new(), String::new());
+    loop {
+        match reader.read_event().expect("well-formed XML") {
+            Event::Start(element) | Event::Empty(element) => {
+                names.push(element.name().as_ref().to_owned());
+                for attribute in element.attributes() {
+                    let attribute = attribute.expect("an attribute");
+                    names.push(format!("@{}", attribute.key.as_ref()));
+                    let value = attribute.value.into_owned();
+                    text.push_str(&quick_xml::escape::unescape(&value).expect("escaped"));
+                    text.push(' ');
+                }
+            }
+            Event::Text(part) => text.push_str(&part),
+            Event::GeneralRef(part) => {
+                let part = format!("&{};", &*part);
+                text.push_str(&quick_xml::escape::unescape(&part).expect("a known reference"));
+            }
+            Event::Eof => return (names, text),
+            Event::End(_) | Event::Decl(_) => {}
+            other @ (Event::CData(_) | Event::Comment(_) | Event::PI(_) | Event::DocType(_)) => {
+                panic!("{other:?}")
+            }
+        }
+    }
+}
+
+/// A folder with a group of each state, all their texts the payload.
+fn every_state(payload: &str) -> TriageFolder {
+    let groups = GroupState::ALL.iter().map(|state| Group {
+        state: *state,
+        ..group(payload)
+    });
+    TriageFolder {
+        groups: groups.collect(),
+        ..folder(payload)
+    }
+}
+
+#[test]
+fn new_flaky_and_returned_groups_fail_known_ones_are_skipped_and_fixed_ones_pass() {
+    let xml = junit(&every_state("plain"), None).expect("it is written");
+    let count = |what: &str| xml.matches(what).count();
+    // Five groups and two runs, of which one cannot be read.
+    assert_eq!(
+        (
+            count("<testcase "),
+            count("<failure "),
+            count("<skipped "),
+            count("<error ")
+        ),
+        (7, 3, 1, 1)
+    );
+    for part in [
+        "<testsuites name=\"rashomon\" tests=\"7\" failures=\"3\" errors=\"1\">",
+        "tests=\"7\" failures=\"3\" errors=\"1\" skipped=\"1\"",
+        "<skipped message=\"plain: plain\"/>",
+        "<failure type=\"new\"",
+        "<failure type=\"flaky\"",
+        "<failure type=\"regression\"",
+        "shows in 1 of 3 runs of its case",
+    ] {
+        assert!(xml.contains(part), "{part}: {xml}");
+    }
+    assert!(
+        !xml.contains("flakyFailure"),
+        "a violation that shows now and then is no pass"
+    );
+    let failed = junit(&every_state("plain"), Some("disk full")).expect("it is written");
+    assert_eq!(failed.matches("<error message=\"disk full\"/>").count(), 1);
+}
+
+#[test]
+fn whatever_a_text_holds_the_xml_is_well_formed_and_has_the_same_elements() {
+    let (plain, _) = read_xml(&junit(&every_state("plain"), None).expect("it is written"));
+    for payload in PAYLOADS {
+        let xml = junit(&every_state(payload), None).expect("it is written");
+        let (names, text) = read_xml(&xml);
+        assert_eq!(names, plain, "{payload:?}");
+        // XML 1.0, section 2.2, production 2.
+        let is_allowed = |c: char| matches!(c, '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+        assert_eq!(xml.chars().find(|c| !is_allowed(*c)), None, "{payload:?}");
+        let shown = printable(payload);
+        let places = text.matches(shown.as_str()).count();
+        assert!(places > 20, "{payload:?} is shown in {places} places");
+    }
 }

@@ -60,6 +60,13 @@ impl TriageFolder {
             left_out,
         })
     }
+
+    /// Leaves out what a run has not seen.
+    pub fn keep_run(&mut self, run: &str) {
+        self.runs.retain(|kept| kept.name() == run);
+        let is_by = |seen: &SeenInRun| seen.run == run;
+        self.groups.retain(|group| group.seen.iter().any(is_by));
+    }
 }
 
 /// What the runs of a folder saw, by signature.

@@ -43,6 +43,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("maud", &["report"]),
     allowed("base64", &["report"]),
     allowed("sha2", &["report"]),
+    allowed("quick-xml", &["report"]),
     // Times for people.
     allowed("humantime", &["report"]),
     allowed("std::io::stderr", &["cli"]),

@@ -86,6 +86,10 @@ pub(in crate::cli) struct FuzzArguments {
     #[arg(long, value_name = "ADDR")]
     pub(super) metrics: Option<SocketAddr>,
 
+    /// Write the groups that the run has found here at its end, as JUnit XML for a CI server
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+
     /// Run each case twice more and report where the two runs differ
     #[arg(long)]
     pub(super) doublecheck: bool,

@@ -55,6 +55,10 @@ pub(super) fn resume(settings: &RunSettings, arguments: &FuzzArguments) -> Strin
     if let Some(address) = arguments.metrics {
         command.push_str(&format!(" --metrics {address}"));
     }
+    if let Some(path) = &arguments.junit {
+        let path = path.display().to_string();
+        command.push_str(&format!(" --junit {}", shell::word(&path)));
+    }
     let switches = [
         ("--brief", arguments.brief),
         ("--explain-grammar", arguments.explain_grammar),

@@ -5,6 +5,7 @@ mod commands;
 mod event_json;
 mod grammar_report;
 mod hook;
+mod junit;
 mod listeners;
 mod live;
 mod metrics;
@@ -33,6 +34,9 @@ pub(super) use live::{clock, rate};
 pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit, Failure> {
     let stop = StopFlag::default();
     signals::listen(&stop)?;
+    if let Some(path) = &arguments.junit {
+        junit::check(path)?;
+    }
     let (settings, checkpoint) = settings::plan(arguments, random_u64)?;
     let open_options = open_options(arguments, &settings)?;
     let target = settings.target.to_string();
@@ -58,7 +62,10 @@ pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit
         true => grammar_report::print(&summary.statistics, format, output),
         false => Ok(()),
     };
-    match grammar.and_then(|()| summary::print(&summary, arguments, format, output)) {
+    let junit = arguments.junit.as_deref();
+    let junit = junit.map_or(Ok(()), |path| junit::write(path, &summary));
+    let printed = grammar.and_then(|()| summary::print(&summary, arguments, format, output));
+    match printed.and(junit) {
         // The reader of the output went away: the exit code tells what was found.
         Err(failure) if failure.exit != Exit::Clean => Err(failure),
         _ => Ok(exit),

@@ -345,7 +345,7 @@ fn file(text: &mut String, path: &str, headline: &str) {
 }
 
 /// Why the server or the disk ended the run.
-fn problem(summary: &RunSummary) -> Option<String> {
+pub(super) fn problem(summary: &RunSummary) -> Option<String> {
     let Some(down) = &summary.server_down else {
         return summary.failure.clone();
     };

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
+use super::format::TriageFormat;
 use crate::campaign::unix_seconds;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
 use crate::cli::quantity::ago;
 use crate::cli::terminal::{Style, counted, printable};
-use crate::cli::value::OutputFormat;
+use crate::report;
 use crate::triage::{Group, GroupState, TriageFolder};
 
 /// The longest headline of a line, in characters: `show` has it in full.
@@ -31,17 +32,22 @@ const COLUMNS: [&str; 11] = [
 
 pub(super) fn run(
     folder: &TriageFolder,
-    format: OutputFormat,
+    format: TriageFormat,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     match format {
-        OutputFormat::Json => {
+        TriageFormat::Junit => {
+            let xml = report::junit(folder, None);
+            let xml = xml.map_err(|error| Failure::environment(error.to_string()))?;
+            output.line(xml.trim_end())?;
+        }
+        TriageFormat::Json => {
             for group in &folder.groups {
                 output.json(&group_json(group))?;
             }
             output.json(&summary(folder))?;
         }
-        OutputFormat::Human => {
+        TriageFormat::Human => {
             let now = unix_seconds();
             let rows: Vec<[String; 11]> = folder.groups.iter().map(|g| row(g, now)).collect();
             if !rows.is_empty() {

@@ -64,5 +64,5 @@ pub(super) fn run(
             }
         }
     }
-    super::list::run(&super::findings::read(folder)?, format, output)
+    super::list::run(&super::findings::read(folder)?, format.into(), output)
 }

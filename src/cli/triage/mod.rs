@@ -1,6 +1,7 @@
 //! `rashomon triage`: what the runs of a folder have found, by groups.
 
 mod findings;
+mod format;
 mod list;
 mod mark;
 mod merge;
@@ -10,9 +11,9 @@ mod show;
 use std::path::PathBuf;
 
 use self::findings::read;
+use self::format::TriageFormat;
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::value::OutputFormat;
 
 /// Lists what runs have found, one line a group of findings, newest first
 ///
@@ -28,7 +29,8 @@ use super::value::OutputFormat;
   rashomon triage reproducers mark 2fcdb124 --not-a-bug
   rashomon triage reproducers unmark 2fcdb124
   rashomon triage all merge monday tuesday
-  rashomon triage reproducers recheck 'mariadb://root@127.0.0.1:3306'")]
+  rashomon triage reproducers recheck 'mariadb://root@127.0.0.1:3306'
+  rashomon triage reproducers --format junit > triage.xml")]
 pub(super) struct TriageArguments {
     /// The folder of the findings: what `fuzz` takes as --out
     #[arg(value_name = "DIR", default_value = "reproducers")]
@@ -36,7 +38,7 @@ pub(super) struct TriageArguments {
 
     /// How to print
     #[arg(long, value_enum, default_value = "human", global = true)]
-    format: OutputFormat,
+    format: TriageFormat,
 
     #[command(subcommand)]
     task: Option<TriageTask>,
@@ -55,10 +57,10 @@ pub(super) fn run(arguments: &TriageArguments, output: &mut Output) -> Result<Ex
     let (folder, format) = (arguments.folder.as_path(), arguments.format);
     match &arguments.task {
         None => list::run(&read(folder)?, format, output),
-        Some(TriageTask::Show(task)) => show::run(task, &read(folder)?, format, output),
-        Some(TriageTask::Mark(task)) => mark::run(task, folder, format, output),
-        Some(TriageTask::Unmark(task)) => mark::undo(task, folder, format, output),
-        Some(TriageTask::Merge(task)) => merge::run(task, folder, format, output),
         Some(TriageTask::Recheck(task)) => recheck::run(task, folder, format, output),
+        Some(TriageTask::Show(task)) => show::run(task, &read(folder)?, format.plain()?, output),
+        Some(TriageTask::Mark(task)) => mark::run(task, folder, format.plain()?, output),
+        Some(TriageTask::Unmark(task)) => mark::undo(task, folder, format.plain()?, output),
+        Some(TriageTask::Merge(task)) => merge::run(task, folder, format.plain()?, output),
     }
 }
