@@ -21,7 +21,7 @@ use crate::engine;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  rashomon calibrate 'mysql://root@127.0.0.1:3306'")]
 pub(super) struct CalibrateArguments {
-    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://...
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://..., postgres://...
     target: String,
 
     /// How to print

@@ -105,6 +105,6 @@ pub(super) fn target_of(
         return Ok("sqlite:".to_owned());
     }
     Err(Failure::usage(
-        "name the TARGET to run this on: sqlite:, mysql://USER:PW@HOST:PORT, mariadb://..., tidb://...",
+        "name the TARGET to run this on: sqlite:, mysql://USER:PW@HOST:PORT, mariadb://..., tidb://..., postgres://...",
     ))
 }

@@ -16,7 +16,7 @@ use crate::engine;
     after_help = "Example:\n  rashomon clean 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock'"
 )]
 pub(super) struct CleanArguments {
-    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://...
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://..., postgres://...
     target: String,
 
     #[command(flatten)]

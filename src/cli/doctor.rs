@@ -26,7 +26,7 @@ use crate::workload::SESSIONS_MAX;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DoctorArguments {
-    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://...
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://..., postgres://...
     target: String,
 
     /// Workers of the run that is planned: each has connections of its own

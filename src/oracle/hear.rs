@@ -153,7 +153,9 @@ fn want<'c>(
     let learner = needs.learner.map(|learner| match dialect.observer {
         // Nothing reads beside the sessions: what they see is asked inside.
         ObserverKind::Absent => Learner::Probes,
-        ObserverKind::Uncommitted | ObserverKind::Writer | ObserverKind::Returning => learner,
+        // A read in the session would take locks that show in who is refused.
+        ObserverKind::Returning => Learner::Observer,
+        ObserverKind::Uncommitted | ObserverKind::Writer => learner,
     });
     let beside = Some(Learner::Observer).filter(|learner| {
         oracle.explains_by_versions()

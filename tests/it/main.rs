@@ -29,6 +29,7 @@ mod oracles;
 mod plant;
 mod planted;
 mod postgres;
+mod postgres_cases;
 mod program;
 mod registry;
 mod replay;

@@ -163,35 +163,6 @@ fn rows_counts_and_empty_answers_are_distinguished() {
 }
 
 #[test]
-fn commands_that_need_cases_name_those_that_do_not() {
-    let Some(url) = url("postgres_cases", Needs::Postgres) else {
-        return;
-    };
-    for command in ["fuzz", "calibrate", "bench"] {
-        let ran = run(&[command, &url]);
-        assert_eq!(ran.code, Some(2), "{command}: {}", ran.err);
-        assert!(
-            ran.err.contains("workload, watch"),
-            "{command}: {}",
-            ran.err
-        );
-    }
-    let ran = run(&["doctor", &url]);
-    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
-    assert!(
-        ran.out
-            .contains("not ready to fuzz: 1 thing to mend: cases"),
-        "{}",
-        ran.out
-    );
-    assert!(
-        ran.out.contains("PostgreSQL") || ran.out.contains("postgres"),
-        "{}",
-        ran.out
-    );
-}
-
-#[test]
 fn a_wrong_password_or_address_is_reported() {
     let ran = run(&["doctor", "postgres://nobody@127.0.0.1:1"]);
     assert_eq!(ran.code, Some(5), "{}{}", ran.out, ran.err);

@@ -34,7 +34,7 @@ use median::{Spread, median};
     after_help = "Example:\n  rashomon bench 'mariadb://root@127.0.0.1:3306?socket=/run/mysqld/mysqld.sock' --rounds 100"
 )]
 pub(super) struct BenchArguments {
-    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://...
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://..., postgres://...
     target: String,
 
     /// Cases of each round: first the driver runs them, then the loop sends the same

@@ -20,7 +20,8 @@ use crate::observe::Learner;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct FuzzArguments {
-    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://... [default: sqlite:]
+    /// The server: sqlite:, mysql://USER:PW@HOST:PORT?socket=PATH, mariadb://..., tidb://..., postgres://...
+    /// [default: sqlite:]
     pub(super) target: Option<String>,
 
     /// The oracles that judge, with commas between [default: all]

@@ -1,0 +1,369 @@
+//! Cases on PostgreSQL: what is documented is no violation, and what is not is heard: false claims, and
+//! answers that are changed after the server gave them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rashomon::dialect::Dialect;
+use rashomon::engine::{self, EngineError, OpenOptions, Server};
+use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
+use rashomon::generate::{GenerateOptions, LevelChoice, generate};
+use rashomon::grammar::Grammar;
+use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+use rashomon::model::{
+    ErrorClass, Execution, IsolationLevel, Outcome, Row, SqlError, StatementId, TestCase,
+    TransactionId, Value, Verdict,
+};
+use rashomon::oracle::{ORACLES, hear};
+use rashomon::reproducer::read;
+
+use crate::program::run;
+use crate::servers::{Needs, url};
+
+/// What changes a record after the run.
+type Lie = fn(&mut Execution);
+
+/// A driver whose records are changed before anything judges them.
+struct LyingDriver<'s> {
+    driver: Driver<'s>,
+    lie: Lie,
+}
+
+impl Executor for LyingDriver<'_> {
+    fn execute(
+        &mut self,
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+    ) -> Result<Execution, EngineError> {
+        let mut execution = self.driver.execute(case, instrumentation)?;
+        (self.lie)(&mut execution);
+        Ok(execution)
+    }
+
+    fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
+        self.driver.serial(case)
+    }
+
+    fn dialect(&self) -> &Arc<Dialect> {
+        self.driver.dialect()
+    }
+}
+
+fn honest(_: &mut Execution) {}
+
+fn server(test: &str) -> Option<Box<dyn Server>> {
+    let url = url(test, Needs::Postgres)?;
+    let options = OpenOptions {
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    Some(engine::open(&url, &options).expect("the test server answers"))
+}
+
+const SETUP: &str = "\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n";
+
+/// What all oracles together say of a script at a level, run by a driver that lies.
+fn verdict(
+    server: &dyn Server,
+    level: IsolationLevel,
+    claim: Option<IsolationLevel>,
+    script: &str,
+    lie: Lie,
+) -> Verdict {
+    let lines = script.lines().map(|line| {
+        let (session, sql) = line.split_once(' ').expect("a session and a statement");
+        format!("/* {session} */ {sql};\n")
+    });
+    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
+    let text = format!("{header}{SETUP}{}", lines.collect::<String>());
+    let file = read(&text, "test.sql").expect("a case file");
+    let mut case = file.test_case(server.dialect()).expect("a case");
+    case.claim = claim;
+    static DATABASES: AtomicU32 = AtomicU32::new(0);
+    let number = DATABASES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("rashomon_it_pg_cases_{}_{number}", std::process::id());
+    let driver = Driver::open(server, &name).expect("a database of our own");
+    let mut driver = LyingDriver { driver, lie };
+    let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
+    driver.driver.close().expect("the database goes");
+    hearing.verdict()
+}
+
+fn word(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Violation(finding) => finding.signature.kind.to_string(),
+        other @ (Verdict::Agree
+        | Verdict::Known(_)
+        | Verdict::Undecided(_)
+        | Verdict::Flaky { .. }) => other.to_string(),
+    }
+}
+
+fn id(transaction: u32, position: u32) -> StatementId {
+    StatementId {
+        transaction: TransactionId(transaction),
+        position,
+    }
+}
+
+fn rejection(code: &str, class: ErrorClass) -> Outcome {
+    Outcome::Rejected(SqlError {
+        code: code.to_owned(),
+        class,
+        message: String::new(),
+    })
+}
+
+/// T2.1 waits for row 1, which does not fit any more when it goes on.
+const SECOND_LOOK: &str = "s1 BEGIN
+s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s2 UPDATE t0 SET c0 = c0 + 100, vkey = 1001 WHERE c0 = 10
+s1 COMMIT";
+
+/// T2.1 took the row as its snapshot shows it, and so T1's update is lost.
+fn took_the_old_row(execution: &mut Execution) {
+    let row: Row = [1, 1001, 110].map(Value::Integer).to_vec();
+    let record = execution.records.get_mut(&id(2, 1)).expect("it ran");
+    record.outcome = Outcome::Affected(1);
+    let probe = execution
+        .probes
+        .iter_mut()
+        .find(|probe| probe.statement == id(2, 1));
+    probe.expect("it returned rows").outcome = Outcome::Rows(vec![row.clone()]);
+    let rows = execution.final_state.get_mut("t0").expect("the table");
+    rows[0] = row;
+}
+
+#[test]
+fn a_second_look_after_a_wait_is_documented_and_a_lost_update_is_not() {
+    let Some(server) = server("a_second_look_after_a_wait") else {
+        return;
+    };
+    let said = verdict(&*server, ReadCommitted, None, SECOND_LOOK, honest);
+    let known = "known (documented:read-committed-looks-again)";
+    assert_eq!(word(&said), known);
+    let said = verdict(&*server, ReadCommitted, None, SECOND_LOOK, took_the_old_row);
+    assert!(matches!(said, Verdict::Violation(_)), "{said}");
+}
+
+/// T2.2 goes on with the row that T1 committed.
+const WAITING_UPDATE: &str = "s1 BEGIN
+s1 UPDATE t0 SET c0 = c0 + 1, vkey = 1000 WHERE pkey = 1
+s2 BEGIN
+s2 UPDATE t0 SET c0 = c0 + 100, vkey = 1001 WHERE pkey = 1
+s1 COMMIT
+s2 SELECT * FROM t0
+s2 COMMIT";
+
+fn does_not_serialize(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = rejection("40001", ErrorClass::Serialization);
+}
+
+#[test]
+fn a_waiting_update_agrees_and_a_serialization_failure_at_read_committed_does_not() {
+    let Some(server) = server("a_waiting_update_agrees") else {
+        return;
+    };
+    let said = verdict(&*server, ReadCommitted, None, WAITING_UPDATE, honest);
+    assert_eq!(word(&said), "agree");
+    let said = verdict(&*server, RepeatableRead, None, WAITING_UPDATE, honest);
+    assert_eq!(word(&said), "agree");
+    let said = verdict(
+        &*server,
+        ReadCommitted,
+        None,
+        WAITING_UPDATE,
+        does_not_serialize,
+    );
+    assert_eq!(word(&said), "refusal-without-cause");
+}
+
+/// No other session writes what T2 wants.
+const OTHER_ROWS: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 BEGIN
+s2 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
+s2 COMMIT
+s1 COMMIT";
+
+fn refused_beside_a_reader(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = rejection("40001", ErrorClass::Serialization);
+}
+
+#[test]
+fn a_serialization_failure_at_repeatable_read_needs_a_newer_row() {
+    let Some(server) = server("a_serialization_failure_needs_a_newer_row") else {
+        return;
+    };
+    let said = verdict(&*server, RepeatableRead, None, OTHER_ROWS, honest);
+    assert_eq!(word(&said), "agree");
+    let said = verdict(
+        &*server,
+        RepeatableRead,
+        None,
+        OTHER_ROWS,
+        refused_beside_a_reader,
+    );
+    assert_eq!(word(&said), "refusal-without-cause");
+}
+
+/// A failed transaction: T1.4 is refused, and T1.5 goes back before the error.
+const FAILED: &str = "s1 BEGIN
+s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (2, 1000, 1)
+s1 SELECT * FROM t0
+s1 ROLLBACK TO SAVEPOINT a
+s1 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (2, 1002, 1)
+s1 COMMIT
+s2 SELECT * FROM t0";
+
+fn answers_in_a_failed_transaction(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(1, 4)).expect("it ran");
+    record.outcome = Outcome::Rows(Vec::new());
+}
+
+fn refuses_without_an_error(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(1, 3)).expect("it ran");
+    record.outcome = rejection("25P02", ErrorClass::FailedTransaction);
+}
+
+#[test]
+fn a_failed_transaction_refuses_until_it_goes_back_and_commits_nothing() {
+    let Some(server) = server("a_failed_transaction_refuses") else {
+        return;
+    };
+    let said = verdict(&*server, ReadCommitted, None, FAILED, honest);
+    assert_eq!(word(&said), "agree");
+    let lies: [(Lie, &str); 2] = [
+        (answers_in_a_failed_transaction, "wrong-transaction-end"),
+        (refuses_without_an_error, "refusal-without-cause"),
+    ];
+    for (lie, kind) in lies {
+        let said = verdict(&*server, ReadCommitted, None, FAILED, lie);
+        assert_eq!(word(&said), kind);
+    }
+}
+
+/// T1's snapshot is taken by a statement that fails, and stays.
+const SNAPSHOT_OF_A_FAILURE: &str = "s1 BEGIN
+s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s2 BEGIN
+s2 SAVEPOINT a
+s2 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1
+s1 COMMIT
+s2 ROLLBACK TO SAVEPOINT a
+s2 SELECT * FROM t0
+s2 COMMIT";
+
+#[test]
+fn a_snapshot_outlives_the_refusal_of_the_statement_that_took_it() {
+    let Some(server) = server("a_snapshot_outlives_a_refusal") else {
+        return;
+    };
+    for level in [RepeatableRead, Serializable] {
+        let said = verdict(&*server, level, None, SNAPSHOT_OF_A_FAILURE, honest);
+        assert_eq!(word(&said), "agree", "{level}");
+    }
+}
+
+/// An old snapshot shows a deleted row beside the one that its reader put under the same key.
+const KEY_TAKEN_OVER: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 DELETE FROM t0 WHERE pkey = 2
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (2, 1000, 7)
+s1 SELECT * FROM t0
+s1 COMMIT";
+
+#[test]
+fn a_key_that_an_old_snapshot_still_shows_can_be_taken_over() {
+    let Some(server) = server("a_key_can_be_taken_over") else {
+        return;
+    };
+    let said = verdict(&*server, RepeatableRead, None, KEY_TAKEN_OVER, honest);
+    assert_eq!(word(&said), "agree");
+}
+
+const NON_REPEATABLE_READ: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s1 SELECT * FROM t0
+s1 COMMIT";
+
+const WRITE_SKEW: &str = "s1 BEGIN
+s2 BEGIN
+s1 SELECT * FROM t0
+s2 SELECT * FROM t0
+s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s2 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 2
+s1 COMMIT
+s2 COMMIT";
+
+#[test]
+fn a_level_that_is_weaker_than_its_claim_is_heard() {
+    let Some(server) = server("a_weaker_level_is_heard") else {
+        return;
+    };
+    for (script, run, claim) in [
+        (NON_REPEATABLE_READ, ReadCommitted, RepeatableRead),
+        (WRITE_SKEW, RepeatableRead, Serializable),
+    ] {
+        let said = verdict(&*server, run, None, script, honest);
+        assert_eq!(word(&said), "agree", "{run}");
+        let said = verdict(&*server, run, Some(claim), script, honest);
+        assert!(matches!(said, Verdict::Violation(_)), "{run}: {said}");
+        // The level that is claimed keeps the promise.
+        let said = verdict(&*server, claim, None, script, honest);
+        assert_eq!(word(&said), "agree", "{claim}");
+    }
+}
+
+/// Within so many cases a false claim must show.
+const CASES: u64 = 200;
+
+#[test]
+fn false_claims_are_heard_in_generated_cases() {
+    let Some(server) = server("false_claims_are_heard") else {
+        return;
+    };
+    let grammar = Grammar::builtin(&server.dialect().engine).expect("built-in grammars are whole");
+    let name = format!("rashomon_it_pg_claims_{}", std::process::id());
+    let mut driver = Driver::open(&*server, &name).expect("a database of our own");
+    for (run, claim) in [
+        (ReadCommitted, RepeatableRead),
+        (RepeatableRead, Serializable),
+    ] {
+        let shape = GenerateOptions {
+            levels: LevelChoice::One(run),
+            claim: Some(claim),
+            ..GenerateOptions::default()
+        };
+        let found = (0..CASES).find(|index| {
+            let case = generate(5, *index, &shape, &grammar, server.dialect()).case;
+            match hear(&case, &mut driver, ORACLES) {
+                Ok(hearing) => matches!(hearing.verdict(), Verdict::Violation(_)),
+                Err(EngineError::Setup { .. }) => false,
+                Err(error) => panic!("{error}"),
+            }
+        });
+        assert!(found.is_some(), "{run} claimed {claim}: not heard");
+    }
+    driver.close().expect("the database goes");
+}
+
+#[test]
+fn fuzz_is_ready_for_postgres_and_the_dialect_holds() {
+    let Some(url) = url("fuzz_is_ready_for_postgres", Needs::Postgres) else {
+        return;
+    };
+    let ran = run(&["doctor", &url]);
+    assert!(ran.out.contains("ready to fuzz"), "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("not ready"), "{}", ran.out);
+    let ran = run(&["calibrate", &url, "--allow-shared-server"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("re-evaluates-after-wait"), "{}", ran.out);
+}
