@@ -2,7 +2,7 @@
 //! but docker.
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::maintainers::{Maintainers, ServerImage};
+use super::maintainers::ServerImage;
 use super::python;
 use super::scenario::Scenario;
 use super::words;
@@ -31,13 +31,10 @@ impl CaseFormat for Docker {
 
     fn write(&self, file: &CaseFile) -> Result<Exported, DoesNotApply> {
         let scenario = Scenario::of_fault(file)?;
-        let Maintainers { product, image, .. } = scenario.maintainers;
-        let Some(image) = image else {
-            return Err(DoesNotApply(format!(
-                "{product} has no server that an image could run"
-            )));
-        };
-        Ok(Exported::of(script(&scenario, image)))
+        match &scenario.maintainers.image {
+            Ok(image) => Ok(Exported::of(script(&scenario, image))),
+            Err(reason) => Err(DoesNotApply((*reason).to_owned())),
+        }
     }
 }
 

@@ -25,11 +25,47 @@ pub(super) struct Maintainers {
     pub(super) versions: &'static str,
     /// The command line client.
     pub(super) client: &'static str,
+    /// The headings of a report's main parts.
+    pub(super) headings: IssueHeadings,
+    /// What else to try before a report is filed; none where nothing else could tell.
+    pub(super) to_try: Option<&'static str>,
+    /// The port that its server listens on unless it is told another; 0 where there is none.
+    pub(super) port: u16,
+    /// Asks a server of MySQL's protocol whether the connection `%d` waits for a lock: a row where it does.
+    pub(super) waits: &'static str,
+    /// Whether mysqltest is its test suite.
+    pub(super) has_mysqltest: bool,
     /// How the product's own test suite says that a test needs InnoDB; none where it always has it.
     pub(super) innodb_include: Option<&'static str>,
-    /// The image of its server, where it has one.
-    pub(super) image: Option<ServerImage>,
+    /// The image of its server, or why a script cannot run one.
+    pub(super) image: Result<ServerImage, &'static str>,
 }
+
+/// The headings of a report's main parts, as the tracker's form has them.
+#[derive(Debug)]
+pub(super) struct IssueHeadings {
+    pub(super) repeat: &'static str,
+    pub(super) actual: &'static str,
+    pub(super) expected: &'static str,
+    /// The form asks for what was expected before it asks for what came.
+    pub(super) expected_first: bool,
+}
+
+impl IssueHeadings {
+    const PLAIN: Self = Self {
+        repeat: "How to repeat",
+        actual: "Actual result",
+        expected: "Expected result",
+        expected_first: false,
+    };
+}
+
+/// By InnoDB's own table, and by the process list for locks of metadata.
+const WAITS_OF_INNODB: &str = "SELECT p.id FROM information_schema.processlist p \
+     LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id \
+     WHERE p.id = %d AND (x.trx_state = 'LOCK WAIT' OR p.state LIKE 'Waiting for %%')";
+
+const OTHER_PRODUCTS: &str = "The same steps were tried on the other products that use InnoDB.";
 
 /// A container image that runs a server.
 #[derive(Debug)]
@@ -53,8 +89,13 @@ const ALL: &[Maintainers] = &[
         ],
         versions: "Affects Version/s",
         client: "mariadb",
+        headings: IssueHeadings::PLAIN,
+        to_try: Some(OTHER_PRODUCTS),
+        port: 3306,
+        waits: WAITS_OF_INNODB,
+        has_mysqltest: true,
         innodb_include: Some("include/have_innodb.inc"),
-        image: Some(ServerImage {
+        image: Ok(ServerImage {
             name: "mariadb",
             environment: &["MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1", "MARIADB_ROOT_HOST=%"],
         }),
@@ -67,8 +108,13 @@ const ALL: &[Maintainers] = &[
         fields: &[("Category", "MySQL Server: InnoDB storage engine")],
         versions: "Version",
         client: "mysql",
+        headings: IssueHeadings::PLAIN,
+        to_try: Some(OTHER_PRODUCTS),
+        port: 3306,
+        waits: WAITS_OF_INNODB,
+        has_mysqltest: true,
         innodb_include: None,
-        image: Some(ServerImage {
+        image: Ok(ServerImage {
             name: "mysql",
             environment: &["MYSQL_ALLOW_EMPTY_PASSWORD=1", "MYSQL_ROOT_HOST=%"],
         }),
@@ -81,8 +127,38 @@ const ALL: &[Maintainers] = &[
         fields: &[],
         versions: "Version",
         client: "sqlite3",
+        headings: IssueHeadings::PLAIN,
+        to_try: None,
+        port: 0,
+        waits: "",
+        has_mysqltest: false,
         innodb_include: None,
-        image: None,
+        image: Err("SQLite has no server that an image could run"),
+    },
+    Maintainers {
+        engine: "tidb",
+        product: "TiDB",
+        driver: ScriptDriver::MySqlProtocol,
+        tracker: "https://github.com/pingcap/tidb/issues",
+        fields: &[("Form", "Bug Report"), ("Label", "type/bug")],
+        versions: "What is your TiDB version? (SELECT tidb_version())",
+        client: "mysql",
+        headings: IssueHeadings {
+            repeat: "1. Minimal reproduce step (Required)",
+            actual: "3. What did you see instead (Required)",
+            expected: "2. What did you expect to see? (Required)",
+            expected_first: true,
+        },
+        to_try: Some(
+            "The same steps were tried on a cluster with TiKV, where the version above ends in another \
+             store: that one may be at fault.",
+        ),
+        port: 4000,
+        waits: "SELECT SESSION_ID FROM information_schema.TIDB_TRX \
+                WHERE SESSION_ID = %d AND STATE = 'LockWaiting'",
+        has_mysqltest: false,
+        innodb_include: None,
+        image: Err("TiDB's image has no client by which a script could tell that its server is up"),
     },
 ];
 

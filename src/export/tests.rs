@@ -156,7 +156,10 @@ fn a_case_that_cannot_be_told_is_refused_with_the_remedy() {
     let engine = "--! engine = \"mariadb\"\n";
     for (text, remedy) in [
         (CASE.replace(engine, ""), "--! engine = "),
-        (CASE.replace("mariadb", "tidb"), "mariadb, mysql, sqlite"),
+        (
+            CASE.replace("mariadb", "postgres"),
+            "mariadb, mysql, sqlite, tidb",
+        ),
         (CASE.replace("@expect", "@remark"), "@expect"),
         (
             CASE.replace("@expect", "@remark").replace("@got", "@was"),

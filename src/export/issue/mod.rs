@@ -41,14 +41,19 @@ fn report(scenario: &Scenario<'_>) -> String {
     text.push_str(&fields(scenario));
     text.push_str("\n## Description\n\n");
     text.push_str(&description(scenario));
-    text.push_str("\n## How to repeat\n\n");
+    let headings = &scenario.maintainers.headings;
+    let _ = write!(text, "\n## {}\n\n", headings.repeat);
     text.push_str(&how_to_repeat(scenario));
     text.push_str("\nSide by side, with the answers that were seen:\n\n");
     text.push_str(&fenced("text", &side_by_side::picture(scenario)));
-    text.push_str("\n## Actual result\n\n");
-    text.push_str(&actual(scenario));
-    text.push_str("\n## Expected result\n\n");
-    text.push_str(&expected(scenario));
+    let came = (headings.actual, actual(scenario));
+    let mut parts = [came, (headings.expected, expected(scenario))];
+    if headings.expected_first {
+        parts.reverse();
+    }
+    for (heading, part) in parts {
+        let _ = write!(text, "\n## {heading}\n\n{part}");
+    }
     text.push_str(&settings(scenario));
     text.push_str("\n---\n\n");
     text.push_str(&checklist(scenario));
@@ -280,8 +285,8 @@ fn checklist(scenario: &Scenario<'_>) -> String {
         "The steps above, pasted by hand, show it on the newest release; its version is in the list.",
     );
     item("Versions that do not show it are named, too.");
-    if maintainers.driver == ScriptDriver::MySqlProtocol {
-        item("The same steps were tried on the other products that use InnoDB.");
+    if let Some(to_try) = maintainers.to_try {
+        item(to_try);
     }
     item("The tracker was searched, by statement and by symptom, for an open report of it.");
     item("The manual does not allow the answer at this isolation level.");

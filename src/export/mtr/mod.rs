@@ -11,7 +11,6 @@ mod plan;
 mod tests;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::maintainers::ScriptDriver;
 use super::scenario::{ClientStep, Scenario, Symptom};
 use super::words;
 use crate::reproducer::CaseFile;
@@ -62,7 +61,7 @@ impl CaseFormat for Mtr {
 
 /// Refuses what mysqltest cannot run.
 fn check(scenario: &Scenario<'_>) -> Result<(), DoesNotApply> {
-    if scenario.maintainers.driver != ScriptDriver::MySqlProtocol {
+    if !scenario.maintainers.has_mysqltest {
         return Err(DoesNotApply(format!(
             "mysqltest runs tests of MySQL and MariaDB, not of {}",
             scenario.maintainers.product

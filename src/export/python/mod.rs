@@ -110,7 +110,10 @@ fn data(scenario: &Scenario<'_>) -> String {
     if scenario.maintainers.driver == ScriptDriver::MySqlProtocol {
         let _ = write!(
             text,
-            "HANGS_AFTER_SECONDS = {HANGS_AFTER_SECONDS}\nDATABASE = \"{DATABASE}_%d\" % os.getpid()\n"
+            "HANGS_AFTER_SECONDS = {HANGS_AFTER_SECONDS}\nDATABASE = \"{DATABASE}_%d\" % os.getpid()\n\
+             PORT = {}\n\n# A row where this connection waits for a row lock or a metadata lock.\nWAITS = {}\n",
+            scenario.maintainers.port,
+            string(scenario.maintainers.waits),
         );
     }
     let setup: Vec<String> = scenario.setup().map(quoted).collect();

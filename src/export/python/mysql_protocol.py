@@ -47,12 +47,7 @@ def waits(watcher, client):
     """Whether the server says that a client waits for a row lock or a metadata lock."""
     # The server renews information_schema.innodb_trx only where it was left alone for 0.1 s.
     time.sleep(0.15)
-    sql = (
-        "SELECT p.id FROM information_schema.processlist p"
-        " LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id"
-        " WHERE p.id = %d AND (x.trx_state = 'LOCK WAIT' OR p.state LIKE 'Waiting for %%')"
-    )
-    sql = sql % client.id
+    sql = WAITS % client.id
     return bool(must(execute(watcher, sql), sql).cells)
 
 
@@ -141,7 +136,7 @@ def arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=3306)
+    parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--socket")
     parser.add_argument("--user", default="root")
     parser.add_argument("--password", default="")
