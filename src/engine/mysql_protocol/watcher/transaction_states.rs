@@ -9,11 +9,11 @@ use crate::engine::mysql_protocol::connection::MySqlSession;
 use crate::engine::session::BareSession;
 
 /// A transaction is in this state from its request for a lock until the answer, which is there at
-/// once where the lock is free: only one that has been in it for 25 ms waits. TiDB manual, "TIDB_TRX".
+/// once where the lock is free: only one that has been in it for 50 ms waits. TiDB manual, "TIDB_TRX".
 /// With 5 ms a server short of processors was seen to call a transaction waiting that was not.
 const WAITS: &str = "SELECT SESSION_ID FROM information_schema.TIDB_TRX \
                      WHERE STATE = 'LockWaiting' \
-                     AND TIMESTAMPDIFF(MICROSECOND, WAITING_START_TIME, NOW(6)) > 25000";
+                     AND TIMESTAMPDIFF(MICROSECOND, WAITING_START_TIME, NOW(6)) > 50000";
 
 pub(in crate::engine::mysql_protocol) struct TransactionStates {
     session: MySqlSession,
