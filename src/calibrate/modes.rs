@@ -64,12 +64,9 @@ pub(super) fn probe(
     };
     let claimed = stage.server.dialect().read_mode(level, form.role, explicit);
     let mut possible = possible_modes(&during, &after, explicit);
-    let may_pass_over = form.may_pass_over
-        || (stage
-            .server
-            .dialect()
-            .supports(Capability::PassesOverUnfitRows)
-            && (form.role.is_target() || form.role == Role::LockingSelect));
+    let dialect = stage.server.dialect();
+    let passes_over = dialect.supports(Capability::PassesOverUnfitRows);
+    let may_pass_over = form.may_pass_over || (passes_over && takes_row_locks(form.role));
     if may_pass_over && (&during, &after) == (&SeenChange::Old, &SeenChange::New) {
         possible.push(ReadMode::Current);
     }
@@ -77,14 +74,9 @@ pub(super) fn probe(
     if form.role.is_target() && possible == [ReadMode::Current] {
         possible.push(ReadMode::Anything);
     }
-    let dialect = stage.server.dialect();
     if takes_row_locks(form.role) {
-        possible.extend(beside_a_snapshot(
-            dialect,
-            level,
-            (&during, &after),
-            explicit,
-        ));
+        let seen = (&during, &after);
+        possible.extend(beside_a_snapshot(dialect, level, seen, explicit));
     }
     let waits = stage.server.waits();
     let locks = claimed == ReadMode::Current || takes_row_locks(form.role);
@@ -100,10 +92,9 @@ pub(super) fn probe(
         None => "",
     };
     let words: Vec<&str> = possible.iter().map(|mode| mode.slug()).collect();
-    let measured = if words.is_empty() {
-        "no mode".to_owned()
-    } else {
-        words.join(" or ")
+    let measured = match words.as_slice() {
+        [] => "no mode".to_owned(),
+        words => words.join(" or "),
     };
     let fits = |mode| possible.contains(&mode);
     let is_possible = fits(claimed)

@@ -49,12 +49,11 @@ fn of_delete(delete: &Delete) -> Option<Option<&Ident>> {
 }
 
 fn alias_of(table: &TableWithJoins) -> Option<Option<&Ident>> {
-    match &table.relation {
-        TableFactor::Table { alias, .. } if table.joins.is_empty() => {
-            Some(alias.as_ref().map(|alias| &alias.name))
-        }
-        _ => None,
-    }
+    let TableFactor::Table { alias, .. } = &table.relation else {
+        return None;
+    };
+    let alias = alias.as_ref().map(|alias| &alias.name);
+    table.joins.is_empty().then_some(alias)
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn data(scenario: &Scenario<'_>) -> String {
             "HANGS_AFTER_SECONDS = {HANGS_AFTER_SECONDS}\nDATABASE = \"{DATABASE}_%d\" % os.getpid()\n\
              PORT = {}\n\n# A row where this connection waits for a row lock or a metadata lock.\nWAITS = {}\n",
             scenario.maintainers.port,
-            string(scenario.maintainers.waits),
+            quoted(scenario.maintainers.waits),
         );
     }
     let setup: Vec<String> = scenario.setup().map(quoted).collect();

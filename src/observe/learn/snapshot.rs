@@ -22,10 +22,10 @@ impl Learning<'_> {
         let class = record.and_then(|record| record.outcome.error_class());
         // A statement that is refused before it runs reads nothing. Where an error leaves its transaction
         // open, the snapshot that the statement took stays, and a ROLLBACK TO goes back to it.
-        let has_read = class.is_none_or(|class| match class {
-            ErrorClass::FailedTransaction | ErrorClass::Syntax => false,
-            _ if self.dialect.supports(Capability::FailedTransaction) => true,
-            _ => !class.is_concurrency() && !class.comes_before_rows_are_read(),
+        let keeps_its_snapshot = self.dialect.supports(Capability::FailedTransaction);
+        let has_read = class.is_none_or(|class| match keeps_its_snapshot {
+            true => !matches!(class, ErrorClass::FailedTransaction | ErrorClass::Syntax),
+            false => !class.is_concurrency() && !class.comes_before_rows_are_read(),
         });
         if !has_read || !self.case.is_explicit(transaction) {
             return;
