@@ -353,3 +353,28 @@ fn a_timed_out_statement_counts_as_waiting_until_it_answers() {
     scheduler.answered(SessionId(2), OPEN);
     send(&mut scheduler, 4);
 }
+
+#[test]
+fn a_failed_transaction_commits_nothing() {
+    let accepted = |failed| AnswerState {
+        rejected: false,
+        open: false,
+        failed,
+    };
+    let commit = line(1, 1, 2, StatementKind::Commit);
+    assert_eq!(
+        fate(&commit, accepted(false), true),
+        TransactionFate::Committed
+    );
+    assert_eq!(
+        fate(&commit, accepted(true), true),
+        TransactionFate::Aborted
+    );
+    let refused = AnswerState {
+        rejected: true,
+        open: true,
+        failed: true,
+    };
+    let update = line(1, 1, 2, StatementKind::Update);
+    assert_eq!(fate(&update, refused, true), TransactionFate::Continues);
+}
