@@ -38,6 +38,9 @@ capabilities! {
     BeginImmediate = "begin-immediate",
     /// Cases are generated, run and judged on this engine.
     Cases = "cases",
+    /// Only a primary key clusters the rows of a table: where there is none, each row has a place of its
+    /// own. Without this the first unique key does, whose columns are all NOT NULL.
+    ClustersByPrimaryKey = "clusters-by-primary-key",
     /// A BEGIN that takes the snapshot at once.
     ConsistentSnapshot = "consistent-snapshot",
     /// `WITH`.

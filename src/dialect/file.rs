@@ -6,11 +6,11 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::answer::{REPLACE_COUNTS, SERIALIZATION_CAUSES, TRANSACTION_ENDS, UPDATE_COUNTS};
+use super::errors::{CodeEntry, MessageEntry, class_words, error_messages, errors};
 use super::text::{DialectError, DialectText};
 use super::{
-    AffectedRows, Capability, Dialect, EqualSavepoints, ErrorMessage, LockReach, ObserverKind,
-    ParserKind, RejectionEnd, SerializationCause, ServerVersion, SnapshotPoint, Spelling,
-    TypeClass, TypeSpec,
+    AffectedRows, Capability, Dialect, EqualSavepoints, LockReach, ObserverKind, ParserKind,
+    RejectionEnd, SerializationCause, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
 };
 use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind,
@@ -55,15 +55,6 @@ struct File {
     error_messages: Vec<MessageEntry>,
     ends_transaction: Vec<EndEntry>,
     affected_rows: CountEntry,
-}
-
-/// The class of errors of one code whose message contains some words.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MessageEntry {
-    code: CodeEntry,
-    says: String,
-    class: Spanned<String>,
 }
 
 /// A class of errors that ends the transaction, on servers of these versions with these variables.
@@ -167,23 +158,6 @@ struct TypeEntry {
     indexable: bool,
     literals: Vec<String>,
     since: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum CodeEntry {
-    Number(i64),
-    Text(String),
-}
-
-impl CodeEntry {
-    /// As the engine gives it.
-    fn text(&self) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => text.clone(),
-        }
-    }
 }
 
 /// Reads a dialect for a server of this version.
@@ -567,42 +541,6 @@ fn ends(
         }
     }
     Ok(ends)
-}
-
-fn class_words() -> Vec<(&'static str, ErrorClass)> {
-    ErrorClass::ALL
-        .iter()
-        .map(|class| (class.slug(), *class))
-        .collect()
-}
-
-fn errors(
-    source: &DialectText<'_>,
-    table: &BTreeMap<Spanned<String>, Vec<CodeEntry>>,
-) -> Result<BTreeMap<String, ErrorClass>, DialectError> {
-    let classes = class_words();
-    let mut all = BTreeMap::new();
-    for (class, codes) in table {
-        let class = source.word(class, &classes)?;
-        for code in codes {
-            all.insert(code.text(), class);
-        }
-    }
-    Ok(all)
-}
-
-fn error_messages(
-    source: &DialectText<'_>,
-    entries: &[MessageEntry],
-) -> Result<Vec<ErrorMessage>, DialectError> {
-    let read = |entry: &MessageEntry| {
-        Ok(ErrorMessage {
-            code: entry.code.text(),
-            says: entry.says.clone(),
-            class: source.word(&entry.class, &class_words())?,
-        })
-    };
-    entries.iter().map(read).collect()
 }
 
 fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, DialectError> {

@@ -7,6 +7,7 @@
 
 mod answer;
 mod capability;
+mod errors;
 mod file;
 mod literal;
 #[cfg(test)]

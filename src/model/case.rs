@@ -77,12 +77,14 @@ pub struct TableShape {
     pub storage_engine: Option<String>,
     /// Rows lie in a heap: none has a place by its key.
     pub heap: bool,
+    /// Only a primary key clusters the rows: a unique key does not take its place.
+    pub clusters_by_primary_key: bool,
 }
 
 impl TableShape {
-    /// The columns by which InnoDB keeps the rows: the primary key, else the first unique key whose
-    /// columns are all NOT NULL; none where it numbers the rows itself (MySQL manual, "Clustered
-    /// and Secondary Indexes"), and in a heap.
+    /// The columns by which the engine keeps the rows: the primary key, else, in InnoDB, the first unique
+    /// key whose columns are all NOT NULL; none where it numbers the rows itself (MySQL manual, "Clustered
+    /// and Secondary Indexes"; TiDB manual, "Clustered Indexes"), and in a heap.
     pub fn clustered_key(&self) -> Option<&[String]> {
         if self.heap {
             return None;
@@ -94,6 +96,7 @@ impl TableShape {
         let primary = self.primary_key.as_deref();
         primary.or_else(|| {
             let keys = self.unique_keys.iter();
+            let keys = keys.filter(|_| !self.clusters_by_primary_key);
             keys.map(Vec::as_slice).find(|key| key.iter().all(not_null))
         })
     }

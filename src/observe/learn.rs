@@ -411,7 +411,11 @@ impl Learning<'_> {
             {
                 unsure = Some(UndecidedReason::CommitAtAnUnknownMoment);
             }
-            if mode == ReadMode::TransactionSnapshot && self.holds_a_key_twice(table, &seen) {
+            let is_snapshot = matches!(
+                mode,
+                ReadMode::TransactionSnapshot | ReadMode::EitherSnapshot
+            );
+            if is_snapshot && self.holds_a_key_twice(table, &seen) {
                 unsure = Some(UndecidedReason::TwoRowsOfOneUniqueKey);
             }
             view.insert(table.to_owned(), seen);

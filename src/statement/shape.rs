@@ -35,8 +35,9 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
         };
         apply(without_end(&words), &statement.sql, &mut tables);
     }
-    if dialect.supports(Capability::HeapTables) {
-        tables.iter_mut().for_each(|table| table.heap = true);
+    for table in &mut tables {
+        table.heap = dialect.supports(Capability::HeapTables);
+        table.clusters_by_primary_key = dialect.supports(Capability::ClustersByPrimaryKey);
     }
     tables
 }
@@ -93,6 +94,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         partitioning: None,
         storage_engine: None,
         heap: false,
+        clusters_by_primary_key: false,
     };
     if words.get(at)?.is_mark('(') {
         let end = closing(words, at)?;

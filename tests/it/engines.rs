@@ -46,6 +46,7 @@ fn shape() -> TableShape {
         partitioning: None,
         storage_engine: None,
         heap: false,
+        clusters_by_primary_key: false,
     }
 }
 

@@ -286,7 +286,7 @@ impl Learning<'_> {
         }
     }
 
-    /// The tables of a view that the statement reads through its transaction's snapshot.
+    /// The tables of a view that the statement reads through its transaction's snapshot, or may read so.
     fn through_snapshot<'v>(
         &self,
         statement: &CaseStatement,
@@ -294,7 +294,12 @@ impl Learning<'_> {
     ) -> Vec<(&'v str, &'v TableView)> {
         let tables: BTreeSet<&str> = self
             .modes(statement)
-            .filter(|(_, mode)| *mode == ReadMode::TransactionSnapshot)
+            .filter(|(_, mode)| {
+                matches!(
+                    mode,
+                    ReadMode::TransactionSnapshot | ReadMode::EitherSnapshot
+                )
+            })
             .map(|(table, _)| table)
             .collect();
         promised

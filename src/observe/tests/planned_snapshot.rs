@@ -1,10 +1,12 @@
 //! TiDB: a snapshot that BEGIN takes, and reads whose snapshot the plan of their statement chooses.
 
+use super::clustered_key::{WideLine, learn_wide, wide_script};
 use super::{AFTER, Line, READ, Script, UPDATE, id, script};
 use crate::dialect::{self, Dialect, ServerVersion};
 use crate::execute::Instrumentation;
-use crate::model::{IsolationLevel, Tick, UndecidedReason};
-use crate::observe::{Learner, instrument};
+use crate::model::{Doubt, IsolationLevel, Tick, UndecidedReason};
+use crate::observe::{Learner, Sight, instrument};
+use crate::statement;
 
 /// Reads `t` beside what it locks, which is nothing.
 const SOURCE: &str = "SELECT * FROM (SELECT MAX(vkey) FROM t) d FOR UPDATE";
@@ -92,4 +94,54 @@ fn a_probe_reads_only_what_the_statement_would_read() {
     assert_eq!(probed(IsolationLevel::RepeatableRead, READ), 1);
     // A plain read shows the transaction's snapshot, and the source may be read in a newer one.
     assert_eq!(probed(IsolationLevel::RepeatableRead, SOURCE), 0);
+}
+
+#[test]
+fn a_source_that_may_be_the_snapshot_shows_a_moved_row_at_its_old_place_too() {
+    let table = "CREATE TABLE t (pkey INT, vkey INT, c0 INT PRIMARY KEY)";
+    let beside = |moves: i64| {
+        let lines: &[WideLine<'_>] = &[
+            (1, "BEGIN", None),
+            (2, "BEGIN", None),
+            (2, "UPDATE t SET vkey = 1, c0 = 0", Some(&[[4, 1, moves]])),
+            (2, "COMMIT", None),
+            (1, "UPDATE t SET vkey = 2", Some(&[[4, 2, moves]])),
+            (1, SOURCE, None),
+            (1, "COMMIT", None),
+        ];
+        let mut script = wide_script(table, lines);
+        script.dialect = tidb();
+        let account = learn_wide(&script, &[[4, 13, 22]]);
+        let latitude = account.latitudes.get(&id(1, 3)).cloned();
+        let rows = latitude.map(|latitude| latitude.rows).unwrap_or_default();
+        let sights = rows.iter().flat_map(|row| &row.sights);
+        let moved = sights.filter(|(sight, doubt)| {
+            matches!(sight, Sight::Beside(_)) && *doubt == Doubt::MovedKey
+        });
+        moved.count()
+    };
+    assert_eq!(beside(0), 1);
+    // A row that stays where it was is seen once: a second one is heard.
+    assert_eq!(beside(22), 0);
+}
+
+#[test]
+fn a_unique_key_clusters_no_rows_of_tidb() {
+    let clustered = |table: &str| {
+        let mut script = wide_script(table, &[]);
+        script.dialect = tidb();
+        let tables = statement::shapes(&script.case.setup, &script.dialect);
+        tables[0].clustered_key().is_some()
+    };
+    assert!(clustered(
+        "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT)"
+    ));
+    assert!(!clustered(
+        "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)"
+    ));
+    let innodb = wide_script(
+        "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)",
+        &[],
+    );
+    assert!(innodb.case.tables[0].clustered_key().is_some());
 }
