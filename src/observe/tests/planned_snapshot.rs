@@ -128,20 +128,16 @@ fn a_source_that_may_be_the_snapshot_shows_a_moved_row_at_its_old_place_too() {
 #[test]
 fn a_unique_key_clusters_no_rows_of_tidb() {
     let clustered = |table: &str| {
-        let mut script = wide_script(table, &[]);
+        let mut script = wide_script(table, &[(1, READ, None)]);
         script.dialect = tidb();
         let tables = statement::shapes(&script.case.setup, &script.dialect);
         tables[0].clustered_key().is_some()
     };
+    let unique = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)";
     assert!(clustered(
         "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT)"
     ));
-    assert!(!clustered(
-        "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)"
-    ));
-    let innodb = wide_script(
-        "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)",
-        &[],
-    );
+    assert!(!clustered(unique));
+    let innodb = wide_script(unique, &[(1, READ, None)]);
     assert!(innodb.case.tables[0].clustered_key().is_some());
 }
