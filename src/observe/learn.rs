@@ -17,7 +17,6 @@ mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::returned::ReturnedRows;
 use self::unreleased::{UnreleasedWait, unreleased_waits};
 use super::chain::{RowId, Version, VersionId};
 use super::view::ProbedTable;
@@ -138,6 +137,14 @@ struct Learning<'a> {
     returned: Vec<ReturnedRows>,
     /// Tables as probes showed them, for statements still to run.
     probed: BTreeMap<StatementId, BTreeMap<String, ProbedTable>>,
+}
+
+/// The rows that one write returned.
+struct ReturnedRows {
+    writer: StatementId,
+    table: String,
+    rows: Vec<Row>,
+    at: Tick,
 }
 
 /// A change between two looks at a table, and who may have made it.

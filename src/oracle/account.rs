@@ -28,7 +28,7 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
         statement,
         expected,
         got,
-    } = transactions::strangeness(evidence)?;
+    } = transactions::strangeness(evidence).or_else(|| failed::strangeness(evidence))?;
     let difference = Difference {
         statement: Some(statement),
         aspect: Aspect::Error,

@@ -6,19 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::attribute::row_text;
-use super::{Learning, cell, holds_a_key_twice};
+use super::{Learning, ReturnedRows, cell, holds_a_key_twice};
 use crate::dialect::ObserverKind;
 use crate::model::{ProbeTag, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason};
 use crate::observe::Learner;
 use crate::observe::chain::{RowId, VersionId};
-
-/// The rows that one write returned.
-pub(super) struct ReturnedRows {
-    writer: StatementId,
-    table: String,
-    rows: Vec<Row>,
-    at: Tick,
-}
 
 impl Learning<'_> {
     /// Keeps the rows that a write returned until every statement of its batch was answered.

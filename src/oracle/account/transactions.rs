@@ -1,7 +1,6 @@
 //! Refusals that no other session can have caused, and transactions whose end contradicts an answer.
 
 use super::super::Evidence;
-use super::failed;
 use crate::dialect::{RejectionEnd, SerializationCause};
 use crate::model::{
     CaseStatement, ErrorClass, FindingKind, ReadMode, Role, StatementId, StatementKind,
@@ -52,7 +51,6 @@ pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
         let mut records = evidence.execution.records.values();
         records
             .find_map(|record| wrong_end(evidence, record).or_else(|| causeless(evidence, record)))
-            .or_else(|| failed::strangeness(evidence))
     })
 }
 
