@@ -14,6 +14,7 @@ mod engine_faults;
 mod engine_script;
 mod engine_waits;
 mod engines;
+mod events;
 mod execute;
 mod exports;
 mod faults;

@@ -45,3 +45,59 @@ pub(super) fn event_json(event: &RunEvent) -> serde_json::Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_event_is_as_the_schema_says() {
+        let schema = include_str!("../../../docs/events.schema.json");
+        let schema = serde_json::from_str(schema).expect("JSON");
+        let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+        let found = |regression: Option<&str>| Announcement {
+            path: PathBuf::from("out/mariadb/phantom-0123abcd.sql"),
+            signature: "0123abcd".to_owned(),
+            anomaly: "phantom".to_owned(),
+            oracle: "serial".to_owned(),
+            kind: "not-serializable".to_owned(),
+            headline: "wrong".to_owned(),
+            hits: 1,
+            runs: 3,
+            index: 7,
+            statements: 4,
+            transactions: 2,
+            regression: regression.map(str::to_owned),
+        };
+        for event in [
+            RunEvent::Finding(found(None)),
+            RunEvent::Smaller(found(Some("MDEV-1"))),
+            RunEvent::Flaky(found(None)),
+            RunEvent::ServerLost {
+                worker: 0,
+                index: None,
+                error: "gone".to_owned(),
+            },
+            RunEvent::ServerBack {
+                worker: 0,
+                after: Duration::from_millis(1_500),
+            },
+            RunEvent::Unstable {
+                index: 3,
+                difference: "rows".to_owned(),
+            },
+            RunEvent::Stopping,
+            RunEvent::Trouble("disk full".to_owned()),
+        ] {
+            let line = event_json(&event);
+            let errors: Vec<String> = validator
+                .iter_errors(&line)
+                .map(|e| e.to_string())
+                .collect();
+            assert_eq!(errors, [""; 0], "{line}");
+        }
+    }
+}
