@@ -8,7 +8,7 @@ use super::entry::{CalibratedEntry, Proof};
 use super::stage::{Halt, Reply, Stage, accepted};
 use super::variant::{Sign, Variant};
 use crate::dialect::{Capability, Dialect};
-use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode, Role};
+use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode};
 
 /// The value before the change, and the one after it.
 const OLD: i64 = 1;
@@ -66,7 +66,7 @@ pub(super) fn probe(
     let mut possible = possible_modes(&during, &after, explicit);
     let dialect = stage.server.dialect();
     let passes_over = dialect.supports(Capability::PassesOverUnfitRows);
-    let may_pass_over = form.may_pass_over || (passes_over && takes_row_locks(form.role));
+    let may_pass_over = form.may_pass_over || (passes_over && form.role.takes_row_locks());
     if may_pass_over && (&during, &after) == (&SeenChange::Old, &SeenChange::New) {
         possible.push(ReadMode::Current);
     }
@@ -74,12 +74,12 @@ pub(super) fn probe(
     if form.role.is_target() && possible == [ReadMode::Current] {
         possible.push(ReadMode::Anything);
     }
-    if takes_row_locks(form.role) {
+    if form.role.takes_row_locks() {
         let seen = (&during, &after);
         possible.extend(beside_a_snapshot(dialect, level, seen, explicit));
     }
     let waits = stage.server.waits();
-    let locks = claimed == ReadMode::Current || takes_row_locks(form.role);
+    let locks = claimed == ReadMode::Current || form.role.takes_row_locks();
     let holds = keeps_out.is_none_or(|kept| !waits || kept == locks);
     let place = if explicit {
         "read-modes"
@@ -116,11 +116,6 @@ pub(super) fn probe(
         during.word(),
         after.word(),
     )))
-}
-
-/// Whether the table's rows are locked, whatever is read of them.
-fn takes_row_locks(role: Role) -> bool {
-    role.is_target() || role == Role::LockingSelect
 }
 
 /// The snapshots that a wait for a row is in accord with, on an engine that chooses rows by a snapshot

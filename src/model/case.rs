@@ -75,30 +75,42 @@ pub struct TableShape {
     pub partitioning: Option<Partitioning>,
     /// The storage engine that the CREATE TABLE names, as it spells it.
     pub storage_engine: Option<String>,
-    /// Rows lie in a heap: none has a place by its key.
-    pub heap: bool,
-    /// Only a primary key clusters the rows: a unique key does not take its place.
-    pub clusters_by_primary_key: bool,
+    /// What gives a row its place.
+    pub clustering: Clustering,
+}
+
+/// What gives the rows of a table their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clustering {
+    /// The primary key, else the first unique key whose columns are all NOT NULL (MySQL manual, "Clustered
+    /// and Secondary Indexes").
+    #[default]
+    AnyKey,
+    /// The primary key alone (TiDB manual, "Clustered Indexes").
+    PrimaryKey,
+    /// Nothing: rows lie in a heap.
+    Heap,
 }
 
 impl TableShape {
-    /// The columns by which the engine keeps the rows: the primary key, else, in InnoDB, the first unique
-    /// key whose columns are all NOT NULL; none where it numbers the rows itself (MySQL manual, "Clustered
-    /// and Secondary Indexes"; TiDB manual, "Clustered Indexes"), and in a heap.
+    /// The columns by which the engine keeps the rows; none where it numbers the rows itself, and in a heap.
     pub fn clustered_key(&self) -> Option<&[String]> {
-        if self.heap {
-            return None;
+        let primary = self.primary_key.as_deref();
+        match self.clustering {
+            Clustering::AnyKey => primary.or_else(|| self.first_certain_key()),
+            Clustering::PrimaryKey => primary,
+            Clustering::Heap => None,
         }
+    }
+
+    /// The first unique key whose columns are all NOT NULL.
+    fn first_certain_key(&self) -> Option<&[String]> {
         let not_null = |name: &String| {
             self.column(name)
                 .is_some_and(|at| self.columns[at].not_null)
         };
-        let primary = self.primary_key.as_deref();
-        primary.or_else(|| {
-            let keys = self.unique_keys.iter();
-            let keys = keys.filter(|_| !self.clusters_by_primary_key);
-            keys.map(Vec::as_slice).find(|key| key.iter().all(not_null))
-        })
+        let mut keys = self.unique_keys.iter().map(Vec::as_slice);
+        keys.find(|key| key.iter().all(not_null))
     }
 
     /// The position of a column, by name.

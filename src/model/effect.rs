@@ -186,6 +186,11 @@ impl Role {
             Self::UpdateTarget | Self::DeleteTarget | Self::InsertTarget
         )
     }
+
+    /// The statement locks the rows that it takes in this role, whatever version of them it reads.
+    pub fn takes_row_locks(self) -> bool {
+        self.is_target() || self == Self::LockingSelect
+    }
 }
 
 impl fmt::Display for Role {

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::model::{
-    CaseStatement, Direction, Role, StatementKind, TableShape, TableUse, TestCase,
-    TransactionStatus,
+    CaseStatement, Direction, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
 };
 use crate::statement;
 
@@ -165,8 +164,7 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
         let came_before = before.answered < record.answered
             && rejected.is_none_or(|class| !class.is_concurrency());
         let touches = |u: &TableUse| {
-            (u.role.is_target() || u.role == Role::LockingSelect)
-                && statement.effect.uses.iter().any(|own| own.table == u.table)
+            u.role.takes_row_locks() && statement.effect.uses.iter().any(|own| own.table == u.table)
         };
         if !came_before || !other.effect.uses.iter().any(touches) {
             continue;

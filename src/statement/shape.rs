@@ -9,7 +9,9 @@ use std::ops::Range;
 use super::effect::without_end;
 use super::token::{SqlToken, closing, items, stands, tokens};
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Column, PartitionMethod, Partitioning, SetupKind, SetupStatement, TableShape};
+use crate::model::{
+    Clustering, Column, PartitionMethod, Partitioning, SetupKind, SetupStatement, TableShape,
+};
 
 /// Whether a set-up statement defines the schema or inserts rows.
 pub fn setup_kind(sql: &str, dialect: &Dialect) -> SetupKind {
@@ -35,9 +37,15 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
         };
         apply(without_end(&words), &statement.sql, &mut tables);
     }
+    let clustering = if dialect.supports(Capability::HeapTables) {
+        Clustering::Heap
+    } else if dialect.supports(Capability::ClustersByPrimaryKey) {
+        Clustering::PrimaryKey
+    } else {
+        Clustering::AnyKey
+    };
     for table in &mut tables {
-        table.heap = dialect.supports(Capability::HeapTables);
-        table.clusters_by_primary_key = dialect.supports(Capability::ClustersByPrimaryKey);
+        table.clustering = clustering;
     }
     tables
 }
@@ -93,8 +101,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         indexes: Vec::new(),
         partitioning: None,
         storage_engine: None,
-        heap: false,
-        clusters_by_primary_key: false,
+        clustering: Clustering::default(),
     };
     if words.get(at)?.is_mark('(') {
         let end = closing(words, at)?;

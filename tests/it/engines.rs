@@ -2,7 +2,7 @@
 
 use rashomon::dialect::ServerVersion;
 use rashomon::engine::{self, EngineError, OpenOptions, Server, TransactionState};
-use rashomon::model::{Column, ErrorClass, Outcome, TableShape, Value};
+use rashomon::model::{Clustering, Column, ErrorClass, Outcome, TableShape, Value};
 
 use crate::servers::{Needs, url};
 
@@ -45,8 +45,7 @@ fn shape() -> TableShape {
         indexes: Vec::new(),
         partitioning: None,
         storage_engine: None,
-        heap: false,
-        clusters_by_primary_key: false,
+        clustering: Clustering::default(),
     }
 }
 

@@ -84,7 +84,8 @@ fn judge(
     hearing.verdict()
 }
 
-fn kind(verdict: &Verdict) -> String {
+/// The kind of a violation, or the verdict.
+pub(crate) fn kind(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Violation(finding) => finding.signature.kind.to_string(),
         other @ (Verdict::Agree

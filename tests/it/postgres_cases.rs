@@ -17,6 +17,7 @@ use rashomon::model::{
 use rashomon::oracle::{ORACLES, hear};
 use rashomon::reproducer::read;
 
+use crate::oracles;
 use crate::program::run;
 use crate::servers::{Needs, url};
 
@@ -91,16 +92,6 @@ fn verdict(
     hearing.verdict()
 }
 
-fn word(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Violation(finding) => finding.signature.kind.to_string(),
-        other @ (Verdict::Agree
-        | Verdict::Known(_)
-        | Verdict::Undecided(_)
-        | Verdict::Flaky { .. }) => other.to_string(),
-    }
-}
-
 fn id(transaction: u32, position: u32) -> StatementId {
     StatementId {
         transaction: TransactionId(transaction),
@@ -143,7 +134,7 @@ fn a_second_look_after_a_wait_is_documented_and_a_lost_update_is_not() {
     };
     let said = verdict(&*server, ReadCommitted, None, SECOND_LOOK, honest);
     let known = "known (documented:read-committed-looks-again)";
-    assert_eq!(word(&said), known);
+    assert_eq!(oracles::kind(&said), known);
     let said = verdict(&*server, ReadCommitted, None, SECOND_LOOK, took_the_old_row);
     assert!(matches!(said, Verdict::Violation(_)), "{said}");
 }
@@ -168,9 +159,9 @@ fn a_waiting_update_agrees_and_a_serialization_failure_at_read_committed_does_no
         return;
     };
     let said = verdict(&*server, ReadCommitted, None, WAITING_UPDATE, honest);
-    assert_eq!(word(&said), "agree");
+    assert_eq!(oracles::kind(&said), "agree");
     let said = verdict(&*server, RepeatableRead, None, WAITING_UPDATE, honest);
-    assert_eq!(word(&said), "agree");
+    assert_eq!(oracles::kind(&said), "agree");
     let said = verdict(
         &*server,
         ReadCommitted,
@@ -178,7 +169,7 @@ fn a_waiting_update_agrees_and_a_serialization_failure_at_read_committed_does_no
         WAITING_UPDATE,
         does_not_serialize,
     );
-    assert_eq!(word(&said), "refusal-without-cause");
+    assert_eq!(oracles::kind(&said), "refusal-without-cause");
 }
 
 /// No other session writes what T2 wants.
@@ -200,7 +191,7 @@ fn a_serialization_failure_at_repeatable_read_needs_a_newer_row() {
         return;
     };
     let said = verdict(&*server, RepeatableRead, None, OTHER_ROWS, honest);
-    assert_eq!(word(&said), "agree");
+    assert_eq!(oracles::kind(&said), "agree");
     let said = verdict(
         &*server,
         RepeatableRead,
@@ -208,7 +199,7 @@ fn a_serialization_failure_at_repeatable_read_needs_a_newer_row() {
         OTHER_ROWS,
         refused_beside_a_reader,
     );
-    assert_eq!(word(&said), "refusal-without-cause");
+    assert_eq!(oracles::kind(&said), "refusal-without-cause");
 }
 
 /// A failed transaction: T1.4 is refused, and T1.5 goes back before the error.
@@ -238,14 +229,14 @@ fn a_failed_transaction_refuses_until_it_goes_back_and_commits_nothing() {
         return;
     };
     let said = verdict(&*server, ReadCommitted, None, FAILED, honest);
-    assert_eq!(word(&said), "agree");
+    assert_eq!(oracles::kind(&said), "agree");
     let lies: [(Lie, &str); 2] = [
         (answers_in_a_failed_transaction, "wrong-transaction-end"),
         (refuses_without_an_error, "refusal-without-cause"),
     ];
     for (lie, kind) in lies {
         let said = verdict(&*server, ReadCommitted, None, FAILED, lie);
-        assert_eq!(word(&said), kind);
+        assert_eq!(oracles::kind(&said), kind);
     }
 }
 
@@ -267,7 +258,7 @@ fn a_snapshot_outlives_the_refusal_of_the_statement_that_took_it() {
     };
     for level in [RepeatableRead, Serializable] {
         let said = verdict(&*server, level, None, SNAPSHOT_OF_A_FAILURE, honest);
-        assert_eq!(word(&said), "agree", "{level}");
+        assert_eq!(oracles::kind(&said), "agree", "{level}");
     }
 }
 
@@ -285,7 +276,7 @@ fn a_key_that_an_old_snapshot_still_shows_can_be_taken_over() {
         return;
     };
     let said = verdict(&*server, RepeatableRead, None, KEY_TAKEN_OVER, honest);
-    assert_eq!(word(&said), "agree");
+    assert_eq!(oracles::kind(&said), "agree");
 }
 
 const NON_REPEATABLE_READ: &str = "s1 BEGIN
@@ -313,12 +304,12 @@ fn a_level_that_is_weaker_than_its_claim_is_heard() {
         (WRITE_SKEW, RepeatableRead, Serializable),
     ] {
         let said = verdict(&*server, run, None, script, honest);
-        assert_eq!(word(&said), "agree", "{run}");
+        assert_eq!(oracles::kind(&said), "agree", "{run}");
         let said = verdict(&*server, run, Some(claim), script, honest);
         assert!(matches!(said, Verdict::Violation(_)), "{run}: {said}");
         // The level that is claimed keeps the promise.
         let said = verdict(&*server, claim, None, script, honest);
-        assert_eq!(word(&said), "agree", "{claim}");
+        assert_eq!(oracles::kind(&said), "agree", "{claim}");
     }
 }
 

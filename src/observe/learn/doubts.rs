@@ -109,9 +109,8 @@ impl Learning<'_> {
         at: Tick,
         latitude: &mut Latitude,
     ) {
-        let locks = |role: Role| role.is_target() || role == Role::LockingSelect;
         let uses = statement.effect.uses.iter();
-        for table_use in uses.filter(|table_use| locks(table_use.role)) {
+        for table_use in uses.filter(|table_use| table_use.role.takes_row_locks()) {
             let table = table_use.table.as_str();
             let now = self.standing_for_before(table, statement.id, at);
             for (row, seen) in promised.get(table).into_iter().flatten() {

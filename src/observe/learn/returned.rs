@@ -38,8 +38,8 @@ impl Learning<'_> {
                 .commit(id.transaction)
                 .is_none_or(|at| at > last)
         };
-        let ended: Vec<StatementId> = batch.iter().map(|returned| returned.writer).collect();
-        let ended: Vec<StatementId> = ended.into_iter().filter(|id| !goes_on(*id)).collect();
+        let writers = batch.iter().map(|returned| returned.writer);
+        let ended: Vec<StatementId> = writers.filter(|id| !goes_on(*id)).collect();
         batch.sort_by_key(|returned| !ended.contains(&returned.writer));
         for ReturnedRows {
             writer,

@@ -167,8 +167,8 @@ fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
     let own = own.filter(|s| s.id.transaction == record.id.transaction && touches_tables(s));
     let sent = own.filter_map(|s| Some(evidence.execution.records.get(&s.id)?.sent));
     let snapshot = sent.min().unwrap_or(record.sent);
-    let locks = |role: Role| role.is_target() || role == Role::LockingSelect;
-    let mut uses = statement.effect.uses.iter().filter(|u| locks(u.role));
+    let uses = statement.effect.uses.iter();
+    let mut uses = uses.filter(|table_use| table_use.role.takes_row_locks());
     // A commit counts from some moment between its COMMIT and the answer.
     let committed = |id: TransactionId| {
         let at = evidence.execution.commit_tick(id);
