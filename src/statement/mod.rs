@@ -18,6 +18,7 @@ mod returning;
 mod shape;
 mod shown;
 mod simplify;
+mod sorted;
 mod table_options;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use returning::with_returning;
 pub use shape::{setup_kind, shapes};
 pub use shown::{ShownRows, ShownTable, shown_rows};
 pub use simplify::simplify;
+pub use sorted::{SortedRead, sorted_read};
 pub use table_options::table_options;
 pub use unrepeatable::is_unrepeatable;
 pub(crate) use walk::{SyntaxNode, walk};

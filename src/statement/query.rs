@@ -224,8 +224,11 @@ pub(super) fn row_order(query: &Query) -> RowOrder {
     }
 }
 
+/// The column by which generated tables tell their rows apart.
+pub(super) const ROW_KEY: &str = "pkey";
+
 fn is_row_key(column: &Ident) -> bool {
-    column.value.eq_ignore_ascii_case("pkey")
+    column.value.eq_ignore_ascii_case(ROW_KEY)
 }
 
 fn grouped(select: &Select) -> bool {

@@ -172,6 +172,45 @@ fn a_waiting_update_agrees_and_a_serialization_failure_at_read_committed_does_no
     assert_eq!(oracles::kind(&said), "refusal-without-cause");
 }
 
+/// T2.1 waits for row 1, which its snapshot sorts first and which then has the greater value.
+const SORTED: &str = "s1 BEGIN
+s1 UPDATE t0 SET c0 = 30, vkey = 1000 WHERE pkey = 1
+s2 SELECT c0 FROM t0 ORDER BY c0, pkey FOR UPDATE
+s1 COMMIT";
+
+/// T2.1 gives the rows in the order of what they hold now.
+fn sorted_again(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 1)).expect("it ran");
+    let Outcome::Rows(rows) = &mut record.outcome else {
+        panic!("rows: {:?}", record.outcome);
+    };
+    assert_eq!(rows.concat(), [30, 20].map(Value::Integer));
+    rows.sort();
+}
+
+/// T2.1 loses the row that did not change.
+fn lost_a_row(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 1)).expect("it ran");
+    record.outcome = Outcome::Rows(vec![vec![Value::Integer(30)]]);
+}
+
+#[test]
+fn a_locking_read_that_waited_keeps_the_order_of_its_snapshot() {
+    let Some(server) = server("a_locking_read_that_waited_keeps_the_order") else {
+        return;
+    };
+    let known = "known (documented:read-committed-looks-again)";
+    let said = verdict(&*server, ReadCommitted, None, SORTED, honest);
+    assert_eq!(oracles::kind(&said), known);
+    let limited = SORTED.replace("FOR UPDATE", "LIMIT 1 FOR UPDATE");
+    let said = verdict(&*server, ReadCommitted, None, &limited, honest);
+    assert_eq!(oracles::kind(&said), known);
+    for lie in [sorted_again as Lie, lost_a_row] {
+        let said = verdict(&*server, ReadCommitted, None, SORTED, lie);
+        assert_eq!(oracles::kind(&said), "wrong-rows");
+    }
+}
+
 /// No other session writes what T2 wants.
 const OTHER_ROWS: &str = "s1 BEGIN
 s1 SELECT * FROM t0

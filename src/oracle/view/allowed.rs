@@ -149,6 +149,14 @@ impl Alone<'_> {
         if !self.can_stand(&seen) {
             return Ok(None);
         }
+        let looked_again = rows.iter().zip(&choice.rows);
+        let mut looked_again =
+            looked_again.filter_map(|(row, sight)| Some(row.sights[(*sight)?].1));
+        if looked_again.any(|doubt| doubt == Doubt::ReEvaluated)
+            && let Some(gives) = self.gives_in_the_old_order(statement, &seen)?
+        {
+            return Ok(Some(gives));
+        }
         if !self.judge_on(statement, seen, true)?.is_empty() {
             return Ok(Some(false));
         }
