@@ -24,6 +24,7 @@ mod table_options;
 mod tests;
 mod token;
 mod unrepeatable;
+mod value_keys;
 mod walk;
 mod words;
 
@@ -39,5 +40,6 @@ pub use simplify::simplify;
 pub use sorted::{SortedRead, sorted_read};
 pub use table_options::table_options;
 pub use unrepeatable::is_unrepeatable;
+pub use value_keys::value_keys;
 pub(crate) use walk::{SyntaxNode, walk};
 pub use words::{ValueRows, count_mentions, mentions, renamed};

@@ -6,6 +6,7 @@ use super::{Learning, cell};
 use crate::model::{
     CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick, Value,
 };
+use crate::statement::value_keys;
 
 impl Learning<'_> {
     /// Whose change this is: the one statement, active or waiting, that can have made it; not `except`.
@@ -105,7 +106,8 @@ impl<'a> Learning<'a> {
             return;
         }
         let makers = candidates.iter().copied();
-        let makers: Vec<&CaseStatement> = makers.filter(|s| makes(shape, s, old, new)).collect();
+        let makers: Vec<&CaseStatement> =
+            makers.filter(|s| self.makes(shape, s, old, new)).collect();
         if !makers.is_empty() {
             *candidates = makers;
         }
@@ -166,7 +168,7 @@ impl<'a> Learning<'a> {
         let key = |row: &Row| cell(shape, shape.row_key.as_deref(), row);
         let is_its_own = |row: &Row| match cell(shape, shape.version_key.as_deref(), row) {
             Some(number) => names_number(&mover.sql, &number.to_string()),
-            None => makes(shape, mover, Some(old), row),
+            None => self.makes(shape, mover, Some(old), row),
         };
         let is_moved = |row: &Row| key(row) == key(old) && is_its_own(row);
         let stands = rows.contains(old);
@@ -204,6 +206,56 @@ impl<'a> Learning<'a> {
         let mut writers = self.case.statements.iter().filter(wrote);
         writers.next().filter(|_| writers.next().is_none())
     }
+
+    /// Whether one statement alone can have made a new row, or changed `old` into it.
+    fn makes(
+        &self,
+        shape: &TableShape,
+        statement: &CaseStatement,
+        old: Option<&Row>,
+        new: &Row,
+    ) -> bool {
+        let effect = &statement.effect;
+        let inserts = matches!(
+            effect.kind,
+            StatementKind::Insert | StatementKind::InsertSelect | StatementKind::Replace
+        );
+        let names = || self.may_insert(shape, statement, new);
+        let Some(old) = old else {
+            return (inserts && names())
+                || gives_place(shape, statement)
+                || gives_key(shape, statement);
+        };
+        if effect.kind == StatementKind::Replace {
+            return names();
+        }
+        // A column of the same name may be assigned in another target.
+        let alone = effect.targets().count() == 1;
+        let mut columns = shape.columns.iter().enumerate();
+        effect.kind != StatementKind::Delete
+            && columns.all(|(at, column)| {
+                let unchanged = old.get(at) == new.get(at);
+                match effect.assigned.get(&column.name.to_ascii_lowercase()) {
+                    Some(Some(value)) => match new.get(at) {
+                        Some(Value::Integer(is)) => is == value || inserts || (unchanged && !alone),
+                        Some(_) | None => true,
+                    },
+                    Some(None) => true,
+                    None => column.generated || unchanged,
+                }
+            })
+    }
+
+    /// Whether an INSERT or REPLACE may put a row under the key of this one: not where its VALUES list
+    /// names other keys.
+    fn may_insert(&self, shape: &TableShape, statement: &CaseStatement, new: &Row) -> bool {
+        let (Some(column), Some(Value::Integer(key))) =
+            (&shape.row_key, cell(shape, shape.row_key.as_deref(), new))
+        else {
+            return true;
+        };
+        value_keys(&statement.sql, column, self.dialect).is_none_or(|keys| keys.contains(&key))
+    }
 }
 
 /// A row that was gone stands again.
@@ -224,33 +276,6 @@ pub(super) enum Unattributed {
 fn writes(statement: &CaseStatement, shape: &TableShape) -> bool {
     let mut targets = statement.effect.targets();
     targets.any(|target| target == shape.name)
-}
-
-/// Whether one statement alone can have made a new row, or changed `old` into it.
-fn makes(shape: &TableShape, statement: &CaseStatement, old: Option<&Row>, new: &Row) -> bool {
-    let kind = statement.effect.kind;
-    let inserts = matches!(
-        kind,
-        StatementKind::Insert | StatementKind::InsertSelect | StatementKind::Replace
-    );
-    let Some(old) = old else {
-        return inserts || gives_place(shape, statement) || gives_key(shape, statement);
-    };
-    if kind == StatementKind::Replace {
-        return true;
-    }
-    kind != StatementKind::Delete
-        && shape.columns.iter().enumerate().all(|(at, column)| {
-            let name = column.name.to_ascii_lowercase();
-            match statement.effect.assigned.get(&name) {
-                Some(Some(value)) => match new.get(at) {
-                    Some(Value::Integer(is)) => is == value || inserts,
-                    Some(_) | None => true,
-                },
-                Some(None) => true,
-                None => column.generated || old.get(at) == new.get(at),
-            }
-        })
 }
 
 /// Whether a statement may give a row another place in the clustered index.
