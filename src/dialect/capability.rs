@@ -38,6 +38,8 @@ capabilities! {
     BeginImmediate = "begin-immediate",
     /// Cases are generated, run and judged on this engine.
     Cases = "cases",
+    /// `CHECK` constraints of a column, which are enforced.
+    CheckConstraint = "check-constraint",
     /// Only a primary key clusters the rows of a table: where there is none, each row has a place of its
     /// own. Without this the first unique key does, whose columns are all NOT NULL.
     ClustersByPrimaryKey = "clusters-by-primary-key",
@@ -61,6 +63,8 @@ capabilities! {
     /// Tables are heaps: a row that takes the key of a deleted one is another row, and an old snapshot
     /// shows both.
     HeapTables = "heap-tables",
+    /// `FORCE INDEX`, `USE INDEX` and `IGNORE INDEX` behind a table.
+    IndexHint = "index-hint",
     /// `INSERT IGNORE`.
     InsertIgnore = "insert-ignore",
     /// `INSERT OR IGNORE`.

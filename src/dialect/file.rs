@@ -156,6 +156,8 @@ struct TypeEntry {
     weight: u32,
     #[serde(default)]
     indexable: bool,
+    #[serde(default)]
+    closed: bool,
     literals: Vec<String>,
     since: Option<Spanned<String>>,
 }
@@ -430,6 +432,7 @@ fn types(
                 class: source.word(&entry.class, &classes)?,
                 weight: entry.weight,
                 indexable: entry.indexable,
+                closed: entry.closed,
                 literals: entry.literals.clone(),
             })
         })

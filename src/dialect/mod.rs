@@ -101,6 +101,8 @@ pub struct TypeSpec {
     pub weight: u32,
     /// Can carry an index as it is (`TEXT` cannot without a prefix length).
     pub indexable: bool,
+    /// Its literals are all the values that it has.
+    pub closed: bool,
     /// Literals a row or expression may use, as SQL text. A small domain makes conflicts.
     pub literals: Vec<String>,
 }

@@ -11,7 +11,7 @@ use super::rows::Stock;
 use super::schema::TablePlan;
 use super::scope::{ColumnRef, Frame, ScopedRelation, Shown, visible};
 use crate::dialect::{Dialect, TypeClass};
-use crate::grammar::{Builtin, Grammar, ProductionItem, Wanted, is_meant_to_fail};
+use crate::grammar::{Builtin, Grammar, Picked, ProductionItem, Wanted, is_meant_to_fail};
 
 /// Beyond this depth only the shortest productions are drawn.
 const DEPTH: u32 = 9;
@@ -212,9 +212,8 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
                 let bound = self.relate(table, Shown::All, false)?;
                 locals.insert(name, Bound::Relation(bound));
             }
-            Builtin::Pick(name, of, class) => {
-                let columns = relation(locals, of)?.columns(self.tables, *class);
-                let column = self.entropy.pick(&columns)?.clone();
+            Builtin::Pick(name, of, picked) => {
+                let column = self.picked(relation(locals, of)?, *picked)?;
                 locals.insert(name, Bound::Column(column));
             }
             Builtin::Assignments {
@@ -248,6 +247,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             | Builtin::Alias(_)
             | Builtin::Key(_)
             | Builtin::Version(_)
+            | Builtin::Hint(_)
             | Builtin::Col(_)
             | Builtin::Like(_)
             | Builtin::DerivedColumns(..)
@@ -278,6 +278,10 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             Builtin::Version(of) => {
                 let of = relation(locals, of)?;
                 format!("{}.{}", of.alias, self.tables[of.table].version)
+            }
+            Builtin::Hint(of) => {
+                let table = relation(locals, of)?.table;
+                self.index_hint(table)?
             }
             Builtin::Col(of) => self.named(column(locals, of)?),
             Builtin::Like(of) => {
@@ -369,6 +373,32 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         self.frames.last_mut()?.relations.push(relation.clone());
         locals.insert(name, Bound::Relation(relation));
         Some(())
+    }
+
+    fn picked(&mut self, of: &ScopedRelation, picked: Picked) -> Option<ColumnRef> {
+        let columns = match picked {
+            Picked::Any => of.columns(self.tables, None),
+            Picked::Class(class) => of.columns(self.tables, Some(class)),
+            Picked::Indexed => {
+                let indexes = &self.tables[of.table].indexes;
+                let first = |at: usize| indexes.iter().any(|i| i.columns.first() == Some(&at));
+                let columns = of.columns(self.tables, None).into_iter();
+                columns.filter(|column| first(column.column)).collect()
+            }
+        };
+        self.entropy.pick(&columns).cloned()
+    }
+
+    /// Tells the optimizer which index to use, or not to use; None where the table has none to name.
+    fn index_hint(&mut self, table: usize) -> Option<String> {
+        let tables = self.tables;
+        let index = &self.entropy.pick(&tables[table].indexes)?.name;
+        let word = match self.entropy.below(10) {
+            0..7 => "FORCE",
+            7..9 => "USE",
+            _ => "IGNORE",
+        };
+        Some(format!("{word} INDEX ({index})"))
     }
 
     /// Adds a table to the innermost level, under a name that no open level uses.

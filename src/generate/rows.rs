@@ -184,6 +184,12 @@ impl Stock {
         unique_value(class, 40 + self.next_unique as usize)
     }
 
+    /// The literal of a class on which writers agree: two transactions that assign the same value are the
+    /// ones that change nothing.
+    pub(super) fn agreed(&self, class: TypeClass) -> Option<String> {
+        self.literals.get(&class)?.first().cloned()
+    }
+
     /// A literal of a class; None when no column has that class.
     pub(super) fn literal(&self, entropy: &mut Entropy<'_>, class: TypeClass) -> Option<String> {
         let all = self.literals.get(&class)?;

@@ -23,6 +23,10 @@ pub(super) struct ColumnPlan {
     pub unique: bool,
     /// Its type may be part of an index.
     pub indexable: bool,
+    /// Its type has no values but `literals`.
+    pub closed: bool,
+    /// A value that a CHECK constraint refuses, as SQL: none of `literals`.
+    pub refused: Option<String>,
 }
 
 /// How the row key is declared.
@@ -32,6 +36,14 @@ enum RowKey {
     Unique,
     Indexed,
     Bare,
+}
+
+/// An index of stored columns, over all rows: one that a statement may ask for by its name.
+#[derive(Clone, Debug)]
+pub(super) struct IndexPlan {
+    pub name: String,
+    /// Its columns, by their places in [`TablePlan::columns`]; none where it is on the row key.
+    pub columns: Vec<usize>,
 }
 
 /// A table as the generator knows it. `columns` does not include the first two: `pkey` and `version`.
@@ -45,6 +57,8 @@ pub(super) struct TablePlan {
     pub keyed: bool,
     /// No unique key beside `pkey`.
     pub lonely: bool,
+    /// The indexes that a hint can name.
+    pub indexes: Vec<IndexPlan>,
     /// The statements that create it.
     pub statements: Vec<String>,
 }
@@ -105,11 +119,19 @@ fn table(
         other_primary,
         dialect,
     )];
+    let mut indexes = Vec::new();
     if row_key == RowKey::Indexed {
-        statements.push(format!("CREATE INDEX i_{name}_pkey ON {name} (pkey)"));
+        let index = format!("i_{name}_pkey");
+        statements.push(format!("CREATE INDEX {index} ON {name} (pkey)"));
+        indexes.push(IndexPlan {
+            name: index,
+            columns: Vec::new(),
+        });
     }
-    for number in 0..entropy.below(3) {
-        statements.extend(index(entropy, &name, &mut columns, number, dialect));
+    for number in 0..entropy.below(4) {
+        let (statement, plan) = index(entropy, &name, &mut columns, number, dialect);
+        statements.push(statement);
+        indexes.extend(plan);
     }
     let lonely = columns.iter().all(|column| !column.unique);
     if lonely
@@ -125,6 +147,7 @@ fn table(
         keyed: matches!(row_key, RowKey::Primary | RowKey::Unique),
         lonely,
         columns,
+        indexes,
         statements,
     }
 }
@@ -134,20 +157,43 @@ fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option
     let spec: &TypeSpec = &dialect.types[entropy.weighted(&weights)?];
     let nullable = !entropy.percent(25);
     // Types that carry no index carry no default either (TEXT, in MySQL).
+    let mut literals = spec.literals.clone();
+    let checked = spec.class == TypeClass::Integer
+        && dialect.supports(Capability::CheckConstraint)
+        && entropy.percent(12);
+    let refused = if checked {
+        refused(entropy, &mut literals)
+    } else {
+        None
+    };
     let default = (spec.indexable && entropy.percent(if nullable { 12 } else { 50 }))
-        .then(|| entropy.pick(&spec.literals).cloned())
+        .then(|| entropy.pick(&literals).cloned())
         .flatten();
     Some(ColumnPlan {
         name: format!("c{number}"),
         class: spec.class,
         sql_type: spec.sql.clone(),
-        literals: spec.literals.clone(),
+        literals,
         nullable,
         default,
         generated: None,
         unique: false,
         indexable: spec.indexable,
+        closed: spec.closed,
+        refused,
     })
+}
+
+/// A value for a CHECK constraint to refuse, taken out of the values to draw from: the other columns of the
+/// class still have it, so that some statement assigns it. No value of a unique column is as small.
+fn refused(entropy: &mut Entropy<'_>, literals: &mut Vec<String>) -> Option<String> {
+    const UNIQUE_FROM: i64 = 20;
+    let is_small = |text: &String| text.parse::<i64>().is_ok_and(|value| value < UNIQUE_FROM);
+    let small = literals.iter().filter(|text| is_small(text));
+    let small: Vec<String> = small.cloned().collect();
+    let refused = entropy.pick(&small).filter(|_| literals.len() > 2)?;
+    literals.retain(|literal| literal != refused);
+    Some(refused.clone())
 }
 
 /// A column computed from an integer one.
@@ -168,6 +214,8 @@ fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<Column
         generated: Some(format!("({} + 1) {storage}", base.name)),
         unique: false,
         indexable: true,
+        closed: false,
+        refused: None,
     })
 }
 
@@ -207,6 +255,9 @@ fn create(
         if other_primary == Some(at) {
             element.push_str(" PRIMARY KEY");
         }
+        if let Some(refused) = &column.refused {
+            element.push_str(&format!(" CHECK ({} <> {refused})", column.name));
+        }
         elements.push(element);
     }
     let has_primary = row_key == RowKey::Primary || other_primary.is_some();
@@ -222,14 +273,14 @@ fn create(
     )
 }
 
-/// One index, perhaps unique; None when the drawn columns cannot be indexed.
+/// One index, perhaps unique, and what a hint may know of it.
 fn index(
     entropy: &mut Entropy<'_>,
     table: &str,
     columns: &mut [ColumnPlan],
     number: usize,
     dialect: &Dialect,
-) -> Option<String> {
+) -> (String, Option<IndexPlan>) {
     let first = entropy.below(columns.len());
     let second = entropy.below(columns.len());
     let mut chosen = vec![first];
@@ -242,6 +293,7 @@ fn index(
         let column = &columns[*at];
         matches!(column.class, TypeClass::Integer | TypeClass::Text)
             && column.indexable
+            && !column.closed
             && column.nullable
             && column.default.is_none()
             && column.generated.is_none()
@@ -261,15 +313,18 @@ fn index(
         })
         .collect();
     let first_plan = &columns[first];
+    let mut whole = true;
     let (parts, tail) =
         if !unique && dialect.supports(Capability::PartialIndex) && entropy.percent(15) {
             let condition = format!(" WHERE {} IS NOT NULL", first_plan.name);
+            whole = false;
             (parts.join(", "), condition)
         } else if !unique
             && dialect.supports(Capability::ExpressionIndex)
             && first_plan.class == TypeClass::Integer
             && entropy.percent(15)
         {
+            whole = false;
             (format!("({} + 1)", first_plan.name), String::new())
         } else {
             (parts.join(", "), String::new())
@@ -280,7 +335,11 @@ fn index(
         }
     }
     let kind = if unique { "UNIQUE INDEX" } else { "INDEX" };
-    Some(format!(
-        "CREATE {kind} i_{table}_{number} ON {table} ({parts}){tail}"
-    ))
+    let name = format!("i_{table}_{number}");
+    let statement = format!("CREATE {kind} {name} ON {table} ({parts}){tail}");
+    let plan = whole.then_some(IndexPlan {
+        name,
+        columns: chosen,
+    });
+    (statement, plan)
 }

@@ -140,10 +140,16 @@ impl Expander<'_, '_, '_> {
             self.write("DEFAULT");
             return Some(());
         }
-        if !self.version_keys && self.entropy.percent(12) {
-            let own = format!("{}.{}", of.alias, column.name);
-            self.write(&own);
-            return Some(());
+        if !self.version_keys {
+            let same = match self.entropy.below(100) {
+                0..12 => Some(format!("{}.{}", of.alias, column.name)),
+                12..45 => self.stock.agreed(column.class),
+                _ => None,
+            };
+            if let Some(same) = same {
+                self.write(&same);
+                return Some(());
+            }
         }
         self.value("set-", column, depth)
     }

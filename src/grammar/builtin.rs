@@ -44,6 +44,15 @@ pub enum NewRow {
     Broken,
 }
 
+/// Which columns a `pick` may draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picked {
+    Any,
+    Class(TypeClass),
+    /// The first column of an index that a hint can name.
+    Indexed,
+}
+
 /// Each is described in `docs/grammar-format.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Builtin {
@@ -54,12 +63,13 @@ pub enum Builtin {
     Bind(Local, Vec<Wanted>),
     Derive(Local),
     Base(Local, Local),
-    Pick(Local, Local, Option<TypeClass>),
+    Pick(Local, Local, Picked),
     Table(Local),
     Name(Local),
     Alias(Local),
     Key(Local),
     Version(Local),
+    Hint(Local),
     Col(Local),
     Like(Local),
     DerivedColumns(Local, Local),
@@ -181,17 +191,19 @@ impl Builtin {
             "derive" => (1, Self::Derive(local(0)?)),
             "base" => (2, Self::Base(local(0)?, local(1)?)),
             "pick" => {
-                let class = arguments
-                    .get(2)
-                    .map(|text| word(text, CLASSES))
-                    .transpose()?;
-                (3, Self::Pick(local(0)?, local(1)?, class))
+                let picked = match arguments.get(2) {
+                    None => Picked::Any,
+                    Some(&"indexed") => Picked::Indexed,
+                    Some(text) => Picked::Class(word(text, CLASSES)?),
+                };
+                (3, Self::Pick(local(0)?, local(1)?, picked))
             }
             "table" => (1, Self::Table(local(0)?)),
             "name" => (1, Self::Name(local(0)?)),
             "alias" => (1, Self::Alias(local(0)?)),
             "key" => (1, Self::Key(local(0)?)),
             "version" => (1, Self::Version(local(0)?)),
+            "hint" => (1, Self::Hint(local(0)?)),
             "col" => (1, Self::Col(local(0)?)),
             "like" => (1, Self::Like(local(0)?)),
             "derived-columns" => (2, Self::DerivedColumns(local(0)?, local(1)?)),
@@ -271,6 +283,7 @@ impl Builtin {
             | Self::Alias(_)
             | Self::Key(_)
             | Self::Version(_)
+            | Self::Hint(_)
             | Self::Col(_)
             | Self::Like(_)
             | Self::DerivedColumns(..)
@@ -306,6 +319,7 @@ impl Builtin {
             | Self::Alias(name)
             | Self::Key(name)
             | Self::Version(name)
+            | Self::Hint(name)
             | Self::Col(name)
             | Self::Like(name)
             | Self::HotKey(name)
@@ -352,6 +366,7 @@ impl Builtin {
             | Self::Alias(_)
             | Self::Key(_)
             | Self::Version(_)
+            | Self::Hint(_)
             | Self::Col(_)
             | Self::Like(_)
             | Self::DerivedColumns(..)

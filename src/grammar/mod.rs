@@ -12,7 +12,7 @@ mod tests;
 
 use std::path::Path;
 
-pub use builtin::{AssignedRows, Builtin, Local, NewRow, Wanted, class_word};
+pub use builtin::{AssignedRows, Builtin, Local, NewRow, Picked, Wanted, class_word};
 pub use rule::{
     Grammar, GrammarError, GrammarRule, Production, ProductionItem, Requirement, STARTS,
     is_meant_to_fail,

@@ -356,6 +356,14 @@ fn simplified_statements_are_smaller_and_keep_their_keys() {
         "INSERT INTO t1 (pkey, vkey) VALUES (3, 1000) ON DUPLICATE KEY UPDATE vkey = 1000, c0 = 1",
         &["INSERT INTO t1 (pkey, vkey) VALUES (3, 1000)"],
     );
+    has(
+        "SELECT r1.c0 FROM t1 JOIN t2 AS r1 FORCE INDEX (i) ON t1.pkey = r1.pkey",
+        &["SELECT r1.c0 FROM t1 JOIN t2 AS r1 ON t1.pkey = r1.pkey"],
+    );
+    has(
+        "UPDATE t1 USE INDEX (i) SET vkey = 1000 WHERE c0 > 1",
+        &["UPDATE t1 SET vkey = 1000 WHERE c0 > 1"],
+    );
     assert_eq!(simplify("BEGIN", &mysql), Vec::<String>::new());
     assert_eq!(simplify("DELETE FROM t1", &mysql), Vec::<String>::new());
 }

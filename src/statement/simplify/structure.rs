@@ -165,8 +165,18 @@ fn smaller_selects(select: &Select) -> Vec<Select> {
     found
 }
 
-/// The base table that a derived table selects from, under the derived table's name.
+/// A table without its index hints; the base table that a derived table selects from, under the derived
+/// table's name.
 fn plain_factor(factor: &TableFactor) -> Option<TableFactor> {
+    if let TableFactor::Table { index_hints, .. } = factor
+        && !index_hints.is_empty()
+    {
+        return Some(with(factor, |f| {
+            if let TableFactor::Table { index_hints, .. } = f {
+                index_hints.clear();
+            }
+        }));
+    }
     let TableFactor::Derived {
         subquery, alias, ..
     } = factor
@@ -326,6 +336,9 @@ fn updates(update: &Update) -> Vec<Statement> {
         for gone in 0..update.assignments.len() {
             push(&|u| drop(u.assignments.remove(gone)));
         }
+    }
+    if let Some(plain) = plain_factor(&update.table.relation) {
+        push(&|u| u.table.relation.clone_from(&plain));
     }
     let (tables, other) = relations(std::slice::from_ref(&update.table));
     for table in tables.iter().filter(|_| !other && tables.len() > 1) {
