@@ -256,6 +256,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             | Builtin::Column(_)
             | Builtin::Literal(_)
             | Builtin::HotKey(_)
+            | Builtin::FreshKey(_)
             | Builtin::Small
             | Builtin::TotalOrder
             | Builtin::Lock(_)
@@ -301,6 +302,10 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
                 let table = relation(locals, of)?.table;
                 self.stock.hot_key(self.entropy, table).to_string()
             }
+            Builtin::FreshKey(of) => {
+                let table = relation(locals, of)?.table;
+                self.stock.fresh_key(table).to_string()
+            }
             Builtin::Small => (1 + self.entropy.below(6)).to_string(),
             Builtin::TotalOrder => self.total_order()?,
             Builtin::Lock(name) => self.dialect.spelling.lock_clauses.get(name)?.clone(),
@@ -331,6 +336,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         let fitting: Vec<usize> = (0..self.tables.len())
             .filter(|at| !wants(Wanted::Other) || !self.targets.contains(at))
             .filter(|at| !wants(Wanted::Keyed) || self.tables[*at].keyed)
+            .filter(|at| !wants(Wanted::Primary) || self.tables[*at].primary)
             .filter(|at| !wants(Wanted::Lonely) || self.tables[*at].lonely)
             .collect();
         let hot = self.stock.hot_table;

@@ -55,6 +55,8 @@ pub(super) struct TablePlan {
     pub version: &'static str,
     /// `pkey` is a primary or unique key.
     pub keyed: bool,
+    /// `pkey` is the primary key.
+    pub primary: bool,
     /// No unique key beside `pkey`.
     pub lonely: bool,
     /// The indexes that a hint can name.
@@ -144,6 +146,7 @@ fn table(
     TablePlan {
         name,
         version,
+        primary: row_key == RowKey::Primary,
         keyed: matches!(row_key, RowKey::Primary | RowKey::Unique),
         lonely,
         columns,

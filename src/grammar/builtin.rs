@@ -16,6 +16,8 @@ pub enum Wanted {
     Other,
     /// Its `pkey` is a primary or unique key.
     Keyed,
+    /// Its `pkey` is the primary key.
+    Primary,
     /// It has no unique key beside `pkey`.
     Lonely,
 }
@@ -78,6 +80,7 @@ pub enum Builtin {
     Column(TypeClass),
     Literal(TypeClass),
     HotKey(Local),
+    FreshKey(Local),
     Small,
     TotalOrder,
     InsertColumns(Local),
@@ -121,6 +124,7 @@ const WANTED: &[(&str, Wanted)] = &[
     ("hidden", Wanted::Hidden),
     ("other", Wanted::Other),
     ("keyed", Wanted::Keyed),
+    ("primary", Wanted::Primary),
     ("lonely", Wanted::Lonely),
 ];
 
@@ -212,6 +216,7 @@ impl Builtin {
             "column" => (1, Self::Column(class(0)?)),
             "literal" => (1, Self::Literal(class(0)?)),
             "hot-key" => (1, Self::HotKey(local(0)?)),
+            "fresh-key" => (1, Self::FreshKey(local(0)?)),
             "small" => (0, Self::Small),
             "total-order" => (0, Self::TotalOrder),
             _ => return Self::read_write(name, arguments),
@@ -292,6 +297,7 @@ impl Builtin {
             | Self::Column(_)
             | Self::Literal(_)
             | Self::HotKey(_)
+            | Self::FreshKey(_)
             | Self::Small
             | Self::TotalOrder
             | Self::InsertColumns(_)
@@ -323,6 +329,7 @@ impl Builtin {
             | Self::Col(name)
             | Self::Like(name)
             | Self::HotKey(name)
+            | Self::FreshKey(name)
             | Self::InsertColumns(name)
             | Self::InsertValues(name, _)
             | Self::Assignments { of: name, .. }
@@ -375,6 +382,7 @@ impl Builtin {
             | Self::Column(_)
             | Self::Literal(_)
             | Self::HotKey(_)
+            | Self::FreshKey(_)
             | Self::Small
             | Self::TotalOrder
             | Self::InsertColumns(_)

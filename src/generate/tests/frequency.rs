@@ -125,3 +125,52 @@ fn writes_of_several_rows_that_fail_half_way_are_drawn_in_every_kind() {
         }
     }
 }
+
+#[test]
+fn hints_ranges_over_indexes_checks_and_moved_row_keys_are_drawn() {
+    for engine in ["mariadb", "mysql"] {
+        let cases = cases(engine).0;
+        let all = || cases.iter().flat_map(|drawn| &drawn.case.statements);
+        let count = |holds: &dyn Fn(&CaseStatement) -> bool| all().filter(|s| holds(s)).count();
+        let hinted =
+            |kind: StatementKind| count(&|s| s.effect.kind == kind && s.sql.contains(" INDEX (i_"));
+        for kind in [
+            StatementKind::Select,
+            StatementKind::LockingSelect,
+            StatementKind::Update,
+        ] {
+            assert!(hinted(kind) >= 8, "{engine}: {kind} {}", hinted(kind));
+        }
+        // A text that the parser does not read is opaque, and no oracle judges it.
+        assert_eq!(
+            count(&|s| s.effect.kind == StatementKind::Opaque),
+            0,
+            "{engine}"
+        );
+        let moved = count(&|s| s.sql.contains("SET pkey = "));
+        assert!(moved >= 20, "{engine}: {moved}");
+        let schemas = cases.iter().flat_map(|drawn| &drawn.case.setup);
+        let checked = schemas.filter(|s| s.sql.contains(" CHECK (")).count();
+        assert!(checked >= 25, "{engine}: {checked}");
+    }
+}
+
+/// A row that gets another row key is another row to the oracles, and to the engine only where that key
+/// places it.
+#[test]
+fn a_row_key_is_assigned_only_where_it_is_the_clustered_key() {
+    for engine in ["mariadb", "mysql", "postgres", "sqlite"] {
+        for drawn in cases(engine).0 {
+            for statement in &drawn.case.statements {
+                if !statement.effect.assigned.contains_key("pkey") {
+                    continue;
+                }
+                for table in statement.effect.targets() {
+                    let shape = drawn.case.table(table).expect("a table of the case");
+                    let key = shape.clustered_key().expect("rows have places");
+                    assert_eq!(key, ["pkey"], "{engine}: {}", statement.sql);
+                }
+            }
+        }
+    }
+}
