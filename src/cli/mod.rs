@@ -28,6 +28,7 @@ mod completions;
 mod doctor;
 mod export;
 mod fuzz;
+mod man;
 mod minimize;
 mod replay;
 mod report;
@@ -87,6 +88,7 @@ enum Command {
     Check(check::CheckArguments),
     Watch(watch::WatchArguments),
     Completions(completions::CompletionsArguments),
+    Man(man::ManArguments),
 }
 
 /// Runs the program with the process's own arguments.
@@ -134,6 +136,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Completions(arguments) => {
             completions::run(&arguments, &mut CommandLine::command())
         }
+        Command::Man(arguments) => man::run(&arguments, CommandLine::command(), &mut output),
     });
     result.unwrap_or_else(|failure| say(&failure))
 }

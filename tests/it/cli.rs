@@ -555,3 +555,41 @@ fn a_level_claimed_too_strong_is_found_published_and_replayed() {
         .count();
     assert_eq!(torn, 0);
 }
+
+#[test]
+fn manual_pages_are_printed_or_written_and_never_overwritten() {
+    let main = run(&["man"]);
+    assert_eq!(main.code, Some(0), "{}", main.err);
+    assert!(main.out.contains(".SH \"EXIT STATUS\""), "{}", main.out);
+    let inner = run(&["man", "triage", "show"]);
+    assert!(
+        inner.out.contains(".TH rashomon-triage-show 1"),
+        "{}",
+        inner.out
+    );
+    check_refusal(&["man", "fuz"], 2, &["\"fuz\"", "fuzz", "triage show"]);
+
+    let folder = folder();
+    let pages = shown(&folder.path().join("man1"));
+    let written = run(&["man", "--out", &pages]);
+    assert_eq!(written.code, Some(0), "{}", written.err);
+    let written = files(Path::new(&pages), ".1");
+    for name in ["rashomon.1", "rashomon-fuzz.1", "rashomon-triage-show.1"] {
+        assert!(
+            written.iter().any(|path| path.ends_with(name)),
+            "{written:?}"
+        );
+    }
+    std::fs::write(&written[0], "mine").expect("it is written");
+    check_refusal(&["man", "--out", &pages], 2, &["--force"]);
+    assert_eq!(
+        std::fs::read_to_string(&written[0]).expect("it is there"),
+        "mine"
+    );
+    let forced = run(&["man", "--out", &pages, "--force"]);
+    assert_eq!(forced.code, Some(0), "{}", forced.err);
+    assert_ne!(
+        std::fs::read_to_string(&written[0]).expect("it is there"),
+        "mine"
+    );
+}

@@ -36,6 +36,7 @@ const ALLOWED: &[Allowed] = &[
     // The command line alone knows terminals, arguments, signals, and prints.
     allowed("clap", &["cli"]),
     allowed("clap_complete", &["cli"]),
+    allowed("clap_mangen", &["cli"]),
     allowed("indicatif", &["cli"]),
     allowed("signal-hook", &["cli"]),
     allowed("tracing-subscriber", &["cli"]),
