@@ -8,11 +8,14 @@
 mod case_format;
 mod case_sql;
 mod docker;
+mod dot;
+mod edn;
 mod issue;
 mod maintainers;
 mod mtr;
 mod python;
 mod scenario;
+mod slt;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -29,6 +32,9 @@ pub const FORMATS: &[&dyn CaseFormat] = &[
     &mtr::Mtr,
     &python::Python,
     &docker::Docker,
+    &slt::Slt,
+    &edn::Edn,
+    &dot::Dot,
 ];
 
 /// The format of this name.

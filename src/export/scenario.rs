@@ -57,9 +57,10 @@ impl ClientStep {
 
 /// A case as somebody runs it by hand.
 #[derive(Debug)]
-pub(super) struct Scenario<'a> {
+pub(super) struct Scenario<'a, M = &'static Maintainers> {
     pub(super) file: &'a CaseFile,
-    pub(super) maintainers: &'static Maintainers,
+    /// Who reads the export; `()` where that does not matter.
+    pub(super) maintainers: M,
     pub(super) dialect: Dialect,
     pub(super) case: TestCase,
     /// What each client executes first, by its number.
@@ -80,7 +81,38 @@ impl<'a> Scenario<'a> {
     /// schedule, or when none of its answers shows what is wrong.
     pub(super) fn of(file: &'a CaseFile) -> Result<Self, DoesNotApply> {
         let maintainers = maintainers_of(file)?;
-        let dialect = dialect_of(maintainers.engine)?;
+        Self::told(file, dialect_of(maintainers.engine)?, maintainers)
+    }
+
+    /// The scenario of a case with a fault.
+    ///
+    /// # Errors
+    /// As [`Scenario::of`], and when all answers of the file are right.
+    pub(super) fn of_fault(file: &'a CaseFile) -> Result<Self, DoesNotApply> {
+        let scenario = Self::of(file)?;
+        match scenario.symptom {
+            Symptom::NothingWrong => Err(DoesNotApply(
+                "the file says nowhere what is wrong: give the statement that is answered wrongly an \
+                 `-- @expect` note with the right answer"
+                    .to_owned(),
+            )),
+            Symptom::WrongAnswer | Symptom::AsSeen | Symptom::Crash | Symptom::Hang => Ok(scenario),
+        }
+    }
+}
+
+impl<'a> Scenario<'a, ()> {
+    /// The scenario of a case on any engine that there is a dialect of.
+    ///
+    /// # Errors
+    /// As [`Scenario::of`].
+    pub(super) fn of_any_engine(file: &'a CaseFile) -> Result<Self, DoesNotApply> {
+        Self::told(file, own_dialect(file)?, ())
+    }
+}
+
+impl<'a, M> Scenario<'a, M> {
+    fn told(file: &'a CaseFile, dialect: Dialect, maintainers: M) -> Result<Self, DoesNotApply> {
         if file.header.pace == Pace::Free {
             return Err(DoesNotApply(
                 "the sessions of this case run at the free pace, in no order that could be told; \
@@ -88,12 +120,7 @@ impl<'a> Scenario<'a> {
                     .to_owned(),
             ));
         }
-        // What the sessions executed is told, not run: it may be another list than today's.
-        let mut told = file.clone();
-        told.header.session_setup = None;
-        let case = told
-            .test_case(&dialect)
-            .map_err(|error| DoesNotApply(error.to_string()))?;
+        let case = told_case(file, &dialect)?;
         let mut clients = BTreeMap::new();
         for (session, level) in &case.isolation {
             let given = file.session_setup(*session).map(<[String]>::to_vec);
@@ -120,22 +147,6 @@ impl<'a> Scenario<'a> {
             afterwards,
             symptom,
         })
-    }
-
-    /// The scenario of a case with a fault.
-    ///
-    /// # Errors
-    /// As [`Scenario::of`], and when all answers of the file are right.
-    pub(super) fn of_fault(file: &'a CaseFile) -> Result<Self, DoesNotApply> {
-        let scenario = Self::of(file)?;
-        match scenario.symptom {
-            Symptom::NothingWrong => Err(DoesNotApply(
-                "the file says nowhere what is wrong: give the statement that is answered wrongly an \
-                 `-- @expect` note with the right answer"
-                    .to_owned(),
-            )),
-            Symptom::WrongAnswer | Symptom::AsSeen | Symptom::Crash | Symptom::Hang => Ok(scenario),
-        }
     }
 
     /// The statements that make the tables.
@@ -189,6 +200,17 @@ impl<'a> Scenario<'a> {
     }
 }
 
+/// The case of a file. What the sessions executed is told, not run: it may be another list than today's.
+///
+/// # Errors
+/// When it cannot run on the dialect.
+pub(super) fn told_case(file: &CaseFile, dialect: &Dialect) -> Result<TestCase, DoesNotApply> {
+    let mut told = file.clone();
+    told.header.session_setup = None;
+    let case = told.test_case(dialect);
+    case.map_err(|error| DoesNotApply(error.to_string()))
+}
+
 /// A text of the header without line breaks and other control characters.
 pub(super) fn one_line(text: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
@@ -208,6 +230,22 @@ fn maintainers_of(file: &CaseFile) -> Result<&'static Maintainers, DoesNotApply>
             "the case is about {engine}; exports for maintainers exist for {engines}"
         ))
     })
+}
+
+/// The dialect of the engine that a file names.
+///
+/// # Errors
+/// When it names none, or one that there is no dialect of.
+pub(super) fn own_dialect(file: &CaseFile) -> Result<Dialect, DoesNotApply> {
+    let engine = file.header.engine.as_deref();
+    let names = BUILTIN.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    dialect_of(engine.ok_or_else(|| {
+        DoesNotApply(format!(
+            "the header does not say which engine the case is about: add `--! engine = \"..\"`, one \
+             of {}",
+            names.join(", ")
+        ))
+    })?)
 }
 
 /// The dialect of an engine's newest version.
@@ -297,13 +335,13 @@ fn add_refusal(step: &mut ClientStep, locked: bool) {
 
 /// The tables of which each open transaction has locked rows, by its client.
 #[derive(Default)]
-struct LockedTables {
+pub(super) struct LockedTables {
     open: BTreeMap<Option<u32>, BTreeSet<String>>,
 }
 
 impl LockedTables {
     /// Whether another client's transaction has locked rows of a table that this step names.
-    fn meet(&self, step: &ClientStep) -> bool {
+    pub(super) fn meet(&self, step: &ClientStep) -> bool {
         let mut others = self
             .open
             .iter()
@@ -312,7 +350,7 @@ impl LockedTables {
         others.any(|(_, locked)| tables.iter().any(|used| locked.contains(&used.table)))
     }
 
-    fn after(&mut self, step: &ClientStep) {
+    pub(super) fn after(&mut self, step: &ClientStep) {
         let kind = step.effect.kind;
         if kind.is_begin() {
             self.open.insert(step.client, BTreeSet::new());

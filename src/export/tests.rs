@@ -50,6 +50,9 @@ fn every_format_has_its_own_names() {
     }
 }
 
+/// Formats that tell what came of the statements, of a few kinds of cases: their own files test them.
+const NO_STATEMENTS: &[&str] = &["dot", "edn"];
+
 #[test]
 fn an_export_holds_every_statement_or_says_why_there_is_none() {
     let every = every_case();
@@ -67,12 +70,20 @@ fn an_export_holds_every_statement_or_says_why_there_is_none() {
             applied += 1;
             assert_eq!(Ok(&exported), format.write(file).as_ref(), "{place}");
             assert!(exported.text.ends_with('\n'), "{place}");
+            if NO_STATEMENTS.contains(&format.name()) {
+                continue;
+            }
             let text = bare(&exported.text);
             for line in &file.lines {
                 assert!(text.contains(&bare(&line.sql)), "{place}: {}", line.sql);
             }
         }
-        assert!(applied >= 20, "{}: {applied}", format.name());
+        let has_statements = !NO_STATEMENTS.contains(&format.name());
+        assert!(
+            !has_statements || applied >= 20,
+            "{}: {applied}",
+            format.name()
+        );
     }
 }
 
@@ -109,12 +120,17 @@ fn every_find_of_ours_can_be_exported_in_every_format_of_its_product() {
     let finds = cases("reproducers");
     assert!(!finds.is_empty());
     for (path, file) in &finds {
-        let all: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-        let of_product = match is_of_tidb(file) {
+        // None of them is about a cycle, or of keys and values alone.
+        let names = FORMATS.iter().map(|format| format.name());
+        let mut of_product: Vec<&str> =
+            names.filter(|name| !NO_STATEMENTS.contains(name)).collect();
+        if is_of_tidb(file) {
             // mysqltest is not TiDB's, and its image has no client.
-            true => vec![CASE_FILE, "issue", "python"],
-            false => all,
-        };
+            of_product.retain(|name| !["mtr", "docker"].contains(name));
+        }
+        if slt::Slt.write(file).is_err() {
+            of_product.retain(|name| *name != "slt");
+        }
         assert_eq!(applicable(file), of_product, "{}", path.display());
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn error_words(class: ErrorClass) -> &'static str {
 }
 
 /// The fault in half a sentence, as a synopsis has it: `SELECT loses rows at READ COMMITTED`.
-pub(super) fn synopsis(scenario: &Scenario<'_>) -> String {
+pub(super) fn synopsis<M>(scenario: &Scenario<'_, M>) -> String {
     let levels = scenario.levels_text();
     if let Some(note) = registered_note(scenario.file) {
         return note;

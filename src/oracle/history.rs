@@ -17,10 +17,11 @@ use crate::execute::SerialRun;
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
     Anomaly, AnomalyClass, ConsistencyModel, Execution, Finding, FindingKind, Outcome, Pace, Row,
-    SetupKind, Signature, StatementId, StatementKind, TestCase, TransactionId, TransactionStatus,
-    UndecidedReason, Value, Verdict,
+    Signature, StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Value,
+    Verdict,
 };
-use crate::statement::{KeyAccess, KeyTable, inserted_rows, key_access, key_table};
+use crate::statement::KeyAccess;
+use crate::workload::KeyAccesses;
 
 /// How long a check may take. Cases are small and take milliseconds; a hand-written one need not be.
 const CHECK_TIME: Duration = Duration::from_secs(5);
@@ -96,96 +97,6 @@ fn promised(case: &TestCase, dialect: &Dialect) -> Option<ConsistencyModel> {
         .collect::<Option<Vec<ConsistencyModel>>>()?
         .into_iter()
         .min()
-}
-
-/// What the statements of a case do to keys.
-struct KeyAccesses {
-    accesses: BTreeMap<StatementId, KeyAccess>,
-    /// What the set-up gives each key that has a row.
-    initial: BTreeMap<i64, i64>,
-}
-
-impl KeyAccesses {
-    /// None when a statement, or the set-up, does anything else.
-    ///
-    /// One table of one value a row: InnoDB gives a transaction that writes one column of a row a new
-    /// version of all of them, which no model of single values foresees.
-    fn of(case: &TestCase, dialect: &Dialect) -> Option<Self> {
-        let (mut tables, mut initial) = (Vec::new(), BTreeMap::new());
-        for setup in &case.setup {
-            match setup.kind {
-                SetupKind::Schema => tables.push(key_table(&setup.sql, dialect)?),
-                SetupKind::Rows => initial.extend(rows(tables.first()?, &setup.sql, dialect)?),
-            }
-        }
-        let [table] = tables.as_slice() else {
-            return None;
-        };
-        let mut accesses = BTreeMap::new();
-        for statement in &case.statements {
-            match statement.effect.kind {
-                StatementKind::Select | StatementKind::Update => {
-                    let access = key_access(&statement.sql, dialect)?;
-                    accesses.insert(statement.id, access);
-                }
-                StatementKind::Begin
-                | StatementKind::BeginSnapshot
-                | StatementKind::BeginImmediate
-                | StatementKind::Commit
-                | StatementKind::Rollback => {}
-                // Savepoints take back writes, and settings may change what a level means.
-                StatementKind::Savepoint
-                | StatementKind::RollbackTo
-                | StatementKind::ReleaseSavepoint
-                | StatementKind::LockingSelect
-                | StatementKind::Insert
-                | StatementKind::InsertSelect
-                | StatementKind::Replace
-                | StatementKind::Delete
-                | StatementKind::Set
-                | StatementKind::Opaque => return None,
-            }
-        }
-        let is_its_own = |access: &KeyAccess| {
-            let value = access.written.unwrap_or(0);
-            access.table == table.table
-                && access.key_column == table.key_column
-                && access.column == table.column
-                && (access.key.abs() < table.largest.0 && value.abs() < table.largest.1)
-        };
-        let keys = Self { accesses, initial };
-        (keys.accesses.values().all(is_its_own) && keys.has_distinct_values()).then_some(keys)
-    }
-
-    /// Whether no value is written to a key twice, or is there at first: a write that changes
-    /// nothing leaves no version on some engines, and a read of such a value names no writer.
-    fn has_distinct_values(&self) -> bool {
-        let mut values: BTreeSet<(i64, i64)> = self.initial.iter().map(|(k, v)| (*k, *v)).collect();
-        let written = self
-            .accesses
-            .values()
-            .filter_map(|a| Some((a.key, a.written?)));
-        written.into_iter().all(|value| values.insert(value))
-    }
-}
-
-/// The rows that an INSERT gives a table; none when it is of another form.
-fn rows(table: &KeyTable, sql: &str, dialect: &Dialect) -> Option<Vec<(i64, i64)>> {
-    let inserted = inserted_rows(sql, dialect)?;
-    let at = |name: &String| inserted.columns.iter().position(|column| column == name);
-    let (key, value) = (at(&table.key_column)?, at(&table.column)?);
-    let holds =
-        |row: &Vec<i64>| row[key].abs() < table.largest.0 && row[value].abs() < table.largest.1;
-    let is_plain = inserted.table == table.table
-        && inserted.columns.len() == 2
-        && inserted.rows.iter().all(holds);
-    is_plain.then(|| {
-        inserted
-            .rows
-            .iter()
-            .map(|row| (row[key], row[value]))
-            .collect()
-    })
 }
 
 /// A history, and the statements that gave its committed events.

@@ -10,8 +10,7 @@ use super::lanes::Lanes;
 use super::list::{shows_in, sightings, state};
 use super::time::utc;
 use super::visible::is_shown_as_it_is;
-use crate::model::{FindingKind, TransactionCycle};
-use crate::reproducer::{CaseEvidence, CaseHead};
+use crate::reproducer::{CaseEvidence, CaseFile, CaseHead};
 use crate::triage::{Group, RecheckResult};
 
 /// A group with its case, why it is wrong, and how to hand it on.
@@ -26,7 +25,10 @@ pub(super) fn group(group: &Group, detail: &GroupDetail) -> Markup {
                 Ok(case) => { (lane_table(&Lanes::of(case, detail.evidence.as_ref()), &group.id)) }
                 Err(problem) => p { "The case cannot be read: " (problem) }
             }
-            @if let Some(evidence) = &detail.evidence { (reasons(first, evidence)) }
+            @if let Some(cycle) = detail.case.as_ref().ok().and_then(CaseFile::told_cycle) {
+                (picture(&cycle))
+            }
+            @if let Some(evidence) = &detail.evidence { (reasons(evidence)) }
             (exports(detail))
             (more(group))
         }
@@ -59,17 +61,9 @@ fn facts(group: &Group, first: &CaseHead) -> Markup {
     }
 }
 
-/// Why the oracle holds its account for the right one, with the cycle that shows it.
-fn reasons(first: &CaseHead, evidence: &CaseEvidence) -> Markup {
-    let kind = first.signature.as_ref().map(|signature| signature.kind);
-    let is_of_transactions = matches!(
-        kind,
-        Some(FindingKind::NotSerializable | FindingKind::Anomaly(_))
-    );
-    let cycle = TransactionCycle::told(&evidence.headline, &evidence.explanation);
-    let cycle = cycle.filter(|_| is_of_transactions);
+/// Why the oracle holds its account for the right one.
+fn reasons(evidence: &CaseEvidence) -> Markup {
     html! {
-        @if let Some(cycle) = &cycle { (picture(cycle)) }
         @if !evidence.explanation.is_empty() {
             h4 { "Why" }
             ul.reasons { @for line in &evidence.explanation { li { (line) } } }

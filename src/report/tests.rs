@@ -142,6 +142,9 @@ fn detail(payload: &str) -> GroupDetail {
     for line in &mut case.lines {
         line.sql = format!("SELECT '{payload}'");
     }
+    case.header.kind = Some(FindingKind::NotSerializable.slug().to_owned());
+    let headline = format!("cycle: T1 -rw({payload})-> T2 -ww(t)-> T1");
+    case.header.comments.last = vec![headline.clone()];
     let cell = reproducer::Cell::Text(payload.to_owned());
     let told = reproducer::Note::new("got", format!("({cell})"));
     case.lines[1].notes.push(told);
@@ -154,7 +157,7 @@ fn detail(payload: &str) -> GroupDetail {
     GroupDetail {
         case: Ok(case),
         evidence: Some(CaseEvidence {
-            headline: format!("cycle: T1 -rw({payload})-> T2 -ww(t)-> T1"),
+            headline,
             explanation: vec![payload.to_owned()],
             spans: BTreeMap::new(),
         }),

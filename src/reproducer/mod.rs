@@ -26,6 +26,7 @@ mod sidecar;
 mod tag;
 #[cfg(test)]
 mod tests;
+mod told;
 pub mod whole_file;
 mod writer;
 
