@@ -21,6 +21,7 @@ mod text_file;
 mod value;
 
 mod bench;
+mod bisect;
 mod calibrate;
 mod check;
 mod clean;
@@ -77,6 +78,7 @@ enum Command {
     Status(status::StatusArguments),
     Replay(replay::ReplayArguments),
     Minimize(minimize::MinimizeArguments),
+    Bisect(bisect::BisectArguments),
     Export(export::ExportArguments),
     Triage(triage::TriageArguments),
     Report(report::ReportArguments),
@@ -123,6 +125,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Status(arguments) => status::run(&arguments, &mut output),
         Command::Replay(arguments) => replay::run(&arguments, &mut output),
         Command::Minimize(arguments) => minimize::run(&arguments, &mut output),
+        Command::Bisect(arguments) => bisect::run(&arguments, &mut output),
         Command::Export(arguments) => export::run(&arguments, &mut output),
         Command::Triage(arguments) => triage::run(&arguments, &mut output),
         Command::Report(arguments) => report::run(&arguments, &mut output),

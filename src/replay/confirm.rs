@@ -71,14 +71,29 @@ pub fn confirm_fixed(
     server: &Identity,
     options: &ReplayOptions<'_>,
 ) -> Result<(Confirmation, String, ReplayReport), EngineError> {
+    confirm_in(file, name, executor, server, (options, None))
+}
+
+/// As [`confirm_fixed`]; with a number of runs, all of them are made, so that the report has a rate.
+/// Fewer clean runs than the recorded rate asks for confirm nothing.
+///
+/// # Errors
+/// As [`confirm_fixed`].
+pub fn confirm_in(
+    file: &CaseFile,
+    name: &str,
+    executor: &mut dyn Executor,
+    server: &Identity,
+    (options, times): (&ReplayOptions<'_>, Option<u32>),
+) -> Result<(Confirmation, String, ReplayReport), EngineError> {
     let recorded = file.header.reproduced.filter(|r| r.hits > 0);
     let needed = recorded.map_or(f64::from(DEFAULT_CLEAN_RUNS), |r| {
         clean_runs(rate_at_least(r))
     });
     let options = ReplayOptions {
         // Whole and in range: both bounds are.
-        times: needed.min(f64::from(CLEAN_RUNS_MAX)) as u32,
-        stop_at_first_hit: true,
+        times: times.unwrap_or(needed.min(f64::from(CLEAN_RUNS_MAX)) as u32),
+        stop_at_first_hit: times.is_none(),
         ..*options
     };
     let report = replay(file, name, executor, server, &options)?;

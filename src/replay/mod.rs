@@ -15,7 +15,9 @@ use crate::engine::{EngineError, Identity};
 use crate::execute::Executor;
 use crate::reproducer::CaseFile;
 
-pub use confirm::{Confirmation, DEFAULT_CLEAN_RUNS, clean_runs, confirm_fixed, rate_at_least};
+pub use confirm::{
+    Confirmation, DEFAULT_CLEAN_RUNS, clean_runs, confirm_fixed, confirm_in, rate_at_least,
+};
 pub use expectation::{EXPECTATION, UnexpectedRejection};
 pub use json::{replayed, skipped, summary};
 pub use report::{ReplayOptions, ReplayReport, VoiceReport};

@@ -4,6 +4,7 @@
 //! run, and `RASHOMON_REQUIRE_SERVERS=1` turns that into a failure. `scripts/test` starts them.
 
 mod acceptance;
+mod bisect;
 mod calibrate;
 mod campaign;
 mod check;
