@@ -11,6 +11,7 @@ mod memory_use;
 mod output;
 mod output_file;
 mod panic;
+mod profile;
 mod quantity;
 mod seed;
 mod server;
@@ -45,6 +46,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use exit::{Exit, Failure};
+use profile::{ReadArguments, UnreadArguments};
 
 /// A differential-testing fuzzer for transactional SQL engines.
 ///
@@ -104,10 +106,14 @@ pub fn main() -> ExitCode {
 
 /// Parses the arguments and runs the command.
 fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
-    let parsed = command()
-        .try_get_matches_from(arguments)
-        .and_then(|matches| CommandLine::from_arg_matches(&matches));
-    let arguments = match parsed {
+    let mut output = output::Output::new();
+    let read = match profile::read(&command(), arguments.collect(), &mut output) {
+        Ok(ReadArguments::Ended(exit)) => return exit,
+        Ok(ReadArguments::Command(matches)) => CommandLine::from_arg_matches(&matches),
+        Err(UnreadArguments::Failure(failure)) => return say(&failure),
+        Err(UnreadArguments::Clap(error)) => Err(error),
+    };
+    let arguments = match read {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are answers: exit 0, on standard output. The rest is exit 2.
@@ -119,7 +125,6 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
             };
         }
     };
-    let mut output = output::Output::new();
     let result = log::start(&arguments.log).and_then(|()| match arguments.command {
         Command::Fuzz(arguments) => fuzz::run(&arguments, &mut output),
         Command::Status(arguments) => status::run(&arguments, &mut output),
@@ -222,6 +227,7 @@ mod tests {
             include_str!("../../docs/exports.md"),
             include_str!("../../docs/triage.md"),
             include_str!("../../docs/report.md"),
+            include_str!("../../docs/profiles.md"),
         ];
         let mut texts: Vec<String> = documents.map(str::to_owned).to_vec();
         for command in command().get_subcommands() {

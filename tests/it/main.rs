@@ -32,6 +32,7 @@ mod plant;
 mod planted;
 mod postgres;
 mod postgres_cases;
+mod profiles;
 mod program;
 mod registry;
 mod replay;

@@ -70,7 +70,7 @@ const ALLOWED: &[Allowed] = &[
         "serde_json",
         &["campaign", "cli", "replay", "reproducer", "triage"],
     ),
-    allowed("toml", &["dialect", "reproducer"]),
+    allowed("toml", &["cli", "dialect", "reproducer"]),
     // Files.
     allowed("flate2", &["history/format/compressed.rs"]),
     allowed("ruzstd", &["history/format/compressed.rs"]),
@@ -128,7 +128,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("std::time::SystemTime", &["campaign/wall_clock.rs", "cli"]),
     // Errors and the log.
     // The nearest known word to a misspelt one.
-    allowed("strsim", &["dialect"]),
+    allowed("strsim", &["cli", "dialect"]),
     allowed("thiserror", ANYWHERE),
     allowed(
         "tracing",

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::cli::profile::ProfileArguments;
 use crate::cli::quantity::{number, positive, time};
 use crate::cli::seed::{self, Seed};
 use crate::cli::server::ServerArguments;
@@ -118,6 +119,10 @@ pub(in crate::cli) struct FuzzArguments {
 
     #[command(flatten)]
     pub(super) server: ServerArguments,
+
+    /// Read before the others are: what they come to is merged by then.
+    #[command(flatten)]
+    pub(super) profile: ProfileArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -127,6 +132,7 @@ Examples:
   rashomon fuzz 'mysql://root@127.0.0.1:3306' --isolation read-committed --claim serializable
   rashomon fuzz 'mariadb://root@127.0.0.1:3306' --seed 1:12
   rashomon fuzz 'mariadb://root@127.0.0.1:3306' --on-finding 'mail -s finding me@example.org'
+  rashomon fuzz --profile nightly --for 2h --explain-settings
   rashomon fuzz --resume reproducers/runs/1c0ffee2";
 
 /// Reads a number of workers.
