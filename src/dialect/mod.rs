@@ -34,6 +34,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("mariadb", include_str!("../../dialects/mariadb.toml")),
     ("mysql", include_str!("../../dialects/mysql.toml")),
     ("postgres", include_str!("../../dialects/postgres.toml")),
+    ("simulated", include_str!("../../dialects/simulated.toml")),
     ("sqlite", include_str!("../../dialects/sqlite.toml")),
     ("tidb", include_str!("../../dialects/tidb.toml")),
 ];

@@ -9,21 +9,17 @@ use super::mysql_protocol::PRODUCTS;
 use super::opening::{Engine, OpenOptions};
 use super::postgres::Postgres;
 use super::server::Server;
+use super::simulated::Simulated;
 use super::sqlite::Sqlite;
-use super::target::{AddressKind, Target};
-
-/// Schemes that the command line's contract names and that are not there yet.
-const PLANNED_SCHEMES: [&str; 1] = ["simulated"];
+use super::target::Target;
 
 /// Every engine, in the order of the documentation. The products that speak MySQL's protocol are
 /// listed in [`PRODUCTS`].
 fn engines() -> impl Iterator<Item = &'static dyn Engine> {
     let products = PRODUCTS.iter().map(|product| product as &dyn Engine);
-    let others: [&'static dyn Engine; 2] = [&Sqlite, &Postgres];
-    let [embedded, last] = others;
-    std::iter::once(embedded)
-        .chain(products)
-        .chain(std::iter::once(last))
+    let embedded: [&'static dyn Engine; 1] = [&Sqlite];
+    let others: [&'static dyn Engine; 2] = [&Postgres, &Simulated];
+    embedded.into_iter().chain(products).chain(others)
 }
 
 /// Opens the server that a TARGET URL names.
@@ -79,7 +75,7 @@ fn address_without_scheme(text: &str) -> Option<&str> {
 
 fn without_scheme(address: &str) -> String {
     let urls: Vec<String> = engines()
-        .filter(|engine| engine.address() != AddressKind::Path)
+        .filter(|engine| engine.address().has_host())
         .map(|engine| format!("{}://USER@{address}", engine.name()))
         .collect();
     format!(
@@ -100,12 +96,5 @@ fn unknown_scheme(scheme: &str) -> String {
     if scheme == "postgresql" {
         return "unknown engine \"postgresql\": write postgres:// in the target".to_owned();
     }
-    if PLANNED_SCHEMES.contains(&scheme) {
-        format!(
-            "the engine {scheme} is not built yet: one of {}",
-            spellings()
-        )
-    } else {
-        format!("unknown engine {scheme:?}: one of {}", spellings())
-    }
+    format!("unknown engine {scheme:?}: one of {}", spellings())
 }

@@ -60,10 +60,22 @@ impl fmt::Display for Password {
 pub enum AddressKind {
     /// A file or folder, or nothing: the engine lives in this process.
     Path,
+    /// Nothing: the engine lives in this process and keeps nothing.
+    Process,
     /// A host; databases of our own are made there, and none is named.
     Host,
     /// A host and the database that the login goes to.
     HostAndDatabase,
+}
+
+impl AddressKind {
+    /// Whether the server is reached over a connection to somewhere.
+    pub(super) fn has_host(self) -> bool {
+        match self {
+            Self::Host | Self::HostAndDatabase => true,
+            Self::Path | Self::Process => false,
+        }
+    }
 }
 
 /// A parsed TARGET. Its `Display` is the URL without the password.
@@ -81,6 +93,8 @@ pub struct Target {
 enum Address {
     /// A file, for engines that live in the process; none is a temporary folder.
     Path(Option<PathBuf>),
+    /// This process.
+    Process,
     Host {
         user: Option<String>,
         host: String,
@@ -100,6 +114,7 @@ impl Target {
         }
         let address = match kind {
             AddressKind::Path => Address::Path(file_path(url)?),
+            AddressKind::Process => nowhere(url)?,
             AddressKind::Host | AddressKind::HostAndDatabase => host_address(url, kind)?,
         };
         Ok(Self {
@@ -118,7 +133,7 @@ impl Target {
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.address {
             Address::Path(path) => path.as_deref(),
-            Address::Host { .. } => None,
+            Address::Host { .. } | Address::Process => None,
         }
     }
 
@@ -138,28 +153,28 @@ impl Target {
     pub(super) fn user(&self) -> Option<&str> {
         match &self.address {
             Address::Host { user, .. } => user.as_deref(),
-            Address::Path(_) => None,
+            Address::Path(_) | Address::Process => None,
         }
     }
 
     pub(super) fn host(&self) -> &str {
         match &self.address {
             Address::Host { host, .. } => host,
-            Address::Path(_) => "",
+            Address::Path(_) | Address::Process => "",
         }
     }
 
     pub(super) fn port(&self) -> Option<u16> {
         match &self.address {
             Address::Host { port, .. } => *port,
-            Address::Path(_) => None,
+            Address::Path(_) | Address::Process => None,
         }
     }
 
     pub(super) fn database(&self) -> Option<&str> {
         match &self.address {
             Address::Host { database, .. } => database.as_deref(),
-            Address::Path(_) => None,
+            Address::Path(_) | Address::Process => None,
         }
     }
 
@@ -187,6 +202,17 @@ impl Target {
             ))),
         }
     }
+}
+
+/// The address of an engine that has none.
+fn nowhere(url: &Url) -> Result<Address, EngineError> {
+    if url.has_host() || !url.path().is_empty() {
+        return Err(EngineError::Target(format!(
+            "the target names a place: {0} keeps nothing anywhere, write {0}: and parameters after ?",
+            url.scheme()
+        )));
+    }
+    Ok(Address::Process)
 }
 
 fn file_path(url: &Url) -> Result<Option<PathBuf>, EngineError> {
@@ -249,6 +275,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.scheme)?;
         match &self.address {
+            Address::Process => {}
             Address::Path(path) => {
                 if let Some(path) = path {
                     f.write_str(&encoded(&path.display().to_string(), "?#"))?;
@@ -321,6 +348,7 @@ mod tests {
     fn a_target_is_read_back_as_it_is_shown() {
         for text in [
             "sqlite:",
+            "simulated:?flavour=innodb",
             "sqlite:/var/db/a%3Fb%23c%25d.db?journal=delete",
             "mysql://b%40b%3A@[::1]:3307?socket=/run/a%26b%2B%25%20c%23.sock",
             "postgres://u@h/data%3Fbase",
@@ -370,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_says_what_is_expected() {
-        assert!(message("simulated:").contains("not built yet"));
+        assert!(message("simulated:file").contains("simulated:"));
         assert!(message("postgresql://u@h").contains("postgres://"));
         assert!(message("oracle://u@h").contains("unknown engine"));
         assert!(message("mysql://u@h/prod").contains("names a database"));

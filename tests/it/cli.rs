@@ -62,7 +62,8 @@ fn usage_errors_exit_2_and_name_the_remedy() {
     check_refusal(&["fuzz", "--format", "xml"], 2, &["xml", "human", "json"]);
     check_refusal(&["--log", "loud", "fuzz"], 2, &["loud", "debug"]);
     check_refusal(&["fuzz", "oracle://x"], 2, &["oracle", "sqlite:"]);
-    check_refusal(&["fuzz", "simulated:"], 2, &["simulated", "not built yet"]);
+    check_refusal(&["fuzz", "simulated:x"], 2, &["names a place"]);
+    check_refusal(&["fuzz", "simulated:?flavour=x"], 2, &["flavour", "innodb"]);
     check_refusal(&["fuzz", "not a url"], 2, &["sqlite:"]);
     check_refusal(&["replay"], 2, &["<PATH>"]);
     check_refusal(&["mimimize"], 2, &["minimize"]);

@@ -56,7 +56,7 @@ pub(super) const COMBINED_READS: &[Variant] = &[
     variant(
         Role::PlainSelect,
         "aggregate",
-        "SELECT MAX(c) FROM u HAVING MAX(c) = GREATEST({seen}, 3)",
+        "SELECT MAX(c) FROM u HAVING MAX(c) = CASE WHEN {seen} > 3 THEN {seen} ELSE 3 END",
         Source,
         Rows,
     )

@@ -179,7 +179,7 @@ impl Drop for SqliteConnection {
 }
 
 /// A cell by its storage class.
-fn typed(cell: ValueRef<'_>) -> Value {
+pub(in crate::engine) fn typed(cell: ValueRef<'_>) -> Value {
     match cell {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Integer(number),
@@ -194,7 +194,7 @@ fn typed(cell: ValueRef<'_>) -> Value {
 
 /// The extended result code, or SQLITE_MISUSE for what the driver itself refuses.
 #[expect(clippy::wildcard_enum_match_arm, reason = "an enum of rusqlite")]
-pub(super) fn code_and_message(error: &rusqlite::Error) -> (i32, String) {
+pub(in crate::engine) fn code_and_message(error: &rusqlite::Error) -> (i32, String) {
     match error {
         rusqlite::Error::SqliteFailure(code, message) => (
             code.extended_code,

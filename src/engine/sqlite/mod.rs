@@ -5,5 +5,6 @@ mod server;
 mod store;
 mod watcher;
 
+pub(super) use connection::{code_and_message, typed};
 pub(super) use server::Sqlite;
 pub(super) use store::temporary_folders;

@@ -1,0 +1,31 @@
+//! The lock view: the graph of waits, as the databases have it.
+
+use std::collections::BTreeMap;
+
+use super::store::DatabaseStore;
+use crate::engine::connection::Watcher;
+use crate::engine::error::EngineError;
+
+/// Reads the graph of waits of every database of the server.
+pub(super) struct WaitGraph {
+    pub(super) store: DatabaseStore,
+}
+
+impl Watcher for WaitGraph {
+    fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
+        let mut waiting = BTreeMap::new();
+        for database in self.store.all() {
+            waiting.extend(database.state().waiting());
+        }
+        waiting.retain(|connection, _| connections.contains(connection));
+        Ok(waiting)
+    }
+
+    fn kill(&mut self, connection: u64) -> Result<(), EngineError> {
+        for database in self.store.all() {
+            database.state().kill(connection);
+            database.ring();
+        }
+        Ok(())
+    }
+}
