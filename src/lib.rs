@@ -31,6 +31,7 @@ pub mod export;
 pub mod replay;
 
 pub mod report;
+pub mod selftest;
 pub mod triage;
 
 pub mod cli;

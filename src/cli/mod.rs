@@ -34,6 +34,7 @@ mod man;
 mod minimize;
 mod replay;
 mod report;
+mod selftest;
 mod status;
 mod triage;
 mod watch;
@@ -88,6 +89,7 @@ enum Command {
     Doctor(doctor::DoctorArguments),
     Clean(clean::CleanArguments),
     Bench(bench::BenchArguments),
+    Selftest(selftest::SelftestArguments),
     Workload(workload::WorkloadArguments),
     Check(check::CheckArguments),
     Watch(watch::WatchArguments),
@@ -135,6 +137,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         Command::Triage(arguments) => triage::run(&arguments, &mut output),
         Command::Report(arguments) => report::run(&arguments, &mut output),
         Command::Bench(arguments) => bench::run(&arguments, &mut output),
+        Command::Selftest(arguments) => selftest::run(&arguments, &mut output),
         Command::Calibrate(arguments) => calibrate::run(&arguments, &mut output),
         Command::Doctor(arguments) => doctor::run(&arguments, &mut output),
         Command::Clean(arguments) => clean::run(&arguments, &mut output),

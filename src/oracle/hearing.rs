@@ -7,7 +7,7 @@ use super::{Evidence, Oracle, Ruling};
 use crate::model::{Finding, Signature, UndecidedReason, Verdict};
 
 /// The names under which it is told what every run is heard for.
-const EVERY_RUN: [&str; 3] = [CRASH, ACCOUNT, TABLES];
+pub const EVERY_RUN: [&str; 3] = [CRASH, ACCOUNT, TABLES];
 
 /// What the oracles said of a case.
 #[derive(Clone, Debug, Default)]

@@ -25,7 +25,7 @@ use crate::observe::Learner;
 
 pub use evidence::Evidence;
 pub use hear::hear;
-pub use hearing::{Explained, Explains, Heard, Hearing};
+pub use hearing::{EVERY_RUN, Explained, Explains, Heard, Hearing};
 pub use history::HistoryOracle;
 pub use isolation::IsolationOracle;
 pub use judging::{Needs, Oracle, Ruling};

@@ -40,6 +40,7 @@ mod report;
 mod run_end;
 mod run_faults;
 mod running;
+mod selftest;
 mod serial_run;
 mod servers;
 mod statement_counters;

@@ -54,7 +54,7 @@ const ALLOWED: &[Allowed] = &[
     // Clients of engines.
     allowed("futures-util", &["engine"]),
     allowed("mysql", &["engine"]),
-    allowed("rusqlite", &["engine/sqlite"]),
+    allowed("rusqlite", &["engine/simulated", "engine/sqlite"]),
     allowed("tokio", &["engine"]),
     allowed("tokio-postgres", &["engine"]),
     allowed("url", &["engine"]),
@@ -108,6 +108,7 @@ const ALLOWED: &[Allowed] = &[
             "cli",
             "execute",
             "replay",
+            "selftest",
             "workload",
         ],
     ),
@@ -128,7 +129,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("std::time::SystemTime", &["campaign/wall_clock.rs", "cli"]),
     // Errors and the log.
     // The nearest known word to a misspelt one.
-    allowed("strsim", &["cli", "dialect"]),
+    allowed("strsim", &["cli", "dialect", "engine/simulated"]),
     allowed("thiserror", ANYWHERE),
     allowed(
         "tracing",

@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["observe", "oracle"],
     &["minimize", "reproducer"],
     &["campaign", "replay", "export", "calibrate"],
-    &["triage", "report"],
+    &["triage", "report", "selftest"],
     &["cli"],
 ];
 

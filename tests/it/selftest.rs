@@ -1,0 +1,139 @@
+//! `selftest` finds planted faults, and nothing where none is planted.
+
+use serde_json::Value as Json;
+
+use crate::program::{Ran, run};
+
+fn summary(ran: &Ran) -> Json {
+    let last = ran.out.lines().last().expect("a last line");
+    let json: Json = serde_json::from_str(last).unwrap_or_else(|error| panic!("{last}: {error}"));
+    assert_eq!(json["event"], "summary", "{last}");
+    assert_eq!(json["v"], 1, "{last}");
+    json
+}
+
+/// One fault at one level, and an oracle that finds it.
+fn check(fault: &str, level: &str, oracle: &str) {
+    let ran = run(&[
+        "selftest",
+        "--cases",
+        "60",
+        "--fault",
+        fault,
+        "--isolation",
+        level,
+        "--format",
+        "json",
+    ]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let summary = summary(&ran);
+    let found = &summary["faults"][fault][level][oracle];
+    assert_eq!(found["found"], true, "{fault} at {level}: {summary}");
+    assert!(
+        found["cases_to_first"]
+            .as_u64()
+            .is_some_and(|cases| cases > 0)
+    );
+    assert_eq!(summary["cases_clean"], 0);
+}
+
+#[test]
+fn selftest_finds_a_dirty_read() {
+    check("dirty-read", "read-committed", "isolation");
+}
+
+#[test]
+fn selftest_finds_a_lost_update() {
+    check("lost-update", "repeatable-read", "txcheck");
+}
+
+#[test]
+fn selftest_finds_a_missing_lock() {
+    check("missing-row-lock", "serializable", "locks");
+}
+
+#[test]
+fn selftest_finds_half_a_statement() {
+    check("statement-error-leaves-half", "read-uncommitted", "troc");
+}
+
+#[test]
+fn a_fault_that_needs_more_cases_than_there_are_is_missed_and_told() {
+    let ran = run(&[
+        "selftest",
+        "--cases",
+        "1",
+        "--fault",
+        "phantom",
+        "--isolation",
+        "repeatable-read",
+    ]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("not found up to case 1"), "{}", ran.out);
+    assert!(ran.out.contains("0 of 1 found"), "{}", ran.out);
+}
+
+#[test]
+fn selftest_names_what_it_does_not_know() {
+    let unknown = run(&["selftest", "--fault", "dirty-reed"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.err);
+    assert!(
+        unknown.err.contains("did you mean dirty-read?"),
+        "{}",
+        unknown.err
+    );
+    let elsewhere = run(&[
+        "selftest",
+        "--fault",
+        "write-skew",
+        "--isolation",
+        "read-committed",
+    ]);
+    assert_eq!(elsewhere.code, Some(2), "{}", elsewhere.err);
+    assert!(elsewhere.err.contains("serializable"), "{}", elsewhere.err);
+    let target = run(&["fuzz", "simulated:?fault=x"]);
+    assert_eq!(target.code, Some(2), "{}", target.err);
+    assert!(target.err.contains("write-skew"), "{}", target.err);
+    let rate = run(&["fuzz", "simulated:?fault=dirty-read&rate=2"]);
+    assert_eq!(rate.code, Some(2), "{}", rate.err);
+}
+
+#[test]
+fn the_simulated_engine_is_ready_and_agrees_with_itself() {
+    let doctor = run(&["doctor", "simulated:"]);
+    assert_eq!(doctor.code, Some(0), "{}{}", doctor.out, doctor.err);
+    let clean = run(&["clean", "simulated:"]);
+    assert_eq!(clean.code, Some(0), "{}{}", clean.out, clean.err);
+    assert!(
+        clean.out.contains("nothing was left behind"),
+        "{}",
+        clean.out
+    );
+    let calibrate = run(&["calibrate", "simulated:"]);
+    assert_eq!(
+        calibrate.code,
+        Some(0),
+        "{}{}",
+        calibrate.out,
+        calibrate.err
+    );
+    let folder = crate::program::folder();
+    let out = crate::program::shown(folder.path());
+    for level in ["all", "mixed"] {
+        let fuzz = run(&[
+            "fuzz",
+            "simulated:",
+            "--oracle",
+            "all",
+            "--isolation",
+            level,
+            "--cases",
+            "50",
+            "--seed",
+            "3",
+            "--out",
+            &out,
+        ]);
+        assert_eq!(fuzz.code, Some(0), "{}{}", fuzz.out, fuzz.err);
+    }
+}
