@@ -12,8 +12,9 @@ use crate::model::{IsolationLevel, TestCase};
 use crate::oracle::crash::CRASH;
 use crate::oracle::{ORACLES, hear};
 
-/// How long an unanswered statement may run: no lock of a case is held for as long.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long an unanswered statement may run: no lock of a case is held for as long, on a busy machine
+/// either.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Cases that follow the first violation, so that other oracles can find the fault, too.
 const CASES_AFTERWARDS: u64 = 20;

@@ -44,13 +44,13 @@ impl Database {
 }
 
 /// What ends a statement without an answer, or with a refusal.
-enum StatementFailure {
+enum StatementStop {
     Refused(EngineRefusal),
     /// The deadline passed.
     Hang,
 }
 
-impl From<EngineRefusal> for StatementFailure {
+impl From<EngineRefusal> for StatementStop {
     fn from(refusal: EngineRefusal) -> Self {
         Self::Refused(refusal)
     }
@@ -87,7 +87,7 @@ impl SimulatedSession {
         })
     }
 
-    fn run(&mut self, sql: &str) -> Result<Outcome, StatementFailure> {
+    fn run(&mut self, sql: &str) -> Result<Outcome, StatementStop> {
         let done = Ok(Outcome::Affected(0));
         let database = Arc::clone(&self.database);
         let begun = Instant::now();
@@ -158,7 +158,7 @@ impl SimulatedSession {
         database: &'d Database,
         ticket: Option<u64>,
         begun: Instant,
-    ) -> Result<MutexGuard<'d, DatabaseState>, StatementFailure> {
+    ) -> Result<MutexGuard<'d, DatabaseState>, StatementStop> {
         let mut state = database.state();
         loop {
             let killed = ticket
@@ -172,7 +172,7 @@ impl SimulatedSession {
             }
             let waited = begun.elapsed();
             if waited >= self.patience {
-                return Err(StatementFailure::Hang);
+                return Err(StatementStop::Hang);
             }
             if waited >= LOCK_WAIT_MAX {
                 return Err(EngineRefusal::LockTimeout.into());
@@ -190,7 +190,7 @@ impl SimulatedSession {
         mut state: MutexGuard<'d, DatabaseState>,
         query: &Query,
         begun: Instant,
-    ) -> Result<Outcome, StatementFailure> {
+    ) -> Result<Outcome, StatementStop> {
         let number = match self.transaction {
             Some(open) => open,
             None => {
@@ -203,16 +203,16 @@ impl SimulatedSession {
         let mut state = database.state();
         let ends = match &result {
             Ok(_) => false,
-            Err(StatementFailure::Refused(refusal)) => {
+            Err(StatementStop::Refused(refusal)) => {
                 let wrongly = state.strikes(Fault::ErrorEndsTransaction, number);
                 refusal.ends_transaction() || (refusal.is_constraint() && wrongly)
             }
-            Err(StatementFailure::Hang) => true,
+            Err(StatementStop::Hang) => true,
         };
         if ends {
             self.transaction = None;
             match &result {
-                Err(StatementFailure::Refused(EngineRefusal::Deadlock)) => {
+                Err(StatementStop::Refused(EngineRefusal::Deadlock)) => {
                     state.roll_back_victim(number)
                 }
                 Ok(_) | Err(_) => state.roll_back(number),
@@ -236,7 +236,7 @@ impl SimulatedSession {
         number: TransactionNumber,
         query: &Query,
         begun: Instant,
-    ) -> Result<Outcome, StatementFailure> {
+    ) -> Result<Outcome, StatementStop> {
         let found = state.transactions.get(&number);
         if query.writes && found.is_some_and(|transaction| transaction.read_only) {
             return Err(EngineRefusal::ReadOnly.into());
@@ -349,8 +349,8 @@ impl Connection for SimulatedSession {
         self.database.ring();
         match result {
             Ok(outcome) => Ok(outcome),
-            Err(StatementFailure::Refused(refusal)) => Ok(self.rejection(&refusal)),
-            Err(StatementFailure::Hang) => Err(EngineError::Hang {
+            Err(StatementStop::Refused(refusal)) => Ok(self.rejection(&refusal)),
+            Err(StatementStop::Hang) => Err(EngineError::Hang {
                 sql: sql.to_owned(),
                 seconds: self.patience.as_secs(),
             }),

@@ -4,7 +4,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::engine::{Connection, OpenOptions, Server, Watcher, open};
-use crate::model::{Outcome, Value};
+use crate::model::Outcome;
 
 /// A server with one database, and what its lock view says.
 struct Stage {
@@ -89,11 +89,8 @@ impl Actor {
     /// The first column of the answer.
     fn numbers(&mut self, sql: &str) -> Vec<i64> {
         let outcome = self.run(sql);
-        let cells = outcome.rows().iter().map(|row| match row[0] {
-            Value::Integer(number) => number,
-            ref other => panic!("{other}"),
-        });
-        cells.collect()
+        let cells = outcome.rows().iter().map(|row| row[0].as_integer());
+        cells.map(|cell| cell.expect("a number")).collect()
     }
 }
 
