@@ -75,7 +75,7 @@ fn exit(diagnosis: Diagnosis) -> Exit {
     match diagnosis.error {
         Some(error) => Failure::from(error).exit,
         None if is_healthy => Exit::Clean,
-        None if !diagnosis.takes_cases => Exit::Usage,
+        None if diagnosis.dialect.is_none() => Exit::Usage,
         None => Exit::Environment,
     }
 }
@@ -95,14 +95,21 @@ fn print_lines(diagnosis: &Diagnosis, output: &mut Output) -> Result<(), Failure
         let (topic, text) = (line.topic.slug(), printable(&line.text));
         output.line(&format!("{mark}  {topic:<11}  {text}{remedy}"))?;
     }
-    let applies = diagnosis.takes_cases;
-    for oracle in ORACLES.iter().filter(|_| applies) {
+    for oracle in ORACLES {
+        let Some(dialect) = &diagnosis.dialect else {
+            break;
+        };
+        let (mark, text) = match oracle.excludes_engine(dialect) {
+            None => (style.green("ok"), oracle.about().to_owned()),
+            Some(why) => (
+                style.faint("--"),
+                format!("does not apply here: {}", why.about()),
+            ),
+        };
         output.line(&format!(
-            "{}  {:<11}  {}: {}",
-            style.green("ok"),
+            "{mark}  {:<11}  {}: {text}",
             "oracle",
-            oracle.name(),
-            oracle.about()
+            oracle.name()
         ))?;
     }
     let verdict = verdict(diagnosis);
@@ -140,11 +147,12 @@ fn print_json(
         output.json(&line_json(line))?;
     }
     for oracle in ORACLES {
+        let applies = |dialect| oracle.excludes_engine(dialect).is_none();
         output.json(&json!({
             "v": 1,
             "event": "oracle",
             "name": oracle.name(),
-            "applies": diagnosis.takes_cases,
+            "applies": diagnosis.dialect.as_ref().is_some_and(applies),
             "about": oracle.about(),
         }))?;
     }
@@ -183,6 +191,7 @@ fn target_shown(target: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::{BUILTIN, ServerVersion, parse};
     use crate::engine::{EngineError, Topic};
 
     fn line(topic: Topic, health: Health) -> DiagnosisLine {
@@ -195,10 +204,12 @@ mod tests {
     }
 
     fn diagnosis(lines: Vec<DiagnosisLine>) -> Diagnosis {
+        let (name, text) = BUILTIN[0];
+        let dialect = parse(name, text, &ServerVersion(vec![99])).expect("built in");
         Diagnosis {
             lines,
             error: None,
-            takes_cases: true,
+            dialect: Some(dialect),
         }
     }
 

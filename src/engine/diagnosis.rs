@@ -1,6 +1,7 @@
 //! What an examination of a target found.
 
 use super::error::EngineError;
+use crate::dialect::Dialect;
 
 /// What a line of a diagnosis is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,8 +147,8 @@ pub struct Diagnosis {
     pub lines: Vec<DiagnosisLine>,
     /// Why the server cannot be opened, or was lost.
     pub error: Option<EngineError>,
-    /// Whether cases are generated and judged on this engine.
-    pub takes_cases: bool,
+    /// The server's dialect, where cases are generated and judged on this engine.
+    pub dialect: Option<Dialect>,
 }
 
 impl Diagnosis {
@@ -204,7 +205,7 @@ mod tests {
         let diagnosis = |line| Diagnosis {
             lines: vec![line],
             error: None,
-            takes_cases: true,
+            dialect: None,
         };
         assert!(diagnosis(DiagnosisLine::unknown(Topic::Disk, "")).is_healthy());
         let shared = diagnosis(DiagnosisLine::bad(Topic::Safety, "", ""));

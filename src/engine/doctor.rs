@@ -7,6 +7,7 @@ use super::opening::OpenOptions;
 use super::registry::engine_of;
 use super::server::{Server, require_cases};
 use super::target::Target;
+use crate::dialect::Dialect;
 use crate::model::Outcome;
 
 /// Examines a target for a run that opens so many connections.
@@ -16,27 +17,27 @@ use crate::model::Outcome;
 /// even this is done.
 pub fn doctor(target: &str, options: &OpenOptions, connections: u64) -> Diagnosis {
     let mut lines = Vec::new();
-    let (takes_cases, error) = match examine(target, options, connections, &mut lines) {
-        Ok(takes_cases) => (takes_cases, None),
+    let (dialect, error) = match examine(target, options, connections, &mut lines) {
+        Ok(dialect) => (dialect, None),
         Err(error) => {
             lines.push(DiagnosisLine::of_error(Topic::Connection, &error));
-            (false, Some(error))
+            (None, Some(error))
         }
     };
     Diagnosis {
         lines,
         error,
-        takes_cases,
+        dialect,
     }
 }
 
-/// Adds its lines, and says whether the engine takes cases.
+/// Adds its lines, and gives the dialect where the engine takes cases.
 fn examine(
     target: &str,
     options: &OpenOptions,
     connections: u64,
     lines: &mut Vec<DiagnosisLine>,
-) -> Result<bool, EngineError> {
+) -> Result<Option<Dialect>, EngineError> {
     let target: Target = target.parse()?;
     // A shared server is a line of the diagnosis, not the end of it.
     let tolerant = OpenOptions {
@@ -77,7 +78,7 @@ fn examine(
     };
     lines.push(trial);
     lines.extend(server.examine(&demand)?);
-    Ok(takes_cases.is_ok())
+    Ok(takes_cases.ok().map(|()| server.dialect().clone()))
 }
 
 /// Makes a database of ours, writes to it and drops it.

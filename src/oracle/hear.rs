@@ -147,7 +147,8 @@ fn want<'c>(
     {
         return Err(reason);
     }
-    if let Some(reason) = oracle.excludes(case, dialect) {
+    let excluded = oracle.excludes_engine(dialect);
+    if let Some(reason) = excluded.or_else(|| oracle.excludes(case, dialect)) {
         return Err(reason);
     }
     let learner = needs.learner.map(|learner| match dialect.observer {

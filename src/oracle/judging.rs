@@ -32,8 +32,13 @@ pub trait Oracle: Sync {
         false
     }
 
+    /// Why the oracle applies to no case on an engine of this dialect; none where it applies to some.
+    fn excludes_engine(&self, _dialect: &Dialect) -> Option<UndecidedReason> {
+        None
+    }
+
     /// Why the oracle does not apply to this case; none where it does. What [`Needs`] rules out by
-    /// itself is not asked again.
+    /// itself, or the engine, is not asked again.
     fn excludes(&self, _case: &TestCase, _dialect: &Dialect) -> Option<UndecidedReason> {
         None
     }

@@ -30,7 +30,15 @@ fn sqlite_is_ready_and_every_line_says_why() {
         let has = |line: &str| line.split_whitespace().nth(1) == Some(topic);
         assert!(ran.out.lines().any(has), "{topic}: {}", ran.out);
     }
+    let text = "locks: does not apply here: ";
+    assert!(ran.out.contains(text), "{}", ran.out);
     let ran = run(&["doctor", "sqlite:", "--format", "json"]);
+    let lines = ran.out.lines().map(serde_json::from_str::<Json>);
+    let lines: Vec<Json> = lines.collect::<Result<_, _>>().expect("JSON lines");
+    for (name, applies) in [("locks", false), ("txcheck", true)] {
+        let line = lines.iter().find(|line| line["name"] == name);
+        assert_eq!(line.expect("a line")["applies"], applies, "{name}");
+    }
     let summary = summary(&ran);
     assert_eq!(summary["ready"], true, "{summary}");
     assert_eq!(summary["missing"], Json::Array(Vec::new()), "{summary}");

@@ -27,7 +27,9 @@ use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{CaseStatement, StatementId, StatementKind, TestCase, UndecidedReason, Verdict};
+use crate::model::{
+    CaseStatement, IsolationLevel, StatementId, StatementKind, TestCase, UndecidedReason, Verdict,
+};
 use crate::observe::Learner;
 
 /// The oracle.
@@ -47,10 +49,16 @@ impl Oracle for LockOracle {
         Needs::views(Learner::Observer)
     }
 
-    fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
-        if dialect.observer != ObserverKind::Uncommitted {
-            return Some(UndecidedReason::NothingShowsUncommittedRows);
+    fn excludes_engine(&self, dialect: &Dialect) -> Option<UndecidedReason> {
+        let keeps = |level: &IsolationLevel| dialect.lock_reach(*level).is_some();
+        if !dialect.levels.iter().any(keeps) {
+            return Some(UndecidedReason::NoRowLocks);
         }
+        let shown = dialect.observer == ObserverKind::Uncommitted;
+        (!shown).then_some(UndecidedReason::NothingShowsUncommittedRows)
+    }
+
+    fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
         let keeps = |session| dialect.lock_reach(case.judged_level(session)).is_some();
         let all_keep = case.sessions().into_iter().all(keeps);
         (!all_keep).then_some(UndecidedReason::NoRowLocks)
