@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::activity::Activity;
 use super::statistics::Statistics;
 
 /// A finding that is on disk.
@@ -63,6 +64,9 @@ pub enum RunEvent {
 /// Receives the events of a run.
 pub trait Listener {
     fn event(&mut self, event: &RunEvent);
+
+    /// Called before each [`Listener::tick`] with what each worker does.
+    fn activities(&mut self, _activities: &[Activity]) {}
 
     /// Called several times a second with the numbers so far.
     fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration);

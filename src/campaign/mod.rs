@@ -5,6 +5,7 @@
 //! server is waited for, and the case run again (`suspect`). The run itself only listens: it
 //! passes events on, writes checkpoints, and ends in a [`RunSummary`].
 
+mod activity;
 mod ahead;
 mod checkpoint;
 mod doublecheck;
@@ -35,6 +36,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use crate::engine::Identity;
 use crate::reproducer::PublishError;
 
+pub use activity::Activity;
 pub use ahead::Ahead;
 pub use checkpoint::{
     Checkpoint, CheckpointError, files as checkpoint_files, read as read_checkpoint,
@@ -150,6 +152,7 @@ pub fn run(
             ledger,
         }),
         publishing: Mutex::new(()),
+        activities: activity::ActivityBoard::new(workers),
         messages,
         settings,
     });
@@ -295,6 +298,7 @@ impl RunLoop {
             (state.statistics.clone(), state.ledger.findings().count())
         };
         self.timeline.note(&statistics.verdicts, self.elapsed());
+        listener.activities(&self.shared.activities.all());
         listener.tick(&statistics, findings, self.elapsed());
     }
 

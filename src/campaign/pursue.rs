@@ -1,5 +1,6 @@
 //! From a violation to a published reproducer: confirm, keep, minimize, name, publish, announce.
 
+use super::activity::PursuitNote;
 use super::event::{Announcement, RunEvent};
 use super::ledger::{Led, Novelty, Showing};
 use super::publish::{self, Reproducer};
@@ -39,6 +40,7 @@ pub(super) struct Pursuit<'a> {
     pub executor: &'a mut dyn Executor,
     pub oracle: &'static dyn Oracle,
     pub index: u64,
+    pub note: PursuitNote,
 }
 
 impl Pursuit<'_> {
@@ -177,6 +179,7 @@ impl Pursuit<'_> {
             oracle: self.oracle,
             confirmations: self.shared.settings.confirmations,
             stop: self.shared.stop.clone(),
+            note: self.note.clone(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
 
+use super::activity::ActivityBoard;
 use super::event::RunEvent;
 use super::ledger::Ledger;
 use super::parts::{CaseSource, Workplace};
@@ -47,6 +48,7 @@ pub(super) struct Shared {
     /// Held from the question whether a finding is new until it is on disk and in the ledger: two
     /// workers that find the same at once publish it once.
     pub publishing: Mutex<()>,
+    pub activities: ActivityBoard,
     pub messages: Sender<Message>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::activity::PursuitNote;
 use super::doublecheck::difference;
 use super::rate::{SequentialTest, is_measured, stays, wanted};
 use super::stop::StopFlag;
@@ -61,6 +62,8 @@ pub(super) struct Looking<'a> {
     /// Runs that must all show a violation.
     pub confirmations: u32,
     pub stop: StopFlag,
+    /// Told how far it is.
+    pub note: PursuitNote,
 }
 
 impl Looking<'_> {
@@ -71,6 +74,7 @@ impl Looking<'_> {
         signature: &Signature,
         runs: u32,
     ) -> Result<(u32, Option<Sighting>), EngineError> {
+        self.note.confirming();
         let mut hits = 0;
         let mut last = None;
         for _ in 0..runs {
@@ -119,6 +123,8 @@ impl Looking<'_> {
         let rate_of = |case: &TestCase| wanted(rate, share(case.statements.len(), statements));
         let signature = raw.finding.signature.clone();
         let dialect = self.executor.dialect().clone();
+        let note = self.note.clone();
+        note.minimizing(&raw.case, &raw.case);
         let mut runs = FLAKY_RUNS;
         let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
             let mut test = SequentialTest::new(rate_of(candidate));
@@ -130,6 +136,9 @@ impl Looking<'_> {
                     Look::NoCase => return Ok(false),
                 };
                 if let Some(keep) = test.add(shows) {
+                    if keep {
+                        note.minimizing(&raw.case, candidate);
+                    }
                     return Ok(keep);
                 }
             }
@@ -204,12 +213,16 @@ impl Looking<'_> {
         sameness: Sameness,
     ) -> Result<Reduced, EngineError> {
         let signature = raw.finding.signature.clone();
-        let stop = self.stop.clone();
+        let (stop, note) = (self.stop.clone(), self.note.clone());
+        note.minimizing(&raw.case, &raw.case);
         let dialect = self.executor.dialect().clone();
         let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
             // With every candidate refused the minimizer ends soon, with what it has.
             let shown = !stop.is_set()
                 && matches!(self.look(candidate, &signature, sameness)?, Look::Shown(_));
+            if shown {
+                note.minimizing(&raw.case, candidate);
+            }
             Ok(shown)
         };
         let minimized = minimize::minimize(
@@ -277,6 +290,7 @@ pub fn minimize_case(
             oracle: oracles[heard.judge],
             confirmations,
             stop: stop.clone(),
+            note: PursuitNote::unheard(),
         };
         let (hits, sighting) = looking.confirm(case, &finding.signature, confirmations)?;
         if let Some(raw) = sighting.filter(|_| hits == confirmations) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::activity::{Activity, PursuitNote};
 use super::ahead::Ahead;
 use super::doublecheck::doublecheck;
 use super::event::RunEvent;
@@ -52,6 +53,7 @@ impl Worker {
     /// Works until there is nothing left, the run is stopped, or it cannot go on.
     pub(super) fn run(mut self) {
         let result = self.sittings();
+        self.does(Activity::Ended);
         // Nobody listens when the run was given up.
         let _ = self.shared.messages.send(Message::Ended(result));
     }
@@ -92,6 +94,7 @@ impl Worker {
                         });
                         Instant::now()
                     });
+                    self.does(Activity::AwaitingServer);
                     let patience = self.shared.settings.patience;
                     if since.elapsed() > patience {
                         let seconds = patience.as_secs();
@@ -110,6 +113,10 @@ impl Worker {
         }
     }
 
+    fn does(&self, activity: Activity) {
+        self.shared.activities.set(self.number, activity);
+    }
+
     /// Waits, unless the run is over.
     fn rest(&self, pause: Duration) {
         let start = Instant::now();
@@ -124,6 +131,7 @@ impl Worker {
             let Some(index) = self.next() else {
                 return Ok(());
             };
+            self.does(Activity::Judging { index });
             let drawn = self.ahead.case(index, self.block.get(1).copied());
             let sent_before = executor.statements_sent();
             match hear(&drawn.case, executor, &self.shared.oracles) {
@@ -229,6 +237,7 @@ impl Worker {
             executor,
             oracle: shared.oracles[heard.judge],
             index,
+            note: PursuitNote::new(&shared.activities, self.number, index),
         }
         .run(&drawn.case, heard, hearing.run_of(heard))
     }

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::exit::Failure;
 pub(super) use crate::model::printable;
@@ -40,6 +40,53 @@ pub(super) fn live_line() -> Result<Option<ProgressBar>, Failure> {
         .map_err(|error| Failure::environment(error.to_string()))?;
     bar.set_style(style.tick_chars("|/-\\ "));
     Ok(Some(bar))
+}
+
+/// Several lines that are written again and again at the bottom of a terminal, each cut to its width.
+pub(super) struct LiveLines {
+    all: MultiProgress,
+    lines: Vec<ProgressBar>,
+}
+
+impl LiveLines {
+    /// None where standard error is no terminal.
+    pub(super) fn new() -> Option<Self> {
+        let target = ProgressDrawTarget::stderr_with_hz(5);
+        std::io::stderr().is_terminal().then(|| Self {
+            all: MultiProgress::with_draw_target(target),
+            lines: Vec::new(),
+        })
+    }
+
+    /// Shows these lines in place of the earlier ones.
+    pub(super) fn show(&mut self, lines: &[String]) -> Result<(), Failure> {
+        while self.lines.len() < lines.len() {
+            let style = ProgressStyle::with_template("{wide_msg}");
+            let style = style.map_err(|error| Failure::environment(error.to_string()))?;
+            let line = self.all.add(ProgressBar::new_spinner());
+            line.set_style(style);
+            self.lines.push(line);
+        }
+        for gone in self.lines.drain(lines.len()..) {
+            self.all.remove(&gone);
+        }
+        for (line, text) in self.lines.iter().zip(lines) {
+            line.set_message(text.clone());
+            line.tick();
+        }
+        Ok(())
+    }
+
+    /// Takes the lines away while something else is written.
+    pub(super) fn suspend(&self, write: impl FnOnce()) {
+        self.all.suspend(write);
+    }
+
+    /// Takes the lines away.
+    pub(super) fn clear(&self) {
+        // Nothing can be said of a closed standard error.
+        let _ = self.all.clear();
+    }
 }
 
 /// Whether and how to colour one stream.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rashomon::campaign::{
-    self, Announcement, CaseSource, Cases, Checkpoint, Drawn, Listener, Parts, RunEvent,
+    self, Activity, Announcement, CaseSource, Cases, Checkpoint, Drawn, Listener, Parts, RunEvent,
     RunSettings, RunSummary, Statistics, StopFlag, Workplace,
 };
 use rashomon::dialect::{self, Dialect};
@@ -207,6 +207,7 @@ pub(crate) struct Witness {
     pub(crate) findings: Vec<Announcement>,
     pub(crate) flaky: Vec<Announcement>,
     pub(crate) losses: usize,
+    pub(crate) activities: Vec<Activity>,
     /// The run is stopped when this many cases are done.
     pub(crate) stop_at: Option<(u64, StopFlag)>,
     /// The run is stopped when its server is lost.
@@ -246,6 +247,10 @@ impl Listener for Witness {
             | RunEvent::Unstable { .. }
             | RunEvent::Trouble(_) => {}
         }
+    }
+
+    fn activities(&mut self, activities: &[Activity]) {
+        self.activities = activities.to_vec();
     }
 
     fn tick(&mut self, statistics: &Statistics, _: usize, _: Duration) {
@@ -340,6 +345,7 @@ fn every_case_is_judged_once_whatever_the_number_of_workers() {
             "{workers} workers"
         );
         assert_eq!(verdicts.total(), 90);
+        assert_eq!(witness.activities, vec![Activity::Ended; workers]);
         assert_eq!(summary.next_index, 90);
         assert_eq!(
             summary.statistics.undecided,

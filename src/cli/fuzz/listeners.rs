@@ -7,7 +7,7 @@ use super::event_json::event_json;
 use super::hook::FindingHook;
 use super::live::RunReporter;
 use super::metrics::MetricsServer;
-use crate::campaign::{Listener, RunEvent, RunSettings, Statistics};
+use crate::campaign::{Activity, Listener, RunEvent, RunSettings, Statistics};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::engine::Identity;
@@ -28,7 +28,7 @@ impl<'a> RunListeners<'a> {
     ) -> Result<Self, Failure> {
         let metrics = arguments.metrics.map(MetricsServer::start).transpose()?;
         Ok(Self {
-            reporter: RunReporter::new(arguments, output)?,
+            reporter: RunReporter::new(arguments, output),
             hook: arguments.on_finding.as_deref().map(FindingHook::new),
             metrics,
         })
@@ -78,6 +78,10 @@ impl Listener for RunListeners<'_> {
         if let Some(metrics) = &mut self.metrics {
             metrics.event(event);
         }
+    }
+
+    fn activities(&mut self, activities: &[Activity]) {
+        self.reporter.activities(activities);
     }
 
     fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration) {

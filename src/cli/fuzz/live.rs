@@ -1,19 +1,22 @@
-//! Prints a run while it goes on: one live line on a terminal, a line now and then elsewhere.
+//! Prints a run while it goes on: live lines on a terminal, a line now and then elsewhere.
 
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::arguments::FuzzArguments;
 use super::commands;
 use super::event_json::event_json;
-use crate::campaign::{Announcement, Listener, RunEvent, RunSettings, SettingsRecord, Statistics};
+use super::figures::{clock, rate};
+use super::live_display::LiveDisplay;
+use crate::campaign::{
+    Activity, Announcement, Listener, RunEvent, RunSettings, SettingsRecord, Statistics,
+};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
-use crate::cli::terminal::{Style, grouped, live_line, printable};
+use crate::cli::terminal::{LiveLines, Style, grouped, printable};
 use crate::cli::value::OutputFormat;
 use crate::engine::Identity;
 use crate::reproducer;
@@ -26,27 +29,26 @@ pub(super) struct RunReporter<'a> {
     arguments: &'a FuzzArguments,
     output: &'a mut Output,
     errors: Style,
-    /// The live line; none where standard error is no terminal.
-    bar: Option<ProgressBar>,
+    /// None where standard error is no terminal.
+    lines: Option<LiveLines>,
     /// When the last line was written, where there is no live line; none before the first case.
     last_line: Option<Instant>,
+    display: LiveDisplay,
     /// None before the run was announced.
     settings: Option<RunSettings>,
 }
 
 impl<'a> RunReporter<'a> {
-    pub(super) fn new(
-        arguments: &'a FuzzArguments,
-        output: &'a mut Output,
-    ) -> Result<Self, Failure> {
-        Ok(Self {
+    pub(super) fn new(arguments: &'a FuzzArguments, output: &'a mut Output) -> Self {
+        Self {
             arguments,
             output,
             errors: Style::of_stderr(),
-            bar: live_line()?,
+            lines: LiveLines::new(),
             last_line: None,
+            display: LiveDisplay::new(arguments.time),
             settings: None,
-        })
+        }
     }
 
     /// The first line of a run: its seed, before anything can go wrong; and where metrics are served.
@@ -89,21 +91,21 @@ impl<'a> RunReporter<'a> {
         ))
     }
 
-    /// Takes the live line away.
+    /// Takes the live lines away.
     pub(super) fn finish(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if let Some(lines) = &self.lines {
+            lines.clear();
         }
     }
 
-    /// A line of its own on standard error, above the live line.
+    /// A line of its own on standard error, above the live lines.
     fn say(&self, line: &str) {
         let write = || {
             // Nothing can be said of a closed standard error.
             let _ = writeln!(std::io::stderr(), "{line}");
         };
-        match &self.bar {
-            Some(bar) => bar.suspend(write),
+        match &self.lines {
+            Some(lines) => lines.suspend(write),
             None => write(),
         }
     }
@@ -142,6 +144,7 @@ impl<'a> RunReporter<'a> {
 
 impl Listener for RunReporter<'_> {
     fn event(&mut self, event: &RunEvent) {
+        self.display.note(event);
         if self.arguments.format == OutputFormat::Json {
             // Without a reader the findings are on disk all the same.
             if let Err(error) = self.output.json(&event_json(event)) {
@@ -183,14 +186,20 @@ impl Listener for RunReporter<'_> {
         }
     }
 
+    fn activities(&mut self, activities: &[Activity]) {
+        self.display.activities(activities);
+    }
+
     fn tick(&mut self, statistics: &Statistics, findings: usize, elapsed: Duration) {
-        let line = progress(statistics, findings, elapsed);
-        match &self.bar {
-            Some(bar) => {
-                bar.set_message(line);
-                bar.tick();
+        match &mut self.lines {
+            Some(lines) => {
+                let shown = lines.show(&self.display.lines(statistics, findings, elapsed));
+                if let Err(failure) = shown {
+                    tracing::debug!("no live lines: {failure}");
+                }
             }
             None => {
+                let line = progress(statistics, findings, elapsed);
                 let last = *self.last_line.get_or_insert_with(Instant::now);
                 if last.elapsed() >= LINE_INTERVAL {
                     self.last_line = Some(Instant::now());
@@ -218,34 +227,12 @@ fn progress(statistics: &Statistics, findings: usize, elapsed: Duration) -> Stri
     )
 }
 
-/// Things per second.
-#[expect(clippy::cast_precision_loss, reason = "a rate is shown with one digit")]
-pub(in crate::cli) fn rate(count: u64, elapsed: Duration) -> f64 {
-    let seconds = elapsed.as_secs_f64();
-    if seconds > 0.0 {
-        count as f64 / seconds
-    } else {
-        0.0
-    }
-}
-
-/// `1:02:03` or `2:03`.
-pub(in crate::cli) fn clock(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}")
-    } else {
-        format!("{minutes}:{seconds:02}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_live_line_fits_a_terminal_early_on_and_names_every_verdict() {
+    fn the_line_of_a_log_names_every_verdict() {
         let line = progress(&Statistics::default(), 0, Duration::from_secs(3723));
         for word in [
             "1:02:03",

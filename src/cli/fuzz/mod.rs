@@ -3,11 +3,13 @@
 mod arguments;
 mod commands;
 mod event_json;
+mod figures;
 mod grammar_report;
 mod hook;
 mod junit;
 mod listeners;
 mod live;
+mod live_display;
 mod metrics;
 mod settings;
 mod start;
@@ -28,8 +30,8 @@ use crate::campaign::{
 use crate::engine::{self, OpenOptions, Server};
 use crate::reproducer::Registry;
 pub(super) use arguments::FuzzArguments;
+pub(super) use figures::{clock, rate};
 use listeners::RunListeners;
-pub(super) use live::{clock, rate};
 
 pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit, Failure> {
     let stop = StopFlag::default();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::arguments::FuzzArguments;
 use super::commands;
-use super::live::{clock, rate};
+use super::figures::{clock, rate};
 use crate::campaign::{RunSummary, Share, Statistics};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
