@@ -47,6 +47,11 @@ pub fn hear(
             hearing.runs.push(evidence);
             continue;
         }
+        if let Some(finding) = tables::doubled_key(&evidence.case, &evidence.execution) {
+            hearing.by_every_run(tables::TABLES, finding, judges[0]);
+            hearing.runs.push(evidence);
+            continue;
+        }
         let needs_serial = judges.iter().any(|judge| oracles[*judge].needs().serial);
         let mut serial: Box<dyn SerialRun + '_> = if needs_serial || learner.is_some() {
             executor.serial(&evidence.case)?

@@ -1,13 +1,13 @@
 //! Tables and their indexes at the end of a run: whatever reads a table finds the same rows, and the
 //! engine's own check has nothing to say. `docs/oracle-tables.md` says what this may miss.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare;
 use super::signature::finding_levels;
 use crate::model::{
-    Aspect, Difference, Direction, Execution, Finding, FindingKind, Signature, StatementKind,
-    TableFault, TestCase,
+    Aspect, Difference, Direction, Execution, Finding, FindingKind, Row, Signature, StatementKind,
+    TableFault, TableShape, TestCase, Value,
 };
 
 /// The name under which faults of tables are told.
@@ -31,6 +31,60 @@ pub fn fault(case: &TestCase, execution: &Execution) -> Option<Finding> {
         differences: faults.iter().map(difference).collect(),
         explanation: vec!["no transaction was open when the tables were read".to_owned()],
     })
+}
+
+/// Rows of one table that have the same primary key: no serial run can hold them, so that nothing else
+/// can be judged.
+pub fn doubled_key(case: &TestCase, execution: &Execution) -> Option<Finding> {
+    let (shape, rows) = case.tables.iter().find_map(|shape| {
+        let rows = execution.final_state.get(&shape.name)?;
+        Some((shape, doubled(shape, rows)?))
+    })?;
+    let (table, rows) = (&shape.name, compare::rows_text(&rows));
+    Some(Finding {
+        signature: Signature::new(
+            TABLES,
+            FindingKind::TableCheckFailed,
+            finding_levels(case),
+            features(case, execution, Some(table)),
+        ),
+        headline: format!("rows of {table} have the same primary key: {rows}"),
+        differences: vec![Difference {
+            statement: None,
+            aspect: Aspect::FinalState,
+            direction: Direction::Other,
+            expected: format!("{table}: one row for each primary key"),
+            got: format!("{table}: {rows}"),
+        }],
+        explanation: vec!["no transaction was open when the table was read".to_owned()],
+    })
+}
+
+/// The first rows that have the same primary key.
+fn doubled(shape: &TableShape, rows: &[Row]) -> Option<Vec<Row>> {
+    let places = shape.primary_key.iter().flatten();
+    let places: Vec<usize> = places
+        .map(|name| shape.column(name))
+        .collect::<Option<_>>()?;
+    let mut by_key: BTreeMap<Vec<&Value>, Vec<Row>> = BTreeMap::new();
+    for row in rows {
+        let key = places.iter().map(|at| row.get(*at).filter(|v| is_exact(v)));
+        if let Some(key) = key
+            .collect::<Option<Vec<_>>>()
+            .filter(|key| !key.is_empty())
+        {
+            by_key.entry(key).or_default().push(row.clone());
+        }
+    }
+    by_key.into_values().find(|rows| rows.len() > 1)
+}
+
+/// Whether two values that are read alike are the same: other numbers are rounded when they are shown.
+fn is_exact(value: &Value) -> bool {
+    match value {
+        Value::Integer(_) | Value::Unsigned(_) | Value::Text(_) | Value::Bytes(_) => true,
+        Value::Null | Value::Real(_) | Value::Decimal(_) | Value::Temporal(_) => false,
+    }
 }
 
 fn told(fault: &TableFault) -> (FindingKind, String) {
@@ -105,4 +159,52 @@ fn features(case: &TestCase, execution: &Execution, table: Option<&str>) -> Vec<
         }));
     }
     features.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::{BUILTIN, ServerVersion, parse};
+    use crate::model::{SetupKind, SetupStatement};
+    use crate::statement::shapes;
+
+    fn doubled_in(sql: &str, rows: &[[Value; 2]]) -> usize {
+        let (name, text) = BUILTIN
+            .iter()
+            .find(|(n, _)| *n == "sqlite")
+            .expect("listed");
+        let dialect = parse(name, text, &ServerVersion(vec![99])).expect("valid");
+        let setup = [SetupStatement {
+            sql: sql.to_owned(),
+            kind: SetupKind::Schema,
+        }];
+        let shape = &shapes(&setup, &dialect)[0];
+        let rows: Vec<Row> = rows.iter().map(|row| row.to_vec()).collect();
+        doubled(shape, &rows).map_or(0, |rows| rows.len())
+    }
+
+    #[test]
+    fn two_rows_of_one_primary_key_are_found_and_nothing_else_is() {
+        let one = |number| Value::Integer(number);
+        let same = [[one(1), one(1)], [one(2), one(2)], [one(1), one(3)]];
+        assert_eq!(
+            doubled_in("CREATE TABLE t (a INT PRIMARY KEY, b INT)", &same),
+            2
+        );
+        assert_eq!(
+            doubled_in("CREATE TABLE t (a INT, b INT, PRIMARY KEY (a, b))", &same),
+            0
+        );
+        assert_eq!(doubled_in("CREATE TABLE t (a INT, b INT)", &same), 0);
+        let nulls = [[Value::Null, one(1)], [Value::Null, one(2)]];
+        assert_eq!(
+            doubled_in("CREATE TABLE t (a INT PRIMARY KEY, b INT)", &nulls),
+            0
+        );
+        let reals = [[Value::Real(0.1), one(1)], [Value::Real(0.1), one(2)]];
+        assert_eq!(
+            doubled_in("CREATE TABLE t (a REAL PRIMARY KEY, b INT)", &reals),
+            0
+        );
+    }
 }
