@@ -192,6 +192,7 @@ fn kind_words(kind: FindingKind) -> String {
             LockBreach::UnkeptRange => "a locked range that a row can join",
             LockBreach::UnfoundedRefusal => "a refusal for a lock that nobody holds",
             LockBreach::WrongSkip => "SKIP LOCKED skips other rows than the locked ones",
+            LockBreach::Waited => "NOWAIT or SKIP LOCKED waits for a lock",
         },
         FindingKind::Wrong(_)
         | FindingKind::UnstableSerialAnswer

@@ -56,6 +56,8 @@ slugged! {
         NeedlessRefusal = "needless-refusal",
         /// SKIP LOCKED left out other rows than the locked ones.
         WrongSkip = "wrong-skip",
+        /// NOWAIT or SKIP LOCKED waited for a lock.
+        NeedlessWait = "needless-wait",
         /// A transaction ended, or went on, against the answers that its session got.
         WrongTransactionEnd = "wrong-transaction-end",
         /// A statement, alone on the same rows, gave two answers.
@@ -130,6 +132,7 @@ impl AnomalyClass {
             LockBreach::UnkeptRange => Self::Phantom,
             LockBreach::UnfoundedRefusal => Self::NeedlessRefusal,
             LockBreach::WrongSkip => Self::WrongSkip,
+            LockBreach::Waited => Self::NeedlessWait,
         }
     }
 
@@ -159,6 +162,7 @@ impl AnomalyClass {
             | Self::WrongState
             | Self::NeedlessRefusal
             | Self::WrongSkip
+            | Self::NeedlessWait
             | Self::WrongTransactionEnd
             | Self::UnstableAnswer
             | Self::CorruptTable

@@ -39,6 +39,8 @@ slugged! {
         UnfoundedRefusal = "unfounded-refusal",
         /// SKIP LOCKED left out a row that nobody could hold, or returned one that was held.
         WrongSkip = "wrong-skip",
+        /// NOWAIT or SKIP LOCKED waited for a lock.
+        Waited = "waited",
     }
 }
 

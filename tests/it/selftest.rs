@@ -53,6 +53,11 @@ fn selftest_finds_a_missing_lock() {
 }
 
 #[test]
+fn selftest_finds_nowait_that_waits() {
+    check("nowait-waits", "repeatable-read", "locks");
+}
+
+#[test]
 fn selftest_finds_half_a_statement() {
     check("statement-error-leaves-half", "read-uncommitted", "troc");
 }

@@ -76,6 +76,7 @@ fn words(kind: LockBreach) -> &'static str {
         LockBreach::UnkeptRange => "it should have waited for a range that was locked",
         LockBreach::UnfoundedRefusal => "it was refused though nobody can have held a lock",
         LockBreach::WrongSkip => "it left out other rows than those that were locked",
+        LockBreach::Waited => "it should not have waited",
     }
 }
 

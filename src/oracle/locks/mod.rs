@@ -81,6 +81,7 @@ impl Oracle for LockOracle {
                 tested.insert(id);
                 breaches.extend(refusal);
             }
+            breaches.extend(refused::waited(evidence, id));
             let Some(read) = LockingRead::of(evidence, id) else {
                 continue;
             };

@@ -1,13 +1,15 @@
-//! NOWAIT and SKIP LOCKED: refused, or rows left out, where somebody holds a lock and nowhere else.
+//! NOWAIT and SKIP LOCKED: refused, or rows left out, where somebody holds a lock and nowhere else; neither
+//! ever waits.
 
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
 use super::locking_read::{LockingRead, held_versions};
 use super::trial::ReadTrial;
 use crate::engine::EngineError;
-use crate::model::{ErrorClass, LockBreach, Outcome, Row, StatementId};
+use crate::model::{ErrorClass, LockBreach, Outcome, Row, StatementId, StatementKind};
 use crate::oracle::Evidence;
 use crate::oracle::compare::{self, outcome_text, rows_text};
+use crate::statement::count_mentions;
 
 /// Whether a statement with NOWAIT was refused, and wrongly so. None where it was not refused for a
 /// lock: then it is judged as every other read that locks.
@@ -31,6 +33,28 @@ pub(super) fn judge(
         told: "no other session has touched its tables in a transaction that is open".to_owned(),
     };
     Some((!holders.someone_may_hold(statement, record)).then_some(breach))
+}
+
+/// Whether a statement with NOWAIT or SKIP LOCKED waited for a row lock and was answered then.
+///
+/// An engine may put a request in its queue before it refuses it, so that a refusal is no sign of a wait. A
+/// subquery has no part in the clause: it may wait.
+pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock> {
+    let statement = evidence.case.statement(id)?;
+    let record = evidence.execution.records.get(&id)?;
+    let effect = &statement.effect;
+    let never_waits = effect.kind == StatementKind::LockingSelect
+        && (effect.nowait || effect.depends_on_locks)
+        && count_mentions(&statement.sql, "SELECT", &evidence.dialect) == Some(1);
+    let found = matches!(record.outcome, Outcome::Rows(_));
+    (never_waits && found && record.resumed()).then(|| BrokenLock {
+        kind: LockBreach::Waited,
+        statement: id,
+        against: None,
+        expected: "an answer or a refusal at once".to_owned(),
+        got: format!("{}, after a wait", record.outcome),
+        told: "the lock view showed it waiting".to_owned(),
+    })
 }
 
 /// What became of a SKIP LOCKED.

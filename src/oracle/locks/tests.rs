@@ -301,6 +301,39 @@ fn nowait_is_refused_only_where_somebody_may_hold_a_lock() {
     assert_eq!(run(RepeatableRead, &somebody, LOW), "agree");
 }
 
+/// T2.1 waits for T1 and is answered when that has ended.
+fn after_a_wait(sql: &'static str, got: Got) -> [Step; 5] {
+    [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::waits(2, sql),
+        Step::done(1, "COMMIT"),
+        Step::answered(2, got),
+    ]
+}
+
+#[test]
+fn neither_nowait_nor_skip_locked_waits() {
+    let found = Got::Rows(&[(2, 20)]);
+    for sql in [NOWAIT, SKIP] {
+        let said = run(RepeatableRead, &after_a_wait(sql, found), LOW);
+        assert_eq!(said, "waited T2.1", "{sql}");
+    }
+    // What is refused may have stood in the queue for a moment.
+    let refused = after_a_wait(NOWAIT, Got::Refused);
+    assert_ne!(run(RepeatableRead, &refused, LOW), "waited T2.1");
+    // Without the clause it may wait, and so may a subquery that has it not.
+    let nested =
+        "SELECT pkey, vkey FROM t WHERE pkey IN (SELECT pkey FROM t FOR UPDATE) FOR UPDATE NOWAIT";
+    for sql in [LOCKING, nested] {
+        assert_eq!(
+            run(RepeatableRead, &after_a_wait(sql, found), LOW),
+            "agree",
+            "{sql}"
+        );
+    }
+}
+
 const SKIP: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE SKIP LOCKED";
 
 #[test]

@@ -90,6 +90,16 @@ impl Step {
         }
     }
 
+    /// A read that waited is answered.
+    pub(super) fn answered(session: u32, got: Got) -> Self {
+        Self {
+            session,
+            sql: None,
+            happens: Happens::Resumes(got),
+            then: None,
+        }
+    }
+
     pub(super) fn victim(session: u32, then: &'static [(i64, i64)]) -> Self {
         Self {
             session,
