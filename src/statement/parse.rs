@@ -4,7 +4,9 @@
 //! `LOCK IN SHARE MODE`, which the parser does not read, goes in as `FOR SHARE` and comes out as
 //! it was written.
 
-use sqlparser::ast::Statement;
+use std::str::FromStr;
+
+use sqlparser::ast::{Expr, Statement, Value};
 use sqlparser::dialect::{
     Dialect as ParserDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect,
 };
@@ -50,6 +52,17 @@ impl Parsed {
         printed.push_str(&text[at..]);
         Some(printed)
     }
+}
+
+/// A number that stands in the text as it is; none for any other expression, and beyond the type.
+pub(super) fn number<T: FromStr>(expression: &Expr) -> Option<T> {
+    let Expr::Value(value) = expression else {
+        return None;
+    };
+    let Value::Number(digits, _) = &value.value else {
+        return None;
+    };
+    digits.parse().ok()
 }
 
 /// The text with `LOCK IN SHARE MODE` written `FOR SHARE`, and whether there was one.

@@ -1,11 +1,9 @@
 //! A sorted read of one table, told so that each row of its result names the stored row it shows.
 
-use sqlparser::ast::{
-    Expr, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Statement, Value,
-};
+use sqlparser::ast::{Expr, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Statement};
 
 use super::effect::without_end;
-use super::parse::Parsed;
+use super::parse::{Parsed, number};
 use super::query::{ROW_KEY, relations, row_order};
 use super::token::tokens;
 use crate::dialect::Dialect;
@@ -77,16 +75,6 @@ fn cut(query: &Query) -> Option<(usize, Option<usize>)> {
             Some((number(offset)?, Some(number(limit)?)))
         }
     }
-}
-
-fn number(expression: &Expr) -> Option<usize> {
-    let Expr::Value(value) = expression else {
-        return None;
-    };
-    let Value::Number(digits, _) = &value.value else {
-        return None;
-    };
-    digits.parse().ok()
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use sqlparser::ast::{Expr, SetExpr, Statement, Value};
+use sqlparser::ast::{SetExpr, Statement};
 
 use super::effect::without_end;
-use super::parse::Parsed;
+use super::parse::{Parsed, number};
 use super::query::last_name;
 use super::token::tokens;
 use crate::dialect::Dialect;
@@ -27,18 +27,8 @@ pub fn value_keys(sql: &str, column: &str, dialect: &Dialect) -> Option<BTreeSet
     values
         .rows
         .iter()
-        .map(|row| integer(row.get(place)?))
+        .map(|row| number(row.get(place)?))
         .collect()
-}
-
-fn integer(expression: &Expr) -> Option<i64> {
-    let Expr::Value(value) = expression else {
-        return None;
-    };
-    let Value::Number(digits, _) = &value.value else {
-        return None;
-    };
-    digits.parse().ok()
 }
 
 #[cfg(test)]
