@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::entropy::Entropy;
-use super::schema::{ColumnPlan, TablePlan};
+use super::schema::{ColumnPlan, FIRST_UNIQUE, TablePlan};
 use crate::dialect::TypeClass;
 
 /// The first version key that a statement may give; the initial rows have smaller ones.
@@ -125,7 +125,7 @@ fn initial(entropy: &mut Entropy<'_>, column: &ColumnPlan, number: usize) -> Str
         return "NULL".to_owned();
     }
     if column.unique {
-        return unique_value(column.class, number + 20);
+        return unique_value(column.class, usize::from(FIRST_UNIQUE) + number);
     }
     let literal = entropy.pick(&column.literals);
     literal.cloned().unwrap_or_else(|| "NULL".to_owned())

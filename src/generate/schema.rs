@@ -5,6 +5,9 @@ use std::ops::RangeInclusive;
 use super::entropy::Entropy;
 use crate::dialect::{Capability, Dialect, TypeClass, TypeSpec};
 
+/// The smallest number in a unique column that rows are given.
+pub(super) const FIRST_UNIQUE: u8 = 20;
+
 /// A column as the generator knows it.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnPlan {
@@ -190,8 +193,10 @@ fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option
 /// A value for a CHECK constraint to refuse, taken out of the values to draw from: the other columns of the
 /// class still have it, so that some statement assigns it. No value of a unique column is as small.
 fn refused(entropy: &mut Entropy<'_>, literals: &mut Vec<String>) -> Option<String> {
-    const UNIQUE_FROM: i64 = 20;
-    let is_small = |text: &String| text.parse::<i64>().is_ok_and(|value| value < UNIQUE_FROM);
+    let is_small = |text: &String| {
+        let value = text.parse::<i64>();
+        value.is_ok_and(|value| value < i64::from(FIRST_UNIQUE))
+    };
     let small = literals.iter().filter(|text| is_small(text));
     let small: Vec<String> = small.cloned().collect();
     let refused = entropy.pick(&small).filter(|_| literals.len() > 2)?;
