@@ -160,9 +160,7 @@ impl Alone<'_> {
         if !self.judge_on(statement, seen, true)?.is_empty() {
             return Ok(Some(false));
         }
-        let passes = rows.iter().zip(&choice.rows).any(|(row, sight)| {
-            sight.is_some_and(|at| matches!(row.sights[at].0, Sight::PassedOver(_)))
-        });
+        let passes = sights(rows, choice).any(|(sight, _)| matches!(sight, Sight::PassedOver(_)));
         let record = self.evidence.execution.records.get(&statement.id);
         let rejected = record.is_some_and(|record| record.outcome.error_class().is_some());
         if !passes || rejected {
@@ -304,8 +302,14 @@ fn one_more(level: &[Vec<Option<usize>>], rows: &[&RowLatitude]) -> Vec<Vec<Opti
 
 /// The registered behaviour that a choice needs; none where all rows are as promised.
 fn doubt(rows: &[&RowLatitude], choice: &Choice) -> Option<Doubt> {
-    rows.iter()
-        .zip(&choice.rows)
-        .filter_map(|(row, sight)| Some(row.sights[(*sight)?].1))
-        .min()
+    sights(rows, choice).map(|(_, doubt)| *doubt).min()
+}
+
+/// What a choice shows otherwise than promised.
+fn sights<'l>(
+    rows: &[&'l RowLatitude],
+    choice: &Choice,
+) -> impl Iterator<Item = &'l (Sight, Doubt)> {
+    let rows = rows.iter().zip(&choice.rows);
+    rows.filter_map(|(row, sight)| Some(&row.sights[(*sight)?]))
 }
