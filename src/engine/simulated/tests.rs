@@ -37,6 +37,10 @@ impl Stage {
         actor
     }
 
+    fn two_sessions(&self) -> [Actor; 2] {
+        ["READ COMMITTED"; 2].map(|level| self.session(level))
+    }
+
     /// Sends a statement and comes back when it is seen waiting.
     fn send(&mut self, actor: &mut Actor, sql: &str) -> Sent {
         let mut connection = actor.0.take().expect("idle");
@@ -99,10 +103,7 @@ const ALL: &str = "SELECT c FROM t ORDER BY pkey";
 #[test]
 fn a_write_waits_for_the_row_and_sees_it_as_it_is_then() {
     let mut stage = Stage::new("simulated:");
-    let (mut one, mut two) = (
-        stage.session("READ COMMITTED"),
-        stage.session("READ COMMITTED"),
-    );
+    let [mut one, mut two] = stage.two_sessions();
     one.must("BEGIN");
     one.must("UPDATE t SET c = 11 WHERE pkey = 1");
     let sent = stage.send(&mut two, "UPDATE t SET c = c + 100 WHERE c < 15");
@@ -133,10 +134,7 @@ fn levels_differ_in_what_a_plain_read_sees() {
 #[test]
 fn the_one_who_closes_a_circle_is_rolled_back_and_the_other_goes_on() {
     let mut stage = Stage::new("simulated:");
-    let (mut one, mut two) = (
-        stage.session("READ COMMITTED"),
-        stage.session("READ COMMITTED"),
-    );
+    let [mut one, mut two] = stage.two_sessions();
     one.must("BEGIN");
     two.must("BEGIN");
     one.must("UPDATE t SET c = 11 WHERE pkey = 1");
@@ -169,10 +167,7 @@ fn a_condition_is_locked_from_repeatable_read_on() {
 #[test]
 fn savepoints_undo_rows_and_keep_locks() {
     let mut stage = Stage::new("simulated:");
-    let (mut one, mut two) = (
-        stage.session("READ COMMITTED"),
-        stage.session("READ COMMITTED"),
-    );
+    let [mut one, mut two] = stage.two_sessions();
     one.must("BEGIN");
     one.must("UPDATE t SET c = 11 WHERE pkey = 1");
     one.must("SAVEPOINT a");
@@ -188,10 +183,7 @@ fn savepoints_undo_rows_and_keep_locks() {
 #[test]
 fn a_key_that_another_transaction_is_about_to_insert_is_waited_for() {
     let mut stage = Stage::new("simulated:");
-    let (mut one, mut two) = (
-        stage.session("READ COMMITTED"),
-        stage.session("READ COMMITTED"),
-    );
+    let [mut one, mut two] = stage.two_sessions();
     one.must("BEGIN");
     one.must("INSERT INTO t VALUES (4, 40)");
     let sent = stage.send(&mut two, "INSERT INTO t VALUES (4, 41)");
@@ -207,10 +199,7 @@ fn a_key_that_another_transaction_is_about_to_insert_is_waited_for() {
 #[test]
 fn nowait_is_refused_and_skip_locked_leaves_out() {
     let stage = Stage::new("simulated:");
-    let (mut one, mut two) = (
-        stage.session("READ COMMITTED"),
-        stage.session("READ COMMITTED"),
-    );
+    let [mut one, mut two] = stage.two_sessions();
     one.must("BEGIN");
     one.must("UPDATE t SET c = 11 WHERE pkey = 1");
     let nowait = "SELECT c FROM t WHERE c < 25 FOR UPDATE NOWAIT";
@@ -222,10 +211,7 @@ fn nowait_is_refused_and_skip_locked_leaves_out() {
 #[test]
 fn a_kill_ends_a_wait() {
     let mut stage = Stage::new("simulated:");
-    let (mut one, mut two) = (
-        stage.session("READ COMMITTED"),
-        stage.session("READ COMMITTED"),
-    );
+    let [mut one, mut two] = stage.two_sessions();
     one.must("BEGIN");
     one.must("DELETE FROM t");
     let id = two.0.as_ref().expect("idle").id();
@@ -258,10 +244,7 @@ fn a_fault_bites_beside_another_transaction_only() {
 #[test]
 fn a_changed_schema_keeps_rows_and_reaches_open_sessions() {
     let stage = Stage::new("simulated:");
-    let (mut one, mut two) = (
-        stage.session("READ COMMITTED"),
-        stage.session("READ COMMITTED"),
-    );
+    let [mut one, mut two] = stage.two_sessions();
     assert_eq!(two.numbers(ALL), [10, 20, 30]);
     one.must("ALTER TABLE t ADD COLUMN d INT DEFAULT 7");
     one.must("CREATE VIEW v AS SELECT d FROM t WHERE c > 15");
