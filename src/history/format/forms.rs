@@ -1,74 +1,83 @@
 //! EDN and JSON, one form after the other from a stream, none larger than a bound.
-//!
-//! Both are read by one reader: they differ in how a map parts its keys from its values and in
-//! how names are quoted, and the files of the peers mix their habits.
 
 use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use super::FORM_BYTES_MAX;
-use super::form::{Form, is_word_byte};
+use super::form::Tape;
+use super::parser::{Parser, Stop, closing, named_twice};
 use crate::history::HistoryError;
 
-/// How many forms may lie in one: what a form of two bytes takes in memory is sixteen times that.
-const FORMS_MAX: usize = 1 << 22;
-
-/// How deep forms may lie in each other.
-const DEPTH_MAX: u32 = 32;
+/// How much is taken from the stream at a time, in bytes.
+const PIECE_BYTES: usize = 1 << 18;
 
 /// Reads the forms of a stream; a list around them all is looked through.
+///
+/// The parser works on bytes that lie in memory, the window. Where a form goes beyond the window,
+/// more is taken from the stream, and the form is read once more from its beginning.
 pub(super) struct Forms<'s> {
     stream: &'s mut dyn BufRead,
+    window: Vec<u8>,
+    /// Where in the stream the window begins, in bytes.
+    origin: u64,
+    /// Whether the stream ends with the window.
+    is_last: bool,
+    /// Where in the window reading stands.
+    at: usize,
     line: u64,
-    column: usize,
-    /// Bytes of the form that is being read.
-    taken: usize,
-    /// Forms in it.
-    forms: usize,
+    /// Where in the stream this line begins, in bytes.
+    line_begin: u64,
+    /// From where in the stream on the bytes of the next form are counted.
+    counted_from: u64,
     /// The byte that closes the list around all forms, once it was opened.
     around: Option<u8>,
+    /// For what is looked at and not told.
+    scratch: Tape,
 }
 
 impl<'s> Forms<'s> {
     pub(super) fn new(stream: &'s mut dyn BufRead) -> Self {
         Self {
             stream,
+            window: Vec::new(),
+            origin: 0,
+            is_last: false,
+            at: 0,
             line: 1,
-            column: 1,
-            taken: 0,
-            forms: 0,
+            line_begin: 0,
+            counted_from: 0,
             around: None,
+            scratch: Tape::default(),
         }
     }
 
-    /// The next form and its line.
+    /// Puts the next form into the tape; its line, or nothing at the end.
     ///
     /// # Errors
     /// When the stream fails or is neither EDN nor JSON here, or the form is too large.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Form)>, HistoryError> {
+    pub(super) fn next(&mut self, tape: &mut Tape) -> Result<Option<u64>, HistoryError> {
         loop {
-            self.begin()?;
-            let Some(byte) = self.peek()? else {
+            let Some(byte) = self.begin()? else {
                 return match self.around {
                     None => Ok(None),
                     Some(_) => Err(self.error("the file ends within a list")),
                 };
             };
             if Some(byte) == self.around {
-                self.advance();
-                self.skip_blanks()?;
-                return match self.peek()? {
+                self.at += 1;
+                return match self.peek_behind_blanks()? {
                     None => Ok(None),
                     Some(_) => Err(self.error("more after the list of all forms")),
                 };
             }
             if (byte == b'[' || byte == b'(') && self.around.is_none() {
-                self.advance();
+                self.at += 1;
                 self.around = Some(closing(byte));
                 continue;
             }
             let line = self.line;
-            return Ok(Some((line, self.form(0)?)));
+            self.form(tape)?;
+            return Ok(Some(line));
         }
     }
 
@@ -78,11 +87,10 @@ impl<'s> Forms<'s> {
     /// # Errors
     /// When something else comes next.
     pub(super) fn open(&mut self, byte: u8) -> Result<(), HistoryError> {
-        self.begin()?;
-        if self.peek()? != Some(byte) {
+        if self.begin()? != Some(byte) {
             return Err(self.error(format!("expected '{}'", char::from(byte))));
         }
-        self.advance();
+        self.at += 1;
         Ok(())
     }
 
@@ -91,332 +99,189 @@ impl<'s> Forms<'s> {
     /// # Errors
     /// When the stream ends instead.
     pub(super) fn is_closed(&mut self, byte: u8) -> Result<bool, HistoryError> {
-        self.begin()?;
-        match self.peek()? {
+        match self.begin()? {
             None => Err(self.error("the file ends within a form")),
             Some(next) if next == byte => {
-                self.advance();
+                self.at += 1;
                 Ok(true)
             }
             Some(_) => Ok(false),
         }
     }
 
-    /// The key that comes next in a map that was gone into; `known` holds the names of those
-    /// before it.
+    /// Puts the key that comes next in a map that was gone into into the tape; `known` holds the
+    /// names of those before it.
     ///
     /// # Errors
     /// When something else comes next, or the map has named this field before.
-    pub(super) fn key(&mut self, known: &mut BTreeSet<String>) -> Result<Form, HistoryError> {
-        let is_quoted = self.peek()? == Some(b'"');
-        let place = (self.line, self.column);
-        let key = self.form(0)?;
-        if key
-            .name()
-            .is_some_and(|name| !known.insert(name.to_owned()))
+    pub(super) fn key(
+        &mut self,
+        known: &mut BTreeSet<String>,
+        tape: &mut Tape,
+    ) -> Result<(), HistoryError> {
+        let is_quoted = self.window.get(self.at) == Some(&b'"');
+        let (line, column) = (self.line, self.column());
+        self.form(tape)?;
+        if let Some(name) = tape.form().name()
+            && !known.insert(name.to_owned())
         {
-            return Err(named_twice(place, &key));
+            return Err(HistoryError::at(line, column, named_twice(name)));
         }
-        self.skip_colon(is_quoted)?;
-        Ok(key)
+        self.skip(|parser, at| Ok((parser.skip_colon(at, is_quoted)?.0, ())))
     }
 
-    /// The form that comes next, and the line and column where it begins.
-    pub(super) fn item(&mut self) -> Result<(u64, usize, Form), HistoryError> {
+    /// Puts the form that comes next into the tape; the line and column where it begins.
+    ///
+    /// # Errors
+    /// As [`Forms::next`].
+    pub(super) fn item(&mut self, tape: &mut Tape) -> Result<(u64, usize), HistoryError> {
         self.begin()?;
-        Ok((self.line, self.column, self.form(0)?))
+        let (line, column) = (self.line, self.column());
+        self.form(tape)?;
+        Ok((line, column))
     }
 
     /// That nothing comes any more.
+    ///
+    /// # Errors
+    /// When something comes.
     pub(super) fn end(&mut self) -> Result<(), HistoryError> {
-        self.begin()?;
-        match self.peek()? {
+        match self.begin()? {
             None => Ok(()),
             Some(_) => Err(self.error("more than one history")),
         }
     }
 
-    /// Counts anew, and goes to where something comes.
-    fn begin(&mut self) -> Result<(), HistoryError> {
-        (self.taken, self.forms) = (0, 0);
-        self.skip_blanks()
-    }
-
     /// An error where reading stands.
     pub(super) fn error(&self, message: impl Into<String>) -> HistoryError {
-        HistoryError::at(self.line, self.column, message)
+        HistoryError::at(self.line, self.column(), message)
     }
 
-    fn peek(&mut self) -> Result<Option<u8>, HistoryError> {
-        Ok(self.stream.fill_buf()?.first().copied())
+    fn column(&self) -> usize {
+        (self.origin + self.at as u64 - self.line_begin) as usize + 1
     }
 
-    /// Goes past the byte that was peeked at.
-    fn advance(&mut self) {
-        if let Ok(&[byte, ..]) = self.stream.fill_buf() {
-            if byte == b'\n' {
-                self.line += 1;
-                self.column = 1;
-            } else {
-                self.column += 1;
-            }
-            self.taken += 1;
-            self.stream.consume(1);
-        }
+    /// Counts anew, and goes to where something comes; its first byte.
+    fn begin(&mut self) -> Result<Option<u8>, HistoryError> {
+        self.counted_from = self.origin + self.at as u64;
+        self.peek_behind_blanks()
     }
 
-    /// Skips white space, commas and comments.
-    fn skip_blanks(&mut self) -> Result<(), HistoryError> {
-        let mut is_comment = false;
-        while let Some(byte) = self.peek()? {
-            is_comment = byte != b'\n' && (is_comment || byte == b';');
-            if !is_comment && !b" \t\r\n,".contains(&byte) {
-                break;
-            }
-            self.bound()?;
-            self.advance();
-        }
-        Ok(())
+    /// Goes to where something comes; its first byte.
+    fn peek_behind_blanks(&mut self) -> Result<Option<u8>, HistoryError> {
+        self.skip(|parser, at| {
+            let next = parser.skip_blanks(at)?;
+            Ok((next, parser.peek(next)?))
+        })
     }
 
-    fn form(&mut self, depth: u32) -> Result<Form, HistoryError> {
-        if depth > DEPTH_MAX {
-            return Err(self.error(format!("forms nested deeper than {DEPTH_MAX}")));
-        }
-        self.forms += 1;
-        if self.forms > FORMS_MAX {
-            return Err(self.error(format!("more than {FORMS_MAX} forms in one")));
-        }
-        self.skip_blanks()?;
-        match self.peek()? {
-            None => Err(self.error("the file ends within a form")),
-            Some(open @ (b'[' | b'(')) => {
-                self.advance();
-                self.items(closing(open), depth).map(Form::List)
-            }
-            Some(b'{') => {
-                self.advance();
-                self.entries(depth).map(Form::Map)
-            }
-            Some(b'"') => {
-                self.advance();
-                self.string().map(Form::Text)
-            }
-            Some(b'#') => {
-                self.advance();
-                self.tagged(depth)
-            }
-            Some(b':') => {
-                self.advance();
-                self.word().map(Form::Keyword)
-            }
-            Some(_) => self.word().map(Form::word),
-        }
+    fn form(&mut self, tape: &mut Tape) -> Result<(), HistoryError> {
+        self.step(tape, |parser, _| Ok((parser.whole_form()?, ())))
     }
 
-    /// What follows a `#`: a set, or a form with a tag that says nothing to us.
-    fn tagged(&mut self, depth: u32) -> Result<Form, HistoryError> {
-        if self.peek()? == Some(b'{') {
-            self.advance();
-            return self.items(b'}', depth).map(Form::List);
-        }
-        self.word()?;
-        self.form(depth + 1)
+    /// Reads something that is no form.
+    fn skip<T>(
+        &mut self,
+        run: impl Fn(&mut Parser<'_, '_>, usize) -> Result<(usize, T), Stop>,
+    ) -> Result<T, HistoryError> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let found = self.step(&mut scratch, run);
+        self.scratch = scratch;
+        found
     }
 
-    fn items(&mut self, close: u8, depth: u32) -> Result<Vec<Form>, HistoryError> {
-        let mut items = Vec::new();
+    /// Has a parser read on from where reading stands, with as much of the stream as it needs. The
+    /// parser says where it has come to.
+    fn step<T>(
+        &mut self,
+        tape: &mut Tape,
+        run: impl Fn(&mut Parser<'_, '_>, usize) -> Result<(usize, T), Stop>,
+    ) -> Result<T, HistoryError> {
         loop {
-            self.skip_blanks()?;
-            if self.peek()? == Some(close) {
-                self.advance();
-                return Ok(items);
-            }
-            items.push(self.form(depth + 1)?);
-        }
-    }
-
-    fn entries(&mut self, depth: u32) -> Result<Vec<(Form, Form)>, HistoryError> {
-        let mut entries: Vec<(Form, Form)> = Vec::new();
-        let mut fields = Fields::default();
-        loop {
-            self.skip_blanks()?;
-            if self.peek()? == Some(b'}') {
-                self.advance();
-                return Ok(entries);
-            }
-            let is_quoted = self.peek()? == Some(b'"');
-            let place = (self.line, self.column);
-            let key = self.form(depth + 1)?;
-            if !fields.insert(&key, &entries) {
-                return Err(named_twice(place, &key));
-            }
-            let is_after_colon = self.skip_colon(is_quoted)?;
-            let mut value = self.form(depth + 1)?;
-            // JSON has no bare words: the colon was that of a keyword of EDN.
-            if is_after_colon && let Form::Symbol(name) = &mut value {
-                value = Form::Keyword(std::mem::take(name));
-            }
-            entries.push((key, value));
-        }
-    }
-
-    /// Reads the colon of JSON behind a key in quotes; whether there was one.
-    fn skip_colon(&mut self, is_quoted: bool) -> Result<bool, HistoryError> {
-        self.skip_blanks()?;
-        let is_there = is_quoted && self.peek()? == Some(b':');
-        if is_there {
-            self.advance();
-        }
-        Ok(is_there)
-    }
-
-    fn string(&mut self) -> Result<String, HistoryError> {
-        let mut bytes = Vec::new();
-        loop {
-            let Some(byte) = self.peek()? else {
-                return Err(self.error("the file ends within a string"));
-            };
-            self.bound()?;
-            self.advance();
-            match byte {
-                b'"' => break,
-                b'\\' => {
-                    let c = self.escape()?;
-                    bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            tape.clear();
+            let room = self.counted_from + FORM_BYTES_MAX as u64 + 1;
+            let limit = room.saturating_sub(self.origin) as usize;
+            let mut parser = Parser::new(&self.window, (self.at, limit), self.is_last, tape);
+            match run(&mut parser, self.at) {
+                Ok((end, found)) => {
+                    self.go_to(end);
+                    return Ok(found);
                 }
-                byte => bytes.push(byte),
-            }
-        }
-        String::from_utf8(bytes).map_err(|_| self.error("a string that is not UTF-8"))
-    }
-
-    /// What an escape stands for, whose backslash was read.
-    fn escape(&mut self) -> Result<char, HistoryError> {
-        let place = (self.line, self.column - 1);
-        let escaped = self.peek()?;
-        self.advance();
-        match escaped {
-            Some(b'n') => Ok('\n'),
-            Some(b't') => Ok('\t'),
-            Some(b'r') => Ok('\r'),
-            Some(b'b') => Ok('\u{8}'),
-            Some(b'f') => Ok('\u{c}'),
-            Some(c @ (b'"' | b'\\' | b'/')) => Ok(char::from(c)),
-            Some(b'u') => self.code_point(place),
-            _ => Err(self.error("an unknown escape in a string")),
-        }
-    }
-
-    /// The character of `XXXX`, or of the pair of surrogates `XXXX\uXXXX`, behind a `\u` at a
-    /// place.
-    fn code_point(&mut self, (line, column): (u64, usize)) -> Result<char, HistoryError> {
-        let first = self.hex()?;
-        let mut units = vec![first];
-        // Only the first half of a pair asks for another unit: RFC 8259, section 7.
-        if (0xd800..0xdc00).contains(&first) && self.peek()? == Some(b'\\') {
-            self.advance();
-            if self.peek()? == Some(b'u') {
-                self.advance();
-                units.push(self.hex()?);
-            }
-        }
-        match char::decode_utf16(units).next() {
-            Some(Ok(c)) => Ok(c),
-            _ => {
-                let message = format!(
-                    "\\u{first:04x} is half of a surrogate pair and names no character: write both \
-                     halves, as in \\ud83d\\ude00, or the character itself"
-                );
-                Err(HistoryError::at(line, column, message))
+                Err(Stop::More) => self.fill()?,
+                Err(refused) => return Err(self.refusal(refused)),
             }
         }
     }
 
-    /// Four hexadecimal digits.
-    fn hex(&mut self) -> Result<u16, HistoryError> {
-        let mut code = 0;
-        for _ in 0..4 {
-            let digit = self.peek()?.and_then(|byte| char::from(byte).to_digit(16));
-            let digit = digit.ok_or_else(|| self.error("expected four hex digits"))?;
-            // A digit is below 16.
-            code = code << 4 | digit as u16;
-            self.advance();
+    /// What is wrong at a place of the window that reading has come to, or will.
+    fn refusal(&mut self, stop: Stop) -> HistoryError {
+        match stop {
+            Stop::IllFormed(refused) => {
+                self.go_to(refused.at);
+                self.error(refused.message)
+            }
+            Stop::More => self.error("the file ends within a form"),
         }
-        Ok(code)
     }
 
-    fn word(&mut self) -> Result<String, HistoryError> {
-        let mut bytes = Vec::new();
-        while let Some(byte) = self.peek()? {
-            if !is_word_byte(byte) {
+    /// Goes on to a place of the window, and counts the lines up to it.
+    fn go_to(&mut self, at: usize) {
+        let passed = &self.window[self.at..at];
+        let is_feed = |byte: &u8| *byte == b'\n';
+        // Counting is fast, looking for the last one is not.
+        let feeds = passed.iter().filter(|byte| is_feed(byte)).count();
+        if feeds > 0 {
+            let last = passed.iter().rposition(is_feed).unwrap_or(0);
+            self.line += feeds as u64;
+            self.line_begin = self.origin + (self.at + last) as u64 + 1;
+        }
+        self.at = at;
+    }
+
+    /// Drops what was read, and takes more from the stream: as much as is left at least, so that
+    /// reading a long form again costs no more than reading it twice.
+    fn fill(&mut self) -> Result<(), HistoryError> {
+        self.window.drain(..self.at);
+        self.origin += self.at as u64;
+        self.at = 0;
+        let left = self.window.len();
+        let enough = (left * 2).min(FORM_BYTES_MAX + PIECE_BYTES).max(left + 1);
+        while self.window.len() < enough {
+            let bytes = self.stream.fill_buf()?;
+            if bytes.is_empty() {
+                self.is_last = true;
                 break;
             }
-            self.bound()?;
-            bytes.push(byte);
-            self.advance();
-        }
-        if bytes.is_empty() {
-            return Err(self.error("expected a form"));
-        }
-        String::from_utf8(bytes).map_err(|_| self.error("a word that is not UTF-8"))
-    }
-
-    fn bound(&self) -> Result<(), HistoryError> {
-        if self.taken > FORM_BYTES_MAX {
-            return Err(self.error(format!("a form of more than {FORM_BYTES_MAX} bytes")));
+            let taken = bytes.len().min(PIECE_BYTES);
+            self.window.extend_from_slice(&bytes[..taken]);
+            self.stream.consume(taken);
         }
         Ok(())
     }
-}
-
-fn closing(open: u8) -> u8 {
-    if open == b'[' { b']' } else { b')' }
-}
-
-/// How many fields of a map are compared one by one before a set of their names is made.
-const COMPARED_MAX: usize = 16;
-
-/// The names of a map's fields, once there are too many to compare each with all.
-#[derive(Default)]
-struct Fields(BTreeSet<String>);
-
-impl Fields {
-    /// Whether a key names no field that `before` names. Keys that are no names always pass: no
-    /// format has fields of such keys.
-    fn insert(&mut self, key: &Form, before: &[(Form, Form)]) -> bool {
-        let Some(name) = key.name() else {
-            return true;
-        };
-        if before.len() < COMPARED_MAX {
-            return before.iter().all(|(key, _)| key.name() != Some(name));
-        }
-        if self.0.is_empty() {
-            let names = before.iter().filter_map(|(key, _)| key.name());
-            self.0.extend(names.map(str::to_owned));
-        }
-        self.0.insert(name.to_owned())
-    }
-}
-
-fn named_twice((line, column): (u64, usize), key: &Form) -> HistoryError {
-    let name = key.name().unwrap_or_default();
-    let message = format!("the field {name:?} stands twice in this map: take one of them out");
-    HistoryError::at(line, column, message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::format::form::{Form, Items};
 
-    fn all(text: &str) -> Result<Vec<Form>, String> {
+    fn all(text: &str) -> Result<Vec<Tape>, String> {
         let mut stream = text.as_bytes();
         let mut forms = Forms::new(&mut stream);
         let mut found = Vec::new();
-        while let Some((_, form)) = forms.next().map_err(|error| error.to_string())? {
-            found.push(form);
+        loop {
+            let mut tape = Tape::default();
+            match forms.next(&mut tape).map_err(|error| error.to_string())? {
+                Some(_) => found.push(tape),
+                None => return Ok(found),
+            }
         }
-        Ok(found)
+    }
+
+    /// The forms as a checker of tests shows them.
+    fn shown(text: &str) -> Result<Vec<String>, String> {
+        let show = |tape: &Tape| format!("{:?}", tape.form());
+        all(text).map(|tapes| tapes.iter().map(show).collect())
     }
 
     #[test]
@@ -426,16 +291,16 @@ mod tests {
         let mixed = all("{\"type\" :ok \"value\" [[1 nil]] \"process\" 3 \"a\" (1)}");
         for (forms, is_keyword) in [(&edn, true), (&json, false), (&mixed, true)] {
             let forms = forms.as_ref().expect("forms");
-            let [form] = &forms[..] else {
-                panic!("{forms:?}");
-            };
+            assert_eq!(forms.len(), 1);
+            let form = forms[0].form();
             let kind = form.get("type").expect("a type");
             assert_eq!(kind.name(), Some("ok"));
             assert_eq!(matches!(kind, Form::Keyword(_)), is_keyword, "{kind:?}");
-            let numbers = Form::List(vec![Form::Integer(1), Form::Nil]);
-            assert_eq!(form.get("value"), Some(&Form::List(vec![numbers])));
-            assert_eq!(form.get("process"), Some(&Form::Integer(3)));
-            assert_eq!(form.get("a"), Some(&Form::List(vec![Form::Integer(1)])));
+            let value = format!("{:?}", form.get("value").expect("a value"));
+            assert_eq!(value, "List([List([Integer(1), Nil])])");
+            assert_eq!(form.get("process"), Some(Form::Integer(3)));
+            let a = form.get("a").and_then(Form::list).and_then(Items::exactly);
+            assert_eq!(a, Some([Form::Integer(1)]));
         }
     }
 
@@ -443,7 +308,7 @@ mod tests {
     fn a_surrogate_pair_is_one_character() {
         let escaped = r#""\ud83d\ude00 \uD83D\uDE01 \u00e9 \ud7ff \ue000""#;
         let text = "\u{1f600} \u{1f601} \u{e9} \u{d7ff} \u{e000}".to_owned();
-        assert_eq!(all(escaped), Ok(vec![Form::Text(text)]));
+        assert_eq!(shown(escaped), Ok(vec![format!("{:?}", Form::Text(&text))]));
     }
 
     #[test]
@@ -458,12 +323,12 @@ mod tests {
             (r#""ab\ude00\ud83d""#, "ude00"),
         ];
         for (text, half) in halves {
-            let error = all(text).expect_err(text);
+            let error = shown(text).expect_err(text);
             let place = format!("line 1, column 4: \\{half} is half of a surrogate pair");
             assert!(error.starts_with(&place), "{text}: {error}");
             assert!(error.contains("write both halves"), "{text}: {error}");
         }
-        let torn = all(r#""\ud83d\u12""#).expect_err("no hex digit");
+        let torn = shown(r#""\ud83d\u12""#).expect_err("no hex digit");
         assert_eq!(torn, "line 1, column 12: expected four hex digits");
     }
 
@@ -478,12 +343,12 @@ mod tests {
             (&many, "line 2, column 1: the field \"f3\""),
         ];
         for (text, message) in twice {
-            let error = all(text).expect_err(text);
+            let error = shown(text).expect_err(text);
             assert!(error.starts_with(message), "{text}: {error}");
             assert!(error.ends_with("take one of them out"), "{error}");
         }
         let once = all(&many.replace("\n\"f3\"", "\"f40\"")).expect("no field twice");
-        assert_eq!(once[0].get("f40"), Some(&Form::Integer(0)));
+        assert_eq!(once[0].form().get("f40"), Some(Form::Integer(0)));
     }
 
     #[test]
@@ -502,9 +367,9 @@ mod tests {
             ("\"\\q\"", "line 1, column 4: an unknown escape in a string"),
         ];
         for (text, message) in torn {
-            assert_eq!(all(text), Err(message.to_owned()), "{text}");
+            assert_eq!(shown(text), Err(message.to_owned()), "{text}");
         }
         let deep = "{:a ".repeat(100);
-        assert!(all(&deep).is_err_and(|error| error.contains("deeper than 32")));
+        assert!(shown(&deep).is_err_and(|error| error.contains("deeper than 32")));
     }
 }

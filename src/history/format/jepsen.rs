@@ -5,7 +5,7 @@
 
 use std::io::BufRead;
 
-use super::form::Form;
+use super::form::{Form, Tape};
 use super::forms::Forms;
 use super::lines::Lines;
 use super::operation::Operations;
@@ -26,6 +26,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut operations = Operations::new();
     let mut position = 0i64;
     let mut last = 1;
+    let (mut tape, mut value) = (Tape::default(), Tape::default());
     while let Some(line) = lines.next()? {
         last = line.number;
         let text = std::str::from_utf8(line.rest());
@@ -34,7 +35,8 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
             continue;
         };
         position += 1;
-        operations.operation(last, position, operation(said, last)?)?;
+        operation(said, last, &mut value, &mut tape)?;
+        operations.operation(last, position, &mut tape)?;
     }
     if position == 0 {
         let message = format!("the file ends without a line of the form {SHAPE}");
@@ -43,8 +45,13 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     operations.finish()
 }
 
-/// What stands behind the mark: three words, and a value in EDN.
-fn operation(said: &str, number: u64) -> Result<Form, HistoryError> {
+/// Puts what stands behind the mark into a tape: three words, and a value in EDN.
+fn operation(
+    said: &str,
+    number: u64,
+    value: &mut Tape,
+    tape: &mut Tape,
+) -> Result<(), HistoryError> {
     let shape = || HistoryError::at(number, 1, format!("expected {SHAPE}"));
     let (process, rest) = word(said);
     let (kind, rest) = word(rest);
@@ -52,18 +59,20 @@ fn operation(said: &str, number: u64) -> Result<Form, HistoryError> {
     let (Some(kind), Some(f)) = (kind.strip_prefix(':'), f.strip_prefix(':')) else {
         return Err(shape());
     };
-    let text = |text: &str| Form::Text(text.to_owned());
     let process = match (process.parse(), process.strip_prefix(':')) {
         (Ok(number), _) => Form::Integer(number),
-        (_, Some(name)) => Form::Keyword(name.to_owned()),
+        (_, Some(name)) => Form::Keyword(name),
         _ => return Err(shape()),
     };
-    Ok(Form::Map(vec![
-        (text("process"), process),
-        (text("type"), text(kind)),
-        (text("f"), text(f)),
-        (text("value"), value(rest, number)?),
-    ]))
+    read_value(rest, number, value)?;
+    tape.clear();
+    tape.copy_map([
+        (Form::Text("process"), process),
+        (Form::Text("type"), Form::Text(kind)),
+        (Form::Text("f"), Form::Text(f)),
+        (Form::Text("value"), value.form()),
+    ]);
+    Ok(())
 }
 
 /// The first word, and what stands behind it.
@@ -72,15 +81,16 @@ fn word(said: &str) -> (&str, &str) {
     said.split_at(said.find(char::is_whitespace).unwrap_or(said.len()))
 }
 
-/// The value, nil where there is none. What stands behind it is a reason.
-fn value(text: &str, number: u64) -> Result<Form, HistoryError> {
+/// Puts the value into a tape, nil where there is none. What stands behind it is a reason.
+fn read_value(text: &str, number: u64, value: &mut Tape) -> Result<(), HistoryError> {
     // A list around it, so that a value that is a list is not taken for the list of all forms. If
     // the value is whole, another form follows.
     let wrapped = format!("[{text} nil nil]");
     let mut bytes = wrapped.as_bytes();
     let mut forms = Forms::new(&mut bytes);
-    match (forms.next(), forms.next()) {
-        (Ok(Some((_, value))), Ok(Some(_))) => Ok(value),
+    let first = forms.next(value);
+    match (first, forms.next(&mut Tape::default())) {
+        (Ok(Some(_)), Ok(Some(_))) => Ok(()),
         (Err(HistoryError::IllFormed { message, .. }), _) => {
             let message = format!("a value that is no EDN: {message}");
             Err(HistoryError::at(number, 1, message))

@@ -38,6 +38,8 @@ impl ListEvent {
 pub(super) struct Lists {
     /// Per key the longest list that was read, and by whom.
     longest: Vec<(Vec<Atom>, Txn)>,
+    /// Room for the events of a transaction.
+    events: Vec<Event>,
 }
 
 impl Lists {
@@ -52,7 +54,7 @@ impl Lists {
         operations: &[ListEvent],
     ) -> Result<Txn, HistoryError> {
         let mut own: Vec<(Key, Vec<Atom>)> = Vec::new();
-        let mut events = Vec::with_capacity(operations.len());
+        let mut events = std::mem::take(&mut self.events);
         let mut lists = Vec::new();
         for operation in operations {
             match operation {
@@ -72,7 +74,8 @@ impl Lists {
                 }
             }
         }
-        let number = builder.transaction(head, events)?;
+        let number = builder.transaction(head, events.drain(..))?;
+        self.events = events;
         // What a transaction appended that did not commit is in its own reads and in no version.
         if head.status == Status::Committed {
             for (key, list) in lists {

@@ -3,6 +3,8 @@
 //! `docs/history-format.md` describes them all. A reader keeps no more of a malformed file than
 //! one line or one form of [`FORM_BYTES_MAX`], and says where it went wrong.
 
+#[cfg(test)]
+mod byte_by_byte;
 mod cobra;
 mod compressed;
 mod dbcop;
@@ -16,6 +18,7 @@ mod line;
 mod lines;
 mod list;
 mod operation;
+mod parser;
 mod register_text;
 mod sections;
 mod seen;

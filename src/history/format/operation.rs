@@ -6,9 +6,10 @@
 //! mutex, which is a register that `acquire` takes from 0 to 1 and `release` back.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{BufRead, Write};
 
-use super::form::Form;
+use super::form::{Form, Items, Tape};
 use super::forms::Forms;
 use super::head::first_line;
 use super::list::{ListEvent, Lists};
@@ -25,11 +26,11 @@ pub(super) fn detect(head: &[u8]) -> bool {
 }
 
 /// What stands in for a process that an operation does not name.
-const NO_PROCESS: Form = Form::Nil;
+const NO_PROCESS: Form<'_> = Form::Nil;
 
 struct Pending {
     invoked: i64,
-    form: Form,
+    tape: Tape,
     line: u64,
 }
 
@@ -37,9 +38,10 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut forms = Forms::new(stream);
     let mut history = Operations::new();
     let mut position = 0i64;
-    while let Some((line, form)) = forms.next()? {
+    let mut tape = Tape::default();
+    while let Some(line) = forms.next(&mut tape)? {
         position += 1;
-        history.operation(line, position, form)?;
+        history.operation(line, position, &mut tape)?;
     }
     history.finish()
 }
@@ -53,6 +55,12 @@ pub(super) struct Operations {
     are_on_texts: Option<bool>,
     /// By process, shown as text: its order decides nothing but where unfinished ones stand.
     pending: BTreeMap<String, Pending>,
+    /// Room for operations that are pending.
+    spare: Vec<Tape>,
+    /// The process of an operation, as a key of `pending`.
+    process: String,
+    /// What the operation that is being read reads and writes.
+    events: Vec<ListEvent>,
     label: u32,
     /// Sessions of operations that name no process, one each.
     anonymous: u32,
@@ -66,12 +74,15 @@ impl Operations {
             strings: Strings::default(),
             are_on_texts: None,
             pending: BTreeMap::new(),
+            spare: Vec::new(),
+            process: String::new(),
+            events: Vec::new(),
             label: 0,
             anonymous: 0,
         }
     }
 
-    /// Takes one line of the log.
+    /// Takes one line of the log; the tape holds something else afterwards.
     ///
     /// # Errors
     /// When it is no operation, comes out of order, or has no exact meaning as reads and writes.
@@ -79,62 +90,75 @@ impl Operations {
         &mut self,
         line: u64,
         position: i64,
-        form: Form,
+        tape: &mut Tape,
     ) -> Result<(), HistoryError> {
         let error = |message: &str| HistoryError::at(line, 1, message);
+        let form = tape.form();
         let kind = form.get("type").and_then(Form::name);
         let kind = kind.ok_or_else(|| error("an operation without a :type"))?;
-        let process = form.get("process").unwrap_or(&NO_PROCESS);
+        let process = form.get("process").unwrap_or(NO_PROCESS);
         if process.name() == Some("nemesis") {
             return Ok(());
         }
-        let is_named = *process != NO_PROCESS;
-        let process = format!("{process:?}");
+        let is_named = process != NO_PROCESS;
+        self.process.clear();
+        // A string takes whatever is written to it.
+        let _ = write!(self.process, "{process:?}");
         let status = match kind {
-            "invoke" => {
-                let invoked = position;
-                let pending = Pending {
-                    invoked,
-                    form,
-                    line,
-                };
-                return match self.pending.insert(process, pending) {
-                    None => Ok(()),
-                    Some(_) if is_named => {
-                        Err(error("this process has not completed its last operation"))
-                    }
-                    Some(_) => Err(error(
-                        "a second :invoke without a :process, before the first has completed",
-                    )),
-                };
-            }
+            "invoke" => return self.invocation(line, position, tape, is_named),
             "ok" => Status::Committed,
             "fail" => Status::Aborted,
             "info" => Status::Indeterminate,
             _ => return Err(error("the :type is none of invoke, ok, fail, info")),
         };
-        let pending = self.pending.remove(&process);
-        let real_time = pending.as_ref().map(|pending| Span {
+        let Some(pending) = self.pending.remove(self.process.as_str()) else {
+            return self.add(line, form, form, status, None);
+        };
+        let real_time = Span {
             from: pending.invoked,
             to: match status {
                 Status::Indeterminate => i64::MAX,
                 Status::Committed | Status::Aborted => position,
             },
-        });
-        // An `ok` tells what was read; the others may say less than the invocation did.
-        let says = match (&pending, status) {
-            (Some(pending), Status::Aborted | Status::Indeterminate) => &pending.form,
-            _ => &form,
         };
-        let asked = pending.as_ref().map_or(&form, |pending| &pending.form);
-        self.add(line, asked, says, status, real_time)
+        let asked = pending.tape.form();
+        // An `ok` tells what was read; the others may say less than the invocation did.
+        let says = match status {
+            Status::Aborted | Status::Indeterminate => asked,
+            Status::Committed => form,
+        };
+        self.add(line, asked, says, status, Some(real_time))?;
+        self.spare.push(pending.tape);
+        Ok(())
+    }
+
+    /// Keeps an operation until it completes.
+    fn invocation(
+        &mut self,
+        line: u64,
+        invoked: i64,
+        tape: &mut Tape,
+        is_named: bool,
+    ) -> Result<(), HistoryError> {
+        let spare = self.spare.pop().unwrap_or_default();
+        let pending = Pending {
+            invoked,
+            tape: std::mem::replace(tape, spare),
+            line,
+        };
+        let message = match self.pending.insert(self.process.clone(), pending) {
+            None => return Ok(()),
+            Some(_) if is_named => "this process has not completed its last operation",
+            Some(_) => "a second :invoke without a :process, before the first has completed",
+        };
+        Err(HistoryError::at(line, 1, message))
     }
 
     fn add(
         &mut self,
         line: u64,
-        asked: &Form,
-        says: &Form,
+        asked: Form<'_>,
+        says: Form<'_>,
         status: Status,
         real_time: Option<Span>,
     ) -> Result<(), HistoryError> {
@@ -149,8 +173,9 @@ impl Operations {
         if is_on_text {
             return self.add_text(line, asked, says, f, status, real_time);
         }
-        let mut operations = self
-            .meaning(asked, says)
+        let mut events = std::mem::take(&mut self.events);
+        events.clear();
+        self.meaning(asked, says, &mut events)
             .map_err(|message| HistoryError::at(line, 1, message))?;
         let is_cas = says
             .get("f")
@@ -158,7 +183,7 @@ impl Operations {
             .is_some_and(is_conditional);
         if status != Status::Committed && !is_cas {
             // What was asked to be read is not what was read.
-            operations.retain(|op| matches!(op, ListEvent::Write(..) | ListEvent::Append(..)));
+            events.retain(|event| matches!(event, ListEvent::Write(..) | ListEvent::Append(..)));
         }
         self.label += 1;
         let session = self.session(line, asked)?;
@@ -169,22 +194,22 @@ impl Operations {
             timestamps: None,
             real_time,
         };
-        self.lists
-            .transaction(&mut self.builder, &head, &operations)
-            .map(drop)
+        self.lists.transaction(&mut self.builder, &head, &events)?;
+        self.events = events;
+        Ok(())
     }
 
     /// Takes an operation on a text, whose meaning is known at the end only.
     fn add_text(
         &mut self,
         line: u64,
-        asked: &Form,
-        says: &Form,
+        asked: Form<'_>,
+        says: Form<'_>,
         f: Option<&str>,
         status: Status,
         real_time: Option<Span>,
     ) -> Result<(), HistoryError> {
-        let key = asked.get("key").unwrap_or(&Form::Nil);
+        let key = asked.get("key").unwrap_or(Form::Nil);
         let key = self
             .atom(key)
             .map_err(|message| HistoryError::at(line, 1, message))?;
@@ -197,11 +222,11 @@ impl Operations {
             timestamps: None,
             real_time,
         };
-        let value = says.get("value").unwrap_or(&Form::Nil);
+        let value = says.get("value").unwrap_or(Form::Nil);
         self.strings.push(line, head, f, key, value)
     }
 
-    fn session(&mut self, line: u64, asked: &Form) -> Result<Atom, HistoryError> {
+    fn session(&mut self, line: u64, asked: Form<'_>) -> Result<Atom, HistoryError> {
         match asked.get("process") {
             None | Some(Form::Nil) => {
                 self.anonymous += 1;
@@ -216,39 +241,46 @@ impl Operations {
     }
 
     /// What an operation reads and writes.
-    fn meaning(&mut self, asked: &Form, says: &Form) -> Result<Vec<ListEvent>, String> {
+    fn meaning(
+        &mut self,
+        asked: Form<'_>,
+        says: Form<'_>,
+        events: &mut Vec<ListEvent>,
+    ) -> Result<(), String> {
         let f = asked
             .get("f")
             .or_else(|| says.get("f"))
             .and_then(Form::name);
-        let value = says.get("value").unwrap_or(&Form::Nil);
+        let value = says.get("value").unwrap_or(Form::Nil);
         match f {
-            Some("acquire") => return self.swap("mutex", 0, 1),
-            Some("release") => return self.swap("mutex", 1, 0),
-            None | Some("txn") => return self.micro_operations(value),
+            Some("acquire") => return self.swap("mutex", [0, 1], events),
+            Some("release") => return self.swap("mutex", [1, 0], events),
+            None | Some("txn") => return self.micro_operations(value, events),
             _ => {}
         }
-        if let Some(items) = value.list()
-            && items
-                .iter()
-                .all(|item| item.list().is_some_and(|item| item.len() == 3))
-            && !items.is_empty()
+        if let Some(mut items) = value.list()
+            && items.len() > 0
+            && items.all(|item| item.list().is_some_and(|item| item.len() == 3))
         {
-            return self.micro_operations(value);
+            return self.micro_operations(value, events);
         }
         let key = self.register("register")?;
         match (f, value) {
-            (Some("read"), value) => Ok(vec![ListEvent::Read(key, self.atom(value)?)]),
-            (Some("write"), value) => Ok(vec![ListEvent::Write(key, self.atom(value)?)]),
+            (Some("read"), value) => events.push(ListEvent::Read(key, self.atom(value)?)),
+            (Some("write"), value) => events.push(ListEvent::Write(key, self.atom(value)?)),
             (Some("cas"), Form::List(pair)) if pair.len() == 2 => {
-                let (old, new) = (self.atom(&pair[0])?, self.atom(&pair[1])?);
-                Ok(vec![ListEvent::Read(key, old), ListEvent::Write(key, new)])
+                let [old, new] = pair.exactly().unwrap_or([Form::Nil; 2]);
+                let (old, new) = (self.atom(old)?, self.atom(new)?);
+                events.extend([ListEvent::Read(key, old), ListEvent::Write(key, new)]);
             }
-            (f, _) => Err(format!(
-                "the operation {:?} is no read or write of a key",
-                f.unwrap_or("(none)")
-            )),
+            (f, _) => {
+                return Err(format!(
+                    "the operation {:?} is no read or write of a key",
+                    f.unwrap_or("(none)")
+                ));
+            }
         }
+        Ok(())
     }
 
     fn register(&mut self, name: &str) -> Result<Key, String> {
@@ -256,28 +288,37 @@ impl Operations {
         self.builder.key(name).map_err(|error| error.to_string())
     }
 
-    fn swap(&mut self, name: &str, old: u32, new: u32) -> Result<Vec<ListEvent>, String> {
+    fn swap(
+        &mut self,
+        name: &str,
+        [old, new]: [u32; 2],
+        events: &mut Vec<ListEvent>,
+    ) -> Result<(), String> {
         let key = self.register(name)?;
         self.builder.set_initial(key, Atom::from(0));
-        let (old, new) = (
+        events.extend([
             ListEvent::Read(key, old.into()),
             ListEvent::Write(key, new.into()),
-        );
-        Ok(vec![old, new])
+        ]);
+        Ok(())
     }
 
-    fn micro_operations(&mut self, value: &Form) -> Result<Vec<ListEvent>, String> {
+    fn micro_operations(
+        &mut self,
+        value: Form<'_>,
+        events: &mut Vec<ListEvent>,
+    ) -> Result<(), String> {
         let items = value
             .list()
             .ok_or("a transaction must be a list of [f key value]")?;
-        items
-            .iter()
-            .map(|item| self.micro_operation(item))
-            .collect()
+        for item in items {
+            events.push(self.micro_operation(item)?);
+        }
+        Ok(())
     }
 
-    fn micro_operation(&mut self, item: &Form) -> Result<ListEvent, String> {
-        let Some([f, key, value]) = item.list() else {
+    fn micro_operation(&mut self, item: Form<'_>) -> Result<ListEvent, String> {
+        let Some([f, key, value]) = item.list().and_then(Items::exactly) else {
             return Err("expected [f key value]".to_owned());
         };
         let key = self.atom(key)?;
@@ -286,7 +327,7 @@ impl Operations {
             (Some("append"), value) => Ok(ListEvent::Append(key, self.atom(value)?)),
             (Some("w" | "write"), value) => Ok(ListEvent::Write(key, self.atom(value)?)),
             (Some("r" | "read"), Form::List(list)) => {
-                let list = list.iter().map(|item| self.atom(item));
+                let list = list.map(|item| self.atom(item));
                 Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
             }
             (Some("r" | "read"), value) => Ok(ListEvent::Read(key, self.atom(value)?)),
@@ -294,7 +335,7 @@ impl Operations {
         }
     }
 
-    fn atom(&mut self, form: &Form) -> Result<Atom, String> {
+    fn atom(&mut self, form: Form<'_>) -> Result<Atom, String> {
         form.atom(&mut self.builder)
     }
 
@@ -308,7 +349,7 @@ impl Operations {
                 from: pending.invoked,
                 to: i64::MAX,
             };
-            let form = &pending.form;
+            let form = pending.tape.form();
             self.add(pending.line, form, form, Status::Indeterminate, Some(span))?;
         }
         self.strings.finish(&mut self.builder)?;
@@ -380,8 +421,8 @@ fn edn(history: &History, atom: Atom) -> Result<String, HistoryError> {
     };
     match Form::of_text(text) {
         Some(Form::Keyword(name)) => Ok(format!(":{name}")),
-        Some(Form::Symbol(name)) => Ok(name),
-        Some(Form::Text(text)) => Ok(quoted(&text)),
+        Some(Form::Symbol(name)) => Ok(name.to_owned()),
+        Some(Form::Text(text)) => Ok(quoted(text)),
         _ => Err(HistoryError::CannotHold {
             format: "elle",
             what: "texts that begin with ':', '\'' or '\"' and are no keyword or symbol",

@@ -43,7 +43,7 @@ pub(super) struct Strings {
 
 impl Strings {
     /// Whether an operation is one on a text: it names its key beside its value.
-    pub(super) fn are_meant(f: Option<&str>, asked: &Form) -> bool {
+    pub(super) fn are_meant(f: Option<&str>, asked: Form<'_>) -> bool {
         matches!(f, Some("put" | "append" | "get")) && asked.get("key").is_some()
     }
 
@@ -57,7 +57,7 @@ impl Strings {
         head: Head,
         f: Option<&str>,
         key: Key,
-        value: &Form,
+        value: Form<'_>,
     ) -> Result<(), HistoryError> {
         let error = |message: &str| Err(HistoryError::at(line, 1, message));
         let action = match f {
@@ -66,7 +66,7 @@ impl Strings {
             _ => Action::Get,
         };
         let text = match (action, value) {
-            (_, Form::Text(text)) => text.clone(),
+            (_, Form::Text(text)) => text.to_owned(),
             // What an operation that did not end well has got is not known.
             (Action::Get, Form::Nil) if head.status != Status::Committed => String::new(),
             _ => return error("a value that is no text"),

@@ -4,10 +4,14 @@ use super::*;
 use crate::history::{Atom, Builder, Event, Head, Key, Kind, Span, Status, Txn};
 
 /// A plain source of numbers, the same in every run (splitmix64).
-struct Numbers(u64);
+pub(super) struct Numbers(u64);
 
 impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -217,7 +221,7 @@ fn a_history_of_dbcop_in_json_may_be_longer_than_a_form() {
 fn no_torn_or_altered_file_makes_a_reader_panic() {
     let rounds = std::env::var("RASHOMON_READER_ROUNDS").ok();
     let rounds: usize = rounds.and_then(|text| text.parse().ok()).unwrap_or(3_000);
-    let mut numbers = Numbers(5);
+    let mut numbers = Numbers::new(5);
     let mut refused = 0;
     for (format, bytes) in samples() {
         for _ in 0..rounds {

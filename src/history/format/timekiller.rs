@@ -7,7 +7,7 @@
 
 use std::io::{BufRead, Write};
 
-use super::form::Form;
+use super::form::{Form, Tape};
 use super::forms::Forms;
 use super::list::{ListEvent, Lists};
 use super::seen::Seen;
@@ -34,9 +34,11 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
     let mut seen = Seen::default();
     let zero = Atom::from(0);
     let mut reads_zero = false;
-    while let Some((line, form)) = forms.next()? {
+    let (mut tape, mut events) = (Tape::default(), Vec::new());
+    while let Some(line) = forms.next(&mut tape)? {
+        let form = tape.form();
         let error = |message| HistoryError::at(line, 1, message);
-        let head = head(&form).map_err(error)?;
+        let head = head(form).map_err(error)?;
         if !seen.insert(Atom::NIL, head.label) {
             return Err(error("a tid that another transaction has".to_owned()));
         }
@@ -44,11 +46,11 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
             wide(form.get("sts")).map_err(error)?,
             wide(form.get("cts")).map_err(error)?,
         ));
-        let operations = operations(&mut builder, &form).map_err(error)?;
-        reads_zero |= operations
+        operations(&mut builder, form, &mut events).map_err(error)?;
+        reads_zero |= events
             .iter()
-            .any(|op| matches!(op, ListEvent::Read(_, value) if *value == zero));
-        lists.transaction(&mut builder, &head, &operations)?;
+            .any(|event| matches!(event, ListEvent::Read(_, value) if *value == zero));
+        lists.transaction(&mut builder, &head, &events)?;
     }
     lists.finish(&mut builder);
     if reads_zero {
@@ -79,22 +81,22 @@ fn set_timestamps(builder: &mut Builder, spans: &[(Wide, Wide)]) {
     }
 }
 
-fn wide(form: Option<&Form>) -> Result<Wide, String> {
+fn wide(form: Option<Form<'_>>) -> Result<Wide, String> {
     let form = form.ok_or("a transaction without sts or cts")?;
     let part = |name: &str| match form.get(name) {
         None => Ok(0),
         Some(form) => integer(form, name),
     };
     if let Form::Integer(value) = form {
-        return Ok((*value, 0));
+        return Ok((value, 0));
     }
     Ok((part("p")?, part("l")?))
 }
 
 /// An integer, or its digits in quotes.
-fn integer(form: &Form, name: &str) -> Result<i64, String> {
+fn integer(form: Form<'_>, name: &str) -> Result<i64, String> {
     match form {
-        Form::Integer(value) => Ok(*value),
+        Form::Integer(value) => Ok(value),
         Form::Text(digits) => digits
             .parse()
             .map_err(|_| format!("{name} is no integer: {digits:?}")),
@@ -108,7 +110,7 @@ fn integer(form: &Form, name: &str) -> Result<i64, String> {
     }
 }
 
-fn head(form: &Form) -> Result<Head, String> {
+fn head(form: Form<'_>) -> Result<Head, String> {
     let name = |name: &str| {
         let form = form
             .get(name)
@@ -125,24 +127,30 @@ fn head(form: &Form) -> Result<Head, String> {
     })
 }
 
-fn operations(builder: &mut Builder, form: &Form) -> Result<Vec<ListEvent>, String> {
+/// Replaces the events by those of a transaction.
+fn operations(
+    builder: &mut Builder,
+    form: Form<'_>,
+    events: &mut Vec<ListEvent>,
+) -> Result<(), String> {
     let operations = form.get("ops").and_then(Form::list);
     let operations = operations.ok_or("a transaction without ops")?;
-    operations
-        .iter()
-        .map(|form| operation(builder, form))
-        .collect()
+    events.clear();
+    for form in operations {
+        events.push(operation(builder, form)?);
+    }
+    Ok(())
 }
 
-fn operation(builder: &mut Builder, form: &Form) -> Result<ListEvent, String> {
-    let key = atom(builder, form.get("k"))?;
+fn operation(builder: &mut Builder, form: Form<'_>) -> Result<ListEvent, String> {
+    let [kind, key, value] = form.fields(["t", "k", "v"]);
+    let key = atom(builder, key)?;
     let key = builder.key(key).map_err(|error| error.to_string())?;
-    let value = form.get("v");
-    match (form.get("t").and_then(Form::name), value) {
+    match (kind.and_then(Form::name), value) {
         (Some("w"), value) => Ok(ListEvent::Write(key, atom(builder, value)?)),
         (Some("a"), value) => Ok(ListEvent::Append(key, atom(builder, value)?)),
         (Some("r"), Some(Form::List(list))) => {
-            let list = list.iter().map(|item| item.atom(builder));
+            let list = list.map(|item| item.atom(builder));
             Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
         }
         (Some("r"), value) => Ok(ListEvent::Read(key, atom(builder, value)?)),
@@ -150,7 +158,7 @@ fn operation(builder: &mut Builder, form: &Form) -> Result<ListEvent, String> {
     }
 }
 
-fn atom(builder: &mut Builder, form: Option<&Form>) -> Result<Atom, String> {
+fn atom(builder: &mut Builder, form: Option<Form<'_>>) -> Result<Atom, String> {
     form.map_or(Ok(Atom::NIL), |form| form.atom(builder))
 }
 

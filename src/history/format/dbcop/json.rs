@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, Write};
 
-use crate::history::format::form::Form;
+use crate::history::format::form::{Form, Tape};
 use crate::history::format::forms::Forms;
 use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
 
@@ -23,14 +23,17 @@ pub(in crate::history::format) fn read(stream: &mut dyn BufRead) -> Result<Histo
     let mut sessions = SessionsReader {
         builder: Builder::new(Atom::from(0)),
         label: 0,
+        events: Vec::new(),
     };
+    let mut tape = Tape::default();
     let mut fields = BTreeSet::new();
     forms.open(b'{')?;
     while !forms.is_closed(b'}')? {
-        if forms.key(&mut fields)?.name() == Some("data") {
-            sessions.read(&mut forms)?;
+        forms.key(&mut fields, &mut tape)?;
+        if tape.form().name() == Some("data") {
+            sessions.read(&mut forms, &mut tape)?;
         } else {
-            forms.item()?;
+            forms.item(&mut tape)?;
         }
     }
     if !fields.contains("data") {
@@ -44,18 +47,20 @@ pub(in crate::history::format) fn read(stream: &mut dyn BufRead) -> Result<Histo
 struct SessionsReader {
     builder: Builder,
     label: u32,
+    /// Those of the transaction that is being read.
+    events: Vec<Event>,
 }
 
 impl SessionsReader {
-    fn read(&mut self, forms: &mut Forms<'_>) -> Result<(), HistoryError> {
+    fn read(&mut self, forms: &mut Forms<'_>, tape: &mut Tape) -> Result<(), HistoryError> {
         forms.open(b'[')?;
         let mut session = 0u32;
         while !forms.is_closed(b']')? {
             forms.open(b'[')?;
             while !forms.is_closed(b']')? {
-                let (line, column, form) = forms.item()?;
+                let (line, column) = forms.item(tape)?;
                 let error = |message: String| HistoryError::at(line, column, message);
-                let (status, events) = self.transaction(&form).map_err(error)?;
+                let status = self.transaction(tape.form()).map_err(error)?;
                 self.label += 1;
                 let head = Head {
                     session: session.into(),
@@ -64,7 +69,7 @@ impl SessionsReader {
                     timestamps: None,
                     real_time: None,
                 };
-                self.builder.transaction(&head, events)?;
+                self.builder.transaction(&head, self.events.drain(..))?;
             }
             let next = session.checked_add(1);
             session = next.ok_or_else(|| forms.error("too many sessions"))?;
@@ -72,45 +77,45 @@ impl SessionsReader {
         Ok(())
     }
 
-    fn transaction(&mut self, form: &Form) -> Result<(Status, Vec<Event>), String> {
+    /// Reads the events of a transaction; its status.
+    fn transaction(&mut self, form: Form<'_>) -> Result<Status, String> {
         let status = match form.get("success") {
             Some(Form::Bool(true)) => Status::Committed,
             Some(Form::Bool(false)) => Status::Aborted,
             _ => return Err("a transaction without success".to_owned()),
         };
         let events = form.get("events").and_then(Form::list);
-        let events = events.ok_or("a transaction without events")?.iter();
-        let events = events.map(|form| event(&mut self.builder, form));
-        let events: Vec<Option<Event>> = events.collect::<Result<_, _>>()?;
-        Ok((status, events.into_iter().flatten().collect()))
+        for form in events.ok_or("a transaction without events")? {
+            self.events.extend(event(&mut self.builder, form)?);
+        }
+        Ok(status)
     }
 }
 
 /// An event; none when the engine refused it.
-fn event(builder: &mut Builder, form: &Form) -> Result<Option<Event>, String> {
-    let flag = |name: &str| match form.get(name) {
-        Some(Form::Bool(flag)) => Ok(*flag),
-        _ => Err(format!("an event without {name}")),
+fn event(builder: &mut Builder, form: Form<'_>) -> Result<Option<Event>, String> {
+    let names = ["write", "variable", "value", "success"];
+    let fields = form.fields(names);
+    let missing = |field: usize| format!("an event without {}", names[field]);
+    let flag = |field: usize| match fields[field] {
+        Some(Form::Bool(flag)) => Ok(flag),
+        _ => Err(missing(field)),
     };
-    let mut number = |name: &str| match form.get(name) {
-        Some(Form::Integer(value)) => Atom::integer(*value).ok_or("a number too small".to_owned()),
+    let mut number = |field: usize| match fields[field] {
+        Some(Form::Integer(value)) => Atom::integer(value).ok_or("a number too small".to_owned()),
         Some(Form::Number(digits)) => {
             let number = digits.parse().map_err(|_| {
-                let most = u64::MAX;
+                let (name, most) = (names[field], u64::MAX);
                 format!("{name} is {digits}, which is no integer up to {most}")
             })?;
             builder.natural(number).map_err(|error| error.to_string())
         }
-        _ => Err(format!("an event without {name}")),
+        _ => Err(missing(field)),
     };
-    let kind = if flag("write")? {
-        Kind::Write
-    } else {
-        Kind::Read
-    };
-    let (key, value) = (number("variable")?, number("value")?);
+    let kind = if flag(0)? { Kind::Write } else { Kind::Read };
+    let (key, value) = (number(1)?, number(2)?);
     let key = builder.key(key).map_err(|error| error.to_string())?;
-    Ok(flag("success")?.then_some(Event { kind, key, value }))
+    Ok(flag(3)?.then_some(Event { kind, key, value }))
 }
 
 /// # Errors
