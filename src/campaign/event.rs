@@ -11,6 +11,8 @@ use super::statistics::Statistics;
 pub struct Announcement {
     /// The case file.
     pub path: PathBuf,
+    /// The TARGET of the server that it was found on, without its password.
+    pub target: String,
     /// The identifier of its signature.
     pub signature: String,
     /// What is wrong, in a word: `lost-update`.
@@ -57,6 +59,17 @@ pub enum RunEvent {
     Stopping,
     /// With `--doublecheck`: two runs of the same case differ.
     Unstable { index: u64, difference: String },
+    /// With `--against`: the first case of its shape in which the two servers differ and no oracle says
+    /// why.
+    Differs {
+        index: u64,
+        /// What differs, at which kind of statement: `waits-update`.
+        shape: String,
+        /// What each server did, in one line.
+        difference: String,
+        /// The case, minimized.
+        path: PathBuf,
+    },
     /// A problem of this program or of its environment, in one sentence.
     Trouble(String),
 }

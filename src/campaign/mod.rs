@@ -8,6 +8,8 @@
 mod activity;
 mod ahead;
 mod checkpoint;
+mod comparison;
+mod counterpart;
 mod doublecheck;
 mod event;
 mod ledger;
@@ -27,7 +29,7 @@ mod wall_clock;
 mod worker;
 mod workplace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,10 +45,10 @@ pub use checkpoint::{
 };
 pub use event::{Announcement, Listener, RunEvent};
 pub use ledger::{FlakyFinding, Ledger, Published, Sightings};
-pub use parts::{CaseSource, Drawn, Parts, Workplace};
+pub use parts::{CaseSource, Counterpart, Drawn, Parts, Workplace};
 pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
-pub use statistics::{Contended, Share, Statistics, Verdicts};
+pub use statistics::{ComparedCases, Contended, Share, Statistics, Verdicts};
 pub use stop::StopFlag;
 pub use timeline::VerdictTimeline;
 pub use wall_clock::unix_seconds;
@@ -89,6 +91,26 @@ pub struct RunSummary {
     pub failure: Option<String>,
     /// The server was down when the run ended.
     pub server_down: Option<ServerDown>,
+}
+
+impl RunSummary {
+    /// Why the server or the disk ended the run.
+    pub fn problem(&self) -> Option<String> {
+        let Some(down) = &self.server_down else {
+            return self.failure.clone();
+        };
+        let cases: Vec<String> = down.cases.iter().map(u64::to_string).collect();
+        let lost = match cases.len() {
+            0 => "the server was lost between two cases".to_owned(),
+            1 => format!("the server was lost in case {}", cases.concat()),
+            _ => format!("the server was lost in cases {}", cases.join(", ")),
+        };
+        let why = match &self.failure {
+            Some(failure) => failure.clone(),
+            None => format!("it was still down when the run ended: {}", down.error),
+        };
+        Some(format!("{lost}; {why}"))
+    }
 }
 
 /// A server that was lost and not reached again.
@@ -145,17 +167,20 @@ pub fn run(
         registry: parts.registry,
         identity: parts.identity,
         stop: stop.clone(),
-        state: Mutex::new(RunState {
+        state: Arc::new(Mutex::new(RunState {
             allotment: progress::Allotment::new(&done, settings.cases),
             done,
             statistics,
             ledger,
-        }),
-        publishing: Mutex::new(()),
+            differences_kept: BTreeSet::new(),
+        })),
+        publishing: Arc::new(Mutex::new(())),
         activities: activity::ActivityBoard::new(workers),
         messages,
         settings,
     });
+    let counterpart = parts.counterpart;
+    let other = counterpart.map(|counterpart| Arc::new(shared.at(&counterpart)));
     let mut run = RunLoop {
         checkpoints: checkpoint::CheckpointWriter::new(&shared.settings.folder()),
         shared,
@@ -169,7 +194,7 @@ pub fn run(
     };
     run.save()?;
     for number in 0..workers {
-        let worker = worker::Worker::new(Arc::clone(&run.shared), number);
+        let worker = worker::Worker::new(Arc::clone(&run.shared), other.clone(), number);
         // Not scoped: a worker that a dead server holds must not keep the summary back.
         let builder = std::thread::Builder::new().name(format!("worker-{number}"));
         if let Err(error) = builder.spawn(move || worker.run()) {
@@ -287,6 +312,7 @@ impl RunLoop {
             | RunEvent::Smaller(_)
             | RunEvent::Flaky(_)
             | RunEvent::Unstable { .. }
+            | RunEvent::Differs { .. }
             | RunEvent::Stopping
             | RunEvent::Trouble(_) => {}
         }

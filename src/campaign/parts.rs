@@ -35,6 +35,14 @@ pub trait CaseSource: Send + Sync {
     fn case(&self, index: u64) -> Drawn;
 }
 
+/// The second server of a run.
+#[derive(Clone)]
+pub struct Counterpart {
+    pub workplace: Arc<dyn Workplace>,
+    /// The server that was opened before the run: another one behind the address ends it.
+    pub identity: Identity,
+}
+
 /// The parts of a run.
 pub struct Parts {
     pub workplace: Arc<dyn Workplace>,
@@ -45,4 +53,6 @@ pub struct Parts {
     pub registry: Registry,
     /// The server that was opened before the run: another one behind the address ends it.
     pub identity: Identity,
+    /// A second server that runs the same cases.
+    pub counterpart: Option<Counterpart>,
 }

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json, json};
 
+use super::comparison::{Parting, told};
 use super::event::Announcement;
 use super::ledger::Ledger;
 use super::settings::{RunSettings, SettingsRecord};
 use super::shared::Shared;
+use crate::engine::Identity;
 use crate::model::{Execution, Finding, TestCase, TransactionId};
-use crate::reproducer::{self, CaseFile, PublishError, Reproduced, Sidecar};
+use crate::reproducer::{self, CaseFile, Note, PublishError, Reproduced, Sidecar};
 
 /// The parts of a reproducer.
 pub(super) struct Reproducer<'a> {
@@ -25,7 +27,12 @@ pub(super) struct Reproducer<'a> {
 
 impl Announcement {
     /// Of what was published at a path.
-    pub(super) fn of(of: &Reproducer<'_>, path: PathBuf, regression: Option<String>) -> Self {
+    pub(super) fn of(
+        of: &Reproducer<'_>,
+        settings: &RunSettings,
+        path: PathBuf,
+        regression: Option<String>,
+    ) -> Self {
         let statements = &of.case.statements;
         let transactions: BTreeSet<TransactionId> = statements
             .iter()
@@ -33,6 +40,7 @@ impl Announcement {
             .collect();
         Self {
             path,
+            target: settings.target.to_string(),
             signature: of.finding.signature.id(),
             anomaly: of.finding.signature.anomaly.slug().to_owned(),
             oracle: of.finding.signature.oracle.clone(),
@@ -116,6 +124,34 @@ pub(super) fn keep_suspect(
     reproducer::publish(&folder, &format!("case-{index}"), &file, &sidecar)
 }
 
+/// Keeps a case in which the counterpart did something else: what this server did, and beside the
+/// statement what the other one did.
+pub(super) fn keep_difference(
+    shared: &Shared,
+    (case, execution, parting): (&TestCase, &Execution, &Parting),
+    (there, index): (&Identity, u64),
+    shape: &str,
+) -> Result<PathBuf, PublishError> {
+    let mut file = CaseFile::of_run(case, execution, &shared.identity);
+    file.header.seed = Some(seed_of(shared, index));
+    let lines = file.lines.iter_mut();
+    for line in lines.filter(|line| parting.statement.is_some() && line.number == parting.statement)
+    {
+        line.notes.push(Note::new("counterpart", &parting.second));
+    }
+    let said = told(parting, &shared.identity, there).replace(['\n', '\r'], " ");
+    file.last_comments.push(said);
+    let sidecar = reproducer::sidecar(&Sidecar {
+        server: &shared.identity,
+        case,
+        finding: None,
+        execution: Some(execution),
+        run: run_data(shared, index),
+    });
+    let folder = shared.settings.folder().join("differences");
+    reproducer::publish(&folder, shape, &file, &sidecar)
+}
+
 /// Removes a file that a published one replaces. A file that stays does no harm.
 pub(super) fn discard(path: &Path) {
     for path in [path.to_owned(), path.with_extension("json")] {
@@ -178,6 +214,7 @@ pub(super) fn adopt(
         &settings.out.join("flaky"),
         &settings.folder().join("unminimized"),
         &settings.folder().join("suspects"),
+        &settings.folder().join("differences"),
     ] {
         reproducer::sweep(folder)?;
     }

@@ -54,6 +54,9 @@ impl Pursuit<'_> {
         let Some(first) = heard.finding() else {
             return Ok(heard.ruling.verdict.clone());
         };
+        if self.oracle.needs().crash {
+            return self.publish_crash(first, first_run);
+        }
         let (reproduced, sighting) = match case.pace {
             Pace::Scheduled => self.confirm(case, first)?,
             Pace::Free => self.confirm_free(case, first, &first_run.execution)?,
@@ -89,6 +92,28 @@ impl Pursuit<'_> {
         let verdict = self.conclude(&sighting, how, &raw.finding.signature)?;
         publish::discard(&kept);
         Ok(verdict)
+    }
+
+    /// Publishes what a crash of the server left, as it was found: another crash would leave something
+    /// else, so it is neither repeated nor minimized.
+    fn publish_crash(
+        &mut self,
+        finding: &Finding,
+        run: &Evidence,
+    ) -> Result<Verdict, PursuitError> {
+        let mut finding = finding.clone();
+        if finding.signature.oracle != self.oracle.name() {
+            let told = "the server was killed and started again before: no replay shows this";
+            finding.explanation.push(told.to_owned());
+        }
+        let signature = finding.signature.clone();
+        let sighting = Sighting {
+            case: run.case.clone(),
+            finding,
+            execution: run.execution.clone(),
+            reproduced: Reproduced { hits: 1, runs: 1 },
+        };
+        self.conclude(&sighting, IsMinimized::Yes, &signature)
     }
 
     /// The smallest case of a finding.
@@ -229,7 +254,12 @@ impl Pursuit<'_> {
         }
         drop(publishing);
         // On disk for good before it is announced: what was announced is never lost.
-        let announcement = Announcement::of(&self.reproducer(sighting), path, regression);
+        let announcement = Announcement::of(
+            &self.reproducer(sighting),
+            &self.shared.settings,
+            path,
+            regression,
+        );
         self.shared.tell(match place {
             Novelty::New => RunEvent::Finding(announcement),
             Novelty::Smaller | Novelty::Duplicate => RunEvent::Smaller(announcement),
@@ -349,7 +379,12 @@ impl Pursuit<'_> {
             ledger.minimized(raw, Showing::Sometimes, led);
         }
         drop(publishing);
-        let announcement = Announcement::of(&self.reproducer(sighting), path, None);
+        let announcement = Announcement::of(
+            &self.reproducer(sighting),
+            &self.shared.settings,
+            path,
+            None,
+        );
         self.shared.tell(match place {
             Novelty::New => RunEvent::Flaky(announcement),
             Novelty::Smaller | Novelty::Duplicate => RunEvent::Smaller(announcement),

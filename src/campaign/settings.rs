@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Target;
+use crate::execute::RestartCommand;
 use crate::generate::{GenerateOptions, LevelChoice};
 use crate::model::IsolationLevel;
 use crate::observe::Learner;
@@ -64,6 +65,8 @@ pub struct RunSettings {
     pub known: Option<PathBuf>,
     /// Whether each scheduled case that shows nothing is run twice more, to compare the two runs.
     pub doublecheck: bool,
+    /// A second server that runs the same cases.
+    pub against: Option<Target>,
     /// From 1 to 64, each with databases and sessions of its own.
     pub workers: usize,
     /// Length of this sitting.
@@ -72,6 +75,11 @@ pub struct RunSettings {
     pub confirmations: u32,
     /// How long a lost server is waited for before the run is given up.
     pub patience: Duration,
+    /// Kills the server and starts it again, for the oracle that judges what is left. No record keeps it:
+    /// it may name secrets.
+    pub restart_command: Option<String>,
+    /// The server is judged as if its settings promised that commits survive a crash.
+    pub claim_durable: bool,
     /// Folder of the reproducers.
     pub out: PathBuf,
 }
@@ -121,6 +129,15 @@ impl RunSettings {
         self.out.join("runs").join(&self.run_id)
     }
 
+    /// How the server is killed and started again, where that was said.
+    pub fn restart(&self) -> Option<RestartCommand> {
+        let command = self.restart_command.clone()?;
+        Some(RestartCommand {
+            command,
+            patience: self.patience,
+        })
+    }
+
     /// What the generator is asked for.
     pub fn generate_options(&self) -> GenerateOptions {
         GenerateOptions {
@@ -162,12 +179,18 @@ pub struct SettingsRecord {
     /// Path of the file, as it was given.
     pub known: Option<String>,
     pub doublecheck: bool,
+    /// The TARGET of the second server, without its password.
+    #[serde(default)]
+    pub against: Option<String>,
     /// From 1 to 64, each with databases and sessions of its own.
     pub workers: usize,
     /// Runs that must all show a violation.
     pub confirmations: u32,
     /// In seconds.
     pub patience_s: u64,
+    /// The server is judged as if it promised that commits survive a crash.
+    #[serde(default)]
+    pub claim_durable: bool,
 }
 
 impl From<&RunSettings> for SettingsRecord {
@@ -192,9 +215,11 @@ impl From<&RunSettings> for SettingsRecord {
             dialect: shown(&settings.dialect),
             known: shown(&settings.known),
             doublecheck: settings.doublecheck,
+            against: settings.against.as_ref().map(Target::to_string),
             workers: settings.workers,
             confirmations: settings.confirmations,
             patience_s: settings.patience.as_secs(),
+            claim_durable: settings.claim_durable,
         }
     }
 }
@@ -228,6 +253,10 @@ impl SettingsRecord {
         });
         let levels = self.isolation.parse::<LevelChoice>();
         let target = self.target.parse::<Target>();
+        let against = self.against.as_deref().map(|text| {
+            let against = text.parse::<Target>();
+            against.map_err(|_| unknown("second target", text))
+        });
         let cases = self.which_cases();
         RunSettings {
             run_id: self.run_id,
@@ -242,10 +271,13 @@ impl SettingsRecord {
             dialect: self.dialect.map(PathBuf::from),
             known: self.known.map(PathBuf::from),
             doublecheck: self.doublecheck,
+            against: against.transpose()?,
             workers: self.workers,
             time: None,
             confirmations: self.confirmations,
             patience: Duration::from_secs(self.patience_s),
+            restart_command: None,
+            claim_durable: self.claim_durable,
             out,
         }
         .validated()
@@ -272,10 +304,13 @@ mod tests {
             dialect: None,
             known: Some("known.toml".into()),
             doublecheck: true,
+            against: Some("mysql://root@localhost:3308".parse().expect("a target")),
             workers: 3,
             time: None,
             confirmations: 3,
             patience: Duration::from_secs(600),
+            restart_command: None,
+            claim_durable: true,
             out: "found".into(),
         }
     }

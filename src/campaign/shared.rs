@@ -1,5 +1,6 @@
 //! The state that the workers of a run share.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
@@ -7,7 +8,7 @@ use crossbeam_channel::Sender;
 use super::activity::ActivityBoard;
 use super::event::RunEvent;
 use super::ledger::Ledger;
-use super::parts::{CaseSource, Workplace};
+use super::parts::{CaseSource, Counterpart, Workplace};
 use super::progress::{Allotment, Done};
 use super::settings::RunSettings;
 use super::statistics::Statistics;
@@ -26,16 +27,19 @@ pub(super) struct RunState {
     pub statistics: Statistics,
     /// The findings so far.
     pub ledger: Ledger,
+    /// Shapes of differences from the counterpart of which this sitting has kept a case.
+    pub differences_kept: BTreeSet<String>,
 }
 
 /// From a worker to the run.
 pub(super) enum Message {
-    RunEvent(RunEvent),
+    RunEvent(Box<RunEvent>),
     /// A worker is through: there is nothing left to do, or it cannot go on.
     Ended(Result<(), String>),
 }
 
 /// Shared by the workers of a run.
+#[derive(Clone)]
 pub(super) struct Shared {
     pub workplace: Arc<dyn Workplace>,
     pub cases: Arc<dyn CaseSource>,
@@ -44,15 +48,29 @@ pub(super) struct Shared {
     pub identity: Identity,
     pub settings: RunSettings,
     pub stop: StopFlag,
-    pub state: Mutex<RunState>,
+    pub state: Arc<Mutex<RunState>>,
     /// Held from the question whether a finding is new until it is on disk and in the ledger: two
     /// workers that find the same at once publish it once.
-    pub publishing: Mutex<()>,
+    pub publishing: Arc<Mutex<()>>,
     pub activities: ActivityBoard,
     pub messages: Sender<Message>,
 }
 
 impl Shared {
+    /// The same run with its counterpart as the server, for what is found there.
+    pub(super) fn at(&self, counterpart: &Counterpart) -> Self {
+        let target = self.settings.against.as_ref();
+        Self {
+            workplace: Arc::clone(&counterpart.workplace),
+            identity: counterpart.identity.clone(),
+            settings: RunSettings {
+                target: target.unwrap_or(&self.settings.target).clone(),
+                ..self.settings.clone()
+            },
+            ..self.clone()
+        }
+    }
+
     /// The state. A worker that panics ends the process, so no lock is ever left poisoned.
     pub(super) fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,6 +90,6 @@ impl Shared {
 
     /// Sends an event to the run. After the run was given up it goes nowhere, and is not missed.
     pub(super) fn tell(&self, event: RunEvent) {
-        let _ = self.messages.send(Message::RunEvent(event));
+        let _ = self.messages.send(Message::RunEvent(Box::new(event)));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::activity::PursuitNote;
-use super::doublecheck::difference;
+use super::comparison::difference;
 use super::rate::{SequentialTest, is_measured, stays, wanted};
 use super::stop::StopFlag;
 use crate::engine::EngineError;

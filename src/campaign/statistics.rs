@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::comparison::Compared;
 use crate::execute::transcript;
 use crate::model::{
     ErrorClass, Execution, Pace, StatementId, TestCase, TransactionStatus, UndecidedReason, Verdict,
@@ -121,6 +122,42 @@ impl Contended {
     }
 }
 
+/// Cases that two servers ran (`--against`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedCases {
+    /// Waits, answers and final states are the same.
+    pub alike: u64,
+    /// A server does not repeat itself, or a deadlock had another victim.
+    pub not_comparable: u64,
+    /// They differ, and the oracles find something on the second server.
+    pub explained: u64,
+    /// They differ and no oracle says why, by what differs at which kind of statement: `waits-update`.
+    pub differences: BTreeMap<String, u64>,
+}
+
+impl ComparedCases {
+    /// Counts one.
+    pub(super) fn count(&mut self, compared: &Compared) {
+        match compared {
+            Compared::Alike => self.alike += 1,
+            Compared::NotComparable => self.not_comparable += 1,
+            Compared::Differs { shape, verdict } => {
+                let unexplained = Verdict::Undecided(UndecidedReason::EnginesDiffer);
+                if *verdict == unexplained {
+                    *self.differences.entry(shape.clone()).or_default() += 1;
+                } else {
+                    self.explained += 1;
+                }
+            }
+        }
+    }
+
+    /// Cases that differ and are not explained.
+    pub fn differing(&self) -> u64 {
+        self.differences.values().sum()
+    }
+}
+
 /// The numbers of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
@@ -158,6 +195,9 @@ pub struct Statistics {
     /// Confirmed violations that were not minimized, because many that look alike were.
     #[serde(default)]
     pub unminimized: u64,
+    /// Cases that a second server ran, too.
+    #[serde(default)]
+    pub compared: ComparedCases,
     /// How often the server was lost and came back.
     pub server_losses: u64,
     /// The most contended case so far.

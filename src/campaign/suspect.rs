@@ -153,7 +153,12 @@ fn publish_loss(shared: &Shared, reproducer: &Reproducer<'_>) -> Result<(), Publ
         .publish(&finding.signature, &shown, &finding.headline, size, now);
     drop(publishing);
     if is_new {
-        shared.tell(RunEvent::Finding(Announcement::of(reproducer, path, None)));
+        shared.tell(RunEvent::Finding(Announcement::of(
+            reproducer,
+            &shared.settings,
+            path,
+            None,
+        )));
     }
     Ok(())
 }

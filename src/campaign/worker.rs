@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::activity::{Activity, PursuitNote};
 use super::ahead::Ahead;
+use super::comparison::Compared;
+use super::counterpart::Comparing;
 use super::doublecheck::doublecheck;
 use super::event::RunEvent;
 use super::parts::Drawn;
+use super::publish;
 use super::pursue::{Pursuit, PursuitError};
 use super::shared::{Message, Shared};
 use super::statistics::CaseCount;
@@ -28,6 +31,8 @@ const NAP: Duration = Duration::from_millis(50);
 /// One worker of a run.
 pub(super) struct Worker {
     shared: Arc<Shared>,
+    /// The run with its counterpart as the server.
+    other: Option<Arc<Shared>>,
     number: usize,
     /// Cases of the block in hand, the current one first.
     block: VecDeque<u64>,
@@ -39,10 +44,11 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>, number: usize) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, other: Option<Arc<Shared>>, number: usize) -> Self {
         Self {
             ahead: Ahead::new(Arc::clone(&shared.cases)),
             shared,
+            other,
             number,
             block: VecDeque::new(),
             suspect: None,
@@ -74,7 +80,12 @@ impl Worker {
                     });
                     pause = PAUSE_MIN;
                 }
-                self.cases(executor)
+                let Some(other) = self.other.clone() else {
+                    return self.cases(executor, None);
+                };
+                other.workplace.work(self.number, &mut |counterpart| {
+                    self.cases(executor, Some(counterpart))
+                })
             });
             if let Some(obstacle) = self.obstacle.take() {
                 return Err(obstacle);
@@ -126,7 +137,11 @@ impl Worker {
     }
 
     /// Case after case.
-    fn cases(&mut self, executor: &mut dyn Executor) -> Result<(), EngineError> {
+    fn cases(
+        &mut self,
+        executor: &mut dyn Executor,
+        mut counterpart: Option<&mut dyn Executor>,
+    ) -> Result<(), EngineError> {
         while !self.shared.stop.is_set() && self.obstacle.is_none() {
             let Some(index) = self.next() else {
                 return Ok(());
@@ -137,7 +152,18 @@ impl Worker {
             match hear(&drawn.case, executor, &self.shared.oracles) {
                 Ok(hearing) => {
                     let sent = executor.statements_sent() - sent_before;
-                    self.judged(executor, index, &drawn, &hearing, sent)?;
+                    let heard = HeardCase {
+                        index,
+                        drawn: &drawn,
+                        hearing: &hearing,
+                        statements_sent: sent,
+                    };
+                    match &mut counterpart {
+                        Some(counterpart) => {
+                            self.judged(executor, Some(&mut **counterpart), &heard)?
+                        }
+                        None => self.judged(executor, None, &heard)?,
+                    }
                 }
                 Err(error @ EngineError::Setup { .. }) => {
                     tracing::warn!("case {index}: {error}");
@@ -175,27 +201,18 @@ impl Worker {
     fn judged(
         &mut self,
         executor: &mut dyn Executor,
-        index: u64,
-        drawn: &Drawn,
-        hearing: &Hearing,
-        statements_sent: u64,
+        counterpart: Option<&mut dyn Executor>,
+        heard: &HeardCase<'_>,
     ) -> Result<(), EngineError> {
-        let mut verdict = hearing.verdict();
+        let (index, drawn) = (heard.index, heard.drawn);
+        let mut verdict = heard.hearing.verdict();
+        let is_scheduled = drawn.case.pace == Pace::Scheduled;
         if let Verdict::Violation(_) = &verdict {
-            verdict = match self.pursue(executor, index, drawn, hearing) {
+            verdict = match self.pursue(executor, index, drawn, heard.hearing) {
                 Ok(verdict) => verdict,
-                Err(PursuitError::Engine(error)) => {
-                    if is_loss(&error) {
-                        self.lost(executor, index, drawn, &error);
-                    }
-                    return Err(error);
-                }
-                Err(PursuitError::Publish(error)) => {
-                    self.obstacle = Some(error.to_string());
-                    return Ok(());
-                }
+                Err(error) => return self.given_up(executor, heard, error),
             };
-        } else if self.shared.settings.doublecheck && drawn.case.pace == Pace::Scheduled {
+        } else if self.shared.settings.doublecheck && is_scheduled {
             match doublecheck(&drawn.case, executor) {
                 Ok(None) => {}
                 Ok(Some(difference)) => {
@@ -208,17 +225,109 @@ impl Worker {
                 }
             }
         }
-        self.finish(index, |state| {
+        let was_found = matches!(verdict, Verdict::Violation(_) | Verdict::Flaky { .. });
+        let compared = match counterpart {
+            Some(counterpart) if is_scheduled && !was_found => {
+                self.compare(executor, counterpart, heard)
+            }
+            Some(_) | None => Ok(None),
+        };
+        let (compared, lost) = match compared {
+            Ok(compared) => (compared, None),
+            // It is counted without the counterpart, or it might take that down again and again.
+            Err(PursuitError::Engine(error)) if executor.interrupted().is_none() => {
+                (None, Some(error))
+            }
+            Err(error) => return self.given_up(executor, heard, error),
+        };
+        self.count(heard, verdict, compared);
+        lost.map_or(Ok(()), Err)
+    }
+
+    /// A case whose follow-up ended early: by a loss of the server it is suspect, by the disk the worker
+    /// ends.
+    fn given_up(
+        &mut self,
+        executor: &dyn Executor,
+        heard: &HeardCase<'_>,
+        error: PursuitError,
+    ) -> Result<(), EngineError> {
+        match error {
+            PursuitError::Engine(error) => {
+                if is_loss(&error) {
+                    self.lost(executor, heard.index, heard.drawn, &error);
+                }
+                Err(error)
+            }
+            PursuitError::Publish(error) => {
+                self.obstacle = Some(error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// Counts a case by its verdict, and by what its comparison came to.
+    fn count(&mut self, heard: &HeardCase<'_>, verdict: Verdict, compared: Option<Compared>) {
+        let verdict = match &compared {
+            Some(Compared::Differs { verdict, .. }) => verdict.clone(),
+            Some(Compared::Alike | Compared::NotComparable) | None => verdict,
+        };
+        // A case during which the server was killed is as long as what was sent.
+        let runs = &heard.hearing.runs;
+        let crashed = runs.iter().find(|run| run.execution.crash.is_some());
+        let case = crashed.map_or(&heard.drawn.case, |run| &run.case);
+        self.finish(heard.index, |state| {
+            if let Some(compared) = &compared {
+                state.statistics.compared.count(compared);
+            }
             state.statistics.count(&CaseCount {
-                index,
-                case: &drawn.case,
-                hearing,
+                index: heard.index,
+                case,
+                hearing: heard.hearing,
                 verdict: &verdict,
-                productions: &drawn.productions,
-                statements_sent,
+                productions: &heard.drawn.productions,
+                statements_sent: heard.statements_sent,
             });
         });
-        Ok(())
+    }
+
+    /// Runs the case on both servers. A case during which the counterpart was lost is kept as a suspect.
+    fn compare(
+        &mut self,
+        executor: &mut dyn Executor,
+        counterpart: &mut dyn Executor,
+        heard: &HeardCase<'_>,
+    ) -> Result<Option<Compared>, PursuitError> {
+        let Some(other) = self.other.clone() else {
+            return Ok(None);
+        };
+        let shared = Arc::clone(&self.shared);
+        let compared = Comparing {
+            shared: &shared,
+            other_shared: &other,
+            executor,
+            other: counterpart,
+            index: heard.index,
+            note: PursuitNote::new(&shared.activities, self.number, heard.index),
+        }
+        .run(heard.drawn);
+        match compared {
+            Ok(compared) => Ok(Some(compared)),
+            Err(PursuitError::Engine(
+                error @ (EngineError::Setup { .. } | EngineError::Rejected { .. }),
+            )) => {
+                tracing::warn!("case {} is not compared: {error}", heard.index);
+                Ok(Some(Compared::NotComparable))
+            }
+            Err(PursuitError::Engine(error)) => {
+                if is_loss(&error) && counterpart.interrupted().is_some() {
+                    let (case, text) = (&heard.drawn.case, error.to_string());
+                    publish::keep_suspect(&other, case, heard.index, &text)?;
+                }
+                Err(error.into())
+            }
+            Err(error @ PursuitError::Publish(_)) => Err(error),
+        }
     }
 
     fn pursue(
@@ -280,6 +389,15 @@ impl Worker {
             Err(error) => self.obstacle = Some(error.to_string()),
         }
     }
+}
+
+/// A case that the oracles have heard.
+struct HeardCase<'a> {
+    index: u64,
+    drawn: &'a Drawn,
+    hearing: &'a Hearing,
+    /// What was sent to hear it, on every connection.
+    statements_sent: u64,
 }
 
 /// The server or its connection is gone: it may come back.

@@ -3,7 +3,7 @@
 use super::parts::{CaseSource, Drawn, Workplace};
 use crate::dialect::Dialect;
 use crate::engine::{self, EngineError, Identity, OpenOptions};
-use crate::execute::{Driver, Executor};
+use crate::execute::{Driver, Executor, RestartCommand};
 use crate::generate::{self, EPOCH, GenerateOptions};
 use crate::grammar::Grammar;
 use crate::model::Pace;
@@ -16,6 +16,7 @@ pub struct ServerWorkplace {
     options: OpenOptions,
     /// The server must be this one, whenever it is opened again.
     identity: Identity,
+    restart: Option<RestartCommand>,
 }
 
 impl ServerWorkplace {
@@ -25,7 +26,15 @@ impl ServerWorkplace {
             target: target.to_owned(),
             options,
             identity,
+            restart: None,
         }
+    }
+
+    /// The same, and cases may have the server killed and started again by this command.
+    #[must_use]
+    pub fn restarted_by(mut self, restart: Option<RestartCommand>) -> Self {
+        self.restart = restart;
+        self
     }
 }
 
@@ -40,6 +49,9 @@ impl Workplace for ServerWorkplace {
         let database = format!("rashomon_{}_{worker}", self.options.run_id);
         let mut driver = Driver::open(&*server, &database)?;
         driver.sample_engine_checks();
+        if let Some(command) = &self.restart {
+            driver.restart_by(command.clone());
+        }
         // After an error nothing is cleaned up: the server may be gone, and the next workplace of
         // this worker drops what is left under its name.
         job(&mut driver)?;
@@ -81,15 +93,22 @@ pub enum WorkloadShare {
     /// Every fourth block of [`EPOCH`] cases, beside oracles that judge generated statements.
     Fourth,
     All,
+    /// Every case is for an oracle that has the server killed, which judges alone.
+    Recovery,
 }
 
 impl WorkloadShare {
     /// For a run with these oracles.
     pub fn of(oracles: &[&dyn Oracle]) -> Self {
+        if oracles.iter().any(|oracle| oracle.needs().crash) && oracles.len() == 1 {
+            return Self::Recovery;
+        }
+        let judges_cases = |oracle: &&&dyn Oracle| !oracle.needs().crash;
         let free = |oracle: &&&dyn Oracle| oracle.needs().pace == Pace::Free;
-        match oracles.iter().filter(free).count() {
+        let judges = oracles.iter().filter(judges_cases);
+        match judges.clone().filter(free).count() {
             0 => Self::None,
-            count if count == oracles.len() => Self::All,
+            count if count == judges.count() => Self::All,
             _ => Self::Fourth,
         }
     }
@@ -98,7 +117,7 @@ impl WorkloadShare {
         match self {
             Self::None => false,
             Self::Fourth => index / EPOCH % 4 == 3,
-            Self::All => true,
+            Self::All | Self::Recovery => true,
         }
     }
 }
@@ -119,7 +138,11 @@ impl CaseSource for Generator {
                 levels: self.options.levels,
                 claim: self.options.claim,
             };
-            return workload::case(self.seed, index, levels, &self.dialect).into();
+            let draw = match self.workloads {
+                WorkloadShare::Recovery => workload::recovery_case,
+                WorkloadShare::None | WorkloadShare::Fourth | WorkloadShare::All => workload::case,
+            };
+            return draw(self.seed, index, levels, &self.dialect).into();
         }
         let generated = generate::generate(
             self.seed,

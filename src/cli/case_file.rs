@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::exit::{Exit, Failure};
+use crate::oracle::ORACLES;
 use crate::reproducer::{self, CaseFile, safety};
 
 /// The path that stands for standard input.
@@ -44,6 +45,39 @@ pub(super) fn load_all(path: &Path, trust: bool) -> Result<Loaded, Failure> {
         }
     }
     Ok(loaded)
+}
+
+impl Loaded {
+    /// The same without the files whose finding takes a crash of the server: no run of them shows it.
+    pub(super) fn without_crashes(self) -> Self {
+        let Self { files, mut skipped } = self;
+        let mut kept = Vec::with_capacity(files.len());
+        for (path, file) in files {
+            match crashing(&path, &file) {
+                Some(failure) => skipped.push(Skipped { path, failure }),
+                None => kept.push((path, file)),
+            }
+        }
+        Self {
+            files: kept,
+            skipped,
+        }
+    }
+}
+
+/// Why a file is not replayed that an oracle found which has the server killed; none of any other.
+fn crashing(path: &Path, file: &CaseFile) -> Option<Failure> {
+    let name = file.header.oracle.as_deref()?;
+    let oracle = ORACLES.iter().find(|oracle| oracle.name() == name)?;
+    let seed = file.header.seed.as_deref().unwrap_or("SEED:INDEX");
+    let message = format!(
+        "{}: the {name} oracle found it after a crash of the server, which is no part of a replay: \
+         `rashomon fuzz TARGET --oracle {name} --restart-command CMD --seed {seed}` runs the case it is \
+         from, with another crash",
+        path.display()
+    );
+    let exit = Exit::Inconclusive;
+    oracle.needs().crash.then_some(Failure { exit, message })
 }
 
 /// Reads one case file, or standard input for `-`, and refuses what is not safe to run.

@@ -70,6 +70,14 @@ impl Failure {
             message: message.into(),
         }
     }
+
+    /// The same, and it says first what it is about.
+    pub fn about(self, what: &str) -> Self {
+        Self {
+            message: format!("{what}: {}", self.message),
+            ..self
+        }
+    }
 }
 
 impl From<EngineError> for Failure {
@@ -85,6 +93,7 @@ impl From<EngineError> for Failure {
             | EngineError::Hang { .. }
             | EngineError::Rejected { .. }
             | EngineError::Setup { .. }
+            | EngineError::Restart { .. }
             | EngineError::Resource(_) => Exit::Environment,
         };
         Self {

@@ -77,7 +77,7 @@ safety, 70 internal error, 130/143 interrupted.";
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Fuzz(fuzz::FuzzArguments),
+    Fuzz(Box<fuzz::FuzzArguments>),
     Status(status::StatusArguments),
     Replay(replay::ReplayArguments),
     Minimize(minimize::MinimizeArguments),

@@ -81,9 +81,11 @@ pub(super) fn run(arguments: &SelftestArguments, output: &mut Output) -> Result<
     })
 }
 
-/// Names under which violations are told, in the order of the documentation.
+/// Names under which violations are told, in the order of the documentation. Nothing kills the engine in
+/// this process.
 fn judges() -> impl Iterator<Item = &'static str> {
-    ORACLES.iter().map(|oracle| oracle.name()).chain(EVERY_RUN)
+    let oracles = ORACLES.iter().filter(|oracle| !oracle.needs().crash);
+    oracles.map(|oracle| oracle.name()).chain(EVERY_RUN)
 }
 
 fn summary(report: &SelftestReport) -> Value {

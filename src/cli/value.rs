@@ -62,23 +62,24 @@ const BY_PROBES: [&dyn Oracle; 3] = [
 pub(super) fn oracle_names() -> PossibleValuesParser {
     let oracles = ORACLES.iter();
     let named = oracles.map(|oracle| PossibleValue::new(oracle.name()).help(oracle.about()));
-    let all = PossibleValue::new(EVERY_ORACLE).help("every oracle, each where it applies");
+    let all = PossibleValue::new(EVERY_ORACLE)
+        .help("every oracle, each where it applies; but for recovery, which kills the server");
     PossibleValuesParser::new(named.chain([all]))
 }
 
 /// Stands for every oracle.
 const EVERY_ORACLE: &str = "all";
 
-/// The oracles of these names, in the order of [`ORACLES`]; all where none is named.
+/// The oracles of these names, in the order of [`ORACLES`]. All where none is named, but for those that
+/// have the server killed: they are asked for by name.
 pub(super) fn oracles_named(
     names: &[String],
     learner: Option<Learner>,
 ) -> Vec<&'static dyn Oracle> {
     let wanted = |oracle: &dyn Oracle| {
-        names.is_empty()
-            || names
-                .iter()
-                .any(|name| name == EVERY_ORACLE || name == oracle.name())
+        let is_all = names.is_empty() || names.iter().any(|name| name == EVERY_ORACLE);
+        let is_named = names.iter().any(|name| name == oracle.name());
+        is_named || (is_all && !oracle.needs().crash)
     };
     ORACLES
         .iter()

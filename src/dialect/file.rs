@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::answer::{REPLACE_COUNTS, SERIALIZATION_CAUSES, TRANSACTION_ENDS, UPDATE_COUNTS};
+use super::answer::{REPLACE_COUNTS, TRANSACTION_ENDS, UPDATE_COUNTS};
+use super::durability::{DurabilityEntry, durability};
 use super::errors::{CodeEntry, MessageEntry, class_words, error_messages, errors};
+use super::levels::{CauseEntry, PromiseEntry, causes, has_all, level_words, locks, promises};
 use super::text::{DialectError, DialectText};
 use super::{
-    AffectedRows, Capability, Dialect, EqualSavepoints, LockReach, ObserverKind, ParserKind,
-    RejectionEnd, SerializationCause, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    AffectedRows, Capability, Dialect, EqualSavepoints, ObserverKind, ParserKind, RejectionEnd,
+    ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
 };
-use crate::model::{
-    ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind,
-};
+use crate::model::{Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -48,6 +48,8 @@ struct File {
     promises: BTreeMap<Spanned<String>, Spanned<String>>,
     #[serde(default, rename = "promise-change")]
     promise_changes: Vec<PromiseEntry>,
+    #[serde(default, rename = "serialization-failure-change")]
+    serialization_failure_changes: Vec<CauseEntry>,
     #[serde(default)]
     locks: BTreeMap<Spanned<String>, Spanned<String>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
@@ -55,6 +57,8 @@ struct File {
     error_messages: Vec<MessageEntry>,
     ends_transaction: Vec<EndEntry>,
     affected_rows: CountEntry,
+    #[serde(default)]
+    durability: Vec<DurabilityEntry>,
 }
 
 /// A class of errors that ends the transaction, on servers of these versions with these variables.
@@ -88,15 +92,6 @@ struct ChangeEntry {
     since: Option<Spanned<String>>,
     until: Option<Spanned<String>>,
     #[serde(default)]
-    when: BTreeMap<String, String>,
-}
-
-/// A consistency model that a level promises instead, on servers with these variables.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PromiseEntry {
-    level: Spanned<String>,
-    model: Spanned<String>,
     when: BTreeMap<String, String>,
 }
 
@@ -222,7 +217,12 @@ pub fn parse_for(
         observer: source.word(&file.observer, &OBSERVERS)?,
         mixes_after_wait: level_list(&source, &file.mixes_after_wait)?,
         re_evaluates_after_wait: level_list(&source, &file.re_evaluates_after_wait)?,
-        serialization_causes: causes(&source, &file.serialization_failures)?,
+        serialization_causes: causes(
+            &source,
+            &file.serialization_failures,
+            &file.serialization_failure_changes,
+            variables,
+        )?,
         autocommit_read_modes: self::read_modes(&source, &file.autocommit_read_modes)?,
         equal_savepoints: source.word(&file.equal_savepoints, &EQUAL_SAVEPOINTS)?,
         known: Some(known(&source, &file.known)?),
@@ -235,6 +235,7 @@ pub fn parse_for(
         ends_transaction: ends(&source, &file.ends_transaction, version, variables)?,
         affected_rows: affected_rows(&source, &file.affected_rows)?,
         spelling: spelling(&source, file.spelling)?,
+        durability: durability(file.durability, |when| has_all(variables, when)),
     })
 }
 
@@ -277,20 +278,6 @@ fn level_list<L: FromIterator<IsolationLevel>>(
         .collect()
 }
 
-/// What a serialization failure needs, by level.
-fn causes(
-    source: &DialectText<'_>,
-    entries: &BTreeMap<Spanned<String>, Spanned<String>>,
-) -> Result<BTreeMap<IsolationLevel, SerializationCause>, DialectError> {
-    let entry = |(level, cause)| {
-        Ok((
-            source.word(level, &level_words())?,
-            source.word(cause, &SERIALIZATION_CAUSES)?,
-        ))
-    };
-    entries.iter().map(entry).collect()
-}
-
 /// What explains each doubt: one id, or an id for each kind of statement.
 fn known(
     source: &DialectText<'_>,
@@ -326,19 +313,6 @@ fn known(
         }
     }
     Ok(known)
-}
-
-fn level_words() -> Vec<(&'static str, IsolationLevel)> {
-    IsolationLevel::ALL
-        .iter()
-        .map(|level| (level.slug(), *level))
-        .collect()
-}
-
-/// The models that a level may promise: linearizability is not one, since a level cannot bound a
-/// transaction to one object.
-fn model_words() -> [(&'static str, ConsistencyModel); 6] {
-    ConsistencyModel::LADDER.map(|model| (model.slug(), model))
 }
 
 fn role_words() -> Vec<(&'static str, Role)> {
@@ -454,53 +428,6 @@ fn read_modes(
         }
     }
     Ok(all)
-}
-
-/// The model that each level promises on this server; a level that promises nothing has no entry.
-fn promises(
-    source: &DialectText<'_>,
-    table: &BTreeMap<Spanned<String>, Spanned<String>>,
-    changes: &[PromiseEntry],
-    variables: &BTreeMap<String, String>,
-) -> Result<BTreeMap<IsolationLevel, ConsistencyModel>, DialectError> {
-    let mut promised = BTreeMap::new();
-    for (level, model) in table {
-        let key = format!("promises.{}", level.get_ref());
-        let level = source.word(level, &level_words())?;
-        promised.insert(level, source.value(&key, model, &model_words())?);
-    }
-    for change in changes {
-        let level = source.word(&change.level, &level_words())?;
-        let model = source.value("promise-change.model", &change.model, &model_words())?;
-        if has_all(variables, &change.when) {
-            promised.insert(level, model);
-        }
-    }
-    Ok(promised)
-}
-
-const LOCK_REACHES: [(&str, LockReach); 2] =
-    [("rows", LockReach::Rows), ("ranges", LockReach::Ranges)];
-
-/// What locking reads keep from others at each level; a level where nothing is has no entry.
-fn locks(
-    source: &DialectText<'_>,
-    table: &BTreeMap<Spanned<String>, Spanned<String>>,
-) -> Result<BTreeMap<IsolationLevel, LockReach>, DialectError> {
-    let entries = table.iter().map(|(level, reach)| {
-        let key = format!("locks.{}", level.get_ref());
-        let level = source.word(level, &level_words())?;
-        Ok((level, source.value(&key, reach, &LOCK_REACHES)?))
-    });
-    entries.collect()
-}
-
-/// Whether a server has these variables with these values.
-fn has_all(variables: &BTreeMap<String, String>, when: &BTreeMap<String, String>) -> bool {
-    when.iter().all(|(name, value)| {
-        let found = variables.get(name);
-        found.is_some_and(|found| found.eq_ignore_ascii_case(value))
-    })
 }
 
 /// The read modes that hold instead on this server.

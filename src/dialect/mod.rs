@@ -7,8 +7,11 @@
 
 mod answer;
 mod capability;
+mod durability;
 mod errors;
 mod file;
+mod in_common;
+mod levels;
 mod literal;
 #[cfg(test)]
 mod tests;
@@ -25,7 +28,9 @@ pub use answer::{
     AffectedRows, ChangedRows, RejectionEnd, ReplaceCount, SerializationCause, UpdateCount,
 };
 pub use capability::{Capability, UnknownWord};
+pub use durability::DurableSetting;
 pub use file::{parse, parse_for};
+pub use in_common::NothingInCommon;
 pub use text::DialectError;
 pub use version::ServerVersion;
 
@@ -233,6 +238,9 @@ pub struct Dialect {
     /// How the engine counts affected rows.
     pub affected_rows: AffectedRows,
     ends_transaction: BTreeMap<ErrorClass, RejectionEnd>,
+    /// What a server promises by which acknowledged commits survive its crash; empty where recovery is
+    /// not judged.
+    pub durability: Vec<DurableSetting>,
 }
 
 impl Dialect {
@@ -265,6 +273,19 @@ impl Dialect {
     pub fn has_no_transactions(&self, storage_engine: &str) -> bool {
         let mut engines = self.storage_engines_without_transactions.iter();
         engines.any(|engine| engine.eq_ignore_ascii_case(storage_engine))
+    }
+
+    /// The settings that do not keep what a server promises by which acknowledged commits survive its
+    /// crash. Empty, too, where the dialect names no such settings.
+    pub fn unkept(&self, settings: &BTreeMap<String, String>) -> Vec<&DurableSetting> {
+        let unkept = |setting: &&DurableSetting| !setting.is_kept_by(settings);
+        self.durability.iter().filter(unkept).collect()
+    }
+
+    /// The names of the variables that decide whether a commit survives.
+    pub fn durability_variables(&self) -> Vec<&str> {
+        let settings = self.durability.iter();
+        settings.map(|setting| setting.variable.as_str()).collect()
     }
 
     /// The same dialect without any registered behaviour.

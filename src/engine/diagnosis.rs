@@ -1,7 +1,9 @@
 //! What an examination of a target found.
 
+use std::collections::BTreeMap;
+
 use super::error::EngineError;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, DurableSetting};
 
 /// What a line of a diagnosis is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub enum Topic {
     Variable,
     /// Whether cases are generated and judged on the engine.
     Cases,
+    /// Whether acknowledged commits survive a crash of the server.
+    Durability,
     /// Whether the server holds databases that are not ours.
     Safety,
     /// Databases of ours are made, written and dropped.
@@ -36,6 +40,7 @@ impl Topic {
             Self::Version => "version",
             Self::Variable => "variable",
             Self::Cases => "cases",
+            Self::Durability => "durability",
             Self::Safety => "safety",
             Self::Databases => "databases",
             Self::Privilege => "privilege",
@@ -52,7 +57,7 @@ pub enum Health {
     Good,
     /// `fuzz` would stop at this.
     Bad,
-    /// It cannot be known from here.
+    /// It cannot be known from here, or most runs do not need it.
     Unknown,
 }
 
@@ -92,6 +97,28 @@ impl DiagnosisLine {
             health: Health::Bad,
             remedy: Some(remedy.into()),
             ..Self::good(topic, text)
+        }
+    }
+
+    /// Whether the server promises that acknowledged commits survive its crash, by these settings. Only the
+    /// oracle of recovery asks for that.
+    pub(super) fn durability(dialect: &Dialect, settings: &BTreeMap<String, String>) -> Self {
+        let shown = |(name, value): (&String, &String)| format!("{name} = {value}");
+        let shown: Vec<String> = settings.iter().map(shown).collect();
+        let shown = shown.join(", ");
+        let remedies = dialect.unkept(settings).into_iter();
+        let remedies: Vec<String> = remedies.map(DurableSetting::remedy).collect();
+        if remedies.is_empty() {
+            let text = format!("acknowledged commits survive a crash: {shown}");
+            return Self::good(Topic::Durability, text);
+        }
+        let text = format!(
+            "a crash may cost acknowledged commits: {shown}; --oracle recovery asks for \
+             --claim-durable here"
+        );
+        Self {
+            remedy: Some(format!("{} in its configuration", remedies.join(", "))),
+            ..Self::unknown(Topic::Durability, text)
         }
     }
 
@@ -171,6 +198,7 @@ impl Diagnosis {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::{BUILTIN, ServerVersion, parse};
 
     fn demand(connections: u64) -> Demand {
         Demand {
@@ -198,6 +226,33 @@ mod tests {
         demand.can_write = true;
         let line = DiagnosisLine::read_only("read_only = ON", &demand, "SET GLOBAL ..");
         assert_eq!(line.health, Health::Good);
+    }
+
+    #[test]
+    fn a_server_that_may_lose_commits_is_told_with_the_remedy_and_fuzz_can_begin() {
+        let (name, text) = BUILTIN
+            .iter()
+            .find(|(n, _)| *n == "postgres")
+            .expect("listed");
+        let dialect = parse(name, text, &ServerVersion(vec![17])).expect("valid");
+        let settings = |fsync: &str| {
+            let pairs = [
+                ("fsync", fsync),
+                ("synchronous_commit", "on"),
+                ("full_page_writes", "on"),
+            ];
+            pairs
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into()
+        };
+        let line = DiagnosisLine::durability(&dialect, &settings("on"));
+        assert_eq!((line.health, line.remedy), (Health::Good, None));
+        let line = DiagnosisLine::durability(&dialect, &settings("off"));
+        assert_eq!(line.health, Health::Unknown);
+        assert_eq!(
+            line.remedy.as_deref(),
+            Some("fsync = on in its configuration")
+        );
     }
 
     #[test]

@@ -62,6 +62,11 @@ fn examine(
             ..DiagnosisLine::of_error(Topic::Cases, error)
         });
     }
+    let variables = server.dialect().durability_variables();
+    if !variables.is_empty() {
+        let settings = server.settings(&variables)?;
+        lines.push(DiagnosisLine::durability(server.dialect(), &settings));
+    }
     let safety = server.examine_safety(options.allow_shared_server)?;
     let is_safe = safety.health != Health::Bad;
     lines.push(safety);

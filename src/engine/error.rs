@@ -48,6 +48,9 @@ pub enum EngineError {
     /// A statement of a case's set-up was rejected: the case cannot run.
     #[error("the set-up is rejected at {sql:?}: {message}")]
     Setup { sql: String, message: String },
+    /// The command that kills the server and starts it again did not do that.
+    #[error("the restart command {command:?} {what}")]
+    Restart { command: String, what: String },
     /// The server is out of disk, memory or connections.
     #[error("the server's resources are exhausted: {0}")]
     Resource(String),
@@ -68,6 +71,7 @@ impl EngineError {
             | Self::Dialect(_)
             | Self::Rejected { .. }
             | Self::Setup { .. }
+            | Self::Restart { .. }
             | Self::Resource(_) => None,
         }
     }

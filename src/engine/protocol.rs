@@ -76,6 +76,13 @@ pub(super) trait Protocol: Copy + Send + Sync + 'static {
         demand: &Demand,
     ) -> Result<Vec<DiagnosisLine>, EngineError>;
 
+    /// As [`Server::settings`]. The names are those of a dialect file.
+    fn settings(
+        &self,
+        session: &mut Self::Session,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, String>, EngineError>;
+
     /// The lock view of a server of this version.
     fn watcher(
         &self,
@@ -208,6 +215,10 @@ impl<P: Protocol> Server for ProtocolServer<P> {
         let mut lines = protocol.privileges(&mut session, &self.identity.version)?;
         lines.extend(protocol.resources(&mut session, access, demand)?);
         Ok(lines)
+    }
+
+    fn settings(&self, names: &[&str]) -> Result<BTreeMap<String, String>, EngineError> {
+        self.protocol.settings(&mut self.session(None)?, names)
     }
 
     fn timestamps(&self) -> Result<Box<dyn Timestamps>, EngineError> {

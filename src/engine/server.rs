@@ -78,6 +78,12 @@ pub trait Server: Send + Sync {
     /// nothing.
     fn examine(&self, demand: &Demand) -> Result<Vec<DiagnosisLine>, EngineError>;
 
+    /// The values of these variables, as they hold for a session of ours. One that the server does not
+    /// have is left out; all are where an engine has no variables.
+    fn settings(&self, _names: &[&str]) -> Result<BTreeMap<String, String>, EngineError> {
+        Ok(BTreeMap::new())
+    }
+
     /// How this server gives start and commit timestamps.
     ///
     /// # Errors

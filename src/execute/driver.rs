@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
-use crate::model::{Execution, IsolationLevel, StatementKind, TestCase, UndecidedReason};
+use crate::model::{
+    CaseStatement, Execution, IsolationLevel, ServerCrash, StatementKind, TestCase, UndecidedReason,
+};
 
+use super::crashed::{self, CrashedRun};
 use super::hand::Hand;
 use super::recording::{ConnectionRole, Recording, SentLog};
+use super::restart::RestartCommand;
 use super::room::{Emptying, Room, Schema};
-use super::run::{InterleavedRun, RunConnections};
+use super::run::{Crash, InterleavedRun, RunConnections};
 use super::scheduled_statement::ScheduledStatement;
 use super::serial::ServerSerialRun;
 use super::sessions::SessionConnections;
 use super::table_check::EngineCheck;
-use super::{Executor, Instrumentation, Interrupted, SerialRun};
+use super::{Executor, Instrumentation, Interrupted, SerialRun, no_restart_command};
 
 /// Runs cases on one server, in two databases of its own.
 ///
@@ -33,6 +37,9 @@ pub struct Driver<'s> {
     interrupted: Option<Interrupted>,
     log: SentLog,
     engine_check: EngineCheck,
+    restart: Option<RestartCommand>,
+    /// The settings by which commits survive, before the server was killed for the first time.
+    settings: Option<BTreeMap<String, String>>,
 }
 
 /// The open connections.
@@ -65,6 +72,8 @@ impl<'s> Driver<'s> {
             interrupted: None,
             log: SentLog::default(),
             engine_check: EngineCheck::Every,
+            restart: None,
+            settings: None,
         };
         driver.reconnect()?;
         Ok(driver)
@@ -110,6 +119,11 @@ impl<'s> Driver<'s> {
     /// text. Once a table was found wrong every case is checked again.
     pub fn sample_engine_checks(&mut self) {
         self.engine_check = EngineCheck::Sampled;
+    }
+
+    /// Lets cases have the server killed and started again by this command.
+    pub fn restart_by(&mut self, command: RestartCommand) {
+        self.restart = Some(command);
     }
 
     /// Records everything that is sent from now on, on new connections and tables, so that a
@@ -232,6 +246,111 @@ impl<'s> Driver<'s> {
     }
 }
 
+/// Runs during which the server is killed.
+impl Driver<'_> {
+    fn run_until_crash(
+        &mut self,
+        case: &TestCase,
+        command: &RestartCommand,
+    ) -> Result<CrashedRun, EngineError> {
+        self.connected()?;
+        let settings = self.checked_settings()?;
+        let Some(line) = self.line.as_mut() else {
+            return Err(no_connection());
+        };
+        let dialect = self.server.dialect();
+        let database = self.room.database.clone();
+        line.sessions
+            .open(case.sessions().len(), self.server, &database)?;
+        let mut keeper = Hand {
+            connection: line.keeper.as_mut(),
+            place: ConnectionRole::Keeper,
+            log: &mut self.log,
+            dialect,
+        };
+        self.room.reset(&mut keeper, case, Emptying::Clean)?;
+        let plain = Instrumentation::default();
+        let lines = ScheduledStatement::of_case(case, &plain, dialect);
+        let stage = RunConnections {
+            dialect,
+            sessions: &mut line.sessions,
+            watcher: None,
+            observer: None,
+            log: &mut self.log,
+        };
+        let mut run = InterleavedRun::new(stage, case, &plain, &lines);
+        let mut crash = Crash::new(command, crashed::moment(case));
+        let played = run.play_until_crash(&mut crash);
+        let (statement, record) = (run.interrupted, run.record);
+        let ran: Vec<&CaseStatement> = record.ran().collect();
+        let mut execution = record.abandon();
+        if let Err(error) = played {
+            self.interrupted = Some(Interrupted {
+                statement,
+                execution,
+            });
+            return Err(error);
+        }
+        let is_noticed = crash.is_noticed || !line.sessions.away().is_empty();
+        let at = crash.finish()?;
+        if !is_noticed && line.keeper.execute("SELECT 1").is_ok() {
+            return Err(command.failed(
+                "ended well, and did not kill the server: connections of before are still open; it has \
+                 to end the server by SIGKILL and to start it again",
+            ));
+        }
+        execution.crash = Some(ServerCrash { at, settings });
+        self.line = None;
+        self.read_after_crash(case, &ran, command, &mut execution)?;
+        Ok(crashed::as_sent(case, execution))
+    }
+
+    /// Adds the tables of the server that was started again to the record.
+    fn read_after_crash(
+        &mut self,
+        case: &TestCase,
+        ran: &[&CaseStatement],
+        command: &RestartCommand,
+        execution: &mut Execution,
+    ) -> Result<(), EngineError> {
+        let again = crashed::connected_again(self.server, &self.room.database, command)?;
+        let Some(mut connection) = again else {
+            execution.table_faults = crashed::all_gone(case);
+            return Ok(());
+        };
+        let mut keeper = Hand {
+            connection: connection.as_mut(),
+            place: ConnectionRole::Keeper,
+            log: &mut self.log,
+            dialect: self.server.dialect(),
+        };
+        crashed::read_tables(&mut keeper, &mut self.room, case, ran, execution)?;
+        execution.statements_sent = self.log.take_count();
+        Ok(())
+    }
+
+    /// The settings by which commits survive, which a restart must not change: every crash is judged by
+    /// what the first server promised.
+    fn checked_settings(&mut self) -> Result<BTreeMap<String, String>, EngineError> {
+        let names = self.dialect.durability_variables();
+        let now = self.server.settings(&names)?;
+        let before = self.settings.get_or_insert_with(|| now.clone());
+        if *before == now {
+            return Ok(now);
+        }
+        let shown = |settings: &BTreeMap<String, String>| {
+            let settings = settings.iter();
+            let settings: Vec<String> = settings.map(|(n, v)| format!("{n} = {v}")).collect();
+            settings.join(", ")
+        };
+        Err(EngineError::Unsafe(format!(
+            "the server came back with other settings: {}, and had {}; set them in its configuration",
+            shown(&now),
+            shown(before)
+        )))
+    }
+}
+
 fn no_connection() -> EngineError {
     EngineError::Resource("no connection".to_owned())
 }
@@ -295,6 +414,24 @@ impl Executor for Driver<'_> {
         };
         let run = ServerSerialRun::start(hand, &mut self.serial_room, case.clone())?;
         Ok(Box::new(run))
+    }
+
+    fn restarts_server(&self) -> bool {
+        self.restart.is_some()
+    }
+
+    fn execute_until_crash(&mut self, case: &TestCase) -> Result<CrashedRun, EngineError> {
+        self.interrupted = None;
+        self.log.take_count();
+        let Some(command) = self.restart.clone() else {
+            return Err(no_restart_command());
+        };
+        let result = self.run_until_crash(case, &command);
+        // Every connection is of a server that is gone, but for a set-up that was refused.
+        if !matches!(result, Err(EngineError::Setup { .. })) {
+            self.abandon();
+        }
+        result
     }
 
     fn dialect(&self) -> &Arc<Dialect> {

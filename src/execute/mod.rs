@@ -4,11 +4,13 @@
 //! serial runs, `transcript` the text of an execution.
 
 pub mod bare_loop;
+mod crashed;
 mod driver;
 mod fate;
 mod hand;
 mod record;
 mod recording;
+mod restart;
 mod room;
 mod run;
 mod scheduled_statement;
@@ -27,8 +29,10 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::model::{Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
 
+pub use crashed::CrashedRun;
 pub use driver::{CONNECTIONS_BESIDE_SESSIONS, Driver};
 pub use recording::{ConnectionRole, Recording, Sent};
+pub use restart::RestartCommand;
 pub use transcript::transcript;
 
 /// A read that instrumentation adds. Never part of the case.
@@ -73,6 +77,21 @@ pub trait Executor {
         instrumentation: &Instrumentation,
     ) -> Result<Execution, EngineError>;
 
+    /// Whether the server can be killed and started again.
+    fn restarts_server(&self) -> bool {
+        false
+    }
+
+    /// Runs the case at the free pace from a fresh state, has the server killed while it runs, at a
+    /// moment that follows from the case, and started again, and reads the tables that are left.
+    ///
+    /// # Errors
+    /// As above; when the restart command fails, or the server does not come back; and always where
+    /// [`Executor::restarts_server`] is false.
+    fn execute_until_crash(&mut self, _case: &TestCase) -> Result<CrashedRun, EngineError> {
+        Err(no_restart_command())
+    }
+
     /// Starts a serial run of the case's set-up, in a database of its own.
     ///
     /// # Errors
@@ -92,6 +111,11 @@ pub trait Executor {
     fn interrupted(&self) -> Option<&Interrupted> {
         None
     }
+}
+
+/// Nothing says how the server is killed and started again.
+fn no_restart_command() -> EngineError {
+    EngineError::Target("no --restart-command was given".to_owned())
 }
 
 /// A run that ended without an answer from the engine: evidence of a crash or a hang.

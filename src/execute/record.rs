@@ -95,6 +95,16 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// How many statements of the case were answered.
+    pub(super) fn answers(&self) -> usize {
+        self.execution.records.len()
+    }
+
+    /// The last point in the order of events.
+    pub(super) fn now(&self) -> Tick {
+        Tick(self.ticks)
+    }
+
     /// The class of a statement's rejection, when it was rejected.
     pub(super) fn error_class(&self, id: StatementId) -> Option<ErrorClass> {
         self.execution.records.get(&id)?.outcome.error_class()
@@ -252,11 +262,9 @@ impl<'a> Record<'a> {
     /// with its connection.
     pub(super) fn abandon(mut self) -> Execution {
         let now = self.tick();
-        for line in self.lines {
-            let sent = |event: &ExecutionEvent| event.statement == line.id;
-            if !self.execution.events.iter().any(sent) {
-                continue;
-            }
+        let events = self.execution.events.iter();
+        let sent: BTreeSet<StatementId> = events.map(|event| event.statement).collect();
+        for line in self.lines.iter().filter(|line| sent.contains(&line.id)) {
             let in_doubt = !self.execution.records.contains_key(&line.id)
                 && (line.kind == StatementKind::Commit || !line.explicit);
             let status = if in_doubt {

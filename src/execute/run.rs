@@ -1,5 +1,7 @@
 //! One interleaved run: carries out the scheduler's actions on real connections.
 
+mod crash;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,8 @@ use super::recording::{ConnectionRole, SentLog};
 use super::scheduled_statement::ScheduledStatement;
 use super::scheduler::{DriverAction, Noted, Scheduler, SessionStep, Work};
 use super::sessions::{Ask, SessionConnections, StatementReply};
+
+pub(super) use crash::Crash;
 
 /// How long an answer is awaited before the lock view is asked.
 ///

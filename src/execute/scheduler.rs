@@ -340,15 +340,16 @@ impl Scheduler {
             .filter(|session| self.lanes.get(session).is_some_and(|lane| lane.steps > 0));
         begun
             .and_then(|session| self.step_of(session))
-            .or_else(|| {
-                (0..self.lines.len())
-                    .filter(|index| {
-                        let lane = self.lanes.get(&self.lines[*index].session);
-                        lane.is_some_and(|lane| lane.head() == Some(*index))
-                    })
-                    .find_map(|index| self.step_of(self.lines[index].session))
-            })
+            .or_else(|| self.first_free())
             .or_else(|| self.leftover())
+    }
+
+    /// The next step of the session that is free and whose line stands first in submitted order.
+    fn first_free(&self) -> Option<SessionStep> {
+        let heads = self.lanes.iter();
+        let free =
+            heads.filter_map(|(session, lane)| Some((lane.head()?, self.step_of(*session)?)));
+        free.min_by_key(|(line, _)| *line).map(|(_, step)| step)
     }
 
     /// A ROLLBACK for a session that has sent all its statements and still has a transaction open,

@@ -59,7 +59,7 @@ impl EngineCheck {
 }
 
 /// FNV-1a (64 bits) over the texts of a case: the same on every machine.
-fn content_hash(case: &TestCase) -> u64 {
+pub(super) fn content_hash(case: &TestCase) -> u64 {
     let setup = case.setup.iter().map(|statement| &statement.sql);
     let statements = case.statements.iter().map(|statement| &statement.sql);
     let bytes = setup.chain(statements).flat_map(|sql| sql.bytes());

@@ -2,7 +2,7 @@
 //! but docker.
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::maintainers::ServerImage;
+use super::maintainers::{ScriptDriver, ServerImage};
 use super::python;
 use super::scenario::Scenario;
 use super::words;
@@ -31,14 +31,16 @@ impl CaseFormat for Docker {
 
     fn write(&self, file: &CaseFile) -> Result<Exported, DoesNotApply> {
         let scenario = Scenario::of_fault(file)?;
-        match &scenario.maintainers.image {
-            Ok(image) => Ok(Exported::of(script(&scenario, image))),
-            Err(reason) => Err(DoesNotApply((*reason).to_owned())),
+        let maintainers = scenario.maintainers;
+        match (&maintainers.image, maintainers.driver) {
+            (Ok(image), Ok(driver)) => Ok(Exported::of(script(&scenario, image, driver))),
+            (Err(reason), _) => Err(DoesNotApply((*reason).to_owned())),
+            (_, Err(reason)) => Err(DoesNotApply(reason.to_owned())),
         }
     }
 }
 
-fn script(scenario: &Scenario<'_>, image: &ServerImage) -> String {
+fn script(scenario: &Scenario<'_>, image: &ServerImage, driver: ScriptDriver) -> String {
     let product = scenario.maintainers.product;
     let synopsis = words::synopsis(scenario).replace('\n', " ");
     let (name, client) = (image.name, scenario.maintainers.client);
@@ -49,7 +51,7 @@ fn script(scenario: &Scenario<'_>, image: &ServerImage) -> String {
         .map(|variable| format!(" -e {variable}"))
         .collect();
     let options: String = options(scenario).iter().map(|o| format!(" {o}")).collect();
-    let python = python::script(scenario);
+    let python = python::script(scenario, driver);
     format!(
         r#"#!/bin/sh
 # {product}: {synopsis}

@@ -1,6 +1,17 @@
 //! The products whose maintainers read an export: what they call things and where they take reports.
 
-/// The protocol of the product's driver, which decides how a script talks to it.
+/// How a client reaches the product, in steps by hand and in scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClientKind {
+    /// Clients of a server that change to a database by `USE`.
+    MySql,
+    /// Clients of a server that change to a database by psql's `\c`.
+    Psql,
+    /// Shells on one file.
+    Sqlite,
+}
+
+/// The driver by which a Python script talks to the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScriptDriver {
     /// Clients of a server; a statement may wait for a lock.
@@ -16,7 +27,9 @@ pub(super) struct Maintainers {
     pub(super) engine: &'static str,
     /// As its makers write it.
     pub(super) product: &'static str,
-    pub(super) driver: ScriptDriver,
+    pub(super) clients: ClientKind,
+    /// Or why there is no script for it.
+    pub(super) driver: Result<ScriptDriver, &'static str>,
     /// Where a report goes.
     pub(super) tracker: &'static str,
     /// The fields of the tracker's form that are the same for every case: name and value.
@@ -80,7 +93,8 @@ const ALL: &[Maintainers] = &[
     Maintainers {
         engine: "mariadb",
         product: "MariaDB",
-        driver: ScriptDriver::MySqlProtocol,
+        clients: ClientKind::MySql,
+        driver: Ok(ScriptDriver::MySqlProtocol),
         tracker: "https://jira.mariadb.org, project MDEV",
         fields: &[
             ("Type", "Bug"),
@@ -103,7 +117,8 @@ const ALL: &[Maintainers] = &[
     Maintainers {
         engine: "mysql",
         product: "MySQL",
-        driver: ScriptDriver::MySqlProtocol,
+        clients: ClientKind::MySql,
+        driver: Ok(ScriptDriver::MySqlProtocol),
         tracker: "https://bugs.mysql.com",
         fields: &[("Category", "MySQL Server: InnoDB storage engine")],
         versions: "Version",
@@ -120,9 +135,30 @@ const ALL: &[Maintainers] = &[
         }),
     },
     Maintainers {
+        engine: "postgres",
+        product: "PostgreSQL",
+        clients: ClientKind::Psql,
+        driver: Err("scripts exist for MySQL, MariaDB, TiDB and SQLite, not for PostgreSQL"),
+        tracker: "https://www.postgresql.org/account/submitbug, or pgsql-bugs@lists.postgresql.org",
+        fields: &[],
+        versions: "PostgreSQL version (SELECT version())",
+        client: "psql",
+        headings: IssueHeadings::PLAIN,
+        to_try: Some(
+            "The configuration that was changed from its defaults is named, and the exact steps from the \
+             start of the program.",
+        ),
+        port: 5432,
+        waits: "",
+        has_mysqltest: false,
+        innodb_include: None,
+        image: Err("scripts exist for MySQL, MariaDB, TiDB and SQLite, not for PostgreSQL"),
+    },
+    Maintainers {
         engine: "sqlite",
         product: "SQLite",
-        driver: ScriptDriver::Sqlite,
+        clients: ClientKind::Sqlite,
+        driver: Ok(ScriptDriver::Sqlite),
         tracker: "https://sqlite.org/forum",
         fields: &[],
         versions: "Version",
@@ -138,7 +174,8 @@ const ALL: &[Maintainers] = &[
     Maintainers {
         engine: "tidb",
         product: "TiDB",
-        driver: ScriptDriver::MySqlProtocol,
+        clients: ClientKind::MySql,
+        driver: Ok(ScriptDriver::MySqlProtocol),
         tracker: "https://github.com/pingcap/tidb/issues",
         fields: &[("Form", "Bug Report"), ("Label", "type/bug")],
         versions: "What is your TiDB version? (SELECT tidb_version())",

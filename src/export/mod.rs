@@ -13,6 +13,8 @@ mod edn;
 mod issue;
 mod maintainers;
 mod mtr;
+mod pgspec;
+mod plan;
 mod python;
 mod scenario;
 mod slt;
@@ -30,6 +32,7 @@ pub const FORMATS: &[&dyn CaseFormat] = &[
     &case_sql::CaseSql,
     &issue::Issue,
     &mtr::Mtr,
+    &pgspec::PgSpec,
     &python::Python,
     &docker::Docker,
     &slt::Slt,

@@ -113,6 +113,9 @@ impl<'a> Scenario<'a, ()> {
 
 impl<'a, M> Scenario<'a, M> {
     fn told(file: &'a CaseFile, dialect: Dialect, maintainers: M) -> Result<Self, DoesNotApply> {
+        if kind_of(file).is_some_and(takes_a_crash) {
+            return Err(DoesNotApply(AFTER_A_CRASH.to_owned()));
+        }
         if file.header.pace == Pace::Free {
             return Err(DoesNotApply(
                 "the sessions of this case run at the free pace, in no order that could be told; \
@@ -152,6 +155,12 @@ impl<'a, M> Scenario<'a, M> {
     /// The statements that make the tables.
     pub(super) fn setup(&self) -> impl Iterator<Item = &str> {
         self.case.setup.iter().map(|setup| setup.sql.as_str())
+    }
+
+    /// Every statement of the scenario.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let steps = self.steps.iter().chain(&self.afterwards);
+        steps.map(|step| step.sql.as_str()).chain(self.setup())
     }
 
     /// The steps whose answer is wrong, then the reads at the end that are.
@@ -364,12 +373,31 @@ impl LockedTables {
     }
 }
 
+/// Why nobody can run a case by hand whose finding takes a crash of the server.
+const AFTER_A_CRASH: &str = "it shows after the server was killed while the transactions ran: the case \
+                             file says what was acknowledged and what is there";
+
+fn takes_a_crash(kind: FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::LostCommit
+            | FindingKind::TornTransaction
+            | FindingKind::UncommittedSurvives
+            | FindingKind::UnexplainedRow
+    )
+}
+
+/// What is wrong, as the file says.
+fn kind_of(file: &CaseFile) -> Option<FindingKind> {
+    file.header.kind.as_deref().and_then(FindingKind::from_slug)
+}
+
 /// How the bug shows.
 fn symptom<'a>(
     file: &CaseFile,
     steps: impl Iterator<Item = &'a ClientStep> + Clone,
 ) -> Result<Symptom, DoesNotApply> {
-    let kind = file.header.kind.as_deref().and_then(FindingKind::from_slug);
+    let kind = kind_of(file);
     match kind {
         Some(FindingKind::Crash) => return Ok(Symptom::Crash),
         Some(FindingKind::Hang) => return Ok(Symptom::Hang),
@@ -383,6 +411,14 @@ fn symptom<'a>(
                  a statement alone that rashomon replay makes"
                     .to_owned(),
             ));
+        }
+        Some(
+            FindingKind::LostCommit
+            | FindingKind::TornTransaction
+            | FindingKind::UncommittedSurvives
+            | FindingKind::UnexplainedRow,
+        ) => {
+            return Err(DoesNotApply(AFTER_A_CRASH.to_owned()));
         }
         Some(
             FindingKind::Wrong(_)

@@ -194,6 +194,10 @@ fn kind_words(kind: FindingKind) -> String {
             LockBreach::WrongSkip => "SKIP LOCKED skips other rows than the locked ones",
             LockBreach::Waited => "NOWAIT or SKIP LOCKED waits for a lock",
         },
+        FindingKind::LostCommit => "an acknowledged commit is lost by a crash",
+        FindingKind::TornTransaction => "a crash leaves a part of a transaction",
+        FindingKind::UncommittedSurvives => "a crash leaves changes that were not committed",
+        FindingKind::UnexplainedRow => "a crash leaves rows that no transaction wrote",
         FindingKind::Wrong(_)
         | FindingKind::UnstableSerialAnswer
         | FindingKind::Crash

@@ -64,6 +64,12 @@ slugged! {
         UnstableAnswer = "unstable-answer",
         /// A table and its indexes disagree, or the engine's own check complains.
         CorruptTable = "corrupt-table",
+        /// A crash of the server lost a transaction whose COMMIT was acknowledged.
+        LostCommit = "lost-commit",
+        /// A crash of the server left a part of a transaction.
+        TornTransaction = "torn-transaction",
+        /// A crash of the server left something of a transaction that was not committed.
+        UncommittedSurvives = "uncommitted-survives",
         /// The engine says of itself that something is broken.
         InternalError = "internal-error",
         /// The server was lost.
@@ -91,6 +97,10 @@ impl AnomalyClass {
             FindingKind::Crash => Self::Crash,
             FindingKind::Hang => Self::Hang,
             FindingKind::IndexDisagrees | FindingKind::TableCheckFailed => Self::CorruptTable,
+            FindingKind::LostCommit => Self::LostCommit,
+            FindingKind::TornTransaction => Self::TornTransaction,
+            FindingKind::UncommittedSurvives => Self::UncommittedSurvives,
+            FindingKind::UnexplainedRow => Self::WrongState,
             FindingKind::UnexpectedOutcome => Self::UnexpectedOutcome,
             FindingKind::Anomaly(anomaly) => anomaly.into(),
             FindingKind::Lock(breach) => Self::of_lock(breach),
@@ -166,6 +176,9 @@ impl AnomalyClass {
             | Self::WrongTransactionEnd
             | Self::UnstableAnswer
             | Self::CorruptTable
+            | Self::LostCommit
+            | Self::TornTransaction
+            | Self::UncommittedSurvives
             | Self::InternalError
             | Self::Crash
             | Self::Hang

@@ -287,6 +287,15 @@ pub struct Observation {
     pub tables: BTreeMap<String, Vec<Row>>,
 }
 
+/// The server was killed during the run, and started again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerCrash {
+    /// When the command was called that kills the server.
+    pub at: Tick,
+    /// The server's settings that decide whether a commit survives, before it was killed.
+    pub settings: BTreeMap<String, String>,
+}
+
 /// The whole record of one run of a case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execution {
@@ -305,6 +314,9 @@ pub struct Execution {
     /// A wait was concluded from a timer, not from the lock view, or the run could not be brought
     /// to its end: why the execution is no evidence.
     pub unreliable: Option<UndecidedReason>,
+    /// The server was killed during the run: `final_state` and `table_faults` are of the server that was
+    /// started again.
+    pub crash: Option<ServerCrash>,
     /// After this statement the server's state contradicted the answers of its session; `unreliable`
     /// says how.
     pub contradicted: Option<StatementId>,

@@ -71,6 +71,14 @@ pub enum FindingKind {
     IndexDisagrees,
     /// The engine's own check of tables complains.
     TableCheckFailed,
+    /// After a crash of the server a transaction is gone whose COMMIT was acknowledged.
+    LostCommit,
+    /// After a crash of the server a part of a transaction is there and the rest is not.
+    TornTransaction,
+    /// After a crash of the server something is there of a transaction that was not committed.
+    UncommittedSurvives,
+    /// After a crash of the server a table holds a row that no transaction can have left.
+    UnexplainedRow,
     /// Not what the case file expects.
     UnexpectedOutcome,
     /// The history violates the promised consistency model.
@@ -94,6 +102,10 @@ impl FindingKind {
             Self::Hang,
             Self::IndexDisagrees,
             Self::TableCheckFailed,
+            Self::LostCommit,
+            Self::TornTransaction,
+            Self::UncommittedSurvives,
+            Self::UnexplainedRow,
             Self::UnexpectedOutcome,
         ];
         let wrong = Aspect::ALL.iter().copied().map(Self::Wrong);
@@ -122,6 +134,10 @@ impl FindingKind {
             Self::Hang => "hang",
             Self::IndexDisagrees => "index-disagrees",
             Self::TableCheckFailed => "table-check-failed",
+            Self::LostCommit => "lost-commit",
+            Self::TornTransaction => "torn-transaction",
+            Self::UncommittedSurvives => "uncommitted-survives",
+            Self::UnexplainedRow => "unexplained-row",
             Self::UnexpectedOutcome => "unexpected-outcome",
             Self::Anomaly(anomaly) => anomaly.slug(),
             Self::Lock(breach) => breach.slug(),

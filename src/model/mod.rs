@@ -37,7 +37,7 @@ pub use doubt::Doubt;
 pub use effect::{Effect, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse};
 pub use execution::{
     ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, ProbeTag,
-    SqlError, StatementRecord, Tick, TransactionStatus,
+    ServerCrash, SqlError, StatementRecord, Tick, TransactionStatus,
 };
 pub use finding_kind::{Aspect, FindingKind, LockBreach};
 pub use form::Form;

@@ -31,6 +31,8 @@ slugged! {
         OwnStatementRejected = "own-statement-rejected",
         /// Two runs of the case differ although nothing was changed.
         NotDeterministic = "not-deterministic",
+        /// Another server of the run does something else, and no oracle finds a fault on either.
+        EnginesDiffer = "engines-differ",
         /// A violation that looks like others which an entry of the registry explained, and that was not
         /// minimized: it may be the same, or another one.
         NotMinimized = "not-minimized",
@@ -60,6 +62,12 @@ slugged! {
         LevelPromisesNothing = "level-promises-nothing",
         /// A statement reads or writes something else than one value by its key.
         NotKeysAndValues = "not-keys-and-values",
+        /// A statement writes something else than rows that it names by their key.
+        NotRowsByKey = "not-rows-by-key",
+        /// The oracle has the server killed, and nothing says how to start it again (`--restart-command`).
+        NoRestartCommand = "no-restart-command",
+        /// The dialect names no settings by which a commit survives a crash of the server.
+        PromisesNoDurability = "promises-no-durability",
         /// The engine keeps no rows from other sessions at a level of the case, or not one by one.
         NoRowLocks = "no-row-locks",
         /// The file has no `@expect`.
@@ -84,6 +92,8 @@ slugged! {
         CheckerDoesNotKnow = "checker-does-not-know",
         /// The search for a serial order ended before every order was refuted.
         SerialOrdersOutOfBudget = "serial-orders-out-of-budget",
+        /// The crash left too many transactions in doubt to try every outcome of them.
+        TooManyInDoubt = "too-many-in-doubt",
         /// A change has several possible writers.
         ChangeOfSeveralWriters = "change-of-several-writers",
         /// A write changed another number of rows than the engine counted.

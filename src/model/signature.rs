@@ -127,6 +127,10 @@ impl Signature {
             | FindingKind::InternalError
             | FindingKind::Crash
             | FindingKind::Hang
+            | FindingKind::LostCommit
+            | FindingKind::TornTransaction
+            | FindingKind::UncommittedSurvives
+            | FindingKind::UnexplainedRow
             | FindingKind::UnexpectedOutcome
             | FindingKind::Lock(_) => false,
         }

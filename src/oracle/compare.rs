@@ -102,7 +102,7 @@ fn nulled(missing: &[Row], extra: &[Row]) -> bool {
 }
 
 /// Whether two results hold the same rows, each as often.
-pub(super) fn same_rows(a: &[Row], b: &[Row]) -> bool {
+pub fn same_rows(a: &[Row], b: &[Row]) -> bool {
     if a.len() != b.len() {
         return false;
     }

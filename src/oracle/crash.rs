@@ -48,6 +48,7 @@ pub fn outage(
         | EngineError::Dialect(_)
         | EngineError::Rejected { .. }
         | EngineError::Setup { .. }
+        | EngineError::Restart { .. }
         | EngineError::Resource(_) => return None,
     };
     Some(finding(case, kind, statement, error.to_string()))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Evidence, Hearing, Oracle, Ruling, account, crash, refusal, tables};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
-use crate::execute::{Executor, SerialRun};
+use crate::execute::{CrashedRun, Executor, SerialRun};
 use crate::model::{Outcome, Pace, Row, TestCase, UndecidedReason};
 use crate::observe::{Learner, instrument, with_row_identity};
 
@@ -22,24 +22,27 @@ pub fn hear(
 ) -> Result<Hearing, EngineError> {
     let mut hearing = Hearing::default();
     let dialect = Arc::clone(executor.dialect());
-    let runs = plan(case, &dialect, oracles, &mut hearing);
+    let place = HearingPlace {
+        dialect: &dialect,
+        restarts_server: executor.restarts_server(),
+    };
+    let runs = plan(case, place, oracles, &mut hearing);
     for run in runs {
         let PlannedRun {
             case,
             learner,
+            crash,
             judges,
         } = run;
-        let (case, execution) = Evidence::run(case.into_owned(), learner, executor)?;
+        let (case, execution) = match crash {
+            true => {
+                let CrashedRun { case, execution } = executor.execute_until_crash(&case)?;
+                (case, execution)
+            }
+            false => Evidence::run(case.into_owned(), learner, executor)?,
+        };
         let evidence = Evidence::of_answers(case, execution, Arc::clone(&dialect));
-        if let Some(finding) = crash::internal_error(&evidence.case, &evidence.execution) {
-            hearing.by_every_run(crash::CRASH, finding, judges[0]);
-        }
-        if let Some(finding) = tables::fault(&evidence.case, &evidence.execution) {
-            hearing.by_every_run(tables::TABLES, finding, judges[0]);
-        }
-        if let Some(finding) = account::of_transactions(&evidence) {
-            hearing.account(finding, judges[0]);
-        }
+        hear_every_run(&mut hearing, &evidence, judges[0]);
         if let Some(reason) = evidence.execution.unreliable {
             for judge in judges {
                 hearing.ruling(judge, oracles[judge], Ruling::undecided(reason));
@@ -87,26 +90,54 @@ pub fn hear(
     Ok(hearing)
 }
 
+/// What every run is heard for, before its oracles judge it.
+fn hear_every_run(hearing: &mut Hearing, evidence: &Evidence, judge: usize) {
+    let (case, execution) = (&evidence.case, &evidence.execution);
+    if let Some(finding) = crash::internal_error(case, execution) {
+        hearing.by_every_run(crash::CRASH, finding, judge);
+    }
+    if let Some(finding) = tables::fault(case, execution) {
+        hearing.by_every_run(tables::TABLES, finding, judge);
+    }
+    // A server that was killed ends transactions without an answer.
+    if execution.crash.is_none()
+        && let Some(finding) = account::of_transactions(evidence)
+    {
+        hearing.account(finding, judge);
+    }
+}
+
 /// A run that will be made, and who judges it.
 struct PlannedRun<'c> {
     case: Cow<'c, TestCase>,
     learner: Option<Learner>,
+    /// The server is killed during the run.
+    crash: bool,
     /// Positions in the list of oracles.
     judges: Vec<usize>,
+}
+
+/// Where runs are made.
+#[derive(Clone, Copy)]
+struct HearingPlace<'d> {
+    dialect: &'d Dialect,
+    /// The server can be killed and started again.
+    restarts_server: bool,
 }
 
 /// The runs that the oracles which apply need. The others are noted in the hearing.
 fn plan<'c>(
     case: &'c TestCase,
-    dialect: &Dialect,
+    place: HearingPlace<'_>,
     oracles: &[&dyn Oracle],
     hearing: &mut Hearing,
 ) -> Vec<PlannedRun<'c>> {
+    let dialect = place.dialect;
     // The set-up is read for this, so once for all oracles, and only where one asks.
     let refusal = LazyCell::new(|| refusal::unrepeatable(case, dialect));
     let mut wanted = Vec::new();
     for (judge, oracle) in oracles.iter().enumerate() {
-        match want(case, dialect, *oracle, &|| *refusal) {
+        match want(case, place, *oracle, &|| *refusal) {
             Ok((case, learner)) => wanted.push((judge, case, learner)),
             Err(reason) => hearing.inapplicable.push((oracle.name(), reason)),
         }
@@ -115,8 +146,10 @@ fn plan<'c>(
     wanted.sort_by_key(|(judge, ..)| oracles[*judge].needs().learner.is_none());
     let mut runs: Vec<PlannedRun<'c>> = Vec::new();
     for (judge, case, learner) in wanted {
+        let crash = oracles[judge].needs().crash;
         let serves = |run: &PlannedRun<'_>| {
             run.case == case
+                && run.crash == crash
                 && (run.learner == learner
                     || (learner.is_none()
                         && run.learner.is_some_and(|other| {
@@ -128,6 +161,7 @@ fn plan<'c>(
             None => runs.push(PlannedRun {
                 case,
                 learner,
+                crash,
                 judges: vec![judge],
             }),
         }
@@ -138,11 +172,11 @@ fn plan<'c>(
 /// The case as an oracle needs it run, and by which learner; or why the oracle does not apply.
 fn want<'c>(
     case: &'c TestCase,
-    dialect: &Dialect,
+    place: HearingPlace<'_>,
     oracle: &dyn Oracle,
     refusal: &dyn Fn() -> Option<UndecidedReason>,
 ) -> Result<(Cow<'c, TestCase>, Option<Learner>), UndecidedReason> {
-    let needs = oracle.needs();
+    let (needs, dialect) = (oracle.needs(), place.dialect);
     if case.pace == Pace::Free && needs.pace == Pace::Scheduled {
         return Err(UndecidedReason::FreePace);
     }
@@ -155,6 +189,9 @@ fn want<'c>(
     let excluded = oracle.excludes_engine(dialect);
     if let Some(reason) = excluded.or_else(|| oracle.excludes(case, dialect)) {
         return Err(reason);
+    }
+    if needs.crash && !place.restarts_server {
+        return Err(UndecidedReason::NoRestartCommand);
     }
     let learner = needs.learner.map(|learner| match dialect.observer {
         // Nothing reads beside the sessions: what they see is asked inside.

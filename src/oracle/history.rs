@@ -45,6 +45,7 @@ impl Oracle for HistoryOracle {
             learner: None,
             row_identity: false,
             serial: false,
+            crash: false,
         }
     }
 

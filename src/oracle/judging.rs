@@ -64,6 +64,8 @@ pub struct Needs {
     pub row_identity: bool,
     /// A connection for serial runs of the case's set-up.
     pub serial: bool,
+    /// The server is killed during the run, and started again.
+    pub crash: bool,
 }
 
 impl Needs {
@@ -74,6 +76,7 @@ impl Needs {
             learner: Some(learner),
             row_identity: true,
             serial: true,
+            crash: false,
         }
     }
 }

@@ -13,6 +13,7 @@ mod history;
 mod isolation;
 mod judging;
 mod locks;
+mod recovery;
 mod refusal;
 mod serial;
 mod signature;
@@ -23,6 +24,7 @@ mod view;
 
 use crate::observe::Learner;
 
+pub use compare::same_rows;
 pub use evidence::Evidence;
 pub use hear::hear;
 pub use hearing::{EVERY_RUN, Explained, Explains, Heard, Hearing};
@@ -30,6 +32,7 @@ pub use history::HistoryOracle;
 pub use isolation::IsolationOracle;
 pub use judging::{Needs, Oracle, Ruling};
 pub use locks::LockOracle;
+pub use recovery::RecoveryOracle;
 pub use serial::SerialOracle;
 pub use signature::tell_alike;
 pub use troc::Troc;
@@ -50,4 +53,5 @@ pub const ORACLES: &[&dyn Oracle] = &[
         learner: Learner::Observer,
     },
     &HistoryOracle,
+    &RecoveryOracle,
 ];

@@ -158,6 +158,18 @@ impl CaseFile {
         }
     }
 
+    /// A case and what a run of it showed on this server.
+    pub fn of_run(case: &TestCase, execution: &Execution, server: &Identity) -> Self {
+        let mut file = Self::of_case(case);
+        let header = &mut file.header;
+        header.engine = Some(server.engine.clone());
+        header.seen_on = vec![server.version_text.clone()];
+        header.variables = server.variables.clone();
+        header.session_setup = session_setup(case, server);
+        file.add_run(case, execution);
+        file
+    }
+
     /// The reproducer of a finding: the case with its header, and what the run showed as notes. `seed` is
     /// empty where the case was not drawn.
     pub fn of_finding(
@@ -168,20 +180,15 @@ impl CaseFile {
         seed: &str,
         reproduced: Reproduced,
     ) -> Self {
-        let mut file = Self::of_case(case);
+        let mut file = Self::of_run(case, execution, server);
         let header = &mut file.header;
-        header.engine = Some(server.engine.clone());
-        header.seen_on = vec![server.version_text.clone()];
-        header.variables = server.variables.clone();
         header.anomaly = Some(finding.signature.anomaly.slug().to_owned());
         header.oracle = Some(finding.signature.oracle.clone());
         header.kind = Some(finding.signature.kind.slug().to_owned());
         header.seed = (!seed.is_empty()).then(|| seed.to_owned());
         header.reproduced = Some(reproduced);
         header.signature = Some(finding.signature.id());
-        header.session_setup = session_setup(case, server);
         let mut comments = vec![one_line(&finding.headline)];
-        file.add_run(case, execution);
         // Of a run without a serial order, the cycle is the evidence: what differs from one order is not.
         let statements_differ = matches!(finding.signature.kind, FindingKind::Wrong(_));
         if statements_differ {

@@ -118,14 +118,18 @@ fn execution(case: &TestCase, execution: &Execution) -> Json {
         .into_iter()
         .map(|(table, content)| (table, rows(&content)))
         .collect();
-    json!({
+    let mut told = json!({
         "records": records,
         "order": order,
         "transactions": transactions,
         "final_state": state,
         "unreliable": execution.unreliable.map(UndecidedReason::slug),
         "statements_sent": execution.statements_sent,
-    })
+    });
+    if let Some(crash) = &execution.crash {
+        told["crash"] = json!({ "at": crash.at.0, "settings": crash.settings });
+    }
+    told
 }
 
 fn record(record: &StatementRecord) -> Json {

@@ -3,7 +3,8 @@
 //! Read by words, because the forms are few.
 
 use super::effect::without_end;
-use super::token::{SqlToken, TokenKind, tokens};
+use super::rest::{Rest, words};
+use super::token::{SqlToken, tokens};
 use crate::dialect::Dialect;
 
 /// A statement on one value, named by table, column and row key. Columns are in lower case, because
@@ -124,77 +125,6 @@ pub fn key_table(sql: &str, dialect: &Dialect) -> Option<KeyTable> {
         column,
         largest: (largest_key, largest_value),
     })
-}
-
-/// The words; None where a comment may hide some that the engine executes.
-fn words<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<SqlToken<'a>>> {
-    if sql.contains("/*") {
-        return None;
-    }
-    tokens(sql, dialect)
-}
-
-/// The words that have not been read.
-struct Rest<'t, 'a>(&'t [SqlToken<'a>]);
-
-impl Rest<'_, '_> {
-    fn take(&mut self, is_it: impl Fn(&SqlToken<'_>) -> bool) -> Option<()> {
-        let (first, rest) = self.0.split_first()?;
-        is_it(first).then(|| self.0 = rest)
-    }
-
-    fn word(&mut self, word: &str) -> Option<()> {
-        self.take(|token| token.is(word))
-    }
-
-    fn mark(&mut self, mark: char) -> Option<()> {
-        self.take(|token| token.is_mark(mark))
-    }
-
-    fn name(&mut self) -> Option<String> {
-        let (first, rest) = self.0.split_first()?;
-        let name = first.name()?;
-        self.0 = rest;
-        Some(name)
-    }
-
-    fn column(&mut self) -> Option<String> {
-        Some(self.name()?.to_lowercase())
-    }
-
-    /// Reads an integer type, with or without NOT NULL; returns its largest value.
-    fn integer_type(&mut self) -> Option<i64> {
-        let largest = match self.name()?.to_uppercase().as_str() {
-            "INT" | "INTEGER" => i64::from(i32::MAX),
-            "BIGINT" => i64::MAX,
-            _ => return None,
-        };
-        if self.word("NOT").is_some() {
-            self.word("NULL")?;
-        }
-        Some(largest)
-    }
-
-    fn integer(&mut self) -> Option<i64> {
-        let sign = if self.mark('-').is_some() { -1 } else { 1 };
-        let (first, rest) = self.0.split_first()?;
-        let number: i64 = match first.kind {
-            TokenKind::Number => first.text.parse().ok()?,
-            TokenKind::Word | TokenKind::Quoted | TokenKind::Text | TokenKind::Mark => return None,
-        };
-        self.0 = rest;
-        number.checked_mul(sign)
-    }
-
-    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        self.mark('(')?;
-        let mut items = vec![item(self)?];
-        while self.mark(',').is_some() {
-            items.push(item(self)?);
-        }
-        self.mark(')')?;
-        Some(items)
-    }
 }
 
 #[cfg(test)]

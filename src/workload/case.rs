@@ -51,7 +51,7 @@ pub const SESSIONS_MAX: u32 = 8;
 /// The case of this seed and index: 3 to 8 sessions of 3 to 10 transactions on 2 to 8 keys, at the
 /// free pace. Few keys make for contention.
 pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> TestCase {
-    let seed = case_seed(seed, index);
+    let seed = case_seed(b"workload case\0", seed, index);
     let mut draw = SessionDraws::new(seed, u32::MAX, KeyWeights::new(Distribution::Uniform, 1));
     let kind: &'static dyn Workload = if draw.percent(60) {
         &MiniTransaction
@@ -95,10 +95,10 @@ pub fn case(seed: u64, index: u64, levels: CaseLevels, dialect: &Dialect) -> Tes
     TestCase::new(setup, tables, lines.lines, isolation, levels.claim).at_pace(Pace::Free)
 }
 
-/// The seed of a case, apart from those of the runs of `workload`.
-fn case_seed(seed: u64, index: u64) -> u64 {
+/// The seed of a case of this family, apart from those of the runs of `workload`.
+pub(super) fn case_seed(family: &[u8], seed: u64, index: u64) -> u64 {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(b"workload case\0");
+    hasher.update(family);
     hasher.update(&seed.to_le_bytes());
     hasher.update(&index.to_le_bytes());
     let mut bytes = [0; 8];
@@ -106,7 +106,8 @@ fn case_seed(seed: u64, index: u64) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-fn isolation(
+/// The level of each session, drawn from these where the choice leaves it open.
+pub(super) fn isolation(
     draw: &mut SessionDraws,
     sessions: u32,
     choice: LevelChoice,

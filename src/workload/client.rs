@@ -540,6 +540,7 @@ fn unanswered(error: EngineError) -> AttemptStopped {
         | EngineError::Dialect(_)
         | EngineError::Rejected { .. }
         | EngineError::Setup { .. }
+        | EngineError::Restart { .. }
         | EngineError::Resource(_)) => AttemptStopped::Error(other.into()),
     }
 }

@@ -20,6 +20,7 @@ mod outbox;
 mod pending;
 mod plan;
 mod recorder;
+mod recovery;
 mod register;
 mod run;
 mod table;
@@ -34,6 +35,7 @@ pub use key_accesses::KeyAccesses;
 pub use kind::{Defaults, Workload, WorkloadSettings};
 pub use plan::{PlannedOperation, TransactionEnd, TransactionPlan};
 pub use recorder::{Progress, Recorder};
+pub use recovery::recovery_case;
 pub use run::{check, run};
 
 /// Every kind, in the order of `--help`.

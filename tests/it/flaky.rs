@@ -25,7 +25,7 @@ use rashomon::reproducer::{self, Registry};
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
 use crate::servers;
 
-use crate::campaign::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violation};
+use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violation};
 
 /// Objects to the first run that it judges, and to no other.
 struct ObjectsOnce {
@@ -243,6 +243,7 @@ fn generated(
         oracles: oracles.to_vec(),
         registry: Registry::empty(),
         identity,
+        counterpart: None,
     }
 }
 

@@ -161,6 +161,7 @@ impl Oracle for FewWrites {
             learner: Some(Learner::Observer),
             row_identity: true,
             serial: false,
+            crash: false,
         }
     }
 

@@ -4,6 +4,7 @@
 //! run, and `RASHOMON_REQUIRE_SERVERS=1` turns that into a failure. `scripts/test` starts them.
 
 mod acceptance;
+mod against;
 mod bisect;
 mod calibrate;
 mod campaign;
@@ -34,12 +35,14 @@ mod postgres;
 mod postgres_cases;
 mod profiles;
 mod program;
+mod recovery;
 mod registry;
 mod replay;
 mod report;
 mod run_end;
 mod run_faults;
 mod running;
+mod scripted;
 mod selftest;
 mod serial_run;
 mod servers;

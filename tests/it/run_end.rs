@@ -9,7 +9,7 @@ use rashomon::campaign::{self, Parts, RunSummary, StopFlag, Workplace};
 use rashomon::engine::EngineError;
 use rashomon::execute::Executor;
 
-use crate::campaign::{ScriptedEngine, Witness, parts, scripted_engine, settings};
+use crate::scripted::{ScriptedEngine, Witness, parts, scripted_engine, settings};
 
 /// The scripted engine on a server that stays away once it was lost.
 struct Absent {

@@ -56,6 +56,7 @@ impl Listener for Told<'_> {
             | RunEvent::ServerBack { .. }
             | RunEvent::Stopping
             | RunEvent::Unstable { .. }
+            | RunEvent::Differs { .. }
             | RunEvent::Trouble(_) => {}
         }
     }
@@ -81,10 +82,13 @@ fn settings(out: &Path, target: &str) -> RunSettings {
         dialect: None,
         known: None,
         doublecheck: false,
+        against: None,
         workers: 2,
         time: None,
         confirmations: 3,
         patience: PATIENCE,
+        restart_command: None,
+        claim_durable: false,
         out: out.to_owned(),
     };
     std::fs::create_dir_all(settings.folder()).expect("the folder is made");
@@ -122,6 +126,7 @@ fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server, &P
         oracles: ORACLES.to_vec(),
         registry: Registry::builtin().expect("the registry reads"),
         identity,
+        counterpart: None,
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (progress, stop) = (Progress::default(), StopFlag::default());

@@ -12,8 +12,8 @@ use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 use rashomon::reproducer::Registry;
 use serde_json::Value as Json;
 
-use crate::campaign::{ANY_RUN, Witness, parts, settings};
 use crate::program::{Ran, folder, run, shown};
+use crate::scripted::{ANY_RUN, Witness, parts, settings};
 
 /// Findings of five groups; the last two are one group in two shapes.
 const FOUND: [&str; 6] = [

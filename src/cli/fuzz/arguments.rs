@@ -71,13 +71,23 @@ pub(in crate::cli) struct FuzzArguments {
     /// Go on with an interrupted run: its folder under OUT/runs. The TARGET may be named again,
     /// with its password
     #[arg(long, value_name = "DIR", conflicts_with_all = ["oracle", "isolation", "claim",
-        "observe", "seed", "grammar", "dialect", "known", "out", "doublecheck"])]
+        "observe", "seed", "grammar", "dialect", "known", "out", "doublecheck", "claim_durable"])]
     pub(super) resume: Option<PathBuf>,
 
     /// How long to wait for a server that is lost before the run is given up [default: 10m]; if it
     /// is given, also for one that cannot be reached at the start
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) wait_for_server: Option<Duration>,
+
+    /// With --oracle recovery: this command (sh -c) kills the server, hard, and starts it again; run by
+    /// each case while its transactions are under way
+    #[arg(long, value_name = "CMD", conflicts_with = "against", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) restart_command: Option<String>,
+
+    /// With --oracle recovery: take it that every acknowledged commit survives a crash, although the
+    /// server's settings do not promise it
+    #[arg(long)]
+    pub(super) claim_durable: bool,
 
     /// Run this command (sh -c) for each finding, flaky ones included, with the event of --format
     /// json on its standard input
@@ -95,6 +105,12 @@ pub(in crate::cli) struct FuzzArguments {
     /// Run each case twice more and report where the two runs differ
     #[arg(long)]
     pub(super) doublecheck: bool,
+
+    /// A second server, which runs the same cases: where it does something else and no oracle says why,
+    /// the case is undecided and kept under OUT/runs. Draws what both take, at levels at which both
+    /// promise the same
+    #[arg(long, value_name = "TARGET")]
+    pub(super) against: Option<String>,
 
     /// Registry of known behaviour, added to the built-in one; `none`: nothing is known, everything
     /// is a finding
@@ -132,6 +148,8 @@ Examples:
   rashomon fuzz 'mysql://root@127.0.0.1:3306' --isolation read-committed --claim serializable
   rashomon fuzz 'mariadb://root@127.0.0.1:3306' --seed 1:12
   rashomon fuzz 'mariadb://root@127.0.0.1:3306' --on-finding 'mail -s finding me@example.org'
+  rashomon fuzz 'mariadb://root@127.0.0.1:3306' --against 'mariadb://root@127.0.0.1:3307'
+  rashomon fuzz 'postgres://postgres@127.0.0.1:5432' --oracle recovery --restart-command ./crash.sh
   rashomon fuzz --profile nightly --for 2h --explain-settings
   rashomon fuzz --resume reproducers/runs/1c0ffee2";
 

@@ -1,20 +1,43 @@
 //! Commands that are printed to be typed again: they work as they stand.
 
+use std::path::Path;
+
 use super::arguments::FuzzArguments;
 use crate::campaign::RunSettings;
 use crate::cli::quantity::shown_time;
 use crate::cli::shell;
 use crate::export;
-use crate::reproducer::CaseFile;
+use crate::reproducer::{self, CaseFile};
 
-/// Judges a reproducer again on the server of the run.
-pub(super) fn replay(path: &str, settings: &RunSettings, arguments: &FuzzArguments) -> String {
-    let target = settings.target.to_string();
-    let mut command = format!(
-        "rashomon replay {} {}",
-        shell::word(path),
-        shell::word(&target)
-    );
+/// Judges a reproducer again on the server of the run that it was found on; or, where it takes a crash of the
+/// server, its case.
+pub(super) fn replay(
+    path: &str,
+    target: &str,
+    settings: &RunSettings,
+    arguments: &FuzzArguments,
+) -> String {
+    let target = shell::word(target);
+    let mut command = match &settings.restart_command {
+        None => format!("rashomon replay {} {target}", shell::word(path)),
+        Some(restart) => {
+            let file = reproducer::load(Path::new(path)).ok();
+            let seed = file.and_then(|file| file.header.seed);
+            let seed = seed.unwrap_or_else(|| settings.seed.to_string());
+            let claim = if settings.claim_durable {
+                " --claim-durable"
+            } else {
+                ""
+            };
+            format!(
+                "rashomon fuzz {target} --oracle recovery --seed {} --isolation {} --restart-command \
+                 {}{claim}",
+                shell::word(&seed),
+                settings.levels,
+                shell::word(restart)
+            )
+        }
+    };
     let files = [("dialect", &settings.dialect), ("known", &settings.known)];
     for (option, file) in files {
         if let Some(file) = file {
@@ -48,6 +71,9 @@ pub(super) fn resume(settings: &RunSettings, arguments: &FuzzArguments) -> Strin
     let mut command = format!("rashomon fuzz --resume {}", shell::word(&folder));
     if let Some(time) = settings.time {
         command.push_str(&format!(" --for {}", shown_time(time)));
+    }
+    if let Some(restart) = &settings.restart_command {
+        command.push_str(&format!(" --restart-command {}", shell::word(restart)));
     }
     if let Some(hook) = &arguments.on_finding {
         command.push_str(&format!(" --on-finding {}", shell::word(hook)));
@@ -119,10 +145,47 @@ mod tests {
              --metrics [::1]:9464 --brief --explain-grammar --allow-shared-server --password-file 'a'\\''file'"
         );
         assert_eq!(
-            replay("what is found/mariadb/x.sql", &settings, &arguments),
+            replay(
+                "what is found/mariadb/x.sql",
+                &settings.target.to_string(),
+                &settings,
+                &arguments
+            ),
             "rashomon replay 'what is found/mariadb/x.sql' \
              'mariadb://root@localhost:3306?socket=/run/my sql.sock' --dialect own.toml \
              --allow-shared-server --password-file 'a'\\''file'"
+        );
+    }
+
+    #[test]
+    fn what_takes_a_crash_is_shown_by_another_run_of_its_case() {
+        let arguments = typed(&[
+            "postgres://postgres@localhost",
+            "--oracle",
+            "recovery",
+            "--restart-command",
+            "./crash it",
+            "--claim-durable",
+        ]);
+        let settings = settings(&arguments);
+        assert_eq!(
+            replay(
+                "no such file.sql",
+                &settings.target.to_string(),
+                &settings,
+                &arguments
+            ),
+            format!(
+                "rashomon fuzz {} --oracle recovery --seed {} --isolation all --restart-command \
+                 './crash it' --claim-durable",
+                shell::word(&settings.target.to_string()),
+                settings.seed
+            )
+        );
+        let again = resume(&settings, &arguments);
+        assert!(
+            again.ends_with(" --restart-command './crash it'"),
+            "{again}"
         );
     }
 

@@ -13,6 +13,7 @@ pub(super) fn event_json(event: &RunEvent) -> serde_json::Value {
             "event": word,
             "unix_s": now,
             "path": found.path.display().to_string(),
+            "target": found.target,
             "signature": found.signature,
             "anomaly": found.anomaly,
             "oracle": found.oracle,
@@ -39,6 +40,15 @@ pub(super) fn event_json(event: &RunEvent) -> serde_json::Value {
         RunEvent::Unstable { index, difference } => {
             json!({ "v": 1, "event": "unstable", "unix_s": now, "index": index, "difference": difference })
         }
+        RunEvent::Differs {
+            index,
+            shape,
+            difference,
+            path,
+        } => json!({
+            "v": 1, "event": "differs", "unix_s": now, "index": index, "shape": shape,
+            "difference": difference, "path": path.display().to_string(),
+        }),
         RunEvent::Stopping => json!({ "v": 1, "event": "stopping", "unix_s": now }),
         RunEvent::Trouble(text) => {
             json!({ "v": 1, "event": "trouble", "unix_s": now, "text": text })
@@ -60,6 +70,7 @@ mod tests {
         let validator = jsonschema::draft202012::new(&schema).expect("a schema");
         let found = |regression: Option<&str>| Announcement {
             path: PathBuf::from("out/mariadb/phantom-0123abcd.sql"),
+            target: "mariadb://root@127.0.0.1".to_owned(),
             signature: "0123abcd".to_owned(),
             anomaly: "phantom".to_owned(),
             oracle: "serial".to_owned(),
@@ -88,6 +99,12 @@ mod tests {
             RunEvent::Unstable {
                 index: 3,
                 difference: "rows".to_owned(),
+            },
+            RunEvent::Differs {
+                index: 3,
+                shape: "waits-update".to_owned(),
+                difference: "T1.2: one waits; the other is answered".to_owned(),
+                path: PathBuf::from("out/runs/0123abcd/differences/waits-update.sql"),
             },
             RunEvent::Stopping,
             RunEvent::Trouble("disk full".to_owned()),

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::summary::problem;
 use crate::campaign::RunSummary;
 use crate::cli::exit::Failure;
 use crate::cli::output_file::cannot_write;
@@ -30,7 +29,7 @@ pub(super) fn write(path: &Path, summary: &RunSummary) -> Result<(), Failure> {
     let builtin = Registry::builtin().map_err(|error| Failure::usage(error.to_string()))?;
     let mut folder = TriageFolder::read(&summary.settings.out, builtin)?;
     folder.keep_run(&summary.settings.run_id);
-    let xml = report::junit(&folder, problem(summary).as_deref());
+    let xml = report::junit(&folder, summary.problem().as_deref());
     let written = xml.and_then(|xml| whole_file::write(path, xml.as_bytes()));
     written.map_err(|error| cannot_write(path, &error))
 }

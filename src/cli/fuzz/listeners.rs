@@ -39,12 +39,14 @@ impl<'a> RunListeners<'a> {
         &mut self,
         settings: &RunSettings,
         identity: &Identity,
+        counterpart: Option<&Identity>,
     ) -> Result<(), Failure> {
         if let Some(metrics) = &mut self.metrics {
             metrics.started(settings, identity);
         }
         let metrics = self.metrics.as_ref().map(|metrics| metrics.address);
-        self.reporter.started(settings.clone(), identity, metrics)
+        self.reporter
+            .started(settings.clone(), (identity, counterpart), metrics)
     }
 
     /// Takes the live line away, and waits for the calls of the command that are due.
@@ -69,6 +71,7 @@ impl Listener for RunListeners<'_> {
             RunEvent::ServerLost { .. }
             | RunEvent::ServerBack { .. }
             | RunEvent::Unstable { .. }
+            | RunEvent::Differs { .. }
             | RunEvent::Stopping
             | RunEvent::Trouble(_) => false,
         };

@@ -55,7 +55,7 @@ impl<'a> RunReporter<'a> {
     pub(super) fn started(
         &mut self,
         settings: RunSettings,
-        identity: &Identity,
+        (identity, counterpart): (&Identity, Option<&Identity>),
         metrics: Option<SocketAddr>,
     ) -> Result<(), Failure> {
         let asked = SettingsRecord::from(&settings);
@@ -72,17 +72,21 @@ impl<'a> RunReporter<'a> {
                 "isolation": asked.isolation,
                 "claim": asked.claim,
                 "oracles": asked.oracles,
+                "against": counterpart.map(Identity::in_full),
                 "metrics": metrics,
             }));
         }
         if let Some(address) = metrics {
             self.say(&format!("metrics at http://{address}/metrics"));
         }
+        let against = counterpart.map_or(String::new(), |other| {
+            format!(" against {}", printable(&other.in_full()))
+        });
         let claim = asked
             .claim
             .map_or(String::new(), |c| format!(", claimed {c}"));
         self.output.line(&format!(
-            "seed {}   run {}   {}   isolation {}{claim}   oracles {}",
+            "seed {}   run {}   {}{against}   isolation {}{claim}   oracles {}",
             asked.seed,
             asked.run_id,
             printable(&server),
@@ -121,7 +125,7 @@ impl<'a> RunReporter<'a> {
             )
         });
         let replay = self.settings.as_ref().map_or(String::new(), |settings| {
-            let command = commands::replay(&path, settings, self.arguments);
+            let command = commands::replay(&path, &found.target, settings, self.arguments);
             format!("\n  Reproduce with: {command}")
         });
         let export = reproducer::load(&found.path).map_or(String::new(), |file| {
@@ -175,6 +179,17 @@ impl Listener for RunReporter<'_> {
                 "{} case {index} is not deterministic: {}",
                 style.yellow("note:"),
                 printable(difference)
+            )),
+            RunEvent::Differs {
+                index,
+                shape,
+                difference,
+                path,
+            } => self.say(&format!(
+                "{} the servers differ, first of {shape}: {}\n  {}   from case {index}",
+                style.yellow("note:"),
+                printable(difference),
+                printable(&path.display().to_string())
             )),
             RunEvent::Stopping => self.say(&format!(
                 "{} the cases under way are brought to their end; Ctrl-C again ends at once",

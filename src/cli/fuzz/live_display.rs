@@ -47,7 +47,10 @@ impl LiveDisplay {
             }
             RunEvent::ServerLost { .. } => self.waiting += 1,
             RunEvent::ServerBack { .. } => self.waiting = self.waiting.saturating_sub(1),
-            RunEvent::Stopping | RunEvent::Unstable { .. } | RunEvent::Trouble(_) => {}
+            RunEvent::Stopping
+            | RunEvent::Unstable { .. }
+            | RunEvent::Differs { .. }
+            | RunEvent::Trouble(_) => {}
         }
     }
 

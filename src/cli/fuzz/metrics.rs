@@ -73,6 +73,7 @@ impl MetricsServer {
             RunEvent::Smaller(_)
             | RunEvent::Flaky(_)
             | RunEvent::Unstable { .. }
+            | RunEvent::Differs { .. }
             | RunEvent::Stopping
             | RunEvent::Trouble(_) => {}
         }

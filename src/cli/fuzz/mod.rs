@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod counterpart;
 mod event_json;
 mod figures;
 mod grammar_report;
@@ -11,9 +12,11 @@ mod listeners;
 mod live;
 mod live_display;
 mod metrics;
+mod recovery;
 mod settings;
 mod start;
 mod summary;
+mod summary_json;
 
 use std::sync::Arc;
 
@@ -24,12 +27,13 @@ use super::server::random_u64;
 use super::signals;
 use super::value::{grammar, nothing_is_known, oracles_named, registry};
 use crate::campaign::{
-    self, CampaignError, Checkpoint, Generator, Parts, RunSettings, ServerWorkplace, StopFlag,
-    WorkloadShare,
+    self, CampaignError, Checkpoint, Generator, Listener, Parts, RunEvent, RunSettings,
+    ServerWorkplace, StopFlag, WorkloadShare,
 };
 use crate::engine::{self, OpenOptions, Server};
 use crate::reproducer::Registry;
 pub(super) use arguments::FuzzArguments;
+use counterpart::OpenedCounterpart;
 pub(super) use figures::{clock, rate};
 use listeners::RunListeners;
 
@@ -48,14 +52,20 @@ pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit
     engine::require_cases(&*server)?;
     settings::check_levels(&settings, server.dialect())?;
     settings::check_server(checkpoint.as_ref(), server.identity())?;
+    recovery::check_server(&settings, &*server)?;
+    let other = counterpart::open(&settings, &open_options, &*server, &stop)?;
+    let there = other.as_ref().map(|other| &other.counterpart.identity);
     let mut live = RunListeners::new(arguments, output)?;
-    live.started(&settings, server.identity())?;
+    live.started(&settings, server.identity(), there)?;
+    if let Some(left_out) = other.as_ref().and_then(|other| other.left_out.clone()) {
+        live.event(&RunEvent::Trouble(left_out));
+    }
     // Held to the end of the run.
     let _lock = start::prepare_output(&settings)?;
     let calibration = calibrated(&*server, &stop)?;
-    start::record_start(&settings, server.identity(), &calibration)?;
+    start::record_start(&settings, (server.identity(), there), &calibration)?;
     start::check_calibration(&calibration, server.identity())?;
-    let parts = parts(&settings, &*server, open_options)?;
+    let parts = parts(&settings, &*server, open_options, other)?;
     drop(server);
     let summary = finish(parts, settings, checkpoint, &stop, &mut live)?;
     let exit = summary::exit(&summary);
@@ -90,17 +100,20 @@ fn parts(
     settings: &RunSettings,
     server: &dyn Server,
     open_options: OpenOptions,
+    other: Option<OpenedCounterpart>,
 ) -> Result<Parts, Failure> {
-    let dialect = server.dialect().clone();
+    let (dialect, counterpart) = match other {
+        Some(other) => (other.common, Some(other.counterpart)),
+        None => (server.dialect().clone(), None),
+    };
     let oracles = oracles_named(&settings.oracles, settings.learner);
     let identity = server.identity().clone();
     let target = settings.target.to_string();
     Ok(Parts {
-        workplace: Arc::new(ServerWorkplace::new(
-            &target,
-            open_options,
-            identity.clone(),
-        )),
+        workplace: Arc::new(
+            ServerWorkplace::new(&target, open_options, identity.clone())
+                .restarted_by(settings.restart()),
+        ),
         cases: Arc::new(Generator {
             seed: settings.seed,
             options: settings.generate_options(),
@@ -111,6 +124,7 @@ fn parts(
         oracles,
         registry: registry_of(settings)?,
         identity,
+        counterpart,
     })
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::arguments::FuzzArguments;
+use super::recovery;
 use crate::campaign::{
     self, Cases, Checkpoint, CheckpointError, RunSettings, SettingsError, SettingsRecord,
 };
@@ -68,13 +69,25 @@ fn fresh(
         dialect: arguments.server.dialect().map(Path::to_owned),
         known: arguments.known.clone(),
         doublecheck: arguments.doublecheck,
+        against: second_target(arguments)?,
         workers: arguments.workers.unwrap_or(1),
         time: arguments.time,
         confirmations: CONFIRMATIONS,
         patience: arguments.wait_for_server.unwrap_or(PATIENCE),
+        restart_command: arguments.restart_command.clone(),
+        claim_durable: arguments.claim_durable,
         out: arguments.out.clone(),
     };
+    recovery::check_settings(&settings)?;
     Ok(settings.validated()?)
+}
+
+/// The target of `--against`.
+fn second_target(arguments: &FuzzArguments) -> Result<Option<Target>, Failure> {
+    let parsed = arguments.against.as_deref().map(str::parse::<Target>);
+    parsed
+        .transpose()
+        .map_err(|error| Failure::from(error).about("--against"))
 }
 
 /// Which cases a fresh run is about.
@@ -104,6 +117,15 @@ fn resumed(
         Some(named) => same_target(&begun.target, named.parse()?)?,
         None => begun.target,
     };
+    let against = match (begun.against, second_target(arguments)?) {
+        (Some(begun), Some(named)) => Some(same_target(&begun, named)?),
+        (None, Some(_)) => {
+            return Err(Failure::usage(
+                "the run was begun without --against: begin a new run".to_owned(),
+            ));
+        }
+        (begun, None) => begun,
+    };
     let cases = match (begun.cases, arguments.cases) {
         (Cases::Only(index), Some(_)) => {
             return Err(Failure::usage(format!(
@@ -115,12 +137,15 @@ fn resumed(
     };
     let settings = RunSettings {
         target,
+        against,
         cases,
         workers: arguments.workers.unwrap_or(begun.workers),
         time: arguments.time,
         patience: arguments.wait_for_server.unwrap_or(begun.patience),
+        restart_command: arguments.restart_command.clone(),
         ..begun
     };
+    recovery::check_settings(&settings)?;
     Ok(settings.validated()?)
 }
 

@@ -83,18 +83,22 @@ pub(super) fn reached(
 /// Records what the run was started with and what the server proved to be.
 pub(super) fn record_start(
     settings: &RunSettings,
-    identity: &Identity,
+    (identity, counterpart): (&Identity, Option<&Identity>),
     calibration: &CalibrationReport,
 ) -> Result<(), Failure> {
+    let server = |identity: &Identity| {
+        json!({
+            "engine": identity.engine,
+            "version": identity.version_text,
+            "variables": identity.variables,
+        })
+    };
     let record = json!({
         "v": 1,
         "settings": SettingsRecord::from(settings),
         "started_unix_s": unix_seconds(),
-        "server": {
-            "engine": identity.engine,
-            "version": identity.version_text,
-            "variables": identity.variables,
-        },
+        "server": server(identity),
+        "counterpart": counterpart.map(server),
         "calibration": calibration_record(calibration),
     });
     let path = settings.folder().join("run.json");

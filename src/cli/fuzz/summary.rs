@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-
-use serde_json::{Map, Value as Json, json};
+use std::path::Path;
 
 use super::arguments::FuzzArguments;
 use super::commands;
 use super::figures::{clock, rate};
-use crate::campaign::{RunSummary, Share, Statistics};
+use super::summary_json;
+use crate::campaign::{ComparedCases, RunSummary, Share, Statistics};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
-use crate::cli::quantity::{json_seconds, rounded};
 use crate::cli::terminal::{Style, counted, grouped, printable};
 use crate::cli::value::OutputFormat;
 use crate::model::UndecidedReason;
+use crate::reproducer;
 
 /// How a finished run ends the program.
 pub(super) fn exit(summary: &RunSummary) -> Exit {
@@ -39,56 +39,11 @@ pub(super) fn print(
     output: &mut Output,
 ) -> Result<(), Failure> {
     match format {
-        OutputFormat::Json => output.json(&machine(summary)),
+        OutputFormat::Json => output.json(&summary_json::machine(summary)),
         OutputFormat::Human => {
             output.line(human(summary, arguments, Style::of_stdout()).trim_end())
         }
     }
-}
-
-/// The last line of `--format json`: a contract.
-fn machine(summary: &RunSummary) -> Json {
-    let statistics = &summary.statistics;
-    let verdicts = &statistics.verdicts;
-    let by_level: Map<String, Json> = statistics
-        .tested_committed
-        .iter()
-        .map(|(level, share)| (level.clone(), json!(three_digits(*share))))
-        .collect();
-    let reproducers: Vec<&String> = summary.findings.iter().map(|found| &found.path).collect();
-    json!({
-        "v": 1,
-        "event": "summary",
-        "target": summary.identity.in_short(),
-        "seed": summary.settings.seed,
-        "cases": verdicts.total(),
-        "verdicts": verdicts,
-        "statements": statistics.statements_sent,
-        "blocked": statistics.blocked,
-        "deadlocks": statistics.deadlocks,
-        "elapsed_s": json_seconds(summary.elapsed),
-        "cases_per_s": rounded(rate(verdicts.total(), summary.elapsed), 1),
-        "tested_share": three_digits(statistics.tested),
-        "reproducers": reproducers,
-        "known": statistics.known,
-        "undecided": statistics.undecided,
-        "tested_share_committed": by_level,
-        "acyclic_share": three_digits(statistics.acyclic),
-        "oracles": statistics.oracles,
-        "inapplicable": statistics.inapplicable,
-        "rejected": statistics.rejected,
-        "duplicates": statistics.duplicates,
-        "unminimized": statistics.unminimized,
-        "server_losses": statistics.server_losses,
-        "run": summary.settings.run_id,
-        "next_index": summary.next_index,
-        "failure": problem(summary),
-        "flaky": summary.flaky.iter().map(|found| &found.path).collect::<Vec<_>>(),
-    })
-}
-
-fn three_digits(share: Share) -> Option<f64> {
-    share.ratio().map(|ratio| rounded(ratio, 3))
 }
 
 fn percent(share: Share) -> String {
@@ -169,9 +124,28 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
             format!("{kept} of lasting statements kept in acyclic statement dependency graphs");
         row(text, style, "", &line);
     }
+    if let Some(against) = &summary.settings.against {
+        compared(text, &statistics.compared, &against.to_string(), style);
+    }
     if statistics.server_losses > 0 {
         let times = counted(statistics.server_losses, "time");
         row(text, style, "server lost", &times);
+    }
+}
+
+/// What a second server did with the same cases.
+fn compared(text: &mut String, compared: &ComparedCases, against: &str, style: Style) {
+    let line = format!(
+        "{} alike, {} not, {} explained by oracles, {} not comparable; with {}",
+        grouped(compared.alike),
+        grouped(compared.differing()),
+        grouped(compared.explained),
+        grouped(compared.not_comparable),
+        printable(against)
+    );
+    row(text, style, "compared", &line);
+    for (shape, count) in &compared.differences {
+        row(text, style, "", &format!("{} {shape}", grouped(*count)));
     }
 }
 
@@ -344,35 +318,32 @@ fn file(text: &mut String, path: &str, headline: &str) {
     }
 }
 
-/// Why the server or the disk ended the run.
-pub(super) fn problem(summary: &RunSummary) -> Option<String> {
-    let Some(down) = &summary.server_down else {
-        return summary.failure.clone();
-    };
-    let cases: Vec<String> = down.cases.iter().map(u64::to_string).collect();
-    let lost = match cases.len() {
-        0 => "the server was lost between two cases".to_owned(),
-        1 => format!("the server was lost in case {}", cases.concat()),
-        _ => format!("the server was lost in cases {}", cases.join(", ")),
-    };
-    let why = match &summary.failure {
-        Some(failure) => failure.clone(),
-        None => format!("it was still down when the run ended: {}", down.error),
-    };
-    Some(format!("{lost}; {why}"))
+/// The TARGET of the server on which a reproducer was found.
+fn found_on(path: &str, summary: &RunSummary) -> String {
+    let settings = &summary.settings;
+    let head = reproducer::load_head(Path::new(path)).ok();
+    let is_elsewhere = head.is_some_and(|head| {
+        (head.server.engine, head.server.version_text)
+            != (
+                summary.identity.engine.clone(),
+                summary.identity.version_text.clone(),
+            )
+    });
+    let against = settings.against.as_ref().filter(|_| is_elsewhere);
+    against.unwrap_or(&settings.target).to_string()
 }
 
 /// What to type next.
 fn next(text: &mut String, summary: &RunSummary, arguments: &FuzzArguments, style: Style) {
-    if let Some(problem) = problem(summary) {
+    if let Some(problem) = summary.problem() {
         row(text, style, "problem", &style.red(&printable(&problem)));
     }
     let mut commands = Vec::new();
     let settings = &summary.settings;
-    if let Some(path) = summary.findings.first().map(|found| &found.path) {
-        commands.push(commands::replay(path, settings, arguments));
-    } else if let Some(found) = summary.flaky.first() {
-        commands.push(commands::replay(&found.path, settings, arguments));
+    let first = summary.findings.first().map(|found| &found.path);
+    if let Some(path) = first.or(summary.flaky.first().map(|found| &found.path)) {
+        let target = found_on(path, summary);
+        commands.push(commands::replay(path, &target, settings, arguments));
     }
     let judged = summary.statistics.verdicts.total();
     if !settings.cases.are_done(summary.next_index, judged) {
@@ -390,6 +361,8 @@ fn next(text: &mut String, summary: &RunSummary, arguments: &FuzzArguments, styl
 #[cfg(test)]
 mod tests {
     use clap::{Args as _, FromArgMatches as _};
+
+    use serde_json::json;
 
     use super::*;
     use crate::campaign::{FlakyFinding, ServerDown, Sightings, Verdicts};
@@ -456,7 +429,7 @@ mod tests {
         let text = words(&summary);
         assert!(text.contains("lost in case 17"), "{text}");
         assert!(text.contains("cannot connect"), "{text}");
-        let failure = machine(&summary)["failure"].to_string();
+        let failure = summary_json::machine(&summary)["failure"].to_string();
         assert!(failure.contains("case 17"), "{failure}");
     }
 
@@ -518,8 +491,9 @@ mod tests {
     }
 
     #[test]
-    fn a_run_asks_every_oracle_unless_some_are_named() {
-        let every: Vec<&str> = crate::oracle::ORACLES.iter().map(|o| o.name()).collect();
+    fn a_run_asks_every_oracle_that_leaves_the_server_alive_unless_some_are_named() {
+        let every = crate::oracle::ORACLES.iter().filter(|o| !o.needs().crash);
+        let every: Vec<&str> = every.map(|oracle| oracle.name()).collect();
         let (settings, _) = plan(&typed(), || Ok(7)).expect("it makes a run");
         assert_eq!(settings.oracles, every);
         let one = FuzzArguments {
@@ -556,15 +530,18 @@ mod tests {
         ] {
             assert!(text.contains(words), "{text}");
         }
-        assert_eq!(machine(&summary)["flaky"], json!(["out/flaky/x.sql"]));
+        assert_eq!(
+            summary_json::machine(&summary)["flaky"],
+            json!(["out/flaky/x.sql"])
+        );
     }
 
     #[test]
     fn what_was_not_minimized_is_counted_as_such() {
         let mut summary = clean();
-        assert_eq!(machine(&summary)["unminimized"], 0);
+        assert_eq!(summary_json::machine(&summary)["unminimized"], 0);
         summary.statistics.unminimized = 3;
-        assert_eq!(machine(&summary)["unminimized"], 3);
+        assert_eq!(summary_json::machine(&summary)["unminimized"], 3);
         let text = words(&summary);
         assert!(
             text.contains("3 further violations not minimized"),

@@ -34,6 +34,21 @@ const VARIABLES: [&str; 10] = [
     "tx_isolation",
 ];
 
+/// The values of these variables in a scope, GLOBAL or SESSION; the latter has those, too, that no
+/// session can change.
+fn variables<'n>(
+    session: &mut MySqlSession,
+    scope: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Result<BTreeMap<String, String>, EngineError> {
+    let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
+    let names = names.join(", ");
+    let rows = session.rows(&format!(
+        "SHOW {scope} VARIABLES WHERE Variable_name IN ({names})"
+    ))?;
+    Ok(named_values(&rows).collect())
+}
+
 impl Protocol for Product {
     type Session = MySqlSession;
     type Databases = MySqlDatabases;
@@ -71,14 +86,8 @@ impl Protocol for Product {
             comment: cell(1),
         };
         check_product(self, &server)?;
-        let names = VARIABLES.iter().chain(self.variables);
-        let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
-        let sql = format!(
-            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})",
-            names.join(", ")
-        );
-        let rows = session.rows(&sql)?;
-        let mut variables: BTreeMap<String, String> = named_values(&rows).collect();
+        let names = VARIABLES.iter().chain(self.variables).copied();
+        let mut variables = variables(session, "GLOBAL", names)?;
         variables.insert("version_comment".to_owned(), server.comment);
         let version_text = match self.ask_store {
             Some(ask) => format!("{} on {}", server.version, ask(session)?),
@@ -92,6 +101,14 @@ impl Protocol for Product {
             session_setup: Vec::new(),
             isolation_setup: BTreeMap::new(),
         })
+    }
+
+    fn settings(
+        &self,
+        session: &mut MySqlSession,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, String>, EngineError> {
+        variables(session, "SESSION", names.iter().copied())
     }
 
     fn limit_lock_waits(&self, seconds: u64) -> String {

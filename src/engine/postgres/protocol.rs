@@ -26,6 +26,15 @@ const VARIABLES: &str = "'default_transaction_isolation', 'default_transaction_r
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Postgres;
 
+/// The values of these variables, whose names are in quotes with commas between.
+fn variables(
+    session: &mut PostgresSession,
+    names: &str,
+) -> Result<BTreeMap<String, String>, EngineError> {
+    let sql = format!("SELECT name, setting FROM pg_settings WHERE name IN ({names})");
+    Ok(named_values(&session.rows(&sql)?).collect())
+}
+
 impl Protocol for Postgres {
     type Session = PostgresSession;
     type Databases = PostgresDatabases;
@@ -47,11 +56,7 @@ impl Protocol for Postgres {
     }
 
     fn identify(&self, session: &mut PostgresSession) -> Result<Identity, EngineError> {
-        let sql = format!(
-            "SELECT name, setting FROM pg_settings WHERE name IN ('server_version', {VARIABLES})"
-        );
-        let rows = session.rows(&sql)?;
-        let mut variables: BTreeMap<String, String> = named_values(&rows).collect();
+        let mut variables = variables(session, &format!("'server_version', {VARIABLES}"))?;
         let version_text = variables.remove("server_version").unwrap_or_default();
         // Servers that speak this protocol and are another product say so here.
         let full = session.rows("SELECT version()")?;
@@ -70,6 +75,15 @@ impl Protocol for Postgres {
             session_setup: Vec::new(),
             isolation_setup: BTreeMap::new(),
         })
+    }
+
+    fn settings(
+        &self,
+        session: &mut PostgresSession,
+        names: &[&str],
+    ) -> Result<BTreeMap<String, String>, EngineError> {
+        let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+        variables(session, &names.join(", "))
     }
 
     fn limit_lock_waits(&self, seconds: u64) -> String {

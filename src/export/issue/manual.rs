@@ -26,7 +26,7 @@ enum ManualRule {
     /// A plain SELECT at REPEATABLE READ.
     FirstSnapshot,
     /// A plain SELECT at SERIALIZABLE.
-    SharedLock,
+    SerializableRead,
     /// A locking SELECT.
     LatestRows,
     /// The rows that an UPDATE changes.
@@ -62,7 +62,7 @@ const SENTENCES: &[ManualSentence] = &[
     },
     ManualSentence {
         engine: "mysql",
-        rule: ManualRule::SharedLock,
+        rule: ManualRule::SerializableRead,
         page: "Transaction Isolation Levels",
         address: "https://dev.mysql.com/doc/refman/en/innodb-transaction-isolation-levels.html",
         text: "This level is like REPEATABLE READ, but InnoDB implicitly converts all plain SELECT \
@@ -108,7 +108,7 @@ const SENTENCES: &[ManualSentence] = &[
     },
     ManualSentence {
         engine: "mariadb",
-        rule: ManualRule::SharedLock,
+        rule: ManualRule::SerializableRead,
         page: "SERIALIZABLE",
         address: "https://mariadb.com/kb/en/transactions-serializable/",
         text: "Similar to REPEATABLE READ, but InnoDB implicitly converts all plain SELECT statements to \
@@ -128,6 +128,54 @@ const SENTENCES: &[ManualSentence] = &[
         address: "https://mariadb.com/kb/en/delete/",
         text: "For the single-table syntax, the DELETE statement deletes rows from tbl_name and returns \
                a count of the number of deleted rows.",
+    },
+    ManualSentence {
+        engine: "postgres",
+        rule: ManualRule::Nowait,
+        page: "SELECT",
+        address: "https://www.postgresql.org/docs/current/sql-select.html",
+        text: "With NOWAIT, the statement reports an error, rather than waiting, if a selected row cannot be \
+               locked immediately.",
+    },
+    ManualSentence {
+        engine: "postgres",
+        rule: ManualRule::FreshSnapshot,
+        page: "Transaction Isolation",
+        address: "https://www.postgresql.org/docs/current/transaction-iso.html",
+        text: "When a transaction uses this isolation level, a SELECT query (without a FOR UPDATE/SHARE \
+               clause) sees only data committed before the query began; it never sees either uncommitted data \
+               or changes committed by concurrent transactions during the query's execution.",
+    },
+    ManualSentence {
+        engine: "postgres",
+        rule: ManualRule::FirstSnapshot,
+        page: "Transaction Isolation",
+        address: "https://www.postgresql.org/docs/current/transaction-iso.html",
+        text: "The Repeatable Read isolation level only sees data committed before the transaction began; it \
+               never sees either uncommitted data or changes committed by concurrent transactions during the \
+               transaction's execution.",
+    },
+    ManualSentence {
+        engine: "postgres",
+        rule: ManualRule::SerializableRead,
+        page: "Transaction Isolation",
+        address: "https://www.postgresql.org/docs/current/transaction-iso.html",
+        text: "This level emulates serial transaction execution for all committed transactions; as if \
+               transactions had been executed one after another, serially, rather than concurrently.",
+    },
+    ManualSentence {
+        engine: "postgres",
+        rule: ManualRule::UpdatedRows,
+        page: "UPDATE",
+        address: "https://www.postgresql.org/docs/current/sql-update.html",
+        text: "UPDATE changes the values of the specified columns in all rows that satisfy the condition.",
+    },
+    ManualSentence {
+        engine: "postgres",
+        rule: ManualRule::DeletedRows,
+        page: "DELETE",
+        address: "https://www.postgresql.org/docs/current/sql-delete.html",
+        text: "DELETE deletes rows that satisfy the WHERE clause from the specified table.",
     },
 ];
 
@@ -150,7 +198,7 @@ fn rule(step: &ClientStep, level: IsolationLevel) -> Option<ManualRule> {
             IsolationLevel::ReadUncommitted => None,
             IsolationLevel::ReadCommitted => Some(ManualRule::FreshSnapshot),
             IsolationLevel::RepeatableRead => Some(ManualRule::FirstSnapshot),
-            IsolationLevel::Serializable => Some(ManualRule::SharedLock),
+            IsolationLevel::Serializable => Some(ManualRule::SerializableRead),
         },
         StatementKind::LockingSelect => Some(ManualRule::LatestRows),
         StatementKind::Update => Some(ManualRule::UpdatedRows),

@@ -7,7 +7,7 @@ mod side_by_side;
 use std::fmt::Write as _;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::maintainers::ScriptDriver;
+use super::maintainers::ClientKind;
 use super::scenario::{ClientStep, Scenario, Symptom, one_line};
 use super::words;
 use crate::reproducer::CaseFile;
@@ -142,7 +142,7 @@ fn place(scenario: &Scenario<'_>, step: &ClientStep) -> String {
 
 fn how_to_repeat(scenario: &Scenario<'_>) -> String {
     let mut text = String::new();
-    let is_server = scenario.maintainers.driver == ScriptDriver::MySqlProtocol;
+    let is_server = scenario.maintainers.clients != ClientKind::Sqlite;
     let client = scenario.maintainers.client;
     match (is_server, scenario.clients.len()) {
         (true, 1) => {
@@ -163,24 +163,23 @@ fn how_to_repeat(scenario: &Scenario<'_>) -> String {
     }
     let mut setup = Vec::new();
     if is_server {
-        setup.push(format!("CREATE DATABASE {DATABASE}"));
-        setup.push(format!("USE {DATABASE}"));
+        setup.push(format!("CREATE DATABASE {DATABASE};"));
     }
+    setup.extend(change_database(scenario.maintainers.clients));
     let (first, first_setup) = scenario
         .clients
         .first_key_value()
         .map_or((1, &[][..]), |(number, setup)| (*number, setup.as_slice()));
-    setup.extend(first_setup.iter().cloned());
-    setup.extend(scenario.setup().map(str::to_owned));
-    text.push_str(&statements(&setup));
+    setup.extend(first_setup.iter().map(ended));
+    setup.extend(scenario.setup().map(ended));
+    text.push_str(&lines(&setup));
     for (number, own) in scenario.clients.iter().skip(1) {
-        let mut setup = Vec::new();
-        if is_server {
-            setup.push(format!("USE {DATABASE}"));
-        }
-        setup.extend(own.iter().cloned());
+        let mut setup: Vec<String> = change_database(scenario.maintainers.clients)
+            .into_iter()
+            .collect();
+        setup.extend(own.iter().map(ended));
         if !setup.is_empty() {
-            let _ = write!(text, "\nPrepare client {number}:\n\n{}", statements(&setup));
+            let _ = write!(text, "\nPrepare client {number}:\n\n{}", lines(&setup));
         }
     }
     let waits = match scenario.steps.iter().any(|step| step.waits) {
@@ -308,10 +307,24 @@ fn checklist(scenario: &Scenario<'_>) -> String {
     text
 }
 
-/// Statements in a fenced block, each with its semicolon.
-fn statements(statements: &[String]) -> String {
-    let lines: String = statements.iter().map(|sql| format!("{sql};\n")).collect();
-    fenced("sql", &lines)
+/// A statement with its semicolon.
+fn ended(sql: impl AsRef<str>) -> String {
+    format!("{};", sql.as_ref())
+}
+
+/// The line by which a client goes to the database of the steps; none where a file is all there is.
+fn change_database(clients: ClientKind) -> Option<String> {
+    match clients {
+        ClientKind::MySql => Some(format!("USE {DATABASE};")),
+        ClientKind::Psql => Some(format!("\\c {DATABASE}")),
+        ClientKind::Sqlite => None,
+    }
+}
+
+/// Lines in a fenced block.
+fn lines(lines: &[String]) -> String {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fenced("sql", &text)
 }
 
 /// A fenced block. Its fence is longer than any run of backticks inside.

@@ -6,17 +6,16 @@
 
 mod due;
 mod pages;
-mod plan;
 #[cfg(test)]
 mod tests;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::plan::{Turn, plan};
 use super::scenario::{ClientStep, Scenario, Symptom};
 use super::words;
 use crate::reproducer::CaseFile;
 use due::{Due, closes_deadlock};
 use pages::Pages;
-use plan::{Turn, plan};
 
 /// How long the test waits for a statement to wait, in seconds, before it fails.
 const WAIT_SECONDS: u32 = 10;
@@ -67,9 +66,7 @@ fn check(scenario: &Scenario<'_>) -> Result<(), DoesNotApply> {
             scenario.maintainers.product
         )));
     }
-    let steps = scenario.steps.iter().chain(&scenario.afterwards);
-    let mut texts = steps.map(|step| step.sql.as_str()).chain(scenario.setup());
-    match texts.find(|sql| sql.contains('\\')) {
+    match scenario.texts().find(|sql| sql.contains('\\')) {
         Some(sql) => Err(DoesNotApply(format!(
             "mysqltest takes a backslash in quotes for an escape, and the case does not: {sql}"
         ))),

@@ -38,13 +38,17 @@ impl CaseFormat for Python {
     }
 
     fn write(&self, file: &CaseFile) -> Result<Exported, DoesNotApply> {
-        Ok(Exported::of(script(&Scenario::of_fault(file)?)))
+        let scenario = Scenario::of_fault(file)?;
+        match scenario.maintainers.driver {
+            Ok(driver) => Ok(Exported::of(script(&scenario, driver))),
+            Err(reason) => Err(DoesNotApply(reason.to_owned())),
+        }
     }
 }
 
 /// The script of a scenario.
-pub(super) fn script(scenario: &Scenario<'_>) -> String {
-    let (imports, driver) = match scenario.maintainers.driver {
+pub(super) fn script(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
+    let (imports, text) = match driver {
         ScriptDriver::MySqlProtocol => (
             "import argparse\nimport decimal\nimport os\nimport queue\nimport sys\nimport threading\nimport time\n\n\
              import pymysql\n",
@@ -57,24 +61,27 @@ pub(super) fn script(scenario: &Scenario<'_>) -> String {
     };
     // The data is made of answers, and what runs it comes last.
     let parts = [
-        &format!("#!/usr/bin/env python3\n{}\n{imports}", about(scenario)),
+        &format!(
+            "#!/usr/bin/env python3\n{}\n{imports}",
+            about(scenario, driver)
+        ),
         ANSWERS,
-        &data(scenario),
-        driver,
+        &data(scenario, driver),
+        text,
         VERDICT,
     ];
     parts.join("\n\n")
 }
 
 /// The docstring.
-fn about(scenario: &Scenario<'_>) -> String {
+fn about(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
     let product = scenario.maintainers.product;
     let mut text = format!("{product}: {}.\n", words::synopsis(scenario));
     let versions = scenario.versions();
     if !versions.is_empty() {
         let _ = write!(text, "\nSeen on {versions}.\n");
     }
-    match scenario.maintainers.driver {
+    match driver {
         ScriptDriver::MySqlProtocol => {
             let _ = write!(
                 text,
@@ -95,7 +102,7 @@ fn about(scenario: &Scenario<'_>) -> String {
     format!("\"\"\"{text}\"\"\"\n")
 }
 
-fn data(scenario: &Scenario<'_>) -> String {
+fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
     let symptom = match scenario.symptom {
         Symptom::WrongAnswer | Symptom::NothingWrong => "wrong answer",
         Symptom::AsSeen => "as seen",
@@ -107,7 +114,7 @@ fn data(scenario: &Scenario<'_>) -> String {
          \"hang\".\nSHOWS = \"{symptom}\"\nRUNS = {}\n",
         scenario.runs()
     );
-    if scenario.maintainers.driver == ScriptDriver::MySqlProtocol {
+    if driver == ScriptDriver::MySqlProtocol {
         let _ = write!(
             text,
             "HANGS_AFTER_SECONDS = {HANGS_AFTER_SECONDS}\nDATABASE = \"{DATABASE}_%d\" % os.getpid()\n\

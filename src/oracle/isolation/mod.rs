@@ -49,6 +49,7 @@ impl Oracle for IsolationOracle {
             learner: Some(self.learner),
             row_identity: true,
             serial: false,
+            crash: false,
         }
     }
 

@@ -59,6 +59,7 @@ impl Oracle for SerialOracle {
             learner: None,
             row_identity: false,
             serial: true,
+            crash: false,
         }
     }
 

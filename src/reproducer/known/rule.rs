@@ -75,6 +75,10 @@ impl Shape {
             | FindingKind::Hang
             | FindingKind::IndexDisagrees
             | FindingKind::TableCheckFailed
+            | FindingKind::LostCommit
+            | FindingKind::TornTransaction
+            | FindingKind::UncommittedSurvives
+            | FindingKind::UnexplainedRow
             | FindingKind::UnexpectedOutcome
             | FindingKind::UnexplainedChange
             | FindingKind::RefusalWithoutCause
