@@ -9,6 +9,7 @@ mod keeping;
 mod listener;
 mod modes;
 mod moments;
+mod plan_settings;
 mod run;
 mod stage;
 mod variant;

@@ -8,6 +8,7 @@ use super::keeping;
 use super::listener::CalibrationListener;
 use super::modes;
 use super::moments;
+use super::plan_settings;
 use super::stage::{Halt, Stage};
 use super::variant::{VARIANTS, Variant};
 use crate::dialect::Dialect;
@@ -104,7 +105,27 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
         }
     }
     stage.reset()?;
-    probe_endings(stage, entries)
+    probe_endings(stage, entries)?;
+    probe_plan_settings(stage, entries)
+}
+
+/// Probes the settings of the optimizer, last: the session keeps them.
+fn probe_plan_settings(
+    stage: &mut Stage<'_>,
+    entries: &mut Vec<CalibratedEntry>,
+) -> Result<(), Halt> {
+    let dialect = stage.server.dialect();
+    let Some(level) = dialect.levels.first().copied() else {
+        return Ok(());
+    };
+    for setting in plan_settings::of(dialect) {
+        stage
+            .listener
+            .probing(level, plan_settings::KEY, entries.len());
+        let probe = &mut |stage: &mut Stage<'_>| plan_settings::probe(stage, setting);
+        entries.push(settled(stage, probe)?);
+    }
+    Ok(())
 }
 
 /// Probes which rejections end their transaction: at one level, for none of them depends on it.

@@ -9,6 +9,7 @@ use super::answer::{REPLACE_COUNTS, TRANSACTION_ENDS, UPDATE_COUNTS};
 use super::durability::{DurabilityEntry, durability};
 use super::errors::{CodeEntry, MessageEntry, class_words, error_messages, errors};
 use super::levels::{CauseEntry, PromiseEntry, causes, has_all, level_words, locks, promises};
+use super::plan_setting::{PlanSettingEntry, plan_settings};
 use super::text::{DialectError, DialectText};
 use super::{
     AffectedRows, Capability, Dialect, EqualSavepoints, ObserverKind, ParserKind, RejectionEnd,
@@ -59,6 +60,8 @@ struct File {
     affected_rows: CountEntry,
     #[serde(default)]
     durability: Vec<DurabilityEntry>,
+    #[serde(default, rename = "plan-setting")]
+    plan_settings: Vec<PlanSettingEntry>,
 }
 
 /// A class of errors that ends the transaction, on servers of these versions with these variables.
@@ -115,6 +118,8 @@ struct SpellingEntry {
     commit: String,
     rollback: String,
     set_isolation: String,
+    #[serde(default)]
+    set_variable: String,
     lock_clauses: BTreeMap<String, String>,
     fix_snapshot: String,
     long_text: String,
@@ -236,6 +241,7 @@ pub fn parse_for(
         affected_rows: affected_rows(&source, &file.affected_rows)?,
         spelling: spelling(&source, file.spelling)?,
         durability: durability(file.durability, |when| has_all(variables, when)),
+        plan_settings: plan_settings(&source, file.plan_settings, version)?,
     })
 }
 
@@ -347,34 +353,13 @@ fn capabilities(
         let capability = Capability::from_slug(entry.name.get_ref()).map_err(|error| {
             source.error(entry.name.span().start, format!("capabilities: {error}"))
         })?;
-        if holds(source, entry.since.as_ref(), entry.until.as_ref(), version)? {
+        if source.is_within(entry.since.as_ref(), entry.until.as_ref(), version)? {
             found.insert(capability);
         } else if let Some(why) = &entry.why {
             why_not.insert(capability, why.clone());
         }
     }
     Ok((found, why_not))
-}
-
-/// Whether a version lies in `since..until`.
-fn holds(
-    source: &DialectText<'_>,
-    since: Option<&Spanned<String>>,
-    until: Option<&Spanned<String>>,
-    version: &ServerVersion,
-) -> Result<bool, DialectError> {
-    let parse = |text: &Spanned<String>| {
-        let parsed: ServerVersion = text.get_ref().parse().unwrap_or_default();
-        if parsed.to_string() == *text.get_ref() {
-            Ok(parsed)
-        } else {
-            let message = format!("{:?} is no version: numbers and dots", text.get_ref());
-            Err(source.error(text.span().start, message))
-        }
-    };
-    let from = since.map(parse).transpose()?;
-    let before = until.map(parse).transpose()?;
-    Ok(from.is_none_or(|from| *version >= from) && before.is_none_or(|before| *version < before))
 }
 
 fn types(
@@ -393,7 +378,7 @@ fn types(
     entries
         .iter()
         .filter_map(
-            |entry| match holds(source, entry.since.as_ref(), None, version) {
+            |entry| match source.is_within(entry.since.as_ref(), None, version) {
                 Ok(true) => Some(Ok(entry)),
                 Ok(false) => None,
                 Err(error) => Some(Err(error)),
@@ -445,7 +430,7 @@ fn changed_modes(
         );
         let mode = source.word(&change.mode, &mode_words())?;
         let bounds = (change.since.as_ref(), change.until.as_ref());
-        if holds(source, bounds.0, bounds.1, version)? && has_all(variables, &change.when) {
+        if source.is_within(bounds.0, bounds.1, version)? && has_all(variables, &change.when) {
             modes.insert(key, mode);
         }
     }
@@ -463,7 +448,7 @@ fn ends(
     for entry in entries {
         let class = source.value("ends-transaction", &entry.class, &class_words())?;
         let bounds = (entry.since.as_ref(), entry.until.as_ref());
-        if holds(source, bounds.0, bounds.1, version)? && has_all(variables, &entry.when) {
+        if source.is_within(bounds.0, bounds.1, version)? && has_all(variables, &entry.when) {
             ends.insert(
                 class,
                 source.value("ends-transaction", &entry.end, &TRANSACTION_ENDS)?,
@@ -486,6 +471,7 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         commit: entry.commit,
         rollback: entry.rollback,
         set_isolation: entry.set_isolation,
+        set_variable: entry.set_variable,
         lock_clauses: entry.lock_clauses,
         fix_snapshot: entry.fix_snapshot,
         long_text: entry.long_text,

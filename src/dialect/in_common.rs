@@ -50,6 +50,9 @@ impl Dialect {
         spelling
             .lock_clauses
             .retain(|name, text| other.spelling.lock_clauses.get(name) == Some(text));
+        common
+            .plan_settings
+            .retain(|setting| other.plan_settings.contains(setting));
         let apart = self.levels_apart(other);
         common.levels.retain(|level| !apart.contains_key(level));
         if common.levels.is_empty() {

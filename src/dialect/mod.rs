@@ -13,6 +13,7 @@ mod file;
 mod in_common;
 mod levels;
 mod literal;
+mod plan_setting;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -31,6 +32,7 @@ pub use capability::{Capability, UnknownWord};
 pub use durability::DurableSetting;
 pub use file::{parse, parse_for};
 pub use in_common::NothingInCommon;
+pub use plan_setting::PlanSetting;
 pub use text::DialectError;
 pub use version::ServerVersion;
 
@@ -148,6 +150,8 @@ pub struct Spelling {
     pub rollback: String,
     /// `SET SESSION TRANSACTION ISOLATION LEVEL {level}`; empty where there is one level only.
     pub set_isolation: String,
+    /// `SET SESSION {variable} = {value}`; empty where no variable is set.
+    pub set_variable: String,
     /// Lock clauses of SELECT by name: `update`, `share`, `update-nowait`, `update-skip-locked`, ...
     pub lock_clauses: BTreeMap<String, String>,
     /// A read that fixes the snapshot point, `{table}` to be replaced.
@@ -241,6 +245,8 @@ pub struct Dialect {
     /// What a server promises by which acknowledged commits survive its crash; empty where recovery is
     /// not judged.
     pub durability: Vec<DurableSetting>,
+    /// Settings of the optimizer that a session may choose, and that must not change an answer.
+    pub plan_settings: Vec<PlanSetting>,
 }
 
 impl Dialect {
@@ -280,6 +286,18 @@ impl Dialect {
     pub fn unkept(&self, settings: &BTreeMap<String, String>) -> Vec<&DurableSetting> {
         let unkept = |setting: &&DurableSetting| !setting.is_kept_by(settings);
         self.durability.iter().filter(unkept).collect()
+    }
+
+    /// Whether a session variable is one of the optimizer, on which no answer may depend.
+    pub fn is_plan_setting(&self, variable: &str) -> bool {
+        let mut settings = self.plan_settings.iter();
+        settings.any(|setting| setting.variable.eq_ignore_ascii_case(variable))
+    }
+
+    /// The statement that gives a session variable a value.
+    pub fn set_variable(&self, variable: &str, value: &str) -> String {
+        let form = self.spelling.set_variable.replace("{variable}", variable);
+        form.replace("{value}", value)
     }
 
     /// The names of the variables that decide whether a commit survives.

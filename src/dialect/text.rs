@@ -2,6 +2,8 @@
 
 use toml::Spanned;
 
+use super::ServerVersion;
+
 /// A dialect file that cannot be used, with the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
@@ -61,5 +63,27 @@ impl DialectText<'_> {
             message: format!("{key}: {}", error.message),
             ..error
         })
+    }
+
+    /// Whether a version lies in `since..until`.
+    pub(super) fn is_within(
+        &self,
+        since: Option<&Spanned<String>>,
+        until: Option<&Spanned<String>>,
+        version: &ServerVersion,
+    ) -> Result<bool, DialectError> {
+        let parse = |text: &Spanned<String>| {
+            let parsed: ServerVersion = text.get_ref().parse().unwrap_or_default();
+            if parsed.to_string() == *text.get_ref() {
+                Ok(parsed)
+            } else {
+                let message = format!("{:?} is no version: numbers and dots", text.get_ref());
+                Err(self.error(text.span().start, message))
+            }
+        };
+        let from = since.map(parse).transpose()?;
+        let before = until.map(parse).transpose()?;
+        Ok(from.is_none_or(|from| *version >= from)
+            && before.is_none_or(|before| *version < before))
     }
 }

@@ -264,7 +264,8 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             | Builtin::Commit
             | Builtin::Rollback
             | Builtin::NewSavepoint
-            | Builtin::OpenSavepoint => self.printed(builtin, locals)?,
+            | Builtin::OpenSavepoint
+            | Builtin::PlanSetting => self.printed(builtin, locals)?,
         }
         Some(())
     }
@@ -314,6 +315,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             Builtin::Rollback => self.dialect.spelling.rollback.clone(),
             Builtin::NewSavepoint => self.new_savepoint(),
             Builtin::OpenSavepoint => self.open_savepoint()?,
+            Builtin::PlanSetting => self.plan_setting()?,
             Builtin::Open { .. }
             | Builtin::Close
             | Builtin::Bind(..)
@@ -329,6 +331,13 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         };
         self.text.push_str(&text);
         Some(())
+    }
+
+    /// A session variable of the optimizer, with a value that is not the default one.
+    fn plan_setting(&mut self) -> Option<String> {
+        let setting = self.entropy.pick(&self.dialect.plan_settings)?;
+        let value = self.entropy.pick(&setting.values)?;
+        Some(self.dialect.set_variable(&setting.variable, value))
     }
 
     fn bind(&mut self, name: &'g str, wanted: &[Wanted], locals: &mut Locals<'g>) -> Option<()> {

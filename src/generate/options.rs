@@ -91,6 +91,8 @@ pub struct GenerateOptions {
     pub lone_percent: usize,
     /// How often, in a hundred, a transaction sets savepoints and returns to them.
     pub savepoint_percent: usize,
+    /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
+    pub plan_setting_percent: usize,
 }
 
 impl Default for GenerateOptions {
@@ -106,6 +108,7 @@ impl Default for GenerateOptions {
             statements: 1..=5,
             lone_percent: 15,
             savepoint_percent: 30,
+            plan_setting_percent: 15,
         }
     }
 }
@@ -122,6 +125,7 @@ impl GenerateOptions {
             statements: 5..=5,
             lone_percent: 0,
             savepoint_percent: 0,
+            plan_setting_percent: 0,
             version_keys: VersionKeys::Always,
             ..Self::default()
         }

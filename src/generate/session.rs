@@ -20,6 +20,10 @@ const ATTEMPTS: usize = 4;
 /// How often a READ ONLY transaction is given a statement that it may have to refuse, in percent.
 const REFUSED_PERCENT: usize = 12;
 
+/// In how many sessions, of a hundred, of a case with settings of the optimizer there is one; in how many
+/// of these there is a second.
+const SET_PERCENT: usize = 70;
+
 /// One statement of a session, with the productions it came from.
 #[derive(Clone, Debug)]
 pub(super) struct DrawnStatement {
@@ -47,8 +51,11 @@ pub(super) struct SessionGenerator<'g, 'a, 'e> {
 impl SessionGenerator<'_, '_, '_> {
     /// The statements of every session, merged into the submitted order.
     pub(super) fn lines(&mut self, sessions: usize) -> Vec<DrawnStatement> {
+        let sets = !self.dialect.plan_settings.is_empty()
+            && self.entropy.percent(self.options.plan_setting_percent);
         let own: Vec<Vec<DrawnStatement>> = (1..=sessions)
-            .map(|number| self.session(SessionId(u32::try_from(number).unwrap_or(u32::MAX))))
+            .map(|number| SessionId(u32::try_from(number).unwrap_or(u32::MAX)))
+            .map(|session| self.session(session, sets))
             .collect();
         let steps: Vec<Vec<TableAccess>> = own
             .iter()
@@ -63,8 +70,19 @@ impl SessionGenerator<'_, '_, '_> {
             .collect()
     }
 
-    fn session(&mut self, session: SessionId) -> Vec<DrawnStatement> {
+    fn session(&mut self, session: SessionId, sets: bool) -> Vec<DrawnStatement> {
         let mut lines = Vec::new();
+        let mut settings = 2;
+        while sets && settings > 0 && self.entropy.percent(SET_PERCENT) {
+            self.add(
+                session,
+                "session-setting",
+                &mut Vec::new(),
+                false,
+                &mut lines,
+            );
+            settings -= 1;
+        }
         let lone = self.dialect.supports(Capability::AutocommitStatement);
         for _ in 0..self.entropy.range(&self.options.transactions) {
             if lone && self.entropy.percent(self.options.lone_percent) {

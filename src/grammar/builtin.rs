@@ -99,6 +99,7 @@ pub enum Builtin {
     Rollback,
     NewSavepoint,
     OpenSavepoint,
+    PlanSetting,
 }
 
 /// The classes as the grammar spells them.
@@ -268,6 +269,7 @@ impl Builtin {
             "rollback" => (0, Self::Rollback),
             "new-savepoint" => (0, Self::NewSavepoint),
             "open-savepoint" => (0, Self::OpenSavepoint),
+            "plan-setting" => (0, Self::PlanSetting),
             _ => return Ok(None),
         };
         enough(name, arguments, most)?;
@@ -311,7 +313,8 @@ impl Builtin {
             | Self::Commit
             | Self::Rollback
             | Self::NewSavepoint
-            | Self::OpenSavepoint => None,
+            | Self::OpenSavepoint
+            | Self::PlanSetting => None,
         }
     }
 
@@ -353,7 +356,8 @@ impl Builtin {
             | Self::Commit
             | Self::Rollback
             | Self::NewSavepoint
-            | Self::OpenSavepoint => Vec::new(),
+            | Self::OpenSavepoint
+            | Self::PlanSetting => Vec::new(),
         }
     }
 
@@ -393,7 +397,8 @@ impl Builtin {
             | Self::Commit
             | Self::Rollback
             | Self::NewSavepoint
-            | Self::OpenSavepoint => None,
+            | Self::OpenSavepoint
+            | Self::PlanSetting => None,
         }
     }
 }

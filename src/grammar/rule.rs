@@ -14,6 +14,7 @@ pub const STARTS: &[&str] = &[
     "savepoint-statement",
     "read-statement",
     "lone-statement",
+    "session-setting",
 ];
 
 /// A grammar that cannot be used, with the place.

@@ -30,7 +30,7 @@ fn an_engine_overrides_a_rule() {
 
 /// Reads one file that has all starts besides the given text, and answers with the error.
 fn error(text: &str) -> String {
-    let starts = "begin:\n 1 B\nend:\n 1 E\nread-statement:\n 1 R\nlone-statement:\n 1 L\n";
+    let starts = "begin:\n 1 B\nend:\n 1 E\nread-statement:\n 1 R\nlone-statement:\n 1 L\nsession-setting:\n 1 S\n";
     let text = format!("{text}{starts}savepoint-statement:\n 1 SP\n");
     match read(vec![("g.grammar".to_owned(), text)], Vec::new()) {
         Ok(_) => "no error".to_owned(),

@@ -299,6 +299,8 @@ pub enum Setting {
     Level,
     /// How long a statement may wait for a lock: no result depends on it.
     LockTimeout,
+    /// How the optimizer carries statements out: no result may depend on it.
+    Plan,
     /// Anything else: what later statements mean may depend on it.
     Other,
 }

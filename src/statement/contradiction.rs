@@ -120,7 +120,8 @@ fn joined(from: &[TableWithJoins]) -> impl Iterator<Item = &Expr> {
     let joins = from.iter().flat_map(|item| &item.joins);
     joins.filter_map(|join| match &join.join_operator {
         JoinOperator::Join(JoinConstraint::On(on))
-        | JoinOperator::Inner(JoinConstraint::On(on)) => Some(on),
+        | JoinOperator::Inner(JoinConstraint::On(on))
+        | JoinOperator::StraightJoin(JoinConstraint::On(on)) => Some(on),
         _ => None,
     })
 }

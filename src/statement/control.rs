@@ -1,10 +1,11 @@
 //! Transaction control and settings, recognised by their words.
 
 use super::token::{SqlToken, stands};
+use crate::dialect::Dialect;
 use crate::model::{Effect, Setting, StatementKind};
 
 /// The effect of a control statement; None for any other.
-pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
+pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
     let first = tokens.first()?;
     let rest = tokens.get(1..)?;
     if first.is("BEGIN") {
@@ -40,7 +41,7 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
     }
     if first.is("SET") || first.is("PRAGMA") {
         return Some(Effect {
-            setting: Some(setting(rest)),
+            setting: Some(setting(rest, dialect)),
             ..Effect::of_kind(StatementKind::Set)
         });
     }
@@ -48,7 +49,7 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>]) -> Option<Effect> {
 }
 
 /// What a SET or PRAGMA changes, by the words after it. Of several settings the least harmless.
-fn setting(rest: &[SqlToken<'_>]) -> Setting {
+fn setting(rest: &[SqlToken<'_>], dialect: &Dialect) -> Setting {
     const TIMEOUTS: [&str; 4] = [
         "innodb_lock_wait_timeout",
         "lock_wait_timeout",
@@ -69,6 +70,11 @@ fn setting(rest: &[SqlToken<'_>]) -> Setting {
     let has_several = rest.iter().any(|word| word.is_mark(','));
     if !has_several && rest.iter().any(|word| is_any(word, &TIMEOUTS)) {
         return Setting::LockTimeout;
+    }
+    let variable = skip(skip(rest, "SESSION"), "LOCAL").first();
+    let is_of_plans = variable.and_then(SqlToken::name);
+    if !has_several && is_of_plans.is_some_and(|name| dialect.is_plan_setting(&name)) {
+        return Setting::Plan;
     }
     Setting::Other
 }
@@ -119,4 +125,36 @@ fn named(kind: StatementKind, tokens: &[SqlToken<'_>]) -> Option<Effect> {
         savepoint: Some(tokens.first()?.name()?),
         ..Effect::of_kind(kind)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::{self, tests::dialect};
+
+    #[test]
+    fn settings_of_the_optimizer_are_those_of_the_dialect_one_at_a_time() {
+        let told = |sql: &str, engine: &str| statement::analyze(sql, &dialect(engine)).setting;
+        for (sql, engine) in [
+            (
+                "SET SESSION optimizer_switch = 'mrr=on,mrr_cost_based=off'",
+                "mysql",
+            ),
+            ("set join_cache_level = 8", "mariadb"),
+            ("SET enable_seqscan TO off", "postgres"),
+            ("PRAGMA reverse_unordered_selects = ON", "sqlite"),
+        ] {
+            assert_eq!(told(sql, engine), Some(Setting::Plan), "{sql}");
+        }
+        for (sql, engine) in [
+            ("SET SESSION sql_mode = 'optimizer_switch'", "mysql"),
+            ("SET join_buffer_size = 128, autocommit = 0", "mysql"),
+            ("SET SESSION join_cache_level = 8", "mysql"),
+            ("SET GLOBAL optimizer_switch = 'mrr=on'", "mysql"),
+            ("SET autocommit = @@join_buffer_size", "mysql"),
+            ("PRAGMA foreign_keys = ON", "sqlite"),
+        ] {
+            assert_eq!(told(sql, engine), Some(Setting::Other), "{sql}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
         return opaque();
     };
     let words = without_end(&words);
-    if let Some(effect) = control::analyze(words) {
+    if let Some(effect) = control::analyze(words, dialect) {
         return effect;
     }
     let Some(parsed) = Parsed::new(sql, words, dialect) else {

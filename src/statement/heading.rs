@@ -174,7 +174,8 @@ fn merges_columns(select: &Select) -> bool {
         | JoinOperator::Inner(on)
         | JoinOperator::Left(on)
         | JoinOperator::LeftOuter(on)
-        | JoinOperator::CrossJoin(on) => {
+        | JoinOperator::CrossJoin(on)
+        | JoinOperator::StraightJoin(on) => {
             !matches!(on, JoinConstraint::On(_) | JoinConstraint::None)
         }
         _ => true,

@@ -273,7 +273,10 @@ pub(super) fn row_by_row(query: &Query) -> bool {
     let inner = |operator: &JoinOperator| {
         matches!(
             operator,
-            JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_)
+            JoinOperator::Join(_)
+                | JoinOperator::Inner(_)
+                | JoinOperator::CrossJoin(_)
+                | JoinOperator::StraightJoin(_)
         )
     };
     query.with.is_none()

@@ -28,6 +28,7 @@ fn first_finding(
     fault: Fault,
     level: IsolationLevel,
     learner: Learner,
+    shape: GenerateOptions,
 ) -> Option<FindingKind> {
     let plant = Plant {
         fault,
@@ -41,14 +42,15 @@ fn first_finding(
     let server = engine::open(&planted.url, &options).expect("the test server answers");
     let place = Fault::ALL.iter().position(|(_, known)| *known == fault);
     let database = format!(
-        "rashomon_heard_{}_{level:?}_{learner:?}",
-        place.unwrap_or_default()
+        "rashomon_heard_{}_{level:?}_{learner:?}_{}",
+        place.unwrap_or_default(),
+        shape.plan_setting_percent
     );
     let mut driver = Driver::open(&*server, &database).expect("a database of our own");
     let grammar = Grammar::builtin(&server.dialect().engine).expect("built-in grammars are whole");
     let shape = GenerateOptions {
         levels: LevelChoice::One(level),
-        ..GenerateOptions::default()
+        ..shape
     };
     let oracle = TxCheck { learner };
     let found = (0..CASES).find_map(|index| {
@@ -68,8 +70,14 @@ fn heard(test: &str, fault: Fault) -> Vec<FindingKind> {
         return Vec::new();
     };
     let of = |level| {
-        first_finding(&url, fault, level, Learner::Observer)
-            .unwrap_or_else(|| panic!("{fault} at {level}: not heard in {CASES} cases"))
+        first_finding(
+            &url,
+            fault,
+            level,
+            Learner::Observer,
+            GenerateOptions::default(),
+        )
+        .unwrap_or_else(|| panic!("{fault} at {level}: not heard in {CASES} cases"))
     };
     LEVELS.into_iter().map(of).collect()
 }
@@ -139,6 +147,30 @@ fn a_write_that_a_read_only_transaction_takes_is_heard() {
     heard(test, Fault::ReadOnlyForgotten);
 }
 
+/// A setting of the optimizer is an excuse for nothing: only the session that made it is another one.
+#[test]
+fn faults_are_heard_where_sessions_choose_their_plans() {
+    let Some(url) = url(
+        "faults_are_heard_where_sessions_choose_their_plans",
+        Needs::MariaDb,
+    ) else {
+        return;
+    };
+    for fault in [
+        Fault::Lies(WriteKind::Update),
+        Fault::ErrorEndsTransaction,
+        Fault::RollbackToOneTooMany,
+    ] {
+        let shape = GenerateOptions {
+            plan_setting_percent: 100,
+            ..GenerateOptions::default()
+        };
+        let level = IsolationLevel::RepeatableRead;
+        let found = first_finding(&url, fault, level, Learner::Observer, shape);
+        assert!(found.is_some(), "{fault}: not heard in {CASES} cases");
+    }
+}
+
 #[test]
 fn probes_hear_what_the_observer_hears() {
     let Some(url) = url("probes_hear_what_the_observer_hears", Needs::MariaDb) else {
@@ -156,7 +188,13 @@ fn probes_hear_what_the_observer_hears() {
             IsolationLevel::ReadCommitted,
             IsolationLevel::RepeatableRead,
         ] {
-            let found = first_finding(&url, fault, level, Learner::Probes);
+            let found = first_finding(
+                &url,
+                fault,
+                level,
+                Learner::Probes,
+                GenerateOptions::default(),
+            );
             assert!(
                 found.is_some(),
                 "{fault} at {level}: not heard in {CASES} cases"

@@ -3,8 +3,8 @@
 use super::super::Evidence;
 use crate::dialect::{RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, ErrorClass, FindingKind, ReadMode, Role, StatementId, StatementKind,
-    StatementRecord, Tick, TransactionId, TransactionStatus, UndecidedReason,
+    CaseStatement, Effect, ErrorClass, FindingKind, ReadMode, Role, Setting, StatementId,
+    StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus, UndecidedReason,
 };
 use crate::statement;
 
@@ -269,10 +269,17 @@ pub(super) fn is_in_the_dark(evidence: &Evidence, id: StatementId) -> bool {
     let case = &evidence.case;
     let session = case.session_of(id.transaction);
     let mut before = case.statements.iter().take_while(|s| s.id != id);
-    let strange = |kind| matches!(kind, StatementKind::Opaque | StatementKind::Set);
     let own = |session_of| Some(session_of) == session;
-    before.any(|s| own(s.session) && strange(s.effect.kind))
-        || case.statement(id).is_none_or(|s| strange(s.effect.kind))
+    before.any(|s| own(s.session) && is_strange(&s.effect))
+        || case.statement(id).is_none_or(|s| is_strange(&s.effect))
+}
+
+fn is_strange(effect: &Effect) -> bool {
+    match effect.setting {
+        Some(Setting::LockTimeout | Setting::Plan) => false,
+        Some(Setting::Level | Setting::Other) => true,
+        None => effect.kind == StatementKind::Opaque,
+    }
 }
 
 /// Whether a statement has its own say in what a failure of it ends: SQLite's `OR ROLLBACK`.

@@ -12,8 +12,8 @@ use sqlparser::parser::Parser;
 use super::{CaseFile, scanner};
 use crate::statement::{SyntaxNode, walk};
 use words::{
-    BEFORE_TABLE, FIRST_WORDS, FUNCTIONS, OBJECT_ADJECTIVES, OBJECTS, PRAGMAS, SHOWN, SYSTEM,
-    VARIABLES, WITHOUT_DOTS,
+    BEFORE_TABLE, FIRST_WORDS, FUNCTIONS, OBJECT_ADJECTIVES, OBJECTS, PRAGMAS, SESSION_PRAGMAS,
+    SHOWN, SYSTEM, VARIABLES, WITHOUT_DOTS,
 };
 
 /// A statement that a file from elsewhere may not run.
@@ -251,6 +251,9 @@ fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
 
 fn pragma(rest: &[Token]) -> Result<(), String> {
     let name = rest.first().and_then(Token::identifier).unwrap_or_default();
+    if SESSION_PRAGMAS.contains(&name) {
+        return Ok(());
+    }
     if !PRAGMAS.contains(&name) || rest.iter().any(|token| token.is("=") || token.is(".")) {
         return Err(format!(
             "PRAGMA {name} is not on the list of those that only read"
@@ -371,6 +374,7 @@ fn without_lock_clause(sql: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::{self, BUILTIN, ServerVersion};
 
     #[test]
     fn what_a_case_needs_is_let_through() {
@@ -401,6 +405,21 @@ mod tests {
                 );
             } else {
                 assert_eq!(statement(sql), Ok(()), "{sql}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_generator_sets_in_a_session_runs() {
+        for (name, text) in BUILTIN {
+            let newest = ServerVersion(vec![99]);
+            for version in [newest, ServerVersion(vec![13])] {
+                let dialect =
+                    dialect::parse(name, text, &version).expect("built-in dialects parse");
+                for setting in &dialect.plan_settings {
+                    let sql = dialect.set_variable(&setting.variable, &setting.values[0]);
+                    assert_eq!(statement(&sql), Ok(()), "{sql}");
+                }
             }
         }
     }
