@@ -4,27 +4,45 @@ use std::collections::BTreeSet;
 
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
-use super::locking_read::{HeldVersion, LockingRead, held_versions};
+use super::locking_read::{HeldVersion, LockingRead, held_versions, meanwhile};
 use super::trial::ReadTrial;
 use crate::engine::EngineError;
 use crate::model::LockBreach;
 use crate::oracle::Evidence;
 
 /// A read that gives another result when it also sees what open transactions have changed: whatever
-/// way it took, it met one of these rows, and did not wait.
+/// way it took, it met one of these rows, and did not wait. Where they changed rows while it ran, that
+/// holds whenever it looked.
 pub(super) fn find(
     evidence: &Evidence,
     holders: &LockHolders<'_>,
     read: &LockingRead<'_>,
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
-    let held = held_versions(evidence, holders, read);
-    let Some(first) = held.first() else {
+    let held = held_versions(evidence, holders, read, &[]);
+    if held.is_empty() || !depends_on(evidence, read, &held, trial)? {
         return Ok(None);
-    };
+    }
+    let meanwhile = meanwhile(evidence, read);
+    for count in 1..=meanwhile.len() {
+        let later = held_versions(evidence, holders, read, &meanwhile[..count]);
+        if later != held && !depends_on(evidence, read, &later, trial)? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(breach(evidence, read, &held)))
+}
+
+/// Whether the result is another one where these rows are as open transactions left them.
+fn depends_on(
+    evidence: &Evidence,
+    read: &LockingRead<'_>,
+    held: &[HeldVersion<'_>],
+    trial: &mut ReadTrial<'_>,
+) -> Result<bool, EngineError> {
     let chains = &evidence.account.chains;
     let mut uncommitted = read.seen.clone();
-    for HeldVersion { table, version } in &held {
+    for HeldVersion { table, version } in held {
         let rows = uncommitted.entry((*table).to_owned()).or_default();
         let version = chains.version(*version);
         match &version.row {
@@ -32,25 +50,24 @@ pub(super) fn find(
             None => rows.remove(&version.id),
         };
     }
-    if !trial.tells_apart(read, &read.seen, &uncommitted)? {
-        return Ok(None);
-    }
-    let writer = chains.version(first.version).writer;
-    let writers: BTreeSet<String> = held
-        .iter()
-        .map(|held| chains.version(held.version).writer.to_string())
-        .collect();
+    trial.tells_apart(read, &read.seen, &uncommitted)
+}
+
+fn breach(evidence: &Evidence, read: &LockingRead<'_>, held: &[HeldVersion<'_>]) -> BrokenLock {
+    let writer = |held: &HeldVersion<'_>| evidence.account.chains.version(held.version).writer;
+    let first = &held[0];
+    let writers: BTreeSet<String> = held.iter().map(|held| writer(held).to_string()).collect();
     let writers: Vec<String> = writers.into_iter().collect();
-    Ok(Some(BrokenLock {
+    BrokenLock {
         kind: LockBreach::UnlockedRead,
         statement: read.statement.id,
-        against: Some(writer),
-        expected: format!("waits for {}", writer.transaction),
+        against: Some(writer(first)),
+        expected: format!("waits for {}", writer(first).transaction),
         got: read.record.outcome.to_string(),
         told: format!(
             "its result depends on rows of {} that {} had left uncommitted",
             first.table,
             writers.join(", ")
         ),
-    }))
+    }
 }

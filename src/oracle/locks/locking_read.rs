@@ -80,18 +80,36 @@ fn split<'e>(
 }
 
 /// A row as an open transaction left it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeldVersion<'e> {
     pub(super) table: &'e str,
     pub(super) version: VersionId,
 }
 
-/// The rows of the locked tables that other transactions had changed before the read was sent, and
-/// surely held until it answered.
+/// The statements of others that may have changed rows of the locked tables while the read ran, in the
+/// order of their answers: before or after which of them it looked is not known.
+pub(super) fn meanwhile(evidence: &Evidence, read: &LockingRead<'_>) -> Vec<StatementId> {
+    let chains = &evidence.account.chains;
+    let tables = read.locked.iter();
+    let all = tables.flat_map(|table| chains.table(table));
+    let versions = all.flat_map(|(_, chain)| chain);
+    let ran_beside = versions.filter_map(|version| {
+        let writer = chains.version(*version).writer;
+        let record = evidence.execution.records.get(&writer)?;
+        let beside = record.sent < read.record.answered && record.answered > read.record.sent;
+        (beside && writer.transaction != read.transaction()).then_some((record.answered, writer))
+    });
+    let ran_beside: BTreeSet<(Tick, StatementId)> = ran_beside.collect();
+    ran_beside.into_iter().map(|(_, writer)| writer).collect()
+}
+
+/// The rows of the locked tables that other transactions had changed before the read was sent, or by
+/// these statements, and surely held until it answered.
 pub(super) fn held_versions<'e>(
     evidence: &Evidence,
     holders: &LockHolders<'_>,
     read: &LockingRead<'e>,
+    meanwhile: &[StatementId],
 ) -> Vec<HeldVersion<'e>> {
     let chains = &evidence.account.chains;
     let view = evidence.account.views.get(&read.statement.id);
@@ -100,7 +118,9 @@ pub(super) fn held_versions<'e>(
         for (row, chain) in chains.table(table) {
             let stands = |id: &VersionId| {
                 let version = chains.version(*id);
-                written_before(evidence, version.writer, read.record.sent)
+                let is_written = written_before(evidence, version.writer, read.record.sent)
+                    || meanwhile.contains(&version.writer);
+                is_written
                     && version
                         .undone
                         .is_none_or(|undone| undone > read.record.answered)

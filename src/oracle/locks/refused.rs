@@ -72,7 +72,7 @@ pub(super) fn judge_skip(
     trial: &mut ReadTrial<'_>,
 ) -> Result<SkipJudged, EngineError> {
     let chains = &evidence.account.chains;
-    let held = held_versions(evidence, holders, read);
+    let held = held_versions(evidence, holders, read, &[]);
     let mut free = read.seen.clone();
     for held in &held {
         let row = &chains.version(held.version).id;

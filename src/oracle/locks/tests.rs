@@ -396,3 +396,45 @@ fn a_level_without_row_locks_is_not_judged() {
     let reason = UndecidedReason::NothingShowsUncommittedRows;
     assert_eq!(excluded(&unseen), Some(reason));
 }
+
+/// The holder's next statement and the read go on together: which of the two came first nobody saw.
+const NEXT_OF_HOLDER: &str = "UPDATE t SET vkey = 1001 WHERE pkey = 3";
+
+#[test]
+fn a_read_whose_result_the_holder_no_longer_changes_when_both_go_on_is_none() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::write(
+            1,
+            "UPDATE t SET vkey = 30 WHERE pkey = 3",
+            &[(1, 10), (2, 20), (3, 30)],
+        ),
+        Step::waits(1, NEXT_OF_HOLDER),
+        Step::done(2, "BEGIN"),
+        Step::waits(2, LOCKING),
+        Step::resumes(1, &[(1, 10), (2, 20), (3, 1001)]),
+        Step::answered(2, FOUND),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(run(RepeatableRead, &steps, LOW), "agree");
+}
+
+#[test]
+fn a_read_that_got_past_a_row_whatever_the_holder_did_meanwhile_is_found() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::write(1, UPDATE_1, CHANGED_1),
+        Step::waits(1, NEXT_OF_HOLDER),
+        Step::done(2, "BEGIN"),
+        Step::waits(2, LOCKING),
+        Step::resumes(1, &[(1, 1000), (2, 20), (3, 1001)]),
+        Step::answered(2, FOUND),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(
+        run(RepeatableRead, &steps, LOW),
+        "unlocked-read T2.2 against T1.2"
+    );
+}
