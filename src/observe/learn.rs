@@ -46,7 +46,7 @@ pub fn learn(
         dialect,
         learner,
         timeline,
-        unreleased: unreleased_waits(case, execution),
+        unreleased: unreleased_waits(case, execution, dialect),
         account: Account::default(),
         snapshots: BTreeMap::new(),
         promised_snapshots: BTreeMap::new(),

@@ -460,16 +460,24 @@ fn a_table_read_in_two_modes_by_a_statement_that_woke_with_a_write_is_given_up()
 }
 
 /// T1 (s1) holds row 1; T2 (s2, autocommit) updates it and waits; T3 (s3) reads; then T1 commits, or T2
-/// resumes by itself before that.
-fn reads_while_another_waits(resumes_by_itself: bool) -> Account {
-    let lines: &[Line<'_>] = &[
+/// resumes by itself before that. In front of it all, s4 runs `before` as one transaction.
+fn reads_while_another_waits(resumes_by_itself: bool, before: &[&'static str]) -> Account {
+    let mut lines: Vec<Line<'_>> = before.iter().map(|sql| (4, *sql, None)).collect();
+    lines.extend([
         (1, "BEGIN", None),
         (1, "SELECT * FROM t WHERE pkey = 1 FOR UPDATE", None),
         (2, UPDATE, None),
         (3, READ, None),
         (1, "COMMIT", None),
-    ];
-    let mut script = script(IsolationLevel::ReadCommitted, None, lines);
+    ]);
+    let mut script = script(IsolationLevel::ReadCommitted, None, &lines);
+    let shift = u32::from(!before.is_empty());
+    let id = |transaction: u32, statement: u32| id(transaction + shift, statement);
+    for record in script.execution.records.values_mut() {
+        if shift > 0 && record.id.transaction == TransactionId(1) {
+            record.outcome = Outcome::Affected(1);
+        }
+    }
     let (write, read) = (id(2, 1), id(3, 1));
     let end = script.execution.records[&id(1, 3)].answered;
     let read_at = script.execution.records[&read].answered;
@@ -495,7 +503,7 @@ fn reads_while_another_waits(resumes_by_itself: bool) -> Account {
     let resumed = Tick(resumes.0 + 1);
     let record = script.execution.records.get_mut(&write).expect("sent");
     record.waiting = Some(record.answered);
-    record.waited_for = vec![TransactionId(1)];
+    record.waited_for = vec![id(1, 1).transaction];
     record.answered = resumed;
     for event in &mut script.execution.events {
         if event.statement == write && event.kind == EventKind::Answered {
@@ -506,7 +514,7 @@ fn reads_while_another_waits(resumes_by_itself: bool) -> Account {
     script
         .execution
         .transactions
-        .insert(TransactionId(2), committed);
+        .insert(write.transaction, committed);
     script.execution.events.sort_by_key(|event| event.tick);
     script.learn()
 }
@@ -514,12 +522,33 @@ fn reads_while_another_waits(resumes_by_itself: bool) -> Account {
 #[test]
 fn a_read_beside_a_wait_that_nothing_released_is_given_up() {
     let reason = UndecidedReason::CommitAtAnUnknownMoment;
-    let account = reads_while_another_waits(true);
+    let account = reads_while_another_waits(true, &[]);
     assert_eq!(account.unsure.get(&id(3, 1)), Some(&reason));
 }
 
 #[test]
 fn a_read_beside_a_wait_that_a_commit_released_is_judged() {
-    let account = reads_while_another_waits(false);
+    let account = reads_while_another_waits(false, &[]);
     assert_eq!(account.unsure.get(&id(3, 1)), None);
+}
+
+/// Purge of the row may have woken the waiter before the COMMIT that would have.
+#[test]
+fn a_read_beside_a_wait_in_a_table_that_lost_a_row_is_given_up() {
+    let reason = UndecidedReason::CommitAtAnUnknownMoment;
+    let removal = ["BEGIN", "DELETE FROM t WHERE pkey = 2", "COMMIT"];
+    let account = reads_while_another_waits(false, &removal);
+    assert_eq!(account.unsure.get(&id(4, 1)), Some(&reason));
+}
+
+#[test]
+fn a_read_beside_a_wait_in_a_table_that_lost_no_row_is_judged() {
+    for before in [
+        "INSERT INTO t VALUES (5, 50)",
+        "UPDATE t SET vkey = 50 WHERE pkey = 2",
+        "SELECT * FROM t WHERE pkey = 2",
+    ] {
+        let account = reads_while_another_waits(false, &["BEGIN", before, "COMMIT"]);
+        assert_eq!(account.unsure.get(&id(4, 1)), None, "{before}");
+    }
 }
