@@ -219,6 +219,23 @@ fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
 }
 
 #[test]
+fn a_setting_that_the_finding_needs_stays_outside_of_transactions() {
+    let sessions = "/* s1 */ SET SESSION join_buffer_size = 128;\n\
+                 /* s1 */ UPDATE t0 SET c0 = 1;\n\
+                 /* s2 */ DELETE FROM t2;\n";
+    let result = run(
+        &case(sessions),
+        |case| case.statements.len() >= 3 && case.count(StatementKind::Set) == 1,
+        MinimizeBudget::default(),
+    );
+    expect_test::expect![[r#"
+        s1 SET SESSION join_buffer_size = 128
+        s1 UPDATE t0 SET c0 = 1
+        s2 DELETE FROM t2"#]]
+    .assert_eq(&lines_of(&result.case));
+}
+
+#[test]
 fn table_options_go_unless_the_finding_needs_them() {
     let case = case_of(
         "/* init */ CREATE TABLE t0 (c0 INT) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 \

@@ -15,5 +15,7 @@ slugged! {
         WholeCount = "whole-count",
         /// `EXISTS (SELECT ..)` or `IN (SELECT ..)`, not negated, at any depth.
         Semijoin = "semijoin",
+        /// `NOT IN` with a list that holds NULL, which is never true, at any depth.
+        NotInNull = "not-in-null",
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::model::{
-    CaseStatement, Direction, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
+    CaseStatement, Direction, Setting, StatementKind, TableShape, TableUse, TestCase,
+    TransactionStatus,
 };
 use crate::statement;
 
@@ -147,6 +148,11 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
     if !case.user_statements().any(|s| others(&s)) {
         features.insert("alone".to_owned());
     }
+    let before = case.statements.iter().take_while(|s| s.id != statement.id);
+    let own = before.filter(|s| s.session == statement.session);
+    let sets = own.filter(|s| s.effect.setting == Some(Setting::Plan));
+    let words = sets.filter_map(|s| statement::assignment(&s.sql, &evidence.dialect));
+    features.extend(words.map(|word| format!("sets:{word}")));
     let Some(record) = execution.records.get(&statement.id) else {
         return features;
     };

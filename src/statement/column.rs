@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use sqlparser::ast::{SetExpr, Statement};
 
 use super::analyze;
-use super::effect::without_end;
 use super::parse::Parsed;
 use super::shape::element_ranges;
 use super::simplify::without_position;
+use super::token::without_end;
 use super::token::{SqlToken, tokens};
 use crate::dialect::Dialect;
 use crate::model::TableShape;

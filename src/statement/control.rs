@@ -1,6 +1,6 @@
 //! Transaction control and settings, recognised by their words.
 
-use super::token::{SqlToken, stands};
+use super::token::{SqlToken, stands, tokens, without_end};
 use crate::dialect::Dialect;
 use crate::model::{Effect, Setting, StatementKind};
 
@@ -46,6 +46,22 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effe
         });
     }
     None
+}
+
+/// What a SET or PRAGMA assigns, as one word in lower case: `optimizer_switch=mrr=on`. None for any other
+/// statement.
+pub fn assignment(sql: &str, dialect: &Dialect) -> Option<String> {
+    let tokens = tokens(sql, dialect)?;
+    let (first, rest) = without_end(&tokens).split_first()?;
+    if !first.is("SET") && !first.is("PRAGMA") {
+        return None;
+    }
+    let words = skip(skip(rest, "SESSION"), "LOCAL").iter();
+    let text: String = words
+        .map(|word| if word.is("TO") { "=" } else { word.text })
+        .collect();
+    let quotes_and_blanks = |c: char| c == '\'' || c == '"' || c.is_whitespace();
+    Some(text.replace(quotes_and_blanks, "").to_lowercase())
 }
 
 /// What a SET or PRAGMA changes, by the words after it. Of several settings the least harmless.
@@ -146,6 +162,17 @@ mod tests {
         ] {
             assert_eq!(told(sql, engine), Some(Setting::Plan), "{sql}");
         }
+        for (sql, word) in [
+            (
+                "SET SESSION optimizer_switch = 'mrr=on, Skip_Scan=off';",
+                "optimizer_switch=mrr=on,skip_scan=off",
+            ),
+            ("SET enable_seqscan TO OFF", "enable_seqscan=off"),
+            ("PRAGMA automatic_index = OFF", "automatic_index=off"),
+        ] {
+            assert_eq!(assignment(sql, &dialect("mysql")).as_deref(), Some(word));
+        }
+        assert_eq!(assignment("BEGIN", &dialect("mysql")), None);
         for (sql, engine) in [
             ("SET SESSION sql_mode = 'optimizer_switch'", "mysql"),
             ("SET join_buffer_size = 128, autocommit = 0", "mysql"),

@@ -15,7 +15,7 @@ use super::parse::Parsed;
 use super::query::{
     Roles, by_call, last_name, locks, relations, row_by_row, row_order, surely_reads, uses_in,
 };
-use super::token::{SqlToken, stands, tokens};
+use super::token::{SqlToken, stands, tokens, without_end};
 use super::unrepeatable;
 use crate::dialect::Dialect;
 use crate::model::{Effect, Form, Role, StatementKind, TableUse};
@@ -52,16 +52,6 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     }
     effect.unrepeatable = unrepeatable::calls(words);
     effect
-}
-
-/// The tokens without the semicolons at the end.
-pub(super) fn without_end<'t, 'a>(mut words: &'t [SqlToken<'a>]) -> &'t [SqlToken<'a>] {
-    while let Some((last, rest)) = words.split_last()
-        && last.is_mark(';')
-    {
-        words = rest;
-    }
-    words
 }
 
 /// Whether these words stand after a lock clause.

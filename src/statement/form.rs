@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, GroupByExpr, Query, SelectItem, SetExpr, Statement, TableFactor};
+use sqlparser::ast::{
+    Expr, GroupByExpr, Query, SelectItem, SetExpr, Statement, TableFactor, Value,
+};
 
 use super::token::{SqlToken, stands};
 use super::walk::{SyntaxNode, walk};
@@ -30,9 +32,22 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
         {
             forms.insert(Form::Semijoin);
         }
+        if let SyntaxNode::Expression(Expr::InList {
+            list,
+            negated: true,
+            ..
+        }) = node
+            && list.iter().any(is_null)
+        {
+            forms.insert(Form::NotInNull);
+        }
         ControlFlow::Continue(())
     });
     forms
+}
+
+fn is_null(item: &Expr) -> bool {
+    matches!(item, Expr::Value(value) if value.value == Value::Null)
 }
 
 /// Whether an ORDER BY belongs to a query: it stands in no parentheses, or in those of a query, not
@@ -150,6 +165,12 @@ mod tests {
             ("UPDATE t SET a = 1 WHERE NOT EXISTS (SELECT 1 FROM u)", ""),
             ("UPDATE t SET a = 1 WHERE a NOT IN (SELECT b FROM u)", ""),
             ("UPDATE t SET a = 1 WHERE a IN (1, 2)", ""),
+            ("UPDATE t SET a = 1 WHERE a NOT IN (1, NULL)", "not-in-null"),
+            ("SELECT 1 FROM t WHERE b OR a NOT IN (NULL)", "not-in-null"),
+            (
+                "DELETE FROM t WHERE a IN (1, NULL) OR b NOT IN (1, 'NULL')",
+                "",
+            ),
         ];
         for (sql, expected) in table {
             assert_eq!(forms(sql), expected, "{sql}");

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use sqlparser::ast::{JoinConstraint, JoinOperator, Select, SetExpr, Statement};
 
-use super::effect::without_end;
 use super::parse::Parsed;
 use super::query::relations;
+use super::token::without_end;
 use super::token::{SqlToken, TokenKind, items, tokens};
 use crate::dialect::Dialect;
 use crate::model::TableShape;

@@ -2,9 +2,9 @@
 
 use sqlparser::ast::{Expr, FromTable, OrderByExpr, Statement, TableFactor, TableWithJoins};
 
-use super::effect::without_end;
 use super::parse::Parsed;
 use super::token::tokens;
+use super::token::without_end;
 use crate::dialect::Dialect;
 
 /// A query with these columns for the rows that an UPDATE or DELETE of one table matches: its own

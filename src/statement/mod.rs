@@ -31,6 +31,7 @@ mod walk;
 mod words;
 
 pub use column::without_column;
+pub use control::assignment;
 pub use effect::analyze;
 pub use heading::headings;
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};

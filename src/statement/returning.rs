@@ -2,9 +2,9 @@
 
 use sqlparser::ast::{Delete, FromTable, Ident, Statement, TableFactor, TableWithJoins};
 
-use super::effect::without_end;
 use super::parse::Parsed;
 use super::token::tokens;
+use super::token::without_end;
 use crate::dialect::Dialect;
 use crate::model::TableShape;
 

@@ -3,8 +3,8 @@
 //!
 //! Read by words, because the forms are few.
 
-use super::effect::without_end;
 use super::rest::{Rest, words};
+use super::token::without_end;
 use crate::dialect::Dialect;
 use crate::model::Value;
 

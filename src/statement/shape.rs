@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::effect::without_end;
+use super::token::without_end;
 use super::token::{SqlToken, closing, items, stands, tokens};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{

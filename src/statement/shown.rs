@@ -32,7 +32,7 @@ pub struct ShownRows {
 /// tables), and for other statements.
 pub fn shown_rows(sql: &str, dialect: &Dialect, tables: &[TableShape]) -> Option<ShownRows> {
     let words = super::token::tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, super::effect::without_end(&words), dialect)?;
+    let parsed = Parsed::new(sql, super::token::without_end(&words), dialect)?;
     let Statement::Query(query) = &parsed.tree else {
         return None;
     };

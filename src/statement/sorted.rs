@@ -2,10 +2,10 @@
 
 use sqlparser::ast::{Expr, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Statement};
 
-use super::effect::without_end;
 use super::parse::{Parsed, number};
 use super::query::{ROW_KEY, relations, row_order};
 use super::token::tokens;
+use super::token::without_end;
 use crate::dialect::Dialect;
 use crate::model::RowOrder;
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::effect::without_end;
 use super::shape::element_ranges;
+use super::token::without_end;
 use super::token::{SqlToken, TokenKind, tokens};
 use crate::dialect::Dialect;
 

@@ -85,6 +85,16 @@ pub(super) fn tokens<'a>(sql: &'a str, dialect: &Dialect) -> Option<Vec<SqlToken
     Some(found)
 }
 
+/// The tokens without the semicolons at the end.
+pub(super) fn without_end<'t, 'a>(mut words: &'t [SqlToken<'a>]) -> &'t [SqlToken<'a>] {
+    while let Some((last, rest)) = words.split_last()
+        && last.is_mark(';')
+    {
+        words = rest;
+    }
+    words
+}
+
 /// Kind and length in bytes of the token at the start of a non-empty text.
 fn token_at(rest: &str, dialect: &Dialect) -> Option<(TokenKind, usize)> {
     let first = rest.chars().next()?;

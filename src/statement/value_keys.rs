@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use sqlparser::ast::{SetExpr, Statement};
 
-use super::effect::without_end;
 use super::parse::{Parsed, number};
 use super::query::last_name;
 use super::token::tokens;
+use super::token::without_end;
 use crate::dialect::Dialect;
 
 /// The values that an INSERT or REPLACE gives a column in its VALUES list; None where one of them is no

@@ -14,14 +14,26 @@ impl super::Pass for JoinedTransactions {
     }
 
     fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
-        while search.best().transactions().len() > 2 && join_any(search)? {}
+        while transactions(search.best()).len() > 2 && join_any(search)? {}
         Ok(())
     }
 }
 
+/// The transactions of a draft, but for settings that stand alone: they would make a BEGIN and a COMMIT of
+/// nothing.
+fn transactions(draft: &Draft) -> Vec<TransactionId> {
+    let sets = |of: TransactionId| {
+        let mut own = draft.lines.iter().filter(|line| line.transaction == of);
+        own.all(|line| line.effect.kind == StatementKind::Set)
+    };
+    let mut all = draft.transactions();
+    all.retain(|transaction| !sets(*transaction));
+    all
+}
+
 /// Tries every ordered pair; whether one of them could be joined.
 fn join_any(search: &mut Minimization<'_>) -> Result<bool, MinimizationOver> {
-    let all = search.best().transactions();
+    let all = transactions(search.best());
     for into in &all {
         for other in all.iter().filter(|other| *other != into) {
             for end in [JoinEnd::Early, JoinEnd::Late] {

@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use sqlparser::ast::Statement;
 
 use super::analyze;
-use super::effect::without_end;
 use super::parse::Parsed;
+use super::token::without_end;
 use super::token::{SqlToken, tokens};
 use crate::dialect::Dialect;
 use sound::Guards;
