@@ -6,6 +6,10 @@ use super::scope::{ColumnRef, Frame, ScopedRelation};
 use crate::dialect::Capability;
 use crate::grammar::{AssignedRows, NewRow, class_word};
 
+/// How many SET lists, of a hundred, of tables without a version key give one column the value that it has: what
+/// makes no version hides a newer one (MDEV-26642).
+const IDLE_PERCENT: usize = 15;
+
 impl Expander<'_, '_, '_> {
     /// The version key of this statement, the same for every row it touches.
     pub(super) fn version(&mut self) -> i64 {
@@ -32,7 +36,11 @@ impl Expander<'_, '_, '_> {
             .collect();
         chosen.sort_unstable();
         chosen.dedup();
-        let keyed = self.version_keys || chosen.is_empty() || self.entropy.percent(60);
+        let idle = !self.version_keys && self.entropy.percent(IDLE_PERCENT);
+        if idle {
+            chosen.truncate(1);
+        }
+        let keyed = self.version_keys || chosen.is_empty() || (!idle && self.entropy.percent(60));
         let prefix = if qualified {
             format!("{}.", of.alias)
         } else {
@@ -69,7 +77,11 @@ impl Expander<'_, '_, '_> {
             }
             self.write(&format!("{prefix}{} = ", plan.column(*at).name));
             self.forbid(of, *at, &chosen);
-            self.assigned(of, *at, rows, depth)?;
+            if idle {
+                self.write(&format!("{}.{}", of.alias, plan.column(*at).name));
+            } else {
+                self.assigned(of, *at, rows, depth)?;
+            }
             self.forbidden.clear();
         }
         self.frames.pop();

@@ -56,7 +56,7 @@ pub enum Fault {
     OwnWriteInvisible,
     /// A plain read sees rows that its transaction has deleted.
     OwnDeleteVisible,
-    /// An UPDATE that changes nothing makes no version: the snapshot goes on showing the older one.
+    /// An UPDATE that changes nothing puts what the snapshot shows over a newer version.
     NoOpUpdateHidesNewer,
     /// An UPDATE or DELETE that waited passes over the rows that it waited for.
     RowSkippedAfterResume,
@@ -268,7 +268,7 @@ const FAULTS: &[About] = &[
     about(
         Fault::NoOpUpdateHidesNewer,
         "no-op-update-hides-newer",
-        "an UPDATE that changes nothing makes no version: the snapshot goes on showing the older one",
+        "an UPDATE that changes nothing puts what the snapshot shows over a newer version",
         "own write",
         &[RepeatableRead],
     ),

@@ -55,6 +55,7 @@ impl RunningStatement<'_> {
         }
         self.grant(needs);
         if outcome.is_ok() || self.strikes(Fault::StatementErrorLeavesHalf) {
+            let changes = self.without_unchanged(changes, &views, &key);
             self.apply(&key, changes);
         }
         outcome.map(StatementAttempt::Done)
@@ -235,16 +236,31 @@ impl RunningStatement<'_> {
         Ok(())
     }
 
-    /// Rows that stay as they were although the answer counts them.
+    /// The changes without rows that an UPDATE gave the values that they have: as in InnoDB, these are
+    /// locked and get no version.
+    fn without_unchanged(&self, mut changes: Changes, views: &Views, key: &str) -> Changes {
+        if let Some(view) = views.get(key) {
+            changes
+                .touched
+                .retain(|row, cells| cells.as_ref() != view.get(row));
+        }
+        changes
+    }
+
+    /// Rows that the answer counts and that are not what the statement made of them.
     fn touch_less(&self, changes: &mut Changes, views: &Views, key: &str) {
         if self.strikes(Fault::NoOpUpdateHidesNewer)
-            && let Some(view) = views.get(key)
+            && let (Some(view), Some(table)) = (views.get(key), self.state.tables.get(key))
+            && let Some(snapshot) = self.state.transactions.get(&self.transaction)
+            && let Some(place) = snapshot.snapshot
         {
-            let is_same =
-                |row: &RowNumber| changes.touched.get(row) == Some(&view.get(row).cloned());
-            let same: Vec<RowNumber> = view.keys().copied().filter(is_same).collect();
-            for row in same {
-                changes.touched.remove(&row);
+            let older = table.seen(self.transaction, ReadSight::Snapshot(place));
+            for (row, cells) in &mut changes.touched {
+                if let Some(older) = older.get(row)
+                    && cells.as_ref() == view.get(row)
+                {
+                    *cells = Some(older.clone());
+                }
             }
         }
         if self.strikes(Fault::WriteNotDone) && changes.inserted.pop().is_none() {
