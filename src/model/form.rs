@@ -17,5 +17,7 @@ slugged! {
         Semijoin = "semijoin",
         /// `NOT IN` with a list that holds NULL, which is never true, at any depth.
         NotInNull = "not-in-null",
+        /// `OR` between two conditions, at any depth: what an index merge is made for.
+        Disjunction = "or",
     }
 }

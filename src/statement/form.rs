@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, Query, SelectItem, SetExpr, Statement, TableFactor, Value,
+    BinaryOperator, Expr, GroupByExpr, Query, SelectItem, SetExpr, Statement, TableFactor, Value,
 };
 
 use super::token::{SqlToken, stands};
@@ -40,6 +40,13 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
             && list.iter().any(is_null)
         {
             forms.insert(Form::NotInNull);
+        }
+        if let SyntaxNode::Expression(Expr::BinaryOp {
+            op: BinaryOperator::Or,
+            ..
+        }) = node
+        {
+            forms.insert(Form::Disjunction);
         }
         ControlFlow::Continue(())
     });
@@ -166,10 +173,13 @@ mod tests {
             ("UPDATE t SET a = 1 WHERE a NOT IN (SELECT b FROM u)", ""),
             ("UPDATE t SET a = 1 WHERE a IN (1, 2)", ""),
             ("UPDATE t SET a = 1 WHERE a NOT IN (1, NULL)", "not-in-null"),
-            ("SELECT 1 FROM t WHERE b OR a NOT IN (NULL)", "not-in-null"),
+            (
+                "SELECT 1 FROM t WHERE b OR a NOT IN (NULL)",
+                "not-in-null or",
+            ),
             (
                 "DELETE FROM t WHERE a IN (1, NULL) OR b NOT IN (1, 'NULL')",
-                "",
+                "or",
             ),
         ];
         for (sql, expected) in table {

@@ -279,6 +279,7 @@ fn planted(of: &Signature) -> Vec<Signature> {
         "whole-count",
         "against:update",
         "not-in-null",
+        "or",
         "sets:join_buffer_size=128",
         "sets:optimizer_switch=mrr=on",
     ] {
@@ -373,5 +374,7 @@ const LISTED: &[&str] = &[
     "unfiled:mysql-hypergraph-not-in-null: -select +update",
     "unfiled:mysql-hypergraph-not-in-null: -update +delete",
     "unfiled:mysql-hypergraph-not-in-null: -update-target:current",
+    "unfiled:mysql-hypergraph-update-limit: -order-by",
+    "unfiled:mysql-hypergraph-update-limit: -update-target:current",
     "unfiled:mysql-join-update-semijoin: -update-target:current",
 ];
