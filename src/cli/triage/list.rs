@@ -9,12 +9,18 @@ use crate::campaign::unix_seconds;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
 use crate::cli::quantity::ago;
-use crate::cli::terminal::{Style, counted, printable};
+use crate::cli::terminal::{Style, columns_of_stdout, counted, cut, printable};
 use crate::report;
 use crate::triage::{Group, GroupState, TriageFolder};
 
-/// The longest headline of a line, in characters: `show` has it in full.
+/// The longest headline of a line, in characters, where the terminal does not say: `show` has it in full.
 const HEADLINE_MAX: usize = 110;
+
+/// A headline that has fewer columns than this beside the others stands below its line.
+const HEADLINE_MIN: usize = 50;
+
+/// Stands before a headline on a line of its own.
+const INDENT: &str = "       ";
 
 const COLUMNS: [&str; 11] = [
     "STATE",
@@ -53,9 +59,10 @@ pub(super) fn run(
             if !rows.is_empty() {
                 let headings = COLUMNS.map(str::to_owned);
                 let widths = widths(&headings, &rows);
-                output.line(&line(&headings, &widths, None))?;
+                let columns = columns_of_stdout();
+                output.line(&fitted(&headings, &widths, None, columns))?;
                 for (group, row) in folder.groups.iter().zip(&rows) {
-                    output.line(&line(row, &widths, Some(group.state)))?;
+                    output.line(&fitted(row, &widths, Some(group.state), columns))?;
                 }
             }
             for sentence in &folder.left_out {
@@ -75,10 +82,7 @@ pub(super) fn ago_if_known(now: u64, then: Option<u64>) -> String {
 fn row(group: &Group, now: u64) -> [String; 11] {
     let first = group.first_file();
     let engines: Vec<&str> = group.engines().into_iter().collect();
-    let mut headline: String = first.headline.chars().take(HEADLINE_MAX).collect();
-    if headline.len() < first.headline.len() {
-        headline.push_str("..");
-    }
+    let mut headline = first.headline.clone();
     // Identifiers are of any length: they stand where a line may be of any length, too.
     if let (Some(known), GroupState::Known) = (&group.explanation, group.state) {
         headline = format!("{}: {headline}", known.id);
@@ -110,10 +114,42 @@ fn widths(headings: &[String; 11], rows: &[[String; 11]]) -> [usize; 11] {
             *width = (*width).max(cell.chars().count());
         }
     }
+    // Nothing stands behind the headline.
+    widths[10] = 0;
     widths
 }
 
-fn line(cells: &[String; 11], widths: &[usize; 11], state: Option<GroupState>) -> String {
+/// A line of the list on a terminal of so many columns: its headline is cut, or stands below it.
+fn fitted(
+    cells: &[String; 11],
+    widths: &[usize; 11],
+    state: Option<GroupState>,
+    columns: Option<usize>,
+) -> String {
+    let mut cells = cells.clone();
+    let Some(columns) = columns else {
+        cells[10] = cut(&cells[10], HEADLINE_MAX + 2);
+        return line(&cells, widths, state);
+    };
+    let others: usize = widths[..10].iter().map(|width| width + 2).sum();
+    let room = columns.saturating_sub(others);
+    if room >= HEADLINE_MIN {
+        cells[10] = cut(&cells[10], room);
+        return line(&cells, widths, state);
+    }
+    let headline = cut(
+        &std::mem::take(&mut cells[10]),
+        columns.saturating_sub(INDENT.len()),
+    );
+    let rest = line(&cells[..10], widths, state);
+    match state {
+        // The heading of the last column would stand above nothing.
+        None => rest,
+        Some(_) => format!("{rest}\n{INDENT}{headline}"),
+    }
+}
+
+fn line(cells: &[String], widths: &[usize], state: Option<GroupState>) -> String {
     let mut text = String::new();
     for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
         let is_number = (5..=9).contains(&at);
@@ -202,4 +238,36 @@ fn summary(folder: &TriageFolder) -> Json {
         "states": counts(folder),
         "left_out": folder.left_out,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells() -> ([String; 11], [usize; 11]) {
+        let mut cells = COLUMNS.map(str::to_owned);
+        cells[10] = "T2.1 (update) at REPEATABLE READ: affected differ: got affected 0; ".repeat(3);
+        let widths = widths(&cells, &[]);
+        (cells, widths)
+    }
+
+    #[test]
+    fn a_line_has_the_width_of_the_terminal_or_two_lines() {
+        let (cells, widths) = cells();
+        let state = Some(GroupState::New);
+        let heading = fitted(&cells, &widths, None, Some(80));
+        assert_eq!(heading.lines().count(), 1, "{heading}");
+        assert!(!heading.contains("T2.1"), "{heading}");
+        for columns in [80, 100, 120, 132, 200, 400] {
+            let text = fitted(&cells, &widths, state, Some(columns));
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(columns.max(83)), "{columns}: {text}");
+            assert!(text.contains("T2.1 (update) at"), "{columns}: {text}");
+        }
+        assert_eq!(fitted(&cells, &widths, state, Some(80)).lines().count(), 2);
+        assert_eq!(fitted(&cells, &widths, state, Some(200)).lines().count(), 1);
+        let piped = fitted(&cells, &widths, state, None);
+        assert_eq!(piped.lines().count(), 1);
+        assert!(piped.ends_with(".."), "{piped}");
+    }
 }
