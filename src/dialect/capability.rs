@@ -107,8 +107,6 @@ capabilities! {
     Savepoint = "savepoint",
     /// `SKIP LOCKED`.
     SkipLocked = "skip-locked",
-    /// `STRAIGHT_JOIN`, which reads the table on its left first.
-    StraightJoin = "straight-join",
     /// A lock clause leaves the derived tables of its FROM alone.
     UnlockedDerivedTable = "unlocked-derived-table",
     /// `UPDATE .. SET .. FROM`.

@@ -71,7 +71,16 @@ pub fn generate(
         entropy: &mut entropy,
         stock,
     };
-    let lines = lines.lines(sessions);
+    let drawn = lines.lines(sessions);
+    // Of a stream of their own: the rest of a case is the same with and without them.
+    let bytes = entropy::bytes("settings", run_seed, index);
+    let mut entropy = Entropy::new(&bytes);
+    let mut settings = SessionGenerator {
+        entropy: &mut entropy,
+        ..lines
+    };
+    let mut lines = settings.settings(sessions);
+    lines.extend(drawn);
     let shapes = shapes(&setup, dialect);
     let mut productions = Vec::with_capacity(lines.len());
     let mut statements = Vec::with_capacity(lines.len());

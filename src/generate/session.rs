@@ -51,11 +51,8 @@ pub(super) struct SessionGenerator<'g, 'a, 'e> {
 impl SessionGenerator<'_, '_, '_> {
     /// The statements of every session, merged into the submitted order.
     pub(super) fn lines(&mut self, sessions: usize) -> Vec<DrawnStatement> {
-        let sets = !self.dialect.plan_settings.is_empty()
-            && self.entropy.percent(self.options.plan_setting_percent);
-        let own: Vec<Vec<DrawnStatement>> = (1..=sessions)
-            .map(|number| SessionId(u32::try_from(number).unwrap_or(u32::MAX)))
-            .map(|session| self.session(session, sets))
+        let own: Vec<Vec<DrawnStatement>> = sessions_up_to(sessions)
+            .map(|session| self.session(session))
             .collect();
         let steps: Vec<Vec<TableAccess>> = own
             .iter()
@@ -70,19 +67,27 @@ impl SessionGenerator<'_, '_, '_> {
             .collect()
     }
 
-    fn session(&mut self, session: SessionId, sets: bool) -> Vec<DrawnStatement> {
+    /// Settings of the optimizer, which come before everything else; none in most cases.
+    pub(super) fn settings(&mut self, sessions: usize) -> Vec<DrawnStatement> {
         let mut lines = Vec::new();
-        let mut settings = 2;
-        while sets && settings > 0 && self.entropy.percent(SET_PERCENT) {
-            self.add(
-                session,
-                "session-setting",
-                &mut Vec::new(),
-                false,
-                &mut lines,
-            );
-            settings -= 1;
+        if self.dialect.plan_settings.is_empty()
+            || !self.entropy.percent(self.options.plan_setting_percent)
+        {
+            return lines;
         }
+        for session in sessions_up_to(sessions) {
+            let mut left = 2;
+            while left > 0 && self.entropy.percent(SET_PERCENT) {
+                let rule = "session-setting";
+                self.add(session, rule, &mut Vec::new(), false, &mut lines);
+                left -= 1;
+            }
+        }
+        lines
+    }
+
+    fn session(&mut self, session: SessionId) -> Vec<DrawnStatement> {
+        let mut lines = Vec::new();
         let lone = self.dialect.supports(Capability::AutocommitStatement);
         for _ in 0..self.entropy.range(&self.options.transactions) {
             if lone && self.entropy.percent(self.options.lone_percent) {
@@ -159,6 +164,10 @@ impl SessionGenerator<'_, '_, '_> {
         }
         false
     }
+}
+
+fn sessions_up_to(count: usize) -> impl Iterator<Item = SessionId> {
+    (1..=count).map(|number| SessionId(u32::try_from(number).unwrap_or(u32::MAX)))
 }
 
 fn step(line: &DrawnStatement) -> TableAccess {

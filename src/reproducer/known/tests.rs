@@ -367,7 +367,7 @@ const LISTED: &[&str] = &[
     "unfiled:mysql-hypergraph-not-in-null: +committed:insert",
     "unfiled:mysql-hypergraph-not-in-null: +rolled-back:update",
     "unfiled:mysql-hypergraph-not-in-null: -differs:extra +differs:higher",
-    "unfiled:mysql-hypergraph-not-in-null: -plain-select:transaction-snapshot",
+    "unfiled:mysql-hypergraph-not-in-null: -plain-select:statement-snapshot",
     "unfiled:mysql-hypergraph-not-in-null: -rolled-back:insert",
     "unfiled:mysql-hypergraph-not-in-null: -select +delete",
     "unfiled:mysql-hypergraph-not-in-null: -select +locking-select",
