@@ -35,15 +35,6 @@ pub(super) fn columns_of_stdout() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// A text of at most so many characters, with two dots in place of what is left out.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most.saturating_sub(2)).collect();
-    format!("{}..", kept.trim_end())
-}
-
 /// The line that is written again and again at the bottom of a terminal; none where standard error
 /// is no terminal.
 pub(super) fn live_line() -> Result<Option<ProgressBar>, Failure> {

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use crate::model::{
     CaseStatement, EventKind, Execution, Outcome, Row, StatementRecord, TestCase, TransactionId,
-    TransactionStatus, Value,
+    TransactionStatus, Value, cut_to,
 };
 
 /// The columns a line may take.
@@ -23,6 +23,9 @@ const LANE: usize = 4;
 
 /// Sessions beyond this many share the last lane.
 const LANES_MAX: usize = 6;
+
+/// Stands at the end of a text that is cut.
+const LEFT_OUT: &str = "...";
 
 /// The columns a value may take.
 const VALUE_WIDTH: usize = 24;
@@ -116,7 +119,7 @@ impl Page {
         );
         let room = WIDTH.saturating_sub(self.margin).max(20);
         let mut lines = wrap(text, room, TEXT_LINES_MAX);
-        let result = cut(result, room);
+        let result = cut_to(result, room, LEFT_OUT);
         let last = lines.last().map_or(0, |line| line.chars().count());
         let fits = last + 2 + result.chars().count() <= room;
         if fits && !result.is_empty() {
@@ -265,16 +268,7 @@ fn row_text(row: &Row) -> String {
 }
 
 fn value_text(value: &Value) -> String {
-    cut(&printable(&value.to_string()), VALUE_WIDTH)
-}
-
-/// At most so many columns, with a sign where something is missing.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
-    format!("{kept}...")
+    cut_to(&printable(&value.to_string()), VALUE_WIDTH, LEFT_OUT)
 }
 
 /// Breaks a text at blanks and cuts it after the last line.
@@ -295,7 +289,10 @@ fn wrap(text: &str, width: usize, lines_max: usize) -> Vec<String> {
             lines.push(format!("  {word}"));
         }
     }
-    lines.iter().map(|line| cut(line, width)).collect()
+    lines
+        .iter()
+        .map(|line| cut_to(line, width, LEFT_OUT))
+        .collect()
 }
 
 /// Line breaks as blanks, other unprintable characters escaped.

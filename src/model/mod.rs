@@ -43,7 +43,7 @@ pub use finding_kind::{Aspect, FindingKind, LockBreach};
 pub use form::Form;
 pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
-pub use printable::printable;
+pub use printable::{cut_to, printable};
 pub use reason::UndecidedReason;
 pub use signature::{Signature, group_id};
 pub use table_fault::TableFault;

@@ -27,6 +27,16 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
+/// A text of at most so many characters, with a sign at its end where something is left out.
+pub fn cut_to(text: &str, most: usize, sign: &str) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept = most.saturating_sub(sign.chars().count());
+    let kept: String = text.chars().take(kept).collect();
+    kept + sign
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

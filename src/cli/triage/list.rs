@@ -9,7 +9,8 @@ use crate::campaign::unix_seconds;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
 use crate::cli::quantity::ago;
-use crate::cli::terminal::{Style, columns_of_stdout, counted, cut, printable};
+use crate::cli::terminal::{Style, columns_of_stdout, counted, printable};
+use crate::model::cut_to;
 use crate::report;
 use crate::triage::{Group, GroupState, TriageFolder};
 
@@ -18,6 +19,9 @@ const HEADLINE_MAX: usize = 110;
 
 /// A headline that has fewer columns than this beside the others stands below its line.
 const HEADLINE_MIN: usize = 50;
+
+/// Stands at the end of a headline that is cut.
+const LEFT_OUT: &str = "..";
 
 /// Stands before a headline on a line of its own.
 const INDENT: &str = "       ";
@@ -128,19 +132,17 @@ fn fitted(
 ) -> String {
     let mut cells = cells.clone();
     let Some(columns) = columns else {
-        cells[10] = cut(&cells[10], HEADLINE_MAX + 2);
+        cells[10] = cut_to(&cells[10], HEADLINE_MAX + LEFT_OUT.len(), LEFT_OUT);
         return line(&cells, widths, state);
     };
     let others: usize = widths[..10].iter().map(|width| width + 2).sum();
     let room = columns.saturating_sub(others);
     if room >= HEADLINE_MIN {
-        cells[10] = cut(&cells[10], room);
+        cells[10] = cut_to(&cells[10], room, LEFT_OUT);
         return line(&cells, widths, state);
     }
-    let headline = cut(
-        &std::mem::take(&mut cells[10]),
-        columns.saturating_sub(INDENT.len()),
-    );
+    let most = columns.saturating_sub(INDENT.len());
+    let headline = cut_to(&std::mem::take(&mut cells[10]), most, LEFT_OUT);
     let rest = line(&cells[..10], widths, state);
     match state {
         // The heading of the last column would stand above nothing.
