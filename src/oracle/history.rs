@@ -40,13 +40,7 @@ impl Oracle for HistoryOracle {
     }
 
     fn needs(&self) -> Needs {
-        Needs {
-            pace: Pace::Free,
-            learner: None,
-            row_identity: false,
-            serial: false,
-            crash: false,
-        }
+        Needs::answers(Pace::Free)
     }
 
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {

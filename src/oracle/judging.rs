@@ -69,14 +69,24 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Those of oracles that look at answers only.
+    pub const fn answers(pace: Pace) -> Self {
+        Self {
+            pace,
+            learner: None,
+            row_identity: false,
+            serial: false,
+            crash: false,
+        }
+    }
+
     /// Those of oracles that ask what a statement gives alone on its view: they judge one run.
     pub fn views(learner: Learner) -> Self {
         Self {
-            pace: Pace::Scheduled,
             learner: Some(learner),
             row_identity: true,
             serial: true,
-            crash: false,
+            ..Self::answers(Pace::Scheduled)
         }
     }
 }

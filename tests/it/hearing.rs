@@ -10,7 +10,7 @@ use rashomon::dialect::{Dialect, ObserverKind};
 use rashomon::engine::{EngineError, Server};
 use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
 use rashomon::model::{
-    Execution, Finding, FindingKind, IsolationLevel, Outcome, Pace, Row, TestCase, UndecidedReason,
+    Execution, Finding, FindingKind, IsolationLevel, Outcome, Row, TestCase, UndecidedReason,
     Verdict,
 };
 use rashomon::observe::Learner;
@@ -157,11 +157,8 @@ impl Oracle for FewWrites {
 
     fn needs(&self) -> Needs {
         Needs {
-            pace: Pace::Scheduled,
-            learner: Some(Learner::Observer),
-            row_identity: true,
             serial: false,
-            crash: false,
+            ..Needs::views(Learner::Observer)
         }
     }
 

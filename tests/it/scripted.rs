@@ -129,13 +129,7 @@ impl Workplace for ScriptedEngine {
 }
 
 /// What scripted oracles need: a run.
-pub(crate) const ANY_RUN: Needs = Needs {
-    pace: Pace::Scheduled,
-    learner: None,
-    row_identity: false,
-    serial: false,
-    crash: false,
-};
+pub(crate) const ANY_RUN: Needs = Needs::answers(Pace::Scheduled);
 
 /// Judges by the number of the case: see [`Scripted::judge`].
 struct Scripted;

@@ -23,8 +23,8 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    Doubt, Finding, FindingKind, Pace, Signature, StatementId, StatementKind, TestCase,
-    UndecidedReason, Verdict,
+    Doubt, Finding, FindingKind, Signature, StatementId, StatementKind, TestCase, UndecidedReason,
+    Verdict,
 };
 use crate::observe::Learner;
 
@@ -45,11 +45,8 @@ impl Oracle for IsolationOracle {
 
     fn needs(&self) -> Needs {
         Needs {
-            pace: Pace::Scheduled,
-            learner: Some(self.learner),
-            row_identity: true,
             serial: false,
-            crash: false,
+            ..Needs::views(self.learner)
         }
     }
 

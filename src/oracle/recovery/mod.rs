@@ -38,11 +38,8 @@ impl Oracle for RecoveryOracle {
 
     fn needs(&self) -> Needs {
         Needs {
-            pace: Pace::Free,
-            learner: None,
-            row_identity: false,
-            serial: false,
             crash: true,
+            ..Needs::answers(Pace::Free)
         }
     }
 

@@ -55,11 +55,8 @@ impl Oracle for SerialOracle {
         // At the free pace commit order is known roughly, and there are too many transactions for
         // every order.
         Needs {
-            pace: Pace::Scheduled,
-            learner: None,
-            row_identity: false,
             serial: true,
-            crash: false,
+            ..Needs::answers(Pace::Scheduled)
         }
     }
 
