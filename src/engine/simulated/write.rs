@@ -55,7 +55,7 @@ impl RunningStatement<'_> {
         }
         self.grant(needs);
         if outcome.is_ok() || self.strikes(Fault::StatementErrorLeavesHalf) {
-            let changes = self.without_unchanged(changes, &views, &key);
+            let changes = without_unchanged(changes, &views, &key);
             self.apply(&key, changes);
         }
         outcome.map(StatementAttempt::Done)
@@ -236,17 +236,6 @@ impl RunningStatement<'_> {
         Ok(())
     }
 
-    /// The changes without rows that an UPDATE gave the values that they have: as in InnoDB, these are
-    /// locked and get no version.
-    fn without_unchanged(&self, mut changes: Changes, views: &Views, key: &str) -> Changes {
-        if let Some(view) = views.get(key) {
-            changes
-                .touched
-                .retain(|row, cells| cells.as_ref() != view.get(row));
-        }
-        changes
-    }
-
     /// Rows that the answer counts and that are not what the statement made of them.
     fn touch_less(&self, changes: &mut Changes, views: &Views, key: &str) {
         if self.strikes(Fault::NoOpUpdateHidesNewer)
@@ -334,6 +323,17 @@ impl RunningStatement<'_> {
             state.unindexed.extend(names);
         }
     }
+}
+
+/// The changes without rows that an UPDATE gave the values that they have: as in InnoDB, these are locked
+/// and get no version.
+fn without_unchanged(mut changes: Changes, views: &Views, key: &str) -> Changes {
+    if let Some(view) = views.get(key) {
+        changes
+            .touched
+            .retain(|row, cells| cells.as_ref() != view.get(row));
+    }
+    changes
 }
 
 /// The statement with another condition.
