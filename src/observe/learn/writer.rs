@@ -13,7 +13,8 @@ impl Learning<'_> {
     ///
     /// Who waits goes on when locks are released, and rarely without a release: the purge of a deleted
     /// row wakes who waits for it. So of a row that holds something else now and names no writer, a
-    /// statement that no release can have moved is asked last; of one that is gone, answered counts tell.
+    /// statement that no release can have moved is asked last, when nobody else can have made the row;
+    /// of one that is gone, answered counts tell.
     pub(super) fn writer(
         &self,
         shape: &TableShape,
@@ -32,8 +33,17 @@ impl Learning<'_> {
             };
             let moved = all.iter().copied().filter(|id| !stuck(id)).collect();
             let found = self.writer_among(moved, shape, (old, new), at, except);
-            if !matches!(found, Err(Unattributed::Nobody)) {
-                return found;
+            let makes = |id: &StatementId| {
+                let statement = self.case.statement(*id).zip(new);
+                statement.is_some_and(|(s, new)| writes(s, shape) && self.makes(shape, s, old, new))
+            };
+            match &found {
+                Err(Unattributed::Nobody) => {}
+                Ok(writer) if !makes(writer) && all.iter().any(makes) => {
+                    let makers = all.into_iter().filter(makes).collect();
+                    return self.writer_among(makers, shape, (old, new), at, except);
+                }
+                Ok(_) | Err(Unattributed::Several(_)) => return found,
             }
         }
         self.writer_among(all, shape, (old, new), at, except)

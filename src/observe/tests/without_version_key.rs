@@ -65,6 +65,40 @@ fn who_changed_as_many_rows_as_it_counted_changed_those_that_it_holds() {
     assert_eq!(whose(update, 2, update, &seen), ([0, 0], true));
 }
 
+/// s2's UPDATE waits for row 1, as it has for a while, and changes row 2 when purge wakes it, without a
+/// release by anybody. Meanwhile s1's `beside` is answered, and row 2 holds `seen`.
+fn beside_a_waiting_update(beside: &str, seen: i64) -> [usize; 2] {
+    let lines: [WideLine<'_>; 6] = [
+        (1, "BEGIN", None),
+        (
+            1,
+            "UPDATE t SET c0 = 5 WHERE pkey = 1",
+            Some(&[[1, 10, 5], [2, 11, 21]]),
+        ),
+        (2, "UPDATE t SET n0 = 7 WHERE pkey <= 2", None),
+        (
+            1,
+            "UPDATE t SET c0 = 6 WHERE pkey = 1",
+            Some(&[[1, 10, 6], [2, 11, 21]]),
+        ),
+        (1, beside, Some(&[[1, 10, 6], [2, seen, 21], [3, 8, 22]])),
+        (1, "COMMIT", None),
+    ];
+    let mut script = wide_script(TABLE, &lines);
+    wait_for(&mut script, id(2, 1), id(1, 5));
+    let account = learn_wide(&script, &[[1, 10, 20], [2, 11, 21]]);
+    let changes = |id: StatementId| account.changes.get(&id).map_or(0, Vec::len);
+    [changes(id(1, 4)), changes(id(2, 1))]
+}
+
+#[test]
+fn a_row_that_only_a_waiting_update_can_have_made_is_its_work() {
+    let insert = "INSERT INTO t (pkey, n0, c0) VALUES (3, 8, 22)";
+    assert_eq!(beside_a_waiting_update(insert, 7), [1, 1]);
+    // Nobody can have made it: the statement that was answered is asked.
+    assert_eq!(beside_a_waiting_update(insert, 9), [2, 0]);
+}
+
 /// An UPDATE of the clustered key removes its row from the old place, and waits before it puts it to the
 /// new one, while a DELETE beside it runs.
 #[test]
