@@ -233,9 +233,12 @@ impl Learning<'_> {
 
     fn note_view(&mut self, statement: &CaseStatement, at: Tick) {
         let view = self.view(statement, at).0;
+        let by_index = self.without_half_rows(&view);
         let views = self.moments.entry(statement.id).or_default();
-        if !views.contains(&view) {
-            views.push(view);
+        for view in [Some(view), by_index].into_iter().flatten() {
+            if !views.contains(&view) {
+                views.push(view);
+            }
         }
     }
 

@@ -30,16 +30,17 @@ struct Script {
 type Line<'a> = (u32, &'a str, Option<&'a [(i64, i64)]>);
 
 fn dialect() -> Dialect {
-    let (name, text) = dialect::BUILTIN
-        .iter()
-        .find(|(name, _)| *name == "mysql")
-        .expect("listed");
-    dialect::parse(
-        name,
-        text,
-        &"9.7.0".parse::<ServerVersion>().expect("never fails"),
-    )
-    .expect("valid")
+    dialect_of("mysql", "9.7.0", &[])
+}
+
+/// A built-in dialect for a server of this version with these variables.
+fn dialect_of(engine: &str, version: &str, variables: &[(&str, &str)]) -> Dialect {
+    let mut builtin = dialect::BUILTIN.iter();
+    let (name, text) = builtin.find(|(name, _)| *name == engine).expect("listed");
+    let version = version.parse::<ServerVersion>().expect("never fails");
+    let variables = variables.iter();
+    let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    dialect::parse_for(name, text, &version, &variables.collect()).expect("valid")
 }
 
 fn rows(keys: &[(i64, i64)]) -> Vec<Row> {

@@ -1,9 +1,10 @@
 //! Rows of statements that wait half-way: an INSERT that waits for the unique index on the row key has
 //! put its row into the clustered index already, beside the row that stands under the key.
 
-use super::Learning;
 use super::writer::{Unattributed, gives_place};
+use super::{Learning, key_values};
 use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
+use crate::observe::View;
 use crate::observe::chain::{RowId, VersionId};
 use crate::statement::mentions;
 
@@ -68,6 +69,41 @@ impl Learning<'_> {
         let writer = self.writer(shape, Some(&old.row), Some(new_row), active, at, None);
         let writer = writer.ok().and_then(|id| self.case.statement(id));
         writer.is_some_and(|s| s.effect.kind == StatementKind::Update && gives_place(shape, s))
+    }
+
+    /// What a view shows to a cursor on a secondary index, where a waiting statement has put a row into
+    /// the clustered index and not into every other one; none where there is no such row.
+    pub(super) fn without_half_rows(&self, view: &View) -> Option<View> {
+        let mut by_index = view.clone();
+        for (table, rows) in &mut by_index {
+            let Some(shape) = self.case.table(table) else {
+                continue;
+            };
+            for (row, seen) in rows {
+                *seen = seen.filter(|version| !self.is_half_way(shape, row, *version));
+            }
+        }
+        (by_index != *view).then_some(by_index)
+    }
+
+    /// Whether a row waits for a unique index: who wrote it waits, and another row has, or had, its values
+    /// in a unique key.
+    fn is_half_way(&self, shape: &TableShape, id: &RowId, version: VersionId) -> bool {
+        let chains = &self.account.chains;
+        let Some(row) = chains.row(version) else {
+            return false;
+        };
+        let others = || chains.table(&shape.name).filter(|(other, _)| *other != id);
+        let is_taken = |key: &Vec<String>| {
+            let values = key_values(shape, key, row);
+            let has_them = |other: &VersionId| {
+                let other = chains.row(*other);
+                other.is_some_and(|other| key_values(shape, key, other) == values)
+            };
+            values.is_some() && others().any(|(_, chain)| chain.iter().any(has_them))
+        };
+        self.waiting.contains(&chains.version(version).writer)
+            && shape.unique_keys.iter().any(is_taken)
     }
 
     /// Whether a row that is gone was taken back by the statement that had put it in: one that waited

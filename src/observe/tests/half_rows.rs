@@ -2,12 +2,12 @@
 //! for another index.
 
 use super::clustered_key::{WideLine, learn_wide, wide_script};
-use super::{Script, id};
+use super::{Script, dialect_of, id};
 use crate::model::{
-    ErrorClass, EventKind, ExecutionEvent, Outcome, SqlError, StatementId, TransactionStatus,
-    UndecidedReason, Value,
+    ErrorClass, EventKind, ExecutionEvent, IsolationLevel, Outcome, SqlError, StatementId,
+    TransactionStatus, UndecidedReason, Value,
 };
-use crate::observe::Account;
+use crate::observe::{Account, Sight};
 
 /// By `c0`, with a unique index on the row key.
 const BY_C0: &str = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT PRIMARY KEY)";
@@ -366,4 +366,51 @@ fn a_delete_has_not_removed_the_row_that_a_waiting_upsert_has_moved() {
         assert_eq!([id(1, 3), id(2, 1)].map(changes), [1, 2], "{other}");
         assert_eq!(standing(&account).len(), 2, "{other}");
     }
+}
+
+/// s1 deletes row 5, s2's INSERT puts row 6 and waits for the unique key of row 5 with its own row 5 in
+/// the clustered index, and an UPDATE of s3 begins to wait. Tells which rows s3 may not have seen.
+fn rows_beside_a_half_row(table: &str) -> Vec<(i64, Vec<Sight>)> {
+    let half_way: &[[i64; 3]] = &[[1, 10, 20], [6, 1000, 41], [5, 1000, 42]];
+    let insert =
+        "INSERT INTO t (pkey, vkey, c0) VALUES (6, 1000, 41), (5, 1000, 42), (7, 1000, 43)";
+    let update = "UPDATE t SET vkey = 1001 WHERE pkey > 1 ORDER BY pkey LIMIT 1";
+    let all: &[[i64; 3]] = &[[1, 10, 20], [6, 1000, 41], [5, 1000, 42], [7, 1000, 43]];
+    let lines: [WideLine<'_>; 7] = [
+        (1, "BEGIN", None),
+        (1, "DELETE FROM t WHERE pkey = 5", Some(&[[1, 10, 20]])),
+        (2, "BEGIN", None),
+        (2, insert, Some(half_way)),
+        (3, update, None),
+        (1, "COMMIT", Some(all)),
+        (2, "COMMIT", None),
+    ];
+    let mut script = wide_script(table, &lines);
+    script.dialect = dialect_of("mariadb", "11.8.0", &[("innodb_snapshot_isolation", "ON")]);
+    for level in script.case.isolation.values_mut() {
+        *level = IsolationLevel::ReadUncommitted;
+    }
+    let committed = script.execution.transactions[&id(2, 2).transaction];
+    wait_for(&mut script, id(2, 2), id(1, 3));
+    script
+        .execution
+        .transactions
+        .insert(id(2, 2).transaction, committed);
+    wait_for(&mut script, id(3, 1), id(2, 3));
+    let account = learn_wide(&script, &[[1, 10, 20], [5, 11, 21]]);
+    let rows = account.latitudes.get(&id(3, 1)).into_iter();
+    let rows = rows.flat_map(|latitude| &latitude.rows).map(|row| {
+        let sights = row.sights.iter().map(|(sight, _)| *sight).collect();
+        (row.row.key.as_integer().expect("a number"), sights)
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_cursor_on_an_index_may_pass_before_a_half_row_is_there() {
+    let nothing = |key| (key, vec![Sight::Nothing]);
+    assert_eq!(rows_beside_a_half_row(BY_C0), [nothing(5), nothing(7)]);
+    // Row 5 waits for no index here, and is in all of them.
+    let by_pkey = "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT)";
+    assert_eq!(rows_beside_a_half_row(by_pkey), [nothing(7)]);
 }
