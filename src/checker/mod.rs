@@ -24,6 +24,7 @@ pub use evidence::counterexample::{Counterexample, Edge, Reason};
 pub use evidence::witness::Witness;
 pub use evidence::{rederive, replay};
 pub use explain::dot::dot;
+pub use explain::elle::elle;
 pub use explain::svg::svg;
 pub use explain::words::in_words;
 

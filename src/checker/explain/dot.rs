@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge};
+use crate::checker::explain::label::label;
 use crate::checker::explain::links::links;
-use crate::checker::explain::words::{label, transaction_in_words};
+use crate::checker::explain::lost_update::as_told;
+use crate::checker::explain::words::{title, transaction_in_words};
 use crate::history::History;
 use crate::model::printable;
 
@@ -15,11 +17,7 @@ pub fn dot(history: &History, counterexample: &Counterexample) -> String {
         format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
     };
     let mut text = String::from("digraph counterexample {\n  node [shape=box];\n");
-    let _ = writeln!(
-        text,
-        "  label={};",
-        quoted(counterexample.anomaly.to_string())
-    );
+    let _ = writeln!(text, "  label={};", quoted(title(history, counterexample)));
     for transaction in counterexample.transactions() {
         let name = quoted(history.name(transaction));
         let words = transaction_in_words(history, counterexample, transaction);
@@ -34,7 +32,7 @@ pub fn dot(history: &History, counterexample: &Counterexample) -> String {
         let label = quoted(label(history, edge.reason));
         let _ = writeln!(text, "  {from} -> {to} [label={label}{style}];");
     };
-    for edge in &counterexample.edges {
+    for edge in &as_told(history, counterexample) {
         arrow(edge, "");
     }
     for edge in &links(history, counterexample) {

@@ -4,9 +4,11 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt::Write;
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
+use crate::checker::explain::label::label;
 use crate::checker::explain::links::links;
+use crate::checker::explain::lost_update::as_told;
 use crate::checker::explain::words::{
-    event_in_words, label, origin_in_words, sentences, span_in_words,
+    event_in_words, origin_in_words, sentences, span_in_words, title,
 };
 use crate::history::{History, Txn};
 use crate::model::printable;
@@ -60,9 +62,7 @@ pub fn svg(history: &History, counterexample: &Counterexample) -> String {
     let arrows = arrows(history, counterexample, &nodes);
     let sentences = sentences(history, counterexample);
     let words: Vec<String> = sentences.iter().flat_map(|words| wrapped(words)).collect();
-    let adya = counterexample.anomaly.adya();
-    let adya = adya.map_or(String::new(), |name| format!(" ({name})"));
-    let title = format!("{}{adya}", counterexample.anomaly);
+    let title = title(history, counterexample);
 
     let (from, to) = bounds(&nodes, &arrows);
     let letters = words.iter().map(|line| line.chars().count());
@@ -194,8 +194,9 @@ fn place(nodes: &mut [Node]) {
 
 /// The arrows of the cycle, and dashed ones beside it.
 fn arrows(history: &History, counterexample: &Counterexample, nodes: &[Node]) -> Vec<Arrow> {
-    let edges = counterexample.edges.iter();
+    let edges = as_told(history, counterexample);
     let mut arrows: Vec<Arrow> = edges
+        .iter()
         .filter_map(|edge| Arrow::of(history, nodes, edge, BEND))
         .collect();
     let links = links(history, counterexample);

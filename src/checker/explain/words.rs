@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use crate::checker::algorithm::aion::breach::Breach;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
+use crate::checker::explain::elle::elle;
+use crate::checker::explain::lost_update::{self, as_told};
+use crate::checker::explain::orders;
 use crate::history::{Atom, Event, History, Key, Kind, OrderConflict, Status, Txn};
 use crate::model::Anomaly;
 
 /// The counterexample in words, one line an edge.
 pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
-    let adya = counterexample.anomaly.adya();
-    let adya = adya.map_or(String::new(), |name| format!(" ({name})"));
-    let mut text = format!("{}{adya}\n", counterexample.anomaly);
+    let mut text = format!("{}\n", title(history, counterexample));
     for sentence in sentences(history, counterexample) {
         let _ = writeln!(text, "  {sentence}");
     }
@@ -24,20 +25,28 @@ pub fn in_words(history: &History, counterexample: &Counterexample) -> String {
     text
 }
 
+/// `lost update (G-single; Elle: lost-update)`: the name of what went wrong, with Adya's and Elle's.
+pub(in crate::checker) fn title(history: &History, counterexample: &Counterexample) -> String {
+    let anomaly = counterexample.anomaly;
+    let adya = anomaly.adya().map(str::to_owned);
+    let elle = elle(history, counterexample);
+    let elle = elle.filter(|name| adya.as_ref() != Some(name));
+    let elle = elle.map(|name| format!("Elle: {name}"));
+    let names: Vec<String> = adya.into_iter().chain(elle).collect();
+    match names.is_empty() {
+        true => anomaly.to_string(),
+        false => format!("{anomaly} ({})", names.join("; ")),
+    }
+}
+
 /// What a counterexample says: a sentence an edge, and what the edges have to do with each other.
 pub(in crate::checker) fn sentences(
     history: &History,
     counterexample: &Counterexample,
 ) -> Vec<String> {
-    let edges = &counterexample.edges;
+    let edges = as_told(history, counterexample);
     let mut sentences: Vec<String> = edges.iter().map(|e| edge_in_words(history, e)).collect();
-    if let (Anomaly::LostUpdate, [one, other]) = (counterexample.anomaly, &edges[..])
-        && one.reason == other.reason
-    {
-        let sentence = "both wrote what both had read: \
-                        the later did not see the write of the earlier";
-        sentences.push(sentence.to_owned());
-    }
+    sentences.extend(lost_update::sentence(history, counterexample));
     let core = names(history, &counterexample.core);
     if edges.is_empty() {
         let allowed = match counterexample.anomaly {
@@ -69,6 +78,7 @@ pub(in crate::checker) fn sentences(
         };
         let order = "no order of the writes of these";
         sentences.push(format!("{order}{allowed} explains all reads: {core}"));
+        sentences.extend(orders::story(history, counterexample));
     } else if !core.is_empty() {
         let each = "each reads from the one before, or follows it in its session";
         sentences.push(format!("by way of {core}: {each}"));
@@ -361,22 +371,5 @@ pub(in crate::checker) fn edge_in_words(history: &History, edge: &Edge) -> Strin
         }
         Reason::Missed(at) => missed_in_words(history, edge, at),
         Reason::Event(at) => read_in_words(history, edge, at),
-    }
-}
-
-/// The reason of an edge as pictures have it: `WR(x)`.
-pub(in crate::checker) fn label(history: &History, reason: Reason) -> String {
-    let key = |key: Key| history.spelled(history.key(key));
-    match reason {
-        Reason::Session => "SO".to_owned(),
-        Reason::RealTime => "RT".to_owned(),
-        Reason::WriteRead(k) => format!("WR({})", key(k)),
-        Reason::WriteWrite(k) => format!("WW({})", key(k)),
-        Reason::ReadWrite(k) => format!("RW({})", key(k)),
-        Reason::SeenBy { key: k, .. } => format!("CO({})", key(k)),
-        Reason::Event(_) | Reason::Missed(_) | Reason::Listed { .. } => "reads".to_owned(),
-        Reason::Lists(k) => format!("order({})", key(k)),
-        Reason::Early => "session".to_owned(),
-        Reason::Overlap(k) => format!("overlap({})", key(k)),
     }
 }

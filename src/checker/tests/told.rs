@@ -61,11 +61,11 @@ fn a_value_that_was_appended_twice_makes_no_violation() {
 fn a_value_that_a_list_has_more_often_than_it_was_appended_is_a_violation() {
     let text = "committed s1 w(x,1)\naborted s2 w(x,1)\ncommitted s3 r(x,[1])\n\
                 committed s4 r(x,[1 1])\n";
-    expect_test::expect![[r"
-        incompatible order
+    expect_test::expect![[r#"
+        incompatible order (Elle: duplicate-elements)
           T4 reads [1 1] for x: an element more often than appended
           T4 of session s4: r(x,[1 1])
-    "]]
+    "#]]
     .assert_eq(&words(text, ConsistencyModel::ReadCommitted));
 }
 
@@ -74,12 +74,12 @@ fn a_value_that_a_list_has_more_often_than_it_was_appended_is_a_violation() {
 fn a_read_is_shown_as_the_file_has_it_where_a_list_repeats_a_value() {
     let text = "committed s1 w(x,1)\ncommitted s2 w(x,2)\ncommitted s3 w(x,1)\n\
                 committed s4 r(x,[1 2 1])\ncommitted s5 r(x,[2 1])\n";
-    expect_test::expect![[r"
-        incompatible order
+    expect_test::expect![[r#"
+        incompatible order (Elle: incompatible-order)
           T4 reads [1 2 1] for x, T5 reads [2 1]: neither begins with the other
           T4 of session s4: r(x,[1 2 1])
           T5 of session s5: r(x,[2 1])
-    "]]
+    "#]]
     .assert_eq(&words(text, ConsistencyModel::ReadCommitted));
 }
 
@@ -209,12 +209,12 @@ fn words(lines: &str, model: ConsistencyModel) -> String {
 fn words_show_the_lists_that_were_read() {
     let two = "committed s1 w(x,1)\ncommitted s2 w(x,2)\n";
     let contradict = format!("{two}committed s3 r(x,[1 2])\ncommitted s4 r(x,[2 1])\n");
-    expect_test::expect![[r"
-        incompatible order
+    expect_test::expect![[r#"
+        incompatible order (Elle: incompatible-order)
           T3 reads [1 2] for x, T4 reads [2 1]: neither begins with the other
           T3 of session s3: r(x,[1 2])
           T4 of session s4: r(x,[2 1])
-    "]]
+    "#]]
     .assert_eq(&words(&contradict, ConsistencyModel::ReadCommitted));
     let aborted = "committed s1 w(x,1)\naborted s2 w(x,9)\ncommitted s3 r(x,[9 1])\n";
     expect_test::expect![[r"
@@ -252,7 +252,7 @@ fn what_stands_between_is_told_and_nothing_else() {
     let chain = "initial 0\ncommitted s1 w(x,9)\ncommitted s2 r(x,0) w(x,1)\n\
                  committed s1 r(x,1) w(x,2)\n";
     expect_test::expect![[r#"
-        circular information flow (G1c)
+        circular information flow (G1c; Elle: G0-process)
           T1 -SO-> T3: T1 comes before T3 in their session
           T3 -WW(x)-> T1: T1 writes x after T3
           by way of T2: each reads from the one before, or follows it in its session
@@ -264,7 +264,7 @@ fn what_stands_between_is_told_and_nothing_else() {
     let overwritten = "initial 0\ncommitted s1 r(x,0) w(x,6)\ncommitted s2 w(x,3) w(y,3)\n\
                        committed s3 r(y,3) r(x,6)\n";
     expect_test::expect![[r#"
-        non-monotonic read (G-single)
+        non-monotonic read (G-single; Elle: G-single-item)
           T2 -WR(y)-> T3: T3 reads the version of y that T2 wrote
           T3 -RW(x)-> T2: T3 reads a version of x that T2 overwrites
           by way of T1: each reads from the one before, or follows it in its session
@@ -276,7 +276,7 @@ fn what_stands_between_is_told_and_nothing_else() {
     let long = "initial 0\ncommitted s1 r(x,1)\ncommitted s1 w(y,3)\ncommitted s1 w(z,3)\n\
                 committed s1 w(x,1)\n";
     expect_test::expect![[r#"
-        circular information flow (G1c)
+        circular information flow (G1c; Elle: G1c-process)
           T1 -SO-> T4: T1 comes before T4 in their session
           T4 -WR(x)-> T1: T1 reads the version of x that T4 wrote
           T1 of session s1: r(x,1)
@@ -322,6 +322,11 @@ fn a_set_has_the_name_of_what_every_version_order_leads_to() {
     expect_test::expect![[r#"
         no version order
           no order of the writes of these explains all reads: T1, T2, T3, T4
+          x: 1 by T1, read by T2; 6 by T2, read by T4; 3 by T3
+          y: 1 by T1; 3 by T3, read by T4
+          if T1 writes x first: T3 -WR(y)-> T4 -RW(x)-> T3
+          if T3 writes x first and T1 writes y first: T1 -WW(y)-> T3 -WW(x)-> T1
+          if T3 writes x first and T3 writes y first: T1 -WR(x)-> T2 -WR(x)-> T4 -RW(y)-> T1
           T1 of session s1: w(x,1) w(y,1)
           T2 of session s1: r(x,1) r(z,0) w(x,6)
           T3 of session s2: w(x,3) w(y,3)
@@ -336,6 +341,13 @@ fn a_set_has_the_name_of_what_every_version_order_leads_to() {
     expect_test::expect![[r#"
         long fork (G-nonadjacent)
           no order of the writes of these explains all reads: T1, T2, T3, T4, T5, T6, T7, T8
+          x: 1 by T1, read by T5; 2 by T2, read by T7
+          d: 1 by T1, read by T8
+          b: 1 by T2, read by T6
+          c: 0 at first, read by T6; 1 by T3, read by T5
+          e: 0 at first, read by T8; 1 by T4, read by T7
+          if T1 writes x first: T2 -WR(b)-> T6 -RW(c)-> T3 -WR(c)-> T5 -RW(x)-> T2
+          if T2 writes x first: T1 -WR(d)-> T8 -RW(e)-> T4 -WR(e)-> T7 -RW(x)-> T1
           T1 of session s1: w(x,1) w(d,1)
           T2 of session s2: w(x,2) w(b,1)
           T3 of session s3: w(c,1)
@@ -346,4 +358,71 @@ fn a_set_has_the_name_of_what_every_version_order_leads_to() {
           T8 of session s8: r(d,1) r(e,0)
     "#]]
     .assert_eq(&words(forked, ConsistencyModel::Serializable));
+}
+
+/// Two of three that read one version and wrote the key; the list says who of them wrote first.
+#[test]
+fn a_lost_update_is_told_as_a_cycle_with_those_that_are_alike() {
+    let three = "initial 0\ncommitted s1 r(x,0) w(x,1)\ncommitted s2 r(x,0) w(x,2)\n\
+                 committed s3 r(x,0) w(x,3)\ncommitted s4 r(x,0)\n";
+    expect_test::expect![[r"
+        lost update (G-single; Elle: lost-update)
+          T1 -WW(x)-> T2: T2 writes x after T1
+          T2 -RW(x)-> T1: T2 reads a version of x that T1 overwrites
+          both wrote what both had read: the later, whichever it is, did not see the write of the earlier; one more transaction read this version and wrote the key
+          T1 of session s1: r(x,0) w(x,1)
+          T2 of session s2: r(x,0) w(x,2)
+    "]]
+    .assert_eq(&words(three, ConsistencyModel::Snapshot));
+    let list = "committed s1 r(x,[]) w(x,1)\ncommitted s2 r(x,[]) w(x,2)\n\
+                committed s3 r(x,[2 1])\n";
+    let told = words(list, ConsistencyModel::Snapshot);
+    assert!(told.contains("T2 -WW(x)-> T1"), "{told}");
+    assert!(told.contains("T1 -RW(x)-> T2"), "{told}");
+}
+
+#[test]
+fn elle_has_names_of_its_own_for_cycles_and_for_what_needs_none() {
+    let name = |lines: &str, model: ConsistencyModel| {
+        let history = read(&format!("initial 0\n{lines}"));
+        let Answer::Violated(found) = check(&history, model, Budget::default()).1 else {
+            panic!("{lines}");
+        };
+        elle(&history, &found)
+    };
+    let table: [(&str, ConsistencyModel, Option<&str>); 6] = [
+        (
+            "aborted s1 w(x,1)\ncommitted s2 r(x,1)\n",
+            ConsistencyModel::ReadCommitted,
+            Some("G1a"),
+        ),
+        (
+            "committed s1 w(x,1) w(x,2)\ncommitted s2 r(x,1)\n",
+            ConsistencyModel::ReadCommitted,
+            Some("G1b"),
+        ),
+        (
+            "committed s1 w(x,1) r(x,0)\n",
+            ConsistencyModel::ReadCommitted,
+            Some("internal"),
+        ),
+        (
+            "committed s1 r(x,0) r(y,0) w(x,1)\ncommitted s2 r(x,0) r(y,0) w(y,1)\n",
+            ConsistencyModel::Serializable,
+            Some("G2-item"),
+        ),
+        (
+            "committed s1 ~1..2 r(x,0) w(x,1)\ncommitted s2 ~3..4 r(x,0)\n",
+            ConsistencyModel::StrictSerializable,
+            Some("G-single-item-realtime"),
+        ),
+        (
+            "committed s1 r(x,7)\n",
+            ConsistencyModel::ReadCommitted,
+            None,
+        ),
+    ];
+    for (lines, model, expected) in table {
+        assert_eq!(name(lines, model).as_deref(), expected, "{lines}");
+    }
 }

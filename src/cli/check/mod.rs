@@ -209,6 +209,7 @@ fn unknown_line(
         "with": null,
         "verdict": "unknown",
         "anomaly": null,
+        "elle": null,
         "transactions": null,
         "events": null,
         "load_s": json_seconds(load),
@@ -353,6 +354,7 @@ impl CheckedHistory<'_> {
             Answer::Violated(found) => {
                 line["verdict"] = json!("violated");
                 line["anomaly"] = json!(found.anomaly.slug());
+                line["elle"] = json!(checker::elle(&self.history, found));
                 if self.arguments.explain {
                     line["counterexample"] = json!(checker::in_words(&self.history, found));
                 }

@@ -10,6 +10,7 @@ mod acyclic;
 mod judge;
 mod name;
 mod open;
+pub(in crate::checker) mod orders;
 mod polygraph;
 mod prune;
 mod solve;

@@ -1,10 +1,10 @@
 //! Names what no choice of version orders avoids.
 
 use super::judge::{PolygraphOutcome, is_satisfied, pruned};
+use super::orders::one_further;
 use crate::checker::budget::Budget;
 use crate::checker::resolved::resolve::resolve_openly;
-use crate::checker::resolved::version::Version;
-use crate::checker::resolved::versions::{ChainedVersions, chains, last_of};
+use crate::checker::resolved::versions::{ChainedVersions, chains};
 use crate::history::History;
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
@@ -62,11 +62,5 @@ fn is_every_order(
     let Some((key, _)) = chains.heads.first().copied() else {
         return holds(&chains);
     };
-    let last = last_of(&chains.next, Version::initial(key));
-    let of_key = chains.heads.partition_point(|head| head.0 == key);
-    (0..of_key).all(|at| {
-        let (mut next, mut heads) = (chains.next.clone(), chains.heads.clone());
-        next[last] = heads.remove(at).1;
-        is_every_order(ChainedVersions { next, heads }, holds)
-    })
+    one_further(&chains, key).all(|(_, further)| is_every_order(further, holds))
 }
