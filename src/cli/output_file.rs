@@ -7,7 +7,7 @@ use super::exit::Failure;
 use crate::reproducer::whole_file;
 
 /// `--force`, of every command that writes a file it was given.
-#[derive(clap::Args, Clone, Copy, Debug)]
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(super) struct Overwriting {
     /// Overwrite files that are there already
     #[arg(long)]

@@ -111,15 +111,7 @@ impl Texts {
         let Some(text) = self.text(atom) else {
             return self.show(atom);
         };
-        let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
-        if begins && text != "nil" && text.bytes().all(is_plain_byte) {
-            return text.to_owned();
-        }
-        let escaped = text
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('\n', "\\n");
-        format!("\"{escaped}\"")
+        spelled_text(text)
     }
 
     /// The text, unless the atom is an integer or nil.
@@ -130,6 +122,19 @@ impl Texts {
         let index = usize::try_from(atom.0.wrapping_sub(i64::MIN + 1)).ok()?;
         self.texts.get(index).map(|text| &**text)
     }
+}
+
+/// A text as our own line format has it.
+pub(in crate::history) fn spelled_text(text: &str) -> String {
+    let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+    if begins && text != "nil" && text.bytes().all(is_plain_byte) {
+        return text.to_owned();
+    }
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{escaped}\"")
 }
 
 /// What a word of our own line format is made of.

@@ -30,6 +30,8 @@ impl Batch {
             LineContent::Initial(value) => self.initial = Some(value),
             LineContent::InitialOf { key, value } => self.initials.push((key, value)),
             LineContent::Order { .. } => self.has_lists = true,
+            // Who watches has named the model.
+            LineContent::Promised { .. } => {}
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::key_index::KeyIndex;
 use super::{
-    Atom, Event, History, HistoryError, Interner, Key, Kind, NO_SPAN, OrderConflict, Span, Status,
-    Texts, Txn, WRITE,
+    Atom, Event, History, HistoryError, Interner, Key, Kind, NO_SPAN, OrderConflict,
+    RecordedPromise, Span, Status, Texts, Txn, WRITE,
 };
 
 /// What a format says of a transaction beside its events.
@@ -68,6 +68,11 @@ impl Builder {
     pub fn set_initial(&mut self, key: Key, value: Atom) {
         self.history.initial[key] = value;
         self.history.initials_told.push(key);
+    }
+
+    /// Says what the recorder was promised.
+    pub fn promise(&mut self, promise: RecordedPromise) {
+        self.history.promised = Some(promise);
     }
 
     /// The texts of the history, to make atoms of.

@@ -17,6 +17,8 @@ mod number;
 mod recorded;
 pub mod synthetic;
 
+use crate::model::ConsistencyModel;
+
 pub use atom::{Atom, Texts};
 pub use batch::Batch;
 pub use builder::{Builder, Head};
@@ -103,6 +105,23 @@ pub struct History {
     pub(in crate::history) has_lists: bool,
     /// Reads that contradict each other on the version order of a key: no order explains both.
     pub(in crate::history) order_conflicts: Vec<OrderConflict>,
+    pub(in crate::history) promised: Option<RecordedPromise>,
+}
+
+/// What a recorder was promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedPromise {
+    /// None: nothing.
+    pub model: Option<ConsistencyModel>,
+    /// Who promised it: a text.
+    pub by: Option<Atom>,
+}
+
+impl RecordedPromise {
+    /// As files and machine-readable output spell it.
+    pub fn slug(self) -> &'static str {
+        self.model.map_or("nothing", ConsistencyModel::slug)
+    }
 }
 
 /// Two transactions that read versions of one key in orders that exclude each other.
@@ -266,6 +285,11 @@ impl History {
     /// An atom as people wrote it.
     pub fn show(&self, atom: Atom) -> String {
         self.texts.show(atom)
+    }
+
+    /// What the recorder was promised, where the file says so.
+    pub fn promised(&self) -> Option<RecordedPromise> {
+        self.promised
     }
 
     /// An atom as our own line format has it.

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use super::{Progress, Recorder, WorkloadSettings};
 use crate::history::Recorded;
-use crate::history::format::HEADER;
+use crate::history::format::{HEADER, write_promise};
+use crate::model::ConsistencyModel;
 
 /// Called with every tick; false ends the run.
 type OnTick<'a> = dyn FnMut(&Progress) -> bool + 'a;
@@ -22,7 +23,8 @@ pub struct HistoryFile<'a> {
 const FLUSH_BYTES: usize = 64 << 10;
 
 impl<'a> HistoryFile<'a> {
-    /// Writes the beginning of the file: format, settings, initial values.
+    /// Writes the beginning of the file: format, settings, what the server promises for such a history,
+    /// initial values.
     ///
     /// # Errors
     /// When the stream fails.
@@ -30,6 +32,7 @@ impl<'a> HistoryFile<'a> {
         out: &'a mut dyn Write,
         settings: &WorkloadSettings,
         server: &str,
+        promised: Option<ConsistencyModel>,
     ) -> io::Result<Self> {
         writeln!(out, "{HEADER}")?;
         let level = settings.level.map_or("default", |level| level.slug());
@@ -42,6 +45,16 @@ impl<'a> HistoryFile<'a> {
             settings.distribution,
             settings.seed
         )?;
+        // Of a level that nobody named it is not known what it promises.
+        if let Some(level) = settings.level {
+            write_promise(out, promised, &format!("{server} at {level}"))?;
+        } else if promised.is_some() {
+            write_promise(
+                out,
+                promised,
+                &format!("{server}, one statement a transaction"),
+            )?;
+        }
         if !settings.kind.stores_lists() {
             writeln!(out, "initial 0")?;
         }

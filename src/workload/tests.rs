@@ -172,7 +172,7 @@ fn on_sqlite(name: &str, settings: &WorkloadSettings) -> (Vec<Recorded>, Progres
 
 fn text(settings: &WorkloadSettings, recorded: &[Recorded]) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut file = HistoryFile::new(&mut text, settings, "sqlite").expect("a file");
+    let mut file = HistoryFile::new(&mut text, settings, "sqlite", None).expect("a file");
     for transaction in recorded {
         file.transaction(transaction.clone()).expect("a line");
     }

@@ -55,7 +55,7 @@ fn record(
 /// The history as a reader of the file finds it.
 fn history(settings: &WorkloadSettings, recorded: &[Recorded]) -> History {
     let mut text = Vec::new();
-    let mut file = HistoryFile::new(&mut text, settings, "a server").expect("a file");
+    let mut file = HistoryFile::new(&mut text, settings, "a server", None).expect("a file");
     for transaction in recorded {
         file.transaction(transaction.clone()).expect("a line");
     }

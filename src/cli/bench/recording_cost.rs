@@ -118,7 +118,7 @@ fn rate(
         time: Some(time),
         ..settings.clone()
     };
-    let mut history = HistoryFile::new(out, &settings, "bench").map_err(cannot)?;
+    let mut history = HistoryFile::new(out, &settings, "bench", None).map_err(cannot)?;
     let before = cpu_time();
     let progress =
         workload::run(server, database, &settings, &mut history, &|| false).map_err(|error| {

@@ -4,6 +4,7 @@ mod bounded;
 mod limits;
 mod load;
 mod pictures;
+mod promise;
 mod waiting;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use serde_json::json;
 
 use limits::{Limit, STOP, memory_is_over, set_memory_limit};
 use load::{HistorySource, Unread, load};
+use promise::KeptPromise;
 use waiting::Waiting;
 
 use super::exit::{Exit, Failure};
@@ -25,7 +27,7 @@ use super::signals;
 use super::terminal::{Style, printable};
 use super::value::OutputFormat;
 use crate::checker::{self, Answer, Budget, Checker, Counterexample};
-use crate::history::{Atom, History};
+use crate::history::{Atom, History, RecordedPromise};
 use crate::model::{ConsistencyModel, UnknownModel};
 
 /// Checks a history of transactions against a consistency model
@@ -156,6 +158,8 @@ fn check(arguments: &CheckArguments, output: &mut Output) -> Result<Exit, Failur
         Some(model) => {
             let answer = subject.one(model, output)?;
             subject.pictures(&answer)?;
+            let promise = subject.history.promised();
+            subject.tell_promise(KeptPromise::by_one(promise, model, &answer), output)?;
             Ok(exit_of(&answer))
         }
         None => subject.ladder(output),
@@ -210,6 +214,7 @@ fn unknown_line(
         "verdict": "unknown",
         "anomaly": null,
         "elle": null,
+        "promised": null,
         "transactions": null,
         "events": null,
         "load_s": json_seconds(load),
@@ -349,6 +354,7 @@ impl CheckedHistory<'_> {
         line["transactions"] = json!(self.history.len() - 1);
         line["events"] = json!(self.history.event_count());
         line["check_s"] = json!(json_seconds(asked.check));
+        line["promised"] = json!(self.history.promised().map(RecordedPromise::slug));
         match &asked.answer {
             Answer::Satisfied(_) => line["verdict"] = json!("satisfied"),
             Answer::Violated(found) => {
@@ -390,6 +396,17 @@ impl CheckedHistory<'_> {
     fn explain(&self, found: &Counterexample, output: &mut Output) -> Result<(), Failure> {
         let words = checker::in_words(&self.history, found);
         output.line(printable(words.trim_end()).as_ref())
+    }
+
+    /// Tells people what was promised, where the file says so.
+    fn tell_promise(&self, kept: KeptPromise, output: &mut Output) -> Result<(), Failure> {
+        match self.history.promised() {
+            Some(promise) if self.arguments.format == OutputFormat::Human => {
+                let words = promise::in_words(&self.history, promise, kept);
+                unless_unread(output.line(&words))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Asks for the next model of the ladder. If no checker decides it, the strongest is asked ahead of
@@ -445,6 +462,7 @@ impl CheckedHistory<'_> {
             }
         }
         let name = |model: Option<ConsistencyModel>| model.map(ConsistencyModel::slug);
+        let kept = KeptPromise::by_ladder(self.history.promised(), strongest, weakest);
         unless_unread(match self.arguments.format {
             OutputFormat::Json => output.json(&json!({
                 "v": 1,
@@ -452,6 +470,8 @@ impl CheckedHistory<'_> {
                 "file": self.arguments.file.display().to_string(),
                 "strongest_satisfied": name(strongest),
                 "weakest_violated": name(weakest),
+                "promised": self.history.promised().map(RecordedPromise::slug),
+                "promise_kept": kept.as_json(),
             })),
             OutputFormat::Human => {
                 let shown = |model: Option<ConsistencyModel>| {
@@ -464,6 +484,7 @@ impl CheckedHistory<'_> {
                 ))
             }
         })?;
+        self.tell_promise(kept, output)?;
         // A satisfied model implies all weaker ones, those that no checker could tell included.
         Ok(match weakest {
             Some(_) => Exit::Finding,

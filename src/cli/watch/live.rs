@@ -80,7 +80,7 @@ pub(super) fn start(
     let stop = stop.clone();
     let (told, server) = (settings.clone(), name.clone());
     let run = move || {
-        let mut file = HistoryFile::new(&mut writer, &settings, &name).map_err(cannot)?;
+        let mut file = HistoryFile::new(&mut writer, &settings, &name, promised).map_err(cannot)?;
         let database = format!("rashomon_{run_id}");
         let ended = workload::run(&*opened, &database, &settings, &mut file, &|| stop.is_set());
         let written = file.finish();

@@ -1,6 +1,8 @@
 //! `rashomon watch`: does a history keep to its model while it is recorded?
 
+mod alike;
 mod live;
+mod saved;
 mod source;
 mod tell;
 mod waited;
@@ -13,6 +15,7 @@ use crossbeam_channel::RecvTimeoutError;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::output_file::Overwriting;
 use super::quantity::{self, size};
 use super::value::OutputFormat;
 use super::workload::Load;
@@ -23,6 +26,7 @@ use crate::history::{Atom, Texts};
 use crate::model::ConsistencyModel;
 use crate::workload::Workload;
 use live::LiveWorkload;
+use saved::SavedHistory;
 use source::WatchedSource;
 use tell::{StreamEnd, Teller};
 use waited::{TICK, Waited};
@@ -77,8 +81,25 @@ pub(super) struct WatchArguments {
     #[arg(long, value_parser = live::kind)]
     kind: Option<&'static dyn Workload>,
 
+    /// On a server, where its history goes [default: watch-SEED.hist in this folder, kept where a
+    /// violation shows, its first gigabyte]
+    #[arg(short, alias = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    overwriting: Overwriting,
+
     #[command(flatten)]
     load: Load,
+}
+
+/// What is watched.
+struct Opened {
+    source: WatchedSource,
+    /// The workload that is behind it.
+    live: Option<LiveWorkload>,
+    /// Its history.
+    saved: Option<SavedHistory>,
 }
 
 impl WatchArguments {
@@ -93,7 +114,8 @@ impl WatchArguments {
         if self.memory < MEMORY_MIN {
             return Err(Failure::usage("--memory must be at least 64M"));
         }
-        let load = self.kind.map(|_| "--kind").or(self.load.given());
+        let output = self.output.as_ref().map(|_| "-o");
+        let load = self.kind.map(|_| "--kind").or(self.load.given()).or(output);
         match (is_target, load) {
             (false, Some(name)) => Err(Failure::usage(format!(
                 "{name} is for a workload on a server, and {:?} is no URL of one",
@@ -108,23 +130,34 @@ impl WatchArguments {
     }
 
     /// The source, and the workload that is behind it.
-    fn open(
-        &self,
-        is_target: bool,
-        stop: &StopFlag,
-    ) -> Result<(WatchedSource, Option<LiveWorkload>), Failure> {
+    fn open(&self, is_target: bool, stop: &StopFlag) -> Result<Opened, Failure> {
         if !is_target {
             let idle = self.idle.unwrap_or(self.timeout(is_target));
-            return Ok((source::open(&self.source, idle, stop)?, None));
+            return Ok(Opened {
+                source: source::open(&self.source, idle, stop)?,
+                live: None,
+                saved: None,
+            });
         }
         let kind = match self.kind {
             Some(kind) => kind,
             None => live::kind("register").map_err(Failure::usage)?,
         };
         let settings = self.load.settings(kind, None)?;
+        let saved = match &self.output {
+            Some(path) => SavedHistory::asked(path, self.overwriting)?,
+            None => {
+                let name = format!("watch-{}.hist", settings.seed);
+                SavedHistory::unasked(Path::new(&name), None)?
+            }
+        };
         let (reader, live) = live::start(&self.source, settings, &self.load, stop)?;
         let shown = live::shown(&self.source)?;
-        Ok((source::pumped(&shown, Box::new(reader))?, Some(live)))
+        Ok(Opened {
+            source: source::pumped(&shown, Box::new(saved.of(reader)))?,
+            live: Some(live),
+            saved: Some(saved),
+        })
     }
 }
 
@@ -159,7 +192,11 @@ pub(super) fn run(arguments: &WatchArguments, output: &mut Output) -> Result<Exi
         let atom = Atom::integer(initial);
         aion.set_initial(atom.ok_or_else(|| Failure::usage("--initial is too small"))?);
     }
-    let (source, live) = arguments.open(is_target, &stop)?;
+    let Opened {
+        source,
+        live,
+        saved,
+    } = arguments.open(is_target, &stop)?;
     let begun = Instant::now();
     let mut watch = WatchLoop {
         teller: Teller::new(arguments.format, output)?,
@@ -184,7 +221,7 @@ pub(super) fn run(arguments: &WatchArguments, output: &mut Output) -> Result<Exi
         ended = ended.and(live.join());
     }
     let shown = live::shown(&arguments.source)?;
-    watch.finish(&shown, arguments.model, &source, ended)
+    watch.finish(&shown, arguments.model, &source, saved.as_ref(), ended)
 }
 
 /// Tries the folder before hours have passed until it is needed.
@@ -270,6 +307,7 @@ impl WatchLoop<'_> {
         name: &str,
         model: ConsistencyModel,
         source: &WatchedSource,
+        saved: Option<&SavedHistory>,
         ended: Result<(), Failure>,
     ) -> Result<Exit, Failure> {
         // Violations that were final before something went wrong are printed all the same.
@@ -296,9 +334,18 @@ impl WatchLoop<'_> {
             busy: self.busy,
             elapsed: self.begun.elapsed(),
         };
-        let is_read = self.teller.summary(&summary, &account);
+        let is_violated = summary.verdict() == WatchVerdict::Violated;
+        let saved = saved.map_or(Ok(None), |saved| saved.finish(is_violated));
+        let (kept, saved) = match saved {
+            Ok(kept) => (kept, Ok(())),
+            Err(failure) => (None, Err(failure)),
+        };
+        let is_read = self
+            .teller
+            .alike(&texts(source))
+            .and_then(|()| self.teller.summary(&summary, &account, kept.as_deref()));
         // The exit code tells a violation even if no reader is left.
-        for result in [ended, is_read] {
+        for result in [ended, saved, is_read] {
             if let Err(failure) = result
                 && failure.exit != Exit::Clean
             {

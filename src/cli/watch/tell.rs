@@ -5,6 +5,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 
+use super::alike::AlikeBreaches;
 use super::live::LiveWorkload;
 use crate::checker::aion::{Aion, Breach, Summary, WatchVerdict};
 use crate::cli::exit::Failure;
@@ -21,6 +22,7 @@ pub(super) struct Teller<'o> {
     format: OutputFormat,
     output: &'o mut Output,
     bar: Option<ProgressBar>,
+    alike: AlikeBreaches,
 }
 
 /// What the summary has beside the checker's counts.
@@ -51,6 +53,7 @@ impl<'o> Teller<'o> {
             format,
             output,
             bar: live_line()?,
+            alike: AlikeBreaches::default(),
         })
     }
 
@@ -103,10 +106,11 @@ impl<'o> Teller<'o> {
         bar.tick();
     }
 
-    /// Prints violations, one a line.
+    /// Prints violations, one a line; for people the first of those that are alike.
     pub(super) fn breaches(&mut self, breaches: &[Breach], texts: &Texts) -> Result<(), Failure> {
         for breach in breaches {
             let line = match self.format {
+                OutputFormat::Human if !self.alike.take(breach) => continue,
                 OutputFormat::Human => {
                     let words = breach.in_words(texts);
                     let name = Style::of_stdout().red(&breach.anomaly().to_string());
@@ -122,6 +126,15 @@ impl<'o> Teller<'o> {
         Ok(())
     }
 
+    /// Prints how many were like those that were printed, for people.
+    pub(super) fn alike(&mut self, texts: &Texts) -> Result<(), Failure> {
+        self.clear();
+        for line in self.alike.lines(texts) {
+            self.output.line(&printable(&line))?;
+        }
+        Ok(())
+    }
+
     /// Takes the live line away.
     pub(super) fn clear(&self) {
         if let Some(bar) = &self.bar {
@@ -129,16 +142,28 @@ impl<'o> Teller<'o> {
         }
     }
 
-    /// The last line.
+    /// The last lines: the summary, and where the history is.
     pub(super) fn summary(
         &mut self,
         summary: &Summary,
         account: &WatchReport<'_>,
+        history: Option<&str>,
     ) -> Result<(), Failure> {
         self.clear();
         match self.format {
-            OutputFormat::Human => self.output.line(&in_words(summary, account)),
-            OutputFormat::Json => self.output.json(&summary_json(summary, account)),
+            OutputFormat::Human => {
+                self.output.line(&in_words(summary, account))?;
+                let Some(history) = history else {
+                    return Ok(());
+                };
+                self.output
+                    .line(&format!("history: {}", printable(history)))
+            }
+            OutputFormat::Json => {
+                let mut line = summary_json(summary, account);
+                line["history"] = json!(history);
+                self.output.json(&line)
+            }
         }
     }
 }

@@ -119,7 +119,8 @@ pub(super) fn run(arguments: &WorkloadArguments, output: &mut Output) -> Result<
         }
         true
     };
-    let mut file = HistoryFile::new(&mut *out, &settings, &name)
+    let promise = promised(&settings, server.dialect());
+    let mut file = HistoryFile::new(&mut *out, &settings, &name, promise)
         .map_err(|error| cannot(&error))?
         .on_tick(&mut tell);
     let database = format!("rashomon_{run_id}");
@@ -135,7 +136,7 @@ pub(super) fn run(arguments: &WorkloadArguments, output: &mut Output) -> Result<
         arguments,
         settings: &settings,
         identity: &identity,
-        promised: promised(&settings, server.dialect()),
+        promised: promise,
         progress: &progress,
     };
     account.tell(output)?;

@@ -7,10 +7,12 @@ use std::io::{BufRead, Write};
 use super::compressed::Compression;
 use super::lines::{Line, Lines};
 use super::list::{self, ListEvent};
-use crate::history::atom::is_plain_byte;
+use crate::history::atom::{is_plain_byte, spelled_text};
 use crate::history::{
-    Atom, Builder, Event, Head, History, HistoryError, Kind, NamedEvent, Span, Status, Texts, Txn,
+    Atom, Builder, Event, Head, History, HistoryError, Kind, NamedEvent, RecordedPromise, Span,
+    Status, Texts, Txn,
 };
+use crate::model::{ConsistencyModel, UnknownModel};
 
 /// The first line of every file; the number is raised when an older reader would misread a file.
 pub const HEADER: &str = "#! rashomon history 1";
@@ -50,6 +52,9 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
             Some(LineContent::InitialOf { key, value }) => {
                 let key = builder.key(key)?;
                 builder.set_initial(key, value);
+            }
+            Some(LineContent::Promised { model, by }) => {
+                builder.promise(RecordedPromise { model, by })
             }
             Some(LineContent::Order { key, values }) => {
                 let key = builder.key(key)?;
@@ -94,6 +99,13 @@ pub enum LineContent<'i> {
         key: Atom,
         values: &'i [Atom],
     },
+    /// What the recorder was promised.
+    Promised {
+        /// None: nothing.
+        model: Option<ConsistencyModel>,
+        /// Who promised it, where the line says so.
+        by: Option<Atom>,
+    },
     Transaction(ToldTransaction<'i>),
 }
 
@@ -111,6 +123,7 @@ pub struct ToldTransaction<'i> {
 pub(super) struct LineParser {
     transactions: i64,
     has_default: bool,
+    has_promise: bool,
     names_keys: bool,
     events: Vec<NamedEvent>,
     lists: Vec<(usize, Vec<Atom>)>,
@@ -186,11 +199,18 @@ impl LineParser {
                 let values = &self.values;
                 LineContent::Order { key, values }
             }
+            b"promised" => {
+                if std::mem::replace(&mut self.has_promise, true) {
+                    return Err(line.error("what was promised is said once"));
+                }
+                promised(line, texts)?
+            }
             b"committed" => self.transaction(line, texts, Status::Committed)?,
             b"aborted" => self.transaction(line, texts, Status::Aborted)?,
             b"indeterminate" => self.transaction(line, texts, Status::Indeterminate)?,
             _ => {
-                let message = "expected committed, aborted, indeterminate, initial or order";
+                let message =
+                    "expected committed, aborted, indeterminate, initial, order or promised";
                 return Err(HistoryError::at(line.number, 1, message));
             }
         };
@@ -410,6 +430,36 @@ fn quoted(line: &mut Line<'_>) -> Result<String, HistoryError> {
     String::from_utf8(bytes).map_err(|_| line.error("a text that is not UTF-8"))
 }
 
+/// `si "MariaDB 11.8.9 at REPEATABLE READ"`, or `nothing`.
+fn promised<'i>(line: &mut Line<'_>, texts: &mut Texts) -> Result<LineContent<'i>, HistoryError> {
+    line.skip_spaces();
+    let word = line.word(is_letter);
+    let model = match str::from_utf8(word).unwrap_or_default() {
+        "nothing" => None,
+        word => {
+            let model: Result<ConsistencyModel, UnknownModel> = word.parse();
+            Some(model.map_err(|error| line.error(error.to_string()))?)
+        }
+    };
+    line.skip_spaces();
+    let is_told = !line.rest().trim_ascii_end().is_empty();
+    let by = is_told.then(|| atom(line, texts)).transpose()?;
+    Ok(LineContent::Promised { model, by })
+}
+
+/// The line of a promise.
+///
+/// # Errors
+/// When the stream fails.
+pub fn write_promise(
+    out: &mut dyn Write,
+    model: Option<ConsistencyModel>,
+    by: &str,
+) -> std::io::Result<()> {
+    let slug = model.map_or("nothing", ConsistencyModel::slug);
+    writeln!(out, "promised {slug} {}", spelled_text(by))
+}
+
 /// Writes any history.
 ///
 /// # Errors
@@ -422,6 +472,10 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
         });
     }
     writeln!(out, "{HEADER}")?;
+    if let Some(promise) = history.promised() {
+        let by = promise.by.map(|by| format!(" {}", history.spelled(by)));
+        writeln!(out, "promised {}{}", promise.slug(), by.unwrap_or_default())?;
+    }
     for key in history.all_keys() {
         let initial = history.initial(key);
         if initial != Atom::NIL {
@@ -468,133 +522,4 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), Histor
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<History, String> {
-        read(&mut text.as_bytes()).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn what_is_written_is_what_was_read() {
-        let text = "#! rashomon history 1\n\
-                    initial(x) 0\n\
-                    initial(\"a \\\"b\\\"\") w\n\
-                    order(x) 1 2\n\
-                    committed s1 @10..17 ~-5..1900 r(x,0) w(x,1)\n\
-                    aborted 2 r(\"a \\\"b\\\"\",nil) w(x,-3)\n\
-                    indeterminate s1 @12.. w(x,2)\n";
-        let history = parse(text).expect("a history");
-        let mut written = Vec::new();
-        write(&history, &mut written).expect("written");
-        assert_eq!(String::from_utf8_lossy(&written), text);
-        assert_eq!((history.len(), history.session_count()), (4, 2));
-    }
-
-    #[test]
-    fn what_is_ill_formed_is_an_error_with_its_line_and_column() {
-        let cases = [
-            ("", "line 1, column 1: the first line must be"),
-            (
-                "#! rashomon history 2\n",
-                "line 1, column 1: the file is of version 2 of the format, which is newer than",
-            ),
-            (
-                "#! rashomon history 0\n",
-                "line 1, column 1: the first line must be",
-            ),
-            (
-                "#! rashomon history one\n",
-                "line 1, column 1: the first line must be",
-            ),
-            ("commited 1 r(1,1)", "line 2, column 1: expected committed"),
-            ("committed 1 r(1,1", "line 2, column 18: expected ')'"),
-            (
-                "committed 1 q(1,1)",
-                "line 2, column 13: expected 'r' or 'w'",
-            ),
-            (
-                "committed 1 w(1,99999999999999999999)",
-                "line 2, column 17: an integer too large",
-            ),
-            (
-                "committed 1 w(1,-9223372036854775807)",
-                "line 2, column 17: an integer too small",
-            ),
-            ("committed 1 @5 w(1,1)", "line 2, column 15: expected '.'"),
-            (
-                "\ncommitted",
-                "line 3, column 10: expected an integer, a word",
-            ),
-            (
-                "committed 1 w(\"x\\q\",1)",
-                "line 2, column 18: an unknown escape",
-            ),
-            (
-                "committed 1 w(1,1)\ninitial 3",
-                "line 3, column 8: the initial value",
-            ),
-        ];
-        for (body, message) in cases {
-            let text = if body.is_empty() || body.starts_with('#') {
-                body.to_owned()
-            } else {
-                format!("{HEADER}\n{body}\n")
-            };
-            let error = parse(&text).expect_err(body);
-            assert!(error.starts_with(message), "{body:?}: {error}");
-        }
-    }
-
-    #[test]
-    fn the_first_line_holds_the_version_that_is_read() {
-        assert_eq!(version(HEADER.as_bytes()), Some(VERSION));
-    }
-
-    #[test]
-    fn a_last_line_that_was_cut_anywhere_says_so() {
-        let line = "committed s1 @1..2 ~3..4 r(\"x\",[1 2]) w(y,-1)";
-        for end in 1..=line.len() {
-            let cut = &line[..end];
-            let error = parse(&format!("{HEADER}\n{cut}")).expect_err(cut);
-            let place = format!("line 2, column {}: the last line has no line feed", end + 1);
-            assert!(error.starts_with(&place), "{cut:?}: {error}");
-        }
-        let whole = format!("{HEADER}\n{line}\n");
-        assert_eq!(parse(&whole).map(|history| history.len()), Ok(2));
-    }
-
-    /// The first writes at the end of the list that the second reads; the third saw other elements.
-    #[test]
-    fn lists_are_read_by_their_last_element_and_give_the_version_order() {
-        let text = "#! rashomon history 1\n\
-                    committed 1 w(x,1)\n\
-                    committed 2 r(x,[1]) w(x,2) r(x,[1 2])\n\
-                    committed 3 r(x,[]) r(y,[])\n";
-        let history = parse(text).expect("a history");
-        let events = |t| history.events(Txn::new(t));
-        let read = |t| events(t).map(|e| history.show(e.value)).collect();
-        let (second, third): (Vec<_>, Vec<_>) = (read(2), read(3));
-        assert_eq!(second, ["1", "2", "2"]);
-        assert_eq!(third, ["nil", "nil"]);
-        assert_eq!(history.orders().len(), 1);
-        assert!(history.order_conflicts().is_empty());
-        let torn = format!("{text}committed 4 r(x,[2 1])\n");
-        let history = parse(&torn).expect("a history");
-        assert_eq!(history.order_conflicts().len(), 1);
-        // What was taken back stood in a read of its own transaction only.
-        let aborted = format!("{text}aborted 4 w(x,3) r(x,[1 2 3])\ncommitted 4 r(x,[1 2 9])\n");
-        let history = parse(&aborted).expect("a history");
-        assert!(history.order_conflicts().is_empty());
-        let error = parse("#! rashomon history 1\ncommitted 1 r(x,[1)\n").expect_err("no end");
-        assert!(error.starts_with("line 2, column 19"), "{error}");
-    }
-
-    /// A stream of one line without an end: it is given up after a bounded part of it.
-    #[test]
-    fn an_endless_line_is_given_up() {
-        let endless = std::io::Read::chain(HEADER.as_bytes(), std::io::repeat(b'x'));
-        let error = read(&mut std::io::BufReader::new(endless)).expect_err("endless");
-        assert!(error.to_string().contains("a line of more than"), "{error}");
-    }
-}
+mod tests;

@@ -32,7 +32,7 @@ use std::io::{BufRead, Cursor, Read, Write};
 
 pub use cobra::read_folder;
 pub use compressed::{Compression, decompressed};
-pub use line::{HEADER, LineContent, ToldTransaction};
+pub use line::{HEADER, LineContent, ToldTransaction, write_promise};
 pub use lines::FORM_BYTES_MAX;
 pub use stream::Stream;
 

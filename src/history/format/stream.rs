@@ -102,6 +102,7 @@ mod tests {
                 LineContent::Initial(value) => format!("{value:?}"),
                 LineContent::InitialOf { key, value } => format!("{key:?} {value:?}"),
                 LineContent::Order { key, values } => format!("{key:?} {values:?}"),
+                LineContent::Promised { model, .. } => format!("{model:?}"),
                 LineContent::Transaction(told) => {
                     format!("{:?} {:?} {:?}", told.head, told.events, told.lists)
                 }
