@@ -78,8 +78,12 @@ impl Learning<'_> {
                     let sights = mixed_sights(self, seen, &then, &modes);
                     latitude.row(table, row, Doubt::MixedAfterWait, sights);
                 }
-                if moves && self.moved(table, seen, &then, mixes) {
-                    let sights = moved_sights(self, seen, &then, &modes, mixes);
+                let mut places = then;
+                if modes.contains(&Grip::Locks) {
+                    places.extend(self.locked_place(statement, table, row));
+                }
+                if moves && self.moved(table, seen, &places, mixes) {
+                    let sights = moved_sights(self, seen, &places, &modes, mixes);
                     latitude.row(table, row, Doubt::MovedWhileWaiting, sights);
                 }
             }
@@ -97,6 +101,19 @@ impl Learning<'_> {
         }
         latitude.moments = moments.to_vec();
         latitude.beyond = self.beyond(statement);
+    }
+
+    /// The last committed version of a row when a statement began to wait: whoever has moved the row holds a
+    /// lock at its old place, where one waits that reads whatever stands and locks what it changes.
+    fn locked_place(
+        &self,
+        statement: &CaseStatement,
+        table: &str,
+        row: &RowId,
+    ) -> Option<Option<VersionId>> {
+        let record = self.execution.records.get(&statement.id)?;
+        let before = self.standing_for_before(table, statement.id, record.sent);
+        before.get(row).copied()
     }
 
     /// What a level allows that looks again at the rows which a statement was about to lock and which

@@ -368,19 +368,20 @@ fn a_delete_has_not_removed_the_row_that_a_waiting_upsert_has_moved() {
     }
 }
 
-/// s1 deletes row 5, s2's INSERT puts row 6 and waits for the unique key of row 5 with its own row 5 in
-/// the clustered index, and an UPDATE of s3 begins to wait. Tells which rows s3 may not have seen.
-fn rows_beside_a_half_row(table: &str) -> Vec<(i64, Vec<Sight>)> {
-    let half_way: &[[i64; 3]] = &[[1, 10, 20], [6, 1000, 41], [5, 1000, 42]];
-    let insert =
-        "INSERT INTO t (pkey, vkey, c0) VALUES (6, 1000, 41), (5, 1000, 42), (7, 1000, 43)";
-    let update = "UPDATE t SET vkey = 1001 WHERE pkey > 1 ORDER BY pkey LIMIT 1";
-    let all: &[[i64; 3]] = &[[1, 10, 20], [6, 1000, 41], [5, 1000, 42], [7, 1000, 43]];
+/// The rows that a statement may not have seen as promised at READ UNCOMMITTED of MariaDB with
+/// innodb_snapshot_isolation, where a locking UPDATE reads whatever stands. s2's transaction `moves`, and waits
+/// for s1 half-way; s3's UPDATE waits for s2.
+fn latitude_of_the_third(
+    table: &str,
+    initial: &[[i64; 3]],
+    [delete, moves, update]: [&str; 3],
+    [deleted, half_way, all]: [&[[i64; 3]]; 3],
+) -> Vec<(i64, Vec<Sight>)> {
     let lines: [WideLine<'_>; 7] = [
         (1, "BEGIN", None),
-        (1, "DELETE FROM t WHERE pkey = 5", Some(&[[1, 10, 20]])),
+        (1, delete, Some(deleted)),
         (2, "BEGIN", None),
-        (2, insert, Some(half_way)),
+        (2, moves, Some(half_way)),
         (3, update, None),
         (1, "COMMIT", Some(all)),
         (2, "COMMIT", None),
@@ -390,20 +391,36 @@ fn rows_beside_a_half_row(table: &str) -> Vec<(i64, Vec<Sight>)> {
     for level in script.case.isolation.values_mut() {
         *level = IsolationLevel::ReadUncommitted;
     }
-    let committed = script.execution.transactions[&id(2, 2).transaction];
+    let writer = id(2, 2).transaction;
+    let committed = script.execution.transactions[&writer];
     wait_for(&mut script, id(2, 2), id(1, 3));
-    script
-        .execution
-        .transactions
-        .insert(id(2, 2).transaction, committed);
+    script.execution.transactions.insert(writer, committed);
     wait_for(&mut script, id(3, 1), id(2, 3));
-    let account = learn_wide(&script, &[[1, 10, 20], [5, 11, 21]]);
+    let account = learn_wide(&script, initial);
     let rows = account.latitudes.get(&id(3, 1)).into_iter();
     let rows = rows.flat_map(|latitude| &latitude.rows).map(|row| {
         let sights = row.sights.iter().map(|(sight, _)| *sight).collect();
         (row.row.key.as_integer().expect("a number"), sights)
     });
     rows.collect()
+}
+
+/// s1 deletes row 5, s2's INSERT puts row 6 and waits for the unique key of row 5 with its own row 5 in
+/// the clustered index.
+fn rows_beside_a_half_row(table: &str) -> Vec<(i64, Vec<Sight>)> {
+    let insert =
+        "INSERT INTO t (pkey, vkey, c0) VALUES (6, 1000, 41), (5, 1000, 42), (7, 1000, 43)";
+    let update = "UPDATE t SET vkey = 1001 WHERE pkey > 1 ORDER BY pkey LIMIT 1";
+    latitude_of_the_third(
+        table,
+        &[[1, 10, 20], [5, 11, 21]],
+        ["DELETE FROM t WHERE pkey = 5", insert, update],
+        [
+            &[[1, 10, 20]],
+            &[[1, 10, 20], [6, 1000, 41], [5, 1000, 42]],
+            &[[1, 10, 20], [6, 1000, 41], [5, 1000, 42], [7, 1000, 43]],
+        ],
+    )
 }
 
 #[test]
@@ -413,4 +430,24 @@ fn a_cursor_on_an_index_may_pass_before_a_half_row_is_there() {
     // Row 5 waits for no index here, and is in all of them.
     let by_pkey = "CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT)";
     assert_eq!(rows_beside_a_half_row(by_pkey), [nothing(7)]);
+}
+
+/// s2 has changed row 2 and waits for row 4; whoever comes by the index waits at the old place of row 2.
+#[test]
+fn a_row_that_was_moved_before_the_wait_may_be_missed() {
+    let third = |moves: &str, moved: [i64; 3]| {
+        latitude_of_the_third(
+            BY_C0,
+            &[[2, 2, 21], [4, 3, 22]],
+            [
+                "DELETE FROM t WHERE pkey = 4",
+                moves,
+                "UPDATE t SET vkey = 1013 WHERE pkey = 2",
+            ],
+            [&[[2, 2, 21]], &[moved], &[moved]],
+        )
+    };
+    let missed = third("UPDATE t SET vkey = 1009, c0 = 0", [2, 1009, 0]);
+    assert_eq!(missed, [(2, vec![Sight::Nothing])]);
+    assert_eq!(third("UPDATE t SET vkey = 1009", [2, 1009, 21]), []);
 }
