@@ -102,6 +102,9 @@ pub(super) struct Style {
 }
 
 impl Style {
+    /// Without colours.
+    pub(super) const PLAIN: Self = Self { coloured: false };
+
     /// Decides for standard output.
     pub(super) fn of_stdout() -> Self {
         Self::decide(

@@ -29,6 +29,7 @@ mod locks;
 mod minimize;
 mod oracle_history;
 mod oracles;
+mod pgspec;
 mod plant;
 mod planted;
 mod postgres;

@@ -1,7 +1,9 @@
 //! `rashomon triage` on the folder of a run: what is listed, marked, merged and hidden.
 
 use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use rashomon::campaign::{self, Parts, StopFlag};
 use rashomon::dialect::Dialect;
@@ -14,6 +16,7 @@ use serde_json::Value as Json;
 
 use crate::program::{Ran, folder, run, shown};
 use crate::scripted::{ANY_RUN, Witness, parts, settings};
+use crate::servers;
 
 /// Findings of five groups; the last two are one group in two shapes.
 const FOUND: [&str; 6] = [
@@ -246,4 +249,66 @@ fn what_cannot_be_read_is_named_and_hides_nothing() {
     assert!(ran.err.contains("known.toml:2:"), "{}", ran.err);
     let missing = run(&["triage", "/nonexistent"]);
     assert_eq!(missing.code, Some(2));
+}
+
+/// Types keys into a program on a pseudo-terminal, each after its words have shown, and tells everything
+/// that was written to it and the exit code.
+fn on_a_terminal(command: &str, keys: &[(&str, &str)]) -> (String, Option<i32>) {
+    let mut script = Command::new("script")
+        .args([
+            "--quiet",
+            "--return",
+            "--flush",
+            "--command",
+            command,
+            "/dev/null",
+        ])
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script(1) starts");
+    let mut input = script.stdin.take().expect("it is piped");
+    let mut output = script.stdout.take().expect("it is piped");
+    let mut shown = Vec::new();
+    let mut piece = [0; 4096];
+    for (words, typed) in keys {
+        while !String::from_utf8_lossy(&shown).contains(words) {
+            let count = output.read(&mut piece).expect("it is read");
+            assert!(count > 0, "{words}: {}", String::from_utf8_lossy(&shown));
+            shown.extend_from_slice(&piece[..count]);
+        }
+        input.write_all(typed.as_bytes()).expect("it takes keys");
+    }
+    output.read_to_end(&mut shown).expect("it is read");
+    drop(input);
+    let status = script.wait().expect("it ends");
+    (String::from_utf8_lossy(&shown).into_owned(), status.code())
+}
+
+#[test]
+fn the_view_opens_a_group_and_leaves_the_terminal_as_it_was() {
+    const TEST: &str = "the_view_opens_a_group_and_leaves_the_terminal_as_it_was";
+    if !servers::tool(TEST, "script", Command::new("script").arg("--version")) {
+        return;
+    }
+    let place = folder();
+    campaign_in(place.path(), Registry::empty());
+    let program = env!("CARGO_BIN_EXE_rashomon");
+    // A pseudo-terminal whose other end is a pipe has no size of its own. A view that hangs is ended.
+    let command = format!(
+        "stty rows 24 cols 80; exec timeout --foreground 120 {program} triage '{}' -i",
+        shown(place.path())
+    );
+    // What has not changed on the screen is not written again: these words stand in one piece.
+    let keys = [("Enter open", "j\r"), ("scripted/lost-update", "qq")];
+    let (text, code) = on_a_terminal(&command, &keys);
+    assert_eq!(code, Some(0), "{text}");
+    let (entered, left) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
+    let (entered, left) = (text.find(entered), text.rfind(left));
+    assert!(entered.is_some() && entered < left, "{text:?}");
+    let piped = run(&["triage", &shown(place.path()), "-i"]);
+    assert_eq!(piped.code, Some(2), "{}{}", piped.out, piped.err);
+    assert!(piped.err.contains("needs a terminal"), "{}", piped.err);
 }

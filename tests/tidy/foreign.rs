@@ -38,6 +38,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("clap_complete", &["cli"]),
     allowed("clap_mangen", &["cli"]),
     allowed("indicatif", &["cli"]),
+    allowed("ratatui", &["cli/triage/view"]),
     allowed("signal-hook", &["cli"]),
     allowed("tracing-subscriber", &["cli"]),
     // Pages: what is put into one is escaped by the macro, and what may run there is named by its hash.

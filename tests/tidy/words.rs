@@ -17,7 +17,14 @@ const BANNED: &[(&str, &str)] = &[
 ];
 
 /// Names that engines and the standard library gave their own functions.
-const NAMES_OF_OTHERS: &[&str] = &["pg_backend_pid", "pg_terminate_backend", "shrink_to_fit"];
+const NAMES_OF_OTHERS: &[&str] = &[
+    "pg_backend_pid",
+    "pg_terminate_backend",
+    "ratatui::backend::TestBackend",
+    "TestBackend::new",
+    "terminal.backend()",
+    "shrink_to_fit",
+];
 
 /// Names that say nothing of what lies inside.
 const DRAWERS: &[&str] = &[

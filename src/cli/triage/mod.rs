@@ -7,6 +7,7 @@ mod mark;
 mod merge;
 mod recheck;
 mod show;
+mod view;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ use super::output::Output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   rashomon triage reproducers
+  rashomon triage reproducers -i
   rashomon triage reproducers show 2fcdb124
   rashomon triage reproducers mark 2fcdb124 --known MDEV-26642 --note 'as in the second comment'
   rashomon triage reproducers mark 2fcdb124 --not-a-bug
@@ -39,6 +41,10 @@ pub(super) struct TriageArguments {
     /// How to print
     #[arg(long, value_enum, default_value = "human", global = true)]
     format: TriageFormat,
+
+    /// On a terminal: keys to move, open, replay, mark and export; ? lists them
+    #[arg(short, long, conflicts_with = "format")]
+    interactive: bool,
 
     #[command(subcommand)]
     task: Option<TriageTask>,
@@ -56,7 +62,11 @@ enum TriageTask {
 pub(super) fn run(arguments: &TriageArguments, output: &mut Output) -> Result<Exit, Failure> {
     let (folder, format) = (arguments.folder.as_path(), arguments.format);
     match &arguments.task {
+        None if arguments.interactive => view::run(folder),
         None => list::run(&read(folder)?, format, output),
+        Some(_) if arguments.interactive => Err(Failure::usage(
+            "-i stands alone: its keys show, mark and replay",
+        )),
         Some(TriageTask::Recheck(task)) => recheck::run(task, folder, format, output),
         Some(TriageTask::Show(task)) => show::run(task, &read(folder)?, format.plain()?, output),
         Some(TriageTask::Mark(task)) => mark::run(task, folder, format.plain()?, output),

@@ -82,8 +82,17 @@ fn in_json(group: &Group) -> serde_json::Value {
     json
 }
 
+/// The group in words without colours: who it is, what is wrong, and where it was seen.
+pub(super) fn plain_words(group: &Group) -> Vec<String> {
+    words(group, Style::PLAIN)
+}
+
 fn in_words(group: &Group) -> Vec<String> {
-    let (style, now) = (Style::of_stdout(), unix_seconds());
+    words(group, Style::of_stdout())
+}
+
+fn words(group: &Group, style: Style) -> Vec<String> {
+    let now = unix_seconds();
     let first = group.first_file();
     let state = painted(style, group.state, group.state.slug());
     let text = group
