@@ -263,7 +263,7 @@ fn all_checkers_agree_with_the_referee_on_repeated_values() {
 }
 
 /// How many random histories a test looks at; the variable raises it for a longer run.
-fn rounds(usual: u64) -> u64 {
+pub(super) fn rounds(usual: u64) -> u64 {
     let wanted = std::env::var("RASHOMON_CHECKER_ROUNDS").ok();
     wanted.and_then(|text| text.parse().ok()).unwrap_or(usual)
 }

@@ -5,7 +5,7 @@
 
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::resolved::value_index::{Holders, ValueIndex};
-use crate::checker::resolved::version::{NONE, Version};
+use crate::checker::resolved::version::{NONE, Version, Versions};
 use crate::history::{Atom, Event, History, Key, Kind, Status, Txn};
 use crate::model::Anomaly;
 
@@ -50,41 +50,6 @@ pub(in crate::checker) struct OpenRead {
     place: u32,
 }
 
-/// Versions with numbers that follow each other.
-#[derive(Clone, Debug)]
-pub(in crate::checker) struct Versions {
-    next: u32,
-    end: u32,
-}
-
-impl Versions {
-    pub(in crate::checker) fn is_empty(&self) -> bool {
-        self.next == self.end
-    }
-
-    pub(in crate::checker) fn has(&self, version: Version) -> bool {
-        (self.next..self.end).contains(&version.number())
-    }
-}
-
-impl Iterator for Versions {
-    type Item = Version;
-
-    #[inline]
-    fn next(&mut self) -> Option<Version> {
-        let version = (self.next < self.end).then_some(Version::new(self.next))?;
-        self.next += 1;
-        Some(version)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = (self.end - self.next) as usize;
-        (len, Some(len))
-    }
-}
-
-impl ExactSizeIterator for Versions {}
-
 /// Why a history was not resolved.
 #[derive(Debug)]
 pub(in crate::checker) enum Unresolved {
@@ -113,10 +78,7 @@ impl Resolved<'_> {
     /// The versions that a transaction writes, by number; the initial transaction writes all keys.
     pub(in crate::checker) fn writes(&self, transaction: Txn) -> Versions {
         let at = transaction.index();
-        Versions {
-            next: self.version_begins[at],
-            end: self.version_begins[at + 1],
-        }
+        Versions::new(self.version_begins[at], self.version_begins[at + 1])
     }
 
     /// The versions that a transaction reads from others, in its own order, repeats included.
@@ -166,16 +128,42 @@ impl Resolved<'_> {
 
     /// The same with a version for every open read.
     pub(in crate::checker) fn with_versions(&self, versions: &[Version]) -> Self {
-        let mut chosen = self.open_reads.iter().zip(versions).peekable();
+        let candidates: Vec<Vec<Version>> = versions.iter().map(|one| vec![*one]).collect();
+        self.with_candidates(&candidates)
+    }
+
+    /// The same with fewer candidates for the open reads, one at least for each. A read with a
+    /// single one is open no more.
+    pub(in crate::checker) fn with_candidates(&self, candidates: &[Vec<Version>]) -> Self {
+        let mut chosen = self
+            .open_reads
+            .iter()
+            .zip(candidates)
+            .enumerate()
+            .peekable();
         let (mut read_versions, mut read_begins) = (Vec::new(), vec![0]);
+        let mut open_reads: Vec<OpenRead> = Vec::new();
+        // The new places of open reads, for those that repeat them.
+        let mut moved = vec![None; self.open_reads.len()];
         for transaction in self.history.all_transactions() {
             let reads = self.reads(transaction);
+            let begin = read_versions.len();
             for place in 0..=reads.len() {
-                let is_here = |(read, _): &(&OpenRead, &Version)| {
+                let is_here = |(_, (read, _)): &(usize, (&OpenRead, &Vec<Version>))| {
                     (read.reader, read.place as usize) == (transaction, place)
                 };
-                while let Some((_, version)) = chosen.next_if(is_here) {
-                    read_versions.push(*version);
+                while let Some((at, (read, left))) = chosen.next_if(is_here) {
+                    if let [version] = left[..] {
+                        read_versions.push(version);
+                        continue;
+                    }
+                    moved[at] = Some(open_reads.len() as u32);
+                    open_reads.push(OpenRead {
+                        candidates: left.clone(),
+                        repeats: read.repeats.and_then(|first| moved[first as usize]),
+                        place: (read_versions.len() - begin) as u32,
+                        ..*read
+                    });
                 }
                 read_versions.extend(reads.get(place));
             }
@@ -189,8 +177,8 @@ impl Resolved<'_> {
             version_begins: self.version_begins.clone(),
             read_versions,
             read_begins,
-            open_reads: Vec::new(),
-            candidates: 0,
+            candidates: open_reads.iter().map(|read| read.candidates.len()).sum(),
+            open_reads,
             non_repeatable: self.non_repeatable.clone(),
         }
     }

@@ -18,3 +18,43 @@ impl Version {
         Self::new(key.number())
     }
 }
+
+/// Versions with numbers that follow each other.
+#[derive(Clone, Debug)]
+pub(in crate::checker) struct Versions {
+    next: u32,
+    end: u32,
+}
+
+impl Versions {
+    /// From one number to before another.
+    pub(in crate::checker) fn new(next: u32, end: u32) -> Self {
+        Self { next, end }
+    }
+
+    pub(in crate::checker) fn is_empty(&self) -> bool {
+        self.next == self.end
+    }
+
+    pub(in crate::checker) fn has(&self, version: Version) -> bool {
+        (self.next..self.end).contains(&version.number())
+    }
+}
+
+impl Iterator for Versions {
+    type Item = Version;
+
+    #[inline]
+    fn next(&mut self) -> Option<Version> {
+        let version = (self.next < self.end).then_some(Version::new(self.next))?;
+        self.next += 1;
+        Some(version)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = (self.end - self.next) as usize;
+        (len, Some(len))
+    }
+}
+
+impl ExactSizeIterator for Versions {}

@@ -4,8 +4,11 @@
 use crate::checker::resolved::arcs::Rows;
 use crate::checker::resolved::vertex::Vertex;
 
+/// Why an edge is there: what two numbers of the caller stand for, which may be the same.
+pub(super) type Cause = [u32; 2];
+
 /// Stands for an edge that needs no reason.
-const KNOWN: u32 = u32::MAX;
+const KNOWN: Cause = [u32::MAX; 2];
 
 /// A graph with a topological order of it.
 #[derive(Debug)]
@@ -13,8 +16,8 @@ pub(super) struct Acyclic {
     known_out: Rows<Vertex, Vertex>,
     known_in: Rows<Vertex, Vertex>,
     /// Added edges: the other end, and the reason.
-    added_out: Vec<Vec<(Vertex, u32)>>,
-    added_in: Vec<Vec<(Vertex, u32)>>,
+    added_out: Vec<Vec<(Vertex, Cause)>>,
+    added_in: Vec<Vec<(Vertex, Cause)>>,
     /// The place of each vertex in the order.
     place: Vec<u32>,
     /// Added edges, oldest first.
@@ -23,9 +26,56 @@ pub(super) struct Acyclic {
     mark: Vec<u32>,
     round: u32,
     /// How a vertex was reached: from where, and the reason.
-    parent: Vec<(Vertex, u32)>,
+    parent: Vec<(Vertex, Cause)>,
     forward: Vec<Vertex>,
     backward: Vec<Vertex>,
+    around: Around,
+}
+
+/// What an edge connects: what its end leads to, and what leads to its beginning.
+#[derive(Debug)]
+struct Around {
+    ahead: Side,
+    behind: Side,
+    round: u32,
+}
+
+/// The vertices on one side of an edge, and how each was reached.
+#[derive(Debug)]
+struct Side {
+    vertices: Vec<Vertex>,
+    mark: Vec<u32>,
+    parent: Vec<(Vertex, Cause)>,
+}
+
+impl Side {
+    fn new(len: usize) -> Self {
+        Self {
+            vertices: Vec::new(),
+            mark: vec![0; len],
+            parent: vec![(Vertex::new(0), KNOWN); len],
+        }
+    }
+
+    fn reach(&mut self, vertex: Vertex, round: u32, from: (Vertex, Cause)) {
+        if self.mark[vertex] != round {
+            self.mark[vertex] = round;
+            self.parent[vertex] = from;
+            self.vertices.push(vertex);
+        }
+    }
+
+    /// The causes on the way to a vertex.
+    fn causes(&self, vertex: Vertex, causes: &mut Vec<u32>) {
+        let mut at = vertex;
+        while at != self.vertices[0] {
+            let (parent, cause) = self.parent[at];
+            if cause != KNOWN {
+                causes.extend(cause);
+            }
+            at = parent;
+        }
+    }
 }
 
 impl Acyclic {
@@ -45,9 +95,14 @@ impl Acyclic {
             trail: Vec::new(),
             mark: vec![0; len],
             round: 0,
-            parent: vec![(Vertex::new(0), 0); len],
+            parent: vec![(Vertex::new(0), KNOWN); len],
             forward: Vec::new(),
             backward: Vec::new(),
+            around: Around {
+                ahead: Side::new(len),
+                behind: Side::new(len),
+                round: 0,
+            },
         }
     }
 
@@ -79,7 +134,7 @@ impl Acyclic {
     }
 
     /// Adds an edge, unless it closes a cycle: then the reasons of a shortest path back.
-    pub(super) fn add(&mut self, from: Vertex, to: Vertex, reason: u32) -> Result<(), Vec<u32>> {
+    pub(super) fn add(&mut self, from: Vertex, to: Vertex, reason: Cause) -> Result<(), Vec<u32>> {
         if self.place[from] > self.place[to] {
             self.search_forward(from, to)?;
             self.search_backward(from, to);
@@ -89,6 +144,52 @@ impl Acyclic {
         self.added_in[to].push((from, reason));
         self.trail.push((from, to));
         Ok(())
+    }
+
+    /// Looks at what an edge of the graph connects.
+    pub(super) fn look_around(&mut self, from: Vertex, to: Vertex) {
+        let Around {
+            ahead,
+            behind,
+            round,
+        } = &mut self.around;
+        *round += 1;
+        for (side, start, known, added) in [
+            (ahead, to, &self.known_out, &self.added_out),
+            (behind, from, &self.known_in, &self.added_in),
+        ] {
+            side.vertices.clear();
+            side.reach(start, *round, (start, KNOWN));
+            let mut at = 0;
+            while let Some(&vertex) = side.vertices.get(at) {
+                at += 1;
+                for next in known.row(vertex) {
+                    side.reach(*next, *round, (vertex, KNOWN));
+                }
+                for (next, cause) in &added[vertex] {
+                    side.reach(*next, *round, (vertex, *cause));
+                }
+            }
+        }
+    }
+
+    /// What the end of the edge that was looked at leads to, itself included.
+    pub(super) fn ahead(&self) -> &[Vertex] {
+        &self.around.ahead.vertices
+    }
+
+    /// Whether a vertex leads to the beginning of the edge that was looked at.
+    pub(super) fn is_behind(&self, vertex: Vertex) -> bool {
+        self.around.behind.mark[vertex] == self.around.round
+    }
+
+    /// The reasons of the path from one vertex behind the edge that was looked at to one ahead of
+    /// it, without those of the edge itself.
+    pub(super) fn reasons_around(&self, behind: Vertex, ahead: Vertex) -> Vec<u32> {
+        let mut causes = Vec::new();
+        self.around.behind.causes(behind, &mut causes);
+        self.around.ahead.causes(ahead, &mut causes);
+        causes
     }
 
     /// Collects what `to` reaches before the place of `from`.
@@ -126,7 +227,7 @@ impl Acyclic {
         while at != to {
             let (parent, reason) = self.parent[at];
             if reason != KNOWN {
-                reasons.push(reason);
+                reasons.extend(reason);
             }
             at = parent;
         }
@@ -180,13 +281,13 @@ mod tests {
         let [a, b, c, d] = [0, 1, 2, 3].map(Vertex::new);
         let known = [(a, b), (c, d)];
         let mut graph = Acyclic::new(4, &known, &[c, d, a, b]);
-        graph.add(b, c, 7).expect("acyclic");
+        graph.add(b, c, [7, 7]).expect("acyclic");
         let place = |graph: &Acyclic, v: Vertex| graph.order().iter().position(|o| *o == v);
         assert!(place(&graph, b) < place(&graph, c));
-        assert_eq!(graph.add(d, a, 8), Err(vec![7]));
+        assert_eq!(graph.add(d, a, [8, 8]), Err(vec![7]));
         graph.keep(0);
-        graph.add(d, a, 8).expect("acyclic again");
-        assert_eq!(graph.add(b, c, 9), Err(vec![8]));
+        graph.add(d, a, [8, 5]).expect("acyclic again");
+        assert_eq!(graph.add(b, c, [9, 9]), Err(vec![5, 8]));
         assert_eq!(graph.added(), 1);
     }
 }

@@ -1,31 +1,22 @@
 //! From a history to its polygraph, and from this to an answer.
 
+use super::narrow::{Narrowed, narrow};
 use super::open::OpenReads;
-use super::polygraph::{Polygraph, VertexView};
+use super::outcome::{PolygraphOutcome, pruned};
+use super::polygraph::Polygraph;
+use super::prune::{self, Stopped};
+use super::reach::reduced;
+use super::schedule::schedule;
+use super::solve;
 use super::solve::Solved;
-use super::{prune, solve};
 use crate::checker::budget::Budget;
-use crate::checker::evidence::counterexample::Counterexample;
-use crate::checker::evidence::cycle::{CycleKind, counterexample};
 use crate::checker::evidence::witness::Witness;
 use crate::checker::resolved::resolve::{Resolved, Unresolved, resolve_openly};
-use crate::checker::resolved::starts_and_commits::{points, transactions_of};
+use crate::checker::resolved::starts_and_commits::points;
 use crate::checker::resolved::versions::{ChainedVersions, chains};
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::{History, Txn};
 use crate::model::ConsistencyModel;
-
-/// What came out of the polygraph.
-pub(super) enum PolygraphOutcome {
-    Satisfied(Witness),
-    /// Seen without looking at the version orders.
-    Violated(Counterexample),
-    /// A cycle of known edges.
-    Cycle(Counterexample),
-    /// No choice is acyclic.
-    Stuck,
-    TooMuch(String),
-}
 
 pub(super) fn judge(
     history: &History,
@@ -54,18 +45,19 @@ pub(super) fn judge(
         return PolygraphOutcome::TooMuch(format!("{} has no real time", history.name(t)));
     }
     if !resolved.open_reads.is_empty() {
-        return judge_openly(&resolved, &chains, model, budget);
+        return judge_openly(resolved, &chains, model, budget);
     }
-    match pruned(&resolved, &chains, model, budget) {
-        Ok(polygraph) => told(&resolved, model, solve::solve(&polygraph, budget)),
+    let open = OpenReads { reads: Vec::new() };
+    match pruned(&resolved, &chains, &[], model, budget) {
+        Ok(polygraph) => told(&resolved, model, solve::solve(&polygraph, &open, budget)),
         Err(outcome) => outcome,
     }
 }
 
-/// The same where the writers of some reads are to be chosen: first as the file has it, and then
-/// by the solver.
+/// The same where the writers of some reads are to be chosen: first as the file has it, then as
+/// what is known leaves it, and by the solver where that leaves a choice.
 fn judge_openly(
-    resolved: &Resolved<'_>,
+    resolved: Resolved<'_>,
     known: &ChainedVersions,
     model: ConsistencyModel,
     budget: Budget,
@@ -78,51 +70,58 @@ fn judge_openly(
     }
     let likely = resolved.with_versions(&resolved.likely_versions());
     if let Ok(chains) = chains(&likely)
-        && let Ok(polygraph) = pruned(&likely, &chains, model, budget)
+        && let Ok(polygraph) = pruned(&likely, &chains, &[], model, budget)
         && let Some(order) = solve::solve_greedily(&polygraph, budget)
     {
-        return PolygraphOutcome::Satisfied(witness(resolved, model, &order));
+        return PolygraphOutcome::Satisfied(witness(&resolved, model, &order));
     }
-    let polygraph = match pruned(resolved, known, model, budget) {
+    // A cycle without any choice is evidence.
+    if let Err(outcome) = pruned(&resolved, known, &[], model, budget) {
+        return outcome;
+    }
+    let narrowed = match narrow(resolved, model, budget) {
+        Ok(narrowed) => narrowed,
+        Err(outcome) => return outcome,
+    };
+    let polygraph = match narrowed_polygraph(&narrowed, model, budget) {
         Ok(polygraph) => polygraph,
         Err(outcome) => return outcome,
     };
-    if !prune::fits(&polygraph) {
-        return PolygraphOutcome::TooMuch(prune::TOO_LARGE.to_owned());
+    let resolved = &narrowed.resolved;
+    if !resolved.open_reads.is_empty()
+        && let Some(order) = schedule(&polygraph, budget)
+    {
+        return PolygraphOutcome::Satisfied(witness(resolved, model, &order));
     }
-    let Some(open) = OpenReads::new(&polygraph, known) else {
+    let Some(open) = OpenReads::new(&polygraph) else {
         return PolygraphOutcome::TooMuch(
             "too many transactions wrote the values that were read".to_owned(),
         );
     };
-    let solved = solve::solve_openly(&polygraph, &open, budget);
-    told(resolved, model, solved)
+    told(resolved, model, solve::solve(&polygraph, &open, budget))
 }
 
-/// The polygraph with what reachability decides of it.
-pub(super) fn pruned<'r>(
-    resolved: &'r Resolved<'r>,
-    chains: &ChainedVersions,
+/// The polygraph of what is left, without edges that others imply.
+pub(super) fn narrowed_polygraph<'n>(
+    narrowed: &'n Narrowed<'n>,
     model: ConsistencyModel,
     budget: Budget,
-) -> Result<Polygraph<'r>, PolygraphOutcome> {
-    let view = VertexView::of(model);
-    let mut polygraph = Polygraph::new(resolved, chains, view);
-    if let Err(cycle) = polygraph.order() {
-        return Err(PolygraphOutcome::Cycle(known_cycle(
-            resolved, chains, view, &cycle,
-        )));
+) -> Result<Polygraph<'n>, PolygraphOutcome> {
+    let Narrowed {
+        resolved,
+        chains,
+        derived,
+    } = narrowed;
+    let mut polygraph = match pruned(resolved, chains, derived, model, budget) {
+        Err(PolygraphOutcome::Cycle(_)) => return Err(PolygraphOutcome::Stuck),
+        pruned => pruned?,
+    };
+    if !prune::fits(&polygraph) {
+        return Err(PolygraphOutcome::of(Stopped::TooLarge));
     }
-    match prune::prune(&mut polygraph, budget) {
-        Ok(()) => Ok(polygraph),
-        Err(prune::Stopped::Violated) => Err(PolygraphOutcome::Stuck),
-        Err(prune::Stopped::TooLarge) => {
-            Err(PolygraphOutcome::TooMuch(prune::TOO_LARGE.to_owned()))
-        }
-        Err(prune::Stopped::TimeIsOver) => {
-            Err(PolygraphOutcome::TooMuch(Budget::IS_OVER.to_owned()))
-        }
-    }
+    let order = polygraph.order().map_err(|_| PolygraphOutcome::Stuck)?;
+    polygraph.edges = reduced(&polygraph, &order);
+    Ok(polygraph)
 }
 
 fn told(resolved: &Resolved<'_>, model: ConsistencyModel, solved: Solved) -> PolygraphOutcome {
@@ -148,28 +147,11 @@ pub(super) fn is_satisfied(
     }
 }
 
-/// The counterexample of a cycle before any choice.
-fn known_cycle(
+pub(super) fn witness(
     resolved: &Resolved<'_>,
-    chains: &ChainedVersions,
-    view: VertexView,
-    cycle: &[Vertex],
-) -> Counterexample {
-    let transactions = match view {
-        VertexView::Split => transactions_of(cycle),
-        VertexView::Whole | VertexView::Strict => {
-            let len = resolved.len();
-            cycle.iter().filter_map(|v| v.as_whole(len)).collect()
-        }
-    };
-    let kind = match view {
-        VertexView::Strict => CycleKind::RealTime,
-        VertexView::Split | VertexView::Whole => CycleKind::Plain,
-    };
-    counterexample(resolved, chains, &transactions, kind)
-}
-
-fn witness(resolved: &Resolved<'_>, model: ConsistencyModel, order: &[Vertex]) -> Witness {
+    model: ConsistencyModel,
+    order: &[Vertex],
+) -> Witness {
     if model == ConsistencyModel::Snapshot {
         return Witness::Points(points(resolved, order));
     }

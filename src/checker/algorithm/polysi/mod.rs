@@ -2,20 +2,31 @@
 //!
 //! Where events leave the order of two chains of versions open, a *constraint* is an either/or of
 //! two sets of edges: the one chain first, or the other. Reachability decides most of them
-//! (`prune`), a SAT solver whose theory is an acyclic graph decides the rest (`solve`). For
+//! (`prune`), a SAT solver whose theory is an acyclic graph decides the rest (`solve`). Where values
+//! repeat, a read may be of several writers: what is known leaves fewer (`narrow`), a run of the
+//! history finds orders (`schedule`), and the solver chooses writers, too (`open`). For
 //! snapshot isolation every transaction is two vertices, so that a forbidden cycle is a plain one
 //! and nothing has to be composed.
 
 mod acyclic;
+mod greedy;
 mod judge;
 mod name;
+mod narrow;
 mod open;
 pub(in crate::checker) mod orders;
+mod outcome;
 mod polygraph;
 mod prune;
+mod reach;
+mod schedule;
 mod solve;
+#[cfg(test)]
+mod tests;
+mod writers;
 
-use self::judge::{PolygraphOutcome, is_satisfied, judge};
+use self::judge::{is_satisfied, judge};
+use self::outcome::PolygraphOutcome;
 use crate::checker::algorithm::weak;
 use crate::checker::answer::{Answer, Checker};
 use crate::checker::budget::Budget;

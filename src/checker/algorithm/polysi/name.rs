@@ -1,7 +1,8 @@
 //! Names what no choice of version orders avoids.
 
-use super::judge::{PolygraphOutcome, is_satisfied, pruned};
+use super::judge::is_satisfied;
 use super::orders::one_further;
+use super::outcome::{PolygraphOutcome, pruned};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::resolve::resolve_openly;
 use crate::checker::resolved::versions::{ChainedVersions, chains};
@@ -45,7 +46,7 @@ fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
             return false;
         }
         let Err(PolygraphOutcome::Cycle(found)) =
-            pruned(&resolved, chains, ConsistencyModel::Snapshot, budget)
+            pruned(&resolved, chains, &[], ConsistencyModel::Snapshot, budget)
         else {
             return false;
         };

@@ -1,6 +1,6 @@
 //! What every version order of a small history leads to.
 
-use super::judge::{PolygraphOutcome, pruned};
+use super::outcome::{PolygraphOutcome, pruned};
 use crate::checker::budget::Budget;
 use crate::checker::evidence::counterexample::{Counterexample, Edge, Reason};
 use crate::checker::evidence::reduce;
@@ -114,7 +114,7 @@ impl Ways<'_> {
     }
 
     fn cycle(&self, chains: &ChainedVersions) -> Option<Counterexample> {
-        let outcome = pruned(self.resolved, chains, self.model, Budget::default());
+        let outcome = pruned(self.resolved, chains, &[], self.model, Budget::default());
         let Err(PolygraphOutcome::Cycle(found)) = outcome else {
             return None;
         };

@@ -32,6 +32,22 @@ impl VertexView {
         }
     }
 
+    /// Where a transaction sees what others wrote.
+    pub(super) fn begin(self, transaction: Txn) -> Vertex {
+        match self {
+            Self::Split => Vertex::start(transaction),
+            Self::Whole | Self::Strict => Vertex::whole(transaction),
+        }
+    }
+
+    /// Where others see what a transaction wrote.
+    pub(super) fn end(self, transaction: Txn) -> Vertex {
+        match self {
+            Self::Split => Vertex::commit(transaction),
+            Self::Whole | Self::Strict => Vertex::whole(transaction),
+        }
+    }
+
     /// The edge of a dependency.
     pub(super) fn edge(self, from: Txn, to: Txn, kind: DependencyEdge) -> (Vertex, Vertex) {
         match (self, kind) {
@@ -75,12 +91,14 @@ pub(super) struct Polygraph<'r> {
 }
 
 impl<'r> Polygraph<'r> {
+    /// `derived` are edges that follow from more than the dependencies.
     pub(super) fn new(
         resolved: &'r Resolved<'r>,
         chains: &ChainedVersions,
         view: VertexView,
+        derived: &[(Vertex, Vertex)],
     ) -> Self {
-        let mut edges = Vec::new();
+        let mut edges = derived.to_vec();
         let mut len = resolved.len();
         if view == VertexView::Split {
             len *= 2;

@@ -3,9 +3,9 @@
 //! If what one order of two chains means would close a cycle, the other holds. Reachability is
 //! kept by sessions, not by pairs of transactions: a vertex reaches a session from some place on.
 
-use super::polygraph::{Chain, Constraint, NO_LINE, Polygraph, SessionLines};
+use super::polygraph::{Chain, Constraint, Polygraph};
+use super::reach::Reach;
 use crate::checker::budget::Budget;
-use crate::checker::resolved::arcs::Rows;
 use crate::checker::resolved::dependencies::DependencyEdge;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
@@ -33,47 +33,6 @@ pub(super) fn fits(polygraph: &Polygraph<'_>) -> bool {
     let sessions = polygraph.resolved.history.session_count();
     let entries = polygraph.len.saturating_mul(sessions);
     entries.saturating_mul(size_of::<u32>()) <= REACH_BYTES_MAX
-}
-
-/// Stands for no place of a session.
-const NOWHERE: u32 = u32::MAX;
-
-/// What reaches what, as of the edges known when it was computed.
-pub(super) struct Reach {
-    lines: SessionLines,
-    /// Row `v`: the first place of each session that `v` reaches; [`NOWHERE`] where none.
-    first: Vec<u32>,
-}
-
-impl Reach {
-    /// From a topological order of the edges.
-    pub(super) fn new(polygraph: &Polygraph<'_>, order: &[Vertex]) -> Self {
-        let lines = polygraph.lines();
-        let rows = Rows::of(polygraph.len, &polygraph.edges);
-        let mut first = vec![NOWHERE; polygraph.len * lines.count];
-        for vertex in order.iter().rev() {
-            let at = vertex.index() * lines.count;
-            for to in rows.row(*vertex) {
-                let other = to.index() * lines.count;
-                for line in 0..lines.count {
-                    first[at + line] = first[at + line].min(first[other + line]);
-                }
-            }
-            let line = lines.line[*vertex];
-            if line != NO_LINE {
-                first[at + line as usize] = lines.place[*vertex];
-            }
-        }
-        Self { lines, first }
-    }
-
-    pub(super) fn has(&self, from: Vertex, to: Vertex) -> bool {
-        let line = self.lines.line[to];
-        line != NO_LINE && {
-            let first = self.first[from.index() * self.lines.count + line as usize];
-            first <= self.lines.place[to]
-        }
-    }
 }
 
 /// What is known of the order of two chains.

@@ -4,11 +4,13 @@ use std::cell::Cell;
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool};
 
-use super::acyclic::Acyclic;
-use super::open::{OpenReads, Term};
-use super::polygraph::{Chain, Constraint, Polygraph};
+use super::acyclic::{Acyclic, Cause};
+use super::greedy::{Greedy, first_vertex, greedily};
+use super::open::OpenReads;
+use super::polygraph::{Chain, Polygraph};
 use super::prune::pair;
 use crate::checker::budget::Budget;
+use crate::checker::resolved::arcs::Rows;
 use crate::checker::resolved::dependencies::DependencyEdge;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
@@ -24,264 +26,318 @@ pub(super) enum Solved {
 /// Stops the solver when the budget is over.
 struct Deadline {
     budget: Budget,
-    /// How often the solver asked: at every decision, which is more often than a clock is read.
+    /// How often the solver asked: at every decision, which may be oftener than a clock is worth.
     asked: Cell<u32>,
+    /// It stays over: the solver asks again before it ends, and would begin anew.
+    is_over: Cell<bool>,
 }
 
 impl Callbacks for Deadline {
     fn stop(&self) -> bool {
         let asked = self.asked.get().wrapping_add(1);
         self.asked.set(asked);
-        asked.is_multiple_of(4096) && self.budget.is_over()
+        if asked.is_multiple_of(64) && self.budget.is_over() {
+            self.is_over.set(true);
+        }
+        self.is_over.get()
     }
 }
 
 /// The edges that literals stand for, and the graph with those of the true ones.
-struct Choices {
+struct Choices<'p> {
+    polygraph: &'p Polygraph<'p>,
     graph: Acyclic,
     /// Edges by literal, one literal after the other.
     edges: Vec<(Vertex, Vertex)>,
     begins: Vec<u32>,
+    /// By literal: what it says of the last version of a chain.
+    meanings: Vec<Meaning>,
+    /// For each chain those that are behind it, with the literals that say so, oldest first.
+    behind: Vec<Vec<(Txn, u32)>>,
+    /// For each chain the readers that are said to see its last version.
+    readers: Vec<Vec<(Txn, u32)>>,
     /// How many literals of the solver's trail are in the graph.
     seen: usize,
     /// Where levels begin: literals seen, edges added.
     levels: Vec<(usize, usize)>,
+    /// The literals that were seen, of those with a meaning.
+    trail: Vec<(usize, u32)>,
+    /// Edges of all literals by where they begin: their ends, and the literals.
+    pending: Rows<Vertex, (Vertex, Lit)>,
+    /// Edges that were added since what they exclude was looked for.
+    fresh: Vec<((Vertex, Vertex), Cause)>,
+    /// By literal: the true literals that exclude its negation.
+    explained: Vec<Vec<Lit>>,
+    conflicts: u32,
     conflict: Vec<Lit>,
 }
 
-/// Rounds of greedy choices before the solver is asked; each begins with the order of the last.
-const GREEDY_ROUNDS: usize = 16;
+/// With more literals than this what they exclude is never looked for.
+const LOOKED_AT_MAX: usize = 1 << 20;
 
-pub(super) fn solve(polygraph: &Polygraph<'_>, budget: Budget) -> Solved {
+/// After so many conflicts what true literals exclude is looked for, and after as many more no
+/// longer, and so on: either way is a thousand times as fast as the other on some histories.
+const TURN: u32 = 2_000;
+
+/// What a literal says of the last version of a chain, beside its edges.
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    Nothing,
+    /// A chain with this first transaction follows.
+    Behind(u32, Txn),
+    /// This transaction reads it.
+    Read(u32, Txn),
+}
+
+pub(super) fn solve(polygraph: &Polygraph<'_>, open: &OpenReads, budget: Budget) -> Solved {
     let Ok(order) = polygraph.order() else {
         return Solved::Stuck;
     };
-    if polygraph.constraints.is_empty() {
+    if polygraph.constraints.is_empty() && open.reads.is_empty() {
         return Solved::Order(order);
     }
-    match greedily(polygraph, order, budget) {
-        Greedy::Left(order) => solve_from(polygraph, &order, None, budget),
-        Greedy::Solved(solved) => solved,
-    }
-}
-
-/// The same where the writers of some reads are to be chosen, too.
-pub(super) fn solve_openly(polygraph: &Polygraph<'_>, open: &OpenReads, budget: Budget) -> Solved {
-    match polygraph.order() {
-        Ok(order) => solve_from(polygraph, &order, Some(open), budget),
-        Err(_) => Solved::Stuck,
+    match greedily(polygraph, open, order, budget) {
+        Greedy::Left(order, sources) => {
+            let mut choices = Choices::new(polygraph, &order);
+            choices.solve(open, &sources, budget)
+        }
+        Greedy::Order(order) => Solved::Order(order),
+        Greedy::TimeIsOver => Solved::TimeIsOver,
     }
 }
 
 /// What can be had without asking the solver.
 pub(super) fn solve_greedily(polygraph: &Polygraph<'_>, budget: Budget) -> Option<Vec<Vertex>> {
-    match greedily(polygraph, polygraph.order().ok()?, budget) {
-        Greedy::Solved(Solved::Order(order)) => Some(order),
-        Greedy::Solved(_) | Greedy::Left(_) => None,
+    let open = OpenReads { reads: Vec::new() };
+    match greedily(polygraph, &open, polygraph.order().ok()?, budget) {
+        Greedy::Order(order) => Some(order),
+        Greedy::Left(..) | Greedy::TimeIsOver => None,
     }
 }
 
-/// The result of the greedy rounds.
-enum Greedy {
-    Solved(Solved),
-    /// An order of the known edges that has most of what was chosen.
-    Left(Vec<Vertex>),
-}
-
-fn greedily(polygraph: &Polygraph<'_>, mut order: Vec<Vertex>, budget: Budget) -> Greedy {
-    // What found no way goes first in the next round: most of it does find one then.
-    let mut constraints = polygraph.constraints.clone();
-    for _ in 0..GREEDY_ROUNDS {
-        if budget.is_over() {
-            return Greedy::Solved(Solved::TimeIsOver);
-        }
-        let (next, left) = greedy(polygraph, &constraints, &order);
-        order = next;
-        if left.is_empty() {
-            return Greedy::Solved(Solved::Order(order));
-        }
-        let mut is_left = left.iter().copied().peekable();
-        let (mut first, mut rest) = (Vec::new(), Vec::new());
-        for (at, constraint) in constraints.iter().enumerate() {
-            match is_left.next_if_eq(&at) {
-                Some(_) => first.push(*constraint),
-                None => rest.push(*constraint),
-            }
-        }
-        first.append(&mut rest);
-        constraints = first;
-    }
-    Greedy::Left(order)
-}
-
-fn solve_from(
-    polygraph: &Polygraph<'_>,
-    order: &[Vertex],
-    open: Option<&OpenReads>,
-    budget: Budget,
-) -> Solved {
-    let mut rank = vec![0u32; polygraph.len];
-    for (place, vertex) in (0u32..).zip(order) {
-        rank[*vertex] = place;
-    }
-    let deadline = Deadline {
-        budget,
-        asked: Cell::new(0),
-    };
-    let mut solver = Solver::new(SolverOpts::default(), deadline);
-    let mut choices = Choices {
-        graph: Acyclic::new(polygraph.len, &polygraph.edges, order),
-        edges: Vec::new(),
-        begins: vec![0],
-        seen: 0,
-        levels: Vec::new(),
-        conflict: Vec::new(),
-    };
-    let mut is_one_first = Vec::new();
-    for constraint in &polygraph.constraints {
-        let place = |chain: &Chain| rank[first_vertex(polygraph, chain)];
-        let (one, other) = pair(polygraph, *constraint);
-        // The order of the greedy choices is tried first: false is what the solver
-        // tries first, and the odd literal of a variable is the negative one.
-        let is_likely = place(&one) <= place(&other);
-        is_one_first.push(is_likely);
-        let (likely, unlikely) = if is_likely {
-            (one, other)
-        } else {
-            (other, one)
-        };
-        solver.new_var(lbool::UNDEF, true);
-        polygraph.between(&unlikely, &likely, |edge| choices.edges.push(edge));
-        choices.begins.push(choices.edges.len() as u32);
-        polygraph.between(&likely, &unlikely, |edge| choices.edges.push(edge));
-        choices.begins.push(choices.edges.len() as u32);
-    }
-    if let Some(open) = open
-        && !add_open_reads(&mut solver, &mut choices, &is_one_first, open)
-    {
+/// The same without what can be had without asking the solver, and with a look at what literals
+/// exclude either at first or in turn only.
+#[cfg(test)]
+pub(super) fn solve_only(polygraph: &Polygraph<'_>, open: &OpenReads, looks_first: bool) -> Solved {
+    let Ok(order) = polygraph.order() else {
         return Solved::Stuck;
-    }
-    match solver.solve_limited_th(&mut choices, &[]) {
-        answer if answer == lbool::TRUE => Solved::Order(choices.graph.order()),
-        answer if answer == lbool::FALSE => Solved::Stuck,
-        _ => Solved::TimeIsOver,
-    }
-}
-
-/// Tells the solver of reads that may be of several writers; whether that leaves a way.
-fn add_open_reads(
-    solver: &mut Solver<Deadline>,
-    choices: &mut Choices,
-    is_one_first: &[bool],
-    open: &OpenReads,
-) -> bool {
-    let first = solver.num_vars();
-    for (edges, is_likely) in open.edges.iter().zip(&open.is_likely) {
-        solver.new_var(lbool::new(*is_likely), true);
-        choices.edges.extend(edges);
-        // What is false brings nothing.
-        let end = choices.edges.len() as u32;
-        choices.begins.extend([end, end]);
-    }
-    let variable = |place: usize| Var::unsafe_from_idx(first + place as u32);
-    // The first chain of a constraint comes first: likely is the negative literal.
-    let before = |place: usize| {
-        let var = Var::unsafe_from_idx(place as u32);
-        Lit::new(var, !is_one_first[place])
     };
-    let literal = |term: &Term| match *term {
-        Term::Is(place) => Lit::new(variable(place), true),
-        Term::IsNot(place) => Lit::new(variable(place), false),
-        Term::NotBefore(place) => !before(place),
-        Term::NotAfter(place) => before(place),
-    };
-    open.clauses.iter().all(|clause| {
-        let mut clause: Vec<Lit> = clause.iter().map(literal).collect();
-        solver.add_clause_reuse(&mut clause)
-    })
+    let mut choices = Choices::new(polygraph, &order);
+    choices.conflicts = if looks_first { TURN } else { 0 };
+    let sources = vec![None; open.reads.len()];
+    choices.solve(open, &sources, Budget::default())
 }
 
-/// The vertex at which the first transaction of a chain is reached.
-fn first_vertex(polygraph: &Polygraph<'_>, chain: &Chain) -> Vertex {
-    polygraph
-        .view
-        .edge(Txn::INITIAL, chain.first, DependencyEdge::Visible)
-        .1
-}
-
-/// Decides one constraint after the other as the order of the moment has it, and the other way
-/// where that closes a cycle. The order that comes out, and the places of the constraints that
-/// found neither way: without any, it is an order of everything.
-///
-/// Orders of real executions leave most choices free, and then this is all that is needed: the
-/// solver alone finds the same, but takes back thousands of choices for each that was wrong.
-fn greedy(
-    polygraph: &Polygraph<'_>,
-    constraints: &[Constraint],
-    order: &[Vertex],
-) -> (Vec<Vertex>, Vec<usize>) {
-    let mut graph = Acyclic::new(polygraph.len, &polygraph.edges, order);
-    let mut edges = Vec::new();
-    let mut left = Vec::new();
-    for (at, constraint) in constraints.iter().enumerate() {
-        let (one, other) = pair(polygraph, *constraint);
-        let place = |chain: &Chain| graph.place(first_vertex(polygraph, chain));
-        let is_likely = place(&one) <= place(&other);
-        let (likely, unlikely) = if is_likely {
-            (one, other)
-        } else {
-            (other, one)
-        };
-        let mut holds = |before: &Chain, after: &Chain| {
-            edges.clear();
-            polygraph.between(before, after, |edge| edges.push(edge));
-            let begin = graph.added();
-            let is_added = edges
-                .iter()
-                .all(|(from, to)| graph.add(*from, *to, 0).is_ok());
-            if !is_added {
-                graph.keep(begin);
-            }
-            is_added
-        };
-        if !holds(&likely, &unlikely) && !holds(&unlikely, &likely) {
-            left.push(at);
+impl<'p> Choices<'p> {
+    fn new(polygraph: &'p Polygraph<'p>, order: &[Vertex]) -> Self {
+        let chains = polygraph.chains.len();
+        Self {
+            polygraph,
+            graph: Acyclic::new(polygraph.len, &polygraph.edges, order),
+            edges: Vec::new(),
+            begins: vec![0],
+            meanings: Vec::new(),
+            behind: vec![Vec::new(); chains],
+            readers: vec![Vec::new(); chains],
+            seen: 0,
+            levels: Vec::new(),
+            trail: Vec::new(),
+            pending: Rows::of(polygraph.len, &[]),
+            fresh: Vec::new(),
+            explained: Vec::new(),
+            conflicts: 0,
+            conflict: Vec::new(),
         }
     }
-    (graph.order(), left)
-}
 
-impl Choices {
+    fn solve(&mut self, open: &OpenReads, sources: &[Option<u32>], budget: Budget) -> Solved {
+        let deadline = Deadline {
+            budget,
+            asked: Cell::new(0),
+            is_over: Cell::new(false),
+        };
+        let mut solver = Solver::new(SolverOpts::default(), deadline);
+        self.add_constraints(&mut solver);
+        if !self.add_reads(&mut solver, open, sources) {
+            return Solved::Stuck;
+        }
+        self.index();
+        match solver.solve_limited_th(self, &[]) {
+            answer if answer == lbool::TRUE => Solved::Order(self.graph.order()),
+            answer if answer == lbool::FALSE => Solved::Stuck,
+            _ => Solved::TimeIsOver,
+        }
+    }
+
+    /// A variable for each pair of chains. The order of the greedy choices is tried first: false is
+    /// what the solver tries first, and the odd literal of a variable is the negative one.
+    fn add_constraints(&mut self, solver: &mut Solver<Deadline>) {
+        let polygraph = self.polygraph;
+        for constraint in &polygraph.constraints {
+            let place = |chain: &Chain| self.graph.place(first_vertex(polygraph, chain));
+            let (one, other) = pair(polygraph, *constraint);
+            let one = (constraint.one, one);
+            let other = (constraint.other, other);
+            let (likely, unlikely) = match place(&one.1) <= place(&other.1) {
+                true => (one, other),
+                false => (other, one),
+            };
+            solver.new_var(lbool::UNDEF, true);
+            for (before, after) in [(unlikely, likely), (likely, unlikely)] {
+                polygraph.between(&before.1, &after.1, |edge| self.edges.push(edge));
+                self.end_literal(Meaning::Behind(before.0, after.1.first));
+            }
+        }
+    }
+
+    /// A variable for each version that a read may be of, and that one of them is true; whether
+    /// that leaves a way.
+    fn add_reads(
+        &mut self,
+        solver: &mut Solver<Deadline>,
+        open: &OpenReads,
+        sources: &[Option<u32>],
+    ) -> bool {
+        for (read, likely) in open.reads.iter().zip(sources) {
+            let mut clause = Vec::new();
+            for (place, source) in (0u32..).zip(&read.sources) {
+                let is_likely = *likely == Some(place);
+                let var = solver.new_var(lbool::new(is_likely), true);
+                clause.push(Lit::new(var, true));
+                self.edges.extend(&source.edges);
+                let meaning = source.chain.map(|chain| Meaning::Read(chain, read.reader));
+                self.end_literal(meaning.unwrap_or(Meaning::Nothing));
+                // What is false brings nothing.
+                self.end_literal(Meaning::Nothing);
+            }
+            if !solver.add_clause_reuse(&mut clause) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn end_literal(&mut self, meaning: Meaning) {
+        self.meanings.push(meaning);
+        self.begins.push(self.edges.len() as u32);
+    }
+
+    /// Indexes the edges of all literals by where they begin.
+    fn index(&mut self) {
+        let literals = self.begins.len() - 1;
+        if literals > LOOKED_AT_MAX {
+            return;
+        }
+        let mut pending = Vec::with_capacity(self.edges.len());
+        for literal in 0..literals {
+            let edges = self.begins[literal] as usize..self.begins[literal + 1] as usize;
+            let edges = self.edges[edges].iter();
+            pending.extend(edges.map(|(from, to)| (*from, (*to, literal_of(literal as u32)))));
+        }
+        self.pending = Rows::of(self.polygraph.len, &pending);
+        self.explained = vec![Vec::new(); literals];
+    }
+
+    /// Excludes literals of which an edge would close a cycle.
+    fn exclude(&mut self, arguments: &mut TheoryArg<'_>) {
+        let fresh = std::mem::take(&mut self.fresh);
+        for ((from, to), cause) in fresh {
+            self.graph.look_around(from, to);
+            for ahead in self.graph.ahead() {
+                for (end, literal) in self.pending.row(*ahead) {
+                    if !self.graph.is_behind(*end) || arguments.value(literal.var()) != lbool::UNDEF
+                    {
+                        continue;
+                    }
+                    let mut reasons = self.graph.reasons_around(*end, *ahead);
+                    reasons.extend(cause);
+                    reasons.sort_unstable();
+                    reasons.dedup();
+                    let reasons = reasons.into_iter().map(literal_of);
+                    self.explained[(!*literal).idx() as usize] = reasons.collect();
+                    if !arguments.propagate(!*literal) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
     /// Puts the edges of new literals into the graph.
     fn advance(&mut self, arguments: &mut TheoryArg<'_>) {
         while let Some(&literal) = arguments.model().get(self.seen) {
-            let at = literal.idx() as usize;
-            let edges = self.begins[at] as usize..self.begins[at + 1] as usize;
-            for edge in edges {
-                let (from, to) = self.edges[edge];
-                if let Err(reasons) = self.graph.add(from, to, literal.idx()) {
-                    self.conflict.clear();
-                    self.conflict.push(!literal);
-                    let others = reasons
-                        .into_iter()
-                        .filter(|reason| *reason != literal.idx());
-                    let negated = others.map(|reason| !literal_of(reason));
-                    self.conflict.extend(negated);
-                    arguments.raise_conflict(&self.conflict, true);
-                    return;
-                }
+            if let Err(reasons) = self.put(literal.idx()) {
+                self.conflict.clear();
+                self.conflict
+                    .extend(reasons.into_iter().map(|reason| !literal_of(reason)));
+                self.fresh.clear();
+                self.conflicts += 1;
+                arguments.raise_conflict(&self.conflict, true);
+                return;
             }
             self.seen += 1;
         }
+        self.exclude(arguments);
+    }
+
+    /// Puts the edges of a true literal into the graph; the literals on a cycle that they close.
+    fn put(&mut self, literal: u32) -> Result<(), Vec<u32>> {
+        let at = literal as usize;
+        for edge in self.begins[at] as usize..self.begins[at + 1] as usize {
+            self.put_edge(self.edges[edge], [literal, literal])?;
+        }
+        // A reader of a version precedes the chains behind it.
+        let anti = |reader: Txn, writer: Txn| {
+            let view = self.polygraph.view;
+            (reader != writer).then(|| view.edge(reader, writer, DependencyEdge::Anti))
+        };
+        match self.meanings[at] {
+            Meaning::Nothing => return Ok(()),
+            Meaning::Behind(chain, first) => {
+                let readers = self.readers[chain as usize].iter();
+                let edges: Vec<_> = readers
+                    .filter_map(|(reader, cause)| Some((anti(*reader, first)?, *cause)))
+                    .collect();
+                for (edge, cause) in edges {
+                    self.put_edge(edge, [literal, cause])?;
+                }
+                self.behind[chain as usize].push((first, literal));
+            }
+            Meaning::Read(chain, reader) => {
+                let behind = self.behind[chain as usize].iter();
+                let edges: Vec<_> = behind
+                    .filter_map(|(first, cause)| Some((anti(reader, *first)?, *cause)))
+                    .collect();
+                for (edge, cause) in edges {
+                    self.put_edge(edge, [literal, cause])?;
+                }
+                self.readers[chain as usize].push((reader, literal));
+            }
+        }
+        self.trail.push((self.seen, literal));
+        Ok(())
+    }
+
+    fn put_edge(&mut self, edge: (Vertex, Vertex), cause: Cause) -> Result<(), Vec<u32>> {
+        if !self.explained.is_empty() && self.conflicts / TURN % 2 == 1 {
+            self.fresh.push((edge, cause));
+        }
+        self.graph
+            .add(edge.0, edge.1, cause)
+            .map_err(|mut reasons| {
+                reasons.extend(cause);
+                reasons.sort_unstable();
+                reasons.dedup();
+                reasons
+            })
     }
 }
-
 /// The literal of an index.
 fn literal_of(index: u32) -> Lit {
     Lit::new(Var::unsafe_from_idx(index >> 1), index & 1 == 0)
 }
 
-impl Theory for Choices {
+impl Theory for Choices<'_> {
     fn final_check(&mut self, arguments: &mut TheoryArg<'_>) {
         self.advance(arguments);
     }
@@ -300,14 +356,25 @@ impl Theory for Choices {
         self.levels.truncate(left);
         self.seen = seen;
         self.graph.keep(added);
+        self.fresh.clear();
+        while let Some((_, literal)) = self.trail.pop_if(|(at, _)| *at >= seen) {
+            match self.meanings[literal as usize] {
+                Meaning::Nothing => {}
+                Meaning::Behind(chain, _) => {
+                    self.behind[chain as usize].pop();
+                }
+                Meaning::Read(chain, _) => {
+                    self.readers[chain as usize].pop();
+                }
+            }
+        }
     }
 
     fn n_levels(&self) -> usize {
         self.levels.len()
     }
 
-    /// Nothing is propagated, so nothing is asked for.
-    fn explain_propagation(&mut self, _: Lit) -> &[Lit] {
-        &self.conflict
+    fn explain_propagation(&mut self, literal: Lit) -> &[Lit] {
+        &self.explained[literal.idx() as usize]
     }
 }

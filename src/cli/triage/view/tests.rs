@@ -31,12 +31,7 @@ fn view() -> TriageView {
         groups: vec![
             group("2fcdb124", GroupState::New, "lost-update", long),
             group("0c81c0e5", GroupState::Flaky, "stale-read", "T1.3 (select)"),
-            group(
-                "4b381b31",
-                GroupState::Known,
-                "missing-row",
-                "three rows",
-            ),
+            group("4b381b31", GroupState::Known, "missing-row", "three rows"),
         ],
         ..TriageView::default()
     }
