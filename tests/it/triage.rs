@@ -288,8 +288,8 @@ fn on_a_terminal(command: &str, keys: &[(&str, &str)]) -> (String, Option<i32>) 
 }
 
 #[test]
-fn the_view_opens_a_group_and_leaves_the_terminal_as_it_was() {
-    const TEST: &str = "the_view_opens_a_group_and_leaves_the_terminal_as_it_was";
+fn the_view_opens_and_marks_a_group_and_leaves_the_terminal_as_it_was() {
+    const TEST: &str = "the_view_opens_and_marks_a_group_and_leaves_the_terminal_as_it_was";
     if !servers::tool(TEST, "script", Command::new("script").arg("--version")) {
         return;
     }
@@ -301,9 +301,19 @@ fn the_view_opens_a_group_and_leaves_the_terminal_as_it_was() {
         "stty rows 24 cols 80; exec timeout --foreground 120 {program} triage '{}' -i",
         shown(place.path())
     );
-    // What has not changed on the screen is not written again: these words stand in one piece.
-    let keys = [("Enter open", "j\r"), ("scripted/lost-update", "qq")];
+    // What has not changed on the screen, blanks too, is not written again: these stand in one piece.
+    let keys = [
+        ("Enter open", "j\r"),
+        ("scripted/lost-update", "qm"),
+        ("known", "K-1 a note\r"),
+        ("ended", "qq"),
+    ];
     let (text, code) = on_a_terminal(&command, &keys);
+    let marks = std::fs::read_to_string(place.path().join("known.toml")).expect("it was marked");
+    assert!(
+        marks.contains("\"K-1\"") && marks.contains("a note"),
+        "{marks}"
+    );
     assert_eq!(code, Some(0), "{text}");
     let (entered, left) = ("\u{1b}[?1049h", "\u{1b}[?1049l");
     let (entered, left) = (text.find(entered), text.rfind(left));

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use crate::cli::exit::Exit;
 use crate::model::printable;
@@ -13,6 +13,8 @@ use crate::model::printable;
 pub(super) struct RunningCommand {
     child: Child,
     lines: Receiver<String>,
+    /// Everything that it printed was taken: its streams are closed.
+    is_over: bool,
 }
 
 impl RunningCommand {
@@ -32,26 +34,41 @@ impl RunningCommand {
         if let Some(stderr) = child.stderr.take() {
             hand_over(stderr, sender);
         }
-        Ok(Self { child, lines })
+        Ok(Self {
+            child,
+            lines,
+            is_over: false,
+        })
     }
 
     /// The lines that have come since the last call.
-    pub(super) fn printed(&self) -> Vec<String> {
-        self.lines.try_iter().collect()
+    pub(super) fn printed(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            match self.lines.try_recv() {
+                Ok(line) => lines.push(line),
+                Err(TryRecvError::Empty) => return lines,
+                Err(TryRecvError::Disconnected) => {
+                    self.is_over = true;
+                    return lines;
+                }
+            }
+        }
     }
 
     /// Its exit code, once it has ended and everything it printed was taken; as a shell has it where a
     /// signal ended it.
     pub(super) fn ended(&mut self) -> Option<i32> {
-        let status = self.child.try_wait();
-        let is_read = self.lines.is_empty();
-        match status {
+        if !self.is_over {
+            return None;
+        }
+        match self.child.try_wait() {
             Ok(None) => None,
-            Ok(Some(status)) => is_read.then(|| {
+            Ok(Some(status)) => {
                 let signal = std::os::unix::process::ExitStatusExt::signal(&status);
                 let code = status.code();
-                code.unwrap_or_else(|| 128 + signal.unwrap_or_default())
-            }),
+                Some(code.unwrap_or_else(|| 128 + signal.unwrap_or_default()))
+            }
             Err(_) => Some(Exit::Environment as i32),
         }
     }

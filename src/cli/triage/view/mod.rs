@@ -243,10 +243,6 @@ impl TriageScreen<'_> {
         let Some(code) = running.ended() else {
             return;
         };
-        pane.extend(running.printed().into_iter().map(|text| PaneLine {
-            tone: LineTone::Plain,
-            text,
-        }));
         self.running = None;
         self.view.is_busy = false;
         self.view.told = format!("ended with exit code {code}");
