@@ -11,6 +11,7 @@ mod modes;
 mod moments;
 mod plan_settings;
 mod run;
+mod schema;
 mod stage;
 mod variant;
 

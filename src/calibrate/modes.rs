@@ -228,6 +228,9 @@ fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<SeenChange, Halt> {
             if error.class == ErrorClass::Serialization {
                 return Ok(SeenChange::Refused(error.code.clone()));
             }
+            if error.class == ErrorClass::ForeignKey && sign == Sign::Referenced {
+                return Ok(SeenChange::Old);
+            }
             let shows = error.class == ErrorClass::Duplicate && sign == Sign::Duplicate;
             if !shows {
                 accepted(&sql, outcome)?;
@@ -238,6 +241,7 @@ fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<SeenChange, Halt> {
         (outcome, Sign::Affected(count)) => *outcome == Outcome::Affected(count),
         (outcome, Sign::Nothing) => *outcome == Outcome::Affected(0),
         (_, Sign::Duplicate) => false,
+        (_, Sign::Referenced) => true,
         (_, Sign::Then(query)) => {
             let query = spelled(query, stage.server.dialect(), NEW, key);
             !stage.tested.must(&query)?.rows().is_empty()

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::listener::CalibrationListener;
+use super::schema::{rows, schema};
 use crate::engine::{
     Connection, EngineError, STATEMENT_DEADLINE, Server, TransactionState, Watcher,
 };
@@ -218,10 +219,7 @@ impl<'a> Stage<'a> {
             next_key: 1000,
             script,
         };
-        let options = &server.dialect().spelling.table_options;
-        for table in ["t", "u", "w", "z"] {
-            let sql =
-                format!("CREATE TABLE {table} (pkey INTEGER PRIMARY KEY, c INTEGER){options}");
+        for sql in schema(server.dialect()) {
             stage.other.must(&sql)?;
         }
         stage
@@ -242,9 +240,7 @@ impl<'a> Stage<'a> {
             actor.run(&rollback)?;
         }
         self.next_key += 10;
-        for table in ["t", "u"] {
-            self.other.must(&format!("DELETE FROM {table}"))?;
-            let sql = format!("INSERT INTO {table} VALUES (1, 1), (2, 2), (3, 3)");
+        for sql in rows(self.server.dialect()) {
             self.other.must(&sql)?;
         }
         *self.script.borrow_mut() = script;

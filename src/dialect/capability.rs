@@ -58,6 +58,8 @@ capabilities! {
     FailedTransaction = "failed-transaction",
     /// `FOR SHARE` beside the older spelling.
     ForShare = "for-share",
+    /// Foreign keys, which look for rows as the roles `foreign-key-check` and `foreign-key-target` say.
+    ForeignKey = "foreign-key",
     /// Generated columns, virtual and stored.
     GeneratedColumn = "generated-column",
     /// Tables are heaps: a row that takes the key of a deleted one is another row, and an old snapshot
@@ -114,6 +116,12 @@ capabilities! {
     /// A transaction that the engine ended by a rejection keeps its tables from DDL until ROLLBACK, and
     /// the next statement of the session begins another, as if autocommit were off.
     VictimKeepsTables = "victim-keeps-tables",
+    /// Views.
+    View = "view",
+    /// `CREATE ALGORITHM=TEMPTABLE VIEW`.
+    ViewAlgorithm = "view-algorithm",
+    /// A view of one table can be written, and its rows be locked.
+    ViewWrite = "view-write",
     /// Window functions.
     Window = "window",
     /// `WITHOUT ROWID` tables.

@@ -131,9 +131,9 @@ struct SpellingEntry {
     #[serde(default)]
     together: String,
     #[serde(default)]
-    before_drop: Vec<String>,
+    foreign_keys_off: Vec<String>,
     #[serde(default)]
-    after_drop: Vec<String>,
+    foreign_keys_on: Vec<String>,
     #[serde(default)]
     list_indexes: String,
     #[serde(default)]
@@ -481,8 +481,8 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         list_tables: entry.list_tables,
         empty_table: entry.empty_table,
         together: entry.together,
-        before_drop: entry.before_drop,
-        after_drop: entry.after_drop,
+        foreign_keys_off: entry.foreign_keys_off,
+        foreign_keys_on: entry.foreign_keys_on,
         list_indexes: entry.list_indexes,
         check_tables: entry.check_tables,
         check_tables_every: entry.check_tables_every,

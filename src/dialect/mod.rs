@@ -173,10 +173,11 @@ pub struct Spelling {
     /// Makes one command of several statements, `{statements}` to be replaced by them, each with a
     /// semicolon; empty where there is no such command, or it has an answer for each of them.
     pub together: String,
-    /// Sent before tables are dropped in any order, so that none protects another.
-    pub before_drop: Vec<String>,
-    /// Takes `before_drop` back.
-    pub after_drop: Vec<String>,
+    /// Takes foreign keys out of force in a session, so that tables can be dropped and filled in any
+    /// order; empty where the engine has no word for it.
+    pub foreign_keys_off: Vec<String>,
+    /// Puts them in force again.
+    pub foreign_keys_on: Vec<String>,
     /// Lists the indexes of the connection's database by which a whole table can be read: table,
     /// index, what follows the table's name in a SELECT that reads it by that index, and the same
     /// for the scan that must give the same rows (NULL where that is the whole table). Empty where

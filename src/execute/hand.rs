@@ -47,6 +47,25 @@ impl Hand<'_> {
             .try_for_each(|sql| self.run(sql).map(drop))
     }
 
+    /// [`run_together`](Self::run_together) with foreign keys out of force: rows come and go in any order.
+    pub(super) fn run_without_foreign_keys(
+        &mut self,
+        statements: Vec<String>,
+    ) -> Result<(), EngineError> {
+        let spelling = &self.dialect.spelling;
+        let off = spelling.foreign_keys_off.iter().cloned();
+        let on = &spelling.foreign_keys_on;
+        let all: Vec<String> = off.chain(statements).chain(on.iter().cloned()).collect();
+        let done = self.run_together(&all);
+        if done.is_err() {
+            // The first error is the cause; the connection serves other cases.
+            for sql in on {
+                self.send(sql).ok();
+            }
+        }
+        done
+    }
+
     /// The whole content of a table, sorted.
     pub(super) fn contents(&mut self, table: &TableShape) -> Result<Vec<Row>, EngineError> {
         let sql = self.dialect.select_all(table);

@@ -47,6 +47,12 @@ enum Habit {
     Rebuild,
 }
 
+/// Whether a table references another: rows of one keep those of the other from going.
+pub(super) fn has_foreign_keys(case: &TestCase) -> bool {
+    let mut tables = case.tables.iter();
+    tables.any(|table| !table.foreign_keys.is_empty())
+}
+
 /// How the text of a schema allows it to be reset. A misread word costs time, never correctness.
 fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
     let mut kinds = case.setup.iter().map(|statement| statement.kind);
@@ -61,7 +67,8 @@ fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
     let counts = mentions(&["AUTO_INCREMENT", "AUTOINCREMENT", "SERIAL"]);
     let clean_is_delete = dialect.spelling.empty_table.starts_with("DELETE");
     if rows_first
-        || mentions(&["REFERENCES", "TRIGGER", "SEQUENCE", "SYSTEM VERSIONING"])
+        || mentions(&["TRIGGER", "SEQUENCE", "SYSTEM VERSIONING"])
+        || (has_foreign_keys(case) && dialect.spelling.foreign_keys_off.is_empty())
         || (counts && clean_is_delete)
     {
         Habit::Rebuild
@@ -183,12 +190,8 @@ impl Room {
         let (Some(loaded), Some(rows)) = (loaded, rows) else {
             return self.reset(hand, case, Emptying::Fast).map(drop);
         };
-        empty_and_fill(
-            hand,
-            FAST_EMPTYING,
-            tables,
-            rows.into_iter().map(str::to_owned),
-        )?;
+        let rows = rows.into_iter().map(str::to_owned);
+        empty_and_fill(hand, FAST_EMPTYING, tables, rows, has_foreign_keys(case))?;
         self.loaded = Some(loaded);
         Ok(())
     }
@@ -212,23 +215,29 @@ fn refill(
         .iter()
         .filter(|statement| statement.kind == SetupKind::Rows)
         .map(|statement| statement.sql.clone());
-    empty_and_fill(hand, template, &loaded.tables, rows)
+    empty_and_fill(hand, template, &loaded.tables, rows, has_foreign_keys(case))
 }
 
-/// Empties these tables, each by this template, and runs the statements that fill them.
+/// Empties these tables, each by this template, and runs the statements that fill them. Tables go in any
+/// order; rows come in that of the set-up, and are refused where it does not suit foreign keys.
 fn empty_and_fill<'t>(
     hand: &mut Hand<'_>,
     template: &str,
     tables: impl IntoIterator<Item = &'t String>,
     rows: impl Iterator<Item = String>,
+    foreign_keys: bool,
 ) -> Result<(), EngineError> {
     let dialect = hand.dialect;
-    let empty = tables
+    let mut empty: Vec<String> = tables
         .into_iter()
-        .map(|table| template.replace("{table}", &dialect.quote(table)));
+        .map(|table| template.replace("{table}", &dialect.quote(table)))
+        .collect();
+    if foreign_keys {
+        hand.run_without_foreign_keys(std::mem::take(&mut empty))?;
+    }
     let spelling = &dialect.spelling;
     if !template.starts_with("DELETE") {
-        return hand.run_together(&empty.chain(rows).collect::<Vec<_>>());
+        return hand.run_together(&empty.into_iter().chain(rows).collect::<Vec<_>>());
     }
     // Where emptying is a DELETE anyway, one transaction saves a commit for each statement. BEGIN may
     // open a block where statements go together.
@@ -252,7 +261,7 @@ fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineE
     let dialect = hand.dialect;
     let old = list(hand)?;
     if !old.is_empty() {
-        for sql in &dialect.spelling.before_drop {
+        for sql in &dialect.spelling.foreign_keys_off {
             hand.run(sql)?;
         }
         // Views first: they hang on tables.
@@ -261,7 +270,7 @@ fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineE
                 hand.run(&format!("DROP {kind} IF EXISTS {}", dialect.quote(name)))?;
             }
         }
-        for sql in &dialect.spelling.after_drop {
+        for sql in &dialect.spelling.foreign_keys_on {
             hand.run(sql)?;
         }
     }

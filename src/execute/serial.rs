@@ -8,7 +8,7 @@ use crate::model::{Outcome, Row, StatementKind, TableShape, TestCase};
 
 use super::SerialRun;
 use super::hand::Hand;
-use super::room::{Emptying, Room};
+use super::room::{Emptying, Room, has_foreign_keys};
 use super::touched::Touched;
 
 /// One serial run.
@@ -149,7 +149,11 @@ impl<'a> ServerSerialRun<'a> {
         insertion: Option<String>,
     ) -> Result<(), EngineError> {
         let statements: Vec<String> = deletion.into_iter().chain(insertion).collect();
-        self.hand.run_together(&statements)
+        if has_foreign_keys(&self.case) {
+            self.hand.run_without_foreign_keys(statements)
+        } else {
+            self.hand.run_together(&statements)
+        }
     }
 
     /// Replaces the whole table, for rows without a key.

@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::model::{
     Effect, IsolationLevel, Pace, SessionId, SetupKind, SetupStatement, TestCase, TransactionId,
 };
-use crate::statement;
+use crate::statement::{self, Catalog};
 
 /// One statement of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,17 +51,19 @@ impl Draft {
 
     /// The case of this draft.
     pub(super) fn case(&self, dialect: &Dialect) -> TestCase {
+        let catalog = Catalog::of(&self.setup, dialect);
+        let resolved = |line: &DraftLine| catalog.resolved(line.effect.clone());
         let lines = self
             .lines
             .iter()
-            .map(|line| (line.session, line.sql.clone(), line.effect.clone()))
+            .map(|line| (line.session, line.sql.clone(), resolved(line)))
             .collect();
         let sessions: BTreeSet<SessionId> = self.lines.iter().map(|line| line.session).collect();
         let mut isolation = self.isolation.clone();
         isolation.retain(|session, _| sessions.contains(session));
         TestCase::new(
             self.setup.clone(),
-            statement::shapes(&self.setup, dialect),
+            catalog.tables,
             lines,
             isolation,
             self.claim,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::slug::slugged;
 use super::{
-    Effect, Execution, IsolationLevel, Row, SessionId, StatementId, StatementKind, TransactionId,
+    Effect, Execution, IsolationLevel, Role, Row, SessionId, StatementId, StatementKind, TableUse,
+    TransactionId,
 };
 
 /// Whether a set-up statement shapes the schema or fills it.
@@ -57,6 +58,30 @@ pub struct Partitioning {
     pub columns: Vec<String>,
 }
 
+/// What a foreign key does to the rows that reference a row which is deleted, or whose key changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignKeyAction {
+    /// RESTRICT and NO ACTION: the change is refused.
+    Refuse,
+    /// They are deleted, or get the new key.
+    Cascade,
+    /// SET NULL and SET DEFAULT: they reference another row, or none.
+    Set,
+}
+
+/// A foreign key: what a table references.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// Its columns, in lower case.
+    pub columns: Vec<String>,
+    /// The referenced table.
+    pub parent: String,
+    /// The referenced columns, in lower case.
+    pub parent_columns: Vec<String>,
+    pub on_delete: ForeignKeyAction,
+    pub on_update: ForeignKeyAction,
+}
+
 /// A table as the set-up creates it: what oracles and the minimizer need of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableShape {
@@ -72,6 +97,7 @@ pub struct TableShape {
     pub unique_keys: Vec<Vec<String>>,
     /// Columns of each index that is not unique.
     pub indexes: Vec<Vec<String>>,
+    pub foreign_keys: Vec<ForeignKey>,
     pub partitioning: Option<Partitioning>,
     /// The storage engine that the CREATE TABLE names, as it spells it.
     pub storage_engine: Option<String>,
@@ -160,9 +186,52 @@ pub struct TestCase {
     pub pace: Pace,
 }
 
+/// The table; without its version key, where a write of these may leave that of a row as it is.
+fn with_kept_version_key(mut table: TableShape, statements: &[CaseStatement]) -> TableShape {
+    let Some(key) = table
+        .version_key
+        .as_ref()
+        .map(|key| key.to_ascii_lowercase())
+    else {
+        return table;
+    };
+    let leaves = |statement: &CaseStatement| {
+        let effect = &statement.effect;
+        let changes = |used: &TableUse| match used.role {
+            Role::UpdateTarget => true,
+            Role::InsertTarget => !effect.assigned.is_empty(),
+            Role::ForeignKeyTarget => {
+                let mut columns = table.foreign_keys.iter().flat_map(|key| &key.columns);
+                columns.any(|column| effect.assigned.contains_key(column))
+            }
+            Role::PlainSelect
+            | Role::LockingSelect
+            | Role::LockingSelectSource
+            | Role::UpdateSource
+            | Role::UpdateJoinSource
+            | Role::DeleteTarget
+            | Role::DeleteSource
+            | Role::InsertSelectSource
+            | Role::InsertValuesSource
+            | Role::ForeignKeyCheck => false,
+        };
+        let by_foreign_key = |used: &TableUse| used.role == Role::ForeignKeyTarget;
+        effect.uses.iter().any(|used| {
+            used.table.eq_ignore_ascii_case(&table.name)
+                && changes(used)
+                && (by_foreign_key(used) || !effect.assigned.contains_key(&key))
+        })
+    };
+    if statements.iter().any(leaves) {
+        table.version_key = None;
+    }
+    table
+}
+
 impl TestCase {
     /// Builds a case and numbers its transactions and statements.
     ///
+    /// A table has no version key where a statement may change a row and leave its version key.
     /// A transaction runs from a BEGIN to the COMMIT or ROLLBACK of its session; a statement
     /// outside one is a transaction of its own. Transactions count in order of first submission.
     pub fn new(
@@ -202,6 +271,10 @@ impl TestCase {
                 effect,
             });
         }
+        let tables = tables
+            .into_iter()
+            .map(|table| with_kept_version_key(table, &statements))
+            .collect();
         Self {
             setup,
             tables,

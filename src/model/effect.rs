@@ -144,11 +144,16 @@ pub enum Role {
     InsertSelectSource,
     /// A scalar subquery in the VALUES of an INSERT or REPLACE.
     InsertValuesSource,
+    /// A table that the engine looks into for a foreign key: the parent of a row that is written, or a
+    /// child that might reference a row which goes.
+    ForeignKeyCheck,
+    /// A child whose rows an action of a foreign key changes: CASCADE, SET NULL.
+    ForeignKeyTarget,
 }
 
 impl Role {
     /// Every role, in the order of the dialect files.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::PlainSelect,
         Self::LockingSelect,
         Self::LockingSelectSource,
@@ -160,6 +165,8 @@ impl Role {
         Self::InsertTarget,
         Self::InsertSelectSource,
         Self::InsertValuesSource,
+        Self::ForeignKeyCheck,
+        Self::ForeignKeyTarget,
     ];
 
     /// As dialect files spell it: `update-source`.
@@ -176,6 +183,8 @@ impl Role {
             Self::InsertTarget => "insert-target",
             Self::InsertSelectSource => "insert-select-source",
             Self::InsertValuesSource => "insert-values-source",
+            Self::ForeignKeyCheck => "foreign-key-check",
+            Self::ForeignKeyTarget => "foreign-key-target",
         }
     }
 
@@ -183,8 +192,13 @@ impl Role {
     pub fn is_target(self) -> bool {
         matches!(
             self,
-            Self::UpdateTarget | Self::DeleteTarget | Self::InsertTarget
+            Self::UpdateTarget | Self::DeleteTarget | Self::InsertTarget | Self::ForeignKeyTarget
         )
+    }
+
+    /// The statement does not name the table in this role: a foreign key leads to it.
+    pub fn is_by_foreign_key(self) -> bool {
+        matches!(self, Self::ForeignKeyCheck | Self::ForeignKeyTarget)
     }
 
     /// The statement locks the rows that it takes in this role, whatever version of them it reads.

@@ -80,6 +80,12 @@ slugged! {
         UnrepeatableFunction = "unrepeatable-function",
         /// A row gets its key from a counter of the engine, which does not go back at a rollback.
         AutoIncrement = "auto-increment",
+        /// A statement writes a table of a foreign key, and the dialect does not say which version of the
+        /// rows at its other end is looked at.
+        ForeignKey = "foreign-key",
+        /// A statement uses a table whose rows it also changes by a foreign key: which comes first, its plan
+        /// decides.
+        ReadAndChangedByAForeignKey = "read-and-changed-by-a-foreign-key",
         /// A table belongs to a storage engine without transactions.
         TableWithoutTransactions = "table-without-transactions",
 

@@ -1,7 +1,7 @@
 //! Cases whose statements do not mean the same when they are run again, one after another, and cases
 //! that do not run by the levels of their header.
 
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 use crate::model::{Role, Setting, TableShape, TestCase, UndecidedReason};
 use crate::statement;
 
@@ -13,6 +13,8 @@ pub(super) fn unrepeatable(case: &TestCase, dialect: &Dialect) -> Option<Undecid
         .or_else(|| unrepeatable_function(case, dialect))
         .or_else(|| without_transactions(case, dialect))
         .or_else(|| counted_key(case))
+        .or_else(|| foreign_key(case, dialect))
+        .or_else(|| changed_while_read(case))
 }
 
 /// Why the levels of the case's header do not say by which rules its statements run; none where they
@@ -44,6 +46,28 @@ fn without_transactions(case: &TestCase, dialect: &Dialect) -> Option<UndecidedR
     };
     let found = case.tables.iter().any(has_no_transactions);
     found.then_some(UndecidedReason::TableWithoutTransactions)
+}
+
+/// Which version of a parent or a child a foreign key looks at, the dialect does not say.
+fn foreign_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    let mut uses = case.statements.iter().flat_map(|s| &s.effect.uses);
+    let reached = uses.any(|u| u.role.is_by_foreign_key());
+    (reached && !dialect.supports(Capability::ForeignKey)).then_some(UndecidedReason::ForeignKey)
+}
+
+/// What a statement finds in a table that a foreign key of another changes meanwhile is a matter of its
+/// plan (MySQL manual, "DELETE Statement", of several tables with foreign keys).
+fn changed_while_read(case: &TestCase) -> Option<UndecidedReason> {
+    let mut statements = case.statements.iter();
+    let found = statements.any(|statement| {
+        let uses = &statement.effect.uses;
+        let changed = uses.iter().filter(|u| u.role == Role::ForeignKeyTarget);
+        changed.into_iter().any(|changed| {
+            let mut same = uses.iter().filter(|u| u.table == changed.table);
+            same.any(|u| !u.role.is_by_foreign_key())
+        })
+    });
+    found.then_some(UndecidedReason::ReadAndChangedByAForeignKey)
 }
 
 fn counted_key(case: &TestCase) -> Option<UndecidedReason> {

@@ -10,7 +10,7 @@ use crate::model::{
     Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome, ProbeAnswer, ProbeTag,
     RowOrder, SessionId, SetupStatement, StatementId, TestCase,
 };
-use crate::statement;
+use crate::statement::{self, Catalog};
 
 /// Why a case file cannot run on a server, which says nothing about the engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +57,7 @@ impl CaseFile {
                 kind: statement::setup_kind(&line.sql, dialect),
             })
             .collect();
+        let catalog = Catalog::of(&setup, dialect);
         let mut isolation = BTreeMap::new();
         let mut lines = Vec::new();
         for (line, session) in self.session_lines() {
@@ -72,11 +73,10 @@ impl CaseFile {
             }
             self.check_session_setup(session, level, dialect)?;
             isolation.insert(session, level);
-            let effect = statement::analyze(&line.sql, dialect);
+            let effect = catalog.resolved(statement::analyze(&line.sql, dialect));
             lines.push((session, line.sql.clone(), effect));
         }
-        let tables = statement::shapes(&setup, dialect);
-        let case = TestCase::new(setup, tables, lines, isolation, self.header.claim)
+        let case = TestCase::new(setup, catalog.tables, lines, isolation, self.header.claim)
             .at_pace(self.header.pace);
         self.check_numbers(&case)?;
         Ok(case)

@@ -4,6 +4,7 @@
 //! reads the tables out of a set-up. The original text is always kept; only functions that return
 //! a changed statement change one.
 
+mod catalog;
 mod column;
 mod contradiction;
 mod control;
@@ -30,6 +31,7 @@ mod value_keys;
 mod walk;
 mod words;
 
+pub use catalog::Catalog;
 pub use column::without_column;
 pub use control::assignment;
 pub use effect::analyze;

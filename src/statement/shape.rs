@@ -10,7 +10,8 @@ use super::token::without_end;
 use super::token::{SqlToken, closing, items, stands, tokens};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    Clustering, Column, PartitionMethod, Partitioning, SetupKind, SetupStatement, TableShape,
+    Clustering, Column, ForeignKey, ForeignKeyAction, PartitionMethod, Partitioning, SetupKind,
+    SetupStatement, TableShape,
 };
 
 /// Whether a set-up statement defines the schema or inserts rows.
@@ -47,7 +48,29 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
     for table in &mut tables {
         table.clustering = clustering;
     }
+    name_parent_columns(&mut tables);
     tables
+}
+
+/// A foreign key without a list of columns references the primary key.
+fn name_parent_columns(tables: &mut [TableShape]) {
+    let primary: Vec<(String, Vec<String>)> = tables
+        .iter()
+        .map(|table| {
+            let columns = table.primary_key.iter().flatten();
+            let columns = columns.map(|column| column.to_ascii_lowercase()).collect();
+            (table.name.clone(), columns)
+        })
+        .collect();
+    for key in tables.iter_mut().flat_map(|table| &mut table.foreign_keys) {
+        let is_parent = |(name, _): &&(String, Vec<String>)| name.eq_ignore_ascii_case(&key.parent);
+        if let Some((name, columns)) = primary.iter().find(is_parent) {
+            key.parent.clone_from(name);
+            if key.parent_columns.is_empty() {
+                key.parent_columns.clone_from(columns);
+            }
+        }
+    }
 }
 
 /// Applies one statement of the set-up to the tables; None when it is not a CREATE, ALTER or DROP
@@ -99,6 +122,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         primary_key: None,
         unique_keys: Vec::new(),
         indexes: Vec::new(),
+        foreign_keys: Vec::new(),
         partitioning: None,
         storage_engine: None,
         clustering: Clustering::default(),
@@ -191,11 +215,55 @@ fn element(
         }
         return Some(());
     }
-    let others = ["FULLTEXT", "SPATIAL", "CHECK", "FOREIGN", "PERIOD", "LIKE"];
+    if first.is("FOREIGN") {
+        let open = (at..item.end).find(|index| words[*index].is_mark('('))?;
+        let columns = key_columns(words, open)?;
+        table
+            .foreign_keys
+            .extend(foreign_key(words, at..item.end, &columns));
+        return Some(());
+    }
+    let others = ["FULLTEXT", "SPATIAL", "CHECK", "PERIOD", "LIKE"];
     if others.iter().any(|word| first.is(word)) {
         return Some(());
     }
     column(words, at..item.end, sql, table)
+}
+
+/// The foreign key of these columns, from its REFERENCES on; none where there is none.
+fn foreign_key(
+    words: &[SqlToken<'_>],
+    item: Range<usize>,
+    columns: &[String],
+) -> Option<ForeignKey> {
+    let at = item.clone().find(|at| words[*at].is("REFERENCES"))?;
+    let (parent, next) = object_name(words, at + 1)?;
+    let listed = words.get(next).is_some_and(|word| word.is_mark('(')) && next < item.end;
+    let lower = |names: Vec<String>| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let action = |on: &str| {
+        let at = (next..item.end).find(|at| stands(words, *at, &["ON", on]));
+        at.map_or(ForeignKeyAction::Refuse, |at| action(words, at + 2))
+    };
+    Some(ForeignKey {
+        columns: lower(columns.to_vec()),
+        parent,
+        parent_columns: if listed {
+            lower(key_columns(words, next)?)
+        } else {
+            Vec::new()
+        },
+        on_delete: action("DELETE"),
+        on_update: action("UPDATE"),
+    })
+}
+
+/// The action of a foreign key: the words after ON DELETE or ON UPDATE.
+fn action(words: &[SqlToken<'_>], at: usize) -> ForeignKeyAction {
+    match words.get(at) {
+        Some(word) if word.is("CASCADE") => ForeignKeyAction::Cascade,
+        Some(word) if word.is("SET") => ForeignKeyAction::Set,
+        _ => ForeignKeyAction::Refuse,
+    }
 }
 
 /// The columns of a key's list, without lengths and directions. None when a part is an expression,
@@ -251,6 +319,11 @@ fn column(
     } else {
         String::new()
     };
+    table.foreign_keys.extend(foreign_key(
+        words,
+        options..item.end,
+        std::slice::from_ref(&name),
+    ));
     let (mut generated, mut stored) = (false, false);
     let (mut not_null, mut counted) = (false, false);
     let mut depth = 0;
@@ -341,7 +414,7 @@ fn create_index(words: &[SqlToken<'_>], unique: bool, tables: &mut [TableShape])
 }
 
 /// A name, its schema left out, and the index after it.
-fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, usize)> {
+pub(super) fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, usize)> {
     let mut name = words.get(at)?.name()?;
     let mut at = at + 1;
     while words.get(at).is_some_and(|word| word.is_mark('.')) {

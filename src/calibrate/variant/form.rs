@@ -13,6 +13,10 @@ pub(in crate::calibrate) enum ProbedRow {
     Target,
     /// A new row of the target, with the key `{key}`.
     Inserted,
+    /// Row 1 of `parent`: its key, which no child has.
+    Parent,
+    /// Row 1 of `kept_child`: which row of `kept_parent` it references.
+    Child,
 }
 
 impl ProbedRow {
@@ -22,6 +26,8 @@ impl ProbedRow {
             Self::Source => format!("UPDATE u SET c = {value} WHERE pkey = 1"),
             Self::Target => format!("UPDATE t SET c = {value} WHERE pkey = 1"),
             Self::Inserted => format!("INSERT INTO t VALUES ({key}, {value})"),
+            Self::Parent => format!("UPDATE parent SET pkey = {value} WHERE pkey = 1"),
+            Self::Child => format!("UPDATE kept_child SET c = {value} WHERE pkey = 1"),
         }
     }
 }
@@ -37,6 +43,8 @@ pub(in crate::calibrate) enum Sign {
     Nothing,
     /// It was rejected for a duplicate key.
     Duplicate,
+    /// It was not rejected for a foreign key.
+    Referenced,
     /// This query, asked next in the same session, returns a row.
     Then(&'static str),
 }

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 use self::read::{COMBINED_READS, LOCKING_READS, READS};
-use self::write::{DELETES, INSERTS, UPDATES};
+use self::write::{DELETES, FOREIGN_KEYS, INSERTS, UPDATES};
 
 pub(super) use self::form::{Sign, Variant};
 
@@ -20,15 +20,17 @@ pub(super) const VARIANTS: &[&[Variant]] = &[
     UPDATES,
     DELETES,
     INSERTS,
+    FOREIGN_KEYS,
 ];
 
 #[cfg(test)]
 mod tests {
     use super::form::ProbedRow;
     use super::*;
+    use crate::calibrate::schema::schema;
     use crate::dialect::{BUILTIN, ServerVersion, parse};
-    use crate::model::Role;
-    use crate::statement::analyze;
+    use crate::model::{Role, SetupKind, SetupStatement};
+    use crate::statement::{Catalog, analyze};
 
     /// A probe stands for its role only if the analysis of statements gives it that role.
     #[test]
@@ -36,6 +38,9 @@ mod tests {
         let mut proved = 0;
         for (name, text) in BUILTIN {
             let dialect = parse(name, text, &ServerVersion(vec![99])).expect(name);
+            let made = schema(&dialect).into_iter();
+            let kind = SetupKind::Schema;
+            let setup: Vec<_> = made.map(|sql| SetupStatement { sql, kind }).collect();
             for form in VARIANTS.iter().copied().flatten() {
                 let is_spelled = form.unspelled_clause(&dialect).is_none();
                 if !is_spelled || !form.needs.iter().all(|need| dialect.supports(*need)) {
@@ -48,12 +53,14 @@ mod tests {
                     .replace("{key}", "900")
                     .replace("{update}", &clause("update").unwrap_or_default())
                     .replace("{share}", &clause("share").unwrap_or_default());
-                let table = if form.subject == ProbedRow::Source {
-                    "u"
-                } else {
-                    "t"
+                let table = match form.subject {
+                    ProbedRow::Source => "u",
+                    ProbedRow::Target | ProbedRow::Inserted => "t",
+                    ProbedRow::Parent => "parent",
+                    ProbedRow::Child => "kept_child",
                 };
-                let effect = analyze(&sql, &dialect);
+                let catalog = Catalog::of(&setup, &dialect);
+                let effect = catalog.resolved(analyze(&sql, &dialect));
                 let roles: Vec<Role> = effect
                     .uses
                     .iter()

@@ -1,7 +1,7 @@
 //! Forms of UPDATE, DELETE and INSERT.
 
-use super::form::ProbedRow::{Inserted, Source, Target};
-use super::form::Sign::{Affected, Duplicate, Nothing, Then};
+use super::form::ProbedRow::{Child, Inserted, Parent, Source, Target};
+use super::form::Sign::{Affected, Duplicate, Nothing, Referenced, Then};
 use super::form::{COUNTED, INSERTED, TAKEN, Variant, variant};
 use crate::dialect::Capability;
 use crate::model::Role;
@@ -178,6 +178,42 @@ pub(super) const DELETES: &[Variant] = &[
         Affected(1),
     )
     .needing(&[Capability::MultiTableDelete]),
+];
+
+/// By foreign keys: `child` references `parent`, and `kept_child` goes with its row of `kept_parent`.
+pub(super) const FOREIGN_KEYS: &[Variant] = &[
+    variant(
+        Role::ForeignKeyCheck,
+        "parent of a new row",
+        "INSERT INTO child VALUES ({key}, {seen})",
+        Parent,
+        Referenced,
+    )
+    .needing(&[Capability::ForeignKey]),
+    variant(
+        Role::ForeignKeyCheck,
+        "parent of a row that is moved",
+        "UPDATE child SET c = {seen} WHERE pkey = 1",
+        Parent,
+        Referenced,
+    )
+    .needing(&[Capability::ForeignKey]),
+    variant(
+        Role::ForeignKeyTarget,
+        "child of a deleted row",
+        "DELETE FROM kept_parent WHERE pkey = {seen}",
+        Child,
+        Then("SELECT pkey FROM w WHERE pkey = 1 AND NOT EXISTS (SELECT 1 FROM kept_child AS k WHERE k.pkey = 1)"),
+    )
+    .needing(&[Capability::ForeignKey]),
+    variant(
+        Role::ForeignKeyTarget,
+        "child of a row with another key",
+        "UPDATE kept_parent SET pkey = 900 WHERE pkey = {seen}",
+        Child,
+        Then("SELECT pkey FROM kept_child WHERE pkey = 1 AND c = 900"),
+    )
+    .needing(&[Capability::ForeignKey]),
 ];
 
 pub(super) const INSERTS: &[Variant] = &[

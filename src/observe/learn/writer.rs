@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Learning, cell};
 use crate::model::{
-    CaseStatement, Outcome, Row, StatementId, StatementKind, TableShape, Tick, Value,
+    CaseStatement, Outcome, Role, Row, StatementId, StatementKind, TableShape, Tick, Value,
 };
 use crate::statement::value_keys;
 
@@ -84,7 +84,10 @@ impl Learning<'_> {
             }
             _ => match new {
                 None => self.keep_removers(shape, old, &mut candidates, except),
-                Some(new) => self.keep_makers(shape, (old, new), &mut candidates, at),
+                Some(new) => {
+                    candidates.retain(|s| !only_removes(shape, s));
+                    self.keep_makers(shape, (old, new), &mut candidates, at);
+                }
             },
         }
         match candidates.as_slice() {
@@ -242,7 +245,7 @@ impl<'a> Learning<'a> {
         // A column of the same name may be assigned in another target.
         let alone = effect.targets().count() == 1;
         let mut columns = shape.columns.iter().enumerate();
-        effect.kind != StatementKind::Delete
+        !only_removes(shape, statement)
             && columns.all(|(at, column)| {
                 let unchanged = old.get(at) == new.get(at);
                 match effect.assigned.get(&column.name.to_ascii_lowercase()) {
@@ -286,6 +289,16 @@ pub(super) enum Unattributed {
 fn writes(statement: &CaseStatement, shape: &TableShape) -> bool {
     let mut targets = statement.effect.targets();
     targets.any(|target| target == shape.name)
+}
+
+/// Whether a statement removes rows of a table and leaves none there, new or changed. By a foreign key a
+/// DELETE of the parent may change a child.
+fn only_removes(shape: &TableShape, statement: &CaseStatement) -> bool {
+    let mut uses = statement.effect.uses.iter();
+    statement.effect.kind == StatementKind::Delete
+        && !uses.any(|used| {
+            used.role == Role::ForeignKeyTarget && used.table.eq_ignore_ascii_case(&shape.name)
+        })
 }
 
 /// Whether a statement may give a row another place in the clustered index.

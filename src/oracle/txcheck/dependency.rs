@@ -242,14 +242,15 @@ fn kinds(role: Role, item: bool) -> (SdgEdgeKind, SdgEdgeKind) {
                 (SdgEdgeKind::PredicateRead, SdgEdgeKind::PredicateAnti)
             }
         }
-        Role::UpdateTarget | Role::DeleteTarget | Role::InsertTarget => {
+        Role::UpdateTarget | Role::DeleteTarget | Role::InsertTarget | Role::ForeignKeyTarget => {
             (SdgEdgeKind::PredicateWrite, SdgEdgeKind::PredicateWrite)
         }
         Role::UpdateSource
         | Role::UpdateJoinSource
         | Role::DeleteSource
         | Role::InsertSelectSource
-        | Role::InsertValuesSource => (SdgEdgeKind::ValueWrite, SdgEdgeKind::ValueWrite),
+        | Role::InsertValuesSource
+        | Role::ForeignKeyCheck => (SdgEdgeKind::ValueWrite, SdgEdgeKind::ValueWrite),
     }
 }
 

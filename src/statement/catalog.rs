@@ -1,0 +1,489 @@
+//! What a set-up leaves behind, and what it makes of the statements after it.
+//!
+//! A statement that names a view uses the tables behind it; one that writes a table of a foreign key
+//! reads, and may change, the table at its other end. Neither can be seen in the statement's own text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlparser::ast::{Expr, SelectItem, Statement};
+
+use super::effect::analyze;
+use super::parse::Parsed;
+use super::shape::{object_name, shapes};
+use super::token::{SqlToken, closing, stands, tokens, without_end};
+use crate::dialect::Dialect;
+use crate::model::{
+    Effect, ForeignKey, ForeignKeyAction, Role, RowOrder, SetupStatement, StatementKind,
+    TableShape, TableUse,
+};
+
+/// The tables and the views of a set-up.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// The tables, in the order of their creation.
+    pub tables: Vec<TableShape>,
+    /// The views by their names, in lower case.
+    views: BTreeMap<String, NamedQuery>,
+}
+
+/// The query of a view.
+#[derive(Clone, Debug)]
+struct NamedQuery {
+    /// As a SELECT of its own; other views are resolved.
+    effect: Effect,
+    /// The tables of its outermost FROM: those which a write or a lock through the view means.
+    from: BTreeSet<String>,
+    /// Its columns are columns of its tables, by their own names.
+    plain_columns: bool,
+}
+
+impl Catalog {
+    /// What these statements leave behind.
+    pub fn of(setup: &[SetupStatement], dialect: &Dialect) -> Self {
+        let mut catalog = Self {
+            tables: shapes(setup, dialect),
+            views: BTreeMap::new(),
+        };
+        for statement in setup {
+            let Some(words) = tokens(&statement.sql, dialect) else {
+                continue;
+            };
+            if let Some((name, query)) = view(without_end(&words), &statement.sql) {
+                let view = catalog.named_query(&query, dialect);
+                catalog.views.insert(name.to_ascii_lowercase(), view);
+            }
+        }
+        catalog
+    }
+
+    /// The effect of a statement, by [`analyze`], in a database of these tables and views.
+    pub fn resolved(&self, effect: Effect) -> Effect {
+        let effect = self.behind_views(effect);
+        self.beyond_keys(effect)
+    }
+
+    fn named_query(&self, query: &ViewQuery<'_>, dialect: &Dialect) -> NamedQuery {
+        let sql = query.sql;
+        let effect = analyze(sql, dialect);
+        // A lock clause tells the tables of the outermost FROM from the others.
+        let locking = analyze(&format!("{sql} FOR UPDATE"), dialect);
+        let locked = |used: &&TableUse| used.role == Role::LockingSelect;
+        let named = || locking.uses.iter().filter(locked);
+        let through = named().filter_map(|used| self.view(&used.table));
+        let tables = named().filter(|used| self.view(&used.table).is_none());
+        NamedQuery {
+            from: through
+                .flat_map(|view| view.from.iter().cloned())
+                .chain(tables.map(|used| used.table.clone()))
+                .collect(),
+            plain_columns: !query.renames && shows_plain_columns(sql, dialect),
+            effect: self.behind_views(effect),
+        }
+    }
+
+    fn view(&self, name: &str) -> Option<&NamedQuery> {
+        self.views.get(&name.to_ascii_lowercase())
+    }
+
+    /// The effect with the tables behind every view that it names.
+    fn behind_views(&self, mut effect: Effect) -> Effect {
+        let through = |used: &&TableUse| self.view(&used.table).is_some();
+        if self.views.is_empty() || !effect.uses.iter().any(|used| through(&used)) {
+            return effect;
+        }
+        let mut uses = BTreeSet::new();
+        for used in std::mem::take(&mut effect.uses) {
+            let Some(view) = self.view(&used.table) else {
+                uses.insert(used);
+                continue;
+            };
+            let unknown = view.effect.kind != StatementKind::Select
+                || used.role.is_target() && !view.plain_columns;
+            if unknown {
+                return Effect::of_kind(StatementKind::Opaque);
+            }
+            uses.extend(view.effect.uses.iter().map(|inner| {
+                let outermost = view.from.contains(&inner.table);
+                TableUse {
+                    table: inner.table.clone(),
+                    role: if outermost {
+                        used.role
+                    } else {
+                        source(used.role)
+                    },
+                }
+            }));
+            effect.surely_takes_snapshot &= view.effect.surely_takes_snapshot;
+            effect.row_by_row &= view.effect.row_by_row;
+            effect.outer_join |= view.effect.outer_join;
+            effect.unrepeatable |= view.effect.unrepeatable;
+            effect.forms.extend(view.effect.forms.iter().copied());
+        }
+        effect.uses = uses.into_iter().collect();
+        // A view may call anything `pkey`.
+        effect.row_order = RowOrder::Unordered;
+        effect
+    }
+
+    /// The effect with the tables that foreign keys tie to those which the statement writes.
+    fn beyond_keys(&self, mut effect: Effect) -> Effect {
+        // Those of another set-up, of which this one is a smaller form, may be there still.
+        effect.uses.retain(|used| !used.role.is_by_foreign_key());
+        if self
+            .tables
+            .iter()
+            .all(|table| table.foreign_keys.is_empty())
+        {
+            return effect;
+        }
+        let mut reach = Reach {
+            tables: &self.tables,
+            found: BTreeSet::new(),
+            assigned: BTreeSet::new(),
+            seen: BTreeSet::new(),
+        };
+        let assigned: BTreeSet<String> = effect.assigned.keys().cloned().collect();
+        for used in &effect.uses {
+            let table = used.table.to_ascii_lowercase();
+            match used.role {
+                Role::InsertTarget => {
+                    reach.inserted(&table);
+                    if effect.kind == StatementKind::Replace {
+                        reach.deleted(&table);
+                    }
+                    reach.updated(&table, &assigned);
+                }
+                Role::UpdateTarget => {
+                    reach.looks_for_parents(&table, &assigned);
+                    reach.updated(&table, &assigned);
+                }
+                Role::DeleteTarget => reach.deleted(&table),
+                Role::PlainSelect
+                | Role::LockingSelect
+                | Role::LockingSelectSource
+                | Role::UpdateSource
+                | Role::UpdateJoinSource
+                | Role::DeleteSource
+                | Role::InsertSelectSource
+                | Role::InsertValuesSource
+                | Role::ForeignKeyCheck
+                | Role::ForeignKeyTarget => {}
+            }
+        }
+        let (found, columns) = (reach.found, reach.assigned);
+        for column in columns {
+            effect.assigned.insert(column, None);
+        }
+        let uses: BTreeSet<TableUse> = effect.uses.drain(..).chain(found).collect();
+        effect.uses = uses.into_iter().collect();
+        effect
+    }
+}
+
+/// The role of a table that a view reads beside those of its FROM, where the view stands in this one.
+fn source(role: Role) -> Role {
+    match role {
+        Role::LockingSelect => Role::LockingSelectSource,
+        Role::UpdateTarget => Role::UpdateSource,
+        Role::DeleteTarget => Role::DeleteSource,
+        Role::InsertTarget => Role::InsertValuesSource,
+        Role::PlainSelect
+        | Role::LockingSelectSource
+        | Role::UpdateSource
+        | Role::UpdateJoinSource
+        | Role::DeleteSource
+        | Role::InsertSelectSource
+        | Role::InsertValuesSource
+        | Role::ForeignKeyCheck
+        | Role::ForeignKeyTarget => role,
+    }
+}
+
+/// The query of a `CREATE VIEW`, as it stands there.
+struct ViewQuery<'s> {
+    sql: &'s str,
+    /// A list after the view's name gives its columns names of their own.
+    renames: bool,
+}
+
+/// The name and the query of a `CREATE VIEW`; none for any other statement.
+fn view<'s>(words: &[SqlToken<'_>], sql: &'s str) -> Option<(String, ViewQuery<'s>)> {
+    words.first().filter(|word| word.is("CREATE"))?;
+    let is_other = |word: &SqlToken<'_>| {
+        word.is_mark('(')
+            || ["TABLE", "INDEX", "TRIGGER", "AS"]
+                .iter()
+                .any(|w| word.is(w))
+    };
+    let at = words
+        .iter()
+        .take_while(|word| !is_other(word))
+        .position(|word| word.is("VIEW"))?
+        + 1;
+    let exists = stands(words, at, &["IF", "NOT", "EXISTS"]);
+    let (name, mut at) = object_name(words, if exists { at + 3 } else { at })?;
+    let renames = words.get(at)?.is_mark('(');
+    if renames {
+        at = closing(words, at)? + 1;
+    }
+    let start = words.get(at).filter(|word| word.is("AS"))?.span.end;
+    let is_check = |at: &usize| {
+        let option = ["CHECK", "LOCAL", "CASCADED"];
+        words[*at].is("WITH") && option.iter().any(|word| stands(words, *at + 1, &[word]))
+    };
+    let end = match (at..words.len()).find(is_check) {
+        Some(at) => words[at].span.start,
+        None => words.last()?.span.end,
+    };
+    let query = ViewQuery {
+        sql: sql[start..end].trim(),
+        renames,
+    };
+    Some((name, query))
+}
+
+/// Whether every column of a SELECT is one of a table, by its own name.
+fn shows_plain_columns(sql: &str, dialect: &Dialect) -> bool {
+    let columns = || {
+        let words = tokens(sql, dialect)?;
+        let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+        let Statement::Query(query) = &parsed.tree else {
+            return None;
+        };
+        let select = query.body.as_select()?;
+        let plain = |item: &SelectItem| match item {
+            SelectItem::UnnamedExpr(shown) => {
+                matches!(shown, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+            }
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => true,
+            SelectItem::ExprWithAlias { .. } | SelectItem::ExprWithAliases { .. } => false,
+        };
+        select.projection.iter().all(plain).then_some(())
+    };
+    columns().is_some()
+}
+
+/// What foreign keys reach from a write.
+struct Reach<'t> {
+    tables: &'t [TableShape],
+    found: BTreeSet<TableUse>,
+    /// Columns of children that get another value.
+    assigned: BTreeSet<String>,
+    /// The tables whose rows were followed already, and whether they are deleted.
+    seen: BTreeSet<(String, bool)>,
+}
+
+impl<'t> Reach<'t> {
+    fn note(&mut self, table: &str, role: Role) {
+        let table = table.to_owned();
+        self.found.insert(TableUse { table, role });
+    }
+
+    fn keys_of(&self, table: &str) -> &'t [ForeignKey] {
+        let mut tables = self.tables.iter();
+        let found = tables.find(|shape| shape.name.eq_ignore_ascii_case(table));
+        found.map_or(&[], |shape| shape.foreign_keys.as_slice())
+    }
+
+    /// New rows have to have their parents.
+    fn inserted(&mut self, table: &str) {
+        for key in self.keys_of(table) {
+            self.note(&key.parent, Role::ForeignKeyCheck);
+        }
+    }
+
+    /// A row needs a parent where it gets another value of the key, and where it gets another place: there
+    /// the engine writes it anew.
+    fn looks_for_parents(&mut self, table: &str, assigned: &BTreeSet<String>) {
+        let mut tables = self.tables.iter();
+        let shape = tables.find(|shape| shape.name.eq_ignore_ascii_case(table));
+        let places = shape
+            .and_then(TableShape::clustered_key)
+            .unwrap_or_default();
+        let moves = places
+            .iter()
+            .any(|column| assigned.contains(&column.to_ascii_lowercase()));
+        for key in self.keys_of(table) {
+            if moves || key.columns.iter().any(|column| assigned.contains(column)) {
+                self.note(&key.parent, Role::ForeignKeyCheck);
+            }
+        }
+    }
+
+    /// Rows with other values in these columns, in lower case.
+    fn updated(&mut self, table: &str, columns: &BTreeSet<String>) {
+        if columns.is_empty() || !self.seen.insert((table.to_owned(), false)) {
+            return;
+        }
+        self.follow(table, false, |columns_of| {
+            columns_of.iter().any(|column| columns.contains(column))
+        });
+    }
+
+    fn deleted(&mut self, table: &str) {
+        if self.seen.insert((table.to_owned(), true)) {
+            self.follow(table, true, |_| true);
+        }
+    }
+
+    /// Goes on to the children of a table whose referenced columns are among those meant.
+    fn follow(&mut self, table: &str, deleted: bool, meant: impl Fn(&[String]) -> bool) {
+        for child in self.tables {
+            for key in &child.foreign_keys {
+                if !key.parent.eq_ignore_ascii_case(table) || !meant(&key.parent_columns) {
+                    continue;
+                }
+                let action = if deleted {
+                    key.on_delete
+                } else {
+                    key.on_update
+                };
+                match action {
+                    ForeignKeyAction::Refuse => self.note(&child.name, Role::ForeignKeyCheck),
+                    ForeignKeyAction::Cascade if deleted => {
+                        self.note(&child.name, Role::ForeignKeyTarget);
+                        self.deleted(&child.name.to_ascii_lowercase());
+                    }
+                    ForeignKeyAction::Cascade | ForeignKeyAction::Set => {
+                        self.note(&child.name, Role::ForeignKeyTarget);
+                        let columns: BTreeSet<String> = key.columns.iter().cloned().collect();
+                        self.assigned.extend(columns.iter().cloned());
+                        self.updated(&child.name.to_ascii_lowercase(), &columns);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::setup_kind;
+    use crate::statement::tests::dialect;
+
+    fn catalog(setup: &[&str]) -> Catalog {
+        let dialect = dialect("mysql");
+        let statements = setup.iter().map(|sql| SetupStatement {
+            sql: (*sql).to_owned(),
+            kind: setup_kind(sql, &dialect),
+        });
+        Catalog::of(&statements.collect::<Vec<_>>(), &dialect)
+    }
+
+    /// The tables that a statement uses, each with its role.
+    fn uses(catalog: &Catalog, sql: &str) -> Vec<String> {
+        let effect = catalog.resolved(analyze(sql, &dialect("mysql")));
+        let uses = effect.uses.iter();
+        uses.map(|u| format!("{} {}", u.table, u.role)).collect()
+    }
+
+    const VIEWS: [&str; 6] = [
+        "CREATE TABLE t (pkey INT PRIMARY KEY, c INT)",
+        "CREATE TABLE u (pkey INT PRIMARY KEY, c INT)",
+        "CREATE OR REPLACE ALGORITHM = MERGE DEFINER = `a`@`b` SQL SECURITY INVOKER VIEW v AS \
+         SELECT pkey, c FROM t WHERE c IN (SELECT c FROM u) WITH LOCAL CHECK OPTION",
+        "CREATE VIEW db.over AS SELECT * FROM V",
+        "CREATE VIEW other (pkey, c) AS SELECT c, pkey FROM t",
+        "CREATE VIEW called AS SELECT pkey, c AS d FROM t",
+    ];
+
+    #[test]
+    fn a_view_stands_for_its_tables_in_the_role_in_which_it_stands() {
+        let catalog = catalog(&VIEWS);
+        for view in ["v", "over", "`V`"] {
+            assert_eq!(
+                uses(&catalog, &format!("SELECT * FROM {view}")),
+                ["t plain-select", "u plain-select"],
+                "{view}"
+            );
+            assert_eq!(
+                uses(&catalog, &format!("UPDATE {view} SET c = 1")),
+                ["t update-target", "u update-source"],
+                "{view}"
+            );
+        }
+        assert_eq!(
+            uses(&catalog, "SELECT * FROM v FOR UPDATE"),
+            ["t locking-select", "u locking-select-source"]
+        );
+        assert_eq!(
+            uses(
+                &catalog,
+                "DELETE FROM u WHERE pkey IN (SELECT pkey FROM called)"
+            ),
+            ["t delete-source", "u delete-target"]
+        );
+    }
+
+    #[test]
+    fn what_a_view_hides_is_not_claimed_of_a_statement_that_names_it() {
+        let catalog = catalog(&VIEWS);
+        let effect = |sql: &str| catalog.resolved(analyze(sql, &dialect("mysql")));
+        let read = effect("SELECT pkey FROM v ORDER BY v.pkey");
+        assert!(!read.surely_takes_snapshot && !read.row_by_row);
+        assert_eq!(read.row_order, RowOrder::Unordered);
+        assert!(effect("SELECT pkey FROM called").surely_takes_snapshot);
+        // Which column of the table a name means, only the engine knows.
+        for sql in ["UPDATE other SET c = 1", "UPDATE called SET d = 1"] {
+            assert_eq!(effect(sql).kind, StatementKind::Opaque, "{sql}");
+        }
+    }
+
+    const FAMILY: [&str; 4] = [
+        "CREATE TABLE parent (pkey INT PRIMARY KEY, c INT)",
+        "CREATE TABLE child (pkey INT PRIMARY KEY, f INT, c INT, \
+         CONSTRAINT k FOREIGN KEY (f) REFERENCES Parent (PKEY) ON DELETE CASCADE ON UPDATE SET NULL)",
+        "CREATE TABLE grandchild (pkey INT PRIMARY KEY, f INT REFERENCES child ON DELETE SET NULL)",
+        "CREATE TABLE kept (pkey INT PRIMARY KEY, f INT, FOREIGN KEY (f) REFERENCES grandchild (pkey))",
+    ];
+
+    #[test]
+    fn a_foreign_key_reaches_the_parents_of_new_rows_and_the_children_of_those_that_go() {
+        let catalog = catalog(&FAMILY);
+        let uses = |sql: &str| {
+            let own = |used: &String| used.contains("foreign-key");
+            uses(&catalog, sql)
+                .into_iter()
+                .filter(own)
+                .collect::<Vec<_>>()
+        };
+        for sql in [
+            "INSERT INTO child VALUES (1, 1, 1)",
+            "UPDATE child SET F = 1",
+        ] {
+            assert_eq!(uses(sql), ["parent foreign-key-check"], "{sql}");
+        }
+        let deleted = ["child foreign-key-target", "grandchild foreign-key-target"];
+        assert_eq!(uses("DELETE FROM parent"), deleted);
+        assert_eq!(uses("REPLACE INTO parent VALUES (1, 1)"), deleted);
+        // Rows of `child` get another `f`, which nothing references.
+        assert_eq!(
+            uses("UPDATE parent SET pkey = 2"),
+            ["child foreign-key-target"]
+        );
+        assert_eq!(
+            uses("UPDATE kept SET pkey = 2"),
+            ["grandchild foreign-key-check"]
+        );
+        assert_eq!(uses("DELETE FROM grandchild"), ["kept foreign-key-check"]);
+        for sql in [
+            "UPDATE child SET c = 1",
+            "UPDATE parent SET c = 1",
+            "SELECT * FROM child",
+        ] {
+            assert!(uses(sql).is_empty(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_effect_follows_the_set_up_that_it_is_resolved_by() {
+        let sql = "DELETE FROM parent";
+        let with = catalog(&FAMILY);
+        let effect = with.resolved(analyze(sql, &dialect("mysql")));
+        assert_eq!(with.resolved(effect.clone()), effect);
+        assert!(effect.assigned.contains_key("f"));
+        let without = catalog(&FAMILY[..1]).resolved(effect);
+        assert_eq!(without.uses.len(), 1);
+    }
+}
