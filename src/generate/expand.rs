@@ -343,7 +343,8 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
     fn bind(&mut self, name: &'g str, wanted: &[Wanted], locals: &mut Locals<'g>) -> Option<()> {
         let wants = |what: Wanted| wanted.contains(&what);
         let fitting: Vec<usize> = (0..self.tables.len())
-            .filter(|at| !wants(Wanted::Other) || !self.targets.contains(at))
+            .filter(|at| !wants(Wanted::Other) || !self.is_written(*at))
+            .filter(|at| !wants(Wanted::Target) || !self.reaches_a_target(*at))
             .filter(|at| !wants(Wanted::Keyed) || self.tables[*at].keyed)
             .filter(|at| !wants(Wanted::Primary) || self.tables[*at].primary)
             .filter(|at| !wants(Wanted::Lonely) || self.tables[*at].lonely)
@@ -369,6 +370,27 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         };
         locals.insert(name, Bound::Relation(bound));
         Some(())
+    }
+
+    /// Whether the statement writes a table, itself or by foreign keys.
+    fn is_written(&self, table: usize) -> bool {
+        let mut targets = self.targets.iter();
+        targets.any(|target| *target == table || self.descends(table, *target))
+    }
+
+    /// Whether a write of a table changes, by foreign keys, one that the statement writes already.
+    fn reaches_a_target(&self, table: usize) -> bool {
+        let mut targets = self.targets.iter();
+        targets.any(|target| self.descends(*target, table))
+    }
+
+    /// Whether a table references another, or one that does.
+    fn descends(&self, table: usize, from: usize) -> bool {
+        let mut parents = self.tables[table]
+            .columns
+            .iter()
+            .filter_map(|c| c.references);
+        parents.any(|parent| parent == from || self.descends(parent, from))
     }
 
     /// A derived table or CTE over a table: shows its keys and one or two of its columns.

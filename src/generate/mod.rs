@@ -7,6 +7,7 @@
 mod entropy;
 mod expand;
 mod failing;
+mod foreign_key;
 mod options;
 mod rows;
 mod savepoint;
@@ -15,6 +16,7 @@ mod scope;
 mod session;
 #[cfg(test)]
 mod tests;
+mod view;
 mod write;
 
 use std::collections::BTreeMap;
@@ -23,10 +25,12 @@ use std::sync::Arc;
 use crate::dialect::Dialect;
 use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SessionId, SetupKind, SetupStatement, StatementId, TestCase};
-use crate::statement::shapes;
+use crate::statement::Catalog;
 use entropy::Entropy;
+use foreign_key::add_foreign_keys;
 pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice, VersionKeys};
 use session::SessionGenerator;
+use view::{send_through, views};
 
 /// How many consecutive cases share a schema.
 pub const EPOCH: u64 = 25;
@@ -50,11 +54,25 @@ pub fn generate(
     let schema_bytes = entropy::bytes("schema", run_seed, index / EPOCH);
     let version_keys = options.version_keys.of_schema(index / EPOCH);
     let mut entropy = Entropy::new(&schema_bytes);
-    let tables = schema::tables(&mut entropy, &options.tables, version_keys, dialect);
+    let mut tables = schema::tables(&mut entropy, &options.tables, version_keys, dialect);
+    // Of streams of their own: other schemas, and what is drawn of them, are the same with and without.
+    let bytes = entropy::bytes("foreign keys", run_seed, index / EPOCH);
+    let percent = options.foreign_key_percent;
+    add_foreign_keys(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
+    let bytes = entropy::bytes("views", run_seed, index / EPOCH);
+    let views = views(
+        &mut Entropy::new(&bytes),
+        options.view_percent,
+        &tables,
+        dialect,
+    );
     let case_bytes = entropy::bytes("case", run_seed, index);
     let mut entropy = Entropy::new(&case_bytes);
     let (inserts, stock) = rows::rows(&mut entropy, &tables, &options.rows);
-    let schema = tables.iter().flat_map(|table| table.statements.clone());
+    let schema = tables
+        .iter()
+        .flat_map(|table| table.statements.clone())
+        .chain(views.iter().map(|view| view.sql.clone()));
     let setup: Vec<SetupStatement> = schema
         .map(|sql| (sql, SetupKind::Schema))
         .chain(inserts.into_iter().map(|sql| (sql, SetupKind::Rows)))
@@ -71,7 +89,9 @@ pub fn generate(
         entropy: &mut entropy,
         stock,
     };
-    let drawn = lines.lines(sessions);
+    let mut drawn = lines.lines(sessions);
+    let bytes = entropy::bytes("through views", run_seed, index);
+    send_through(&mut Entropy::new(&bytes), &views, &mut drawn, dialect);
     // Of a stream of their own: the rest of a case is the same with and without them.
     let bytes = entropy::bytes("settings", run_seed, index);
     let mut entropy = Entropy::new(&bytes);
@@ -81,14 +101,14 @@ pub fn generate(
     };
     let mut lines = settings.settings(sessions);
     lines.extend(drawn);
-    let shapes = shapes(&setup, dialect);
+    let catalog = Catalog::of(&setup, dialect);
     let mut productions = Vec::with_capacity(lines.len());
     let mut statements = Vec::with_capacity(lines.len());
     for line in lines {
         productions.push(line.productions);
-        statements.push((line.session, line.sql, line.effect));
+        statements.push((line.session, line.sql, catalog.resolved(line.effect)));
     }
-    let case = TestCase::new(setup, shapes, statements, isolation, options.claim);
+    let case = TestCase::new(setup, catalog.tables, statements, isolation, options.claim);
     let productions = case
         .statements
         .iter()

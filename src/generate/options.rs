@@ -91,6 +91,10 @@ pub struct GenerateOptions {
     pub lone_percent: usize,
     /// How often, in a hundred, a transaction sets savepoints and returns to them.
     pub savepoint_percent: usize,
+    /// How many schemas, of a hundred, have foreign keys, where the engine has them.
+    pub foreign_key_percent: usize,
+    /// How many schemas, of a hundred, have views.
+    pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
     pub plan_setting_percent: usize,
 }
@@ -108,6 +112,8 @@ impl Default for GenerateOptions {
             statements: 1..=5,
             lone_percent: 15,
             savepoint_percent: 30,
+            foreign_key_percent: 12,
+            view_percent: 12,
             plan_setting_percent: 15,
         }
     }
@@ -125,6 +131,8 @@ impl GenerateOptions {
             statements: 5..=5,
             lone_percent: 0,
             savepoint_percent: 0,
+            foreign_key_percent: 0,
+            view_percent: 0,
             plan_setting_percent: 0,
             version_keys: VersionKeys::Always,
             ..Self::default()

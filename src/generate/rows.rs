@@ -44,7 +44,7 @@ pub(super) fn rows(
     counts: &RangeInclusive<usize>,
 ) -> (Vec<String>, Stock) {
     let mut inserts = Vec::new();
-    let mut keys = Vec::new();
+    let mut keys: Vec<KeyStock> = Vec::new();
     let mut version = 0;
     for table in tables {
         let count = entropy.range(counts);
@@ -57,7 +57,11 @@ pub(super) fn rows(
             known.push(key);
             let mut cells = vec![key.to_string(), version.to_string()];
             for column in table.columns.iter().filter(|c| c.generated.is_none()) {
-                cells.push(initial(entropy, column, number));
+                let cell = match column.references {
+                    Some(parent) => referenced(entropy, column, &keys[parent]),
+                    None => initial(entropy, column, number),
+                };
+                cells.push(cell);
             }
             texts.push(format!("({})", cells.join(", ")));
         }
@@ -129,6 +133,14 @@ fn initial(entropy: &mut Entropy<'_>, column: &ColumnPlan, number: usize) -> Str
     }
     let literal = entropy.pick(&column.literals);
     literal.cloned().unwrap_or_else(|| "NULL".to_owned())
+}
+
+/// A cell of an initial row that references one of another table.
+fn referenced(entropy: &mut Entropy<'_>, column: &ColumnPlan, parent: &KeyStock) -> String {
+    match entropy.pick(&parent.known) {
+        Some(key) if !column.nullable || !entropy.percent(15) => key.to_string(),
+        _ => "NULL".to_owned(),
+    }
 }
 
 /// A value for a unique column. Small, because the narrowest integer types are cut at 127, where

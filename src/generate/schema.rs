@@ -30,6 +30,8 @@ pub(super) struct ColumnPlan {
     pub closed: bool,
     /// A value that a CHECK constraint refuses, as SQL: none of `literals`.
     pub refused: Option<String>,
+    /// The table, by number, whose row key its values are: a foreign key.
+    pub references: Option<usize>,
 }
 
 /// How the row key is declared.
@@ -187,6 +189,7 @@ fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option
         indexable: spec.indexable,
         closed: spec.closed,
         refused,
+        references: None,
     })
 }
 
@@ -224,6 +227,7 @@ fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<Column
         indexable: true,
         closed: false,
         refused: None,
+        references: None,
     })
 }
 

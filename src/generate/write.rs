@@ -125,6 +125,9 @@ impl Expander<'_, '_, '_> {
     ) -> Option<()> {
         let tables = self.tables;
         let column = tables[of.table].column(at);
+        if self.reference(column) {
+            return Some(());
+        }
         if column.unique {
             let value = if self.entropy.percent(75) {
                 self.stock.unique(column.class)
@@ -267,11 +270,25 @@ impl Expander<'_, '_, '_> {
                 self.write(&value);
             } else if column.nullable && self.entropy.percent(8) {
                 self.write("NULL");
-            } else {
+            } else if !self.reference(column) {
                 self.value("value-", column, depth)?;
             }
         }
         Some(())
+    }
+
+    /// Writes a row key of the table that a column references; false where it references none, and now
+    /// and then, for a value that has no parent.
+    fn reference(&mut self, column: &ColumnPlan) -> bool {
+        let Some(parent) = column.references else {
+            return false;
+        };
+        let fits = !self.entropy.percent(12);
+        if fits {
+            let key = self.stock.hot_key(self.entropy, parent);
+            self.write(&key.to_string());
+        }
+        fits
     }
 
     /// The projection of INSERT .. SELECT, for the columns of the list.
@@ -288,6 +305,9 @@ impl Expander<'_, '_, '_> {
         for at in self.insert_columns.clone() {
             let column = tables[table].column(at);
             self.write(", ");
+            if self.reference(column) {
+                continue;
+            }
             if column.unique {
                 // Of many rows, only the key differs in each.
                 self.write(if column.nullable { "NULL" } else { &key });

@@ -342,6 +342,18 @@ impl Effect {
         }
     }
 
+    /// It changes a table by a foreign key that it also uses by name: which comes first, its plan decides.
+    pub fn changes_what_it_uses(&self) -> bool {
+        let mut changed = self
+            .uses
+            .iter()
+            .filter(|u| u.role == Role::ForeignKeyTarget);
+        changed.any(|changed| {
+            let mut same = self.uses.iter().filter(|u| u.table == changed.table);
+            same.any(|u| !u.role.is_by_foreign_key())
+        })
+    }
+
     /// The tables it may write, sorted.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         self.uses

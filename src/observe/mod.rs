@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::dialect::ChangedRows;
-use crate::model::{Doubt, StatementId, UndecidedReason};
+use crate::model::{CaseStatement, Doubt, Role, StatementId, UndecidedReason};
 
 pub use chain::{Chains, RowId, Version, VersionId};
 pub use identity::{is_hidden_row_key, with_row_identity};
@@ -96,12 +96,19 @@ pub struct Account {
 }
 
 impl Account {
-    /// What became of the rows that a statement changed.
-    pub fn changed_rows(&self, id: StatementId) -> ChangedRows {
+    /// What became of the rows that a statement changed, as engines count them: without those that the
+    /// action of a foreign key changed (MySQL manual, "FOREIGN KEY Constraints"; SQLite manual,
+    /// "sqlite3_changes()").
+    pub fn changed_rows(&self, statement: &CaseStatement) -> ChangedRows {
+        let uncounted = |table: &str| {
+            let mut uses = statement.effect.uses.iter();
+            uses.any(|used| used.role == Role::ForeignKeyTarget && used.table == table)
+        };
         let stands =
             |version: Option<VersionId>| version.and_then(|v| self.chains.row(v)).is_some();
         let mut rows = ChangedRows::default();
-        for Change { before, after, .. } in self.changes.get(&id).into_iter().flatten() {
+        let changes = self.changes.get(&statement.id).into_iter().flatten();
+        for Change { before, after, .. } in changes.filter(|change| !uncounted(&change.table)) {
             match (stands(*before), stands(Some(*after))) {
                 (false, true) => rows.new += 1,
                 (true, false) => rows.gone += 1,

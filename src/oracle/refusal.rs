@@ -59,14 +59,7 @@ fn foreign_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
 /// plan (MySQL manual, "DELETE Statement", of several tables with foreign keys).
 fn changed_while_read(case: &TestCase) -> Option<UndecidedReason> {
     let mut statements = case.statements.iter();
-    let found = statements.any(|statement| {
-        let uses = &statement.effect.uses;
-        let changed = uses.iter().filter(|u| u.role == Role::ForeignKeyTarget);
-        changed.into_iter().any(|changed| {
-            let mut same = uses.iter().filter(|u| u.table == changed.table);
-            same.any(|u| !u.role.is_by_foreign_key())
-        })
-    });
+    let found = statements.any(|statement| statement.effect.changes_what_it_uses());
     found.then_some(UndecidedReason::ReadAndChangedByAForeignKey)
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::parts;
 use crate::dialect::{Dialect, EqualSavepoints};
-use crate::generate::{GenerateOptions, Generated, VersionKeys, generate};
+use crate::generate::{EPOCH, GenerateOptions, Generated, VersionKeys, generate};
 use crate::grammar::is_meant_to_fail;
 use crate::model::{CaseStatement, Setting, StatementKind, TransactionId};
 
@@ -169,13 +169,74 @@ fn a_row_key_is_assigned_only_where_it_is_the_clustered_key() {
                 if !statement.effect.assigned.contains_key("pkey") {
                     continue;
                 }
-                for table in statement.effect.targets() {
+                let named = statement
+                    .effect
+                    .uses
+                    .iter()
+                    .filter(|used| used.role.is_target() && !used.role.is_by_foreign_key());
+                for table in named.map(|used| &used.table) {
                     let shape = drawn.case.table(table).expect("a table of the case");
                     let key = shape.clustered_key().expect("rows have places");
                     assert_eq!(key, ["pkey"], "{engine}: {}", statement.sql);
                 }
             }
         }
+    }
+}
+
+/// The first case of each epoch, with and without foreign keys and views.
+#[test]
+fn foreign_keys_and_views_are_drawn_in_some_schemas_and_leave_the_others_as_they_are() {
+    for (engine, has_keys) in [
+        ("mariadb", true),
+        ("mysql", true),
+        ("sqlite", true),
+        ("postgres", false),
+    ] {
+        let (grammar, dialect) = parts(engine);
+        let with = GenerateOptions::default();
+        let without = GenerateOptions {
+            foreign_key_percent: 0,
+            view_percent: 0,
+            ..with.clone()
+        };
+        let (mut keys, mut views, mut through, mut by_key) = (0, 0, 0, 0);
+        for index in (0..200).map(|epoch| epoch * EPOCH) {
+            let drawn = generate(5, index, &with, &grammar, &dialect).case;
+            let mentions = |word: &str| drawn.setup.iter().any(|s| s.sql.contains(word));
+            let (key, view) = (mentions(" FOREIGN KEY "), mentions(" VIEW "));
+            keys += usize::from(key);
+            views += usize::from(view);
+            if !key && !view {
+                let plain = generate(5, index, &without, &grammar, &dialect).case;
+                assert_eq!(drawn, plain, "{engine}: {index}");
+            }
+            through += drawn
+                .user_statements()
+                .filter(|s| s.sql.contains(" v"))
+                .count();
+            let uses = drawn.user_statements().flat_map(|s| &s.effect.uses);
+            by_key += uses.filter(|u| u.role.is_by_foreign_key()).count();
+            for statement in &drawn.statements {
+                assert!(
+                    !statement.effect.changes_what_it_uses(),
+                    "{}",
+                    statement.sql
+                );
+                assert_ne!(
+                    statement.effect.kind,
+                    StatementKind::Opaque,
+                    "{}",
+                    statement.sql
+                );
+            }
+        }
+        assert!(
+            (8..40).contains(&views) && through >= 20,
+            "{engine}: {views}, {through}"
+        );
+        let enough = (8..40).contains(&keys) && by_key >= 15;
+        assert_eq!(enough, has_keys, "{engine}: {keys}, {by_key}");
     }
 }
 

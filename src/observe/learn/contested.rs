@@ -103,7 +103,10 @@ impl Learning<'_> {
         if record.answered > at || statement.effect.targets().count() != 1 {
             return None;
         }
-        let (changed, counts) = (self.account.changed_rows(id), self.dialect.affected_rows);
+        let (changed, counts) = (
+            self.account.changed_rows(statement),
+            self.dialect.affected_rows,
+        );
         let kind = statement.effect.kind;
         let known = if kind == StatementKind::Delete {
             counts.of_delete(changed)

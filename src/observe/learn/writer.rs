@@ -228,6 +228,9 @@ impl<'a> Learning<'a> {
         old: Option<&Row>,
         new: &Row,
     ) -> bool {
+        if is_by_foreign_key(shape, statement) {
+            return old.is_some_and(|old| changes_keys_only(shape, old, new));
+        }
         let effect = &statement.effect;
         let inserts = matches!(
             effect.kind,
@@ -245,7 +248,7 @@ impl<'a> Learning<'a> {
         // A column of the same name may be assigned in another target.
         let alone = effect.targets().count() == 1;
         let mut columns = shape.columns.iter().enumerate();
-        !only_removes(shape, statement)
+        effect.kind != StatementKind::Delete
             && columns.all(|(at, column)| {
                 let unchanged = old.get(at) == new.get(at);
                 match effect.assigned.get(&column.name.to_ascii_lowercase()) {
@@ -294,11 +297,26 @@ fn writes(statement: &CaseStatement, shape: &TableShape) -> bool {
 /// Whether a statement removes rows of a table and leaves none there, new or changed. By a foreign key a
 /// DELETE of the parent may change a child.
 fn only_removes(shape: &TableShape, statement: &CaseStatement) -> bool {
+    statement.effect.kind == StatementKind::Delete && !is_by_foreign_key(shape, statement)
+}
+
+/// Whether the action of a foreign key leads from a statement to this table, which it does not name.
+fn is_by_foreign_key(shape: &TableShape, statement: &CaseStatement) -> bool {
     let mut uses = statement.effect.uses.iter();
-    statement.effect.kind == StatementKind::Delete
-        && !uses.any(|used| {
-            used.role == Role::ForeignKeyTarget && used.table.eq_ignore_ascii_case(&shape.name)
-        })
+    uses.any(|used| {
+        used.role == Role::ForeignKeyTarget && used.table.eq_ignore_ascii_case(&shape.name)
+    })
+}
+
+/// Whether a row holds what it held before, but for columns of its foreign keys and computed ones.
+fn changes_keys_only(shape: &TableShape, old: &Row, new: &Row) -> bool {
+    let is_key = |name: &str| {
+        let mut keys = shape.foreign_keys.iter().flat_map(|key| &key.columns);
+        keys.any(|column| column.eq_ignore_ascii_case(name))
+    };
+    let mut columns = shape.columns.iter().enumerate();
+    columns
+        .all(|(at, column)| old.get(at) == new.get(at) || column.generated || is_key(&column.name))
 }
 
 /// Whether a statement may give a row another place in the clustered index.

@@ -38,7 +38,11 @@ fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> 
     if !statement.effect.targets().all(keyed) {
         return None;
     }
-    let changed = evidence.account.changed_rows(statement.id);
+    // Whether a row of such a table was counted depends on which came first, as does what was read of it.
+    if statement.effect.changes_what_it_uses() {
+        return None;
+    }
+    let changed = evidence.account.changed_rows(statement);
     let allowed = allowed_counts(evidence, statement, changed);
     let fits = allowed.is_some_and(|allowed| allowed.contains(&answered));
     (!fits).then(|| Miscount {
@@ -61,7 +65,7 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
     let hidden = statements.filter(|statement| {
         let record = evidence.execution.records.get(&statement.id);
         let answered = record.and_then(|record| affected(&record.outcome));
-        let changed = evidence.account.changed_rows(statement.id);
+        let changed = evidence.account.changed_rows(statement);
         let allowed = allowed_counts(evidence, statement, changed);
         // An upsert or REPLACE may count more than changed; beside who may have written over it, that
         // is doubt enough.
