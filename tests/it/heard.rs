@@ -42,9 +42,15 @@ fn first_finding(
     let server = engine::open(&planted.url, &options).expect("the test server answers");
     let place = Fault::ALL.iter().position(|(_, known)| *known == fault);
     let database = format!(
-        "rashomon_heard_{}_{level:?}_{learner:?}_{}",
+        "rashomon_heard_{}_{}_{learner:?}_{}_{}_{}",
         place.unwrap_or_default(),
-        shape.plan_setting_percent
+        LEVELS
+            .iter()
+            .position(|other| *other == level)
+            .unwrap_or_default(),
+        shape.plan_setting_percent,
+        shape.foreign_key_percent,
+        shape.view_percent
     );
     let mut driver = Driver::open(&*server, &database).expect("a database of our own");
     let grammar = Grammar::builtin(&server.dialect().engine).expect("built-in grammars are whole");
@@ -93,6 +99,24 @@ fn writes_that_lie_are_heard() {
         WriteKind::Upsert,
     ] {
         heard("writes_that_lie_are_heard", Fault::Lies(kind));
+    }
+}
+
+#[test]
+fn foreign_keys_that_are_forgotten_are_heard() {
+    let test = "foreign_keys_that_are_forgotten_are_heard";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let shape = GenerateOptions {
+        foreign_key_percent: 100,
+        ..GenerateOptions::default()
+    };
+    for level in LEVELS {
+        let fault = Fault::ForeignKeysForgotten;
+        let found = first_finding(&url, fault, level, Learner::Observer, shape.clone());
+        let found = found.unwrap_or_else(|| panic!("{level}: not heard in {CASES} cases"));
+        assert!(matches!(found, FindingKind::Wrong(_)), "{level}: {found}");
     }
 }
 
@@ -166,6 +190,33 @@ fn faults_are_heard_where_sessions_choose_their_plans() {
             ..GenerateOptions::default()
         };
         let level = IsolationLevel::RepeatableRead;
+        let found = first_finding(&url, fault, level, Learner::Observer, shape);
+        assert!(found.is_some(), "{fault}: not heard in {CASES} cases");
+    }
+}
+
+/// Views and foreign keys are an excuse for nothing.
+#[test]
+fn faults_are_heard_through_views_and_beside_foreign_keys() {
+    let Some(url) = url(
+        "faults_are_heard_through_views_and_beside_foreign_keys",
+        Needs::MariaDb,
+    ) else {
+        return;
+    };
+    for fault in [
+        Fault::Lies(WriteKind::Update),
+        Fault::Lies(WriteKind::Delete),
+        Fault::Lies(WriteKind::Replace),
+        Fault::CountOffByOne,
+        Fault::LostUpdateAfterWait,
+    ] {
+        let shape = GenerateOptions {
+            foreign_key_percent: 100,
+            view_percent: 100,
+            ..GenerateOptions::default()
+        };
+        let level = IsolationLevel::ReadCommitted;
         let found = first_finding(&url, fault, level, Learner::Observer, shape);
         assert!(found.is_some(), "{fault}: not heard in {CASES} cases");
     }

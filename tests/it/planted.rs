@@ -283,6 +283,26 @@ fn a_rollback_goes_one_savepoint_too_far_and_leaves_the_names_as_they_were() {
 }
 
 #[test]
+fn a_write_forgets_foreign_keys_and_others_keep_them() {
+    let fault = always(Fault::ForeignKeysForgotten);
+    on_each("planted_foreign_keys", fault, |mut two| {
+        two.one(
+            "CREATE TABLE u (pkey INT PRIMARY KEY, f INT, FOREIGN KEY (f) REFERENCES t (pkey))",
+        );
+        two.one("INSERT INTO u VALUES (1, 1)");
+        let delete = "DELETE FROM t WHERE pkey = 1";
+        assert!(matches!(two.one(delete), Outcome::Rejected(_)));
+        two.beside_a_transaction("READ COMMITTED");
+        assert_eq!(two.one(delete), Outcome::Affected(1));
+        assert_eq!(two.one("INSERT INTO u VALUES (2, 7)"), Outcome::Affected(1));
+        two.other("COMMIT");
+        let orphan = two.one("INSERT INTO u VALUES (3, 7)");
+        assert!(matches!(orphan, Outcome::Rejected(_)), "{orphan}");
+        two.close();
+    });
+}
+
+#[test]
 fn transactions_end_without_a_cause_or_not_at_all() {
     let update = "UPDATE t SET c = 1 WHERE pkey = 1";
     let rejected = |outcome: Outcome| match outcome {

@@ -71,11 +71,14 @@ pub(crate) enum Fault {
     ReadOnlyForgotten,
     /// A read by an index gives its first row alone, whoever else is there.
     IndexLosesRows,
+    /// A write looks for no parent, and leaves the children of the rows that it deletes or gives another
+    /// key.
+    ForeignKeysForgotten,
 }
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 23] = [
+    pub(crate) const ALL: [(&str, Self); 24] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -102,6 +105,7 @@ impl Fault {
         ("commit-leaves-open", Self::CommitLeavesOpen),
         ("read-only-forgotten", Self::ReadOnlyForgotten),
         ("index-loses-rows", Self::IndexLosesRows),
+        ("foreign-keys-forgotten", Self::ForeignKeysForgotten),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
