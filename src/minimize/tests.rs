@@ -7,7 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{CaseStatement, StatementKind};
+use crate::model::{CaseStatement, Role, StatementKind};
 use crate::reproducer::case_of;
 
 fn mysql() -> Dialect {
@@ -254,6 +254,35 @@ fn table_options_go_unless_the_finding_needs_them() {
         setup(&result.case),
         "CREATE TABLE t0 (c0 INT) PARTITION BY HASH (c0) PARTITIONS 3"
     );
+}
+
+#[test]
+fn views_keys_and_the_actions_of_foreign_keys_go_unless_the_finding_needs_them() {
+    let case = case_of(
+        "/* init */ CREATE TABLE t0 (c0 INT PRIMARY KEY, c1 INT, CHECK (c1 > 0));\n\
+         /* init */ CREATE TABLE t1 (c0 INT, KEY (c0), FOREIGN KEY (c0) REFERENCES t0 (c0) \
+         ON DELETE CASCADE ON UPDATE SET NULL);\n\
+         /* init */ CREATE VIEW v0 AS SELECT c0, c1 FROM t0 WHERE c1 > 1;\n\
+         /* s1 */ DELETE FROM v0 WHERE v0.c0 = 1;\n/* s1 */ SELECT c0 FROM t1;\n",
+        &mysql(),
+    );
+    let texts = |case: &TestCase| {
+        let setup = case.setup.iter().map(|s| s.sql.clone());
+        let statements = case.statements.iter().map(|s| s.sql.clone());
+        setup.chain(statements).collect::<Vec<_>>()
+    };
+    let cascades = |case: &TestCase| {
+        let mut changed = case.statements.iter().flat_map(|s| &s.effect.uses);
+        changed.any(|u| u.role == Role::ForeignKeyTarget)
+    };
+    let result = run(&case, cascades, MinimizeBudget::default());
+    expect_test::expect![[r#"
+        CREATE TABLE t1 (c0 INT, FOREIGN KEY (c0) REFERENCES t0 (c0) ON DELETE CASCADE)
+        DELETE FROM t0"#]]
+    .assert_eq(&texts(&result.case).join("\n"));
+    let reads_a_view = |case: &TestCase| texts(case).iter().any(|sql| sql.contains("FROM v0"));
+    let result = run(&case, reads_a_view, MinimizeBudget::default());
+    assert!(texts(&result.case).contains(&"DELETE FROM v0".to_owned()));
 }
 
 /// A read before a write of another transaction and a read after it, both in one transaction; the

@@ -56,6 +56,17 @@ impl Catalog {
         catalog
     }
 
+    /// The views that show columns of one table by their own names, and that table.
+    pub fn views_of_one_table(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.views.iter().filter_map(|(name, view)| {
+            let mut from = view.from.iter();
+            let table = from.next().filter(|_| view.plain_columns)?;
+            from.next()
+                .is_none()
+                .then_some((name.as_str(), table.as_str()))
+        })
+    }
+
     /// The effect of a statement, by [`analyze`], in a database of these tables and views.
     pub fn resolved(&self, effect: Effect) -> Effect {
         let effect = self.behind_views(effect);

@@ -6,6 +6,7 @@
 
 mod catalog;
 mod column;
+mod constraints;
 mod contradiction;
 mod control;
 mod effect;
@@ -33,6 +34,7 @@ mod words;
 
 pub use catalog::Catalog;
 pub use column::without_column;
+pub use constraints::{constraints, foreign_key_actions};
 pub use control::assignment;
 pub use effect::analyze;
 pub use heading::headings;

@@ -1,6 +1,7 @@
 //! One file for each pass. A pass tries smaller cases and keeps what shows the finding.
 
 mod columns;
+mod constraints;
 mod expressions;
 mod joined;
 mod names;
@@ -11,6 +12,7 @@ mod statements;
 mod table_options;
 mod tables;
 mod transactions;
+mod views;
 
 use super::search::Pass;
 
@@ -22,6 +24,8 @@ pub const PASSES: &[&dyn Pass] = &[
     &rescheduled::Rescheduled,
     &schedule::ContextSwitches,
     &rows::SetupRows,
+    &views::Views,
+    &constraints::Constraints,
     &tables::Tables,
     &table_options::TableOptions,
     &columns::Columns,
