@@ -71,18 +71,14 @@ fn spec(scenario: &Scenario<'_>) -> String {
     }
     let setup: Vec<&str> = scenario.setup().collect();
     text.push_str(&block("\nsetup", &setup));
-    let tables: Vec<String> = scenario
-        .case
-        .tables
-        .iter()
-        .map(|table| {
-            format!(
-                "DROP TABLE IF EXISTS {}",
-                scenario.dialect.quote(&table.name)
-            )
+    let gone: Vec<String> = [("VIEW", scenario.views()), ("TABLE", scenario.tables())]
+        .into_iter()
+        .flat_map(|(what, names)| {
+            let drop = move |name| format!("DROP {what} IF EXISTS {name}");
+            names.into_iter().map(drop)
         })
         .collect();
-    text.push_str(&block("teardown", &tables));
+    text.push_str(&block("teardown", &gone));
     for (client, setup) in &scenario.clients {
         let _ = write!(text, "\nsession s{client}\n");
         text.push_str(&block("setup", setup));

@@ -152,6 +152,21 @@ impl<'a, M> Scenario<'a, M> {
         })
     }
 
+    /// The views that the set-up makes, quoted, in an order in which they can be dropped: the last one first.
+    pub(super) fn views(&self) -> Vec<String> {
+        let names = statement::Catalog::of(&self.case.setup, &self.dialect).view_names;
+        let names = names.iter().rev();
+        names.map(|name| self.dialect.quote(name)).collect()
+    }
+
+    /// The tables, as [`views`](Self::views): one that another refers to goes after it.
+    pub(super) fn tables(&self) -> Vec<String> {
+        let tables = self.case.tables.iter().rev();
+        tables
+            .map(|table| self.dialect.quote(&table.name))
+            .collect()
+    }
+
     /// The statements that make the tables.
     pub(super) fn setup(&self) -> impl Iterator<Item = &str> {
         self.case.setup.iter().map(|setup| setup.sql.as_str())

@@ -264,6 +264,29 @@ fn a_spec_starts_a_step_of_a_client_that_waits_when_the_client_goes_on() {
 }
 
 #[test]
+fn what_a_test_made_goes_views_first_and_a_table_that_is_referred_to_last() {
+    let more = "/* init */ CREATE TABLE u (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES t (a));\n\
+                /* init */ CREATE VIEW v AS SELECT a FROM u;\n\
+                /* init */ CREATE OR REPLACE VIEW w AS SELECT a FROM v;\n\
+                /* s1 */ BEGIN";
+    let text = POSTGRES.replacen("/* s1 */ BEGIN", more, 1);
+    let spec = pgspec::PgSpec.write(&read(&text, "x.sql").unwrap());
+    let spec = spec.unwrap().text;
+    let gone: Vec<&str> = spec.lines().filter(|l| l.contains("DROP")).collect();
+    let due = [
+        "VIEW IF EXISTS \"w\"",
+        "VIEW IF EXISTS \"v\"",
+        "TABLE IF EXISTS \"u\"",
+        "TABLE IF EXISTS \"t\"",
+    ];
+    assert_eq!(gone, due.map(|what| format!("    DROP {what};")), "{spec}");
+    let text = text.replace("postgres", "mysql");
+    let test = mtr::Mtr.write(&read(&text, "x.sql").unwrap()).unwrap();
+    let last = "DROP VIEW `w`, `v`;\nDROP TABLE `u`, `t`;\n";
+    assert!(test.text.contains(last), "{}", test.text);
+}
+
+#[test]
 fn a_spec_is_of_postgresql_and_holds_no_brace() {
     let refusal = |text: &str| {
         let file = read(text, "x.sql").unwrap();

@@ -22,6 +22,8 @@ use crate::model::{
 pub struct Catalog {
     /// The tables, in the order of their creation.
     pub tables: Vec<TableShape>,
+    /// The names of the views, in the order of their creation.
+    pub view_names: Vec<String>,
     /// The views by their names, in lower case.
     views: BTreeMap<String, NamedQuery>,
 }
@@ -42,6 +44,7 @@ impl Catalog {
     pub fn of(setup: &[SetupStatement], dialect: &Dialect) -> Self {
         let mut catalog = Self {
             tables: shapes(setup, dialect),
+            view_names: Vec::new(),
             views: BTreeMap::new(),
         };
         for statement in setup {
@@ -50,7 +53,10 @@ impl Catalog {
             };
             if let Some((name, query)) = view(without_end(&words), &statement.sql) {
                 let view = catalog.named_query(&query, dialect);
-                catalog.views.insert(name.to_ascii_lowercase(), view);
+                let replaced = catalog.views.insert(name.to_ascii_lowercase(), view);
+                if replaced.is_none() {
+                    catalog.view_names.push(name);
+                }
             }
         }
         catalog
@@ -147,7 +153,7 @@ impl Catalog {
         {
             return effect;
         }
-        let mut reach = Reach {
+        let mut reach = KeyReach {
             tables: &self.tables,
             found: BTreeSet::new(),
             assigned: BTreeSet::new(),
@@ -275,7 +281,7 @@ fn shows_plain_columns(sql: &str, dialect: &Dialect) -> bool {
 }
 
 /// What foreign keys reach from a write.
-struct Reach<'t> {
+struct KeyReach<'t> {
     tables: &'t [TableShape],
     found: BTreeSet<TableUse>,
     /// Columns of children that get another value.
@@ -284,7 +290,7 @@ struct Reach<'t> {
     seen: BTreeSet<(String, bool)>,
 }
 
-impl<'t> Reach<'t> {
+impl<'t> KeyReach<'t> {
     fn note(&mut self, table: &str, role: Role) {
         let table = table.to_owned();
         self.found.insert(TableUse { table, role });

@@ -1,7 +1,5 @@
 //! Interleaved and serial runs on real engines: waits, deadlocks, refusals, resets.
 
-use std::collections::BTreeMap;
-
 use rashomon::dialect::ServerVersion;
 use rashomon::engine::{OpenOptions, Server, open};
 use rashomon::execute::{Driver, Executor, Instrumentation};
@@ -9,7 +7,7 @@ use rashomon::model::{
     ErrorClass, Execution, IsolationLevel, Outcome, SessionId, SetupStatement, StatementId,
     TestCase, TransactionId, TransactionStatus, Value,
 };
-use rashomon::statement;
+use rashomon::statement::{self, Catalog};
 
 use crate::servers::{self, Needs};
 
@@ -43,7 +41,6 @@ pub(crate) fn case(server: &dyn Server, level: IsolationLevel, text: &str) -> Te
     let dialect = server.dialect();
     let mut setup = Vec::new();
     let mut lines = Vec::new();
-    let mut isolation = BTreeMap::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (tag, sql) = line.split_once(": ").expect("a tag");
         let sql = sql.to_owned();
@@ -52,13 +49,17 @@ pub(crate) fn case(server: &dyn Server, level: IsolationLevel, text: &str) -> Te
             setup.push(SetupStatement { sql, kind });
         } else {
             let session = SessionId(tag[1..].parse().expect("a session"));
-            let effect = statement::analyze(&sql, dialect);
-            isolation.insert(session, level);
-            lines.push((session, sql, effect));
+            lines.push((session, sql));
         }
     }
-    let tables = statement::shapes(&setup, dialect);
-    TestCase::new(setup, tables, lines, isolation, None)
+    let catalog = Catalog::of(&setup, dialect);
+    let isolation = lines.iter().map(|(session, _)| (*session, level)).collect();
+    let lines = lines.into_iter().map(|(session, sql)| {
+        let effect = catalog.resolved(statement::analyze(&sql, dialect));
+        (session, sql, effect)
+    });
+    let lines: Vec<_> = lines.collect();
+    TestCase::new(setup, catalog.tables, lines, isolation, None)
 }
 
 /// Runs one case on each of these engines that is there, and looks at the record.

@@ -14,6 +14,6 @@
 /* s2 */ INSERT INTO t1 (pkey, vkey, f0) VALUES (7, 1001, 3); -- @got affected 1
 /* s1 */ UPDATE t0 SET pkey = 12, vkey = 1002 WHERE t0.pkey = 2; -- @got affected 1
 /* s1 */ SELECT * FROM t1;                  -- @got (3, 6, 12) (4, 7, NULL)
-/* s1 */ DELETE FROM t0 WHERE t0.pkey = 3;
-/* s2 */ ROLLBACK;
+/* s1 */ DELETE FROM t0 WHERE t0.pkey = 3;  -- @waits  @got affected 1
+/* s2 */ ROLLBACK;                          -- @resumes s1
 /* s1 */ COMMIT;

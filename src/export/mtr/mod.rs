@@ -176,20 +176,10 @@ fn end(pages: &mut Pages, scenario: &Scenario<'_>, compared: bool) -> Result<(),
         pages.sql(&step.sql);
         due.check(pages, false);
     }
-    let mut tables: Vec<String> = scenario
-        .case
-        .tables
-        .iter()
-        .map(|t| quoted(&t.name))
-        .collect();
-    // A table that another one refers to goes last.
-    tables.reverse();
-    if !tables.is_empty() {
-        pages.sql(&format!("DROP TABLE {}", tables.join(", ")));
+    for (what, names) in [("VIEW", scenario.views()), ("TABLE", scenario.tables())] {
+        if !names.is_empty() {
+            pages.sql(&format!("DROP {what} {}", names.join(", ")));
+        }
     }
     Ok(())
-}
-
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }

@@ -13,7 +13,7 @@ use crate::statement;
 pub(super) struct Constraints;
 
 /// Where parts of a statement stand that may go.
-type Parts = fn(&str, &Dialect) -> Vec<Range<usize>>;
+type FindParts = fn(&str, &Dialect) -> Vec<Range<usize>>;
 
 impl super::Pass for Constraints {
     fn name(&self) -> &'static str {
@@ -23,7 +23,7 @@ impl super::Pass for Constraints {
     fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
         let dialect = search.dialect();
         for parts in [
-            statement::constraints as Parts,
+            statement::constraints as FindParts,
             statement::foreign_key_actions,
         ] {
             search.remove(
@@ -36,7 +36,11 @@ impl super::Pass for Constraints {
 }
 
 /// Every part: the set-up statement it stands in, and where in its text.
-pub(super) fn places(draft: &Draft, parts: Parts, dialect: &Dialect) -> Vec<(usize, Range<usize>)> {
+pub(super) fn places(
+    draft: &Draft,
+    parts: FindParts,
+    dialect: &Dialect,
+) -> Vec<(usize, Range<usize>)> {
     let of = |at: usize| {
         let found = parts(&draft.setup[at].sql, dialect);
         found.into_iter().map(move |range| (at, range))
@@ -49,7 +53,7 @@ pub(super) fn places(draft: &Draft, parts: Parts, dialect: &Dialect) -> Vec<(usi
 pub(super) fn without(
     draft: &Draft,
     gone: &BTreeSet<usize>,
-    parts: Parts,
+    parts: FindParts,
     dialect: &Dialect,
 ) -> Draft {
     let mut setup = draft.setup.clone();

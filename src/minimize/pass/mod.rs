@@ -24,7 +24,7 @@ pub const PASSES: &[&dyn Pass] = &[
     &rescheduled::Rescheduled,
     &schedule::ContextSwitches,
     &rows::SetupRows,
-    &views::Views,
+    &views::NamedViews,
     &constraints::Constraints,
     &tables::Tables,
     &table_options::TableOptions,

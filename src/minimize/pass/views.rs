@@ -4,9 +4,9 @@ use crate::minimize::draft::Draft;
 use crate::minimize::search::{Minimization, MinimizationOver};
 use crate::statement::{self, Catalog};
 
-pub(super) struct Views;
+pub(super) struct NamedViews;
 
-impl super::Pass for Views {
+impl super::Pass for NamedViews {
     fn name(&self) -> &'static str {
         "views"
     }
