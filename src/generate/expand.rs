@@ -389,7 +389,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         let mut parents = self.tables[table]
             .columns
             .iter()
-            .filter_map(|c| c.references);
+            .filter_map(|c| c.references.map(|key| key.table));
         parents.any(|parent| parent == from || self.descends(parent, from))
     }
 

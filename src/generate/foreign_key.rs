@@ -1,14 +1,18 @@
 //! Foreign keys between the tables of an epoch.
 
 use super::entropy::Entropy;
-use super::schema::{ColumnPlan, TablePlan};
+use super::schema::{ColumnPlan, ReferencedKey, TablePlan};
 use crate::dialect::{Capability, Dialect, TypeClass};
 
 /// In how many tables, of a hundred, of a schema with foreign keys there is one, where another table can be
 /// its parent.
 const CHILD_PERCENT: usize = 70;
 
-/// Gives tables a column that references the row key of an earlier one.
+/// In how many foreign keys, of a hundred, another unique key of the parent takes the place of its row key,
+/// where there is one.
+const UNIQUE_KEY_PERCENT: usize = 60;
+
+/// Gives tables a column that references a key of an earlier one.
 pub(super) fn add_foreign_keys(
     entropy: &mut Entropy<'_>,
     percent: usize,
@@ -20,7 +24,7 @@ pub(super) fn add_foreign_keys(
     }
     for child in 1..tables.len() {
         let parents: Vec<usize> = (0..child)
-            .filter(|at| tables[*at].keyed && may_have_keys(&tables[*at]))
+            .filter(|at| has_a_key(&tables[*at]) && may_have_keys(&tables[*at]))
             .collect();
         let Some(parent) = entropy.pick(&parents).copied() else {
             continue;
@@ -29,20 +33,28 @@ pub(super) fn add_foreign_keys(
             continue;
         }
         let nullable = entropy.percent(75);
+        let referenced = referenced(entropy, parent, &tables[parent]);
+        let (name, sql_type) = described(referenced, &tables[parent]);
         let key = format!(
-            ", FOREIGN KEY (f0) REFERENCES {} (pkey){}{}",
+            ", FOREIGN KEY (f0) REFERENCES {} ({name}){}{}",
             tables[parent].name,
             action(entropy, " ON DELETE", nullable),
             action(entropy, " ON UPDATE", nullable),
         );
+        let column = referencing(referenced, &tables[parent], nullable);
         let table = &mut tables[child];
-        let column = if nullable { "" } else { " NOT NULL" };
+        let required = if nullable { "" } else { " NOT NULL" };
         // Behind the list stand options without parentheses.
         if let Some(end) = table.statements[0].rfind(')') {
-            table.statements[0].insert_str(end, &format!(", f0 BIGINT{column}{key}"));
-            table.columns.push(referencing(parent, nullable));
+            let new = format!(", f0 {sql_type}{required}{key}");
+            table.statements[0].insert_str(end, &new);
+            table.columns.push(column);
         }
     }
+}
+
+fn has_a_key(table: &TablePlan) -> bool {
+    table.keyed || table.columns.iter().any(|column| column.sole_key)
 }
 
 /// A partitioned table has no foreign keys (MySQL manual, "Restrictions and Limitations on
@@ -61,19 +73,50 @@ fn action(entropy: &mut Entropy<'_>, on: &str, nullable: bool) -> String {
     }
 }
 
-fn referencing(parent: usize, nullable: bool) -> ColumnPlan {
+/// A key of the parent: mostly its row key.
+fn referenced(entropy: &mut Entropy<'_>, table: usize, parent: &TablePlan) -> ReferencedKey {
+    let keys = parent.columns.iter().enumerate();
+    let keys: Vec<usize> = keys
+        .filter(|(_, column)| column.sole_key)
+        .map(|(at, _)| at)
+        .collect();
+    let column = match !parent.keyed || entropy.percent(UNIQUE_KEY_PERCENT) {
+        true => entropy.pick(&keys).copied(),
+        false => None,
+    };
+    ReferencedKey { table, column }
+}
+
+/// The name and the type of a key.
+fn described(key: ReferencedKey, table: &TablePlan) -> (String, String) {
+    match key.column.map(|at| table.column(at)) {
+        Some(column) => (column.name.clone(), column.sql_type.clone()),
+        None => ("pkey".to_owned(), "BIGINT".to_owned()),
+    }
+}
+
+fn referencing(key: ReferencedKey, parent: &TablePlan, nullable: bool) -> ColumnPlan {
+    let (_, sql_type) = described(key, parent);
+    let (class, literals) = match key.column.map(|at| parent.column(at)) {
+        Some(column) => (column.class, column.literals.clone()),
+        None => (
+            TypeClass::Integer,
+            ["1", "2", "3", "5"].map(str::to_owned).into(),
+        ),
+    };
     ColumnPlan {
         name: "f0".to_owned(),
-        class: TypeClass::Integer,
-        sql_type: "BIGINT".to_owned(),
-        literals: ["1", "2", "3", "5"].map(str::to_owned).into(),
+        class,
+        sql_type,
+        literals,
         nullable,
         default: None,
         generated: None,
         unique: false,
+        sole_key: false,
         indexable: true,
         closed: false,
         refused: None,
-        references: Some(parent),
+        references: Some(key),
     }
 }

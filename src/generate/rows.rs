@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::entropy::Entropy;
-use super::schema::{ColumnPlan, FIRST_UNIQUE, TablePlan};
+use super::schema::{ColumnPlan, FIRST_UNIQUE, ReferencedKey, TablePlan};
 use crate::dialect::TypeClass;
 
 /// The first version key that a statement may give; the initial rows have smaller ones.
@@ -32,6 +32,8 @@ struct KeyStock {
     hot: Vec<i64>,
     known: Vec<i64>,
     next: i64,
+    /// The initial values of the columns that are a unique key by themselves, by the column's number.
+    unique: BTreeMap<usize, Vec<String>>,
 }
 
 /// How many literals of a class are hot.
@@ -51,16 +53,21 @@ pub(super) fn rows(
         let mut known = Vec::new();
         let mut key = 0;
         let mut texts = Vec::new();
+        let mut unique: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for number in 0..count {
             key += if entropy.percent(15) { 2 } else { 1 };
             version += 1;
             known.push(key);
             let mut cells = vec![key.to_string(), version.to_string()];
-            for column in table.columns.iter().filter(|c| c.generated.is_none()) {
+            let columns = table.columns.iter().enumerate();
+            for (at, column) in columns.filter(|(_, column)| column.generated.is_none()) {
                 let cell = match column.references {
-                    Some(parent) => referenced(entropy, column, &keys[parent]),
+                    Some(key) => referenced(entropy, column, &keys[key.table], key.column),
                     None => initial(entropy, column, number),
                 };
+                if column.sole_key && cell != "NULL" {
+                    unique.entry(at).or_default().push(cell.clone());
+                }
                 cells.push(cell);
             }
             texts.push(format!("({})", cells.join(", ")));
@@ -90,6 +97,7 @@ pub(super) fn rows(
             hot,
             known,
             next: key + 1,
+            unique,
         });
     }
     let stock = Stock {
@@ -135,12 +143,20 @@ fn initial(entropy: &mut Entropy<'_>, column: &ColumnPlan, number: usize) -> Str
     literal.cloned().unwrap_or_else(|| "NULL".to_owned())
 }
 
-/// A cell of an initial row that references one of another table.
-fn referenced(entropy: &mut Entropy<'_>, column: &ColumnPlan, parent: &KeyStock) -> String {
-    match entropy.pick(&parent.known) {
-        Some(key) if !column.nullable || !entropy.percent(15) => key.to_string(),
-        _ => "NULL".to_owned(),
-    }
+/// A cell of an initial row that references one of another table, by this column or by the row key.
+fn referenced(
+    entropy: &mut Entropy<'_>,
+    column: &ColumnPlan,
+    parent: &KeyStock,
+    key: Option<usize>,
+) -> String {
+    let value = match key {
+        Some(key) => parent.unique_value(entropy, key).cloned(),
+        None => entropy.pick(&parent.known).map(i64::to_string),
+    };
+    value
+        .filter(|_| !column.nullable || !entropy.percent(15))
+        .unwrap_or_else(|| "NULL".to_owned())
 }
 
 /// A value for a unique column. Small, because the narrowest integer types are cut at 127, where
@@ -150,6 +166,13 @@ fn unique_value(class: TypeClass, number: usize) -> String {
         format!("'u{number}'")
     } else {
         number.to_string()
+    }
+}
+
+impl KeyStock {
+    /// What a column that is a unique key had at first in some row.
+    fn unique_value(&self, entropy: &mut Entropy<'_>, column: usize) -> Option<&String> {
+        entropy.pick(self.unique.get(&column)?)
     }
 }
 
@@ -187,6 +210,18 @@ impl Stock {
         match entropy.pick(from) {
             Some(key) if !entropy.percent(3) => *key,
             _ => stock.next + 7,
+        }
+    }
+
+    /// A value that a row has or had in the key that a foreign key references.
+    pub(super) fn referenced(
+        &self,
+        entropy: &mut Entropy<'_>,
+        key: ReferencedKey,
+    ) -> Option<String> {
+        match key.column {
+            Some(column) => self.keys[key.table].unique_value(entropy, column).cloned(),
+            None => Some(self.hot_key(entropy, key.table).to_string()),
         }
     }
 

@@ -24,14 +24,25 @@ pub(super) struct ColumnPlan {
     pub generated: Option<String>,
     /// Part of a unique key: values must not repeat.
     pub unique: bool,
+    /// A unique key by itself, which a foreign key may reference.
+    pub sole_key: bool,
     /// Its type may be part of an index.
     pub indexable: bool,
     /// Its type has no values but `literals`.
     pub closed: bool,
     /// A value that a CHECK constraint refuses, as SQL: none of `literals`.
     pub refused: Option<String>,
-    /// The table, by number, whose row key its values are: a foreign key.
-    pub references: Option<usize>,
+    /// The key whose values it has: a foreign key.
+    pub references: Option<ReferencedKey>,
+}
+
+/// What a foreign key references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ReferencedKey {
+    /// The table, by number.
+    pub table: usize,
+    /// A column with a unique key, by number; the row key, where there is none.
+    pub column: Option<usize>,
 }
 
 /// How the row key is declared.
@@ -114,6 +125,7 @@ fn table(
         column.nullable = false;
         column.default = None;
         column.unique = true;
+        column.sole_key = true;
     }
     if dialect.supports(Capability::GeneratedColumn) && entropy.percent(15) {
         columns.extend(generated(entropy, &columns));
@@ -186,6 +198,7 @@ fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option
         default,
         generated: None,
         unique: false,
+        sole_key: false,
         indexable: spec.indexable,
         closed: spec.closed,
         refused,
@@ -224,6 +237,7 @@ fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<Column
         default: None,
         generated: Some(format!("({} + 1) {storage}", base.name)),
         unique: false,
+        sole_key: false,
         indexable: true,
         closed: false,
         refused: None,
@@ -344,6 +358,7 @@ fn index(
     if unique {
         for at in &chosen {
             columns[*at].unique = true;
+            columns[*at].sole_key |= chosen.len() == 1;
         }
     }
     let kind = if unique { "UNIQUE INDEX" } else { "INDEX" };

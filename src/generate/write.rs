@@ -277,18 +277,17 @@ impl Expander<'_, '_, '_> {
         Some(())
     }
 
-    /// Writes a row key of the table that a column references; false where it references none, and now
-    /// and then, for a value that has no parent.
+    /// Writes a value of the key that a column references; false where it references none, and now and
+    /// then, for a value that has no parent.
     fn reference(&mut self, column: &ColumnPlan) -> bool {
-        let Some(parent) = column.references else {
+        let Some(key) = column.references else {
             return false;
         };
-        let fits = !self.entropy.percent(12);
-        if fits {
-            let key = self.stock.hot_key(self.entropy, parent);
-            self.write(&key.to_string());
-        }
-        fits
+        let parent = match self.entropy.percent(12) {
+            true => None,
+            false => self.stock.referenced(self.entropy, key),
+        };
+        parent.inspect(|value| self.write(value)).is_some()
     }
 
     /// The projection of INSERT .. SELECT, for the columns of the list.

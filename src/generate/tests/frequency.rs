@@ -201,6 +201,7 @@ fn foreign_keys_and_views_are_drawn_in_some_schemas_and_leave_the_others_as_they
             ..with.clone()
         };
         let (mut keys, mut views, mut through, mut by_key) = (0, 0, 0, 0);
+        let mut parent_columns = BTreeSet::new();
         for index in (0..200).map(|epoch| epoch * EPOCH) {
             let drawn = generate(5, index, &with, &grammar, &dialect).case;
             let mentions = |word: &str| drawn.setup.iter().any(|s| s.sql.contains(word));
@@ -211,6 +212,8 @@ fn foreign_keys_and_views_are_drawn_in_some_schemas_and_leave_the_others_as_they
                 let plain = generate(5, index, &without, &grammar, &dialect).case;
                 assert_eq!(drawn, plain, "{engine}: {index}");
             }
+            let foreign = drawn.tables.iter().flat_map(|table| &table.foreign_keys);
+            parent_columns.extend(foreign.map(|key| key.parent_columns.concat()));
             through += drawn
                 .user_statements()
                 .filter(|s| s.sql.contains(" v"))
@@ -237,6 +240,8 @@ fn foreign_keys_and_views_are_drawn_in_some_schemas_and_leave_the_others_as_they
         );
         let enough = (8..40).contains(&keys) && by_key >= 15;
         assert_eq!(enough, has_keys, "{engine}: {keys}, {by_key}");
+        let varied = parent_columns.contains("pkey") && parent_columns.contains("c0");
+        assert_eq!(varied, has_keys, "{engine}: {parent_columns:?}");
     }
 }
 
