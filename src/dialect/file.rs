@@ -12,8 +12,8 @@ use super::levels::{CauseEntry, PromiseEntry, causes, has_all, level_words, lock
 use super::plan_setting::{PlanSettingEntry, plan_settings};
 use super::text::{DialectError, DialectText};
 use super::{
-    AffectedRows, Capability, Dialect, EqualSavepoints, ObserverKind, ParserKind, RejectionEnd,
-    ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    AffectedRows, Capability, Dialect, EqualSavepoints, ObserverKind, ParserKind, PreparedSpelling,
+    RejectionEnd, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
 };
 use crate::model::{Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
@@ -134,6 +134,7 @@ struct SpellingEntry {
     foreign_keys_off: Vec<String>,
     #[serde(default)]
     foreign_keys_on: Vec<String>,
+    prepared: Option<PreparedSpelling>,
     #[serde(default)]
     list_indexes: String,
     #[serde(default)]
@@ -483,6 +484,7 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         together: entry.together,
         foreign_keys_off: entry.foreign_keys_off,
         foreign_keys_on: entry.foreign_keys_on,
+        prepared: entry.prepared,
         list_indexes: entry.list_indexes,
         check_tables: entry.check_tables,
         check_tables_every: entry.check_tables_every,

@@ -44,6 +44,10 @@ impl Dialect {
             return Err(NothingInCommon::Types(one, two));
         }
         let spelling = &mut common.spelling;
+        spelling.prepared = spelling
+            .prepared
+            .take()
+            .filter(|_| other.spelling.prepared.is_some());
         spelling
             .begin
             .retain(|name, text| other.spelling.begin.get(name) == Some(text));

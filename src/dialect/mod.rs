@@ -21,6 +21,8 @@ mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
+
 use crate::model::{
     ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
 };
@@ -178,6 +180,8 @@ pub struct Spelling {
     pub foreign_keys_off: Vec<String>,
     /// Puts them in force again.
     pub foreign_keys_on: Vec<String>,
+    /// How statements are prepared; none where SQL has no words for it.
+    pub prepared: Option<PreparedSpelling>,
     /// Lists the indexes of the connection's database by which a whole table can be read: table,
     /// index, what follows the table's name in a SELECT that reads it by that index, and the same
     /// for the scan that must give the same rows (NULL where that is the whole table). Empty where
@@ -189,6 +193,19 @@ pub struct Spelling {
     pub check_tables_every: u32,
     /// The last cell of every row that `check_tables` answers for a sound table.
     pub check_passes: Vec<String>,
+}
+
+/// How a session prepares a statement and executes it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PreparedSpelling {
+    /// With `{name}`, and `{text}` (a string literal) or `{statement}` to be replaced.
+    pub prepare: String,
+    /// With `{name}` to be replaced.
+    pub execute: String,
+    /// Has a session forget all that it prepared; empty where a name may be prepared again.
+    #[serde(default)]
+    pub forget: String,
 }
 
 /// A class for some errors of a code that stands for many.

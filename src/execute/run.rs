@@ -1,8 +1,10 @@
 //! One interleaved run: carries out the scheduler's actions on real connections.
 
 mod crash;
+mod prepared;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use crate::dialect::{Capability, Dialect, ObserverKind};
@@ -10,6 +12,7 @@ use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
 use crate::model::{
     Doubt, Outcome, Pace, Row, SessionId, StatementId, StatementKind, TestCase, UndecidedReason,
 };
+use crate::statement::PreparedStatements;
 
 use super::Instrumentation;
 use super::fate::{AnswerState, TransactionFate};
@@ -76,6 +79,8 @@ pub(super) struct InterleavedRun<'a, 'c> {
     victims: BTreeSet<SessionId>,
     /// The statement that was running in the session whose connection failed.
     pub(super) interrupted: Option<StatementId>,
+    /// What sessions have prepared in this run.
+    prepared: BTreeMap<SessionId, PreparedStatements>,
     pause: Pause,
 }
 
@@ -126,6 +131,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             under_way: BTreeMap::new(),
             victims: BTreeSet::new(),
             interrupted: None,
+            prepared: BTreeMap::new(),
             pause: Pause::begin(),
         }
     }
@@ -133,6 +139,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
     /// Runs the case to its end.
     pub(super) fn play(&mut self) -> Result<(), EngineError> {
         self.set_levels()?;
+        self.forget_prepared()?;
         loop {
             match self.scheduler.next() {
                 DriverAction::Send(step) => self.send(step)?,
@@ -208,8 +215,12 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .to_owned();
         let ask = self.ask(step.work);
         self.record.sent(step);
-        self.stage.log.sent(ConnectionRole::Session(slot), &sql);
         self.under_way.insert(step.session, step);
+        let sql = match self.ready(step, sql) {
+            ControlFlow::Continue(sql) => sql,
+            ControlFlow::Break(reply) => return self.take(step.session, reply),
+        };
+        self.stage.log.sent(ConnectionRole::Session(slot), &sql);
         let may_wait = match self.case.pace {
             Pace::Free => true,
             Pace::Scheduled => self.stage.watcher.is_some() && self.may_wait(step),

@@ -11,7 +11,7 @@ use crate::model::{
     TestCase,
 };
 use crate::reproducer::{self, CaseFile, CaseLine, Expectation, Tag};
-use crate::statement;
+use crate::statement::{self, PreparedStatements};
 
 /// How somebody who runs the scenario sees that the bug is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,20 @@ pub(super) struct ClientStep {
 }
 
 impl ClientStep {
+    /// A step whose answer the case does not tell.
+    fn unjudged(client: Option<u32>, sql: String, effect: Effect) -> Self {
+        Self {
+            client,
+            id: None,
+            sql,
+            effect,
+            waits: false,
+            resumes: Vec::new(),
+            seen: None,
+            right: Vec::new(),
+        }
+    }
+
     /// Whether the answer that was seen is none of those that are right, or was not noted.
     pub(super) fn is_disputed(&self) -> bool {
         reproducer::is_disputed(self.seen.as_ref(), &self.right)
@@ -288,6 +302,7 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
     let lines = file.lines.iter().filter(is_of_session);
     let mut steps = Vec::new();
     let mut locked = LockedTables::default();
+    let mut prepared: BTreeMap<SessionId, PreparedStatements> = BTreeMap::new();
     for (line, statement) in lines.zip(&case.statements) {
         let client = Some(statement.session.0);
         let reads = line
@@ -296,16 +311,7 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
             .filter(|note| note.name == "snapshot-read");
         for read in reads {
             let effect = statement::analyze(&read.text, dialect);
-            steps.push(ClientStep {
-                client,
-                id: None,
-                sql: read.text.clone(),
-                effect,
-                waits: false,
-                resumes: Vec::new(),
-                seen: None,
-                right: Vec::new(),
-            });
+            steps.push(ClientStep::unjudged(client, read.text.clone(), effect));
         }
         let mut step = step(line, client, Some(statement.id), statement.effect.clone());
         if step.effect.nowait && step.is_disputed() {
@@ -313,6 +319,15 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
             add_refusal(&mut step, is_locked);
         }
         locked.after(&step);
+        let own = prepared.entry(statement.session).or_default();
+        let prepares = case.prepared.contains(&statement.session);
+        let kind = statement.effect.kind;
+        if let Some(sent) = own.sent(kind, &step.sql, dialect).filter(|_| prepares) {
+            let opaque = || Effect::of_kind(StatementKind::Opaque);
+            let prepare = |sql| ClientStep::unjudged(client, sql, opaque());
+            steps.extend(sent.prepare.map(prepare));
+            step.sql = sent.execute;
+        }
         steps.push(step);
     }
     steps

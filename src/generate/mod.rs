@@ -9,6 +9,7 @@ mod expand;
 mod failing;
 mod foreign_key;
 mod options;
+mod prepared;
 mod rows;
 mod savepoint;
 mod schema;
@@ -29,6 +30,7 @@ use crate::statement::Catalog;
 use entropy::Entropy;
 use foreign_key::add_foreign_keys;
 pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice, VersionKeys};
+use prepared::prepare_some;
 use session::SessionGenerator;
 use view::{send_through, views};
 
@@ -92,6 +94,9 @@ pub fn generate(
     let mut drawn = lines.lines(sessions);
     let bytes = entropy::bytes("through views", run_seed, index);
     send_through(&mut Entropy::new(&bytes), &views, &mut drawn, dialect);
+    let bytes = entropy::bytes("prepared", run_seed, index);
+    let percent = options.prepared_percent;
+    let prepared = prepare_some(&mut Entropy::new(&bytes), percent, &mut drawn, dialect);
     // Of a stream of their own: the rest of a case is the same with and without them.
     let bytes = entropy::bytes("settings", run_seed, index);
     let mut entropy = Entropy::new(&bytes);
@@ -108,7 +113,8 @@ pub fn generate(
         productions.push(line.productions);
         statements.push((line.session, line.sql, catalog.resolved(line.effect)));
     }
-    let case = TestCase::new(setup, catalog.tables, statements, isolation, options.claim);
+    let case = TestCase::new(setup, catalog.tables, statements, isolation, options.claim)
+        .prepared_in(prepared);
     let productions = case
         .statements
         .iter()

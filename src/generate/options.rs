@@ -97,6 +97,8 @@ pub struct GenerateOptions {
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
     pub plan_setting_percent: usize,
+    /// How many cases, of a hundred, have sessions that send prepared statements.
+    pub prepared_percent: usize,
 }
 
 impl Default for GenerateOptions {
@@ -115,6 +117,7 @@ impl Default for GenerateOptions {
             foreign_key_percent: 12,
             view_percent: 12,
             plan_setting_percent: 15,
+            prepared_percent: 12,
         }
     }
 }
@@ -134,6 +137,7 @@ impl GenerateOptions {
             foreign_key_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
+            prepared_percent: 0,
             version_keys: VersionKeys::Always,
             ..Self::default()
         }

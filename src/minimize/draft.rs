@@ -27,6 +27,7 @@ pub(super) struct Draft {
     isolation: BTreeMap<SessionId, IsolationLevel>,
     claim: Option<IsolationLevel>,
     pace: Pace,
+    pub(super) prepared: BTreeSet<SessionId>,
 }
 
 impl Draft {
@@ -46,6 +47,7 @@ impl Draft {
             isolation: case.isolation.clone(),
             claim: case.claim,
             pace: case.pace,
+            prepared: case.prepared.clone(),
         }
     }
 
@@ -69,6 +71,7 @@ impl Draft {
             self.claim,
         )
         .at_pace(self.pace)
+        .prepared_in(self.prepared.clone())
     }
 
     /// A hash of everything that decides what the case does: equal drafts are one candidate.
@@ -85,6 +88,11 @@ impl Draft {
         for line in &self.lines {
             let level = self.isolation.get(&line.session);
             add(level.map_or("", |level| level.slug()));
+            add(if self.prepared.contains(&line.session) {
+                "prepared"
+            } else {
+                ""
+            });
             add(&line.session.to_string());
             add(&line.sql);
         }
@@ -150,6 +158,7 @@ impl Draft {
             .filter(|(session, _)| names.contains_key(session))
             .map(|(session, level)| (name(session), *level))
             .collect();
+        draft.prepared = self.prepared.iter().map(name).collect();
         draft
     }
 

@@ -184,6 +184,9 @@ pub struct TestCase {
     /// The stronger level by which the run is judged, where one was claimed.
     pub claim: Option<IsolationLevel>,
     pub pace: Pace,
+    /// The sessions that send reads and writes as prepared statements: a text is prepared where the session
+    /// first sends it, and executed each time.
+    pub prepared: BTreeSet<SessionId>,
 }
 
 /// The table; without its version key, where a write of these may leave that of a row as it is.
@@ -282,7 +285,15 @@ impl TestCase {
             isolation,
             claim,
             pace: Pace::Scheduled,
+            prepared: BTreeSet::new(),
         }
+    }
+
+    /// The same case; of its sessions, these send prepared statements.
+    #[must_use]
+    pub fn prepared_in(mut self, sessions: BTreeSet<SessionId>) -> Self {
+        self.prepared = &sessions & &self.sessions();
+        self
     }
 
     /// The same case at another pace.
@@ -321,7 +332,8 @@ impl TestCase {
             self.isolation.clone(),
             self.claim,
         )
-        .at_pace(self.pace);
+        .at_pace(self.pace)
+        .prepared_in(self.prepared.clone());
         let sessions = case.sessions();
         case.isolation
             .retain(|session, _| sessions.contains(session));

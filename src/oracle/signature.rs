@@ -7,7 +7,7 @@ use crate::model::{
     CaseStatement, Direction, Setting, StatementKind, TableShape, TableUse, TestCase,
     TransactionStatus,
 };
-use crate::statement;
+use crate::statement::{self, may_be_prepared};
 
 /// The oracles that run one statement alone on its view and word what differs alike.
 const BY_STATEMENT: [&str; 2] = ["txcheck", "troc"];
@@ -153,6 +153,9 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
     let sets = own.filter(|s| s.effect.setting == Some(Setting::Plan));
     let words = sets.filter_map(|s| statement::assignment(&s.sql, &evidence.dialect));
     features.extend(words.map(|word| format!("sets:{word}")));
+    if case.prepared.contains(&statement.session) && may_be_prepared(statement.effect.kind) {
+        features.insert("prepared".to_owned());
+    }
     let Some(record) = execution.records.get(&statement.id) else {
         return features;
     };

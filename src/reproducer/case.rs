@@ -41,6 +41,10 @@ pub enum CannotRun {
         given: Vec<String>,
         executed: Vec<String>,
     },
+    #[error(
+        "the header has sessions send prepared statements, and {engine} has no PREPARE: remove `prepared`"
+    )]
+    Prepared { engine: String },
 }
 
 impl CaseFile {
@@ -76,8 +80,14 @@ impl CaseFile {
             let effect = catalog.resolved(statement::analyze(&line.sql, dialect));
             lines.push((session, line.sql.clone(), effect));
         }
+        let prepared = self.header.prepared.clone();
+        if !prepared.is_empty() && dialect.spelling.prepared.is_none() {
+            let engine = dialect.engine.clone();
+            return Err(CannotRun::Prepared { engine });
+        }
         let case = TestCase::new(setup, catalog.tables, lines, isolation, self.header.claim)
-            .at_pace(self.header.pace);
+            .at_pace(self.header.pace)
+            .prepared_in(prepared);
         self.check_numbers(&case)?;
         Ok(case)
     }
@@ -151,6 +161,7 @@ impl CaseFile {
         let mut header = Header::new(isolation);
         header.claim = case.claim;
         header.pace = case.pace;
+        header.prepared = case.prepared.clone();
         Self {
             header,
             lines,

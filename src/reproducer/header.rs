@@ -1,6 +1,6 @@
 //! The header of a case file: TOML behind `--! `.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -66,6 +66,8 @@ pub struct Header {
     pub claim: Option<IsolationLevel>,
     /// `free`: the sessions do not wait for each other.
     pub pace: Pace,
+    /// The sessions that send reads and writes as prepared statements.
+    pub prepared: BTreeSet<SessionId>,
     /// What the sessions of the run executed first: for people who run the case by hand. Replay's
     /// sessions execute their dialect's own; where the file was seen on the same engine, it must be
     /// the same.
@@ -94,6 +96,7 @@ impl Header {
             isolation,
             claim: None,
             pace: Pace::Scheduled,
+            prepared: BTreeSet::new(),
             session_setup: None,
             anomaly: None,
             oracle: None,
@@ -137,6 +140,7 @@ struct Raw {
     isolation: Spanned<RawIsolation>,
     claim: Option<Spanned<String>>,
     pace: Option<Spanned<String>>,
+    prepared: Option<Spanned<Vec<String>>>,
     session_setup: Option<Spanned<RawSessionSetup>>,
     anomaly: Option<Spanned<String>>,
     oracle: Option<Spanned<String>>,
@@ -215,6 +219,7 @@ impl HeaderText<'_> {
             isolation: self.isolation(&raw.isolation)?,
             claim: raw.claim.as_ref().map(|c| self.level(c)).transpose()?,
             pace: self.pace(raw.pace.as_ref())?,
+            prepared: self.sessions(raw.prepared.as_ref())?,
             session_setup: raw
                 .session_setup
                 .as_ref()
@@ -252,6 +257,18 @@ impl HeaderText<'_> {
                 Err(self.error(text.span().start, "expected \"scheduled\" or \"free\""))
             }
         }
+    }
+
+    fn sessions(
+        &self,
+        names: Option<&Spanned<Vec<String>>>,
+    ) -> Result<BTreeSet<SessionId>, FormatError> {
+        let Some(names) = names else {
+            return Ok(BTreeSet::new());
+        };
+        let at = names.span().start;
+        let names = names.get_ref().iter();
+        names.map(|name| self.session(name, at)).collect()
     }
 
     fn isolation(&self, raw: &Spanned<RawIsolation>) -> Result<Isolation, FormatError> {
@@ -361,6 +378,7 @@ impl Raw {
             Some(("isolation", self.isolation.span())),
             optional("claim", &self.claim),
             optional("pace", &self.pace),
+            self.prepared.as_ref().map(|v| ("prepared", v.span())),
             self.session_setup
                 .as_ref()
                 .map(|v| ("session_setup", v.span())),

@@ -7,6 +7,7 @@ use super::header::HeaderText;
 use super::scanner::{self, Piece, Scanner};
 use super::{CaseFile, CaseLine, FormatError, Header, Isolation, Note, Tag, note};
 use crate::history::format::Compression;
+use crate::model::SessionId;
 
 /// Files above this size are refused unread: no case a person can read is that long.
 pub const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -204,6 +205,15 @@ fn check_levels(header: &Header, lines: &[CaseLine], file: &str) -> Result<(), F
                 format!("the header's isolation gives no level for {session}"),
             ));
         }
+    }
+    let has_statements = |session: &&SessionId| {
+        let mut lines = lines.iter();
+        lines.any(|line| line.tag == Tag::Session(**session))
+    };
+    if let Some(session) = header.prepared.iter().find(|s| !has_statements(s)) {
+        let message =
+            format!("the header's list `prepared` names {session}, which has no statement");
+        return Err(error(1, message));
     }
     if sessions == 0 {
         let last = lines.last().map_or(1, |line| line.line);

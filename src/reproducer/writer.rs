@@ -97,6 +97,15 @@ fn entries(header: &Header) -> Vec<(&'static str, String)> {
     add("isolation", Some(isolation(&header.isolation)));
     add("claim", header.claim.map(|level| quoted(level.sql())));
     add("pace", (header.pace == Pace::Free).then(|| quoted("free")));
+    let prepared: Vec<String> = header
+        .prepared
+        .iter()
+        .map(|session| quoted(&session.to_string()))
+        .collect();
+    add(
+        "prepared",
+        (!prepared.is_empty()).then(|| format!("[{}]", prepared.join(", "))),
+    );
     add(
         "session_setup",
         header.session_setup.as_ref().map(session_setup),

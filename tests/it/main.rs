@@ -34,6 +34,7 @@ mod plant;
 mod planted;
 mod postgres;
 mod postgres_cases;
+mod prepared;
 mod profiles;
 mod program;
 mod recovery;

@@ -7,7 +7,7 @@ use super::parts;
 use crate::dialect::{Dialect, EqualSavepoints};
 use crate::generate::{EPOCH, GenerateOptions, Generated, VersionKeys, generate};
 use crate::grammar::is_meant_to_fail;
-use crate::model::{CaseStatement, Setting, StatementKind, TransactionId};
+use crate::model::{CaseStatement, Setting, StatementKind, TestCase, TransactionId};
 
 /// How many cases are counted.
 const CASES: u64 = 300;
@@ -242,6 +242,42 @@ fn foreign_keys_and_views_are_drawn_in_some_schemas_and_leave_the_others_as_they
         assert_eq!(enough, has_keys, "{engine}: {keys}, {by_key}");
         let varied = parent_columns.contains("pkey") && parent_columns.contains("c0");
         assert_eq!(varied, has_keys, "{engine}: {parent_columns:?}");
+    }
+}
+
+#[test]
+fn sessions_of_some_cases_send_prepared_statements_and_send_some_again() {
+    for (engine, has_them) in [
+        ("mariadb", true),
+        ("mysql", true),
+        ("postgres", true),
+        ("sqlite", false),
+    ] {
+        let (grammar, dialect) = parts(engine);
+        let with = GenerateOptions::default();
+        let without = GenerateOptions {
+            prepared_percent: 0,
+            ..with.clone()
+        };
+        let (mut cases, mut again) = (0, 0);
+        for index in 0..CASES {
+            let drawn = generate(5, index, &with, &grammar, &dialect).case;
+            let plain = generate(5, index, &without, &grammar, &dialect).case;
+            if drawn.prepared.is_empty() {
+                assert_eq!(drawn, plain, "{engine}: {index}");
+                continue;
+            }
+            cases += 1;
+            again += drawn.statements.len() - plain.statements.len();
+            let kinds = |case: &TestCase| {
+                let begins = |kind: StatementKind| kind.is_begin() || kind.is_end();
+                let kinds = case.statements.iter().map(|s| s.effect.kind);
+                kinds.filter(|kind| begins(*kind)).count()
+            };
+            assert_eq!(kinds(&drawn), kinds(&plain), "{engine}: {index}");
+        }
+        let enough = (15..60).contains(&cases) && again >= 20;
+        assert_eq!(enough, has_them, "{engine}: {cases}, {again}");
     }
 }
 

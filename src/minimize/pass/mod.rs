@@ -5,6 +5,7 @@ mod constraints;
 mod expressions;
 mod joined;
 mod names;
+mod prepared;
 mod rescheduled;
 mod rows;
 mod schedule;
@@ -19,6 +20,7 @@ use super::search::Pass;
 /// Every pass, from the coarse to the fine.
 pub const PASSES: &[&dyn Pass] = &[
     &transactions::Transactions,
+    &prepared::PreparedSessions,
     &statements::Statements,
     &joined::JoinedTransactions,
     &rescheduled::Rescheduled,
