@@ -67,7 +67,9 @@ pub(super) struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// Runs the case again and again: how often the same violation comes, and the last sighting.
+    /// Runs the case again and again, each time on new tables: how often the same violation comes, and the
+    /// last sighting. A violation that only shows on tables in which earlier cases left something would
+    /// not show to anybody else.
     pub(super) fn confirm(
         &mut self,
         case: &TestCase,
@@ -78,6 +80,7 @@ impl Looking<'_> {
         let mut hits = 0;
         let mut last = None;
         for _ in 0..runs {
+            self.executor.renew();
             if let Look::Shown(shown) = self.look(case, signature, Sameness::Kind)? {
                 hits += 1;
                 last = Some(shown);

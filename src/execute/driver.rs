@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{
-    CaseStatement, Execution, IsolationLevel, ServerCrash, StatementKind, TestCase, UndecidedReason,
+    CaseStatement, ErrorClass, Execution, IsolationLevel, ServerCrash, StatementKind, TestCase,
+    UndecidedReason,
 };
 
 use super::crashed::{self, CrashedRun};
@@ -242,7 +243,11 @@ impl<'s> Driver<'s> {
             line.sessions.close_from(0);
             self.room.forget();
         }
-        Ok(record.finish(final_state, faults, self.log.take_count()))
+        let execution = record.finish(final_state, faults, self.log.take_count());
+        if tells_of_broken_tables(&execution) {
+            self.room.forget();
+        }
+        Ok(execution)
     }
 }
 
@@ -360,6 +365,14 @@ fn soils(case: &TestCase) -> bool {
     case.count(StatementKind::Opaque) + case.count(StatementKind::Set) > 0
 }
 
+/// Whether the tables of a run may be broken, so that the next case cannot use them.
+fn tells_of_broken_tables(execution: &Execution) -> bool {
+    let mut records = execution.records.values();
+    let is_internal = |class| class == Some(ErrorClass::Internal);
+    !execution.table_faults.is_empty()
+        || records.any(|record| is_internal(record.outcome.error_class()))
+}
+
 /// The connection that reads uncommitted rows.
 fn observer(server: &dyn Server, database: &str) -> Result<Box<dyn Connection>, EngineError> {
     let mut observer = server.connect(database)?;
@@ -414,6 +427,11 @@ impl Executor for Driver<'_> {
         };
         let run = ServerSerialRun::start(hand, &mut self.serial_room, case.clone())?;
         Ok(Box::new(run))
+    }
+
+    fn renew(&mut self) {
+        self.room.forget();
+        self.serial_room.forget();
     }
 
     fn restarts_server(&self) -> bool {

@@ -98,6 +98,10 @@ pub trait Executor {
     /// As above, and when the set-up is rejected.
     fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError>;
 
+    /// Has the next run and the next serial run build their tables anew. Tables are kept from case to case,
+    /// and what a defect of the engine left in them must not show in a case that does not cause it.
+    fn renew(&mut self) {}
+
     /// The dialect of the server.
     fn dialect(&self) -> &Arc<Dialect>;
 

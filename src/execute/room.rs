@@ -3,7 +3,8 @@
 //! DDL runs when the schema's text changes. Otherwise the tables are emptied and filled again:
 //! where sessions will run, by what the dialect calls empty (TRUNCATE: rows that InnoDB merely
 //! marked as deleted change locking until they are purged); where one connection runs alone, by
-//! DELETE in one transaction, which is cheaper and shows no difference without concurrency.
+//! DELETE in one transaction, which is cheaper and shows no difference without concurrency on a correct
+//! engine. What a defect left in the tables shows until they are built anew ([`Room::forget`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,7 +111,7 @@ impl Room {
         }
     }
 
-    /// Makes the next reset build the schema anew, because the last case may have changed it.
+    /// Makes the next reset build the schema anew: the last case may have changed it, or broken its tables.
     pub(super) fn forget(&mut self) {
         self.loaded = None;
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::engine::{EngineError, TransactionState};
-use crate::model::{Outcome, Row, StatementKind, TableShape, TestCase};
+use crate::model::{ErrorClass, Outcome, Row, StatementKind, TableShape, TestCase};
 
 use super::SerialRun;
 use super::hand::Hand;
@@ -189,6 +189,11 @@ impl SerialRun for ServerSerialRun<'_> {
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         let kind = self.about_to_run(sql);
         let outcome = self.hand.send(sql)?;
+        if outcome.error_class() == Some(ErrorClass::Internal) {
+            // Its tables may be broken for good: the next reset builds them anew.
+            self.room.forget();
+            self.touched = Touched::Everything;
+        }
         let accepted = !matches!(outcome, Outcome::Rejected(_));
         if accepted && kind.is_some_and(StatementKind::is_end) {
             self.room.may_be_in_transaction = false;

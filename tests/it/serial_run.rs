@@ -149,3 +149,38 @@ fn what_was_written_is_read_again_and_what_was_not_is_remembered() {
     };
     assert_eq!((reads("t"), reads("u")), (2, 1), "{sent:?}");
 }
+
+#[test]
+fn tables_are_built_anew_after_an_internal_error_and_when_they_are_to_be_renewed() {
+    const TEST: &str = "tables_are_built_anew";
+    // As InnoDB answers where an index is marked as corrupted.
+    let corrupted =
+        "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1712, MESSAGE_TEXT = 'a corrupted index'";
+    let harmless = "SIGNAL SQLSTATE '22003' SET MYSQL_ERRNO = 1690, MESSAGE_TEXT = 'out of range'";
+    for on in [On::MariaDb, On::MySql] {
+        let Some(server) = server(TEST, on) else {
+            continue;
+        };
+        let mut driver = Driver::open(server.as_ref(), "rashomon_serial_anew").expect("a driver");
+        let case = case(server.as_ref(), IsolationLevel::ReadCommitted, TWO_TABLES);
+        driver.start_recording().expect("a recording");
+        let created = |driver: &mut Driver<'_>, sql: &str| {
+            let mut run = driver.serial(&case).expect("a serial run");
+            let before = contents(&mut *run);
+            let outcome = run.run(sql).expect("an answer");
+            run.reset().expect("a reset");
+            assert_eq!(contents(&mut *run), before, "{outcome}");
+            drop(run);
+            let sent = driver.take_recording().stream.into_iter();
+            let sent: Vec<String> = sent.map(|sent| sent.sql).collect();
+            count(&sent, "CREATE TABLE")
+        };
+        assert_eq!(created(&mut driver, harmless), 2, "the first run's");
+        assert_eq!(created(&mut driver, harmless), 0);
+        assert_eq!(created(&mut driver, corrupted), 2);
+        assert_eq!(created(&mut driver, harmless), 0);
+        driver.renew();
+        assert_eq!(created(&mut driver, harmless), 2);
+        driver.close().expect("the databases are dropped");
+    }
+}
