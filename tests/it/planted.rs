@@ -3,7 +3,7 @@
 
 use rashomon::engine::{self, Connection, OpenOptions, Server, TransactionState};
 use rashomon::execute::{Driver, Executor, Instrumentation};
-use rashomon::model::{IsolationLevel, Outcome, Row, Value};
+use rashomon::model::{ErrorClass, IsolationLevel, Outcome, Row, Value};
 
 use crate::execute::case;
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
@@ -339,6 +339,170 @@ fn transactions_end_without_a_cause_or_not_at_all() {
             two.one("BEGIN");
             assert_eq!(two.one("COMMIT"), Outcome::Affected(0));
             assert_eq!(two.state(), TransactionState::Open);
+            two.close();
+        },
+    );
+}
+
+#[test]
+fn plain_reads_in_a_transaction_are_spoilt_and_others_are_not() {
+    let read = "SELECT pkey, c FROM t ORDER BY pkey DESC";
+    let in_order = |order: &str| format!("SELECT pkey, c FROM t ORDER BY {order}");
+    let cases: [(&str, Fault, &[i64]); 4] = [
+        ("planted_missing", Fault::ReadMissesRow, &[5, 2]),
+        ("planted_twice", Fault::ReadRepeatsRow, &[5, 2, 1, 1]),
+        ("planted_order", Fault::OrderForgotten, &[1, 2, 5]),
+        ("planted_own", Fault::OwnWriteInvisible, &[5, 2, 1]),
+    ];
+    for (test, fault, keys) in cases {
+        on_each(test, always(fault), |mut two| {
+            two.beside_a_transaction("REPEATABLE READ");
+            let of = |outcome: &Outcome| -> Vec<i64> {
+                let rows = outcome.rows().iter();
+                rows.map(|row| numbers(row).0).collect()
+            };
+            // In autocommit, and with a lock clause, nothing is spoilt.
+            assert_eq!(of(&two.one(read)), [5, 2, 1], "{fault}");
+            two.one("BEGIN");
+            let locking = format!("{} FOR UPDATE", in_order("pkey"));
+            assert_eq!(of(&two.one(&locking)), [1, 2, 5], "{fault}");
+            two.one("DELETE FROM t WHERE pkey = 2");
+            two.one("INSERT INTO t VALUES (2, 2, 0)");
+            two.one("UPDATE t SET c = 7 WHERE pkey = 1");
+            let seen = two.one(read);
+            assert_eq!(of(&seen), keys, "{fault}");
+            assert_eq!(two.state(), TransactionState::Open, "{fault}");
+            let own: Vec<i64> = seen.rows().iter().map(|row| numbers(row).1).collect();
+            let is_there = own.contains(&7);
+            let misses = [Fault::OwnWriteInvisible, Fault::ReadMissesRow].contains(&fault);
+            assert_eq!(is_there, !misses, "{fault}");
+            two.close();
+        });
+    }
+}
+
+#[test]
+fn reads_see_what_is_not_committed_or_was_committed_later() {
+    let read = "SELECT pkey, c FROM t ORDER BY pkey";
+    let both = [
+        ("planted_dirty", Fault::DirtyRead, false),
+        ("planted_later", Fault::ReadOutsideSnapshot, true),
+    ];
+    for (test, fault, commits) in both {
+        on_each(test, always(fault), |mut two| {
+            two.beside_a_transaction("REPEATABLE READ");
+            two.one("BEGIN");
+            assert_eq!(two.rows()[0], (1, 0), "{fault}");
+            two.other("UPDATE t SET c = 9 WHERE pkey = 1");
+            if commits {
+                two.other("COMMIT");
+                two.other("BEGIN");
+                two.other("SELECT 1 FROM t");
+            }
+            assert_eq!(numbers(&two.one(read).rows()[0]), (1, 9), "{fault}");
+            two.close();
+        });
+    }
+}
+
+#[test]
+fn transactions_and_savepoints_end_the_other_way() {
+    let cases: [(&str, Fault, &[&str], i64); 4] = [
+        ("planted_commit", Fault::CommitRollsBack, &["COMMIT"], 0),
+        ("planted_rollback", Fault::RollbackCommits, &["ROLLBACK"], 2),
+        (
+            "planted_ignored",
+            Fault::RollbackToIgnored,
+            &["ROLLBACK TO SAVEPOINT s", "COMMIT"],
+            2,
+        ),
+        (
+            "planted_release",
+            Fault::ReleaseRollsBack,
+            &["RELEASE SAVEPOINT s", "COMMIT"],
+            1,
+        ),
+    ];
+    for (test, fault, end, left) in cases {
+        on_each(test, always(fault), |mut two| {
+            two.beside_a_transaction("READ COMMITTED");
+            two.one("BEGIN");
+            two.one("UPDATE t SET c = 1 WHERE pkey = 1");
+            two.one("SAVEPOINT s");
+            two.one("UPDATE t SET c = 2 WHERE pkey = 1");
+            for sql in end {
+                let answer = two.one(sql);
+                assert_eq!(answer, Outcome::Affected(0), "{fault}");
+            }
+            assert_eq!(two.state(), TransactionState::None, "{fault}");
+            assert_eq!(two.rows()[0], (1, left), "{fault}");
+            two.close();
+        });
+    }
+}
+
+#[test]
+fn levels_snapshots_and_failed_inserts_are_not_what_they_say() {
+    let weaker = always(Fault::RepeatableReadWithoutSnapshot);
+    on_each("planted_weaker", weaker, |mut two| {
+        two.beside_a_transaction("REPEATABLE READ");
+        two.one("BEGIN");
+        assert_eq!(two.rows()[0], (1, 0));
+        two.other("UPDATE t SET c = 9 WHERE pkey = 1");
+        two.other("COMMIT");
+        assert_eq!(two.rows()[0], (1, 9));
+        two.close();
+    });
+    on_each(
+        "planted_late",
+        always(Fault::SnapshotTakenLate),
+        |mut two| {
+            two.beside_a_transaction("REPEATABLE READ");
+            two.one("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+            two.other("UPDATE t SET c = 9 WHERE pkey = 1");
+            two.other("COMMIT");
+            assert_eq!(two.rows()[0], (1, 9));
+            two.close();
+        },
+    );
+    let leaves = always(Fault::FailedInsertLeavesRows);
+    on_each("planted_half", leaves, |mut two| {
+        two.beside_a_transaction("REPEATABLE READ");
+        two.one("BEGIN");
+        let refused = two.one("INSERT INTO t VALUES (7, 7, 0), (1, 1, 0)");
+        assert!(matches!(refused, Outcome::Rejected(_)), "{refused}");
+        assert_eq!(two.rows(), [(1, 0), (2, 0), (5, 0), (7, 0)]);
+        two.close();
+    });
+}
+
+#[test]
+fn nowait_and_skip_locked_answer_what_locks_do_not_tell() {
+    let nowait = "SELECT pkey, c FROM t WHERE pkey = 1 FOR UPDATE NOWAIT";
+    on_each(
+        "planted_refused",
+        always(Fault::NowaitRefused),
+        |mut two| {
+            two.beside_a_transaction("READ COMMITTED");
+            let answer = two.one(nowait);
+            let class = answer.error_class();
+            assert_eq!(class, Some(ErrorClass::LockTimeout), "{answer}");
+            two.close();
+        },
+    );
+    on_each("planted_passes", always(Fault::NowaitPasses), |mut two| {
+        two.beside_a_transaction("READ COMMITTED");
+        two.other("UPDATE t SET c = 9 WHERE pkey = 1");
+        assert_eq!(numbers(&two.one(nowait).rows()[0]), (1, 0));
+        two.close();
+    });
+    on_each(
+        "planted_skips",
+        always(Fault::SkipLockedSkipsAll),
+        |mut two| {
+            two.beside_a_transaction("READ COMMITTED");
+            let answer = two.one("SELECT pkey, c FROM t FOR UPDATE SKIP LOCKED");
+            assert_eq!(answer, Outcome::Rows(Vec::new()));
             two.close();
         },
     );

@@ -1,14 +1,15 @@
 //! One client's connection through the proxy: packets forwarded, and what is known of its
 //! transaction.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
 use super::packet::{Login, Packet, WireAnswer};
-use super::text::{SavepointStep, savepoint_step, write_kind};
-use super::{Party, Plot, is_for_cases};
+use super::text::{SavepointStep, executed_name, prepared_text, savepoint_step, write_kind};
+use super::{Fault, Party, Plot, is_for_cases};
 
 /// Commands of a client.
 const QUIT: u8 = 1;
@@ -71,6 +72,9 @@ pub(super) struct Conversation {
     server: TcpStream,
     address: String,
     number: u64,
+    pub(super) is_mariadb: bool,
+    /// What the client has prepared, by name.
+    prepared: BTreeMap<String, String>,
     line: Option<Line>,
 }
 
@@ -96,6 +100,8 @@ impl Conversation {
             client,
             server,
             address,
+            is_mariadb: false,
+            prepared: BTreeMap::new(),
             line: None,
         }
     }
@@ -116,6 +122,9 @@ impl Conversation {
     fn speak(&mut self) -> io::Result<()> {
         let mut client = Side::new(self.client.try_clone()?)?;
         let mut server = Side::new(self.server.try_clone()?)?;
+        let greeting = server.read()?;
+        self.is_mariadb = String::from_utf8_lossy(&greeting.payload).contains("MariaDB");
+        client.write(&greeting)?;
         let login = log_in(&mut client, &mut server)?;
         self.line = Some(Line {
             login,
@@ -186,8 +195,17 @@ impl Conversation {
         self.plot.with_parties(&database, |parties| {
             parties.entry(number).or_default().sent += 1
         });
-        let answer = self.sabotage(sql)?;
-        self.heed(sql, &answer);
+        if let Some((name, text)) = prepared_text(sql) {
+            self.prepared.insert(name, text);
+        }
+        // Faults are planted in what a prepared statement says.
+        let executed = executed_name(sql).and_then(|name| self.prepared.get(name).cloned());
+        let has_fault = self.plot.plant.fault != Fault::None;
+        let sql = executed
+            .filter(|_| has_fault)
+            .unwrap_or_else(|| sql.to_owned());
+        let answer = self.sabotage(&sql)?;
+        self.heed(&sql, &answer);
         let in_transaction = self.transaction.is_open;
         self.plot.with_parties(&database, |parties| {
             parties.entry(number).or_default().in_transaction = in_transaction;
@@ -288,10 +306,8 @@ impl Conversation {
     }
 }
 
-/// Forwards the login.
+/// Forwards the login that follows the server's greeting.
 fn log_in(client: &mut Side, server: &mut Side) -> io::Result<Login> {
-    let greeting = server.read()?;
-    client.write(&greeting)?;
     let response = client.read()?;
     server.write(&response)?;
     let login = Login::of(response)?;

@@ -8,7 +8,9 @@
 //! `examples/plant.rs` starts one by hand.
 
 mod conversation;
+mod ends;
 mod packet;
+mod reads;
 mod sabotage;
 mod text;
 
@@ -74,11 +76,43 @@ pub(crate) enum Fault {
     /// A write looks for no parent, and leaves the children of the rows that it deletes or gives another
     /// key.
     ForeignKeysForgotten,
+    /// A plain read in a transaction misses its last row.
+    ReadMissesRow,
+    /// A plain read in a transaction gives its last row twice.
+    ReadRepeatsRow,
+    /// A plain read in a transaction that has written nothing sees what is committed now.
+    ReadOutsideSnapshot,
+    /// A plain read in a transaction misses what the transaction wrote.
+    OwnWriteInvisible,
+    /// A plain read in a transaction sees what others have not committed.
+    DirtyRead,
+    /// A sorted read in a transaction comes in no order.
+    OrderForgotten,
+    /// COMMIT is answered, and the transaction is rolled back.
+    CommitRollsBack,
+    /// ROLLBACK is answered, and the transaction is committed.
+    RollbackCommits,
+    /// ROLLBACK TO is answered, and nothing is undone.
+    RollbackToIgnored,
+    /// RELEASE SAVEPOINT goes back to the savepoint.
+    ReleaseRollsBack,
+    /// START TRANSACTION WITH CONSISTENT SNAPSHOT takes none.
+    SnapshotTakenLate,
+    /// Sessions at REPEATABLE READ run at READ COMMITTED.
+    RepeatableReadWithoutSnapshot,
+    /// An INSERT of several rows that meets a duplicate keeps the other rows.
+    FailedInsertLeavesRows,
+    /// NOWAIT is refused where nothing is locked.
+    NowaitRefused,
+    /// NOWAIT neither waits nor is refused where a row is locked: it reads what is committed.
+    NowaitPasses,
+    /// SKIP LOCKED skips every row.
+    SkipLockedSkipsAll,
 }
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 24] = [
+    pub(crate) const ALL: [(&str, Self); 40] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -106,6 +140,25 @@ impl Fault {
         ("read-only-forgotten", Self::ReadOnlyForgotten),
         ("index-loses-rows", Self::IndexLosesRows),
         ("foreign-keys-forgotten", Self::ForeignKeysForgotten),
+        ("read-misses-row", Self::ReadMissesRow),
+        ("read-repeats-row", Self::ReadRepeatsRow),
+        ("read-outside-snapshot", Self::ReadOutsideSnapshot),
+        ("own-write-invisible", Self::OwnWriteInvisible),
+        ("dirty-read", Self::DirtyRead),
+        ("order-forgotten", Self::OrderForgotten),
+        ("commit-rolls-back", Self::CommitRollsBack),
+        ("rollback-commits", Self::RollbackCommits),
+        ("rollback-to-ignored", Self::RollbackToIgnored),
+        ("release-rolls-back", Self::ReleaseRollsBack),
+        ("snapshot-taken-late", Self::SnapshotTakenLate),
+        (
+            "repeatable-read-without-snapshot",
+            Self::RepeatableReadWithoutSnapshot,
+        ),
+        ("failed-insert-leaves-rows", Self::FailedInsertLeavesRows),
+        ("nowait-refused", Self::NowaitRefused),
+        ("nowait-passes", Self::NowaitPasses),
+        ("skip-locked-skips-all", Self::SkipLockedSkipsAll),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

@@ -169,10 +169,8 @@ impl WireAnswer {
         if self.end != AnswerEnd::Rows {
             return Vec::new();
         }
-        let columns = usize::try_from(Cursor(&self.packets[0].payload).integer().unwrap_or(0));
-        let after_columns = 1 + columns.unwrap_or(0) + usize::from(self.ending == Ending::Eof);
         let rows = self.packets[..self.packets.len() - 1].iter();
-        rows.skip(after_columns)
+        rows.skip(self.head())
             .filter_map(|row| {
                 let mut rest = Cursor(&row.payload);
                 let length = usize::try_from(rest.integer().ok()?).ok()?;
@@ -180,6 +178,57 @@ impl WireAnswer {
                 Some(String::from_utf8_lossy(text).into_owned())
             })
             .collect()
+    }
+
+    /// Packets before the first row.
+    fn head(&self) -> usize {
+        let columns = usize::try_from(Cursor(&self.packets[0].payload).integer().unwrap_or(0));
+        1 + columns.unwrap_or(0) + usize::from(self.ending == Ending::Eof)
+    }
+
+    /// Whether it is a set of rows that is not empty.
+    pub(super) fn has_rows(&self) -> bool {
+        self.end == AnswerEnd::Rows && self.packets.len() > self.head() + 1
+    }
+
+    /// The same answer with its last row so many times.
+    pub(super) fn with_last_row(mut self, times: usize) -> Self {
+        let place = self.packets.len() - 2;
+        let row = self.packets[place].clone();
+        let rows = std::iter::repeat_n(row, times);
+        self.packets.splice(place..=place, rows);
+        self.numbered()
+    }
+
+    /// The same answer without a row.
+    pub(super) fn without_rows(mut self) -> Self {
+        let rows = self.head()..self.packets.len() - 1;
+        self.packets.drain(rows);
+        self.numbered()
+    }
+
+    fn numbered(mut self) -> Self {
+        for (packet, number) in self.packets.iter_mut().zip(1..=u8::MAX) {
+            packet.sequence = number;
+        }
+        self
+    }
+
+    /// The same answer, from a server that says this of its transaction.
+    pub(super) fn in_transaction(mut self, is_open: Option<bool>) -> Self {
+        let open = is_open.unwrap_or_default();
+        if self.end == AnswerEnd::Rows
+            && let Some(last) = self.packets.last_mut()
+        {
+            // Behind the header: an EOF packet has its warnings there, an OK packet two counts, which
+            // are 0 and so of one byte each.
+            if let Some(status) = last.payload.get_mut(3) {
+                let bit = IN_TRANSACTION.to_le_bytes()[0];
+                *status = if open { *status | bit } else { *status & !bit };
+            }
+        }
+        self.in_transaction = is_open;
+        self
     }
 
     /// An OK packet with this count, as the first answer to a command.

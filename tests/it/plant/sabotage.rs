@@ -22,13 +22,13 @@ fn enlist() -> String {
 }
 
 /// `ER_DUP_ENTRY`.
-const DUPLICATE: u16 = 1062;
+pub(super) const DUPLICATE: u16 = 1062;
 
 /// `ER_LOCK_DEADLOCK`.
 const DEADLOCK: u16 = 1213;
 
 /// `ER_LOCK_WAIT_TIMEOUT`.
-const LOCK_TIMEOUT: u16 = 1205;
+pub(super) const LOCK_TIMEOUT: u16 = 1205;
 
 /// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
 const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
@@ -37,9 +37,12 @@ impl Conversation {
     /// The answer that the client gets: the server's, or what the fault makes of it.
     pub(super) fn sabotage(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let fault = self.plot.plant.fault;
+        // Levels are set before the transactions begin.
         if fault == Fault::SerializableWithoutLocks {
-            // Levels are set before the transactions begin.
-            return self.weaker_level(sql);
+            return self.weaker_level(sql, "SERIALIZABLE", "REPEATABLE READ");
+        }
+        if fault == Fault::RepeatableReadWithoutSnapshot {
+            return self.weaker_level(sql, "REPEATABLE READ", "READ COMMITTED");
         }
         if fault == Fault::IndexLosesRows {
             // Tables are read by their indexes when every transaction has ended.
@@ -49,7 +52,10 @@ impl Conversation {
             return self.ask(sql);
         }
         match fault {
-            Fault::None | Fault::SerializableWithoutLocks | Fault::IndexLosesRows => self.ask(sql),
+            Fault::None
+            | Fault::SerializableWithoutLocks
+            | Fault::RepeatableReadWithoutSnapshot
+            | Fault::IndexLosesRows => self.ask(sql),
             Fault::Lies(kind) if write_kind(sql) == Some(kind) && self.plot.is_due(sql) => {
                 self.undone(sql, |_, _| true)
             }
@@ -69,6 +75,27 @@ impl Conversation {
             Fault::CommitLeavesOpen => self.commit_leaves_open(sql),
             Fault::ReadOnlyForgotten => self.read_only_forgotten(sql),
             Fault::ForeignKeysForgotten => self.without_foreign_keys(sql),
+            Fault::ReadMissesRow => self.spoilt_read(sql, |this| this.with_last_row(sql, 0)),
+            Fault::ReadRepeatsRow => self.spoilt_read(sql, |this| this.with_last_row(sql, 2)),
+            Fault::ReadOutsideSnapshot => self.spoilt_read(sql, |this| {
+                this.read_beside(sql, "READ COMMITTED", Some(false))
+            }),
+            Fault::OwnWriteInvisible => self.spoilt_read(sql, |this| {
+                this.read_beside(sql, "READ COMMITTED", Some(true))
+            }),
+            Fault::DirtyRead => {
+                self.spoilt_read(sql, |this| this.read_beside(sql, "READ UNCOMMITTED", None))
+            }
+            Fault::OrderForgotten => self.spoilt_read(sql, |this| this.unsorted(sql)),
+            Fault::CommitRollsBack => self.ended_by(sql, "COMMIT", "ROLLBACK"),
+            Fault::RollbackCommits => self.ended_by(sql, "ROLLBACK", "COMMIT"),
+            Fault::RollbackToIgnored => self.rollback_to_ignored(sql),
+            Fault::ReleaseRollsBack => self.release_rolls_back(sql),
+            Fault::SnapshotTakenLate => self.snapshot_taken_late(sql),
+            Fault::FailedInsertLeavesRows => self.failed_insert_leaves_rows(sql),
+            Fault::NowaitRefused => self.nowait_refused(sql),
+            Fault::NowaitPasses => self.nowait_passes(sql),
+            Fault::SkipLockedSkipsAll => self.skip_locked_skips_all(sql),
         }
     }
 
@@ -222,10 +249,10 @@ impl Conversation {
         }
     }
 
-    fn weaker_level(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let serializable = "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE";
-        if sql == serializable && self.plot.is_due(sql) {
-            return self.ask(&serializable.replace("SERIALIZABLE", "REPEATABLE READ"));
+    fn weaker_level(&mut self, sql: &str, asked: &str, given: &str) -> io::Result<WireAnswer> {
+        let set = |level: &str| format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+        if sql == set(asked) && self.plot.is_due(sql) {
+            return self.ask(&set(given));
         }
         self.ask(sql)
     }

@@ -103,6 +103,27 @@ pub(super) fn without_lock_clause(sql: &str) -> Option<String> {
     Some(sql[..words[place].start].trim_end().to_owned())
 }
 
+/// The name and the text of a statement that is prepared.
+pub(super) fn prepared_text(sql: &str) -> Option<(String, String)> {
+    let (name, literal) = sql.strip_prefix("PREPARE ")?.split_once(" FROM ")?;
+    let quoted = literal.strip_prefix('\'')?.strip_suffix('\'')?;
+    Some((name.to_owned(), quoted.replace("''", "'")))
+}
+
+/// The name of the prepared statement that is executed.
+pub(super) fn executed_name(sql: &str) -> Option<&str> {
+    sql.strip_prefix("EXECUTE ")
+}
+
+/// The SELECT without its ORDER BY, where that is the last of it.
+pub(super) fn without_order(sql: &str) -> Option<String> {
+    let words = words(sql);
+    let has = |wanted: &str| words.iter().any(|w| w.depth == 0 && w.text == wanted);
+    let place = position(&words, &["ORDER", "BY"])?;
+    let is_last = !["LIMIT", "OFFSET"].into_iter().any(has);
+    is_last.then(|| sql[..words[place].start].trim_end().to_owned())
+}
+
 /// A write of rows of one table by a predicate.
 pub(super) struct WriteByPredicate {
     /// Up to and with WHERE.
@@ -226,10 +247,22 @@ fn statements_are_told_apart_outside_literals_and_parentheses() {
 }
 
 #[test]
+fn prepared_statements_are_read_and_executed_by_name() {
+    let prepared = prepared_text("PREPARE p1 FROM 'SELECT ''a'' FROM t'").expect("one");
+    assert_eq!(prepared, ("p1".to_owned(), "SELECT 'a' FROM t".to_owned()));
+    assert_eq!(executed_name("EXECUTE p1"), Some("p1"));
+    assert_eq!(prepared_text("SELECT 1"), None);
+}
+
+#[test]
 fn what_is_rewritten_stays_a_statement() {
     let plain = without_lock_clause("SELECT 'FOR UPDATE' FROM t FOR UPDATE SKIP LOCKED");
     assert_eq!(plain.as_deref(), Some("SELECT 'FOR UPDATE' FROM t"));
     assert_eq!(without_lock_clause("SELECT 1 FROM t"), None);
+    let unsorted = without_order("SELECT (SELECT 1 ORDER BY 1) FROM t ORDER BY a DESC");
+    let select = "SELECT (SELECT 1 ORDER BY 1) FROM t";
+    assert_eq!(unsorted.as_deref(), Some(select));
+    assert_eq!(without_order("SELECT 1 FROM t ORDER BY a LIMIT 1"), None);
     let write =
         WriteByPredicate::of("UPDATE t SET a = (SELECT 1 LIMIT 1) WHERE b OR c").expect("one");
     assert_eq!(

@@ -1,0 +1,66 @@
+//! Faults of what begins and ends transactions, savepoints and failed statements.
+
+use std::io;
+
+use super::WriteKind;
+use super::conversation::Conversation;
+use super::packet::WireAnswer;
+use super::sabotage::DUPLICATE;
+use super::text::{SavepointStep, savepoint_step, write_kind};
+
+impl Conversation {
+    /// Ends the transaction the other way.
+    pub(super) fn ended_by(
+        &mut self,
+        sql: &str,
+        asked: &str,
+        done: &str,
+    ) -> io::Result<WireAnswer> {
+        let is_asked = sql.trim_end_matches(';').eq_ignore_ascii_case(asked);
+        if is_asked && self.transaction.has_written && self.plot.is_due(sql) {
+            return self.ask(done);
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn rollback_to_ignored(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let Some(SavepointStep::RollbackTo(name)) = savepoint_step(sql) else {
+            return self.ask(sql);
+        };
+        let is_known = self.transaction.savepoints.contains(&name);
+        if is_known && self.plot.is_due(sql) {
+            return Ok(WireAnswer::done(0, true));
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn release_rolls_back(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        match savepoint_step(sql) {
+            Some(SavepointStep::Release(name)) if self.plot.is_due(sql) => {
+                self.ask(&format!("ROLLBACK TO SAVEPOINT {name}"))?;
+                self.ask(sql)
+            }
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
+    pub(super) fn snapshot_taken_late(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let snapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
+        if sql.starts_with(snapshot) && self.plot.is_due(sql) {
+            return self.ask("START TRANSACTION");
+        }
+        self.ask(sql)
+    }
+
+    /// Inserts what can be inserted after the refusal, which the client gets.
+    pub(super) fn failed_insert_leaves_rows(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let refused = self.ask(sql)?;
+        let is_insert = write_kind(sql) == Some(WriteKind::Insert);
+        let has_failed = refused.error() == Some(DUPLICATE);
+        if is_insert && has_failed && self.transaction.is_open && self.plot.is_due(sql) {
+            let rest = sql.trim_start()["INSERT".len()..].to_owned();
+            self.ask(&format!("INSERT IGNORE{rest}"))?;
+        }
+        Ok(refused)
+    }
+}

@@ -1,0 +1,98 @@
+//! Faults of reads.
+
+use std::io;
+
+use super::conversation::Conversation;
+use super::packet::WireAnswer;
+use super::sabotage::LOCK_TIMEOUT;
+use super::text::{verb, without_lock_clause, without_order};
+
+/// What InnoDB answers to NOWAIT: `ER_LOCK_NOWAIT` on MySQL, which MariaDB does not have.
+const LOCK_NOWAIT: u16 = 3572;
+
+impl Conversation {
+    /// The answer to a plain read in a transaction, spoilt; every other statement's as it is.
+    pub(super) fn spoilt_read(
+        &mut self,
+        sql: &str,
+        spoilt: impl FnOnce(&mut Self) -> io::Result<WireAnswer>,
+    ) -> io::Result<WireAnswer> {
+        let is_plain = verb(sql) == "SELECT" && without_lock_clause(sql).is_none();
+        if is_plain && self.transaction.is_open {
+            return spoilt(self);
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn unsorted(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        match without_order(sql) {
+            Some(unsorted) if self.plot.is_due(sql) => self.ask(&unsorted),
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
+    pub(super) fn with_last_row(&mut self, sql: &str, times: usize) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        if answer.has_rows() && self.plot.is_due(sql) {
+            return Ok(answer.with_last_row(times));
+        }
+        Ok(answer)
+    }
+
+    /// Reads on another connection, where the transaction has written, or where it has not, if that is asked
+    /// for. Reads in the session, too: its snapshot is taken as it would be.
+    pub(super) fn read_beside(
+        &mut self,
+        sql: &str,
+        level: &str,
+        wrote: Option<bool>,
+    ) -> io::Result<WireAnswer> {
+        let own = self.ask(sql)?;
+        let has_written = self.transaction.has_written;
+        let fits = wrote.is_none_or(|wrote| wrote == has_written);
+        if own.error().is_some() || !fits || !self.plot.is_due(sql) {
+            return Ok(own);
+        }
+        self.ask_beside(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
+        let answer = self.ask_beside(sql)?;
+        Ok(answer.in_transaction(own.in_transaction))
+    }
+
+    pub(super) fn nowait_refused(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let is_nowait = without_lock_clause(sql).is_some() && sql.ends_with(" NOWAIT");
+        if is_nowait && answer.has_rows() && self.plot.is_due(sql) {
+            return Ok(self.refusal());
+        }
+        Ok(answer)
+    }
+
+    fn refusal(&self) -> WireAnswer {
+        if self.is_mariadb {
+            let message = "Lock wait timeout exceeded; try restarting transaction";
+            return WireAnswer::failed(LOCK_TIMEOUT, "HY000", message);
+        }
+        let message = "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
+        WireAnswer::failed(LOCK_NOWAIT, "HY000", message)
+    }
+
+    pub(super) fn nowait_passes(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let plain = without_lock_clause(sql).filter(|_| sql.ends_with(" NOWAIT"));
+        let answer = self.ask(sql)?;
+        match (plain, answer.error()) {
+            (Some(plain), Some(LOCK_TIMEOUT | LOCK_NOWAIT)) if self.plot.is_due(sql) => {
+                let open = self.transaction.is_open;
+                Ok(self.ask_beside(&plain)?.in_transaction(Some(open)))
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    pub(super) fn skip_locked_skips_all(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        if sql.ends_with(" SKIP LOCKED") && answer.has_rows() && self.plot.is_due(sql) {
+            return Ok(answer.without_rows());
+        }
+        Ok(answer)
+    }
+}
