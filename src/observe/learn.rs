@@ -232,14 +232,32 @@ impl Learning<'_> {
     }
 
     fn note_view(&mut self, statement: &CaseStatement, at: Tick) {
-        let view = self.view(statement, at).0;
-        let by_index = self.without_half_rows(&view);
+        let mut seen = self.views_by_mode(statement, at);
+        let by_index = seen.iter().filter_map(|view| self.without_half_rows(view));
+        seen.extend(by_index.collect::<Vec<View>>());
         let views = self.moments.entry(statement.id).or_default();
-        for view in [Some(view), by_index].into_iter().flatten() {
+        for view in seen {
             if !views.contains(&view) {
                 views.push(view);
             }
         }
+    }
+
+    /// The view of a statement at a moment. Where it reads a table in two modes that show different rows,
+    /// there is one view for each: a source is read as it stands when the statement is sent, and the look
+    /// for a parent row in the same table waits for what is committed.
+    fn views_by_mode(&self, statement: &CaseStatement, at: Tick) -> Vec<View> {
+        let view = self.view(statement, at).0;
+        let other_modes = self.reads(statement, at).into_iter();
+        let others: Vec<View> = other_modes
+            .filter(|(table, _, seen)| view.get(*table) != Some(seen))
+            .map(|(table, _, seen)| {
+                let mut other = view.clone();
+                other.insert(table.to_owned(), seen);
+                other
+            })
+            .collect();
+        std::iter::once(view).chain(others).collect()
     }
 
     /// Whether this answer ended a transaction, and with it the locks it held.

@@ -1,13 +1,16 @@
 //! Faults planted in a real server, and whether they are heard in generated cases, at each level where
 //! they can bite.
 
+use std::path::Path;
+
 use rashomon::engine::{self, OpenOptions};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
-use rashomon::model::{FindingKind, IsolationLevel};
+use rashomon::model::{FindingKind, IsolationLevel, Verdict};
 use rashomon::observe::Learner;
 use rashomon::oracle::{TxCheck, hear};
+use rashomon::reproducer;
 
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
 use crate::servers::{Needs, url};
@@ -72,6 +75,11 @@ fn first_finding(
 
 /// Has a fault planted at every level, and tells what was found.
 fn heard(test: &str, fault: Fault) -> Vec<FindingKind> {
+    heard_at(test, fault, &LEVELS)
+}
+
+/// The same at the levels where it can bite.
+fn heard_at(test: &str, fault: Fault, levels: &[IsolationLevel]) -> Vec<FindingKind> {
     let Some(url) = url(test, Needs::MariaDb) else {
         return Vec::new();
     };
@@ -85,7 +93,7 @@ fn heard(test: &str, fault: Fault) -> Vec<FindingKind> {
         )
         .unwrap_or_else(|| panic!("{fault} at {level}: not heard in {CASES} cases"))
     };
-    LEVELS.into_iter().map(of).collect()
+    levels.iter().copied().map(of).collect()
 }
 
 #[test]
@@ -99,6 +107,42 @@ fn writes_that_lie_are_heard() {
         WriteKind::Upsert,
     ] {
         heard("writes_that_lie_are_heard", Fault::Lies(kind));
+    }
+}
+
+#[test]
+fn reads_that_miss_repeat_or_reorder_rows_are_heard() {
+    let test = "reads_that_miss_repeat_or_reorder_rows";
+    for fault in [
+        Fault::ReadMissesRow,
+        Fault::ReadRepeatsRow,
+        Fault::OrderForgotten,
+    ] {
+        heard(test, fault);
+    }
+    let [read_committed, repeatable_read, _] = LEVELS;
+    for fault in [Fault::DirtyRead, Fault::OwnWriteInvisible] {
+        heard_at(test, fault, &[read_committed, repeatable_read]);
+    }
+    for fault in [
+        Fault::ReadOutsideSnapshot,
+        Fault::SnapshotTakenLate,
+        Fault::RepeatableReadWithoutSnapshot,
+    ] {
+        heard_at(test, fault, &[repeatable_read]);
+    }
+}
+
+#[test]
+fn ends_that_do_something_else_are_heard() {
+    for fault in [
+        Fault::CommitRollsBack,
+        Fault::RollbackCommits,
+        Fault::RollbackToIgnored,
+        Fault::ReleaseRollsBack,
+        Fault::FailedInsertLeavesRows,
+    ] {
+        heard("ends_that_do_something_else", fault);
     }
 }
 
@@ -251,5 +295,45 @@ fn probes_hear_what_the_observer_hears() {
                 "{fault} at {level}: not heard in {CASES} cases"
             );
         }
+    }
+}
+
+/// Its source is read before the wait and its parent after it: the rows of either moment are right, and
+/// nothing else is.
+#[test]
+fn an_insert_that_waits_for_a_parent_of_its_source_and_lies_is_heard() {
+    let test = "an_insert_that_waits_for_a_parent";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let path = "corpus/cases/innodb/insert-select-waits-for-a-parent-read-uncommitted.sql";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let file = reproducer::load(&path).expect("it reads");
+    let faults = [
+        Fault::None,
+        Fault::Lies(WriteKind::InsertSelect),
+        Fault::CountOffByOne,
+        Fault::LostUpdateAfterWait,
+    ];
+    for fault in faults {
+        let plant = Plant {
+            fault,
+            rate: Rate::Always,
+        };
+        let planted = PlantedServer::before(&url, plant);
+        let options = OpenOptions {
+            allow_shared_server: true,
+            ..OpenOptions::default()
+        };
+        let server = engine::open(&planted.url, &options).expect("the test server answers");
+        let mut driver = Driver::open(&*server, "rashomon_heard_parent").expect("a database");
+        let case = file.test_case(server.dialect()).expect("it runs");
+        let oracle = TxCheck {
+            learner: Learner::Observer,
+        };
+        let hearing = hear(&case, &mut driver, &[&oracle]).expect("an answer");
+        let is_heard = matches!(hearing.verdict(), Verdict::Violation(_));
+        assert_eq!(is_heard, fault != Fault::None, "{fault}: {hearing:?}");
+        driver.close().expect("the database goes");
     }
 }
