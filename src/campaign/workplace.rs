@@ -98,8 +98,9 @@ pub enum WorkloadShare {
 }
 
 impl WorkloadShare {
-    /// For a run with these oracles.
-    pub fn of(oracles: &[&dyn Oracle]) -> Self {
+    /// For a run with these oracles at the levels of these options. Beside other oracles no workload is drawn that nothing
+    /// judges.
+    pub fn of(oracles: &[&dyn Oracle], options: &GenerateOptions, dialect: &Dialect) -> Self {
         if oracles.iter().any(|oracle| oracle.needs().crash) && oracles.len() == 1 {
             return Self::Recovery;
         }
@@ -109,7 +110,8 @@ impl WorkloadShare {
         match judges.clone().filter(free).count() {
             0 => Self::None,
             count if count == judges.count() => Self::All,
-            _ => Self::Fourth,
+            _ if levels(options).are_judged(dialect) => Self::Fourth,
+            _ => Self::None,
         }
     }
 
@@ -119,6 +121,13 @@ impl WorkloadShare {
             Self::Fourth => index / EPOCH % 4 == 3,
             Self::All | Self::Recovery => true,
         }
+    }
+}
+
+fn levels(options: &GenerateOptions) -> CaseLevels {
+    CaseLevels {
+        levels: options.levels,
+        claim: options.claim,
     }
 }
 
@@ -134,10 +143,7 @@ pub struct Generator {
 impl CaseSource for Generator {
     fn case(&self, index: u64) -> Drawn {
         if self.workloads.has(index) {
-            let levels = CaseLevels {
-                levels: self.options.levels,
-                claim: self.options.claim,
-            };
+            let levels = levels(&self.options);
             let draw = match self.workloads {
                 WorkloadShare::Recovery => workload::recovery_case,
                 WorkloadShare::None | WorkloadShare::Fourth | WorkloadShare::All => workload::case,
@@ -161,6 +167,33 @@ impl CaseSource for Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::{self, ServerVersion};
+    use crate::generate::LevelChoice;
+    use crate::model::IsolationLevel;
+    use crate::oracle::ORACLES;
+
+    #[test]
+    fn no_workload_is_drawn_at_a_level_that_promises_nothing() {
+        let mut builtin = dialect::BUILTIN.iter();
+        let (name, text) = builtin
+            .find(|(name, _)| *name == "mariadb")
+            .expect("listed");
+        let version = ServerVersion(vec![10, 11]);
+        let dialect = dialect::parse(name, text, &version).expect("valid");
+        let share = |levels, claim| {
+            let options = GenerateOptions {
+                levels,
+                claim,
+                ..GenerateOptions::default()
+            };
+            WorkloadShare::of(ORACLES, &options, &dialect)
+        };
+        let uncommitted = LevelChoice::One(IsolationLevel::ReadUncommitted);
+        assert_eq!(share(uncommitted, None), WorkloadShare::None);
+        let serializable = Some(IsolationLevel::Serializable);
+        assert_eq!(share(uncommitted, serializable), WorkloadShare::Fourth);
+        assert_eq!(share(LevelChoice::AnyOne, None), WorkloadShare::Fourth);
+    }
 
     #[test]
     fn another_server_is_refused_and_the_change_is_named() {

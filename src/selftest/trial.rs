@@ -60,14 +60,15 @@ impl FaultTrial {
         let dialect = server.dialect().clone();
         let grammar = Grammar::builtin(&dialect.engine)
             .map_err(|error| EngineError::Target(error.to_string()))?;
+        let options = GenerateOptions {
+            levels: LevelChoice::One(self.level),
+            ..GenerateOptions::default()
+        };
         let generator = Generator {
             seed,
-            options: GenerateOptions {
-                levels: LevelChoice::One(self.level),
-                ..GenerateOptions::default()
-            },
+            workloads: WorkloadShare::of(ORACLES, &options, &dialect),
+            options,
             grammar,
-            workloads: WorkloadShare::of(ORACLES),
             dialect,
         };
         let mut driver = Driver::open(&*server, "rashomon_selftest")?;

@@ -26,14 +26,29 @@ pub struct CaseLevels {
 }
 
 impl CaseLevels {
+    /// Whether the dialect promises a consistency model for a session of these levels: without one no history
+    /// is judged.
+    pub fn are_judged(self, dialect: &Dialect) -> bool {
+        match self.levels {
+            LevelChoice::One(level) => self.promises(level, dialect),
+            LevelChoice::AnyOne | LevelChoice::Mixed => {
+                let mut levels = dialect.levels.iter();
+                levels.any(|level| self.promises(*level, dialect))
+            }
+        }
+    }
+
+    fn promises(self, level: IsolationLevel, dialect: &Dialect) -> bool {
+        let judged = self.claim.map_or(level, |claim| claim.max(level));
+        dialect.promise(judged).is_some()
+    }
+
     /// The levels to draw from: those that are judged, if there are any.
     fn judged(self, dialect: &Dialect) -> Vec<IsolationLevel> {
-        let is_judged = |level: &IsolationLevel| {
-            let judged = self.claim.map_or(*level, |claim| claim.max(*level));
-            dialect.promise(judged).is_some()
-        };
-        let judged: Vec<IsolationLevel> =
-            dialect.levels.iter().copied().filter(is_judged).collect();
+        let levels = dialect.levels.iter().copied();
+        let judged: Vec<IsolationLevel> = levels
+            .filter(|level| self.promises(*level, dialect))
+            .collect();
         if judged.is_empty() {
             dialect.levels.clone()
         } else {

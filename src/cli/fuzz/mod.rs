@@ -109,6 +109,7 @@ fn parts(
     let oracles = oracles_named(&settings.oracles, settings.learner);
     let identity = server.identity().clone();
     let target = settings.target.to_string();
+    let options = settings.generate_options();
     Ok(Parts {
         workplace: Arc::new(
             ServerWorkplace::new(&target, open_options, identity.clone())
@@ -116,10 +117,10 @@ fn parts(
         ),
         cases: Arc::new(Generator {
             seed: settings.seed,
-            options: settings.generate_options(),
             grammar: grammar(settings.grammar.as_deref(), &dialect)?,
+            workloads: WorkloadShare::of(&oracles, &options, &dialect),
+            options,
             dialect,
-            workloads: WorkloadShare::of(&oracles),
         }),
         oracles,
         registry: registry_of(settings)?,
