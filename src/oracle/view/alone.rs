@@ -260,6 +260,21 @@ impl<'a> Alone<'a> {
         Ok(())
     }
 
+    /// Makes a table hold these rows, this one before all others where the engine keeps them as they come.
+    pub(super) fn put_first(
+        &mut self,
+        table: &str,
+        rows: &Contents,
+        first: &RowId,
+    ) -> Result<(), EngineError> {
+        self.put(table, rows.clone())?;
+        let all: Vec<Row> = rows.values().cloned().collect();
+        let others = rows.iter().filter(|(row, _)| *row != first);
+        let others = others.map(|(_, row)| row.clone());
+        let in_order: Vec<Row> = rows.get(first).cloned().into_iter().chain(others).collect();
+        self.run.replace_rows(table, &all, &in_order)
+    }
+
     /// Looks at a target after a write, says how it differs from what was observed, and puts the
     /// observed rows in place, so that one difference is not told again by every later statement.
     fn settle(&mut self, table: &str, expected: Contents) -> Result<Option<Mismatch>, EngineError> {

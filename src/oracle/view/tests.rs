@@ -4,8 +4,8 @@
 pub(in crate::oracle) mod script;
 
 use self::script::{Line, Script};
-use crate::model::{IsolationLevel, Verdict};
-use Line::{Answers, Resumes, Stands, Waits};
+use crate::model::{ErrorClass, IsolationLevel, SqlError, Verdict};
+use Line::{Answers, Fails, Resumes, Stands, Waits};
 
 const RC: IsolationLevel = IsolationLevel::ReadCommitted;
 const RR: IsolationLevel = IsolationLevel::RepeatableRead;
@@ -235,4 +235,36 @@ fn an_update_that_changes_nothing_may_make_a_version_or_not() {
     ] {
         assert!(is_violation(&verdict(planted)), "{planted:?}");
     }
+}
+
+/// An UPDATE whose row 1 breaks NOT NULL and whose row 2 breaks the CHECK, refused for this.
+fn refused(key: &str, class: ErrorClass, code: &str) -> Verdict {
+    let table =
+        format!("CREATE TABLE t (pkey INTEGER {key}, vkey INT, c INT NOT NULL CHECK (c <> 0))");
+    let update =
+        "UPDATE t SET c = CASE pkey WHEN 1 THEN NULL WHEN 2 THEN 0 ELSE 7 END, vkey = 1000";
+    let error = SqlError {
+        code: code.to_owned(),
+        class,
+        message: String::new(),
+    };
+    let lines = [
+        Answers(1, "BEGIN", 0),
+        Fails(1, update, error),
+        Stands(&[[1, 1, 5], [2, 2, 5], [3, 3, 5]]),
+        Answers(1, "COMMIT", 0),
+    ];
+    Script::new(RR, &table, &[[1, 1, 5], [2, 2, 5], [3, 3, 5]], &lines).verdict()
+}
+
+#[test]
+fn a_write_may_be_refused_for_any_of_its_rows_that_fail_where_no_key_orders_them() {
+    let (not_null, check) = (ErrorClass::NotNull, ErrorClass::Check);
+    assert_eq!(refused("NOT NULL", not_null, "1299"), Verdict::Agree);
+    assert_eq!(refused("NOT NULL", check, "275"), Verdict::Agree);
+    // Row 1 comes first by the key, and no row breaks a unique key.
+    assert_eq!(refused("PRIMARY KEY", not_null, "1299"), Verdict::Agree);
+    assert!(is_violation(&refused("PRIMARY KEY", check, "275")));
+    let unique = refused("NOT NULL", ErrorClass::Duplicate, "1555");
+    assert!(is_violation(&unique));
 }

@@ -51,6 +51,11 @@ impl StatementVerdicts {
         if mismatches.is_empty() {
             return Ok(());
         }
+        if let Some(statement) = alone.evidence.case.statement(id)
+            && alone.is_refused_for_another_row(statement, &mismatches)?
+        {
+            return Ok(());
+        }
         let unexplained = match alone.allowed(id)? {
             Allowed::AtOneMoment => return Ok(()),
             Allowed::Unknown(reason) => {

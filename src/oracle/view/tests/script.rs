@@ -8,7 +8,7 @@ use crate::engine::{self, EngineError, OpenOptions};
 use crate::execute::{Driver, Executor, SerialRun};
 use crate::model::{
     EventKind, Execution, ExecutionEvent, IsolationLevel, Observation, Outcome, Row, SessionId,
-    StatementId, StatementRecord, TestCase, Tick, TransactionStatus, Value, Verdict,
+    SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionStatus, Value, Verdict,
 };
 use crate::observe::Learner;
 use crate::oracle::{Evidence, Oracle, Troc};
@@ -23,6 +23,8 @@ pub(in crate::oracle) enum Line {
     Answers(u32, &'static str, u64),
     /// The same with rows.
     Reads(u32, &'static str, Rows),
+    /// The same with an error.
+    Fails(u32, &'static str, SqlError),
     /// A statement that is seen waiting.
     Waits(u32, &'static str),
     /// The answer of the statement of this session that waits: rows affected.
@@ -72,6 +74,7 @@ impl Script {
         for line in lines {
             if let Line::Answers(session, sql, _)
             | Line::Reads(session, sql, _)
+            | Line::Fails(session, sql, _)
             | Line::Waits(session, sql) = line
             {
                 text.push_str(&format!("/* s{session} */ {sql};\n"));
@@ -89,6 +92,7 @@ impl Script {
             Line::Stands(seen) => Some(rows(seen)),
             Line::Answers(..)
             | Line::Reads(..)
+            | Line::Fails(..)
             | Line::Waits(..)
             | Line::Resumes(..)
             | Line::Returns(..) => None,
@@ -169,6 +173,11 @@ impl Player {
                 let statement = statements.next().expect("as many as lines");
                 let sent = self.sent(statement.id);
                 self.answered(statement.id, sent, None, Outcome::Rows(rows(seen)));
+            }
+            Line::Fails(_, _, error) => {
+                let statement = statements.next().expect("as many as lines");
+                let sent = self.sent(statement.id);
+                self.answered(statement.id, sent, None, Outcome::Rejected(error.clone()));
             }
             Line::Waits(session, _) => {
                 let statement = statements.next().expect("as many as lines");
@@ -252,7 +261,10 @@ impl SerialRun for LikeMySql<'_> {
             return self.inner.run(sql.trim_end_matches(" FOR UPDATE"));
         }
         let before = self.inner.contents("t")?;
-        self.inner.run(sql)?;
+        let outcome = self.inner.run(sql)?;
+        if outcome.error_class().is_some() {
+            return Ok(outcome);
+        }
         let after = self.inner.contents("t")?;
         let changed = before.iter().filter(|row| !after.contains(row)).count();
         Ok(Outcome::Affected(changed as u64))
