@@ -19,5 +19,7 @@ slugged! {
         NotInNull = "not-in-null",
         /// `OR` between two conditions, at any depth: what an index merge is made for.
         Disjunction = "or",
+        /// An aggregate of DISTINCT values in a query with GROUP BY, at any depth: MariaDB sorts for it.
+        DistinctInGroups = "distinct-in-groups",
     }
 }

@@ -20,6 +20,10 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
     if words.iter().any(|word| word.is("LIMIT")) {
         forms.insert(Form::Limit);
     }
+    let has_groups = (0..words.len()).any(|at| stands(words, at, &["GROUP", "BY"]));
+    if has_groups && (1..words.len()).any(|at| is_distinct_argument(words, at)) {
+        forms.insert(Form::DistinctInGroups);
+    }
     if let Statement::Query(query) = tree
         && counts_a_whole_table(query)
     {
@@ -51,6 +55,11 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
         ControlFlow::Continue(())
     });
     forms
+}
+
+/// Whether DISTINCT stands before the argument of a function here.
+fn is_distinct_argument(words: &[SqlToken<'_>], at: usize) -> bool {
+    words[at].is("DISTINCT") && words[at - 1].is_mark('(')
 }
 
 fn is_null(item: &Expr) -> bool {
@@ -160,6 +169,12 @@ mod tests {
             ("SELECT COUNT(*), SUM(a) FROM t", ""),
             ("SELECT COUNT(*) FROM t WHERE a > 0", ""),
             ("SELECT COUNT(*) FROM t GROUP BY a", ""),
+            (
+                "SELECT COUNT(DISTINCT b) FROM t GROUP BY a",
+                "distinct-in-groups",
+            ),
+            ("SELECT DISTINCT a, COUNT(b) FROM t GROUP BY a", ""),
+            ("SELECT SUM(DISTINCT b), a > 0 FROM t WHERE a > 0", ""),
             ("SELECT COUNT(*) FROM t JOIN u ON t.a = u.a", ""),
             (
                 "UPDATE t SET a = 1 WHERE EXISTS (SELECT 1 FROM u)",

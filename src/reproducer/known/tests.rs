@@ -280,6 +280,7 @@ fn planted(of: &Signature) -> Vec<Signature> {
         "against:update",
         "not-in-null",
         "or",
+        "distinct-in-groups",
         "sets:join_buffer_size=128",
         "sets:optimizer_switch=mrr=on",
     ] {
@@ -358,6 +359,7 @@ const LISTED: &[&str] = &[
     "MySQL#119801: -open:locking-select",
     "unfiled:mariadb-filesort-virtual-column: +rolled-back:update",
     "unfiled:mariadb-filesort-virtual-column: -alone",
+    "unfiled:mariadb-filesort-virtual-column: -differs:lost +differs:lower",
     "unfiled:mariadb-filesort-virtual-column: -differs:lost +differs:nulled",
     "unfiled:mariadb-partitioned-limit: +resumed",
     "unfiled:mariadb-partitioned-limit: -delete +update",
