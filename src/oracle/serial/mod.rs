@@ -301,12 +301,11 @@ fn not_serializable(
             order.join(", ")
         ),
         None => format!(
-            "no serial order of {} explains the run: in commit order, {} has {} differing: got {}, serially {}",
+            "no serial order of {} explains the run: in commit order {} gives {}, and gave {} in the run",
             order.join(", "),
             place_text(first.statement),
-            first.aspect,
-            first.got,
-            first.expected
+            first.expected,
+            first.got
         ),
     };
     let mut explanation: Vec<String> = cycle.into_iter().skip(1).collect();

@@ -8,7 +8,8 @@ use super::super::signature::{
     differs, finding_levels, form_features, note_impossible_range, statement_features,
 };
 use crate::model::{
-    CaseStatement, Difference, Direction, Finding, FindingKind, Signature, StatementId, TestCase,
+    Aspect, CaseStatement, Difference, Direction, Finding, FindingKind, Signature, StatementId,
+    TestCase,
 };
 
 /// One difference between the interleaved run and what a view predicts.
@@ -124,8 +125,8 @@ pub(in crate::oracle) fn unstable_finding(
             features.into_iter().collect(),
         ),
         headline: format!(
-            "{place}, run alone on the same rows, has {aspect} that differ from one run to the \
-             next: {expected}; {got}"
+            "{place}, run alone on the same rows, {answers} one time {expected}, another time {got}",
+            answers = verbs(*aspect).1
         ),
         differences: vec![difference(answers)],
         explanation: vec![
@@ -167,6 +168,16 @@ fn difference(disagreement: &Disagreement) -> Difference {
     }
 }
 
+/// What a statement did in the run, and what it does on its view.
+fn verbs(aspect: Aspect) -> (&'static str, &'static str) {
+    match aspect {
+        Aspect::Effect | Aspect::FinalState => ("left", "leaves"),
+        Aspect::Rows | Aspect::Affected | Aspect::Error | Aspect::Waiting => {
+            ("answered", "answers")
+        }
+    }
+}
+
 fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatement>) -> String {
     let Mismatch {
         aspect,
@@ -183,8 +194,9 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
             } else {
                 format!("{run} claimed {judged}")
             };
+            let (did, does) = verbs(*aspect);
             format!(
-                "{} ({}) at {level}: {aspect} differ: got {got}; on the rows it should see: {expected}",
+                "{} ({}) at {level}: {did} {got}; on the rows it should see it {does} {expected}",
                 statement.id, statement.effect.kind
             )
         }
