@@ -16,7 +16,7 @@
 --! known = "unfiled:mariadb-filesort-virtual-column"
 --! reproduced = "3/3"
 --! signature = "4b381b31"
---! # T2.1 (select) at READ COMMITTED: rows differ: got empty; on the rows it should see: (3)
+--! # T2.1 (select) at READ COMMITTED: answered empty; on the rows it should see it answers (3)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL, vkey INT, c1 INT, c0 BIGINT GENERATED ALWAYS AS (c1 + 1) VIRTUAL);
 /* init */ CREATE INDEX i0 ON t0 (c0);
 /* init */ INSERT INTO t0 (pkey, vkey, c1) VALUES (3, 3, -1);

@@ -16,7 +16,7 @@
 --! known = "unfiled:mariadb-partitioned-limit"
 --! reproduced = "3/3"
 --! signature = "5ead066e"
---! # T1.3 (delete) at REPEATABLE READ: affected differ: got affected 0; on the rows it should see: affected 1
+--! # T1.3 (delete) at REPEATABLE READ: answered affected 0; on the rows it should see it answers affected 1
 --! # T1.3, effect: expected t0: empty, got t0: (1, 0)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, c0 INT) PARTITION BY HASH (pkey) PARTITIONS 3;
 /* init */ INSERT INTO t0 (pkey, c0) VALUES (1, 0);

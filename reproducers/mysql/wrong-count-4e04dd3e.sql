@@ -17,7 +17,7 @@
 --! seed = "1:80"
 --! reproduced = "3/3"
 --! signature = "4e04dd3e"
---! # T2.1 (locking-select) at REPEATABLE READ: rows differ: got (0); on the rows it should see: (1)
+--! # T2.1 (locking-select) at REPEATABLE READ: answered (0); on the rows it should see it answers (1)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY);
 /* init */ INSERT INTO t0 (pkey) VALUES (2);
 /* s1 T1.1 */ BEGIN;

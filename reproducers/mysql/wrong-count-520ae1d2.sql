@@ -17,7 +17,7 @@
 --! seed = "903:645"
 --! reproduced = "3/3"
 --! signature = "520ae1d2"
---! # T2.1 (update) at READ UNCOMMITTED: affected differ: got affected 0; on the rows it should see: affected 1
+--! # T2.1 (update) at READ UNCOMMITTED: answered affected 0; on the rows it should see it answers affected 1
 --! # T2.1, effect: expected t0: (4, 1002), got t0: (4, 13)
 /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL);
 /* init */ CREATE TABLE t2 (c0 INT);

@@ -17,7 +17,7 @@
 --! seed = "41:96"
 --! reproduced = "3/3"
 --! signature = "ab82943a"
---! # T1.2 (select) at REPEATABLE READ: rows differ: got (4, 1.5); on the rows it should see: (4, 2.25)
+--! # T1.2 (select) at REPEATABLE READ: answered (4, 1.5); on the rows it should see it answers (4, 2.25)
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, c0 DOUBLE NOT NULL);
 /* init */ INSERT INTO t0 (pkey, c0) VALUES (4, 2.25);
 /* s1 T1.1 */ BEGIN;
