@@ -2,15 +2,15 @@
 //!
 //! Shared by the oracles that judge statements one by one. `standing` says which statements a run
 //! lets them judge and how strictly, `alone` runs one on its view, `allowed` on every view that
-//! documented behaviour allows, `first_row` with another row before the others, `self_check` asks whether a write's changes agree with its count,
+//! documented behaviour allows, `refused` whether a write was refused for another of several reasons, `self_check` asks whether a write's changes agree with its count,
 //! `sorted` runs a read whose rows changed after they were sorted,
 //! `moment` names a wrong answer by the rows that explain it, `finding` words what differs, `verdicts` makes the verdict.
 
 mod allowed;
 mod alone;
 mod finding;
-mod first_row;
 mod moment;
+mod refused;
 mod self_check;
 mod sorted;
 mod standing;

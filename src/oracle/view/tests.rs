@@ -268,3 +268,33 @@ fn a_write_may_be_refused_for_any_of_its_rows_that_fail_where_no_key_orders_them
     let unique = refused("NOT NULL", ErrorClass::Duplicate, "1555");
     assert!(is_violation(&unique));
 }
+
+/// A row that has children, and gets a parent that is not there, refused with this code.
+fn breaks_keys(keys: &str, class: ErrorClass, code: &str) -> Verdict {
+    let table = format!(
+        "CREATE TABLE u (pkey INTEGER PRIMARY KEY, vkey INT);\n\
+         /* init */ CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INT, c INT, {keys})"
+    );
+    let error = SqlError {
+        code: code.to_owned(),
+        class,
+        message: String::new(),
+    };
+    let lines = [
+        Answers(1, "BEGIN", 0),
+        Fails(1, "UPDATE t SET c = 9, vkey = 1000 WHERE pkey = 1", error),
+        Stands(&[[1, 1, 1], [2, 2, 1]]),
+        Answers(1, "COMMIT", 0),
+    ];
+    Script::new(RR, &table, &[[1, 1, 1], [2, 2, 1]], &lines).verdict()
+}
+
+#[test]
+fn a_row_that_breaks_two_foreign_keys_may_be_refused_by_either() {
+    let foreign_key = ErrorClass::ForeignKey;
+    // Child and parent at once.
+    let both = "FOREIGN KEY (c) REFERENCES t (pkey)";
+    assert_eq!(breaks_keys(both, foreign_key, "787"), Verdict::Agree);
+    assert_eq!(breaks_keys(both, foreign_key, "1451"), Verdict::Agree);
+    assert!(is_violation(&breaks_keys(both, ErrorClass::Check, "275")));
+}

@@ -1,11 +1,16 @@
+//! Writes that are refused for one of several reasons.
+//!
 //! A write that fails for several of its rows, each in its own way, is refused for the one that comes first.
 //! In a table without a clustered key rows come in the order in which they were put there, which no
 //! statement fixes: put there again for the serial run they may come in another one.
+//!
+//! A row that breaks two foreign keys is refused for the one whose index comes first. TRUNCATE makes a table of
+//! InnoDB anew with its unique indexes before the others, whatever their order was.
 
 use super::super::compare::Mismatch;
 use super::alone::Alone;
 use crate::engine::EngineError;
-use crate::model::{Aspect, CaseStatement, Direction, Form};
+use crate::model::{Aspect, CaseStatement, Direction, ErrorClass, Form, Outcome};
 
 impl Alone<'_> {
     /// Whether a write that was refused otherwise than on its view is refused as in the run, once another
@@ -43,5 +48,28 @@ impl Alone<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether a write was refused by a foreign key both times, if not by the same one, and two or more foreign
+    /// keys hold a table that it writes.
+    pub(super) fn may_break_either_key(
+        &self,
+        statement: &CaseStatement,
+        predicted: &Outcome,
+        got: &Outcome,
+    ) -> bool {
+        let is_refused = |outcome: &Outcome| outcome.error_class() == Some(ErrorClass::ForeignKey);
+        let tables = &self.evidence.case.tables;
+        let keys_of = |name: &str| {
+            let is_it = |other: &str| other.eq_ignore_ascii_case(name);
+            let ends = tables.iter().flat_map(|table| {
+                let parents = table.foreign_keys.iter().map(|key| key.parent.as_str());
+                parents.flat_map(|parent| [table.name.as_str(), parent])
+            });
+            ends.filter(|end| is_it(end)).count()
+        };
+        is_refused(predicted)
+            && is_refused(got)
+            && statement.effect.targets().any(|table| keys_of(table) > 1)
     }
 }
