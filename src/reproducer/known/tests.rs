@@ -379,6 +379,7 @@ const LISTED: &[&str] = &[
     "unfiled:mysql-hypergraph-not-in-null: -select +update",
     "unfiled:mysql-hypergraph-not-in-null: -update +delete",
     "unfiled:mysql-hypergraph-not-in-null: -update-target:current",
+    "unfiled:mysql-hypergraph-update-limit: +resumed",
     "unfiled:mysql-hypergraph-update-limit: -order-by",
     "unfiled:mysql-hypergraph-update-limit: -update-target:current",
     "unfiled:mysql-join-update-semijoin: -update-target:current",
