@@ -48,6 +48,8 @@ pub(super) struct Maintainers {
     pub(super) waits: &'static str,
     /// Whether mysqltest is its test suite.
     pub(super) has_mysqltest: bool,
+    /// Whether its tests are written in Go, with its testkit.
+    pub(super) has_testkit: bool,
     /// How the product's own test suite says that a test needs InnoDB; none where it always has it.
     pub(super) innodb_include: Option<&'static str>,
     /// The image of its server, or why a script cannot run one.
@@ -108,6 +110,7 @@ const ALL: &[Maintainers] = &[
         port: 3306,
         waits: WAITS_OF_INNODB,
         has_mysqltest: true,
+        has_testkit: false,
         innodb_include: Some("include/have_innodb.inc"),
         image: Ok(ServerImage {
             name: "mariadb",
@@ -128,6 +131,7 @@ const ALL: &[Maintainers] = &[
         port: 3306,
         waits: WAITS_OF_INNODB,
         has_mysqltest: true,
+        has_testkit: false,
         innodb_include: None,
         image: Ok(ServerImage {
             name: "mysql",
@@ -151,6 +155,7 @@ const ALL: &[Maintainers] = &[
         port: 5432,
         waits: "",
         has_mysqltest: false,
+        has_testkit: false,
         innodb_include: None,
         image: Err("scripts exist for MySQL, MariaDB, TiDB and SQLite, not for PostgreSQL"),
     },
@@ -168,6 +173,7 @@ const ALL: &[Maintainers] = &[
         port: 0,
         waits: "",
         has_mysqltest: false,
+        has_testkit: false,
         innodb_include: None,
         image: Err("SQLite has no server that an image could run"),
     },
@@ -194,6 +200,7 @@ const ALL: &[Maintainers] = &[
         waits: "SELECT SESSION_ID FROM information_schema.TIDB_TRX \
                 WHERE SESSION_ID = %d AND STATE = 'LockWaiting'",
         has_mysqltest: false,
+        has_testkit: true,
         innodb_include: None,
         image: Err("TiDB's image has no client by which a script could tell that its server is up"),
     },

@@ -20,6 +20,7 @@ mod scenario;
 mod slt;
 #[cfg(test)]
 mod tests;
+mod tidb_go;
 mod words;
 
 pub use case_format::{CaseFormat, DoesNotApply, Exported};
@@ -33,6 +34,7 @@ pub const FORMATS: &[&dyn CaseFormat] = &[
     &issue::Issue,
     &mtr::Mtr,
     &pgspec::PgSpec,
+    &tidb_go::TidbGo,
     &python::Python,
     &docker::Docker,
     &slt::Slt,

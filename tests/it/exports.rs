@@ -426,3 +426,35 @@ fn exported_tests_of_a_false_claim_pass_at_the_claimed_level_and_fail_at_the_run
         "{tried}, {refused} refused"
     );
 }
+
+/// Go's own formatter parses what it formats.
+#[test]
+fn gofmt_has_nothing_to_change_in_tests_for_testkit() {
+    const TEST: &str = "gofmt_has_nothing_to_change_in_tests_for_testkit";
+    if !servers::tool(TEST, "gofmt", Command::new("gofmt").arg("-h")) {
+        return;
+    }
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/cases/tidb");
+    let cases = files(&corpus, ".sql").into_iter().chain(finds("tidb"));
+    let format = format_named("tidb-go").expect("the format");
+    let folder = folder();
+    let mut written = 0;
+    for path in cases {
+        let case = reproducer::load(&path).expect("it reads");
+        let Ok(exported) = format.write(&case) else {
+            continue;
+        };
+        written += 1;
+        let place = folder.path().join(format!("{written}_test.go"));
+        std::fs::write(place, exported.text).expect("it is written");
+    }
+    assert!(written >= 15, "{written}");
+    let gofmt = Command::new("gofmt")
+        .args(["-e", "-d"])
+        .arg(folder.path())
+        .output()
+        .expect("gofmt runs");
+    let told = [gofmt.stdout, gofmt.stderr].concat();
+    let told = String::from_utf8_lossy(&told);
+    assert!(gofmt.status.success() && told.is_empty(), "{told}");
+}
