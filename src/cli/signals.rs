@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use super::exit::{Exit, Failure};
 use crate::campaign::StopFlag;
@@ -20,5 +21,21 @@ pub(super) fn listen(stop: &StopFlag) -> Result<(), Failure> {
             })
             .map_err(|error| Failure::environment(format!("cannot listen to signals: {error}")))?;
     }
+    Ok(())
+}
+
+/// Has the first Ctrl-C or SIGTERM do this and end the process: for a command that stops in no order of its
+/// own, and that would leave something behind.
+pub(super) fn clean_up_and_end(clean_up: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    let listening = Signals::new([SIGINT, SIGTERM]);
+    let mut signals = listening
+        .map_err(|error| Failure::environment(format!("cannot listen to signals: {error}")))?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            clean_up();
+            let exit = Exit::of_signal(usize::try_from(signal).unwrap_or_default());
+            std::process::exit(exit as i32);
+        }
+    });
     Ok(())
 }

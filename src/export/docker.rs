@@ -2,10 +2,11 @@
 //! but docker.
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::maintainers::{ScriptDriver, ServerImage};
+use super::maintainers::ScriptDriver;
 use super::python;
 use super::scenario::Scenario;
 use super::words;
+use crate::engine::ServerImage;
 use crate::reproducer::CaseFile;
 
 /// The image with Python in which the case runs.
@@ -43,14 +44,15 @@ impl CaseFormat for Docker {
 fn script(scenario: &Scenario<'_>, image: &ServerImage, driver: ScriptDriver) -> String {
     let product = scenario.maintainers.product;
     let synopsis = words::synopsis(scenario).replace('\n', " ");
-    let (name, client) = (image.name, scenario.maintainers.client);
+    let (name, client) = (image.repository, scenario.maintainers.client);
     let tag = tag(scenario);
     let environment: String = image
         .environment
         .iter()
         .map(|variable| format!(" -e {variable}"))
         .collect();
-    let options: String = options(scenario).iter().map(|o| format!(" {o}")).collect();
+    let options = image.options(&scenario.file.header.variables);
+    let options: String = options.iter().map(|option| format!(" {option}")).collect();
     let python = python::script(scenario, driver);
     format!(
         r#"#!/bin/sh
@@ -96,23 +98,4 @@ fn tag(scenario: &Scenario<'_>) -> String {
         "" => "latest".to_owned(),
         version => version.to_owned(),
     }
-}
-
-/// The options that give the server the variables that answers depend on.
-fn options(scenario: &Scenario<'_>) -> Vec<String> {
-    let variables = &scenario.file.header.variables;
-    let value = |name: &str| variables.get(name).map(String::as_str);
-    let mut options = Vec::new();
-    match value("log_bin") {
-        Some("OFF" | "0") => options.push("--skip-log-bin".to_owned()),
-        Some(_) => options.push("--log-bin --server-id=1".to_owned()),
-        None => {}
-    }
-    for name in ["innodb_snapshot_isolation", "innodb_rollback_on_timeout"] {
-        let plain = |value: &&str| value.chars().all(|c| c.is_ascii_alphanumeric());
-        if let Some(value) = value(name).filter(plain) {
-            options.push(format!("--loose-{}={value}", name.replace('_', "-")));
-        }
-    }
-    options
 }

@@ -1,5 +1,7 @@
 //! The products whose maintainers read an export: what they call things and where they take reports.
 
+use crate::engine::{self, ServerImage};
+
 /// How a client reaches the product, in steps by hand and in scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientKind {
@@ -82,15 +84,6 @@ const WAITS_OF_INNODB: &str = "SELECT p.id FROM information_schema.processlist p
 
 const OTHER_PRODUCTS: &str = "The same steps were tried on the other products that use InnoDB.";
 
-/// A container image that runs a server.
-#[derive(Debug)]
-pub(super) struct ServerImage {
-    /// Without its tag: that is the version.
-    pub(super) name: &'static str,
-    /// What has its root account connect from anywhere without a password.
-    pub(super) environment: &'static [&'static str],
-}
-
 const ALL: &[Maintainers] = &[
     Maintainers {
         engine: "mariadb",
@@ -112,10 +105,7 @@ const ALL: &[Maintainers] = &[
         has_mysqltest: true,
         has_testkit: false,
         innodb_include: Some("include/have_innodb.inc"),
-        image: Ok(ServerImage {
-            name: "mariadb",
-            environment: &["MARIADB_ALLOW_EMPTY_ROOT_PASSWORD=1", "MARIADB_ROOT_HOST=%"],
-        }),
+        image: Ok(engine::MARIADB_IMAGE),
     },
     Maintainers {
         engine: "mysql",
@@ -133,10 +123,7 @@ const ALL: &[Maintainers] = &[
         has_mysqltest: true,
         has_testkit: false,
         innodb_include: None,
-        image: Ok(ServerImage {
-            name: "mysql",
-            environment: &["MYSQL_ALLOW_EMPTY_PASSWORD=1", "MYSQL_ROOT_HOST=%"],
-        }),
+        image: Ok(engine::MYSQL_IMAGE),
     },
     Maintainers {
         engine: "postgres",

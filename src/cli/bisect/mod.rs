@@ -1,7 +1,10 @@
 //! `rashomon bisect`: on which versions a case shows, and between which it begins or ends.
 
 mod change;
+mod container;
+mod image_name;
 mod tried;
+mod version;
 
 use std::path::PathBuf;
 
@@ -13,29 +16,33 @@ use super::output::Output;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::{counted, printable};
 use super::value::{OutputFormat, oracle_names, oracles_named, positive};
-use crate::engine::{self, EngineError, OpenOptions, Server};
+use crate::engine::{OpenOptions, Server};
 use crate::execute::Driver;
 use crate::replay::{self, Confirmation, ReplayOptions};
 use crate::reproducer::{CaseFile, Registry};
 use change::changes;
 use tried::{Tried, VersionResult};
+use version::{ListedVersion, is_unreachable};
 
 /// Replays a case on one server after the other, and says between which versions it begins or ends
 ///
 /// Every server is tried, in the order given: a walk costs a few runs each, and shows a fault that was
 /// mended and came back, which a search by halves would miss. A case shows on a server if one run
 /// shows it, known or not; it is clean after as many runs as its recorded rate asks for. Exit 1 when it
-/// shows somewhere, 0 when it shows nowhere.
+/// shows somewhere, 0 when it shows nowhere. A version is a URL or an image with its tag: docker or podman
+/// runs a server of each image in turn, at a port of the loopback address, and it is removed behind its runs.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   rashomon bisect lost-row.sql --versions mariadb://root@h:3310 mariadb://root@h:3311
-  rashomon bisect lost-row.sql --versions mysql://root@h:3356,mysql://root@h:3380 --times 20")]
+  rashomon bisect lost-row.sql --versions mysql://root@h:3356,mysql://root@h:3380 --times 20
+  rashomon bisect lost-row.sql --versions mysql:5.7.44 mysql:8.0.36 mysql:8.4.3 mysql:9.1.0")]
 pub(super) struct BisectArguments {
     /// The case file, or - for standard input
     file: PathBuf,
 
-    /// The servers, oldest version first, with blanks or commas between
-    #[arg(long, value_name = "URL", value_delimiter = ',', num_args = 1.., required = true)]
+    /// The servers, oldest version first, with blanks or commas between: URLs, or images of mariadb, mysql,
+    /// postgres and tidb with their tags
+    #[arg(long, value_name = "URL|IMAGE", value_delimiter = ',', num_args = 1.., required = true)]
     versions: Vec<String>,
 
     /// The oracles that judge, with commas between [default: all]
@@ -67,20 +74,24 @@ pub(super) fn run(arguments: &BisectArguments, output: &mut Output) -> Result<Ex
         nothing_is_known: true,
         ..arguments.server.open_options(&run_id)?
     };
-    // All are reached before the first run: a wrong URL is told at once.
-    let mut servers = Vec::new();
-    for url in &arguments.versions {
-        servers.push(match engine::open(url, &options) {
-            Err(error) if is_unreachable(&error) => Err(error.to_string()),
-            opened => Ok(opened?),
-        });
-    }
+    let (versions, containers) = version::versions(&arguments.versions, &options)?;
     let mut all = Vec::new();
-    for (number, opened) in servers.iter().enumerate() {
-        let database = format!("rashomon_{run_id}_{number}");
-        let tried = match opened {
-            Ok(server) => try_on(&**server, &file, &database, arguments)?,
-            Err(reason) => Tried::unreachable(number, reason),
+    for (number, version) in versions.iter().enumerate() {
+        let name = format!("rashomon_{run_id}_{number}");
+        let tried = match (version, &containers) {
+            (ListedVersion::Server(Ok(server)), _) => try_on(&**server, &file, &name, arguments)?,
+            (ListedVersion::Server(Err(reason)), _) => Tried::unreachable(number, reason),
+            (ListedVersion::Image(image), Some(containers)) => {
+                let started =
+                    version::start(image, &name, containers, (&file.header.variables, &options));
+                match started {
+                    Ok((_container, server)) => try_on(&*server, &file, &name, arguments)?,
+                    Err(reason) => Tried::not_started(&image.reference, &reason),
+                }
+            }
+            (ListedVersion::Image(image), None) => {
+                Tried::not_started(&image.reference, "no container engine")
+            }
         };
         let tried = tried.named(&all);
         show(&tried, arguments.format, output)?;
@@ -88,14 +99,6 @@ pub(super) fn run(arguments: &BisectArguments, output: &mut Output) -> Result<Ex
     }
     summary(arguments, &all, output)?;
     Ok(exit(&all))
-}
-
-/// The environment is at fault; other servers may answer.
-fn is_unreachable(error: &EngineError) -> bool {
-    matches!(
-        error,
-        EngineError::Connect { .. } | EngineError::ConnectionLost { .. } | EngineError::Hang { .. }
-    )
 }
 
 fn try_on(

@@ -80,6 +80,14 @@ impl Tried {
         }
     }
 
+    /// An image of which no server could be started, or none that answers.
+    pub(super) fn not_started(image: &str, reason: &str) -> Self {
+        Self {
+            server: image.to_owned(),
+            ..Self::unreachable(0, reason)
+        }
+    }
+
     /// The same, told apart from earlier servers of one name.
     pub(super) fn named(mut self, earlier: &[Self]) -> Self {
         let is_taken = |name: &str| earlier.iter().any(|other| other.server == name);
