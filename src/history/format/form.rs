@@ -410,6 +410,21 @@ impl<'t> Items<'t> {
     }
 }
 
+impl<'t> Items<'t> {
+    /// The name that the first says, as [`Form::name`], and the two behind it, if there are just three.
+    #[inline]
+    pub(super) fn named_pair(self) -> Option<(Option<&'t [u8]>, Form<'t>, Form<'t>)> {
+        if self.left != 3 {
+            return None;
+        }
+        let tape = self.tape;
+        let second = tape.behind(self.at);
+        let third = tape.behind(second);
+        let name = tape.name(self.at, &tape.source);
+        Some((name, tape.at(second), tape.at(third)))
+    }
+}
+
 impl<'t> Iterator for Items<'t> {
     type Item = Form<'t>;
 

@@ -6,7 +6,6 @@
 //! mutex, which is a register that `acquire` takes from 0 to 1 and `release` back.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{BufRead, Write};
 
 use super::form::{Form, Items, Tape};
@@ -28,10 +27,69 @@ pub(super) fn detect(head: &[u8]) -> bool {
 /// What stands in for a process that an operation does not name.
 const NO_PROCESS: Form<'_> = Form::Nil;
 
+/// An operation that was invoked and has not completed.
+#[derive(Default)]
 struct Pending {
     invoked: i64,
     tape: Tape,
     line: u64,
+}
+
+/// A process, as operations name it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum ProcessName {
+    /// What most logs have: no text is made of it.
+    Integer(i64),
+    /// Any other form, shown as text.
+    Shown(String),
+}
+
+impl ProcessName {
+    fn of(process: Form<'_>) -> Self {
+        match process {
+            Form::Integer(number) => Self::Integer(number),
+            Form::Nil
+            | Form::Bool(_)
+            | Form::Text(_)
+            | Form::Keyword(_)
+            | Form::Symbol(_)
+            | Form::List(_)
+            | Form::Map(_)
+            | Form::Number(_) => Self::Shown(format!("{process:?}")),
+        }
+    }
+
+    /// The form, shown as text.
+    fn shown(&self) -> String {
+        match self {
+            Self::Integer(number) => format!("{:?}", Form::Integer(*number)),
+            Self::Shown(text) => text.clone(),
+        }
+    }
+}
+
+/// The fields of an operation, looked up once.
+#[derive(Clone, Copy)]
+struct Said<'t> {
+    form: Form<'t>,
+    kind: Option<Form<'t>>,
+    process: Option<Form<'t>>,
+    f: Option<Form<'t>>,
+    value: Option<Form<'t>>,
+}
+
+impl<'t> Said<'t> {
+    #[inline]
+    fn of(form: Form<'t>) -> Self {
+        let [kind, process, f, value] = form.fields(["type", "process", "f", "value"]);
+        Self {
+            form,
+            kind,
+            process,
+            f,
+            value,
+        }
+    }
 }
 
 pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
@@ -53,12 +111,11 @@ pub(super) struct Operations {
     strings: Strings,
     /// Whether operations are on texts; none before the first.
     are_on_texts: Option<bool>,
-    /// By process, shown as text: its order decides nothing but where unfinished ones stand.
-    pending: BTreeMap<String, Pending>,
+    /// Boxed, because they come and go with every operation.
+    pending: BTreeMap<ProcessName, Box<Pending>>,
     /// Room for operations that are pending.
-    spare: Vec<Tape>,
-    /// The process of an operation, as a key of `pending`.
-    process: String,
+    #[expect(clippy::vec_box, reason = "each box goes into the map and comes back")]
+    spare: Vec<Box<Pending>>,
     /// What the operation that is being read reads and writes.
     events: Vec<ListEvent>,
     label: u32,
@@ -75,7 +132,6 @@ impl Operations {
             are_on_texts: None,
             pending: BTreeMap::new(),
             spare: Vec::new(),
-            process: String::new(),
             events: Vec::new(),
             label: 0,
             anonymous: 0,
@@ -93,26 +149,24 @@ impl Operations {
         tape: &mut Tape,
     ) -> Result<(), HistoryError> {
         let error = |message: &str| HistoryError::at(line, 1, message);
-        let form = tape.form();
-        let kind = form.get("type").and_then(Form::name);
+        let said = Said::of(tape.form());
+        let kind = said.kind.and_then(Form::name);
         let kind = kind.ok_or_else(|| error("an operation without a :type"))?;
-        let process = form.get("process").unwrap_or(NO_PROCESS);
+        let process = said.process.unwrap_or(NO_PROCESS);
         if process.name() == Some("nemesis") {
             return Ok(());
         }
         let is_named = process != NO_PROCESS;
-        self.process.clear();
-        // A string takes whatever is written to it.
-        let _ = write!(self.process, "{process:?}");
+        let process = ProcessName::of(process);
         let status = match kind {
-            "invoke" => return self.invocation(line, position, tape, is_named),
+            "invoke" => return self.invocation(line, position, tape, (process, is_named)),
             "ok" => Status::Committed,
             "fail" => Status::Aborted,
             "info" => Status::Indeterminate,
             _ => return Err(error("the :type is none of invoke, ok, fail, info")),
         };
-        let Some(pending) = self.pending.remove(self.process.as_str()) else {
-            return self.add(line, form, form, status, None);
+        let Some(pending) = self.pending.remove(&process) else {
+            return self.add(line, said, said, status, None);
         };
         let real_time = Span {
             from: pending.invoked,
@@ -121,14 +175,14 @@ impl Operations {
                 Status::Committed | Status::Aborted => position,
             },
         };
-        let asked = pending.tape.form();
+        let asked = Said::of(pending.tape.form());
         // An `ok` tells what was read; the others may say less than the invocation did.
         let says = match status {
             Status::Aborted | Status::Indeterminate => asked,
-            Status::Committed => form,
+            Status::Committed => said,
         };
         self.add(line, asked, says, status, Some(real_time))?;
-        self.spare.push(pending.tape);
+        self.spare.push(pending);
         Ok(())
     }
 
@@ -138,15 +192,13 @@ impl Operations {
         line: u64,
         invoked: i64,
         tape: &mut Tape,
-        is_named: bool,
+        (process, is_named): (ProcessName, bool),
     ) -> Result<(), HistoryError> {
-        let spare = self.spare.pop().unwrap_or_default();
-        let pending = Pending {
-            invoked,
-            tape: std::mem::replace(tape, spare),
-            line,
-        };
-        let message = match self.pending.insert(self.process.clone(), pending) {
+        let mut pending = self.spare.pop().unwrap_or_default();
+        pending.invoked = invoked;
+        pending.line = line;
+        std::mem::swap(&mut pending.tape, tape);
+        let message = match self.pending.insert(process, pending) {
             None => return Ok(()),
             Some(_) if is_named => "this process has not completed its last operation",
             Some(_) => "a second :invoke without a :process, before the first has completed",
@@ -157,14 +209,13 @@ impl Operations {
     fn add(
         &mut self,
         line: u64,
-        asked: Form<'_>,
-        says: Form<'_>,
+        asked: Said<'_>,
+        says: Said<'_>,
         status: Status,
         real_time: Option<Span>,
     ) -> Result<(), HistoryError> {
-        let f = asked.get("f").or_else(|| says.get("f"));
-        let f = f.and_then(Form::name);
-        let is_on_text = Strings::are_meant(f, asked);
+        let f = asked.f.or(says.f).and_then(Form::name);
+        let is_on_text = Strings::are_meant(f, asked.form);
         // What a text was made of is known at the end only, when the others have their places.
         if self.are_on_texts.replace(is_on_text) == Some(!is_on_text) {
             let message = "operations on texts (put, append, get of a :key) beside others";
@@ -175,13 +226,10 @@ impl Operations {
         }
         let mut events = std::mem::take(&mut self.events);
         events.clear();
-        self.meaning(asked, says, &mut events)
+        self.meaning(f, says.value.unwrap_or(Form::Nil), &mut events)
             .map_err(|message| HistoryError::at(line, 1, message))?;
-        let is_cas = says
-            .get("f")
-            .and_then(Form::name)
-            .is_some_and(is_conditional);
-        if status != Status::Committed && !is_cas {
+        let is_cas = || says.f.and_then(Form::name).is_some_and(is_conditional);
+        if status != Status::Committed && !is_cas() {
             // What was asked to be read is not what was read.
             events.retain(|event| matches!(event, ListEvent::Write(..) | ListEvent::Append(..)));
         }
@@ -203,13 +251,13 @@ impl Operations {
     fn add_text(
         &mut self,
         line: u64,
-        asked: Form<'_>,
-        says: Form<'_>,
+        asked: Said<'_>,
+        says: Said<'_>,
         f: Option<&str>,
         status: Status,
         real_time: Option<Span>,
     ) -> Result<(), HistoryError> {
-        let key = asked.get("key").unwrap_or(Form::Nil);
+        let key = asked.form.get("key").unwrap_or(Form::Nil);
         let key = self
             .atom(key)
             .map_err(|message| HistoryError::at(line, 1, message))?;
@@ -222,12 +270,12 @@ impl Operations {
             timestamps: None,
             real_time,
         };
-        let value = says.get("value").unwrap_or(Form::Nil);
+        let value = says.value.unwrap_or(Form::Nil);
         self.strings.push(line, head, f, key, value)
     }
 
-    fn session(&mut self, line: u64, asked: Form<'_>) -> Result<Atom, HistoryError> {
-        match asked.get("process") {
+    fn session(&mut self, line: u64, asked: Said<'_>) -> Result<Atom, HistoryError> {
+        match asked.process {
             None | Some(Form::Nil) => {
                 self.anonymous += 1;
                 let name = format!("unnamed-{}", self.anonymous);
@@ -243,15 +291,10 @@ impl Operations {
     /// What an operation reads and writes.
     fn meaning(
         &mut self,
-        asked: Form<'_>,
-        says: Form<'_>,
+        f: Option<&str>,
+        value: Form<'_>,
         events: &mut Vec<ListEvent>,
     ) -> Result<(), String> {
-        let f = asked
-            .get("f")
-            .or_else(|| says.get("f"))
-            .and_then(Form::name);
-        let value = says.get("value").unwrap_or(Form::Nil);
         match f {
             Some("acquire") => return self.swap("mutex", [0, 1], events),
             Some("release") => return self.swap("mutex", [1, 0], events),
@@ -318,19 +361,19 @@ impl Operations {
     }
 
     fn micro_operation(&mut self, item: Form<'_>) -> Result<ListEvent, String> {
-        let Some([f, key, value]) = item.list().and_then(Items::exactly) else {
+        let Some((f, key, value)) = item.list().and_then(Items::named_pair) else {
             return Err("expected [f key value]".to_owned());
         };
         let key = self.atom(key)?;
         let key = self.builder.key(key).map_err(|error| error.to_string())?;
-        match (f.name(), value) {
-            (Some("append"), value) => Ok(ListEvent::Append(key, self.atom(value)?)),
-            (Some("w" | "write"), value) => Ok(ListEvent::Write(key, self.atom(value)?)),
-            (Some("r" | "read"), Form::List(list)) => {
+        match (f, value) {
+            (Some(b"append"), value) => Ok(ListEvent::Append(key, self.atom(value)?)),
+            (Some(b"w" | b"write"), value) => Ok(ListEvent::Write(key, self.atom(value)?)),
+            (Some(b"r" | b"read"), Form::List(list)) => {
                 let list = list.map(|item| self.atom(item));
                 Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
             }
-            (Some("r" | "read"), value) => Ok(ListEvent::Read(key, self.atom(value)?)),
+            (Some(b"r" | b"read"), value) => Ok(ListEvent::Read(key, self.atom(value)?)),
             _ => Err("expected append, r or w in a transaction".to_owned()),
         }
     }
@@ -344,13 +387,17 @@ impl Operations {
     /// # Errors
     /// As [`Operations::operation`].
     pub(super) fn finish(mut self) -> Result<History, HistoryError> {
-        for (_, pending) in std::mem::take(&mut self.pending) {
+        // By the text of their processes: this order alone decides where unfinished operations stand.
+        let pending = std::mem::take(&mut self.pending).into_iter();
+        let mut pending: Vec<_> = pending.map(|(process, p)| (process.shown(), p)).collect();
+        pending.sort_by(|one, other| one.0.cmp(&other.0));
+        for (_, pending) in pending {
             let span = Span {
                 from: pending.invoked,
                 to: i64::MAX,
             };
-            let form = pending.tape.form();
-            self.add(pending.line, form, form, Status::Indeterminate, Some(span))?;
+            let said = Said::of(pending.tape.form());
+            self.add(pending.line, said, said, Status::Indeterminate, Some(span))?;
         }
         self.strings.finish(&mut self.builder)?;
         self.lists.finish(&mut self.builder);
