@@ -228,13 +228,11 @@ impl<'s> Driver<'s> {
         for table in &case.tables {
             final_state.insert(table.name.clone(), keeper.contents(table)?);
         }
-        let faults = self.room.check(
-            &mut keeper,
-            case,
-            record.ran(),
-            &final_state,
-            self.engine_check,
-        )?;
+        let check = self.engine_check;
+        let ran = record.ran();
+        let faults = self
+            .room
+            .check(&mut keeper, case, ran, &final_state, check)?;
         if !faults.is_empty() {
             // What follows confirms and minimizes it.
             self.engine_check = EngineCheck::Every;
