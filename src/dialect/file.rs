@@ -9,6 +9,7 @@ use super::answer::{REPLACE_COUNTS, TRANSACTION_ENDS, UPDATE_COUNTS};
 use super::durability::{DurabilityEntry, durability};
 use super::errors::{CodeEntry, MessageEntry, class_words, error_messages, errors};
 use super::levels::{CauseEntry, PromiseEntry, causes, has_all, level_words, locks, promises};
+use super::lock_rules::lock_rules;
 use super::plan_setting::{PlanSettingEntry, plan_settings};
 use super::text::{DialectError, DialectText};
 use super::{
@@ -53,6 +54,10 @@ struct File {
     serialization_failure_changes: Vec<CauseEntry>,
     #[serde(default)]
     locks: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default)]
+    row_locks: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
+    #[serde(default)]
+    write_locks: BTreeMap<Spanned<String>, Spanned<String>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
     #[serde(default, rename = "error-message")]
     error_messages: Vec<MessageEntry>,
@@ -236,6 +241,7 @@ pub fn parse_for(
         read_modes,
         promises: promises(&source, &file.promises, &file.promise_changes, variables)?,
         locks: locks(&source, &file.locks)?,
+        lock_rules: lock_rules(&source, &file.row_locks, &file.write_locks)?,
         errors: errors(&source, &file.errors)?,
         error_messages: error_messages(&source, &file.error_messages)?,
         ends_transaction: ends(&source, &file.ends_transaction, version, variables)?,

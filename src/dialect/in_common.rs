@@ -108,7 +108,8 @@ impl Dialect {
         if reads(self) != reads(other) || self.snapshot_point != other.snapshot_point {
             return Some("they read other versions of rows");
         }
-        if self.lock_reach(level) != other.lock_reach(level) {
+        let locks = |dialect: &Self| (dialect.lock_reach(level), dialect.lock_rules.clone());
+        if locks(self) != locks(other) {
             return Some("they lock other rows");
         }
         if self.promise(level) != other.promise(level) {

@@ -13,6 +13,7 @@ mod file;
 mod in_common;
 mod levels;
 mod literal;
+mod lock_rules;
 mod plan_setting;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use capability::{Capability, UnknownWord};
 pub use durability::DurableSetting;
 pub use file::{parse, parse_for};
 pub use in_common::NothingInCommon;
+pub use lock_rules::{LockRules, LockingWrite};
 pub use plan_setting::PlanSetting;
 pub use text::DialectError;
 pub use version::ServerVersion;
@@ -154,7 +156,8 @@ pub struct Spelling {
     pub set_isolation: String,
     /// `SET SESSION {variable} = {value}`; empty where no variable is set.
     pub set_variable: String,
-    /// Lock clauses of SELECT by name: `update`, `share`, `update-nowait`, `update-skip-locked`, ...
+    /// Lock clauses of SELECT by name: a strength (`update`, `share`), alone or with `-nowait` or `-skip-locked`;
+    /// `for-share`.
     pub lock_clauses: BTreeMap<String, String>,
     /// A read that fixes the snapshot point, `{table}` to be replaced.
     pub fix_snapshot: String,
@@ -255,6 +258,8 @@ pub struct Dialect {
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     promises: BTreeMap<IsolationLevel, ConsistencyModel>,
     locks: BTreeMap<IsolationLevel, LockReach>,
+    /// Which locks of a row exclude which, and what a write takes.
+    pub lock_rules: LockRules,
     errors: BTreeMap<String, ErrorClass>,
     error_messages: Vec<ErrorMessage>,
     /// How the engine counts affected rows.

@@ -264,6 +264,35 @@ pub enum RowOrder {
     Total,
 }
 
+/// How strongly a lock holds a row, weakest first. Engines with two kinds of locks have `Share` and
+/// `Update`; PostgreSQL has all four (PostgreSQL manual, "Row-Level Locks").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LockStrength {
+    /// Keeps the row, and the values of its unique keys.
+    KeyShare,
+    /// Keeps the row as it is.
+    Share,
+    /// For a change that leaves the unique keys alone.
+    NoKeyUpdate,
+    /// For any change.
+    Update,
+}
+
+impl LockStrength {
+    /// Every strength, weakest first.
+    pub const ALL: [Self; 4] = [Self::KeyShare, Self::Share, Self::NoKeyUpdate, Self::Update];
+
+    /// As dialect files spell it.
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::KeyShare => "key-share",
+            Self::Share => "share",
+            Self::NoKeyUpdate => "no-key-update",
+            Self::Update => "update",
+        }
+    }
+}
+
 /// What a statement does, worked out from its text by `statement::analyze`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
@@ -280,6 +309,8 @@ pub struct Effect {
     pub depends_on_locks: bool,
     /// `NOWAIT`: a held lock is an error at once.
     pub nowait: bool,
+    /// The strength of its lock clause, of the weakest where there are several; none where there is none.
+    pub lock: Option<LockStrength>,
     /// A join in it gives rows to which nothing was joined, at any depth.
     pub outer_join: bool,
     /// A SELECT each of whose rows comes from rows of its tables alone: without one of them the
@@ -330,6 +361,7 @@ impl Effect {
             surely_takes_snapshot: false,
             depends_on_locks: false,
             nowait: false,
+            lock: None,
             outer_join: false,
             row_by_row: false,
             forms: BTreeSet::new(),

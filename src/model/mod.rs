@@ -34,7 +34,9 @@ pub use consistency::{ConsistencyModel, UnknownModel};
 pub use cycle::{CycleStep, TransactionCycle};
 pub use direction::Direction;
 pub use doubt::Doubt;
-pub use effect::{Effect, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse};
+pub use effect::{
+    Effect, LockStrength, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse,
+};
 pub use execution::{
     ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, ProbeTag,
     ServerCrash, SqlError, StatementRecord, Tick, TransactionStatus,

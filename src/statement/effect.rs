@@ -41,6 +41,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     let known = effect.kind != StatementKind::Opaque;
     effect.depends_on_locks = known && after_lock_clause(words, &["SKIP", "LOCKED"]);
     effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
+    effect.lock = parsed.locks.weakest().filter(|_| known);
     let outer = |word: &SqlToken<'_>| OUTER.iter().any(|name| word.is(name));
     effect.outer_join = known && words.iter().any(outer);
     if known {

@@ -13,6 +13,7 @@ mod effect;
 mod form;
 mod heading;
 mod key_value;
+mod lock_clause;
 mod matched;
 mod parse;
 mod prepared;

@@ -84,6 +84,14 @@ pub(super) struct Roles {
     pub outermost: Role,
 }
 
+/// A query around the current node.
+struct AroundQuery {
+    ctes: BTreeSet<String>,
+    role: Role,
+    /// The tables that its lock clauses name, in lower case; none where they mean all.
+    locked: Option<BTreeSet<String>>,
+}
+
 /// Every table that queries inside a syntax tree read, with its role.
 ///
 /// None when a CTE has the name of a table that its own definition reads: the name is ambiguous.
@@ -108,10 +116,10 @@ pub(super) fn uses_in<V: Visit>(tree: &V, roles: Roles) -> Option<BTreeSet<Table
     (!collector.ambiguous).then_some(collector.uses)
 }
 
-/// The queries around the current node, outermost first: the CTE names of each, and its role.
+/// The queries around the current node, outermost first.
 struct Collector {
     roles: Roles,
-    queries: Vec<(BTreeSet<String>, Role)>,
+    queries: Vec<AroundQuery>,
     uses: BTreeSet<TableUse>,
     ambiguous: bool,
 }
@@ -127,26 +135,48 @@ impl Collector {
         } else {
             self.roles.plain
         };
-        self.queries.push((ctes, role));
+        self.queries.push(AroundQuery {
+            ctes,
+            role,
+            locked: locked_by_name(query),
+        });
     }
 
     fn table(&mut self, factor: &TableFactor) {
-        if let (TableFactor::Table { name, .. }, Some((_, role))) = (factor, self.queries.last())
+        if let (TableFactor::Table { name, alias, .. }, Some(query)) = (factor, self.queries.last())
             && let Some(table) = last_name(name)
         {
+            let called = alias.as_ref().map_or(table, |alias| &alias.name.value);
+            let called = called.to_ascii_lowercase();
+            let is_locked = query.locked.as_ref().is_none_or(|of| of.contains(&called));
+            let role = if is_locked {
+                query.role
+            } else {
+                self.roles.plain
+            };
             let is_cte = name.0.len() == 1
                 && self
                     .queries
                     .iter()
-                    .any(|(ctes, _)| ctes.contains(&table.to_ascii_lowercase()));
+                    .any(|query| query.ctes.contains(&table.to_ascii_lowercase()));
             if !is_cte {
                 self.uses.insert(TableUse {
                     table: table.to_owned(),
-                    role: *role,
+                    role,
                 });
             }
         }
     }
+}
+
+/// The tables that the lock clauses of a query name (`FOR UPDATE OF t`), in lower case; none where it has
+/// no lock clause, or one that means every table of its FROM.
+fn locked_by_name(query: &Query) -> Option<BTreeSet<String>> {
+    let named = query.locks.iter().map(|lock| last_name(lock.of.as_ref()?));
+    let named: Option<BTreeSet<String>> = named
+        .map(|name| name.map(str::to_ascii_lowercase))
+        .collect();
+    named.filter(|named| !named.is_empty())
 }
 
 fn cte_names(query: &Query) -> BTreeSet<String> {

@@ -34,6 +34,7 @@ mod plant;
 mod planted;
 mod postgres;
 mod postgres_cases;
+mod postgres_locks;
 mod prepared;
 mod profiles;
 mod program;

@@ -11,7 +11,8 @@ use crate::model::LockBreach;
 use crate::oracle::Evidence;
 
 /// A read that gives another result when it also sees what open transactions have changed: whatever
-/// way it took, it met one of these rows, and did not wait. Where they changed rows while it ran, that
+/// way it took, it met one of these rows, and did not wait. Where a snapshot chooses the rows to lock, one
+/// that gives another result without these rows. Where they changed rows while it ran, that
 /// holds whenever it looked.
 pub(super) fn find(
     evidence: &Evidence,
@@ -45,7 +46,8 @@ fn depends_on(
     for HeldVersion { table, version } in held {
         let rows = uncommitted.entry((*table).to_owned()).or_default();
         let version = chains.version(*version);
-        match &version.row {
+        let by_snapshot = read.by_snapshot.contains(table);
+        match version.row.as_ref().filter(|_| !by_snapshot) {
             Some(row) => rows.insert(version.id.clone(), row.clone()),
             None => rows.remove(&version.id),
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::dialect::Capability;
 use crate::model::{
     CaseStatement, ReadMode, StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus,
 };
@@ -30,7 +31,12 @@ impl<'e> LockHolders<'e> {
                 // What ends a transaction may release its locks any time before it answers: a
                 // COMMIT, and the statement of a deadlock's victim, which waits meanwhile.
                 let last = execution.records.values().find(ended_by);
-                Some((*transaction, last.map_or(end, |record| record.sent)))
+                let ended = last.map_or(end, |record| record.sent);
+                let failed = failed_at(evidence, *transaction);
+                Some((
+                    *transaction,
+                    failed.map_or(ended, |failed| failed.min(ended)),
+                ))
             })
             .collect();
         Self {
@@ -80,11 +86,24 @@ impl<'e> LockHolders<'e> {
         };
         other.effect.uses.iter().any(|u| {
             let level = case.level(other.session);
-            let locks = u.role.is_target()
+            let locks = u.role.takes_row_locks()
+                || other.effect.kind == StatementKind::LockingSelect
                 || dialect.read_mode(level, u.role, explicit) == ReadMode::Current;
             locks && names(&u.table)
         })
     }
+}
+
+/// When the first statement of a transaction was sent that was rejected, where an error takes away what
+/// was locked although the transaction stays open (PostgreSQL manual, "SAVEPOINT": what is older than
+/// the savepoint stays, which is not looked at here).
+fn failed_at(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
+    let fails = evidence.dialect.supports(Capability::FailedTransaction);
+    let records = evidence.execution.records.values().filter(|_| fails);
+    let rejected = records.filter(|record| {
+        record.id.transaction == transaction && record.outcome.error_class().is_some()
+    });
+    rejected.map(|record| record.sent).min()
 }
 
 fn end_of(status: TransactionStatus) -> Option<Tick> {

@@ -3,6 +3,7 @@
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
 use super::locking_read::{FoundRows, LockingRead};
+use super::strength::excludes_change;
 use super::trial::ReadTrial;
 use crate::dialect::LockReach;
 use crate::engine::EngineError;
@@ -33,7 +34,7 @@ pub(super) fn find(
         return Ok(None);
     }
     let judge = Judge { evidence, read };
-    let keeps_rows = judge.keeps_every_row_it_found();
+    let keeps_rows = judge.keeps_every_row_it_found() || !read.by_snapshot.is_empty();
     let ranges = reach == LockReach::Ranges;
     if !keeps_rows && !ranges {
         return Ok(None);
@@ -77,7 +78,9 @@ fn later_writes<'e>(
             && holders.surely_holds(read.transaction(), at)
             && undone.is_none_or(|undone| undone > at);
         let locked = |change: &&Change| read.locked.contains(change.table.as_str());
-        let changes: Vec<&Change> = changes.iter().filter(locked).collect();
+        let excluded = |change: &&Change| excludes_change(evidence, read.strength, change);
+        let changes = changes.iter().filter(locked).filter(excluded);
+        let changes: Vec<&Change> = changes.collect();
         (meets && !changes.is_empty()).then_some(LaterWrite { record, changes })
     });
     writes.collect()
@@ -97,10 +100,15 @@ impl Judge<'_> {
         !effect.outer_join && self.read.seen.keys().all(all_locked)
     }
 
+    /// Whether it keeps the rows of this table that it found. Where a snapshot chooses the rows, one without
+    /// which the result is another one was chosen, whatever else the read looks at.
+    fn keeps_rows_of(&self, table: &str) -> bool {
+        self.read.by_snapshot.contains(table) || self.keeps_every_row_it_found()
+    }
+
     /// Whether the row was there when the read looked.
     fn was_there(&self, change: &Change) -> bool {
-        let rows = self.read.seen.get(&change.table);
-        rows.is_some_and(|rows| rows.contains_key(&change.row))
+        self.read.shows(&change.table, &change.row)
     }
 
     /// A write that changed a row which the read had found.
@@ -109,7 +117,7 @@ impl Judge<'_> {
         writes: &[LaterWrite<'_>],
         trial: &mut ReadTrial<'_>,
     ) -> Result<Option<BrokenLock>, EngineError> {
-        let found = |change: &&&Change| self.was_there(change);
+        let found = |change: &&&Change| self.was_there(change) && self.keeps_rows_of(&change.table);
         for write in writes {
             for change in write.changes.iter().filter(found) {
                 let (mut changed, mut without) = (self.read.seen.clone(), self.read.seen.clone());

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::holders::LockHolders;
+use super::strength::{self, excludes_writer};
 use crate::model::{
-    CaseStatement, ReadMode, StatementId, StatementKind, StatementRecord, Tick, TransactionId,
+    CaseStatement, LockStrength, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
+    TransactionId,
 };
-use crate::observe::VersionId;
+use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
 use crate::oracle::view::{Contents, rows_of};
 
@@ -21,6 +23,10 @@ pub(super) struct LockingRead<'e> {
     pub(super) seen: FoundRows,
     /// The tables whose rows it locks.
     pub(super) locked: BTreeSet<&'e str>,
+    /// Those of them where a snapshot chooses the rows, which are locked then: a row that it does not show
+    /// as fitting is never met.
+    pub(super) by_snapshot: BTreeSet<&'e str>,
+    pub(super) strength: LockStrength,
 }
 
 impl<'e> LockingRead<'e> {
@@ -36,7 +42,11 @@ impl<'e> LockingRead<'e> {
             return None;
         }
         let view = account.views.get(&id)?;
-        let (locked, plain) = split(evidence, statement);
+        let TableGrips {
+            locked,
+            plain,
+            by_snapshot,
+        } = TableGrips::of(evidence, statement);
         if locked.is_empty() || !locked.is_disjoint(&plain) {
             return None;
         }
@@ -52,7 +62,15 @@ impl<'e> LockingRead<'e> {
             record,
             seen: seen.collect(),
             locked,
+            by_snapshot,
+            strength: strength::of_read(&statement.effect),
         })
+    }
+
+    /// Whether its view has a row.
+    pub(super) fn shows(&self, table: &str, row: &RowId) -> bool {
+        let rows = self.seen.get(table);
+        rows.is_some_and(|rows| rows.contains_key(row))
     }
 
     /// The session's transaction.
@@ -61,22 +79,39 @@ impl<'e> LockingRead<'e> {
     }
 }
 
-/// The tables that a statement reads and locks by the level it is judged by, and the others.
-fn split<'e>(
-    evidence: &Evidence,
-    statement: &'e CaseStatement,
-) -> (BTreeSet<&'e str>, BTreeSet<&'e str>) {
-    let (mut locked, mut plain) = (BTreeSet::new(), BTreeSet::new());
-    for used in &statement.effect.uses {
-        match evidence.promised_mode(statement, used.role) {
-            ReadMode::Current => locked.insert(used.table.as_str()),
-            ReadMode::TransactionSnapshot
-            | ReadMode::StatementSnapshot
-            | ReadMode::EitherSnapshot
-            | ReadMode::Anything => plain.insert(used.table.as_str()),
-        };
+/// What a statement does with the tables that it reads, by the level that it is judged by.
+#[derive(Default)]
+struct TableGrips<'e> {
+    locked: BTreeSet<&'e str>,
+    by_snapshot: BTreeSet<&'e str>,
+    plain: BTreeSet<&'e str>,
+}
+
+impl<'e> TableGrips<'e> {
+    fn of(evidence: &Evidence, statement: &'e CaseStatement) -> Self {
+        let mut grips = Self::default();
+        for used in &statement.effect.uses {
+            let table = used.table.as_str();
+            match evidence.promised_mode(statement, used.role) {
+                ReadMode::Current => {
+                    grips.locked.insert(table);
+                }
+                ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot
+                    if used.role == Role::LockingSelect =>
+                {
+                    grips.locked.insert(table);
+                    grips.by_snapshot.insert(table);
+                }
+                ReadMode::TransactionSnapshot
+                | ReadMode::StatementSnapshot
+                | ReadMode::EitherSnapshot
+                | ReadMode::Anything => {
+                    grips.plain.insert(table);
+                }
+            }
+        }
+        grips
     }
-    (locked, plain)
 }
 
 /// A row as an open transaction left it.
@@ -128,10 +163,14 @@ pub(super) fn held_versions<'e>(
             let Some(newest) = chain.iter().rev().copied().find(stands) else {
                 continue;
             };
+            if read.by_snapshot.contains(table) && !read.shows(table, row) {
+                continue;
+            }
             let seen = view.and_then(|view| view.get(*table)?.get(row).copied().flatten());
             let writer = chains.version(newest).writer.transaction;
             if seen != Some(newest)
                 && writer != read.transaction()
+                && excludes_writer(evidence, read.strength, newest)
                 && holders.surely_holds(writer, read.record.answered)
             {
                 held.push(HeldVersion {

@@ -12,6 +12,7 @@ mod kept;
 mod locking_read;
 mod overwritten;
 mod refused;
+mod strength;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -54,7 +55,10 @@ impl Oracle for LockOracle {
         if !dialect.levels.iter().any(keeps) {
             return Some(UndecidedReason::NoRowLocks);
         }
-        let shown = dialect.observer == ObserverKind::Uncommitted;
+        let shown = match dialect.observer {
+            ObserverKind::Uncommitted | ObserverKind::Returning => true,
+            ObserverKind::Writer | ObserverKind::Absent => false,
+        };
         (!shown).then_some(UndecidedReason::NothingShowsUncommittedRows)
     }
 

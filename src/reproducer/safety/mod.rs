@@ -326,9 +326,12 @@ fn relations(sql: &str) -> Result<(), String> {
         &GenericDialect {},
     ];
     let mut parsed = false;
-    let plain = without_lock_clause(sql);
+    // Lock clauses that no parser reads name no table.
+    let plain = without_lock_clause(sql)
+        .replace("FOR NO KEY UPDATE", "FOR UPDATE")
+        .replace("FOR KEY SHARE", "FOR SHARE");
     for dialect in dialects {
-        let Ok(statements) = Parser::parse_sql(dialect, plain) else {
+        let Ok(statements) = Parser::parse_sql(dialect, &plain) else {
             continue;
         };
         parsed = true;
