@@ -36,6 +36,8 @@ capabilities! {
     AutocommitStatement = "autocommit-statement",
     /// A BEGIN that takes the write lock at once.
     BeginImmediate = "begin-immediate",
+    /// `USING BRIN` in an index: it keeps ranges of blocks, not rows.
+    BrinIndex = "brin-index",
     /// Cases are generated, run and judged on this engine.
     Cases = "cases",
     /// `CHECK` constraints of a column, which are enforced.
@@ -45,8 +47,12 @@ capabilities! {
     ClustersByPrimaryKey = "clusters-by-primary-key",
     /// A BEGIN that takes the snapshot at once.
     ConsistentSnapshot = "consistent-snapshot",
+    /// `INCLUDE` in an index: columns that it holds beside its key.
+    CoveringIndex = "covering-index",
     /// `WITH`.
     Cte = "cte",
+    /// `UNIQUE .. DEFERRABLE`: a key that is checked when the statement ends, not row by row.
+    DeferrableKey = "deferrable-key",
     /// `DESC` in an index.
     DescendingIndex = "descending-index",
     /// `EXCEPT` and `INTERSECT`.
@@ -62,6 +68,8 @@ capabilities! {
     ForeignKey = "foreign-key",
     /// Generated columns, virtual and stored.
     GeneratedColumn = "generated-column",
+    /// `USING HASH` in an index.
+    HashIndex = "hash-index",
     /// Tables are heaps: a row that takes the key of a deleted one is another row, and an old snapshot
     /// shows both.
     HeapTables = "heap-tables",
@@ -103,6 +111,8 @@ capabilities! {
     ReadOnlyTransaction = "read-only-transaction",
     /// `REPLACE`.
     Replace = "replace",
+    /// `RETURNING` in every write.
+    Returning = "returning",
     /// Tables have a hidden row number that a query can name.
     Rowid = "rowid",
     /// Savepoints.
@@ -113,6 +123,8 @@ capabilities! {
     UnlockedDerivedTable = "unlocked-derived-table",
     /// `UPDATE .. SET .. FROM`.
     UpdateFrom = "update-from",
+    /// `ON CONFLICT DO UPDATE .. WHERE`, and `EXCLUDED`, which is the row that was not inserted.
+    UpsertCondition = "upsert-condition",
     /// A transaction that the engine ended by a rejection keeps its tables from DDL until ROLLBACK, and
     /// the next statement of the session begins another, as if autocommit were off.
     VictimKeepsTables = "victim-keeps-tables",

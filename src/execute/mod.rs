@@ -54,8 +54,18 @@ pub struct Instrumentation {
     /// active since its last read.
     pub observe: BTreeMap<StatementId, Vec<String>>,
     /// Sent instead of the statement: the same, and it returns the rows that it made or removed. Its
-    /// answer is recorded as the count that the statement alone would have given.
-    pub returning: BTreeMap<StatementId, Probe>,
+    /// answer is recorded as the one that the statement alone would have given.
+    pub returning: BTreeMap<StatementId, ReturningWrite>,
+}
+
+/// A write that was made to return the rows of its target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReturningWrite {
+    pub probe: Probe,
+    /// How many cells at the end of each row were added.
+    pub columns: usize,
+    /// What stands before them is the statement's own answer; without it that is a count.
+    pub has_own: bool,
 }
 
 impl Instrumentation {

@@ -11,7 +11,7 @@ use crate::model::{
 use super::fate::TransactionFate;
 use super::scheduled_statement::ScheduledStatement;
 use super::scheduler::{SessionStep, Work};
-use super::{Instrumentation, Probe};
+use super::{Instrumentation, Probe, ReturningWrite};
 
 /// A probe's answer and its statement.
 struct Probed {
@@ -63,7 +63,7 @@ impl<'a> Record<'a> {
     pub(super) fn text(&self, work: Work) -> Option<&'a str> {
         match work {
             Work::Statement { line } => Some(match self.returning(line) {
-                Some(returning) => &returning.sql,
+                Some(returning) => &returning.probe.sql,
                 None => &self.case.statements[line].sql,
             }),
             Work::Before { .. } | Work::After { .. } => Some(&self.probe(work)?.sql),
@@ -72,7 +72,7 @@ impl<'a> Record<'a> {
     }
 
     /// What is sent instead of the statement of a line, if anything is.
-    fn returning(&self, line: usize) -> Option<&'a Probe> {
+    fn returning(&self, line: usize) -> Option<&'a ReturningWrite> {
         self.instrumentation.returning.get(&self.lines[line].id)
     }
 
@@ -193,7 +193,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Keeps the rows that a write was made to return, and gives the answer that it gives without.
+    /// Keeps the rows that a write was made to return, and gives the answer that it gives by itself.
     fn without_returned(
         &mut self,
         line: usize,
@@ -204,17 +204,24 @@ impl<'a> Record<'a> {
         let (Some(returning), Outcome::Rows(rows)) = (self.returning(line), &outcome) else {
             return outcome;
         };
-        let count = Outcome::Affected(rows.len() as u64);
+        let parts = rows.iter().map(|row| {
+            let own = row.len().saturating_sub(returning.columns);
+            (row[..own].to_vec(), row[own..].to_vec())
+        });
+        let (own, returned): (Vec<Row>, Vec<Row>) = parts.unzip();
         let answer = ProbeAnswer {
             statement: self.lines[line].id,
-            tag: returning.tag.clone(),
-            sql: returning.sql.clone(),
+            tag: returning.probe.tag.clone(),
+            sql: returning.probe.sql.clone(),
             tick,
             parted: false,
-            outcome,
+            outcome: Outcome::Rows(returned),
         };
         self.probes.push(Probed { answer, session });
-        count
+        match returning.has_own {
+            true => Outcome::Rows(own),
+            false => Outcome::Affected(own.len() as u64),
+        }
     }
 
     /// Records rows that were read while no statement was running.

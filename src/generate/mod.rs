@@ -15,6 +15,7 @@ mod savepoint;
 mod schema;
 mod scope;
 mod session;
+mod special_index;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -31,7 +32,9 @@ use entropy::Entropy;
 use foreign_key::add_foreign_keys;
 pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice, VersionKeys};
 use prepared::prepare_some;
+use schema::TablePlan;
 use session::SessionGenerator;
+use special_index::add_special_indexes;
 use view::{send_through, views};
 
 /// How many consecutive cases share a schema.
@@ -53,14 +56,8 @@ pub fn generate(
     grammar: &Grammar,
     dialect: &Dialect,
 ) -> Generated {
-    let schema_bytes = entropy::bytes("schema", run_seed, index / EPOCH);
     let version_keys = options.version_keys.of_schema(index / EPOCH);
-    let mut entropy = Entropy::new(&schema_bytes);
-    let mut tables = schema::tables(&mut entropy, &options.tables, version_keys, dialect);
-    // Of streams of their own: other schemas, and what is drawn of them, are the same with and without.
-    let bytes = entropy::bytes("foreign keys", run_seed, index / EPOCH);
-    let percent = options.foreign_key_percent;
-    add_foreign_keys(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
+    let tables = tables(run_seed, index, options, version_keys, dialect);
     let bytes = entropy::bytes("views", run_seed, index / EPOCH);
     let views = views(
         &mut Entropy::new(&bytes),
@@ -122,6 +119,26 @@ pub fn generate(
         .zip(productions)
         .collect();
     Generated { case, productions }
+}
+
+/// The tables of this seed and index.
+fn tables(
+    run_seed: u64,
+    index: u64,
+    options: &GenerateOptions,
+    version_keys: bool,
+    dialect: &Dialect,
+) -> Vec<TablePlan> {
+    let bytes = entropy::bytes("schema", run_seed, index / EPOCH);
+    let mut entropy = Entropy::new(&bytes);
+    let mut tables = schema::tables(&mut entropy, &options.tables, version_keys, dialect);
+    // Of streams of their own: other schemas, and what is drawn of them, are the same with and without.
+    let bytes = entropy::bytes("special indexes", run_seed, index / EPOCH);
+    add_special_indexes(&mut Entropy::new(&bytes), &mut tables, dialect);
+    let bytes = entropy::bytes("foreign keys", run_seed, index / EPOCH);
+    let percent = options.foreign_key_percent;
+    add_foreign_keys(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
+    tables
 }
 
 /// The level of every session.

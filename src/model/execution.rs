@@ -149,7 +149,17 @@ impl Outcome {
         }
     }
 
-    /// Rows of a result; none for a write or a rejection.
+    /// How many rows it gives or counts: of a write, those that it changed, whether it counts them or
+    /// returns them. None for a rejection.
+    pub fn row_count(&self) -> Option<u64> {
+        match self {
+            Self::Rows(rows) => Some(rows.len() as u64),
+            Self::Affected(count) => Some(*count),
+            Self::Rejected(_) => None,
+        }
+    }
+
+    /// Rows of a result; none for a rejection and for a write without RETURNING.
     pub fn rows(&self) -> &[Row] {
         if let Self::Rows(rows) = self {
             rows

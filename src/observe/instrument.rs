@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Learner;
 use crate::dialect::{Capability, Dialect, ObserverKind, RejectionEnd, SnapshotPoint};
-use crate::execute::{Instrumentation, Probe};
+use crate::execute::{Instrumentation, Probe, ReturningWrite};
 use crate::model::{
     CaseStatement, Doubt, ErrorClass, ProbeTag, ReadMode, Role, StatementKind, TableShape,
     TestCase, TransactionId,
@@ -102,11 +102,16 @@ fn returning(
     let Some(shape) = case.table(target) else {
         return;
     };
-    if let Some(sql) = with_returning(&statement.sql, shape, dialect) {
+    if let Some(text) = with_returning(&statement.sql, shape, dialect) {
         let tag = ProbeTag::Returned {
             table: shape.name.clone(),
         };
-        plan.returning.insert(statement.id, Probe { tag, sql });
+        let returning = ReturningWrite {
+            probe: Probe { tag, sql: text.sql },
+            columns: shape.columns.len(),
+            has_own: text.has_own,
+        };
+        plan.returning.insert(statement.id, returning);
     }
 }
 

@@ -170,7 +170,9 @@ fn event(
     match (access.written, outcome) {
         (_, Outcome::Rejected(_)) => Ok(None),
         // The row is there, and the value is another: it read that the row is gone.
-        (Some(_), Outcome::Affected(0)) if is_there => Ok(Some((Kind::Read, Atom::NIL))),
+        (Some(_), outcome) if is_there && outcome.row_count() == Some(0) => {
+            Ok(Some((Kind::Read, Atom::NIL)))
+        }
         (Some(value), _) => {
             let value = Atom::integer(value).ok_or(StrangeCell)?;
             Ok(is_there.then_some((Kind::Write, value)))

@@ -43,7 +43,7 @@ pub use heading::headings;
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use matched::matched_rows;
 pub use prepared::{PreparedStatements, may_be_prepared};
-pub use returning::with_returning;
+pub use returning::{ReturningText, with_returning};
 pub use row_write::{RowWrite, row_write};
 pub use shape::{setup_kind, shapes};
 pub use shown::{ShownRows, ShownTable, shown_rows};

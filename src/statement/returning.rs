@@ -8,34 +8,48 @@ use super::token::without_end;
 use crate::dialect::Dialect;
 use crate::model::TableShape;
 
-/// The text of an INSERT, UPDATE or DELETE with a RETURNING of every column of its target. None for any
-/// other statement, and for a write that has a RETURNING of its own.
-pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Option<String> {
+/// A write that returns every column of its target, at the end of what it returns by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReturningText {
+    pub sql: String,
+    /// The write has a RETURNING of its own, which comes first.
+    pub has_own: bool,
+}
+
+/// The text of an INSERT, UPDATE or DELETE with a RETURNING of every column of its target, behind what it
+/// returns already. None for any other statement.
+pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Option<ReturningText> {
     let words = tokens(sql, dialect)?;
     let words = without_end(&words);
     let parsed = Parsed::new(sql, words, dialect)?;
-    let alias = target_alias(&parsed.tree)?;
+    let (alias, has_own) = target(&parsed.tree)?;
     let owner = alias.map_or_else(|| dialect.quote(&shape.name), |alias| alias.to_string());
     let columns = shape.columns.iter();
     let columns: Vec<String> = columns
         .map(|column| format!("{owner}.{}", dialect.quote(&column.name)))
         .collect();
     let text = &sql[..words.last()?.span.end];
-    Some(format!("{text} RETURNING {}", columns.join(", ")))
+    let before = if has_own { "," } else { " RETURNING" };
+    Some(ReturningText {
+        sql: format!("{text}{before} {}", columns.join(", ")),
+        has_own,
+    })
 }
 
-/// The other name of a write's target, if it has one. The outer None for what is no such write.
+/// The other name of a write's target, if it has one, and whether it returns something. None for what is
+/// no such write.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-fn target_alias(tree: &Statement) -> Option<Option<&Ident>> {
+fn target(tree: &Statement) -> Option<(Option<&Ident>, bool)> {
     match tree {
-        Statement::Insert(insert) if insert.returning.is_none() => {
-            Some(insert.table_alias.as_ref().map(|alias| &alias.alias))
+        Statement::Insert(insert) => {
+            let alias = insert.table_alias.as_ref().map(|alias| &alias.alias);
+            Some((alias, insert.returning.is_some()))
         }
-        Statement::Update(update) if update.returning.is_none() => alias_of(&update.table),
-        Statement::Delete(delete) if delete.returning.is_none() => of_delete(delete),
+        Statement::Update(update) => Some((alias_of(&update.table)?, update.returning.is_some())),
+        Statement::Delete(delete) => Some((of_delete(delete)?, delete.returning.is_some())),
         _ => None,
     }
 }
@@ -90,12 +104,18 @@ mod tests {
                       RETURNING \"t\".\"pkey\", \"t\".\"a\"",
                 ),
             ),
-            ("DELETE FROM t RETURNING a", None),
+            (
+                "DELETE FROM t RETURNING a;",
+                Some("DELETE FROM t RETURNING a, \"t\".\"pkey\", \"t\".\"a\""),
+            ),
             ("SELECT a FROM t", None),
         ];
         for (sql, expected) in table {
             let returning = with_returning(sql, shape, &dialect);
-            assert_eq!(returning.as_deref(), expected, "{sql}");
+            let has_own = returning.as_ref().is_some_and(|text| text.has_own);
+            assert_eq!(has_own, sql.contains("RETURNING"), "{sql}");
+            let text = returning.map(|text| text.sql);
+            assert_eq!(text.as_deref(), expected, "{sql}");
         }
     }
 }

@@ -211,6 +211,46 @@ fn a_locking_read_that_waited_keeps_the_order_of_its_snapshot() {
     }
 }
 
+/// Writes that return rows by themselves: what they changed, beside what they answer.
+const RETURNING: &str = "s1 BEGIN
+s1 UPDATE t0 SET c0 = c0 + 1, vkey = 1000 WHERE pkey = 1 RETURNING c0
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1001, 7) RETURNING *
+s2 SELECT * FROM t0
+s1 COMMIT
+s2 DELETE FROM t0 WHERE c0 < 15 RETURNING pkey + 10
+s2 SELECT * FROM t0";
+
+/// T1.2 returns the value from before.
+fn returns_the_old_value(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(1, 2)).expect("it ran");
+    assert_eq!(record.outcome.rows(), [[Value::Integer(11)]]);
+    record.outcome = Outcome::Rows(vec![vec![Value::Integer(10)]]);
+}
+
+/// The DELETE returns one row of two.
+fn returns_too_few_rows(execution: &mut Execution) {
+    let mut records = execution.records.values_mut();
+    let deletes = |rows: &[Row]| rows.len() == 2 && rows.iter().all(|row| row.len() == 1);
+    let record = records.find(|record| deletes(record.outcome.rows()));
+    let record = record.expect("the DELETE ran");
+    record.outcome = Outcome::Rows(vec![vec![Value::Integer(11)]]);
+}
+
+#[test]
+fn what_writes_return_by_themselves_is_judged() {
+    let Some(server) = server("what_writes_return") else {
+        return;
+    };
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        let said = verdict(&*server, level, None, RETURNING, honest);
+        assert_eq!(oracles::kind(&said), "agree", "{level}");
+        for lie in [returns_the_old_value as Lie, returns_too_few_rows] {
+            let said = verdict(&*server, level, None, RETURNING, lie);
+            assert!(matches!(said, Verdict::Violation(_)), "{level}: {said}");
+        }
+    }
+}
+
 /// No other session writes what T2 wants.
 const OTHER_ROWS: &str = "s1 BEGIN
 s1 SELECT * FROM t0

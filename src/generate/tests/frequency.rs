@@ -304,3 +304,39 @@ fn sessions_of_some_cases_begin_with_settings_of_the_optimizer() {
         }
     }
 }
+
+#[test]
+fn special_indexes_are_drawn_where_the_engine_has_them() {
+    let forms = [") INCLUDE (", " USING BRIN ", " USING HASH ", " DEFERRABLE"];
+    for (engine, has) in [("postgres", true), ("mysql", false), ("sqlite", false)] {
+        let (grammar, dialect) = parts(engine);
+        let options = GenerateOptions::default();
+        let epochs = (0..100).map(|epoch| epoch * EPOCH);
+        let cases = epochs.map(|index| generate(5, index, &options, &grammar, &dialect).case);
+        let cases: Vec<TestCase> = cases.collect();
+        let texts: Vec<&str> = cases
+            .iter()
+            .flat_map(|case| &case.setup)
+            .map(|statement| statement.sql.as_str())
+            .collect();
+        for form in forms {
+            let count = texts.iter().filter(|sql| sql.contains(form)).count();
+            assert_eq!(count >= 3, has, "{engine}: {form}: {count}");
+        }
+        // A key that is checked late is a key, and an index with INCLUDE is one of its first columns.
+        let late = cases.iter().flat_map(|case| {
+            let alters = case.setup.iter().filter(|s| s.sql.contains(" DEFERRABLE"));
+            alters.map(move |s| (case, &s.sql))
+        });
+        for (case, sql) in late {
+            let known = case.tables.iter().any(|table| {
+                sql.starts_with(&format!("ALTER TABLE {} ", table.name))
+                    && table
+                        .unique_keys
+                        .iter()
+                        .any(|key| sql.contains(&format!("({})", key.join(", "))))
+            });
+            assert!(known, "{sql}");
+        }
+    }
+}

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    CaseStatement, Execution, Outcome, StatementKind, StatementRecord, TestCase, Tick,
-    TransactionId, TransactionStatus,
+    CaseStatement, Execution, StatementKind, StatementRecord, TestCase, Tick, TransactionId,
+    TransactionStatus,
 };
 
 /// A commit at an unknown moment.
@@ -71,7 +71,7 @@ fn removed_before(
     let ended = case.statements.iter().filter_map(|other| {
         let record = execution.records.get(&other.id)?;
         let is_other = other.id.transaction != statement.id.transaction;
-        let done = !matches!(record.outcome, Outcome::Rejected(_) | Outcome::Affected(0));
+        let done = record.outcome.row_count().is_some_and(|count| count > 0);
         let mut tables = statement.effect.targets();
         if !is_other || !done || !tables.any(|table| removes_from(case, other, table)) {
             return None;

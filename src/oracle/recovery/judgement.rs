@@ -399,9 +399,10 @@ fn writes<'a>(
         let fate = fates.get(&id.transaction).copied();
         let record = execution.records.get(id);
         let is_doubtful = fate == Some(Fate::InDoubt) && !case.is_explicit(id.transaction);
-        let is_certain = match record.map(|record| &record.outcome) {
-            Some(Outcome::Affected(0) | Outcome::Rows(_)) => continue,
-            Some(Outcome::Affected(_)) => true,
+        let outcome = record.map(|record| &record.outcome);
+        let is_certain = match outcome {
+            Some(outcome) if outcome.row_count() == Some(0) => continue,
+            Some(Outcome::Affected(_) | Outcome::Rows(_)) => true,
             // Nothing of it can be there, unless it is its own transaction and that is in doubt.
             Some(Outcome::Rejected(_)) | None if !is_doubtful => continue,
             Some(Outcome::Rejected(_)) | None => false,

@@ -29,7 +29,7 @@ pub(in crate::oracle) fn is_miscounted(evidence: &Evidence, statement: &CaseStat
 
 fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> {
     let record = evidence.execution.records.get(&statement.id)?;
-    let answered = affected(&record.outcome)?;
+    let answered = affected(statement, &record.outcome)?;
     // Of a table without a row key no change is known.
     let keyed = |table: &str| {
         let shape = evidence.case.table(table);
@@ -64,7 +64,7 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
     let statements = evidence.case.user_statements();
     let hidden = statements.filter(|statement| {
         let record = evidence.execution.records.get(&statement.id);
-        let answered = record.and_then(|record| affected(&record.outcome));
+        let answered = record.and_then(|record| affected(statement, &record.outcome));
         let changed = evidence.account.changed_rows(statement);
         let allowed = allowed_counts(evidence, statement, changed);
         // An upsert or REPLACE may count more than changed; beside who may have written over it, that
@@ -75,9 +75,11 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
     hidden.map(|statement| statement.id).chain(late).collect()
 }
 
-fn affected(outcome: &Outcome) -> Option<u64> {
+/// How many rows a write says that it changed.
+fn affected(statement: &CaseStatement, outcome: &Outcome) -> Option<u64> {
     match outcome {
         Outcome::Affected(count) => Some(*count),
+        Outcome::Rows(_) if statement.effect.kind.is_write() => outcome.row_count(),
         Outcome::Rows(_) | Outcome::Rejected(_) => None,
     }
 }
