@@ -21,6 +21,12 @@ pub(super) trait Databases {
     /// Creates a database with this marker in it. No database of this name exists.
     fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError>;
 
+    /// Puts the marker into a database that has none and holds nothing else. False where it holds something,
+    /// and then nothing was changed; and where an engine never leaves a database half made.
+    fn mark_empty(&mut self, _name: &str, _marker: &Marker) -> Result<bool, EngineError> {
+        Ok(false)
+    }
+
     /// Removes a database, whatever is in it.
     fn remove(&mut self, name: &str) -> Result<(), EngineError>;
 
@@ -61,9 +67,16 @@ impl<D: Databases> Guard<D> {
     /// one.
     pub(super) fn create(&mut self, name: &str) -> Result<(), EngineError> {
         check_database_name(name)?;
+        let marker = Marker::of_this_process(&self.run_id);
         if self.has(name)? {
             match self.databases.marker(name)? {
                 Some(marker) if marker.gives_way_to(&self.run_id) => self.databases.remove(name)?,
+                // The server went down while this run made it.
+                None if self.is_of_this_run(name)
+                    && self.databases.mark_empty(name, &marker)? =>
+                {
+                    return Ok(());
+                }
                 _ => {
                     return Err(EngineError::Unsafe(format!(
                         "the database {name} exists and is not ours to replace"
@@ -71,8 +84,12 @@ impl<D: Databases> Guard<D> {
                 }
             }
         }
-        let marker = Marker::of_this_process(&self.run_id);
         self.databases.make(name, &marker)
+    }
+
+    /// Whether only this run gives a database such a name.
+    fn is_of_this_run(&self, name: &str) -> bool {
+        name.starts_with(&format!("rashomon_{}_", self.run_id))
     }
 
     /// Drops a database that carries our marker; one that is not there is dropped already.
@@ -156,6 +173,14 @@ mod tests {
             Ok(())
         }
 
+        fn mark_empty(&mut self, name: &str, marker: &Marker) -> Result<bool, EngineError> {
+            if name.ends_with("_full") {
+                return Ok(false);
+            }
+            self.0.insert(name.to_owned(), Some(marker.clone()));
+            Ok(true)
+        }
+
         fn remove(&mut self, name: &str) -> Result<(), EngineError> {
             assert!(self.0.remove(name).is_some(), "{name} was not there");
             Ok(())
@@ -201,6 +226,20 @@ mod tests {
         assert!(guard.create("rashomon_r1_0").is_ok());
         assert!(guard.create("rashomon_r1_0").is_ok());
         assert_eq!(guard.leftovers().expect("a list").len(), 3);
+    }
+
+    #[test]
+    fn what_a_server_left_half_made_is_taken_by_its_own_run_where_it_is_empty() {
+        let mut memory = Memory::default();
+        for name in ["rashomon_r1_0", "rashomon_r1_full", "rashomon_r2_0"] {
+            memory.0.insert(name.to_owned(), None);
+        }
+        let mut guard = Guard::new(&mut memory, "r1");
+        assert!(guard.create("rashomon_r1_0").is_ok());
+        assert!(is_unsafe(guard.create("rashomon_r1_full")));
+        assert!(is_unsafe(guard.create("rashomon_r2_0")));
+        assert!(memory.0["rashomon_r1_0"].is_some());
+        assert!(memory.0["rashomon_r1_full"].is_none());
     }
 
     #[test]

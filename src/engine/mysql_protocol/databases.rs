@@ -6,7 +6,7 @@ use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;
 use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
 use crate::engine::session::BareSession;
-use crate::model::Outcome;
+use crate::model::{Outcome, Row};
 
 /// Gives the login everything in databases of ours, and nothing elsewhere.
 const OWN_DATABASES: &str = "GRANT ALL ON `rashomon\\_%`.* TO {user}";
@@ -28,6 +28,20 @@ impl MySqlDatabases {
             .session
             .rows(&format!("SHOW TABLES FROM `{database}`"))?;
         Ok(rows.is_empty())
+    }
+
+    fn mark(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
+        self.session.run(&format!(
+            "CREATE TABLE IF NOT EXISTS `{name}`.{MARKER_TABLE} (run_id VARCHAR(190) NOT NULL, \
+             host VARCHAR(190) NOT NULL, pid INT UNSIGNED NOT NULL, created DATETIME NOT NULL) \
+             ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+        ))?;
+        self.session.run(&format!(
+            "INSERT INTO `{name}`.{MARKER_TABLE} VALUES ({}, {}, {}, UTC_TIMESTAMP())",
+            hex(&marker.run_id),
+            hex(&marker.host),
+            marker.pid
+        ))
     }
 }
 
@@ -60,17 +74,17 @@ impl Databases for MySqlDatabases {
         let grant = OWN_DATABASES.replace("{user}", &account);
         self.session
             .privileged(&format!("CREATE DATABASE `{name}`"), &grant)?;
-        self.session.run(&format!(
-            "CREATE TABLE `{name}`.{MARKER_TABLE} (run_id VARCHAR(190) NOT NULL, \
-             host VARCHAR(190) NOT NULL, pid INT UNSIGNED NOT NULL, created DATETIME NOT NULL) \
-             ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
-        ))?;
-        self.session.run(&format!(
-            "INSERT INTO `{name}`.{MARKER_TABLE} VALUES ({}, {}, {}, UTC_TIMESTAMP())",
-            hex(&marker.run_id),
-            hex(&marker.host),
-            marker.pid
-        ))
+        self.mark(name, marker)
+    }
+
+    fn mark_empty(&mut self, name: &str, marker: &Marker) -> Result<bool, EngineError> {
+        let tables = self.session.rows(&format!("SHOW TABLES FROM `{name}`"))?;
+        let is_markers = |row: &Row| row.first().and_then(text_of).as_deref() == Some(MARKER_TABLE);
+        if !tables.iter().all(is_markers) {
+            return Ok(false);
+        }
+        self.mark(name, marker)?;
+        Ok(true)
     }
 
     fn remove(&mut self, name: &str) -> Result<(), EngineError> {
