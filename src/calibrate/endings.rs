@@ -193,6 +193,19 @@ fn begin_with_work(stage: &mut Stage<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
+/// The same where the victim is the one whose wait closes the circle.
+fn close_a_circle_last(stage: &mut Stage<'_>) -> Result<Outcome, Halt> {
+    begin_with_work(stage)?;
+    stage.other.must(stage.begin())?;
+    stage.other.must("UPDATE t SET c = 8 WHERE pkey = 1")?;
+    let answer = stage.ask_other("UPDATE t SET c = 8 WHERE pkey = 3")?;
+    let outcome = stage.tested.run("UPDATE t SET c = 7 WHERE pkey = 1")?;
+    if let Reply::Waits = answer {
+        stage.other.finish()?;
+    }
+    Ok(outcome)
+}
+
 /// Two sessions wait for each other: the one under test has done less, and is the victim.
 fn close_a_circle(stage: &mut Stage<'_>) -> Result<Outcome, Halt> {
     begin_with_work(stage)?;
@@ -205,7 +218,9 @@ fn close_a_circle(stage: &mut Stage<'_>) -> Result<Outcome, Halt> {
             let answer = stage.ask_other("UPDATE t SET c = 8 WHERE pkey = 3")?;
             if let Reply::Answered(Outcome::Rejected(_)) = answer {
                 // The other one is the victim, and its rollback lets this one go on.
-                return Ok(stage.tested.finish()?);
+                stage.tested.finish()?;
+                stage.reset()?;
+                return close_a_circle_last(stage);
             }
             let outcome = stage.tested.finish()?;
             if let Reply::Waits = answer {

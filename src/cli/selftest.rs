@@ -6,7 +6,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::seed;
 use super::value::{OutputFormat, level, positive};
-use crate::engine::Fault;
+use crate::engine::{EngineFlavour, Fault};
 use crate::model::IsolationLevel;
 use crate::oracle::{EVERY_RUN, ORACLES};
 use crate::selftest::{self, SelftestReport, SelftestSettings, TrialResult};
@@ -31,6 +31,14 @@ pub(super) struct SelftestArguments {
     #[arg(long, value_name = "N", value_parser = seed::alone, default_value = "1")]
     seed: u64,
 
+    /// Try this flavour of the engine only: innodb, postgres, tidb
+    #[arg(long, value_name = "NAME", value_parser = flavour)]
+    flavour: Option<EngineFlavour>,
+
+    /// How often a fault bites where it can, 0 to 1
+    #[arg(long, value_name = "SHARE", value_parser = per_million, default_value = "1")]
+    rate: u32,
+
     /// Try this fault only; an unknown name lists all
     #[arg(long, value_name = "NAME", value_parser = fault)]
     fault: Option<Fault>,
@@ -44,6 +52,23 @@ pub(super) struct SelftestArguments {
     format: OutputFormat,
 }
 
+/// Reads `--flavour`.
+fn flavour(text: &str) -> Result<EngineFlavour, String> {
+    EngineFlavour::named(text).map_err(|error| error.to_string())
+}
+
+/// Reads `--rate`, as so many of a million.
+fn per_million(text: &str) -> Result<u32, String> {
+    let share: Option<f64> = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
+    let share = share.ok_or_else(|| "a number from 0 to 1".to_owned())?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is between 0 and a million"
+    )]
+    Ok((share * 1_000_000.0).round() as u32)
+}
+
 /// Reads `--fault`.
 fn fault(text: &str) -> Result<Fault, String> {
     Fault::named(text).map_err(|error| error.to_string())
@@ -53,21 +78,13 @@ pub(super) fn run(arguments: &SelftestArguments, output: &mut Output) -> Result<
     let settings = SelftestSettings {
         cases: arguments.cases,
         seed: arguments.seed,
+        flavour: arguments.flavour,
+        per_million: arguments.rate,
         fault: arguments.fault,
         level: arguments.isolation,
         threads: THREADS,
     };
-    if let (Some(fault), Some(level)) = (arguments.fault, arguments.isolation)
-        && !fault.levels().contains(&level)
-    {
-        let levels: Vec<&str> = fault.levels().iter().map(|level| level.slug()).collect();
-        return Err(Failure::usage(format!(
-            "{} breaks nothing at {}: it does at {}",
-            fault.slug(),
-            level.slug(),
-            levels.join(", ")
-        )));
-    }
+    refuse_nothing_to_do(arguments)?;
     let report = selftest::run(&settings, &mut |trial, result| {
         tracing::info!("{trial:?}: {result:?}");
     })?;
@@ -81,6 +98,49 @@ pub(super) fn run(arguments: &SelftestArguments, output: &mut Output) -> Result<
     })
 }
 
+/// Refuses a fault at a level that it does not break.
+fn refuse_nothing_to_do(arguments: &SelftestArguments) -> Result<(), Failure> {
+    let flavours = arguments
+        .flavour
+        .map_or(EngineFlavour::ALL.to_vec(), |only| vec![only]);
+    let has_level = |flavour: &EngineFlavour, level| flavour.levels().contains(&level);
+    let flavours: Vec<EngineFlavour> = match arguments.isolation {
+        Some(level) => flavours
+            .into_iter()
+            .filter(|f| has_level(f, level))
+            .collect(),
+        None => flavours,
+    };
+    let Some(fault) = arguments.fault.filter(|_| !flavours.is_empty()) else {
+        return match flavours.is_empty() {
+            true => Err(Failure::usage("the flavour has no such level".to_owned())),
+            false => Ok(()),
+        };
+    };
+    let breaks = |flavour: &EngineFlavour| {
+        let levels = flavour.broken_by(fault);
+        arguments
+            .isolation
+            .map_or(!levels.is_empty(), |level| levels.contains(&level))
+    };
+    if flavours.iter().any(breaks) {
+        return Ok(());
+    }
+    let places = flavours.iter().map(|flavour| {
+        let levels = flavour.broken_by(fault).iter().map(|level| level.slug());
+        let levels: Vec<&str> = levels.collect();
+        match levels.is_empty() {
+            true => format!("{}: nothing", flavour.slug()),
+            false => format!("{}: {}", flavour.slug(), levels.join(", ")),
+        }
+    });
+    Err(Failure::usage(format!(
+        "{} breaks nothing there; it breaks in {}",
+        fault.slug(),
+        places.collect::<Vec<_>>().join("; ")
+    )))
+}
+
 /// Names under which violations are told, in the order of the documentation. Nothing kills the engine in
 /// this process.
 fn judges() -> impl Iterator<Item = &'static str> {
@@ -89,21 +149,41 @@ fn judges() -> impl Iterator<Item = &'static str> {
 }
 
 fn summary(report: &SelftestReport) -> Value {
+    let flavours: Map<String, Value> = report
+        .flavours()
+        .into_iter()
+        .map(|flavour| {
+            let only = report.of(flavour);
+            let told = json!({
+                "faults": faults(&only),
+                "median_cases_to_first": only.median(),
+                "false_alarms": only.false_alarms(),
+                "cases_clean": only.cases_clean(),
+            });
+            (flavour.slug().to_owned(), told)
+        })
+        .collect();
+    json!({
+        "v": 1,
+        "event": "summary",
+        // Those of the first flavour, which was the only one once.
+        "faults": faults(&report.of(EngineFlavour::default())),
+        "flavours": flavours,
+        "false_alarms": report.false_alarms(),
+        "cases_clean": report.cases_clean(),
+    })
+}
+
+fn faults(report: &SelftestReport) -> Map<String, Value> {
     let mut faults: Map<String, Value> = Map::new();
-    for ((fault, level), result) in &report.faults {
+    for ((_, fault, level), result) in &report.faults {
         let oracles: Map<String, Value> = judges()
             .map(|name| (name.to_owned(), found(result, name)))
             .collect();
         let levels = faults.entry(fault.slug()).or_insert_with(|| json!({}));
         levels[level.slug()] = Value::Object(oracles);
     }
-    json!({
-        "v": 1,
-        "event": "summary",
-        "faults": faults,
-        "false_alarms": report.false_alarms(),
-        "cases_clean": report.cases_clean(),
-    })
+    faults
 }
 
 fn found(result: &TrialResult, oracle: &str) -> Value {
@@ -114,8 +194,16 @@ fn found(result: &TrialResult, oracle: &str) -> Value {
 }
 
 fn table(report: &SelftestReport, output: &mut Output) -> Result<(), Failure> {
+    for flavour in report.flavours() {
+        output.line(&format!("flavour {}", flavour.slug()))?;
+        table_of_flavour(&report.of(flavour), output)?;
+    }
+    Ok(())
+}
+
+fn table_of_flavour(report: &SelftestReport, output: &mut Output) -> Result<(), Failure> {
     let mut last = None;
-    for ((fault, level), result) in &report.faults {
+    for ((_, fault, level), result) in &report.faults {
         if last.replace(*fault) != Some(*fault) {
             output.line(&format!("{}: {}", fault.slug(), fault.meaning()))?;
         }
@@ -128,7 +216,7 @@ fn table(report: &SelftestReport, output: &mut Output) -> Result<(), Failure> {
         };
         output.line(&format!("  {:<17} {found}", level.slug()))?;
     }
-    for (level, result) in &report.clean {
+    for ((_, level), result) in &report.clean {
         output.line(&format!(
             "without a fault at {}: {} violations in {} cases",
             level.slug(),
@@ -137,8 +225,10 @@ fn table(report: &SelftestReport, output: &mut Output) -> Result<(), Failure> {
         ))?;
     }
     let (all, missed) = (report.faults.len(), report.missed().count());
+    let median = report.median();
+    let median = median.map_or(String::new(), |case| format!("; the median is case {case}"));
     output.line(&format!(
-        "{} of {all} found, a fault at a level counting one; {} false alarms in {} cases",
+        "{} of {all} found, a fault at a level counting one{median}; {} false alarms in {} cases",
         all - missed,
         report.false_alarms(),
         report.cases_clean()

@@ -38,6 +38,6 @@ pub use marker::{Leftover, MARKER_TABLE, Marker, check_database_name};
 pub use opening::{Engine, OpenOptions, STATEMENT_DEADLINE};
 pub use registry::open;
 pub use server::{Identity, Server, require_cases};
-pub use simulated::Fault;
+pub use simulated::{EngineFlavour, Fault};
 pub use target::{Password, Target};
 pub use timestamps::{Mark, Resolver, Timestamps};

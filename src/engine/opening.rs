@@ -50,37 +50,38 @@ impl OpenOptions {
         version: &ServerVersion,
         variables: &BTreeMap<String, String>,
     ) -> Result<Dialect, EngineError> {
-        let dialect = self.whole_dialect_for(engine, version, variables)?;
-        Ok(if self.nothing_is_known {
-            dialect.without_known()
-        } else {
-            dialect
-        })
-    }
-
-    fn whole_dialect_for(
-        &self,
-        engine: &str,
-        version: &ServerVersion,
-        variables: &BTreeMap<String, String>,
-    ) -> Result<Dialect, EngineError> {
-        if let Some((name, text)) = &self.dialect {
-            let dialect = parse_for(name, text, version, variables)?;
-            if dialect.engine != engine {
-                return Err(EngineError::Target(format!(
-                    "{name} is the dialect of {}, and the server is {engine}",
-                    dialect.engine
-                )));
-            }
-            return Ok(dialect);
-        }
         let text = BUILTIN
             .iter()
             .find(|(name, _)| *name == engine)
             .map(|(_, text)| *text)
             .ok_or_else(|| EngineError::Target(format!("no dialect for {engine}")))?;
         let file = format!("dialects/{engine}.toml");
-        Ok(parse_for(&file, text, version, variables)?)
+        self.dialect_from(engine, (&file, text), version, variables)
+    }
+
+    /// The same where the file (name and text) that comes with the program is known.
+    pub(super) fn dialect_from(
+        &self,
+        engine: &str,
+        builtin: (&str, &str),
+        version: &ServerVersion,
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Dialect, EngineError> {
+        let (name, text) = match &self.dialect {
+            Some((name, text)) => (name.as_str(), text.as_str()),
+            None => builtin,
+        };
+        let dialect = parse_for(name, text, version, variables)?;
+        if dialect.engine != engine {
+            return Err(EngineError::Target(format!(
+                "{name} is the dialect of {}, and the server is {engine}",
+                dialect.engine
+            )));
+        }
+        Ok(match self.nothing_is_known {
+            true => dialect.without_known(),
+            false => dialect,
+        })
     }
 }
 

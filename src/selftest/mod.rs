@@ -7,11 +7,11 @@
 
 mod trial;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 
-use crate::engine::{EngineError, Fault};
+use crate::engine::{EngineError, EngineFlavour, Fault};
 use crate::model::IsolationLevel;
 
 pub use trial::{FaultTrial, TrialResult};
@@ -22,6 +22,10 @@ pub struct SelftestSettings {
     /// Cases of a trial at most.
     pub cases: u64,
     pub seed: u64,
+    /// Only this flavour of the engine.
+    pub flavour: Option<EngineFlavour>,
+    /// How many of a million opportunities a fault takes.
+    pub per_million: u32,
     /// Only this fault, and no trial without one.
     pub fault: Option<Fault>,
     /// Only this level.
@@ -33,8 +37,8 @@ pub struct SelftestSettings {
 /// What came of all trials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelftestReport {
-    pub faults: BTreeMap<(Fault, IsolationLevel), TrialResult>,
-    pub clean: BTreeMap<IsolationLevel, TrialResult>,
+    pub faults: BTreeMap<(EngineFlavour, Fault, IsolationLevel), TrialResult>,
+    pub clean: BTreeMap<(EngineFlavour, IsolationLevel), TrialResult>,
 }
 
 impl SelftestReport {
@@ -48,8 +52,33 @@ impl SelftestReport {
         self.clean.values().map(|result| result.cases).sum()
     }
 
+    /// The flavours that were tried.
+    pub fn flavours(&self) -> BTreeSet<EngineFlavour> {
+        let faults = self.faults.keys().map(|(flavour, ..)| *flavour);
+        let clean = self.clean.keys().map(|(flavour, _)| *flavour);
+        faults.chain(clean).collect()
+    }
+
+    /// What came of the trials of one flavour.
+    #[must_use]
+    pub fn of(&self, flavour: EngineFlavour) -> Self {
+        let mut only = self.clone();
+        only.faults.retain(|(other, ..), _| *other == flavour);
+        only.clean.retain(|(other, _), _| *other == flavour);
+        only
+    }
+
+    /// After how many cases a fault at a level was first found, in the middle of all that were.
+    pub fn median(&self) -> Option<u64> {
+        let firsts = self.faults.values();
+        let firsts = firsts.filter_map(|result| result.first.values().min().copied());
+        let mut firsts: Vec<u64> = firsts.collect();
+        firsts.sort_unstable();
+        firsts.get(firsts.len() / 2).copied()
+    }
+
     /// Faults that no oracle found at a level.
-    pub fn missed(&self) -> impl Iterator<Item = (Fault, IsolationLevel)> {
+    pub fn missed(&self) -> impl Iterator<Item = (EngineFlavour, Fault, IsolationLevel)> {
         let missed = self.faults.iter().filter(|(_, result)| !result.is_found());
         missed.map(|(trial, _)| *trial)
     }
@@ -60,22 +89,30 @@ impl SelftestReport {
     }
 }
 
-/// The trials of a test, those without faults last.
+/// The trials of a test: flavour by flavour, those without faults last.
 fn trials(settings: &SelftestSettings) -> Vec<FaultTrial> {
     let is_wanted = |level: &IsolationLevel| settings.level.is_none_or(|only| only == *level);
-    let faults = Fault::all().filter(|fault| settings.fault.is_none_or(|only| only == *fault));
-    let mut all: Vec<FaultTrial> = faults
-        .flat_map(|fault| {
-            let levels = fault.levels().iter().filter(|level| is_wanted(level));
-            levels.map(move |level| FaultTrial {
-                fault: Some(fault),
-                level: *level,
-            })
-        })
-        .collect();
-    if settings.fault.is_none() {
-        let levels = IsolationLevel::ALL.into_iter().filter(is_wanted);
-        all.extend(levels.map(|level| FaultTrial { fault: None, level }));
+    let mut all = Vec::new();
+    let flavours = EngineFlavour::ALL.into_iter();
+    for flavour in flavours.filter(|flavour| settings.flavour.is_none_or(|only| only == *flavour)) {
+        let trial = |fault, level: &IsolationLevel| FaultTrial {
+            flavour,
+            per_million: settings.per_million,
+            fault,
+            level: *level,
+        };
+        let faults = Fault::all().filter(|fault| settings.fault.is_none_or(|only| only == *fault));
+        all.extend(faults.flat_map(|fault| {
+            let levels = flavour
+                .broken_by(fault)
+                .iter()
+                .filter(|level| is_wanted(level));
+            levels.map(move |level| trial(Some(fault), level))
+        }));
+        if settings.fault.is_none() {
+            let levels = flavour.levels().iter().filter(|level| is_wanted(level));
+            all.extend(levels.map(|level| trial(None, level)));
+        }
     }
     all
 }
@@ -111,8 +148,10 @@ pub fn run(
             let result = result?;
             listener(trial, &result);
             match trial.fault {
-                Some(fault) => report.faults.insert((fault, trial.level), result),
-                None => report.clean.insert(trial.level, result),
+                Some(fault) => report
+                    .faults
+                    .insert((trial.flavour, fault, trial.level), result),
+                None => report.clean.insert((trial.flavour, trial.level), result),
             };
         }
         Ok(report)
@@ -127,6 +166,8 @@ mod tests {
         SelftestSettings {
             cases: 1,
             seed: 1,
+            flavour: Some(EngineFlavour::default()),
+            per_million: 1_000_000,
             fault: None,
             level: None,
             threads: 1,
@@ -138,6 +179,8 @@ mod tests {
         let mut one = settings();
         one.fault = Some(Fault::WriteSkew);
         let only = FaultTrial {
+            flavour: EngineFlavour::default(),
+            per_million: 1_000_000,
             fault: Some(Fault::WriteSkew),
             level: IsolationLevel::Serializable,
         };
@@ -148,8 +191,13 @@ mod tests {
 
     #[test]
     fn without_a_choice_every_level_is_tried_without_faults_too() {
-        let without = trials(&settings());
+        let mut settings = settings();
+        settings.flavour = None;
+        let without = trials(&settings);
         let clean = without.iter().filter(|trial| trial.fault.is_none());
-        assert_eq!(clean.count(), IsolationLevel::ALL.len());
+        let levels = EngineFlavour::ALL
+            .iter()
+            .map(|flavour| flavour.levels().len());
+        assert_eq!(clean.count(), levels.sum::<usize>());
     }
 }

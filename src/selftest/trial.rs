@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::campaign::{CaseSource, Generator, WorkloadShare};
-use crate::engine::{self, EngineError, Fault, OpenOptions};
+use crate::engine::{self, EngineError, EngineFlavour, Fault, OpenOptions};
 use crate::execute::Driver;
 use crate::generate::{GenerateOptions, LevelChoice};
 use crate::grammar::Grammar;
@@ -22,6 +22,9 @@ const CASES_AFTERWARDS: u64 = 20;
 /// One fault at one level, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultTrial {
+    pub flavour: EngineFlavour,
+    /// How many of a million opportunities the fault takes.
+    pub per_million: u32,
     pub fault: Option<Fault>,
     pub level: IsolationLevel,
 }
@@ -56,7 +59,8 @@ impl FaultTrial {
             run_id: "selftest".to_owned(),
             ..OpenOptions::default()
         };
-        let server = engine::open(&Fault::target(self.fault), &options)?;
+        let target = self.flavour.target(self.fault.as_slice(), self.per_million);
+        let server = engine::open(&target, &options)?;
         let dialect = server.dialect().clone();
         let grammar = Grammar::builtin(&dialect.engine)
             .map_err(|error| EngineError::Target(error.to_string()))?;

@@ -14,8 +14,14 @@ fn summary(ran: &Ran) -> Json {
 
 /// One fault at one level, and an oracle that finds it.
 fn check(fault: &str, level: &str, oracle: &str) {
+    check_flavour("innodb", fault, level, oracle);
+}
+
+fn check_flavour(flavour: &str, fault: &str, level: &str, oracle: &str) {
     let ran = run(&[
         "selftest",
+        "--flavour",
+        flavour,
         "--cases",
         "60",
         "--fault",
@@ -27,7 +33,7 @@ fn check(fault: &str, level: &str, oracle: &str) {
     ]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let summary = summary(&ran);
-    let found = &summary["faults"][fault][level][oracle];
+    let found = &summary["flavours"][flavour]["faults"][fault][level][oracle];
     assert_eq!(found["found"], true, "{fault} at {level}: {summary}");
     assert!(
         found["cases_to_first"]
@@ -63,9 +69,26 @@ fn selftest_finds_half_a_statement() {
 }
 
 #[test]
+fn selftest_finds_an_update_that_is_not_the_first() {
+    check_flavour("postgres", "lost-update", "repeatable-read", "txcheck");
+}
+
+#[test]
+fn selftest_finds_write_skew_under_snapshots() {
+    check_flavour("postgres", "write-skew", "serializable", "serial");
+}
+
+#[test]
+fn selftest_finds_a_torn_snapshot_of_tidbs_kind() {
+    check_flavour("tidb", "dirty-read", "read-committed", "txcheck");
+}
+
+#[test]
 fn a_fault_that_needs_more_cases_than_there_are_is_missed_and_told() {
     let ran = run(&[
         "selftest",
+        "--flavour",
+        "innodb",
         "--cases",
         "1",
         "--fault",
@@ -104,7 +127,7 @@ fn selftest_names_what_it_does_not_know() {
 }
 
 #[test]
-fn the_simulated_engine_is_ready_and_agrees_with_itself() {
+fn the_simulated_engine_is_ready() {
     let doctor = run(&["doctor", "simulated:"]);
     assert_eq!(doctor.code, Some(0), "{}{}", doctor.out, doctor.err);
     let clean = run(&["clean", "simulated:"]);
@@ -114,20 +137,25 @@ fn the_simulated_engine_is_ready_and_agrees_with_itself() {
         "{}",
         clean.out
     );
-    let calibrate = run(&["calibrate", "simulated:"]);
-    assert_eq!(
-        calibrate.code,
-        Some(0),
-        "{}{}",
-        calibrate.out,
-        calibrate.err
-    );
+}
+
+#[test]
+fn every_flavour_is_what_its_dialect_says_and_agrees_with_itself() {
+    for flavour in ["innodb", "postgres", "tidb"] {
+        check_agrees(&format!("simulated:?flavour={flavour}"));
+    }
+}
+
+fn check_agrees(target: &str) {
+    let calibrate = run(&["calibrate", target]);
+    let told = format!("{}{}", calibrate.out, calibrate.err);
+    assert_eq!(calibrate.code, Some(0), "{target}: {told}");
     let folder = crate::program::folder();
     let out = crate::program::shown(folder.path());
     for level in ["all", "mixed"] {
         let fuzz = run(&[
             "fuzz",
-            "simulated:",
+            target,
             "--oracle",
             "all",
             "--isolation",
@@ -139,6 +167,6 @@ fn the_simulated_engine_is_ready_and_agrees_with_itself() {
             "--out",
             &out,
         ]);
-        assert_eq!(fuzz.code, Some(0), "{}{}", fuzz.out, fuzz.err);
+        assert_eq!(fuzz.code, Some(0), "{target}: {}{}", fuzz.out, fuzz.err);
     }
 }

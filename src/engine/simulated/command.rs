@@ -1,5 +1,7 @@
 //! What a statement asks for: transaction control, a setting, a change of the schema, or rows.
 
+use std::collections::BTreeSet;
+
 use super::token::{Lexeme, stands, tokens};
 use crate::model::IsolationLevel;
 
@@ -32,6 +34,8 @@ pub(super) struct Query {
     /// Without lock clauses.
     pub(super) sql: String,
     pub(super) lock: Option<LockClause>,
+    /// How many parentheses are open around each lock clause: the tables named there are locked.
+    pub(super) lock_depths: BTreeSet<usize>,
 }
 
 /// What the lock clauses of a SELECT ask for, the strongest of them.
@@ -51,6 +55,20 @@ pub(super) enum WaitPolicy {
 }
 
 impl SessionCommand {
+    /// Whether a failed transaction takes it.
+    pub(super) fn leaves_failure(&self) -> bool {
+        match self {
+            Self::Commit | Self::Rollback | Self::RollbackTo(_) => true,
+            Self::Begin { .. }
+            | Self::Savepoint(_)
+            | Self::Release(_)
+            | Self::SetLevel(_)
+            | Self::Set
+            | Self::ChangeSchema
+            | Self::Query(_) => false,
+        }
+    }
+
     /// Reads a statement. What is not understood is a query, and SQLite says what is wrong with it.
     pub(super) fn read(sql: &str) -> Self {
         let words = tokens(sql);
@@ -125,26 +143,32 @@ fn query(sql: &str, words: &[Lexeme<'_>]) -> Query {
     let verb = match words.first() {
         Some(first) if first.is("WITH") => words.iter().enumerate().find_map(|(at, word)| {
             let is_call = words.get(at + 1).is_some_and(|next| next.is_mark("("));
-            (word.depth == 0 && word.is_any(&WRITES) && !is_call).then_some(word)
+            let is_clause = at > 0 && words[at - 1].is("FOR");
+            (word.depth == 0 && word.is_any(&WRITES) && !is_call && !is_clause).then_some(word)
         }),
         first => first,
     };
-    let (text, lock) = without_lock_clauses(sql, words);
+    let (text, lock, lock_depths) = without_lock_clauses(sql, words);
     Query {
         writes: verb.is_some_and(|verb| verb.is_any(&WRITES)),
         sql: text,
         lock,
+        lock_depths,
     }
 }
 
-/// The text without its lock clauses, and what they ask for together.
-fn without_lock_clauses(sql: &str, words: &[Lexeme<'_>]) -> (String, Option<LockClause>) {
+/// The text without its lock clauses, what they ask for together, and how deep they stand.
+fn without_lock_clauses(
+    sql: &str,
+    words: &[Lexeme<'_>],
+) -> (String, Option<LockClause>, BTreeSet<usize>) {
     const CLAUSES: [(&[&str], bool); 3] = [
         (&["FOR", "UPDATE"], true),
         (&["FOR", "SHARE"], false),
         (&["LOCK", "IN", "SHARE", "MODE"], false),
     ];
     let mut lock: Option<LockClause> = None;
+    let mut depths = BTreeSet::new();
     let (mut text, mut kept) = (String::new(), 0);
     for (at, word) in words.iter().enumerate() {
         let clause = CLAUSES.iter().find(|(clause, _)| stands(words, at, clause));
@@ -160,6 +184,7 @@ fn without_lock_clauses(sql: &str, words: &[Lexeme<'_>]) -> (String, Option<Lock
             (WaitPolicy::Wait, 0)
         };
         text.push_str(&sql[kept..word.at]);
+        depths.insert(word.depth);
         kept = words[after + length - 1].end();
         let earlier = lock.is_some_and(|lock| lock.exclusive);
         lock = Some(LockClause {
@@ -168,7 +193,7 @@ fn without_lock_clauses(sql: &str, words: &[Lexeme<'_>]) -> (String, Option<Lock
         });
     }
     text.push_str(&sql[kept..]);
-    (text, lock)
+    (text, lock, depths)
 }
 
 #[cfg(test)]
@@ -218,6 +243,7 @@ mod tests {
             wait: WaitPolicy::SkipLocked,
         };
         assert_eq!(query.lock, Some(lock));
+        assert_eq!(query.lock_depths, [0, 1].into());
         assert!(!query.writes);
     }
 
@@ -226,6 +252,7 @@ mod tests {
         let writes =
             |sql| matches!(SessionCommand::read(sql), SessionCommand::Query(query) if query.writes);
         assert!(writes("WITH w AS (SELECT 1) UPDATE t SET a = 1"));
+        assert!(!writes("WITH w AS (SELECT 1) SELECT * FROM w FOR UPDATE"));
         assert!(writes("REPLACE INTO t VALUES (1)"));
         assert!(!writes(
             "WITH w AS (SELECT 1) SELECT REPLACE('a', 'b', 'c')"

@@ -8,6 +8,10 @@ use super::version::TransactionNumber;
 impl DatabaseState {
     /// COMMIT.
     pub(super) fn asked_to_commit(&mut self, of: TransactionNumber) -> Result<(), EngineRefusal> {
+        if let Err(refusal) = self.conflicts.check(of) {
+            self.roll_back(of);
+            return Err(refusal);
+        }
         if self.strikes(Fault::CommitLost, of) {
             self.roll_back(of);
             return Ok(());
@@ -18,6 +22,16 @@ impl DatabaseState {
             true => Err(EngineRefusal::CommitFailed),
             false => Ok(()),
         }
+    }
+
+    /// The end of a statement that was a transaction of its own.
+    pub(super) fn commit_alone(&mut self, of: TransactionNumber) -> Result<(), EngineRefusal> {
+        let checked = self.conflicts.check(of);
+        match checked {
+            Ok(()) => self.commit(of),
+            Err(_) => self.roll_back(of),
+        }
+        checked
     }
 
     /// ROLLBACK.

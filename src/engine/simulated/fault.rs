@@ -1,10 +1,7 @@
 //! Planted faults: what the engine can be told to do wrong.
 //!
 //! A fault bites only while another transaction is open in the same database: without concurrency the
-//! engine is right, so that set-ups, serial runs and final reads are. Whether one bites at a rate is
-//! decided by what the transaction has been sent so far, and by nothing else.
-
-use std::collections::BTreeSet;
+//! engine is right, so that set-ups, serial runs and final reads are.
 
 use crate::engine::error::EngineError;
 use crate::model::IsolationLevel;
@@ -433,16 +430,9 @@ impl Fault {
         self.about().anomaly
     }
 
-    /// The levels whose promises it can break.
-    pub fn levels(self) -> &'static [IsolationLevel] {
+    /// The levels whose promises it breaks in the first flavour; a flavour tells of its own.
+    pub(super) fn levels(self) -> &'static [IsolationLevel] {
         self.about().levels
-    }
-
-    /// The target of a server with this fault, or with none.
-    pub fn target(fault: Option<Self>) -> String {
-        fault.map_or(format!("{NAME}:"), |fault| {
-            format!("{NAME}:?fault={}", fault.slug())
-        })
     }
 
     /// The fault of this name.
@@ -466,75 +456,10 @@ impl Fault {
     }
 }
 
-/// The faults of a server, and how often they bite.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Faults {
-    planted: BTreeSet<Fault>,
-    /// Of 1,000,000 opportunities.
-    per_million: u64,
-}
-
-impl Default for Faults {
-    fn default() -> Self {
-        Self {
-            planted: BTreeSet::new(),
-            per_million: MILLION,
-        }
-    }
-}
-
-const MILLION: u64 = 1_000_000;
-
-impl Faults {
-    /// Reads the parameters `fault` and `rate` of a target.
-    pub(super) fn read(names: Option<&str>, rate: Option<&str>) -> Result<Self, EngineError> {
-        let mut faults = Self::default();
-        for name in names
-            .unwrap_or_default()
-            .split(',')
-            .filter(|n| !n.is_empty())
-        {
-            faults.planted.insert(Fault::named(name)?);
-        }
-        if let Some(text) = rate {
-            let share: Option<f64> = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
-            let Some(share) = share else {
-                return Err(EngineError::Target(format!(
-                    "unknown rate {text:?}: a number from 0 to 1"
-                )));
-            };
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "it is between 0 and a million"
-            )]
-            {
-                faults.per_million = (share * 1_000_000.0).round() as u64;
-            }
-        }
-        Ok(faults)
-    }
-
-    /// Whether a fault is planted and bites a transaction that was sent what this hash stands for.
-    pub(super) fn strikes(&self, fault: Fault, level: IsolationLevel, sent: u64) -> bool {
-        self.planted.contains(&fault)
-            && fault.levels().contains(&level)
-            && hash(sent, fault.slug()) % MILLION < self.per_million
-    }
-}
-
-/// FNV-1a over a text, from where an earlier hash ended.
-pub(super) fn hash(from: u64, text: &str) -> u64 {
-    let bytes = text.bytes().chain([0]);
-    let hash = bytes.fold(from ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    // The low digits of similar texts are alike without this.
-    hash ^ (hash >> 29)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -546,25 +471,5 @@ mod tests {
             assert_eq!(Fault::named(fault.slug()).ok(), Some(fault));
             assert!(!fault.levels().is_empty());
         }
-    }
-
-    #[test]
-    fn unknown_words_are_refused_with_what_there_is() {
-        let message = |names, rate| Faults::read(names, rate).expect_err("refused").to_string();
-        assert!(message(Some("dirty-reed"), None).contains("did you mean dirty-read?"));
-        assert!(message(Some("x"), None).contains("write-skew"));
-        assert!(message(None, Some("1.5")).contains("from 0 to 1"));
-    }
-
-    #[test]
-    fn a_rate_is_kept_and_depends_on_what_was_sent() {
-        let faults = Faults::read(Some("dirty-read"), Some("0.1")).expect("valid");
-        let level = ReadCommitted;
-        let sent = (0..1000).map(|number| hash(0, &format!("SELECT {number}")));
-        let struck = sent.filter(|sent| faults.strikes(Fault::DirtyRead, level, *sent));
-        let count = struck.count();
-        assert!((60..140).contains(&count), "{count}");
-        assert!(!faults.strikes(Fault::DirtyRead, IsolationLevel::ReadUncommitted, 7));
-        assert!(!faults.strikes(Fault::DirtyWrite, level, 7));
     }
 }

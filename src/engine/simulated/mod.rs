@@ -4,10 +4,16 @@
 //! Nothing in it depends on a clock or on chance: the same statements in the same order come to the
 //! same answers.
 
+mod by_snapshot;
 mod command;
+mod conflicts;
 mod ending;
 mod fault;
+#[cfg(test)]
+mod flavour_tests;
 mod locks;
+mod planted;
+mod policy;
 mod refusal;
 mod schema;
 mod scratch;
@@ -26,4 +32,5 @@ mod watcher;
 mod write;
 
 pub use fault::Fault;
+pub use policy::EngineFlavour;
 pub(super) use server::Simulated;

@@ -18,6 +18,10 @@ pub(super) enum EngineRefusal {
     NoSavepoint(String),
     /// COMMIT is refused. Only a fault does that.
     CommitFailed,
+    /// A row is newer than the snapshot, or a circle of dependencies may close.
+    Serialization,
+    /// An error before it left the transaction failed.
+    Failed,
     /// SQLite refused it.
     Scratch(ScratchError),
 }
@@ -33,6 +37,8 @@ impl EngineRefusal {
             Self::Interrupted => "interrupted".to_owned(),
             Self::NoSavepoint(_) => "no-savepoint".to_owned(),
             Self::CommitFailed => "commit-failed".to_owned(),
+            Self::Serialization => "serialization".to_owned(),
+            Self::Failed => "failed-transaction".to_owned(),
             Self::Scratch(error) => error.code.to_string(),
         }
     }
@@ -46,15 +52,22 @@ impl EngineRefusal {
             Self::Interrupted => "the statement was interrupted".to_owned(),
             Self::NoSavepoint(name) => format!("no such savepoint: {name}"),
             Self::CommitFailed => "the transaction cannot be committed".to_owned(),
+            Self::Serialization => {
+                "the transaction does not serialize with a concurrent one".to_owned()
+            }
+            Self::Failed => {
+                "the transaction has failed: it takes nothing until ROLLBACK".to_owned()
+            }
             Self::Scratch(error) => error.message.clone(),
         }
     }
 
-    /// Whether the whole transaction is rolled back.
-    pub(super) fn ends_transaction(&self) -> bool {
+    /// Whether it is no statement that is refused, but its transaction.
+    pub(super) fn is_of_the_whole_transaction(&self) -> bool {
         match self {
-            Self::Deadlock | Self::CommitFailed => true,
+            Self::Deadlock | Self::CommitFailed | Self::Serialization => true,
             Self::NoWait
+            | Self::Failed
             | Self::LockTimeout
             | Self::ReadOnly
             | Self::Interrupted
@@ -71,6 +84,8 @@ impl EngineRefusal {
             Self::Scratch(error) => error.code & 0xff == CONSTRAINT,
             Self::Deadlock
             | Self::CommitFailed
+            | Self::Serialization
+            | Self::Failed
             | Self::NoWait
             | Self::LockTimeout
             | Self::ReadOnly

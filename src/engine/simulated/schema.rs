@@ -61,6 +61,15 @@ pub(super) fn without_constraints(sql: &str) -> String {
     })
 }
 
+/// The statement that makes a temporary table of a table's columns; none where it makes no table.
+pub(super) fn as_seen(sql: &str) -> Option<String> {
+    let words = tokens(sql);
+    let is_table = stands(&words, 0, &["CREATE", "TABLE"]);
+    let bare = is_table.then(|| without_constraints(sql))?;
+    let at = tokens(&bare).get(1)?.at;
+    Some(format!("{}TEMP {}", &bare[..at], &bare[at..]))
+}
+
 /// The tokens of `, PRIMARY KEY (a)` and `, UNIQUE (a)` from their comma on, with a name before.
 fn key_of_table(words: &[Lexeme<'_>], at: usize) -> Option<usize> {
     if !words[at].is_mark(",") || words[at].depth != 1 {
@@ -189,6 +198,11 @@ mod tests {
         ] {
             assert_eq!(without_constraints(sql), expected);
         }
+        assert_eq!(
+            as_seen("CREATE TABLE t (a INT PRIMARY KEY)").as_deref(),
+            Some("CREATE TEMP TABLE t (a INT )")
+        );
+        assert_eq!(as_seen("CREATE UNIQUE INDEX i ON t (a)"), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::types::{Value, ValueRef};
 
 use super::locks::Condition;
-use super::schema::{SchemaText, with_own_row_numbers, without_constraints};
+use super::schema::{SchemaText, as_seen, with_own_row_numbers, without_constraints};
 use super::version::{Cells, RowNumber, TableRows, VersionedTable, collide};
 use crate::engine::sqlite::{code_and_message, typed};
 use crate::model::{Outcome, Row};
@@ -31,6 +31,27 @@ pub(super) enum Rules {
     Strict,
     /// None do: any versions of any rows may stand side by side.
     Free,
+    /// They hold for `main.t`; beside it a `temp.t` without any holds what is seen of the table, and
+    /// stands for the name alone.
+    Split,
+}
+
+/// Which of two tables of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stand {
+    /// The one that is written.
+    Main,
+    /// The one that is seen, where the rules are [`Rules::Split`].
+    Seen,
+}
+
+impl Stand {
+    fn schema(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Seen => "temp",
+        }
+    }
 }
 
 /// What a write did to its target, with the rows of the scratch database.
@@ -47,7 +68,7 @@ pub(super) struct Scratch {
     rules: Rules,
     edition: u64,
     /// What its tables hold.
-    loaded: BTreeMap<String, TableRows>,
+    loaded: BTreeMap<(Stand, String), TableRows>,
     /// Rows that the running statement assigned, as SQLite tells.
     assigned: Arc<Mutex<BTreeSet<(String, RowNumber)>>>,
 }
@@ -57,7 +78,10 @@ impl Scratch {
         let mut raw = rusqlite::Connection::open_in_memory()?;
         let assigned: Arc<Mutex<BTreeSet<(String, RowNumber)>>> = Arc::default();
         let seen = Arc::clone(&assigned);
-        raw.update_hook(Some(move |_, _: &str, table: &str, row: i64| {
+        raw.update_hook(Some(move |_, schema: &str, table: &str, row: i64| {
+            if schema != Stand::Main.schema() {
+                return;
+            }
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.insert((table.to_ascii_lowercase(), row));
         }))?;
@@ -83,6 +107,11 @@ impl Scratch {
         for sql in &schema.statements {
             self.change_schema(sql)?;
         }
+        if self.rules == Rules::Split {
+            // Last, so that the statements before it speak of the tables in `main`.
+            let mut copies = schema.statements.iter().filter_map(|sql| as_seen(sql));
+            copies.try_for_each(|sql| self.raw.execute_batch(&sql))?;
+        }
         self.edition = schema.edition;
         Ok(())
     }
@@ -90,7 +119,7 @@ impl Scratch {
     /// Runs a statement of the schema.
     pub(super) fn change_schema(&mut self, sql: &str) -> Result<(), ScratchError> {
         let sql = match self.rules {
-            Rules::Strict => with_own_row_numbers(sql),
+            Rules::Strict | Rules::Split => with_own_row_numbers(sql),
             Rules::Free => without_constraints(sql),
         };
         self.raw.execute_batch(&sql)?;
@@ -105,13 +134,26 @@ impl Scratch {
         table: &VersionedTable,
         rows: &TableRows,
     ) -> Result<(), ScratchError> {
-        let held = self.loaded.remove(key).unwrap_or_default();
+        self.load_into(Stand::Main, key, table, rows)
+    }
+
+    /// The same for one of the two tables of a name.
+    pub(super) fn load_into(
+        &mut self,
+        stand: Stand,
+        key: &str,
+        table: &VersionedTable,
+        rows: &TableRows,
+    ) -> Result<(), ScratchError> {
+        let place = (stand, key.to_owned());
+        let name = format!("{}.{}", stand.schema(), quoted(&table.name));
+        let held = self.loaded.remove(&place).unwrap_or_default();
         let same =
             |row: &RowNumber, cells: &Cells, other: &TableRows| other.get(row) == Some(cells);
         let gone = held.iter().filter(|(row, cells)| !same(row, cells, rows));
         let mut gone = gone.map(|(row, _)| row).peekable();
         if gone.peek().is_some() {
-            let sql = format!("DELETE FROM {} WHERE rowid = ?1", quoted(&table.name));
+            let sql = format!("DELETE FROM {name} WHERE rowid = ?1");
             let mut statement = self.raw.prepare_cached(&sql)?;
             for row in gone {
                 statement.execute([row])?;
@@ -122,8 +164,7 @@ impl Scratch {
             let columns: Vec<String> = table.columns.iter().map(|name| quoted(name)).collect();
             // Two rows under one key are there only where the engine was told to let them in.
             let sql = format!(
-                "INSERT OR IGNORE INTO {} (rowid, {}) VALUES (?1{})",
-                quoted(&table.name),
+                "INSERT OR IGNORE INTO {name} (rowid, {}) VALUES (?1{})",
                 columns.join(", "),
                 ", ?".repeat(columns.len())
             );
@@ -134,7 +175,7 @@ impl Scratch {
                 statement.execute(rusqlite::params_from_iter(values))?;
             }
         }
-        self.loaded.insert(key.to_owned(), rows.clone());
+        self.loaded.insert(place, rows.clone());
         Ok(())
     }
 
@@ -174,7 +215,8 @@ impl Scratch {
 
     fn changes(&self, key: &str, table: &VersionedTable) -> Result<Changes, ScratchError> {
         let empty = TableRows::new();
-        let before = self.loaded.get(key).unwrap_or(&empty);
+        let place = (Stand::Main, key.to_owned());
+        let before = self.loaded.get(&place).unwrap_or(&empty);
         let after = self.content(table)?;
         let assigned = self.assigned.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changes = Changes::default();
@@ -202,7 +244,7 @@ impl Scratch {
     pub(super) fn content(&self, table: &VersionedTable) -> Result<TableRows, ScratchError> {
         let columns: Vec<String> = table.columns.iter().map(|name| quoted(name)).collect();
         let sql = format!(
-            "SELECT rowid, {} FROM {}",
+            "SELECT rowid, {} FROM main.{}",
             columns.join(", "),
             quoted(&table.name)
         );

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::fault::{Faults, NAME};
+use super::fault::NAME;
+use super::planted::Faults;
+use super::policy::EngineFlavour;
 use super::session::SimulatedSession;
 use super::store::DatabaseStore;
 use super::watcher::WaitGraph;
@@ -24,9 +26,6 @@ pub(in crate::engine) struct Simulated;
 /// What a target may say.
 const PARAMETERS: [&str; 3] = ["flavour", "fault", "rate"];
 
-/// The semantics that the engine has, by name.
-const FLAVOURS: [&str; 1] = ["innodb"];
-
 impl Engine for Simulated {
     fn name(&self) -> &'static str {
         NAME
@@ -38,18 +37,13 @@ impl Engine for Simulated {
 
     fn open(&self, target: &Target, options: &OpenOptions) -> Result<Box<dyn Server>, EngineError> {
         target.only_parameters(&PARAMETERS)?;
-        let flavour = target.parameter("flavour").unwrap_or(FLAVOURS[0]);
-        if !FLAVOURS.contains(&flavour) {
-            return Err(EngineError::Target(format!(
-                "unknown flavour {flavour:?}: one of {}",
-                FLAVOURS.join(", ")
-            )));
-        }
-        let faults = Faults::read(target.parameter("fault"), target.parameter("rate"))?;
+        let flavour = target.parameter("flavour").map(EngineFlavour::named);
+        let flavour = flavour.transpose()?.unwrap_or_default();
+        let faults = Faults::read(flavour, target.parameter("fault"), target.parameter("rate"))?;
         let version_text = env!("CARGO_PKG_VERSION").to_owned();
         let version: ServerVersion = version_text.parse().unwrap_or_default();
-        let variables = BTreeMap::from([("flavour".to_owned(), flavour.to_owned())]);
-        let dialect = options.dialect_for(NAME, &version, &variables)?;
+        let variables = BTreeMap::from([("flavour".to_owned(), flavour.slug().to_owned())]);
+        let dialect = options.dialect_from(NAME, flavour.dialect(), &version, &variables)?;
         Ok(Box::new(SimulatedServer {
             identity: Identity {
                 engine: NAME.to_owned(),

@@ -5,11 +5,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::command::{Query, SessionCommand};
-use super::fault::{Fault, Faults};
+use super::fault::Fault;
+use super::planted::Faults;
+use super::policy::RefusalEffect;
 use super::refusal::EngineRefusal;
 use super::schema::{self, SchemaText};
 use super::state::DatabaseState;
-use super::statement::{Resumed, RunningStatement, Scratches, StatementAttempt, current};
+use super::statement::{
+    Resumed, RunningStatement, Scratches, StatementAttempt, StatementPast, current,
+};
 use super::version::{RowChain, RowVersion, TransactionNumber};
 use crate::dialect::Dialect;
 use crate::engine::connection::{Connection, TransactionState};
@@ -66,6 +70,8 @@ pub(super) struct SimulatedSession {
     level: IsolationLevel,
     /// The transaction that a BEGIN opened.
     transaction: Option<TransactionNumber>,
+    /// It takes nothing more until it is rolled back.
+    has_failed: bool,
 }
 
 impl SimulatedSession {
@@ -84,6 +90,7 @@ impl SimulatedSession {
             patience,
             level: IsolationLevel::RepeatableRead,
             transaction: None,
+            has_failed: false,
         })
     }
 
@@ -95,28 +102,32 @@ impl SimulatedSession {
         if let Some(open) = self.transaction {
             state.note(open, sql);
         }
-        match SessionCommand::read(sql) {
+        let command = SessionCommand::read(sql);
+        if self.has_failed && !command.leaves_failure() {
+            return Err(EngineRefusal::Failed.into());
+        }
+        match command {
             SessionCommand::Begin {
                 snapshot,
                 read_only,
             } => {
-                if let Some(open) = self.transaction.take() {
-                    state.commit(open);
+                let number = self.begin(&mut state, read_only);
+                if snapshot {
+                    state.snapshot_at_once(number);
                 }
-                let number = state.begin(self.id, self.level, read_only);
-                if snapshot && self.level == IsolationLevel::RepeatableRead {
-                    state.snapshot(number);
-                }
-                self.transaction = Some(number);
                 done
             }
             SessionCommand::Commit => {
-                if let Some(open) = self.transaction.take() {
-                    state.asked_to_commit(open)?;
+                let has_failed = std::mem::take(&mut self.has_failed);
+                match self.transaction.take() {
+                    Some(open) if has_failed => state.roll_back(open),
+                    Some(open) => state.asked_to_commit(open)?,
+                    None => {}
                 }
                 done
             }
             SessionCommand::Rollback => {
+                self.has_failed = false;
                 if let Some(open) = self.transaction.take() {
                     state.asked_to_roll_back(open);
                 }
@@ -129,11 +140,15 @@ impl SimulatedSession {
                 done
             }
             SessionCommand::RollbackTo(name) => {
-                state.asked_to_roll_back_to(self.transaction.unwrap_or_default(), &name)?;
+                let open = self.transaction.unwrap_or_default();
+                let undone = state.asked_to_roll_back_to(open, &name);
+                self.has_failed &= undone.is_err();
+                self.after_refusal(&mut state, undone)?;
                 done
             }
             SessionCommand::Release(name) => {
-                state.asked_to_release(self.transaction.unwrap_or_default(), &name)?;
+                let released = state.asked_to_release(self.transaction.unwrap_or_default(), &name);
+                self.after_refusal(&mut state, released)?;
                 done
             }
             SessionCommand::SetLevel(level) => {
@@ -150,6 +165,16 @@ impl SimulatedSession {
             }
             SessionCommand::Query(query) => self.query(&database, state, &query, begun),
         }
+    }
+
+    /// Opens a transaction; one that is open is committed.
+    fn begin(&mut self, state: &mut DatabaseState, read_only: bool) -> TransactionNumber {
+        if let Some(open) = self.transaction.take() {
+            state.commit(open);
+        }
+        let number = state.begin(self.id, self.level, read_only);
+        self.transaction = Some(number);
+        number
     }
 
     /// Waits until it is this statement's turn to look at the database.
@@ -201,30 +226,60 @@ impl SimulatedSession {
         };
         let result = self.attempts(database, state, number, query, begun);
         let mut state = database.state();
-        let ends = match &result {
-            Ok(_) => false,
+        let effect = match &result {
+            Ok(_) => RefusalEffect::UndoesStatement,
             Err(StatementStop::Refused(refusal)) => {
                 let wrongly = state.strikes(Fault::ErrorEndsTransaction, number);
-                refusal.ends_transaction() || (refusal.is_constraint() && wrongly)
-            }
-            Err(StatementStop::Hang) => true,
-        };
-        if ends {
-            self.transaction = None;
-            match &result {
-                Err(StatementStop::Refused(EngineRefusal::Deadlock)) => {
-                    state.roll_back_victim(number)
+                match refusal.is_constraint() && wrongly {
+                    true => RefusalEffect::EndsTransaction,
+                    false => state.flavour().effect_of(refusal),
                 }
-                Ok(_) | Err(_) => state.roll_back(number),
             }
-        } else if self.transaction.is_none() {
-            match &result {
-                Ok(_) => state.commit(number),
-                Err(_) => state.roll_back(number),
+            Err(StatementStop::Hang) => RefusalEffect::EndsTransaction,
+        };
+        let is_victim = matches!(
+            &result,
+            Err(StatementStop::Refused(EngineRefusal::Deadlock))
+        );
+        let result = match (effect, result) {
+            (RefusalEffect::UndoesStatement, result) if self.transaction.is_some() => result,
+            (_, Ok(outcome)) => {
+                let committed = state.commit_alone(number);
+                committed.map(|()| outcome).map_err(StatementStop::Refused)
             }
-        }
+            (effect, Err(stop)) => {
+                let fails = effect == RefusalEffect::FailsTransaction && self.transaction.is_some();
+                match is_victim {
+                    _ if fails && state.undo_to_savepoint(number) => {}
+                    true => state.roll_back_victim(number),
+                    false => state.roll_back(number),
+                }
+                self.has_failed = fails;
+                self.transaction = self.transaction.filter(|_| fails);
+                Err(stop)
+            }
+        };
         drop(state);
         database.ring();
+        result
+    }
+
+    /// Lets a refusal of transaction control do to the open transaction what it does.
+    fn after_refusal(
+        &mut self,
+        state: &mut DatabaseState,
+        result: Result<(), EngineRefusal>,
+    ) -> Result<(), EngineRefusal> {
+        let (Err(refusal), Some(open)) = (&result, self.transaction) else {
+            return result;
+        };
+        let fails = state.flavour().effect_of(refusal) == RefusalEffect::FailsTransaction;
+        if fails && !self.has_failed {
+            self.has_failed = true;
+            if !state.undo_to_savepoint(open) {
+                state.roll_back(open);
+            }
+        }
         result
     }
 
@@ -248,8 +303,16 @@ impl SimulatedSession {
         };
         loop {
             let waited = ticket.map(|_| &resumed);
-            let running =
-                RunningStatement::new(&mut state, &mut self.scratches, number, query, waited);
+            let running = RunningStatement::new(
+                &mut state,
+                &mut self.scratches,
+                number,
+                query,
+                StatementPast {
+                    sent_at: resumed.commits,
+                    resumed: waited,
+                },
+            );
             let obstacle = match running.attempt() {
                 Ok(StatementAttempt::Blocked(obstacle)) => obstacle,
                 Ok(StatementAttempt::Done(outcome)) => {

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fault::{Fault, Faults, hash};
+use super::conflicts::ConflictTable;
+use super::fault::Fault;
 use super::locks::{LockTable, RowName};
+use super::planted::{Faults, hash};
+use super::policy::{EngineFlavour, LevelPolicy, PlainRead, SnapshotTaken};
 use super::refusal::EngineRefusal;
 use super::schema::{SchemaText, TableDescription};
 use super::version::{Cells, RowNumber, TransactionNumber, VersionedTable};
@@ -22,8 +25,9 @@ pub(super) struct Transaction {
     /// The connection that it runs on.
     pub(super) connection: u64,
     pub(super) level: IsolationLevel,
+    pub(super) policy: LevelPolicy,
     pub(super) read_only: bool,
-    /// The newest commit that its plain reads see, once they have a snapshot.
+    /// The newest commit that its snapshot shows, once it has one.
     pub(super) snapshot: Option<u64>,
     /// The newest commit when it began.
     pub(super) began: u64,
@@ -64,6 +68,7 @@ pub(super) struct DatabaseState {
     pub(super) tables: BTreeMap<String, VersionedTable>,
     pub(super) transactions: BTreeMap<TransactionNumber, Transaction>,
     pub(super) locks: LockTable,
+    pub(super) conflicts: ConflictTable,
     /// By ticket: who began to wait first looks first.
     pub(super) waiters: BTreeMap<u64, Waiter>,
     pub(super) commits: u64,
@@ -94,9 +99,11 @@ impl DatabaseState {
         read_only: bool,
     ) -> TransactionNumber {
         self.last_transaction += 1;
+        let policy = self.flavour().at(level);
         let transaction = Transaction {
             connection,
             level,
+            policy,
             read_only,
             snapshot: None,
             began: self.commits,
@@ -105,7 +112,22 @@ impl DatabaseState {
             sent: 0,
         };
         self.transactions.insert(self.last_transaction, transaction);
+        if self.flavour().snapshot_taken() == SnapshotTaken::Begin {
+            self.snapshot_at_once(self.last_transaction);
+        }
         self.last_transaction
+    }
+
+    /// Takes the snapshot of a transaction that has just begun, where its level keeps one.
+    pub(super) fn snapshot_at_once(&mut self, of: TransactionNumber) {
+        let found = self.transactions.get(&of);
+        if found.is_some_and(|found| found.policy.plain == PlainRead::TransactionSnapshot) {
+            self.snapshot(of);
+        }
+    }
+
+    pub(super) fn flavour(&self) -> EngineFlavour {
+        self.faults.flavour()
     }
 
     /// Notes what a transaction is sent.
@@ -118,17 +140,44 @@ impl DatabaseState {
     /// Whether a fault bites this transaction now: another one is open beside it.
     pub(super) fn strikes(&self, fault: Fault, of: TransactionNumber) -> bool {
         let is_alone = self.transactions.len() < 2;
-        let found = self.transactions.get(&of).filter(|_| !is_alone);
+        !is_alone && self.strikes_behind(fault, of)
+    }
+
+    /// Whether a fault bites this transaction beside what others have committed since its snapshot: they
+    /// need not be open any more.
+    pub(super) fn strikes_behind(&self, fault: Fault, of: TransactionNumber) -> bool {
+        let found = self.transactions.get(&of);
         found.is_some_and(|found| self.faults.strikes(fault, found.level, found.sent))
     }
 
     /// The snapshot of a transaction, taken now if it has none.
     pub(super) fn snapshot(&mut self, of: TransactionNumber) -> u64 {
-        let now = self.commits;
-        match self.transactions.get_mut(&of) {
-            Some(transaction) => *transaction.snapshot.get_or_insert(now),
-            None => now,
+        let Some(found) = self.transactions.get(&of) else {
+            return self.commits;
+        };
+        if let Some(taken) = found.snapshot {
+            return taken;
         }
+        let (began, tracks_reads) = (found.began, found.policy.tracks_reads);
+        let taken = if self.strikes(Fault::SnapshotTooEarly, of) {
+            began
+        } else if self.strikes(Fault::StaleSnapshot, of) {
+            self.newest_missed(began)
+        } else {
+            self.commits
+        };
+        if let Some(found) = self.transactions.get_mut(&of) {
+            found.snapshot = Some(taken);
+        }
+        if tracks_reads {
+            self.conflicts.enter(of, taken);
+        }
+        taken
+    }
+
+    /// The newest commit but one, where both came after a transaction began.
+    pub(super) fn newest_missed(&self, began: u64) -> u64 {
+        self.commits.saturating_sub(1).max(began)
     }
 
     pub(super) fn commit(&mut self, transaction: TransactionNumber) {
@@ -137,6 +186,7 @@ impl DatabaseState {
         for table in self.tables.values_mut() {
             table.commit(transaction, place);
         }
+        self.conflicts.committed(transaction, place);
         self.end(transaction);
     }
 
@@ -144,7 +194,21 @@ impl DatabaseState {
         for table in self.tables.values_mut() {
             table.undo(transaction, 0);
         }
+        self.conflicts.forget(transaction);
         self.end(transaction);
+    }
+
+    /// Undoes what a transaction has done since its last savepoint. False where it has none.
+    pub(super) fn undo_to_savepoint(&mut self, of: TransactionNumber) -> bool {
+        let found = self.transactions.get(&of);
+        let Some(mark) = found.and_then(|found| found.savepoints.last()) else {
+            return false;
+        };
+        let writes = mark.writes;
+        for table in self.tables.values_mut() {
+            table.undo(of, writes);
+        }
+        true
     }
 
     fn end(&mut self, transaction: TransactionNumber) {
@@ -156,14 +220,16 @@ impl DatabaseState {
                 table.purge();
             }
             self.aborted.clear();
+            self.conflicts.clear();
         }
     }
 
-    /// Sets a savepoint; one of the same name goes.
+    /// Sets a savepoint; one of the same name goes, or is hidden.
     pub(super) fn savepoint(&mut self, of: TransactionNumber, name: String) {
-        let writes = self.writes;
+        let (writes, nests) = (self.writes, self.flavour().nests_savepoints());
         if let Some(transaction) = self.transactions.get_mut(&of) {
-            transaction.savepoints.retain(|mark| mark.name != name);
+            let savepoints = &mut transaction.savepoints;
+            savepoints.retain(|mark| nests || mark.name != name);
             transaction.savepoints.push(SavepointMark { name, writes });
         }
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::command::{LockClause, Query, WaitPolicy};
 use super::fault::Fault;
 use super::locks::{Extent, LockMode, Predicate, RowName};
+use super::policy::{ChosenBy, EngineFlavour, LevelPolicy, PlainRead, SnapshotTaken};
 use super::refusal::EngineRefusal;
 use super::scratch::{Changes, Rules, Scratch, ScratchError};
 use super::state::DatabaseState;
@@ -43,10 +44,21 @@ pub(super) struct Resumed {
     pub(super) rows: BTreeSet<RowName>,
 }
 
+/// What a statement that starts over knows of its past.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StatementPast<'a> {
+    /// The newest commit when it was sent.
+    pub(super) sent_at: u64,
+    /// Present when it has waited.
+    pub(super) resumed: Option<&'a Resumed>,
+}
+
 /// The scratch databases of a session.
 pub(super) struct Scratches {
     pub(super) strict: Scratch,
     pub(super) free: Scratch,
+    /// For writes that see a snapshot.
+    pub(super) split: Scratch,
 }
 
 impl Scratches {
@@ -54,6 +66,7 @@ impl Scratches {
         Ok(Self {
             strict: Scratch::open(Rules::Strict)?,
             free: Scratch::open(Rules::Free)?,
+            split: Scratch::open(Rules::Split)?,
         })
     }
 }
@@ -65,7 +78,7 @@ pub(super) type Views = BTreeMap<String, TableRows>;
 #[derive(Default)]
 pub(super) struct LockNeeds {
     pub(super) rows: BTreeMap<RowName, LockMode>,
-    predicates: Vec<Predicate>,
+    pub(super) predicates: Vec<Predicate>,
     /// Transactions whose uncommitted rows, or conditions, stand in the way.
     pub(super) blockers: BTreeSet<TransactionNumber>,
 }
@@ -82,7 +95,9 @@ pub(super) struct RunningStatement<'a> {
     pub(super) state: &'a mut DatabaseState,
     pub(super) scratches: &'a mut Scratches,
     pub(super) transaction: TransactionNumber,
-    level: IsolationLevel,
+    pub(super) policy: LevelPolicy,
+    /// The newest commit when it was sent.
+    pub(super) sent_at: u64,
     pub(super) query: &'a Query,
     pub(super) uses: TableUses,
     /// Present when it has waited.
@@ -95,21 +110,23 @@ impl<'a> RunningStatement<'a> {
         scratches: &'a mut Scratches,
         transaction: TransactionNumber,
         query: &'a Query,
-        resumed: Option<&'a Resumed>,
+        past: StatementPast<'a>,
     ) -> Self {
         let known: BTreeSet<String> = state.tables.keys().cloned().collect();
-        let level = state
-            .transactions
-            .get(&transaction)
-            .map_or(IsolationLevel::RepeatableRead, |found| found.level);
+        let found = state.transactions.get(&transaction);
+        let policy = found.map_or_else(
+            || EngineFlavour::default().at(IsolationLevel::RepeatableRead),
+            |found| found.policy,
+        );
         Self {
             uses: uses(&query.sql, &known, &state.schema.views),
             state,
             scratches,
             transaction,
-            level,
+            policy,
+            sent_at: past.sent_at,
             query,
-            resumed,
+            resumed: past.resumed,
         }
     }
 
@@ -119,7 +136,7 @@ impl<'a> RunningStatement<'a> {
     }
 
     /// Runs it once.
-    pub(super) fn attempt(self) -> Result<StatementAttempt, EngineRefusal> {
+    pub(super) fn attempt(mut self) -> Result<StatementAttempt, EngineRefusal> {
         self.scratches.strict.build(&self.state.schema)?;
         self.scratches.free.build(&self.state.schema)?;
         if self.uses.tables().is_empty() {
@@ -128,21 +145,44 @@ impl<'a> RunningStatement<'a> {
                 self.scratches.free.read(&self.query.sql)?,
             ));
         }
-        let locks_all = LockClause {
+        self.state.conflicts.check(self.transaction)?;
+        let shared = LockClause {
             exclusive: false,
             wait: WaitPolicy::Wait,
         };
-        match self.query.lock {
-            _ if self.query.writes => self.write(),
-            Some(clause) => {
+        let chosen_by = self.choosing_snapshot();
+        match (self.query.lock, chosen_by) {
+            (_, Some(place)) if self.query.writes => self.write_by_snapshot(place),
+            (_, None) if self.query.writes => self.write(),
+            (Some(clause), Some(place)) => self.lock_by_snapshot(clause, place),
+            (Some(clause), None) => {
                 let views = self.views(ReadSight::Current);
                 self.locking_read(clause, views)
             }
-            None if self.level == IsolationLevel::Serializable && !self.forgets_to_lock() => {
+            (None, _) if self.policy.plain == PlainRead::Locking && !self.forgets_to_lock() => {
                 let views = self.plain_views(ReadSight::Current);
-                self.locking_read(locks_all, views)
+                self.locking_read(shared, views)
             }
-            None => self.plain_read(),
+            (None, _) => self.plain_read(),
+        }
+    }
+
+    /// The newest commit of the snapshot by which a write or a read that locks chooses its rows; none where
+    /// it goes by what is committed now. Takes the snapshot of the transaction where a statement takes it.
+    fn choosing_snapshot(&mut self) -> Option<u64> {
+        let is_plain = !self.query.writes && self.query.lock.is_none();
+        let is_late = is_plain && self.strikes(Fault::SnapshotTooLate);
+        if self.state.flavour().snapshot_taken() == SnapshotTaken::FirstStatement
+            && self.policy.plain == PlainRead::TransactionSnapshot
+            && !is_late
+        {
+            self.state.snapshot(self.transaction);
+        }
+        match self.policy.chosen {
+            ChosenBy::Current => None,
+            ChosenBy::StatementSnapshot => Some(self.sent_at),
+            ChosenBy::TransactionSnapshot if is_plain => None,
+            ChosenBy::TransactionSnapshot => Some(self.state.snapshot(self.transaction)),
         }
     }
 
@@ -154,8 +194,11 @@ impl<'a> RunningStatement<'a> {
             || (self.strikes(Fault::WriteSkew) && is_first())
     }
 
-    fn plain_read(self) -> Result<StatementAttempt, EngineRefusal> {
+    fn plain_read(mut self) -> Result<StatementAttempt, EngineRefusal> {
         let sight = self.state.plain_sight(self.transaction);
+        if let (true, ReadSight::Snapshot(place)) = (self.policy.tracks_reads, sight) {
+            self.track_reads(place)?;
+        }
         let mut views = self.plain_views(sight);
         if self.query.sql.contains(" INDEXED BY ") {
             for (key, row) in &self.state.unindexed {
@@ -182,7 +225,9 @@ impl<'a> RunningStatement<'a> {
         loop {
             let mut needs = LockNeeds::default();
             for (table, extent) in self.uses.reads.clone() {
-                self.need_extent(&mut needs, &views, &table, extent, mode)?;
+                if self.locks_table(&table) {
+                    self.need_extent(&mut needs, &views, &table, extent, mode)?;
+                }
             }
             let locked = self.locked(&needs);
             if clause.wait == WaitPolicy::SkipLocked {
@@ -214,6 +259,14 @@ impl<'a> RunningStatement<'a> {
         Ok(StatementAttempt::Done(
             self.scratches.free.read(&self.query.sql)?,
         ))
+    }
+
+    /// Whether a read that locks locks a table: where sources are left alone, it is named beside a lock
+    /// clause.
+    pub(super) fn locks_table(&self, table: &str) -> bool {
+        let depths = self.uses.depths.get(table);
+        self.policy.locks_sources
+            || depths.is_some_and(|depths| !depths.is_disjoint(&self.query.lock_depths))
     }
 
     /// Leaves out the first row that is free, where a fault says so.
@@ -290,7 +343,7 @@ impl<'a> RunningStatement<'a> {
         }
         let forgets = self.strikes(Fault::MissingRangeLock)
             || (!self.query.writes && self.query.lock.is_none() && self.strikes(Fault::Phantom));
-        if self.level >= IsolationLevel::RepeatableRead && !forgets {
+        if self.policy.locks_conditions && !forgets {
             needs.predicates.push(Predicate {
                 holder: self.transaction,
                 table: table.to_owned(),
@@ -301,15 +354,16 @@ impl<'a> RunningStatement<'a> {
     }
 
     /// Locks for the rows that new rows meet in a unique key, whether that refuses the statement or not.
+    /// `seen` is what the statement reads, `standing` what the key is held against.
     pub(super) fn need_unique(
         &mut self,
         needs: &mut LockNeeds,
-        views: &Views,
+        (seen, standing): (&Views, &TableRows),
         key: &str,
         changes: &Changes,
         refused: bool,
     ) -> Result<(), EngineRefusal> {
-        let (Some(view), Some(table)) = (views.get(key), self.state.tables.get(key)) else {
+        let Some(table) = self.state.tables.get(key) else {
             return Ok(());
         };
         if table.unique.is_empty() {
@@ -323,7 +377,7 @@ impl<'a> RunningStatement<'a> {
                 Some(_) => bare_insert(&self.query.sql),
                 None => self.query.sql.clone(),
             };
-            load(&mut self.scratches.free, self.state, views)?;
+            load(&mut self.scratches.free, self.state, seen)?;
             all_rows = self.scratches.free.write(&sql, Some((key, table))).1;
             &all_rows
         } else {
@@ -334,7 +388,7 @@ impl<'a> RunningStatement<'a> {
             .filter_map(|(row, cells)| Some((Some(*row), cells.as_ref()?)))
             .chain(changes.inserted.iter().map(|cells| (None, cells)));
         for (own, image) in images {
-            for (row, cells) in view {
+            for (row, cells) in standing {
                 if own != Some(*row) && collide(&table.unique, image, cells) {
                     needs.row(key, *row, LockMode::Shared);
                 }

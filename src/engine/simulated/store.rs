@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::fault::Faults;
+use super::planted::Faults;
 use super::session::Database;
 use crate::engine::error::EngineError;
 use crate::engine::guard::Databases;

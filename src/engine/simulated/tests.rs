@@ -7,19 +7,19 @@ use crate::engine::{Connection, OpenOptions, Server, Watcher, open};
 use crate::model::Outcome;
 
 /// A server with one database, and what its lock view says.
-struct Stage {
+pub(super) struct Stage {
     server: Box<dyn Server>,
     watcher: Box<dyn Watcher>,
 }
 
 /// A statement that runs in a thread of its own, and the connection that it comes back with.
-type Sent = JoinHandle<(Box<dyn Connection>, Outcome)>;
+pub(super) type Sent = JoinHandle<(Box<dyn Connection>, Outcome)>;
 
 const DATABASE: &str = "rashomon_test";
 
 impl Stage {
     /// A table `t` with the rows (1, 10), (2, 20), (3, 30).
-    fn new(target: &str) -> Self {
+    pub(super) fn new(target: &str) -> Self {
         let server = open(target, &OpenOptions::default()).expect(target);
         server.create_database(DATABASE).expect("a database");
         let watcher = server.watcher().expect("a watcher");
@@ -30,19 +30,19 @@ impl Stage {
         stage
     }
 
-    fn session(&self, level: &str) -> Actor {
+    pub(super) fn session(&self, level: &str) -> Actor {
         let connection = self.server.connect(DATABASE).expect("a connection");
         let mut actor = Actor(Some(connection));
         actor.must(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
         actor
     }
 
-    fn two_sessions(&self) -> [Actor; 2] {
+    pub(super) fn two_sessions(&self) -> [Actor; 2] {
         ["READ COMMITTED"; 2].map(|level| self.session(level))
     }
 
     /// Sends a statement and comes back when it is seen waiting.
-    fn send(&mut self, actor: &mut Actor, sql: &str) -> Sent {
+    pub(super) fn send(&mut self, actor: &mut Actor, sql: &str) -> Sent {
         let mut connection = actor.0.take().expect("idle");
         let (id, sql) = (connection.id(), sql.to_owned());
         let sent = std::thread::spawn(move || {
@@ -64,7 +64,7 @@ impl Stage {
     }
 }
 
-struct Actor(Option<Box<dyn Connection>>);
+pub(super) struct Actor(Option<Box<dyn Connection>>);
 
 impl Actor {
     fn run(&mut self, sql: &str) -> Outcome {
@@ -72,18 +72,18 @@ impl Actor {
         connection.execute(sql).expect("an answer")
     }
 
-    fn must(&mut self, sql: &str) {
+    pub(super) fn must(&mut self, sql: &str) {
         let outcome = self.run(sql);
         assert!(!matches!(outcome, Outcome::Rejected(_)), "{sql}: {outcome}");
     }
 
-    fn finish(&mut self, sent: Sent) -> Outcome {
+    pub(super) fn finish(&mut self, sent: Sent) -> Outcome {
         let (connection, outcome) = sent.join().expect("the thread");
         self.0 = Some(connection);
         outcome
     }
 
-    fn class(&mut self, sql: &str) -> String {
+    pub(super) fn class(&mut self, sql: &str) -> String {
         let outcome = self.run(sql);
         outcome
             .error_class()
@@ -91,14 +91,14 @@ impl Actor {
     }
 
     /// The first column of the answer.
-    fn numbers(&mut self, sql: &str) -> Vec<i64> {
+    pub(super) fn numbers(&mut self, sql: &str) -> Vec<i64> {
         let outcome = self.run(sql);
         let cells = outcome.rows().iter().map(|row| row[0].as_integer());
         cells.map(|cell| cell.expect("a number")).collect()
     }
 }
 
-const ALL: &str = "SELECT c FROM t ORDER BY pkey";
+pub(super) const ALL: &str = "SELECT c FROM t ORDER BY pkey";
 
 #[test]
 fn a_write_waits_for_the_row_and_sees_it_as_it_is_then() {

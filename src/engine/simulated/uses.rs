@@ -1,9 +1,10 @@
 //! Which tables a statement names, which it writes, and by which condition it reads each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::locks::{Condition, Extent};
-use super::token::{Lexeme, tokens};
+use super::token::{Lexeme, LexemeKind, tokens};
+use super::version::RowNumber;
 
 /// What a statement does with tables. Names are in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub(super) struct TableUses {
     pub(super) reads: Vec<(String, Extent)>,
     /// An INSERT or REPLACE, and what it does about keys that are there.
     pub(super) insert: Option<OnDuplicate>,
+    /// Where each table is named: how many parentheses are open there.
+    pub(super) depths: BTreeMap<String, BTreeSet<usize>>,
 }
 
 /// What an INSERT does about a row whose key is there.
@@ -57,7 +60,12 @@ pub(super) fn uses(sql: &str, known: &BTreeSet<String>, views: &BTreeSet<String>
         insert: inserts.then(|| on_duplicate(&words)),
         target: target.map(|(_, name)| name),
         reads: Vec::new(),
+        depths: BTreeMap::new(),
     };
+    for (at, name) in &mentions {
+        let depths = result.depths.entry(name.clone()).or_default();
+        depths.insert(words[*at].depth);
+    }
     let tables: BTreeSet<&String> = read.iter().map(|(_, name)| name).collect();
     for table in tables {
         let times = mentions.iter().filter(|(_, name)| name == table).count();
@@ -168,6 +176,64 @@ fn condition(
     ))
 }
 
+/// How a write chooses the rows of its target.
+pub(super) struct ChosenRows<'c> {
+    pub(super) rows: &'c BTreeSet<RowNumber>,
+    /// The condition of the statement must hold, too.
+    pub(super) checked: bool,
+    /// A row that is chosen whatever the condition says.
+    pub(super) extra: Option<RowNumber>,
+}
+
+/// The same write with its target in the schema `main`, and an UPDATE or DELETE of no other rows than
+/// these. None where no table of ours is written.
+pub(super) fn of_rows(
+    sql: &str,
+    known: &BTreeSet<String>,
+    chosen: Option<&ChosenRows<'_>>,
+) -> Option<String> {
+    const ENDS: [&str; 3] = ["ORDER", "LIMIT", "RETURNING"];
+    const CLAUSES: [&str; 6] = ["SET", "WHERE", "FROM", "INDEXED", "NOT", "RETURNING"];
+    let words = tokens(sql);
+    let (place, _) = mentions(&words, known).next()?;
+    let target = words[place];
+    let Some(chosen) = chosen else {
+        return Some(format!("{}main.{}", &sql[..target.at], &sql[target.at..]));
+    };
+    let alias = match words.get(place + 1) {
+        Some(word) if word.is("AS") => words.get(place + 2).copied(),
+        Some(word) if !word.is_any(&CLAUSES) && word.kind != LexemeKind::Mark => Some(*word),
+        Some(_) | None => None,
+    };
+    let alias = alias.unwrap_or(target).text;
+    let outer = |names: &[&str]| {
+        let mut rest = words.iter().enumerate().skip(place + 1);
+        rest.find(|(_, word)| word.depth == 0 && word.is_any(names))
+            .map(|(at, _)| at)
+    };
+    let end = outer(&ENDS);
+    let stop = end.map_or(sql.len(), |at| words[at].at);
+    let filter = outer(&["WHERE"]).map(|at| words[at]);
+    let head = filter.map_or(stop, |word| word.at);
+    let list = |rows: &mut dyn Iterator<Item = &RowNumber>| {
+        let numbers: Vec<String> = rows.map(i64::to_string).collect();
+        format!("{alias}.rowid IN ({})", numbers.join(", "))
+    };
+    let mut condition = list(&mut chosen.rows.iter());
+    if let Some(filter) = filter.filter(|_| chosen.checked) {
+        condition.push_str(&format!(" AND ({})", sql[filter.end()..stop].trim()));
+    }
+    if let Some(extra) = chosen.extra {
+        condition = format!("({condition}) OR {}", list(&mut std::iter::once(&extra)));
+    }
+    Some(format!(
+        "{}main.{} WHERE {condition} {}",
+        &sql[..target.at],
+        sql[target.at..head].trim_end(),
+        &sql[stop..]
+    ))
+}
+
 /// The same INSERT without what it does about keys that are there: every row goes in.
 pub(super) fn bare_insert(sql: &str) -> String {
     let words = tokens(sql);
@@ -242,6 +308,40 @@ mod tests {
         assert_eq!(
             reads("INSERT INTO t SELECT a FROM t WHERE a = 1"),
             [whole("t")]
+        );
+    }
+
+    #[test]
+    fn a_write_of_some_rows_keeps_its_condition_and_what_it_returns() {
+        let rows = [2, 5].into();
+        let mut chosen = ChosenRows {
+            rows: &rows,
+            checked: true,
+            extra: None,
+        };
+        let text = |sql, chosen: &ChosenRows<'_>| of_rows(sql, &known(), Some(chosen));
+        assert_eq!(
+            text(
+                "UPDATE t AS x SET a = 1 WHERE b = 2 OR c = 3 RETURNING x.a",
+                &chosen
+            )
+            .as_deref(),
+            Some(
+                "UPDATE main.t AS x SET a = 1 WHERE x.rowid IN (2, 5) AND (b = 2 OR c = 3) RETURNING x.a"
+            )
+        );
+        assert_eq!(
+            text("DELETE FROM t", &chosen).as_deref(),
+            Some("DELETE FROM main.t WHERE t.rowid IN (2, 5) ")
+        );
+        (chosen.checked, chosen.extra) = (false, Some(7));
+        assert_eq!(
+            text("UPDATE t SET a = 1 FROM u WHERE t.b = u.b", &chosen).as_deref(),
+            Some("UPDATE main.t SET a = 1 FROM u WHERE (t.rowid IN (2, 5)) OR t.rowid IN (7) ")
+        );
+        assert_eq!(
+            of_rows("INSERT INTO t SELECT * FROM t", &known(), None).as_deref(),
+            Some("INSERT INTO main.t SELECT * FROM t")
         );
     }
 

@@ -1,62 +1,41 @@
 //! What a plain read sees, and the faults that show it something else.
 
 use super::fault::Fault;
+use super::policy::PlainRead;
 use super::state::DatabaseState;
 use super::version::{
     Cells, ReadSight, RowChain, RowNumber, TableRows, TransactionNumber, visible,
 };
-use crate::model::IsolationLevel;
 
 /// Nobody's number: a reader without writes of its own.
 const NOBODY: TransactionNumber = 0;
 
 impl DatabaseState {
-    /// How the plain reads of a transaction look at versions, by its level. Takes its snapshot where it
-    /// has none and reads by one.
+    /// How the plain reads of a transaction look at versions. Takes its snapshot where it has none and
+    /// reads by one.
     pub(super) fn plain_sight(&mut self, of: TransactionNumber) -> ReadSight {
         let Some(found) = self.transactions.get_mut(&of) else {
             return ReadSight::Current;
         };
         found.plain_reads += 1;
-        let (level, began, reads, number) = (found.level, found.began, found.plain_reads, of);
-        let now = self.commits;
-        let newest_missed = now.saturating_sub(1).max(began);
+        let (plain, began, reads) = (found.policy.plain, found.began, found.plain_reads);
         if self.strikes(Fault::DirtyRead, of) {
             return ReadSight::Anything;
         }
-        match level {
-            IsolationLevel::ReadUncommitted => ReadSight::Anything,
-            IsolationLevel::ReadCommitted if self.strikes(Fault::StaleSnapshot, of) => {
-                ReadSight::Snapshot(newest_missed)
+        match plain {
+            PlainRead::Newest => ReadSight::Anything,
+            PlainRead::StatementSnapshot if self.strikes(Fault::StaleSnapshot, of) => {
+                ReadSight::Snapshot(self.newest_missed(began))
             }
-            IsolationLevel::ReadCommitted => ReadSight::Snapshot(now),
-            IsolationLevel::RepeatableRead => {
-                if self.strikes(Fault::NonRepeatableRead, of)
-                    || (reads == 1 && self.strikes(Fault::SnapshotTooLate, of))
-                {
-                    return ReadSight::Snapshot(now);
+            PlainRead::StatementSnapshot => ReadSight::Snapshot(self.commits),
+            PlainRead::TransactionSnapshot => {
+                let is_late = reads == 1 && self.strikes(Fault::SnapshotTooLate, of);
+                match is_late || self.strikes(Fault::NonRepeatableRead, of) {
+                    true => ReadSight::Snapshot(self.commits),
+                    false => ReadSight::Snapshot(self.snapshot(of)),
                 }
-                let is_first = self
-                    .transactions
-                    .get(&number)
-                    .is_some_and(|t| t.snapshot.is_none());
-                let taken = self.snapshot(of);
-                if !is_first {
-                    return ReadSight::Snapshot(taken);
-                }
-                let wrong = if self.strikes(Fault::SnapshotTooEarly, of) {
-                    began
-                } else if self.strikes(Fault::StaleSnapshot, of) {
-                    newest_missed
-                } else {
-                    taken
-                };
-                if let Some(found) = self.transactions.get_mut(&of) {
-                    found.snapshot = Some(wrong);
-                }
-                ReadSight::Snapshot(wrong)
             }
-            IsolationLevel::Serializable => ReadSight::Current,
+            PlainRead::Locking => ReadSight::Current,
         }
     }
 
@@ -104,7 +83,7 @@ impl DatabaseState {
     /// came to be.
     fn strikes_reader(&self, fault: Fault, of: TransactionNumber) -> bool {
         let level = self.transactions.get(&of).map(|found| found.level);
-        level.is_some_and(|level| fault.levels().contains(&level))
+        level.is_some_and(|level| self.flavour().broken_by(fault).contains(&level))
     }
 
     /// What a fault shows of one row: none where it is what it should be.

@@ -16,9 +16,9 @@ const UNIQUE: i32 = 2067;
 const PRIMARY_KEY: i32 = 1555;
 
 /// A write and what came of it in the scratch database.
-struct Evaluated {
-    outcome: Result<Outcome, EngineRefusal>,
-    changes: Changes,
+pub(super) struct Evaluated {
+    pub(super) outcome: Result<Outcome, EngineRefusal>,
+    pub(super) changes: Changes,
 }
 
 impl RunningStatement<'_> {
@@ -37,6 +37,9 @@ impl RunningStatement<'_> {
         let mut needs = LockNeeds::default();
         for (read, extent) in self.uses.reads.clone() {
             let is_target = self.uses.insert.is_none() && read == key;
+            if !is_target && !self.policy.locks_sources {
+                continue;
+            }
             let mode = match is_target {
                 true => LockMode::Exclusive,
                 false => LockMode::Shared,
@@ -46,7 +49,9 @@ impl RunningStatement<'_> {
         for row in changes.touched.keys() {
             needs.row(&key, *row, LockMode::Exclusive);
         }
-        self.need_unique(&mut needs, &views, &key, &changes, outcome.is_err())?;
+        let standing = views.get(&key).cloned().unwrap_or_default();
+        let is_refused = outcome.is_err();
+        self.need_unique(&mut needs, (&views, &standing), &key, &changes, is_refused)?;
         self.need_predicates(&mut needs, &views, &key, &changes)?;
         let locked = self.locked(&needs);
         let obstacle = obstacle(&needs, &locked);
@@ -101,7 +106,7 @@ impl RunningStatement<'_> {
     }
 
     /// The condition by which an UPDATE or DELETE chooses rows of its target, where it is simple.
-    fn own_condition(&self) -> Option<&Condition> {
+    pub(super) fn own_condition(&self) -> Option<&Condition> {
         let target = self.uses.target.as_ref()?;
         let own = self.uses.reads.iter().find(|(table, _)| table == target);
         match own.filter(|_| self.uses.insert.is_none())? {
@@ -166,7 +171,7 @@ impl RunningStatement<'_> {
     }
 
     /// Whether a new row has a key of a row that is deleted.
-    fn meets_deleted(&self, evaluated: &Evaluated, key: &str) -> bool {
+    pub(super) fn meets_deleted(&self, evaluated: &Evaluated, key: &str) -> bool {
         let Some(table) = self.state.tables.get(key) else {
             return false;
         };
@@ -237,8 +242,9 @@ impl RunningStatement<'_> {
     }
 
     /// Rows that the answer counts and that are not what the statement made of them.
-    fn touch_less(&self, changes: &mut Changes, views: &Views, key: &str) {
-        if self.strikes(Fault::NoOpUpdateHidesNewer)
+    pub(super) fn touch_less(&self, changes: &mut Changes, views: &Views, key: &str) {
+        let behind = Fault::NoOpUpdateHidesNewer;
+        if self.state.strikes_behind(behind, self.transaction)
             && let (Some(view), Some(table)) = (views.get(key), self.state.tables.get(key))
             && let Some(snapshot) = self.state.transactions.get(&self.transaction)
             && let Some(place) = snapshot.snapshot
@@ -246,6 +252,7 @@ impl RunningStatement<'_> {
             let older = table.seen(self.transaction, ReadSight::Snapshot(place));
             for (row, cells) in &mut changes.touched {
                 if let Some(older) = older.get(row)
+                    && self.is_newer(key, *row, place)
                     && cells.as_ref() == view.get(row)
                 {
                     *cells = Some(older.clone());
@@ -258,7 +265,7 @@ impl RunningStatement<'_> {
     }
 
     /// A write that a constraint refuses and a fault lets through, or half of it.
-    fn accept_or_leave_half(
+    pub(super) fn accept_or_leave_half(
         &mut self,
         evaluated: &mut Evaluated,
         views: &Views,
@@ -285,7 +292,7 @@ impl RunningStatement<'_> {
     }
 
     /// Writes the changes as versions of this transaction.
-    fn apply(&mut self, key: &str, changes: Changes) {
+    pub(super) fn apply(&mut self, key: &str, changes: Changes) {
         self.state.writes += 1;
         let (writer, written) = (self.transaction, self.state.writes);
         let moves = self.strikes(Fault::SnapshotMoves);
@@ -347,7 +354,7 @@ fn with_condition(sql: &str, condition: &Condition, other: &str) -> String {
     }
 }
 
-fn unique_error() -> EngineRefusal {
+pub(super) fn unique_error() -> EngineRefusal {
     EngineRefusal::Scratch(ScratchError {
         code: UNIQUE,
         message: "UNIQUE constraint failed".to_owned(),
