@@ -70,6 +70,12 @@ pub enum RunEvent {
         /// The case, minimized.
         path: PathBuf,
     },
+    /// Oracles did not hear a case with a planted fault: what the run says of the engine cannot be trusted.
+    CanaryUnheard {
+        /// The case of the run beside it.
+        index: u64,
+        oracles: Vec<String>,
+    },
     /// A problem of this program or of its environment, in one sentence.
     Trouble(String),
 }

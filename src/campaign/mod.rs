@@ -7,6 +7,7 @@
 
 mod activity;
 mod ahead;
+mod canary;
 mod checkpoint;
 mod comparison;
 mod counterpart;
@@ -40,12 +41,13 @@ use crate::reproducer::PublishError;
 
 pub use activity::Activity;
 pub use ahead::Ahead;
+pub use canary::{CANARY_EVERY, CanaryCount};
 pub use checkpoint::{
     Checkpoint, CheckpointError, files as checkpoint_files, read as read_checkpoint,
 };
 pub use event::{Announcement, Listener, RunEvent};
 pub use ledger::{FlakyFinding, Ledger, Published, Sightings};
-pub use parts::{CaseSource, Counterpart, Drawn, Parts, Workplace};
+pub use parts::{Canary, CaseSource, Counterpart, Drawn, Parts, Workplace};
 pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{ComparedCases, Contended, Share, Statistics, Verdicts};
@@ -165,6 +167,7 @@ pub fn run(
         cases: parts.cases,
         oracles: parts.oracles,
         registry: parts.registry,
+        canary: parts.canary,
         identity: parts.identity,
         stop: stop.clone(),
         state: Arc::new(Mutex::new(RunState {
@@ -313,6 +316,7 @@ impl RunLoop {
             | RunEvent::Flaky(_)
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
+            | RunEvent::CanaryUnheard { .. }
             | RunEvent::Stopping
             | RunEvent::Trouble(_) => {}
         }

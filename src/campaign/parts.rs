@@ -43,6 +43,18 @@ pub struct Counterpart {
     pub identity: Identity,
 }
 
+/// A case that must be heard, and where it is judged.
+#[derive(Clone)]
+pub struct Canary {
+    /// An engine with planted faults.
+    pub workplace: Arc<dyn Workplace>,
+    pub case: TestCase,
+    /// The names of the oracles that hear it.
+    pub heard_by: Vec<String>,
+    /// Cases of the run to one canary.
+    pub every: u64,
+}
+
 /// The parts of a run.
 pub struct Parts {
     pub workplace: Arc<dyn Workplace>,
@@ -55,4 +67,6 @@ pub struct Parts {
     pub identity: Identity,
     /// A second server that runs the same cases.
     pub counterpart: Option<Counterpart>,
+    /// Among the cases, one that must be heard.
+    pub canary: Option<Canary>,
 }

@@ -8,7 +8,7 @@ use crossbeam_channel::Sender;
 use super::activity::ActivityBoard;
 use super::event::RunEvent;
 use super::ledger::Ledger;
-use super::parts::{CaseSource, Counterpart, Workplace};
+use super::parts::{Canary, CaseSource, Counterpart, Workplace};
 use super::progress::{Allotment, Done};
 use super::settings::RunSettings;
 use super::statistics::Statistics;
@@ -45,6 +45,7 @@ pub(super) struct Shared {
     pub cases: Arc<dyn CaseSource>,
     pub oracles: Vec<&'static dyn Oracle>,
     pub registry: Registry,
+    pub canary: Option<Canary>,
     pub identity: Identity,
     pub settings: RunSettings,
     pub stop: StopFlag,

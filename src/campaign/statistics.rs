@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::canary::CanaryCount;
 use super::comparison::Compared;
 use crate::execute::transcript;
 use crate::model::{
@@ -198,6 +199,9 @@ pub struct Statistics {
     /// Cases that a second server ran, too.
     #[serde(default)]
     pub compared: ComparedCases,
+    /// Cases with a planted fault, which are none of the others.
+    #[serde(default)]
+    pub canaries: CanaryCount,
     /// How often the server was lost and came back.
     pub server_losses: u64,
     /// The most contended case so far.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::activity::{Activity, PursuitNote};
 use super::ahead::Ahead;
+use super::canary::CanaryVerdict;
 use super::comparison::Compared;
 use super::counterpart::Comparing;
 use super::doublecheck::doublecheck;
@@ -39,6 +40,8 @@ pub(super) struct Worker {
     ahead: Ahead,
     /// The case during which the server was lost: it comes first when the server is back.
     suspect: Option<Suspect>,
+    /// What came of the canary beside the case in hand.
+    canary: Option<CanaryVerdict>,
     /// Why the worker cannot go on, when the engine is not to blame.
     obstacle: Option<String>,
 }
@@ -52,6 +55,7 @@ impl Worker {
             number,
             block: VecDeque::new(),
             suspect: None,
+            canary: None,
             obstacle: None,
         }
     }
@@ -147,6 +151,9 @@ impl Worker {
                 return Ok(());
             };
             self.does(Activity::Judging { index });
+            let (canary, oracles) = (&self.shared.canary, &self.shared.oracles);
+            let canary = canary.as_ref();
+            self.canary = canary.and_then(|canary| canary.beside(index, self.number, oracles));
             let drawn = self.ahead.case(index, self.block.get(1).copied());
             let sent_before = executor.statements_sent();
             match hear(&drawn.case, executor, &self.shared.oracles) {
@@ -356,8 +363,18 @@ impl Worker {
     fn finish(&mut self, index: u64, count: impl FnOnce(&mut super::shared::RunState)) {
         let mut state = self.shared.state();
         count(&mut state);
+        let canary = self.canary.take();
+        if let Some(canary) = &canary {
+            state.statistics.canaries.count(canary);
+        }
         state.done.insert(index);
         drop(state);
+        if let Some(canary) = canary.filter(|canary| !canary.unheard_by.is_empty()) {
+            self.shared.tell(RunEvent::CanaryUnheard {
+                index,
+                oracles: canary.unheard_by,
+            });
+        }
         if self.block.front() == Some(&index) {
             self.block.pop_front();
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rashomon::campaign::{
-    self, Activity, CaseSource, Cases, Checkpoint, Drawn, Parts, RunSettings, RunSummary, StopFlag,
+    self, Activity, Canary, CanaryCount, CaseSource, Cases, Checkpoint, Drawn, Parts, RunSettings,
+    RunSummary, StopFlag,
 };
 use rashomon::dialect::Dialect;
 use rashomon::engine::EngineError;
@@ -14,7 +15,9 @@ use rashomon::grammar::Grammar;
 use rashomon::model::{TestCase, UndecidedReason, Verdict};
 use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 
-use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect};
+use crate::scripted::{
+    ANY_RUN, Numbered, Witness, parts, scripted_engine, settings, sqlite_dialect,
+};
 
 fn run(
     settings: RunSettings,
@@ -237,6 +240,75 @@ fn a_server_lost_at_the_same_statement_every_time_is_a_crash() {
     assert_eq!(witness.findings.len(), 1);
     assert_eq!(summary.statistics.oracles["crash"].violation, 1);
     assert_eq!(witness.findings[0].kind, "crash");
+}
+
+/// A run with a canary beside every tenth case: of the scripted cases the one that is heard, or one that is
+/// not.
+fn canaries(
+    settings: RunSettings,
+    case: u64,
+    resumed: Option<Checkpoint>,
+    witness: &mut Witness,
+) -> (CanaryCount, RunSummary) {
+    let canary = Canary {
+        workplace: Arc::new(scripted_engine(&[])),
+        case: Numbered.case(case).case,
+        heard_by: vec!["serial".to_owned()],
+        every: 10,
+    };
+    let parts = Parts {
+        canary: Some(canary),
+        ..parts(&[])
+    };
+    let stop = witness
+        .stop_at
+        .as_ref()
+        .map_or_else(StopFlag::default, |(_, stop)| stop.clone());
+    let summary = campaign::run(parts, settings, resumed, &stop, witness).expect("the run starts");
+    (summary.statistics.canaries.clone(), summary)
+}
+
+#[test]
+fn canaries_are_the_same_whatever_the_number_of_workers_and_are_no_findings() {
+    for workers in [1, 2, 4] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let settings = settings(folder.path(), 90, workers);
+        let mut witness = Witness::default();
+        let (count, summary) = canaries(settings, 97, None, &mut witness);
+        assert_eq!((count.planted, count.unheard.len()), (9, 0));
+        assert_eq!(summary.statistics.verdicts.total(), 90);
+        assert_eq!(summary.statistics.verdicts.violation, 0);
+        assert!(summary.findings.is_empty() && summary.flaky.is_empty());
+        assert_eq!(witness.unheard, 0);
+    }
+}
+
+#[test]
+fn a_canary_that_is_not_heard_is_told_with_its_case_and_its_oracles() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = settings(folder.path(), 25, 2);
+    let mut witness = Witness::default();
+    let (count, summary) = canaries(settings, 1, None, &mut witness);
+    let by = || vec!["serial".to_owned()];
+    assert_eq!(count.unheard, [(9, by()), (19, by())].into());
+    assert_eq!((count.planted, witness.unheard), (2, 2));
+    assert_eq!(summary.statistics.verdicts.total(), 25);
+}
+
+#[test]
+fn a_resumed_run_judges_no_canary_twice() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = settings(folder.path(), 90, 2);
+    let mut witness = Witness {
+        stop_at: Some((30, StopFlag::default())),
+        ..Witness::default()
+    };
+    let (_, first) = canaries(settings.clone(), 97, None, &mut witness);
+    assert!(first.next_index < 90, "it was stopped");
+    let checkpoint = campaign::read_checkpoint(&settings.folder()).expect("a checkpoint");
+    let mut witness = Witness::default();
+    let (count, _) = canaries(settings, 97, Some(checkpoint), &mut witness);
+    assert_eq!((count.planted, count.unheard.len()), (9, 0));
 }
 
 #[test]

@@ -244,6 +244,7 @@ fn generated(
         registry: Registry::empty(),
         identity,
         counterpart: None,
+        canary: None,
     }
 }
 

@@ -57,6 +57,7 @@ impl Listener for Told<'_> {
             | RunEvent::Stopping
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
+            | RunEvent::CanaryUnheard { .. }
             | RunEvent::Trouble(_) => {}
         }
     }
@@ -127,6 +128,7 @@ fn run_while(instance: &'static str, strike: impl Fn(&OwnServer, &dyn Server, &P
         registry: Registry::builtin().expect("the registry reads"),
         identity,
         counterpart: None,
+        canary: None,
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (progress, stop) = (Progress::default(), StopFlag::default());

@@ -24,7 +24,7 @@ use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 use rashomon::reproducer::Registry;
 
 /// One session that selects the number of its case: all that scripted engines and oracles need.
-struct Numbered;
+pub(crate) struct Numbered;
 
 impl CaseSource for Numbered {
     fn case(&self, index: u64) -> Drawn {
@@ -206,6 +206,8 @@ pub(crate) struct Witness {
     pub(crate) stop_at: Option<(u64, StopFlag)>,
     /// The run is stopped when its server is lost.
     pub(crate) stop_at_loss: Option<StopFlag>,
+    /// Canaries that were not heard.
+    pub(crate) unheard: usize,
     /// Gets a word when the run says that it waits for cases under way.
     pub(crate) told_of_waiting: Option<Sender<()>>,
 }
@@ -230,6 +232,7 @@ impl Listener for Witness {
                 let told = self.told_of_waiting.take().expect("it is said once");
                 told.send(()).expect("a case waits for it");
             }
+            RunEvent::CanaryUnheard { .. } => self.unheard += 1,
             RunEvent::ServerLost { .. } => {
                 self.losses += 1;
                 if let Some(stop) = &self.stop_at_loss {
@@ -309,5 +312,6 @@ pub(crate) fn parts(losses: &[(u64, u32)]) -> Parts {
             isolation_setup: BTreeMap::new(),
         },
         counterpart: None,
+        canary: None,
     }
 }

@@ -49,6 +49,9 @@ pub(super) fn event_json(event: &RunEvent) -> serde_json::Value {
             "v": 1, "event": "differs", "unix_s": now, "index": index, "shape": shape,
             "difference": difference, "path": path.display().to_string(),
         }),
+        RunEvent::CanaryUnheard { index, oracles } => json!({
+            "v": 1, "event": "canary-unheard", "unix_s": now, "index": index, "oracles": oracles,
+        }),
         RunEvent::Stopping => json!({ "v": 1, "event": "stopping", "unix_s": now }),
         RunEvent::Trouble(text) => {
             json!({ "v": 1, "event": "trouble", "unix_s": now, "text": text })
@@ -105,6 +108,10 @@ mod tests {
                 shape: "waits-update".to_owned(),
                 difference: "T1.2: one waits; the other is answered".to_owned(),
                 path: PathBuf::from("out/runs/0123abcd/differences/waits-update.sql"),
+            },
+            RunEvent::CanaryUnheard {
+                index: 9_999,
+                oracles: vec!["serial".to_owned()],
             },
             RunEvent::Stopping,
             RunEvent::Trouble("disk full".to_owned()),

@@ -72,6 +72,7 @@ impl Listener for RunListeners<'_> {
             | RunEvent::ServerBack { .. }
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
+            | RunEvent::CanaryUnheard { .. }
             | RunEvent::Stopping
             | RunEvent::Trouble(_) => false,
         };

@@ -191,6 +191,12 @@ impl Listener for RunReporter<'_> {
                 printable(difference),
                 printable(&path.display().to_string())
             )),
+            RunEvent::CanaryUnheard { index, oracles } => self.say(&format!(
+                "{} the canary beside case {index} was not heard by {}: they miss a fault that was planted \
+                 for them; trust nothing that this run has not found, and report a bug of Rashomon",
+                style.red("error:"),
+                oracles.join(", ")
+            )),
             RunEvent::Stopping => self.say(&format!(
                 "{} the cases under way are brought to their end; Ctrl-C again ends at once",
                 style.faint("note:")

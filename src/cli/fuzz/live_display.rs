@@ -50,6 +50,7 @@ impl LiveDisplay {
             RunEvent::Stopping
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
+            | RunEvent::CanaryUnheard { .. }
             | RunEvent::Trouble(_) => {}
         }
     }

@@ -74,6 +74,7 @@ impl MetricsServer {
             | RunEvent::Flaky(_)
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
+            | RunEvent::CanaryUnheard { .. }
             | RunEvent::Stopping
             | RunEvent::Trouble(_) => {}
         }

@@ -27,7 +27,7 @@ use super::server::random_u64;
 use super::signals;
 use super::value::{grammar, nothing_is_known, oracles_named, registry};
 use crate::campaign::{
-    self, CampaignError, Checkpoint, Generator, Listener, Parts, RunEvent, RunSettings,
+    self, CampaignError, Canary, Checkpoint, Generator, Listener, Parts, RunEvent, RunSettings,
     ServerWorkplace, StopFlag, WorkloadShare,
 };
 use crate::engine::{self, OpenOptions, Server};
@@ -126,6 +126,7 @@ fn parts(
         registry: registry_of(settings)?,
         identity,
         counterpart,
+        canary: Some(Canary::planted()?),
     })
 }
 

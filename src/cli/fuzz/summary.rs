@@ -22,6 +22,8 @@ pub(super) fn exit(summary: &RunSummary) -> Exit {
     match summary.signal {
         // What the disk did not take is lost, whatever ended the run.
         _ if summary.failure.is_some() => Exit::Environment,
+        // What such a run did not find says nothing.
+        _ if !summary.statistics.canaries.unheard.is_empty() => Exit::Internal,
         Some(signal) => Exit::of_signal(signal),
         None if summary.server_down.is_some() => Exit::Environment,
         None if verdicts.violation + verdicts.flaky > 0 => Exit::Finding,
@@ -126,6 +128,9 @@ fn numbers(text: &mut String, summary: &RunSummary, style: Style) {
     }
     if let Some(against) = &summary.settings.against {
         compared(text, &statistics.compared, &against.to_string(), style);
+    }
+    for (at, line) in statistics.canaries.told().iter().enumerate() {
+        row(text, style, ["canaries", ""][at.min(1)], line);
     }
     if statistics.server_losses > 0 {
         let times = counted(statistics.server_losses, "time");
@@ -414,6 +419,31 @@ mod tests {
             cases: vec![17],
             error: "cannot connect".to_owned(),
         })
+    }
+
+    #[test]
+    fn a_run_whose_canary_was_not_heard_exits_70_whatever_it_found() {
+        let mut summary = clean();
+        summary.statistics.canaries.planted = 2;
+        assert_eq!(exit(&summary), Exit::Clean);
+        assert!(words(&summary).contains("canaries  2 of 2 heard\n"));
+        let unheard = &mut summary.statistics.canaries.unheard;
+        unheard.insert(9_999, vec!["serial".to_owned()]);
+        for violations in [0, 3] {
+            summary.statistics.verdicts.violation = violations;
+            assert_eq!(exit(&summary), Exit::Internal);
+        }
+        let text = words(&summary);
+        assert!(text.contains("1 of 2 heard"), "{text}");
+        assert!(
+            text.contains("NOT HEARD beside case 9999: serial"),
+            "{text}"
+        );
+        let json = &summary_json::machine(&summary)["canaries"];
+        assert_eq!(
+            json,
+            &json!({ "planted": 2, "unheard": { "9999": ["serial"] } })
+        );
     }
 
     #[test]

@@ -40,6 +40,10 @@ pub(super) fn machine(summary: &RunSummary) -> Json {
         "duplicates": statistics.duplicates,
         "unminimized": statistics.unminimized,
         "compared": compared_json(summary),
+        "canaries": {
+            "planted": statistics.canaries.planted,
+            "unheard": statistics.canaries.unheard,
+        },
         "server_losses": statistics.server_losses,
         "run": summary.settings.run_id,
         "next_index": summary.next_index,
