@@ -8,9 +8,9 @@ use super::keeping;
 use super::listener::CalibrationListener;
 use super::modes;
 use super::moments;
-use super::plan_settings;
 use super::stage::{Halt, Stage};
 use super::variant::{VARIANTS, Variant};
+use super::{collations, plan_settings};
 use crate::dialect::Dialect;
 use crate::engine::{EngineError, Server, require_cases};
 use crate::model::IsolationLevel;
@@ -109,7 +109,7 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
     probe_plan_settings(stage, entries)
 }
 
-/// Probes the settings of the optimizer, last: the session keeps them.
+/// Probes collations, modes and the settings of the optimizer, last: the session keeps them.
 fn probe_plan_settings(
     stage: &mut Stage<'_>,
     entries: &mut Vec<CalibratedEntry>,
@@ -118,6 +118,20 @@ fn probe_plan_settings(
     let Some(level) = dialect.levels.first().copied() else {
         return Ok(());
     };
+    for (name, folding) in &dialect.collations {
+        stage
+            .listener
+            .probing(level, collations::COLLATION, entries.len());
+        let probe = &mut |stage: &mut Stage<'_>| collations::probe(stage, name, *folding);
+        entries.push(settled(stage, probe)?);
+    }
+    for value in dialect.session_mode.iter().flat_map(|mode| &mode.others) {
+        stage
+            .listener
+            .probing(level, collations::MODE, entries.len());
+        let probe = &mut |stage: &mut Stage<'_>| collations::probe_mode(stage, value);
+        entries.push(settled(stage, probe)?);
+    }
     for setting in plan_settings::of(dialect) {
         stage
             .listener

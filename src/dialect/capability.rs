@@ -83,6 +83,8 @@ capabilities! {
     IntegerOverflowError = "integer-overflow-error",
     /// A column that `SELECT *` does not show: the hidden row key of hand-written tables.
     InvisibleColumn = "invisible-column",
+    /// `JSON_CONTAINS`, `JSON_LENGTH`, `JSON_REMOVE`, `JSON_SET`.
+    JsonFunction = "json-function",
     /// `SELECT` with a lock clause.
     LockingRead = "locking-read",
     /// `DELETE t FROM t JOIN u ..`.

@@ -6,15 +6,16 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::answer::{REPLACE_COUNTS, TRANSACTION_ENDS, UPDATE_COUNTS};
+use super::column_type::{CollationEntry, TypeEntry, collations, extra_types, types};
 use super::durability::{DurabilityEntry, durability};
 use super::errors::{CodeEntry, MessageEntry, class_words, error_messages, errors};
 use super::levels::{CauseEntry, PromiseEntry, causes, has_all, level_words, locks, promises};
 use super::lock_rules::lock_rules;
-use super::plan_setting::{PlanSettingEntry, plan_settings};
+use super::plan_setting::{PlanSettingEntry, SessionMode, plan_settings};
 use super::text::{DialectError, DialectText};
 use super::{
     AffectedRows, Capability, Dialect, EqualSavepoints, ObserverKind, ParserKind, PreparedSpelling,
-    RejectionEnd, ServerVersion, SnapshotPoint, Spelling, TypeClass, TypeSpec,
+    RejectionEnd, ServerVersion, SnapshotPoint, Spelling,
 };
 use crate::model::{Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind};
 
@@ -42,6 +43,10 @@ struct File {
     spelling: SpellingEntry,
     #[serde(rename = "type")]
     types: Vec<TypeEntry>,
+    #[serde(default, rename = "extra-type")]
+    extra_types: Vec<TypeEntry>,
+    #[serde(default, rename = "collation")]
+    collations: Vec<CollationEntry>,
     read_modes: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<String>>>,
     #[serde(default, rename = "read-mode-change")]
     read_mode_changes: Vec<ChangeEntry>,
@@ -65,6 +70,7 @@ struct File {
     affected_rows: CountEntry,
     #[serde(default)]
     durability: Vec<DurabilityEntry>,
+    session_mode: Option<SessionMode>,
     #[serde(default, rename = "plan-setting")]
     plan_settings: Vec<PlanSettingEntry>,
 }
@@ -154,20 +160,6 @@ fn always() -> u32 {
     1
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TypeEntry {
-    sql: String,
-    class: Spanned<String>,
-    weight: u32,
-    #[serde(default)]
-    indexable: bool,
-    #[serde(default)]
-    closed: bool,
-    literals: Vec<String>,
-    since: Option<Spanned<String>>,
-}
-
 /// Reads a dialect for a server of this version.
 ///
 /// # Errors
@@ -222,6 +214,8 @@ pub fn parse_for(
         capabilities,
         why_not,
         types: types(&source, &file.types, version)?,
+        extra_types: extra_types(&source, &file.extra_types, &file.collations, version)?,
+        collations: collations(&source, &file.collations, version)?,
         levels,
         session_setup: file.session_setup,
         snapshot_point: source.word(&file.snapshot_point, &SNAPSHOT_POINTS)?,
@@ -248,6 +242,7 @@ pub fn parse_for(
         affected_rows: affected_rows(&source, &file.affected_rows)?,
         spelling: spelling(&source, file.spelling)?,
         durability: durability(file.durability, |when| has_all(variables, when)),
+        session_mode: file.session_mode,
         plan_settings: plan_settings(&source, file.plan_settings, version)?,
     })
 }
@@ -367,42 +362,6 @@ fn capabilities(
         }
     }
     Ok((found, why_not))
-}
-
-fn types(
-    source: &DialectText<'_>,
-    entries: &[TypeEntry],
-    version: &ServerVersion,
-) -> Result<Vec<TypeSpec>, DialectError> {
-    let classes = [
-        ("integer", TypeClass::Integer),
-        ("decimal", TypeClass::Decimal),
-        ("real", TypeClass::Real),
-        ("text", TypeClass::Text),
-        ("bytes", TypeClass::Bytes),
-        ("temporal", TypeClass::Temporal),
-    ];
-    entries
-        .iter()
-        .filter_map(
-            |entry| match source.is_within(entry.since.as_ref(), None, version) {
-                Ok(true) => Some(Ok(entry)),
-                Ok(false) => None,
-                Err(error) => Some(Err(error)),
-            },
-        )
-        .map(|entry| {
-            let entry = entry?;
-            Ok(TypeSpec {
-                sql: entry.sql.clone(),
-                class: source.word(&entry.class, &classes)?,
-                weight: entry.weight,
-                indexable: entry.indexable,
-                closed: entry.closed,
-                literals: entry.literals.clone(),
-            })
-        })
-        .collect()
 }
 
 fn read_modes(

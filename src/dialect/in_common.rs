@@ -43,6 +43,8 @@ impl Dialect {
         if common.types.is_empty() {
             return Err(NothingInCommon::Types(one, two));
         }
+        let extra = self.extra_types.iter();
+        common.extra_types = extra.filter_map(|spec| other.draws(spec)).collect();
         let spelling = &mut common.spelling;
         spelling.prepared = spelling
             .prepared
@@ -70,8 +72,11 @@ impl Dialect {
 
     /// A type of another dialect with the values that both have; none where this one lacks it.
     fn draws(&self, spec: &TypeSpec) -> Option<TypeSpec> {
-        let mut own = self.types.iter();
-        let own = own.find(|own| own.sql == spec.sql && own.class == spec.class)?;
+        let mut own = self.types.iter().chain(&self.extra_types);
+        let is_same = |own: &&TypeSpec| {
+            own.sql == spec.sql && own.class == spec.class && own.collation == spec.collation
+        };
+        let own = own.find(is_same)?;
         let literals = spec.literals.iter();
         let literals: Vec<String> = literals
             .filter(|literal| own.literals.contains(literal))
@@ -80,6 +85,7 @@ impl Dialect {
         let is_whole = spec.closed == own.closed && !literals.is_empty();
         is_whole.then(|| TypeSpec {
             indexable: spec.indexable && own.indexable,
+            always_nullable: spec.always_nullable || own.always_nullable,
             literals,
             ..spec.clone()
         })

@@ -7,6 +7,7 @@
 
 mod answer;
 mod capability;
+mod column_type;
 mod durability;
 mod errors;
 mod file;
@@ -25,7 +26,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::model::{
-    ConsistencyModel, Doubt, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, TableShape,
+    ConsistencyModel, Doubt, ErrorClass, Folding, IsolationLevel, ReadMode, Role, StatementKind,
+    TableShape,
 };
 
 pub use answer::{
@@ -36,7 +38,7 @@ pub use durability::DurableSetting;
 pub use file::{parse, parse_for};
 pub use in_common::NothingInCommon;
 pub use lock_rules::{LockRules, LockingWrite};
-pub use plan_setting::PlanSetting;
+pub use plan_setting::{PlanSetting, SessionMode};
 pub use text::DialectError;
 pub use version::ServerVersion;
 
@@ -115,6 +117,10 @@ pub struct TypeSpec {
     pub indexable: bool,
     /// Its literals are all the values that it has.
     pub closed: bool,
+    /// Never declared NOT NULL: an engine may give such a column a value of its own.
+    pub always_nullable: bool,
+    /// The collation that its columns are declared with; none for the default one of the table.
+    pub collation: Option<String>,
     /// Literals a row or expression may use, as SQL text. A small domain makes conflicts.
     pub literals: Vec<String>,
 }
@@ -128,6 +134,27 @@ pub enum TypeClass {
     Text,
     Bytes,
     Temporal,
+    /// Integers without negative ones, whose differences may be errors.
+    Unsigned,
+    /// Texts of a collation that may hold different texts for equal: which of them a DISTINCT or a GROUP BY
+    /// shows is the engine's choice.
+    Collated,
+    /// Times of day, or spans of time.
+    Time,
+    /// Documents, which not every engine sorts or groups.
+    Json,
+}
+
+impl TypeClass {
+    /// Whether equal values of the class are the same value, and can be sorted and grouped.
+    pub fn is_exact(self) -> bool {
+        !matches!(self, Self::Collated | Self::Json)
+    }
+
+    /// Whether an engine sorts its values, all in one order.
+    pub fn is_sorted(self) -> bool {
+        self != Self::Json
+    }
 }
 
 /// Which grammar of the SQL parser fits the engine.
@@ -231,6 +258,10 @@ pub struct Dialect {
     why_not: BTreeMap<Capability, String>,
     /// Column types that the generator may draw.
     pub types: Vec<TypeSpec>,
+    /// Column types that some schemas have beside those, in columns of their own.
+    pub extra_types: Vec<TypeSpec>,
+    /// What a collation holds for equal, by its name.
+    pub collations: BTreeMap<String, Folding>,
     /// How the engine writes statements.
     pub spelling: Spelling,
     /// Levels the engine distinguishes, weakest first.
@@ -270,6 +301,8 @@ pub struct Dialect {
     pub durability: Vec<DurableSetting>,
     /// Settings of the optimizer that a session may choose, and that must not change an answer.
     pub plan_settings: Vec<PlanSetting>,
+    /// The variable by which a session chooses what its statements mean; none where there is no such variable.
+    pub session_mode: Option<SessionMode>,
 }
 
 impl Dialect {
@@ -315,6 +348,21 @@ impl Dialect {
     pub fn is_plan_setting(&self, variable: &str) -> bool {
         let mut settings = self.plan_settings.iter();
         settings.any(|setting| setting.variable.eq_ignore_ascii_case(variable))
+    }
+
+    /// Whether this is a value of the variable by which a session chooses what its statements mean, so that
+    /// statements of ours can be run under it.
+    pub fn is_session_mode(&self, variable: &str, value: &str) -> bool {
+        self.session_mode.as_ref().is_some_and(|mode| {
+            let mut known = mode.others.iter().chain([&mode.usual]);
+            mode.variable.eq_ignore_ascii_case(variable) && known.any(|known| known == value)
+        })
+    }
+
+    /// The statement that gives a session the mode with which every session begins.
+    pub fn usual_mode(&self) -> Option<String> {
+        let mode = self.session_mode.as_ref()?;
+        Some(self.set_variable(&mode.variable, &mode.usual))
     }
 
     /// The statement that gives a session variable a value.

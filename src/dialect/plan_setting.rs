@@ -15,6 +15,19 @@ pub struct PlanSetting {
     pub values: Vec<String>,
 }
 
+/// A session variable that changes what statements mean, and what the generator may give it: a session that
+/// sets one is judged by statements run alone under the same value.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionMode {
+    /// As a SET spells it.
+    pub variable: String,
+    /// What every session begins with, as SQL.
+    pub usual: String,
+    /// The other values that are judged and drawn, as SQL.
+    pub others: Vec<String>,
+}
+
 /// An entry of a dialect file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{
-    CaseStatement, ErrorClass, Execution, IsolationLevel, ServerCrash, StatementKind, TestCase,
-    UndecidedReason,
+    CaseStatement, Effect, ErrorClass, Execution, IsolationLevel, ServerCrash, Setting,
+    StatementKind, TestCase, UndecidedReason,
 };
 
 use super::crashed::{self, CrashedRun};
@@ -52,6 +52,8 @@ struct Connections {
     serial: Option<Box<dyn Connection>>,
     /// A case changed the settings of the serial connection.
     serial_soiled: bool,
+    /// A case changed the schema that the serial connection works on.
+    serial_schema_soiled: bool,
 }
 
 /// Connections of a driver beside those of its sessions: keeper, watcher, observer and serial run.
@@ -101,6 +103,7 @@ impl<'s> Driver<'s> {
             observer: None,
             serial: None,
             serial_soiled: false,
+            serial_schema_soiled: false,
         });
         Ok(())
     }
@@ -239,10 +242,9 @@ impl<'s> Driver<'s> {
         }
         if soils(case) {
             line.sessions.close_from(0);
-            self.room.forget();
         }
         let execution = record.finish(final_state, faults, self.log.take_count());
-        if tells_of_broken_tables(&execution) {
+        if soils_the_schema(case) || tells_of_broken_tables(&execution) {
             self.room.forget();
         }
         Ok(execution)
@@ -371,6 +373,17 @@ fn tells_of_broken_tables(execution: &Execution) -> bool {
         || records.any(|record| is_internal(record.outcome.error_class()))
 }
 
+/// Whether a case may change the schema in ways we cannot read. What is known of settings that the dialect names
+/// is that they do not.
+fn soils_the_schema(case: &TestCase) -> bool {
+    let strange = |effect: &Effect| match effect.setting {
+        Some(Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
+        Some(Setting::Level | Setting::Other) => true,
+        None => effect.kind == StatementKind::Opaque,
+    };
+    case.statements.iter().any(|s| strange(&s.effect))
+}
+
 /// The connection that reads uncommitted rows.
 fn observer(server: &dyn Server, database: &str) -> Result<Box<dyn Connection>, EngineError> {
     let mut observer = server.connect(database)?;
@@ -408,6 +421,8 @@ impl Executor for Driver<'_> {
         };
         if std::mem::replace(&mut line.serial_soiled, soils(case)) {
             line.serial = None;
+        }
+        if std::mem::replace(&mut line.serial_schema_soiled, soils_the_schema(case)) {
             self.serial_room.forget();
         }
         if line.serial.is_none() {

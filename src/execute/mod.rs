@@ -153,6 +153,10 @@ pub trait SerialRun {
     /// Runs a statement of the case, or anything else, in autocommit unless it says otherwise.
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError>;
 
+    /// Has what follows run under this setting of what statements mean, as the session of a statement sent it;
+    /// under the usual one where there is none.
+    fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError>;
+
     /// The whole content of a table, sorted.
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError>;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::engine::{EngineError, TransactionState};
-use crate::model::{ErrorClass, Outcome, Row, StatementKind, TableShape, TestCase};
+use crate::model::{ErrorClass, Outcome, Row, Setting, StatementKind, TableShape, TestCase};
 
 use super::SerialRun;
 use super::hand::Hand;
@@ -20,6 +20,8 @@ pub(super) struct ServerSerialRun<'a> {
     touched: Touched,
     /// The tables as the set-up leaves them, as far as they were read.
     initial: BTreeMap<String, Vec<Row>>,
+    /// The statement that gave the connection its mode; none where it has the usual one.
+    mode: Option<String>,
 }
 
 impl<'a> ServerSerialRun<'a> {
@@ -34,6 +36,7 @@ impl<'a> ServerSerialRun<'a> {
             case,
             touched: Touched::Everything,
             initial: BTreeMap::new(),
+            mode: None,
         };
         run.end_transaction()?;
         run.refill()?;
@@ -41,6 +44,7 @@ impl<'a> ServerSerialRun<'a> {
     }
 
     fn refill(&mut self) -> Result<(), EngineError> {
+        self.adopt(None)?;
         let Touched::Tables(tables) = &self.touched else {
             self.room
                 .reset(&mut self.hand, &self.case, Emptying::Fast)?;
@@ -78,6 +82,9 @@ impl<'a> ServerSerialRun<'a> {
         }
         if self.touched != Touched::default() && !self.room.changes_stay_in_their_table() {
             self.touched = Touched::Everything;
+        }
+        if effect.is_some_and(|effect| effect.setting == Some(Setting::Mode)) {
+            self.mode = Some(sql.to_owned());
         }
         let kind = effect.map(|effect| effect.kind);
         self.room.may_be_in_transaction |= match kind {
@@ -148,6 +155,8 @@ impl<'a> ServerSerialRun<'a> {
         deletion: Option<String>,
         insertion: Option<String>,
     ) -> Result<(), EngineError> {
+        // What a row holds was stored under some mode: any value is taken under the usual one.
+        self.adopt(None)?;
         let statements: Vec<String> = deletion.into_iter().chain(insertion).collect();
         if has_foreign_keys(&self.case) {
             self.hand.run_without_foreign_keys(statements)
@@ -199,6 +208,18 @@ impl SerialRun for ServerSerialRun<'_> {
             self.room.may_be_in_transaction = false;
         }
         Ok(outcome)
+    }
+
+    fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
+        if self.mode.as_deref() == mode {
+            return Ok(());
+        }
+        let usual = || self.hand.dialect.usual_mode();
+        if let Some(sql) = mode.map(str::to_owned).or_else(usual) {
+            self.hand.run(&sql)?;
+        }
+        self.mode = mode.map(str::to_owned);
+        Ok(())
     }
 
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {

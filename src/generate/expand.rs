@@ -9,9 +9,9 @@ use std::sync::Arc;
 use super::entropy::Entropy;
 use super::rows::Stock;
 use super::schema::TablePlan;
-use super::scope::{ColumnRef, Frame, ScopedRelation, Shown, visible};
+use super::scope::{ColumnRef, Frame, ScopedRelation, Shown};
 use crate::dialect::{Dialect, TypeClass};
-use crate::grammar::{Builtin, Grammar, Picked, ProductionItem, Wanted, is_meant_to_fail};
+use crate::grammar::{Builtin, Grammar, ProductionItem, Wanted, is_meant_to_fail};
 
 /// Beyond this depth only the shortest productions are drawn.
 const DEPTH: u32 = 9;
@@ -114,7 +114,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         let mut weights: Vec<u32> = productions
             .iter()
             .map(|production| {
-                if production.fits(self.dialect) {
+                if production.fits(self.dialect) && self.has_all(&production.classes) {
                     production.weight
                 } else {
                     0
@@ -213,7 +213,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
                 locals.insert(name, Bound::Relation(bound));
             }
             Builtin::Pick(name, of, picked) => {
-                let column = self.picked(relation(locals, of)?, *picked)?;
+                let column = self.picked(relation(locals, of)?, picked, locals)?;
                 locals.insert(name, Bound::Column(column));
             }
             Builtin::Assignments {
@@ -252,6 +252,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             | Builtin::Like(_)
             | Builtin::DerivedColumns(..)
             | Builtin::AnyColumn
+            | Builtin::ExactColumn
             | Builtin::AnyKey
             | Builtin::Column(_)
             | Builtin::Literal(_)
@@ -295,7 +296,8 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
                 let (derived, base) = (relation(locals, derived)?, relation(locals, base)?);
                 self.derived_columns(derived, base)
             }
-            Builtin::AnyColumn => self.any_column()?,
+            Builtin::AnyColumn => self.any_column(|_| true)?,
+            Builtin::ExactColumn => self.any_column(TypeClass::is_exact)?,
             Builtin::AnyKey => format!("{}.pkey", self.any_relation()?.alias),
             Builtin::Column(class) => self.column_of(*class)?,
             Builtin::Literal(class) => self.stock.literal(self.entropy, *class)?,
@@ -412,20 +414,6 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         Some(())
     }
 
-    fn picked(&mut self, of: &ScopedRelation, picked: Picked) -> Option<ColumnRef> {
-        let columns = match picked {
-            Picked::Any => of.columns(self.tables, None),
-            Picked::Class(class) => of.columns(self.tables, Some(class)),
-            Picked::Indexed => {
-                let indexes = &self.tables[of.table].indexes;
-                let first = |at: usize| indexes.iter().any(|i| i.columns.first() == Some(&at));
-                let columns = of.columns(self.tables, None).into_iter();
-                columns.filter(|column| first(column.column)).collect()
-            }
-        };
-        self.entropy.pick(&columns).cloned()
-    }
-
     /// Tells the optimizer which index to use, or not to use; None where the table has none to name.
     fn index_hint(&mut self, table: usize) -> Option<String> {
         let tables = self.tables;
@@ -489,78 +477,6 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
         }));
         names.join(", ")
     }
-
-    /// A relation whose columns can be named: most often one of the innermost level.
-    fn any_relation(&mut self) -> Option<ScopedRelation> {
-        let levels: Vec<Vec<ScopedRelation>> = visible(&self.frames)
-            .map(|level| level.iter().filter(|r| !r.hidden).cloned().collect())
-            .collect();
-        let innermost = levels.first()?;
-        if !innermost.is_empty() && self.entropy.percent(85) {
-            return self.entropy.pick(innermost).cloned();
-        }
-        self.entropy.pick(&levels.concat()).cloned()
-    }
-
-    fn any_column(&mut self) -> Option<String> {
-        let relation = self.any_relation()?;
-        let columns = relation.columns(self.tables, None);
-        let allowed: Vec<&ColumnRef> = columns
-            .iter()
-            .filter(|column| !self.forbidden.contains(column))
-            .collect();
-        match self.entropy.below(allowed.len() * 2 + 3) {
-            // The version key of a target may have changed already in a SET list.
-            0 if self.forbidden.is_empty() => {
-                let version = self.tables[relation.table].version;
-                Some(format!("{}.{version}", relation.alias))
-            }
-            0..=2 => Some(format!("{}.pkey", relation.alias)),
-            at => Some(self.named(allowed[(at - 3) / 2])),
-        }
-    }
-
-    fn column_of(&mut self, class: TypeClass) -> Option<String> {
-        let levels: Vec<Vec<ColumnRef>> = visible(&self.frames)
-            .map(|level| {
-                level
-                    .iter()
-                    .filter(|relation| !relation.hidden)
-                    .flat_map(|relation| relation.columns(self.tables, Some(class)))
-                    .filter(|column| !self.forbidden.contains(column))
-                    .collect()
-            })
-            .collect();
-        let innermost = levels.first()?;
-        let column = if !innermost.is_empty() && self.entropy.percent(85) {
-            self.entropy.pick(innermost)?.clone()
-        } else {
-            self.entropy.pick(&levels.concat())?.clone()
-        };
-        Some(self.named(&column))
-    }
-
-    /// ORDER BY the row keys of every relation here, perhaps another column first.
-    fn total_order(&mut self) -> Option<String> {
-        let relations = self.frames.last()?.relations.clone();
-        let mut keys = Vec::new();
-        if self.entropy.percent(25) {
-            let columns: Vec<ColumnRef> = relations
-                .iter()
-                .flat_map(|relation| relation.columns(self.tables, None))
-                .collect();
-            keys.extend(self.entropy.pick(&columns).map(|column| self.named(column)));
-        }
-        for relation in &relations {
-            let descending = if self.entropy.percent(25) {
-                " DESC"
-            } else {
-                ""
-            };
-            keys.push(format!("{}.pkey{descending}", relation.alias));
-        }
-        (!relations.is_empty()).then(|| format!("ORDER BY {}", keys.join(", ")))
-    }
 }
 
 /// The state to restore when a production cannot be finished.
@@ -582,7 +498,7 @@ fn relation<'l>(locals: &'l Locals<'_>, name: &str) -> Option<&'l ScopedRelation
     }
 }
 
-fn column<'l>(locals: &'l Locals<'_>, name: &str) -> Option<&'l ColumnRef> {
+pub(super) fn column<'l>(locals: &'l Locals<'_>, name: &str) -> Option<&'l ColumnRef> {
     match locals.get(name) {
         Some(Bound::Column(column)) => Some(column),
         _ => None,

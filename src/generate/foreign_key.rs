@@ -36,7 +36,7 @@ pub(super) fn add_foreign_keys(
         let referenced = referenced(entropy, parent, &tables[parent]);
         let (name, sql_type) = described(referenced, &tables[parent]);
         let key = format!(
-            ", FOREIGN KEY (f0) REFERENCES {} ({name}){}{}",
+            "FOREIGN KEY (f0) REFERENCES {} ({name}){}{}",
             tables[parent].name,
             action(entropy, " ON DELETE", nullable),
             action(entropy, " ON UPDATE", nullable),
@@ -44,12 +44,9 @@ pub(super) fn add_foreign_keys(
         let column = referencing(referenced, &tables[parent], nullable);
         let table = &mut tables[child];
         let required = if nullable { "" } else { " NOT NULL" };
-        // Behind the list stand options without parentheses.
-        if let Some(end) = table.statements[0].rfind(')') {
-            let new = format!(", f0 {sql_type}{required}{key}");
-            table.statements[0].insert_str(end, &new);
-            table.columns.push(column);
-        }
+        table.declare(&format!("f0 {sql_type}{required}"));
+        table.declare(&key);
+        table.columns.push(column);
     }
 }
 
@@ -60,7 +57,7 @@ fn has_a_key(table: &TablePlan) -> bool {
 /// A partitioned table has no foreign keys (MySQL manual, "Restrictions and Limitations on
 /// Partitioning").
 fn may_have_keys(table: &TablePlan) -> bool {
-    !table.statements[0].contains(" PARTITION BY ")
+    !table.is_partitioned()
 }
 
 /// What becomes of the children; nothing is said in two of five.
@@ -97,7 +94,8 @@ fn described(key: ReferencedKey, table: &TablePlan) -> (String, String) {
 
 fn referencing(key: ReferencedKey, parent: &TablePlan, nullable: bool) -> ColumnPlan {
     let (_, sql_type) = described(key, parent);
-    let (class, literals) = match key.column.map(|at| parent.column(at)) {
+    let column = key.column.map(|at| parent.column(at));
+    let (class, literals) = match column {
         Some(column) => (column.class, column.literals.clone()),
         None => (
             TypeClass::Integer,
@@ -108,6 +106,7 @@ fn referencing(key: ReferencedKey, parent: &TablePlan, nullable: bool) -> Column
         name: "f0".to_owned(),
         class,
         sql_type,
+        collation: column.and_then(|column| column.collation.clone()),
         literals,
         nullable,
         default: None,

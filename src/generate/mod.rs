@@ -4,10 +4,13 @@
 //! share a schema, because DDL is the dearest part of a reset; rows, transactions and schedule
 //! belong to the case.
 
+mod columns;
 mod entropy;
 mod expand;
+mod extra_column;
 mod failing;
 mod foreign_key;
+mod mode;
 mod options;
 mod prepared;
 mod rows;
@@ -29,13 +32,15 @@ use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SessionId, SetupKind, SetupStatement, StatementId, TestCase};
 use crate::statement::Catalog;
 use entropy::Entropy;
+use extra_column::add_extra_columns;
 use foreign_key::add_foreign_keys;
+use mode::modes;
 pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice, VersionKeys};
 use prepared::prepare_some;
 use schema::TablePlan;
 use session::SessionGenerator;
 use special_index::add_special_indexes;
-use view::{send_through, views};
+use view::{ViewPlan, send_through, views};
 
 /// How many consecutive cases share a schema.
 pub const EPOCH: u64 = 25;
@@ -57,14 +62,7 @@ pub fn generate(
     dialect: &Dialect,
 ) -> Generated {
     let version_keys = options.version_keys.of_schema(index / EPOCH);
-    let tables = tables(run_seed, index, options, version_keys, dialect);
-    let bytes = entropy::bytes("views", run_seed, index / EPOCH);
-    let views = views(
-        &mut Entropy::new(&bytes),
-        options.view_percent,
-        &tables,
-        dialect,
-    );
+    let (tables, views) = schema_of_epoch(run_seed, index / EPOCH, options, dialect);
     let case_bytes = entropy::bytes("case", run_seed, index);
     let mut entropy = Entropy::new(&case_bytes);
     let (inserts, stock) = rows::rows(&mut entropy, &tables, &options.rows);
@@ -102,6 +100,9 @@ pub fn generate(
         ..lines
     };
     let mut lines = settings.settings(sessions);
+    let bytes = entropy::bytes("modes", run_seed, index);
+    let percent = options.mode_percent;
+    lines.extend(modes(&mut Entropy::new(&bytes), percent, sessions, dialect));
     lines.extend(drawn);
     let catalog = Catalog::of(&setup, dialect);
     let mut productions = Vec::with_capacity(lines.len());
@@ -121,24 +122,30 @@ pub fn generate(
     Generated { case, productions }
 }
 
-/// The tables of this seed and index.
-fn tables(
+/// The tables and the views of an epoch.
+fn schema_of_epoch(
     run_seed: u64,
-    index: u64,
+    epoch: u64,
     options: &GenerateOptions,
-    version_keys: bool,
     dialect: &Dialect,
-) -> Vec<TablePlan> {
-    let bytes = entropy::bytes("schema", run_seed, index / EPOCH);
+) -> (Vec<TablePlan>, Vec<ViewPlan>) {
+    let version_keys = options.version_keys.of_schema(epoch);
+    let bytes = entropy::bytes("schema", run_seed, epoch);
     let mut entropy = Entropy::new(&bytes);
     let mut tables = schema::tables(&mut entropy, &options.tables, version_keys, dialect);
     // Of streams of their own: other schemas, and what is drawn of them, are the same with and without.
-    let bytes = entropy::bytes("special indexes", run_seed, index / EPOCH);
+    let bytes = entropy::bytes("special indexes", run_seed, epoch);
     add_special_indexes(&mut Entropy::new(&bytes), &mut tables, dialect);
-    let bytes = entropy::bytes("foreign keys", run_seed, index / EPOCH);
+    let bytes = entropy::bytes("extra types", run_seed, epoch);
+    let percent = options.extra_type_percent;
+    add_extra_columns(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
+    let bytes = entropy::bytes("foreign keys", run_seed, epoch);
     let percent = options.foreign_key_percent;
     add_foreign_keys(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
-    tables
+    let bytes = entropy::bytes("views", run_seed, epoch);
+    let percent = options.view_percent;
+    let views = views(&mut Entropy::new(&bytes), percent, &tables, dialect);
+    (tables, views)
 }
 
 /// The level of every session.

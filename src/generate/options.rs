@@ -91,12 +91,16 @@ pub struct GenerateOptions {
     pub lone_percent: usize,
     /// How often, in a hundred, a transaction sets savepoints and returns to them.
     pub savepoint_percent: usize,
+    /// How many schemas, of a hundred, have columns of rarer types and collations, where the dialect names some.
+    pub extra_type_percent: usize,
     /// How many schemas, of a hundred, have foreign keys, where the engine has them.
     pub foreign_key_percent: usize,
     /// How many schemas, of a hundred, have views.
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
     pub plan_setting_percent: usize,
+    /// In how many cases, of a hundred, sessions choose what their statements mean: strict modes.
+    pub mode_percent: usize,
     /// How many cases, of a hundred, have sessions that send prepared statements.
     pub prepared_percent: usize,
 }
@@ -114,9 +118,11 @@ impl Default for GenerateOptions {
             statements: 1..=5,
             lone_percent: 15,
             savepoint_percent: 30,
+            extra_type_percent: 20,
             foreign_key_percent: 12,
             view_percent: 12,
             plan_setting_percent: 15,
+            mode_percent: 15,
             prepared_percent: 12,
         }
     }
@@ -134,9 +140,11 @@ impl GenerateOptions {
             statements: 5..=5,
             lone_percent: 0,
             savepoint_percent: 0,
+            extra_type_percent: 0,
             foreign_key_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
+            mode_percent: 0,
             prepared_percent: 0,
             version_keys: VersionKeys::Always,
             ..Self::default()

@@ -162,10 +162,18 @@ fn referenced(
 /// A value for a unique column. Small, because the narrowest integer types are cut at 127, where
 /// values would collide.
 fn unique_value(class: TypeClass, number: usize) -> String {
-    if class == TypeClass::Text {
-        format!("'u{number}'")
-    } else {
-        number.to_string()
+    match class {
+        TypeClass::Text => format!("'u{number}'"),
+        TypeClass::Collated if number % 2 == 1 => format!("'U{number}'"),
+        TypeClass::Collated => format!("'u{number}'"),
+        TypeClass::Integer
+        | TypeClass::Decimal
+        | TypeClass::Real
+        | TypeClass::Bytes
+        | TypeClass::Temporal
+        | TypeClass::Unsigned
+        | TypeClass::Time
+        | TypeClass::Json => number.to_string(),
     }
 }
 

@@ -13,8 +13,10 @@ pub(super) const FIRST_UNIQUE: u8 = 20;
 pub(super) struct ColumnPlan {
     pub name: String,
     pub class: TypeClass,
-    /// Its type as the dialect spells it.
+    /// Its type as the dialect spells it, with the collation.
     pub sql_type: String,
+    /// The collation that it is declared with, where that is not its table's.
+    pub collation: Option<String>,
     /// Values to draw from, as SQL.
     pub literals: Vec<String>,
     pub nullable: bool,
@@ -86,6 +88,28 @@ impl TablePlan {
     pub(super) fn column(&self, index: usize) -> &ColumnPlan {
         &self.columns[index]
     }
+
+    /// Its rows are spread over partitions.
+    pub(super) fn is_partitioned(&self) -> bool {
+        self.statements[0].contains(" PARTITION BY ")
+    }
+
+    /// Adds an element behind the others in the list of its CREATE TABLE.
+    pub(super) fn declare(&mut self, element: &str) {
+        let create = &mut self.statements[0];
+        let end = list_end(create);
+        create.insert_str(end, &format!(", {element}"));
+    }
+}
+
+/// Where the list of a CREATE TABLE ends: at the parenthesis that closes the first one. None stands in a text.
+fn list_end(create: &str) -> usize {
+    let mut depth = 0;
+    let closes = |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ')' && depth == 0
+    };
+    create.find(closes).unwrap_or(create.len())
 }
 
 /// Draws the tables of an epoch.
@@ -193,6 +217,7 @@ fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option
         name: format!("c{number}"),
         class: spec.class,
         sql_type: spec.sql.clone(),
+        collation: None,
         literals,
         nullable,
         default,
@@ -232,6 +257,7 @@ fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<Column
         name: "g0".to_owned(),
         class: TypeClass::Integer,
         sql_type: "BIGINT".to_owned(),
+        collation: None,
         literals: base.literals.clone(),
         nullable: true,
         default: None,

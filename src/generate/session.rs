@@ -36,6 +36,19 @@ pub(super) struct DrawnStatement {
     inside: bool,
 }
 
+impl DrawnStatement {
+    /// A statement before all transactions of its session, which no production draws.
+    pub(super) fn before_all(session: SessionId, sql: String, dialect: &Dialect) -> Self {
+        Self {
+            session,
+            effect: analyze(&sql, dialect),
+            sql,
+            productions: Vec::new(),
+            inside: false,
+        }
+    }
+}
+
 /// Draws the sessions of a case.
 pub(super) struct SessionGenerator<'g, 'a, 'e> {
     pub grammar: &'g Grammar,
@@ -166,7 +179,7 @@ impl SessionGenerator<'_, '_, '_> {
     }
 }
 
-fn sessions_up_to(count: usize) -> impl Iterator<Item = SessionId> {
+pub(super) fn sessions_up_to(count: usize) -> impl Iterator<Item = SessionId> {
     (1..=count).map(|number| SessionId(u32::try_from(number).unwrap_or(u32::MAX)))
 }
 

@@ -47,12 +47,16 @@ pub enum NewRow {
 }
 
 /// Which columns a `pick` may draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picked {
     Any,
     Class(TypeClass),
+    /// Of a class whose equal values are the same.
+    Exact,
     /// The first column of an index that a hint can name.
     Indexed,
+    /// Of the class and the collation of another column.
+    Alike(Local),
 }
 
 /// Each is described in `docs/grammar-format.md`.
@@ -76,6 +80,7 @@ pub enum Builtin {
     Like(Local),
     DerivedColumns(Local, Local),
     AnyColumn,
+    ExactColumn,
     AnyKey,
     Column(TypeClass),
     Literal(TypeClass),
@@ -110,6 +115,10 @@ pub(super) const CLASSES: &[(&str, TypeClass)] = &[
     ("text", TypeClass::Text),
     ("bytes", TypeClass::Bytes),
     ("temporal", TypeClass::Temporal),
+    ("unsigned", TypeClass::Unsigned),
+    ("collated", TypeClass::Collated),
+    ("time", TypeClass::Time),
+    ("json", TypeClass::Json),
 ];
 
 /// The word for a class, as rule names end in it: `set-integer`.
@@ -198,10 +207,17 @@ impl Builtin {
             "pick" => {
                 let picked = match arguments.get(2) {
                     None => Picked::Any,
+                    Some(&"exact") => Picked::Exact,
                     Some(&"indexed") => Picked::Indexed,
+                    Some(&"alike") => Picked::Alike(local(3)?),
                     Some(text) => Picked::Class(word(text, CLASSES)?),
                 };
-                (3, Self::Pick(local(0)?, local(1)?, picked))
+                let most = if matches!(picked, Picked::Alike(_)) {
+                    4
+                } else {
+                    3
+                };
+                (most, Self::Pick(local(0)?, local(1)?, picked))
             }
             "table" => (1, Self::Table(local(0)?)),
             "name" => (1, Self::Name(local(0)?)),
@@ -213,6 +229,7 @@ impl Builtin {
             "like" => (1, Self::Like(local(0)?)),
             "derived-columns" => (2, Self::DerivedColumns(local(0)?, local(1)?)),
             "any-column" => (0, Self::AnyColumn),
+            "exact-column" => (0, Self::ExactColumn),
             "any-key" => (0, Self::AnyKey),
             "column" => (1, Self::Column(class(0)?)),
             "literal" => (1, Self::Literal(class(0)?)),
@@ -295,6 +312,7 @@ impl Builtin {
             | Self::Like(_)
             | Self::DerivedColumns(..)
             | Self::AnyColumn
+            | Self::ExactColumn
             | Self::AnyKey
             | Self::Column(_)
             | Self::Literal(_)
@@ -321,6 +339,7 @@ impl Builtin {
     /// The local names it needs.
     pub(super) fn needs(&self) -> Vec<&Local> {
         match self {
+            Self::Pick(_, name, Picked::Alike(other)) => vec![name, other],
             Self::Base(_, name)
             | Self::Pick(_, name, _)
             | Self::Table(name)
@@ -346,6 +365,7 @@ impl Builtin {
             | Self::Bind(..)
             | Self::Derive(_)
             | Self::AnyColumn
+            | Self::ExactColumn
             | Self::AnyKey
             | Self::Column(_)
             | Self::Literal(_)
@@ -382,6 +402,7 @@ impl Builtin {
             | Self::Like(_)
             | Self::DerivedColumns(..)
             | Self::AnyColumn
+            | Self::ExactColumn
             | Self::AnyKey
             | Self::Column(_)
             | Self::Literal(_)

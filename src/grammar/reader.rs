@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::builtin::{Builtin, class_word};
+use super::builtin::{Builtin, CLASSES};
 use super::rule::{
     Grammar, GrammarError, GrammarRule, Production, ProductionItem, Requirement, STARTS,
 };
@@ -38,6 +38,7 @@ impl GrammarPosition {
 struct DraftProduction {
     weight: u32,
     requires: Vec<Requirement>,
+    classes: Vec<TypeClass>,
     meant_to_fail: bool,
     text: String,
     /// Pieces with the place of each call.
@@ -154,7 +155,7 @@ fn read_name(line: &str, place: GrammarPosition) -> Result<DraftRule, GrammarErr
 /// Among the capabilities: the production's statements are meant to be rejected.
 const FAILS: &str = "fails";
 
-/// `weight [capability !capability fails] text`.
+/// `weight [capability !capability class fails] text`.
 fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProduction, GrammarError> {
     let start = line.len() - line.trim_start().len();
     let digits = line[start..]
@@ -168,6 +169,7 @@ fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProductio
     };
     let mut at = start + digits;
     let mut requires = Vec::new();
+    let mut classes = Vec::new();
     let mut meant_to_fail = false;
     let rest = line[at..].trim_start();
     if let Some(inner) = rest.strip_prefix('[') {
@@ -178,6 +180,8 @@ fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProductio
         for word in inner[..length].split_ascii_whitespace() {
             if word == FAILS {
                 meant_to_fail = true;
+            } else if let Some((_, class)) = CLASSES.iter().find(|(name, _)| *name == word) {
+                classes.push(*class);
             } else {
                 requires.push(requirement(word, &place.at(open + 1))?);
             }
@@ -187,6 +191,7 @@ fn read_production(line: &str, place: &GrammarPosition) -> Result<DraftProductio
     let mut draft = DraftProduction {
         weight,
         requires,
+        classes,
         meant_to_fail,
         text: line[at..].trim().to_owned(),
         items: Vec::new(),
@@ -294,16 +299,8 @@ fn check_names(
 
 /// The rules that a built-in nonterminal calls: one for each class of types.
 fn called_by(prefix: &str) -> Vec<String> {
-    [
-        TypeClass::Integer,
-        TypeClass::Decimal,
-        TypeClass::Real,
-        TypeClass::Text,
-        TypeClass::Bytes,
-        TypeClass::Temporal,
-    ]
-    .map(|class| format!("{prefix}{}", class_word(class)))
-    .to_vec()
+    let words = CLASSES.iter().map(|(word, _)| format!("{prefix}{word}"));
+    words.collect()
 }
 
 fn resolve(drafts: Vec<DraftRule>) -> Result<Grammar, GrammarError> {
@@ -367,6 +364,7 @@ fn finish(drafts: Vec<DraftRule>, names: BTreeMap<String, usize>) -> Result<Gram
                     text: production.text,
                     weight: production.weight,
                     requires: production.requires,
+                    classes: production.classes,
                     meant_to_fail: production.meant_to_fail,
                     items: production
                         .items

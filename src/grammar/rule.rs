@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::builtin::Builtin;
-use crate::dialect::{Capability, Dialect};
+use crate::dialect::{Capability, Dialect, TypeClass};
 
 /// The rules from which the generator starts.
 pub const STARTS: &[&str] = &[
@@ -61,6 +61,8 @@ pub struct Production {
     pub weight: u32,
     /// All must hold for the engine.
     pub requires: Vec<Requirement>,
+    /// Some column of the case must be of each.
+    pub classes: Vec<TypeClass>,
     /// Its statements are written to be rejected half-way: acceptance says nothing about the grammar.
     pub meant_to_fail: bool,
     /// Its pieces, in order.

@@ -81,7 +81,7 @@ const BROKEN: &[(&str, &str)] = &[
     (
         "statement:\n 1 <column whole>\n",
         "g.grammar:2:4: unknown word \"whole\": expected one of \
-          integer, decimal, real, text, bytes, temporal",
+          integer, decimal, real, text, bytes, temporal, unsigned, collated, time, json",
     ),
     (
         "statement:\n 1 <commit now>\n",

@@ -1,11 +1,13 @@
 //! A test case: set-up, sessions with their transactions, and the submitted order.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::slug::slugged;
+
 use super::{
-    Effect, Execution, IsolationLevel, Role, Row, SessionId, StatementId, StatementKind, TableUse,
-    TransactionId,
+    Effect, Execution, IsolationLevel, Role, Row, SessionId, Setting, StatementId, StatementKind,
+    TableUse, TransactionId, Value,
 };
 
 /// Whether a set-up statement shapes the schema or fills it.
@@ -38,6 +40,41 @@ pub struct Column {
     pub not_null: bool,
     /// Filled from a counter of the engine where an INSERT names no value: AUTO_INCREMENT.
     pub counted: bool,
+    /// The collation that it is declared with, else its table.
+    pub collation: Option<String>,
+    /// Which of its texts are equal to the engine.
+    pub folding: Folding,
+}
+
+/// Which texts a collation holds for equal although their bytes differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folding {
+    /// Those that differ in the case of letters.
+    pub case: bool,
+    /// Those that differ in blanks at the end.
+    pub trailing_blanks: bool,
+}
+
+impl Folding {
+    /// A value as it stands for all that are equal to it: in lower case, without blanks at the end. Values
+    /// that are no texts stand for themselves, as does what lies beyond ASCII.
+    pub fn folded(self, value: &Value) -> Cow<'_, Value> {
+        let Value::Text(text) = value else {
+            return Cow::Borrowed(value);
+        };
+        if self == Self::default() {
+            return Cow::Borrowed(value);
+        }
+        let text = match self.trailing_blanks {
+            true => text.trim_end_matches(' '),
+            false => text.as_str(),
+        };
+        let text = match self.case {
+            true => text.to_ascii_lowercase(),
+            false => text.to_owned(),
+        };
+        Cow::Owned(Value::Text(text))
+    }
 }
 
 slugged! {
@@ -146,6 +183,17 @@ impl TableShape {
             .position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
+    /// What a row has in the columns of a key, as the engine compares it; none when one is NULL or not known,
+    /// which makes nothing unique.
+    pub fn key_of<'r>(&self, key: &[String], row: &'r Row) -> Option<Vec<Cow<'r, Value>>> {
+        let cell = |column: &String| {
+            let at = self.column(column)?;
+            let value = row.get(at).filter(|value| **value != Value::Null)?;
+            Some(self.columns[at].folding.folded(value))
+        };
+        key.iter().map(cell).collect()
+    }
+
     /// The columns that the engine computes and that are part of an index or a key.
     pub fn indexed_generated_columns(&self) -> impl Iterator<Item = &Column> {
         let all = self.unique_keys.iter().chain(&self.indexes).flatten();
@@ -232,6 +280,14 @@ fn with_kept_version_key(mut table: TableShape, statements: &[CaseStatement]) ->
 }
 
 impl TestCase {
+    /// The statement by which the session of a statement last chose, before it, what its statements mean.
+    pub fn mode_of(&self, statement: &CaseStatement) -> Option<&str> {
+        let before = self.statements.iter().take_while(|s| s.id != statement.id);
+        let modes = before
+            .filter(|s| s.session == statement.session && s.effect.setting == Some(Setting::Mode));
+        modes.last().map(|s| s.sql.as_str())
+    }
+
     /// Builds a case and numbers its transactions and statements.
     ///
     /// A table has no version key where a statement may change a row and leave its version key.

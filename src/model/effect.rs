@@ -346,6 +346,8 @@ pub enum Setting {
     LockTimeout,
     /// How the optimizer carries statements out: no result may depend on it.
     Plan,
+    /// What later statements mean, in a way that the dialect names: they are run alone under the same setting.
+    Mode,
     /// Anything else: what later statements mean may depend on it.
     Other,
 }

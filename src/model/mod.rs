@@ -27,8 +27,8 @@ mod verdict;
 pub use anomaly::Anomaly;
 pub use anomaly_class::AnomalyClass;
 pub use case::{
-    CaseStatement, Clustering, Column, ForeignKey, ForeignKeyAction, Pace, PartitionMethod,
-    Partitioning, SetupKind, SetupStatement, TableShape, TestCase,
+    CaseStatement, Clustering, Column, Folding, ForeignKey, ForeignKeyAction, Pace,
+    PartitionMethod, Partitioning, SetupKind, SetupStatement, TableShape, TestCase,
 };
 pub use consistency::{ConsistencyModel, UnknownModel};
 pub use cycle::{CycleStep, TransactionCycle};

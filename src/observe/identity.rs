@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Column, SetupKind, SetupStatement, TableShape, TestCase};
+use crate::model::{Column, Folding, SetupKind, SetupStatement, TableShape, TestCase};
 
 /// The hidden column, where we add one.
 const HIDDEN_COLUMN: &str = "rashomon_row";
@@ -60,6 +60,8 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
             not_null: true,
             // Our own: no statement of the case can name it.
             counted: false,
+            collation: None,
+            folding: Folding::default(),
         });
         table.row_key = Some(column.to_owned());
     }

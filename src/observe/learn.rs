@@ -550,22 +550,9 @@ pub fn holds_a_key_twice<'r>(shape: &TableShape, rows: impl Iterator<Item = &'r 
     shape.unique_keys.iter().any(|key| {
         let mut values = BTreeSet::new();
         rows.iter()
-            .filter_map(|row| key_values(shape, key, row))
+            .filter_map(|row| shape.key_of(key, row))
             .any(|value| !values.insert(value))
     })
-}
-
-/// The values of a key's columns; none when one is NULL or not known, which makes nothing unique.
-pub(super) fn key_values<'r>(
-    shape: &TableShape,
-    key: &[String],
-    row: &'r Row,
-) -> Option<Vec<&'r Value>> {
-    let cell = |column: &String| {
-        row.get(shape.column(column)?)
-            .filter(|v| **v != Value::Null)
-    };
-    key.iter().map(cell).collect()
 }
 
 /// The cell of a column, by name.

@@ -1,6 +1,7 @@
 //! The account of scripted runs, against what InnoDB documents.
 
 mod clustered_key;
+mod collations;
 mod early_savepoint;
 mod half_rows;
 mod planned_snapshot;

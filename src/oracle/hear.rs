@@ -240,6 +240,10 @@ impl SerialRun for AsSetUp<'_> {
         self.ready()?.run(sql)
     }
 
+    fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
+        self.ready()?.adopt(mode)
+    }
+
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
         self.ready()?.contents(table)
     }
@@ -271,6 +275,10 @@ impl SerialRun for NoSerialRun {
     }
 
     fn run(&mut self, _: &str) -> Result<Outcome, EngineError> {
+        Self::error()
+    }
+
+    fn adopt(&mut self, _: Option<&str>) -> Result<(), EngineError> {
         Self::error()
     }
 

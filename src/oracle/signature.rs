@@ -150,7 +150,7 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
     }
     let before = case.statements.iter().take_while(|s| s.id != statement.id);
     let own = before.filter(|s| s.session == statement.session);
-    let sets = own.filter(|s| s.effect.setting == Some(Setting::Plan));
+    let sets = own.filter(|s| matches!(s.effect.setting, Some(Setting::Plan | Setting::Mode)));
     let words = sets.filter_map(|s| statement::assignment(&s.sql, &evidence.dialect));
     features.extend(words.map(|word| format!("sets:{word}")));
     if case.prepared.contains(&statement.session) && may_be_prepared(statement.effect.kind) {

@@ -92,6 +92,14 @@ fn setting(rest: &[SqlToken<'_>], dialect: &Dialect) -> Setting {
     if !has_several && is_of_plans.is_some_and(|name| dialect.is_plan_setting(&name)) {
         return Setting::Plan;
     }
+    let rest = skip(skip(rest, "SESSION"), "LOCAL");
+    if let [variable, equals, value] = rest
+        && equals.is_mark('=')
+        && let Some(variable) = variable.name()
+        && dialect.is_session_mode(&variable, value.text)
+    {
+        return Setting::Mode;
+    }
     Setting::Other
 }
 
@@ -147,6 +155,22 @@ fn named(kind: StatementKind, tokens: &[SqlToken<'_>]) -> Option<Effect> {
 mod tests {
     use super::*;
     use crate::statement::{self, tests::dialect};
+
+    #[test]
+    fn a_mode_is_one_of_those_that_the_dialect_names() {
+        let told = |sql: &str| statement::analyze(sql, &dialect("mysql")).setting;
+        let mode = dialect("mysql").session_mode.expect("sql_mode");
+        for value in mode.others.iter().chain([&mode.usual]) {
+            let sql = format!("set session SQL_MODE = {value};");
+            assert_eq!(told(&sql), Some(Setting::Mode), "{sql}");
+            let sql = format!("SET sql_mode = {value}, autocommit = 0");
+            assert_eq!(told(&sql), Some(Setting::Other), "{sql}");
+            let sql = format!("SET GLOBAL sql_mode = {value}");
+            assert_eq!(told(&sql), Some(Setting::Other), "{sql}");
+        }
+        let sql = "SET SESSION sql_mode = 'ANSI_QUOTES'";
+        assert_eq!(told(sql), Some(Setting::Other));
+    }
 
     #[test]
     fn settings_of_the_optimizer_are_those_of_the_dialect_one_at_a_time() {

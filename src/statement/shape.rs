@@ -10,8 +10,8 @@ use super::token::without_end;
 use super::token::{SqlToken, closing, items, stands, tokens};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    Clustering, Column, ForeignKey, ForeignKeyAction, PartitionMethod, Partitioning, SetupKind,
-    SetupStatement, TableShape,
+    Clustering, Column, Folding, ForeignKey, ForeignKeyAction, PartitionMethod, Partitioning,
+    SetupKind, SetupStatement, TableShape,
 };
 
 /// Whether a set-up statement defines the schema or inserts rows.
@@ -47,6 +47,11 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
     };
     for table in &mut tables {
         table.clustering = clustering;
+        for column in &mut table.columns {
+            let collation = column.collation.as_ref();
+            let known = collation.and_then(|name| dialect.collations.get(name));
+            column.folding = known.copied().unwrap_or_default();
+        }
     }
     name_parent_columns(&mut tables);
     tables
@@ -134,6 +139,10 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         for item in items(words, at + 1..end) {
             element(words, item, sql, &mut table);
         }
+        let of_table = collation(words, end..words.len());
+        for column in &mut table.columns {
+            column.collation = column.collation.take().or(of_table.clone());
+        }
     }
     Some(table)
 }
@@ -155,6 +164,13 @@ fn partitioning(words: &[SqlToken<'_>], from: usize) -> Option<Partitioning> {
         method,
         columns: columns.collect(),
     })
+}
+
+/// The collation that a column, or the options of a table, name: `COLLATE x`, `COLLATE=x`.
+fn collation(words: &[SqlToken<'_>], mut item: Range<usize>) -> Option<String> {
+    let at = item.find(|at| words[*at].is("COLLATE"))?;
+    let equals = words.get(at + 1)?.is_mark('=');
+    words.get(at + 1 + usize::from(equals))?.name()
 }
 
 /// The storage engine that the options of a CREATE TABLE name, from this token on.
@@ -360,6 +376,8 @@ fn column(
         stored,
         not_null,
         counted,
+        collation: collation(words, options..item.end),
+        folding: Folding::default(),
     });
     Some(())
 }

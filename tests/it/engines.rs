@@ -32,6 +32,8 @@ fn shape() -> TableShape {
         sql_type: sql_type.to_owned(),
         generated: false,
         stored: false,
+        collation: None,
+        folding: rashomon::model::Folding::default(),
         not_null: false,
         counted: false,
     };

@@ -271,6 +271,10 @@ impl SerialRun for Forgetful<'_> {
         Ok(outcome)
     }
 
+    fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
+        self.inner.adopt(mode)
+    }
+
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
         self.inner.contents(table)
     }

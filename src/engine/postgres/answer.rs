@@ -10,6 +10,7 @@ use futures_util::TryStreamExt;
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Error};
 
+use super::temporal::temporal;
 use crate::model::{Outcome, Value};
 
 /// A statement has no parameters.
@@ -95,6 +96,16 @@ fn typed(ty: &Type, raw: &[u8]) -> Value {
         Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN | Type::JSON => {
             let text = std::str::from_utf8(raw).ok();
             text.map(|text| Value::Text(text.to_owned()))
+        }
+        // `jsonb_send`: a version, then the text.
+        Type::JSONB => {
+            let text = raw
+                .strip_prefix(&[1])
+                .and_then(|text| std::str::from_utf8(text).ok());
+            text.map(|text| Value::Text(text.to_owned()))
+        }
+        Type::DATE | Type::TIME | Type::TIMESTAMP | Type::TIMESTAMPTZ => {
+            temporal(ty, raw).map(Value::Temporal)
         }
         _ => None,
     };

@@ -11,6 +11,7 @@ mod examination;
 mod failure;
 mod names;
 mod protocol;
+mod temporal;
 mod watcher;
 
 pub(super) use protocol::Postgres;

@@ -6,7 +6,7 @@ use super::super::chain::{RowId, Version, VersionId};
 use super::super::{Change, TableView};
 use super::half_rows::StandingRow;
 use super::writer::Unattributed;
-use super::{ContestedChange, Learning, cell, key_values};
+use super::{ContestedChange, Learning, cell};
 use crate::model::{Row, StatementId, TableShape, Tick, UndecidedReason, Value};
 
 /// Whether a row that stood before the active statements is now this other row.
@@ -273,7 +273,7 @@ pub(super) fn same_place(shape: &TableShape, one: &Row, other: &Row) -> bool {
     let Some(key) = shape.clustered_key() else {
         return false;
     };
-    let (one, other) = (key_values(shape, key, one), key_values(shape, key, other));
+    let (one, other) = (shape.key_of(key, one), shape.key_of(key, other));
     one.is_some() && one == other
 }
 

@@ -1,8 +1,8 @@
 //! Rows of statements that wait half-way: an INSERT that waits for the unique index on the row key has
 //! put its row into the clustered index already, beside the row that stands under the key.
 
+use super::Learning;
 use super::writer::{Unattributed, gives_place};
-use super::{Learning, key_values};
 use crate::model::{CaseStatement, Row, StatementId, StatementKind, TableShape, Tick};
 use crate::observe::View;
 use crate::observe::chain::{RowId, VersionId};
@@ -95,10 +95,10 @@ impl Learning<'_> {
         };
         let others = || chains.table(&shape.name).filter(|(other, _)| *other != id);
         let is_taken = |key: &Vec<String>| {
-            let values = key_values(shape, key, row);
+            let values = shape.key_of(key, row);
             let has_them = |other: &VersionId| {
                 let other = chains.row(*other);
-                other.is_some_and(|other| key_values(shape, key, other) == values)
+                other.is_some_and(|other| shape.key_of(key, other) == values)
             };
             values.is_some() && others().any(|(_, chain)| chain.iter().any(has_them))
         };

@@ -276,7 +276,7 @@ pub(super) fn is_in_the_dark(evidence: &Evidence, id: StatementId) -> bool {
 
 fn is_strange(effect: &Effect) -> bool {
     match effect.setting {
-        Some(Setting::LockTimeout | Setting::Plan) => false,
+        Some(Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
         Some(Setting::Level | Setting::Other) => true,
         None => effect.kind == StatementKind::Opaque,
     }

@@ -216,6 +216,7 @@ impl Walk<'_, '_> {
             if undone(search.evidence, record) {
                 continue;
             }
+            self.serial.adopt(search.evidence.case.mode_of(statement))?;
             let predicted = self.serial.run(&statement.sql)?;
             let compared = !statement.effect.kind.is_control()
                 && !statement.effect.depends_on_locks

@@ -4,6 +4,7 @@
 //! from intersections of BWR, AWR and VSR. Here the version chains are known, so the same kinds
 //! follow from them: who wrote what a statement saw, and who replaced it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -134,7 +135,7 @@ impl Inference<'_> {
         index: &BTreeMap<StatementId, usize>,
         sdg: &mut Sdg,
     ) {
-        let mut held: BTreeMap<Vec<&Value>, Vec<Holding>> = BTreeMap::new();
+        let mut held: BTreeMap<Vec<Cow<'_, Value>>, Vec<Holding>> = BTreeMap::new();
         for (_, chain) in self.evidence.account.chains.table(&table.name) {
             let lasting = self.lasting(chain);
             for (at, &from) in lasting.iter().enumerate() {
@@ -170,13 +171,13 @@ impl Inference<'_> {
     }
 
     /// The value of a unique key in a version; none where a part of it is NULL, or the row is gone.
-    fn key_of(&self, table: &TableShape, key: &[String], id: VersionId) -> Option<Vec<&Value>> {
-        let row = self.evidence.account.chains.row(id)?;
-        let cell = |column: &String| {
-            row.get(table.column(column)?)
-                .filter(|v| **v != Value::Null)
-        };
-        key.iter().map(cell).collect()
+    fn key_of(
+        &self,
+        table: &TableShape,
+        key: &[String],
+        id: VersionId,
+    ) -> Option<Vec<Cow<'_, Value>>> {
+        table.key_of(key, self.evidence.account.chains.row(id)?)
     }
 
     /// After the writer of each version it saw, before the writer of the next.

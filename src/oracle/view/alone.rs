@@ -138,7 +138,9 @@ impl<'a> Alone<'a> {
         &mut self,
         statement: &CaseStatement,
     ) -> Result<Outcome, EngineError> {
-        let begin = self.evidence.case.begin_of(statement.id.transaction);
+        let case = &self.evidence.case;
+        self.run.adopt(case.mode_of(statement))?;
+        let begin = case.begin_of(statement.id.transaction);
         let begin = begin.filter(|begin| begin.effect.read_only);
         // Plain reads are never refused: one that was is heard.
         let begin = begin.filter(|_| statement.effect.kind != StatementKind::Select);

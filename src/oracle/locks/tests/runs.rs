@@ -270,6 +270,10 @@ impl SerialRun for InMemory {
         ))
     }
 
+    fn adopt(&mut self, _: Option<&str>) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     fn contents(&mut self, _: &str) -> Result<Vec<Row>, EngineError> {
         Ok(self.now.clone())
     }

@@ -270,6 +270,10 @@ impl SerialRun for LikeMySql<'_> {
         Ok(Outcome::Affected(changed as u64))
     }
 
+    fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
+        self.inner.adopt(mode)
+    }
+
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
         self.inner.contents(table)
     }
