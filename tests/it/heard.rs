@@ -45,7 +45,7 @@ fn first_finding(
     let server = engine::open(&planted.url, &options).expect("the test server answers");
     let place = Fault::ALL.iter().position(|(_, known)| *known == fault);
     let database = format!(
-        "rashomon_heard_{}_{}_{learner:?}_{}_{}_{}",
+        "rashomon_heard_{}_{}_{learner:?}_{}_{}_{}_{}_{}",
         place.unwrap_or_default(),
         LEVELS
             .iter()
@@ -53,7 +53,9 @@ fn first_finding(
             .unwrap_or_default(),
         shape.plan_setting_percent,
         shape.foreign_key_percent,
-        shape.view_percent
+        shape.view_percent,
+        shape.extra_type_percent,
+        shape.mode_percent
     );
     let mut driver = Driver::open(&*server, &database).expect("a database of our own");
     let grammar = Grammar::builtin(&server.dialect().engine).expect("built-in grammars are whole");
@@ -161,6 +163,55 @@ fn foreign_keys_that_are_forgotten_are_heard() {
         let found = first_finding(&url, fault, level, Learner::Observer, shape.clone());
         let found = found.unwrap_or_else(|| panic!("{level}: not heard in {CASES} cases"));
         assert!(matches!(found, FindingKind::Wrong(_)), "{level}: {found}");
+    }
+}
+
+#[test]
+fn collations_and_modes_that_are_forgotten_are_heard() {
+    let test = "collations_and_modes_that_are_forgotten_are_heard";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let shape = GenerateOptions {
+        extra_type_percent: 100,
+        mode_percent: 100,
+        ..GenerateOptions::default()
+    };
+    for fault in [Fault::CollationsForgotten, Fault::ModesForgotten] {
+        for level in LEVELS {
+            let found = first_finding(&url, fault, level, Learner::Observer, shape.clone());
+            let found = found.unwrap_or_else(|| panic!("{fault} at {level}: not heard"));
+            assert!(
+                matches!(found, FindingKind::Wrong(_)),
+                "{fault} at {level}: {found}"
+            );
+        }
+    }
+}
+
+/// Neither a collation nor a mode of its own is an excuse for anything.
+#[test]
+fn faults_are_heard_beside_collations_and_modes() {
+    let Some(url) = url(
+        "faults_are_heard_beside_collations_and_modes",
+        Needs::MariaDb,
+    ) else {
+        return;
+    };
+    for fault in [
+        Fault::Lies(WriteKind::Update),
+        Fault::Lies(WriteKind::Replace),
+        Fault::DuplicateAnsweredOk,
+        Fault::LostUpdateAfterWait,
+    ] {
+        let shape = GenerateOptions {
+            extra_type_percent: 100,
+            mode_percent: 100,
+            ..GenerateOptions::default()
+        };
+        let level = IsolationLevel::ReadCommitted;
+        let found = first_finding(&url, fault, level, Learner::Observer, shape);
+        assert!(found.is_some(), "{fault}: not heard in {CASES} cases");
     }
 }
 

@@ -1,6 +1,8 @@
 //! The proxy that plants faults: it forwards unchanged without one, plants each where it should, and
 //! nowhere else.
 
+mod meanings;
+
 use rashomon::engine::{self, Connection, OpenOptions, Server, TransactionState};
 use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::{ErrorClass, IsolationLevel, Outcome, Row, Value};

@@ -108,11 +108,15 @@ pub(crate) enum Fault {
     NowaitPasses,
     /// SKIP LOCKED skips every row.
     SkipLockedSkipsAll,
+    /// Comparisons of the columns `x0` and `x1` with a value hold bytes against bytes, whatever the collation.
+    CollationsForgotten,
+    /// A write changes values that do not fit, as in no strict mode, whatever the session's mode.
+    ModesForgotten,
 }
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 40] = [
+    pub(crate) const ALL: [(&str, Self); 42] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -159,6 +163,8 @@ impl Fault {
         ("nowait-refused", Self::NowaitRefused),
         ("nowait-passes", Self::NowaitPasses),
         ("skip-locked-skips-all", Self::SkipLockedSkipsAll),
+        ("collations-forgotten", Self::CollationsForgotten),
+        ("modes-forgotten", Self::ModesForgotten),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

@@ -8,8 +8,8 @@ use super::Fault;
 use super::conversation::Conversation;
 use super::packet::WireAnswer;
 use super::text::{
-    SavepointStep, WriteByPredicate, keys_chosen, savepoint_step, verb, without_lock_clause,
-    write_kind,
+    SavepointStep, WriteByPredicate, compared_by_bytes, keys_chosen, savepoint_step, verb,
+    without_lock_clause, write_kind,
 };
 
 /// Set before a statement that may have to be undone.
@@ -96,6 +96,8 @@ impl Conversation {
             Fault::NowaitRefused => self.nowait_refused(sql),
             Fault::NowaitPasses => self.nowait_passes(sql),
             Fault::SkipLockedSkipsAll => self.skip_locked_skips_all(sql),
+            Fault::CollationsForgotten => self.without_collations(sql),
+            Fault::ModesForgotten => self.without_modes(sql),
         }
     }
 
@@ -153,6 +155,25 @@ impl Conversation {
         self.ask("SET SESSION foreign_key_checks = 0")?;
         let answer = self.ask(sql)?;
         self.ask("SET SESSION foreign_key_checks = 1")?;
+        Ok(answer)
+    }
+
+    fn without_collations(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let bytewise = compared_by_bytes(sql);
+        if bytewise == sql || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        self.ask(&bytewise)
+    }
+
+    fn without_modes(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if write_kind(sql).is_none() || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        self.ask("SET @rashomon_mode = @@sql_mode")?;
+        self.ask("SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_BACKSLASH_ESCAPES'")?;
+        let answer = self.ask(sql)?;
+        self.ask("SET SESSION sql_mode = @rashomon_mode")?;
         Ok(answer)
     }
 

@@ -280,3 +280,24 @@ fn what_is_rewritten_stays_a_statement() {
     assert_eq!(step, Some(SavepointStep::RollbackTo("S1".to_owned())));
     assert_eq!(savepoint_step("ROLLBACK"), None);
 }
+
+/// The statement with BINARY before every `t1.x0` or `r2.x1` that an operator follows, but in a SET list.
+pub(super) fn compared_by_bytes(sql: &str) -> String {
+    let start = sql.find(" WHERE ").unwrap_or(sql.len());
+    let (before, condition) = sql.split_at(start);
+    let mut text = before.to_owned();
+    let mut words = condition.split_inclusive(' ').peekable();
+    while let Some(word) = words.next() {
+        let name = word.trim_end_matches(' ');
+        let is_extra = name.ends_with(".x0") || name.ends_with(".x1");
+        let operators = ["= ", "<> ", "> ", "< ", ">= ", "<= ", "IN "];
+        let compares = words.peek().is_some_and(|next| operators.contains(next));
+        let (opening, name) = word.split_at(word.len() - word.trim_start_matches('(').len());
+        if is_extra && compares {
+            text.push_str(&format!("{opening}BINARY {name}"));
+        } else {
+            text.push_str(word);
+        }
+    }
+    text
+}
