@@ -117,7 +117,7 @@ impl AnomalyClass {
         match direction {
             Some(Direction::Lost) => Self::MissingRow,
             Some(Direction::Extra) => Self::ExtraRow,
-            Some(Direction::Changed | Direction::Nulled) => Self::WrongRow,
+            Some(Direction::Changed | Direction::Nulled | Direction::Padded) => Self::WrongRow,
             Some(Direction::Order) => Self::WrongOrder,
             Some(Direction::Lower | Direction::Higher) => Self::WrongCount,
             Some(Direction::Answered | Direction::Refused | Direction::OtherError) => {

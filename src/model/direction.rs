@@ -14,6 +14,8 @@ slugged! {
         Changed = "changed",
         /// The right rows, but NULL stands in place of some values.
         Nulled = "nulled",
+        /// The right rows, but for blanks at the end of some texts.
+        Padded = "padded",
         /// The right rows in another order.
         Order = "order",
         /// A count, or the one number that a query gives, is too low.

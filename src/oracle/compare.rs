@@ -83,15 +83,37 @@ pub(super) fn difference_direction(missing: &[Row], extra: &[Row]) -> Direction 
         (_, true) => Direction::Lost,
         (true, false) => Direction::Extra,
         (false, false) if nulled(missing, extra) => Direction::Nulled,
+        (false, false) if padded(missing, extra) => Direction::Padded,
         (false, false) => Direction::Changed,
     }
 }
 
 /// Whether these are the missing rows, each with NULL in place of some values.
 fn nulled(missing: &[Row], extra: &[Row]) -> bool {
+    each_stands_for_one(missing, extra, |cell, value| {
+        cell == value || *cell == Value::Null
+    })
+}
+
+/// Whether these are the missing rows, but for blanks at the end of texts.
+fn padded(missing: &[Row], extra: &[Row]) -> bool {
+    each_stands_for_one(missing, extra, |cell, value| match (cell, value) {
+        (Value::Text(one), Value::Text(other)) => {
+            one.trim_end_matches(' ') == other.trim_end_matches(' ')
+        }
+        (cell, value) => cell == value,
+    })
+}
+
+/// Whether each extra row stands for another missing one, cell by cell, and none is left.
+fn each_stands_for_one(
+    missing: &[Row],
+    extra: &[Row],
+    stands_for: impl Fn(&Value, &Value) -> bool,
+) -> bool {
     let is_of = |row: &Row, whole: &Row| {
         let mut cells = row.iter().zip(whole);
-        row.len() == whole.len() && cells.all(|(cell, value)| cell == value || *cell == Value::Null)
+        row.len() == whole.len() && cells.all(|(cell, value)| stands_for(cell, value))
     };
     let mut left: Vec<&Row> = missing.iter().collect();
     let all_found = extra.iter().all(|row| {
@@ -213,6 +235,33 @@ mod tests {
         for (got, direction) in table {
             assert_eq!(rows_direction(&right, &got), direction, "{got:?}");
         }
+    }
+
+    #[test]
+    fn rows_that_differ_by_blanks_at_the_end_alone_are_told_from_changed_ones() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let right = [
+            vec![Value::Integer(1), text("a ")],
+            vec![Value::Integer(2), text("b")],
+        ];
+        let table = [
+            ("a", "b", Direction::Padded),
+            ("a  ", "b ", Direction::Padded),
+            (" a", "b", Direction::Changed),
+            ("A", "b", Direction::Changed),
+            ("b", "a", Direction::Changed),
+        ];
+        for (one, two, direction) in table {
+            let got = [
+                vec![Value::Integer(1), text(one)],
+                vec![Value::Integer(2), text(two)],
+            ];
+            assert_eq!(rows_direction(&right, &got), direction, "{got:?}");
+        }
+        assert_eq!(
+            rows_direction(&right, &[vec![Value::Integer(1), text("a")]]),
+            Direction::Changed
+        );
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(super) struct BrokenLock {
     pub(super) statement: StatementId,
     /// Whose locks it should have met.
     pub(super) against: Option<StatementId>,
+    /// The results that it tells apart differ in blanks at the end of texts alone.
+    pub(super) padded: bool,
     pub(super) expected: String,
     pub(super) got: String,
     /// What shows it, for people.
@@ -90,6 +92,9 @@ fn features(evidence: &Evidence, breach: &BrokenLock) -> Vec<String> {
     if let Some(against) = breach.against.and_then(|id| case.statement(id)) {
         let forms = form_features(evidence, against);
         features.extend(forms.iter().map(|form| format!("against:{form}")));
+    }
+    if breach.padded {
+        features.insert(format!("differs:{}", Direction::Padded));
     }
     let record = evidence.execution.records.get(&breach.statement);
     if record.is_some_and(|record| record.resumed()) {

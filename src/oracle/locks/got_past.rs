@@ -7,7 +7,7 @@ use super::holders::LockHolders;
 use super::locking_read::{HeldVersion, LockingRead, held_versions, meanwhile};
 use super::trial::ReadTrial;
 use crate::engine::EngineError;
-use crate::model::LockBreach;
+use crate::model::{Direction, LockBreach};
 use crate::oracle::Evidence;
 
 /// A read that gives another result when it also sees what open transactions have changed: whatever
@@ -21,26 +21,34 @@ pub(super) fn find(
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
     let held = held_versions(evidence, holders, read, &[]);
-    if held.is_empty() || !depends_on(evidence, read, &held, trial)? {
+    if held.is_empty() {
         return Ok(None);
     }
+    let Some(mut direction) = depends_on(evidence, read, &held, trial)? else {
+        return Ok(None);
+    };
     let meanwhile = meanwhile(evidence, read);
     for count in 1..=meanwhile.len() {
         let later = held_versions(evidence, holders, read, &meanwhile[..count]);
-        if later != held && !depends_on(evidence, read, &later, trial)? {
-            return Ok(None);
+        if later == held {
+            continue;
+        }
+        match depends_on(evidence, read, &later, trial)? {
+            Some(same) if same == direction => {}
+            Some(_) => direction = Direction::Changed,
+            None => return Ok(None),
         }
     }
-    Ok(Some(breach(evidence, read, &held)))
+    Ok(Some(breach(evidence, read, &held, direction)))
 }
 
-/// Whether the result is another one where these rows are as open transactions left them.
+/// In which direction the result is another one where these rows are as open transactions left them.
 fn depends_on(
     evidence: &Evidence,
     read: &LockingRead<'_>,
     held: &[HeldVersion<'_>],
     trial: &mut ReadTrial<'_>,
-) -> Result<bool, EngineError> {
+) -> Result<Option<Direction>, EngineError> {
     let chains = &evidence.account.chains;
     let mut uncommitted = read.seen.clone();
     for HeldVersion { table, version } in held {
@@ -52,10 +60,15 @@ fn depends_on(
             None => rows.remove(&version.id),
         };
     }
-    trial.tells_apart(read, &read.seen, &uncommitted)
+    trial.difference(read, &read.seen, &uncommitted)
 }
 
-fn breach(evidence: &Evidence, read: &LockingRead<'_>, held: &[HeldVersion<'_>]) -> BrokenLock {
+fn breach(
+    evidence: &Evidence,
+    read: &LockingRead<'_>,
+    held: &[HeldVersion<'_>],
+    direction: Direction,
+) -> BrokenLock {
     let writer = |held: &HeldVersion<'_>| evidence.account.chains.version(held.version).writer;
     let first = &held[0];
     let writers: BTreeSet<String> = held.iter().map(|held| writer(held).to_string()).collect();
@@ -64,6 +77,7 @@ fn breach(evidence: &Evidence, read: &LockingRead<'_>, held: &[HeldVersion<'_>])
         kind: LockBreach::UnlockedRead,
         statement: read.statement.id,
         against: Some(writer(first)),
+        padded: direction == Direction::Padded,
         expected: format!("waits for {}", writer(first).transaction),
         got: read.record.outcome.to_string(),
         told: format!(

@@ -180,6 +180,7 @@ impl Judge<'_> {
     fn breach(&self, kind: LockBreach, write: &LaterWrite<'_>, told: String) -> BrokenLock {
         let reader: StatementId = self.read.statement.id;
         BrokenLock {
+            padded: false,
             kind,
             statement: write.record.id,
             against: Some(reader),

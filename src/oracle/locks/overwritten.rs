@@ -43,6 +43,7 @@ pub(super) fn find<'e>(
                     None => format!("a row of {} with the key {}", change.table, change.row.key),
                 };
                 BrokenLock {
+                    padded: false,
                     kind: LockBreach::UnlockedWrite,
                     statement: id,
                     against: Some(below.writer),

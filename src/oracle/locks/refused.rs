@@ -25,6 +25,7 @@ pub(super) fn judge(
         return None;
     }
     let breach = BrokenLock {
+        padded: false,
         kind: LockBreach::UnfoundedRefusal,
         statement: id,
         against: None,
@@ -48,6 +49,7 @@ pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock>
         && count_mentions(&statement.sql, "SELECT", &evidence.dialect) == Some(1);
     let found = matches!(record.outcome, Outcome::Rows(_));
     (never_waits && found && record.resumed()).then(|| BrokenLock {
+        padded: false,
         kind: LockBreach::Waited,
         statement: id,
         against: None,
@@ -114,6 +116,7 @@ pub(super) fn judge_skip(
     Ok(SkipJudged {
         is_judged: true,
         breach: Some(BrokenLock {
+            padded: false,
             kind: LockBreach::WrongSkip,
             statement: read.statement.id,
             against: held.first().map(|held| chains.version(held.version).writer),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::locking_read::{FoundRows, LockingRead};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::Outcome;
+use crate::model::{Direction, Outcome};
 use crate::oracle::Evidence;
 use crate::oracle::compare;
 use crate::oracle::view::Alone;
@@ -57,22 +57,35 @@ impl<'a> ReadTrial<'a> {
         one: &FoundRows,
         other: &FoundRows,
     ) -> Result<bool, EngineError> {
+        Ok(self.difference(read, one, other)?.is_some())
+    }
+
+    /// In which direction the second of two answers on these tables differs from the first, where they differ
+    /// every time.
+    pub(super) fn difference(
+        &mut self,
+        read: &LockingRead<'_>,
+        one: &FoundRows,
+        other: &FoundRows,
+    ) -> Result<Option<Direction>, EngineError> {
         let mut first: Option<(Outcome, Outcome)> = None;
         for opinion in 0..SECOND_OPINIONS {
             self.alone.rest(REST * opinion);
             let (Some(here), Some(there)) = (self.answer(read, one)?, self.answer(read, other)?)
             else {
-                return Ok(false);
+                return Ok(None);
             };
             if same(read, &here, &there) {
-                return Ok(false);
+                return Ok(None);
             }
             let (a, b) = first.get_or_insert_with(|| (here.clone(), there.clone()));
             if !same(read, a, &here) || !same(read, b, &there) {
-                return Ok(false);
+                return Ok(None);
             }
         }
-        Ok(true)
+        let order = read.statement.effect.row_order;
+        let mismatch = first.and_then(|(a, b)| compare::outcomes(&a, &b, order));
+        Ok(mismatch.map(|mismatch| mismatch.direction))
     }
 }
 

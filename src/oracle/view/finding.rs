@@ -145,6 +145,7 @@ fn either_way(direction: Direction) -> Direction {
         Direction::Lost
         | Direction::Changed
         | Direction::Nulled
+        | Direction::Padded
         | Direction::Order
         | Direction::Lower
         | Direction::Refused
