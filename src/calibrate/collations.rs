@@ -25,13 +25,13 @@ pub(super) fn probe(
         equal("a", "a "),
         equal("a", "b")
     );
-    let claimed = told(folding.case, folding.trailing_blanks, false);
+    let claimed = told([folding.case, folding.trailing_blanks, false]);
     let measured = match stage.tested.run(&sql)? {
         Outcome::Rejected(error) => error.message,
-        outcome => match outcome.rows() {
+        outcome @ (Outcome::Rows(_) | Outcome::Affected(_)) => match outcome.rows() {
             [row] => {
                 let is_one = |at: usize| row.get(at) == Some(&Value::Integer(1));
-                told(is_one(0), is_one(1), is_one(2))
+                told([0, 1, 2].map(is_one))
             }
             _ => "no row".to_owned(),
         },
@@ -45,17 +45,14 @@ pub(super) fn probe(
     Ok(entry.measured(measured))
 }
 
-/// What is equal, in words.
-fn told(case: bool, blanks: bool, letters: bool) -> String {
-    let words = [
-        (case, "case"),
-        (blanks, "trailing-blanks"),
-        (letters, "letters"),
-    ];
+/// What is equal, in words: texts that differ in case, in blanks at the end, in their letters.
+fn told(equal: [bool; 3]) -> String {
+    let words = equal
+        .into_iter()
+        .zip(["case", "trailing-blanks", "letters"]);
     let ignored: Vec<&str> = words
-        .iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, word)| *word)
+        .filter(|(is_equal, _)| *is_equal)
+        .map(|(_, word)| word)
         .collect();
     if ignored.is_empty() {
         "ignores nothing".to_owned()
