@@ -15,18 +15,27 @@ fn read(path: &Path) -> String {
 #[test]
 fn the_dialect_files_parse() {
     let newest = "99.0.0".parse().expect("any text is a version");
-    let mut names = Vec::new();
+    let (mut names, mut flavours) = (Vec::new(), vec!["innodb".to_owned()]);
     let all = files(&root().join("dialects"), ".toml");
     for path in all.iter().filter(|path| !path.ends_with("known.toml")) {
         rashomon::dialect::parse(&shown(path), &read(path), &newest)
             .unwrap_or_else(|e| panic!("{e}"));
-        names.push(
+        let is_flavour = path
+            .parent()
+            .is_some_and(|folder| folder.ends_with("simulated"));
+        let told = match is_flavour {
+            true => &mut flavours,
+            false => &mut names,
+        };
+        told.push(
             path.file_stem()
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned(),
         );
     }
+    let known = rashomon::engine::EngineFlavour::ALL.map(rashomon::engine::EngineFlavour::slug);
+    assert_eq!(flavours, known, "every flavour has its file");
     let builtin: Vec<&str> = rashomon::dialect::BUILTIN
         .iter()
         .map(|(name, _)| *name)
