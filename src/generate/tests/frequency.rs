@@ -424,7 +424,7 @@ fn columns_whose_equal_values_differ_are_not_grouped_shown_once_or_compared_for_
             ..GenerateOptions::default()
         };
         let mut compared = 0;
-        for index in 0..CASES {
+        for index in 0..2 * CASES {
             let drawn = generate(5, index, &options, &grammar, &dialect).case;
             let inexact: BTreeSet<String> = drawn
                 .tables
