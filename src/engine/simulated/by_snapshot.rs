@@ -20,7 +20,6 @@ use super::version::{
     collide, visible,
 };
 use super::write::{Evaluated, unique_error};
-use crate::model::Outcome;
 
 impl RunningStatement<'_> {
     /// A write by the snapshot that shows this commit last.
@@ -317,11 +316,7 @@ impl RunningStatement<'_> {
             Err(_) => return Ok(evaluated),
         }
         if self.strikes(Fault::WrongAffectedCount) {
-            match &mut evaluated.outcome {
-                Ok(Outcome::Affected(count)) if *count > 0 => *count += 1,
-                Ok(Outcome::Rows(rows)) => rows.extend(rows.last().cloned()),
-                Ok(_) | Err(_) => {}
-            }
+            evaluated.count_one_more();
         }
         Ok(evaluated)
     }

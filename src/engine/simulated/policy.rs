@@ -247,7 +247,7 @@ fn in_postgres(fault: Fault) -> &'static [IsolationLevel] {
         | Fault::Phantom => SNAPSHOTS,
         Fault::MissingRangeLock | Fault::WriteSkew => &[Serializable],
         Fault::OldPredicateAfterWait => &[ReadCommitted],
-        // No oracle judges locks where nothing shows rows that are not committed; an UPDATE that changes
+        // The dialect promises no locks, so that no oracle judges them; an UPDATE that changes
         // nothing makes a version like any other; what a refused statement did goes with its
         // transaction.
         Fault::MissingRowLock
@@ -288,7 +288,7 @@ fn in_postgres(fault: Fault) -> &'static [IsolationLevel] {
 fn in_tidb(fault: Fault) -> &'static [IsolationLevel] {
     const BOTH: &[IsolationLevel] = &[ReadCommitted, RepeatableRead];
     match fault {
-        // The snapshot is taken by BEGIN, and conditions are not locked. Of locks as in PostgreSQL's kind.
+        // The snapshot is taken by BEGIN, and conditions are not locked. Faults of locks are not planted yet.
         Fault::SnapshotTooEarly
         | Fault::MissingRangeLock
         | Fault::WriteSkew
@@ -300,7 +300,8 @@ fn in_tidb(fault: Fault) -> &'static [IsolationLevel] {
         | Fault::NonRepeatableRead
         | Fault::Phantom
         | Fault::NoOpUpdateHidesNewer => &[RepeatableRead],
-        // A statement that waited ends with the newest rows.
+        // They spoil what was committed since BEGIN, and no snapshot of a transaction shows that.
+        Fault::StaleSnapshot | Fault::FracturedRead | Fault::LongFork => &[ReadCommitted],
         Fault::DirtyRead
         | Fault::DirtyWrite
         | Fault::AbortedRead
@@ -308,9 +309,6 @@ fn in_tidb(fault: Fault) -> &'static [IsolationLevel] {
         | Fault::AbortedEffectsSurvive
         | Fault::CommitLost
         | Fault::LostUpdate
-        | Fault::StaleSnapshot
-        | Fault::FracturedRead
-        | Fault::LongFork
         | Fault::OwnWriteInvisible
         | Fault::OwnDeleteVisible
         | Fault::RowSkippedAfterResume

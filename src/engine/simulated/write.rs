@@ -21,6 +21,17 @@ pub(super) struct Evaluated {
     pub(super) changes: Changes,
 }
 
+impl Evaluated {
+    /// Tells of one row more than there are; a write that returns rows tells of its last one twice.
+    pub(super) fn count_one_more(&mut self) {
+        match &mut self.outcome {
+            Ok(Outcome::Affected(count)) if *count > 0 => *count += 1,
+            Ok(Outcome::Rows(rows)) => rows.extend(rows.last().cloned()),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
 impl RunningStatement<'_> {
     pub(super) fn write(mut self) -> Result<StatementAttempt, EngineRefusal> {
         let views = self.seen_by_write();
@@ -161,11 +172,8 @@ impl RunningStatement<'_> {
             }
             Err(_) => return Ok(()),
         }
-        if let Ok(Outcome::Affected(count)) = &mut evaluated.outcome
-            && *count > 0
-            && self.strikes(Fault::WrongAffectedCount)
-        {
-            *count += 1;
+        if self.strikes(Fault::WrongAffectedCount) {
+            evaluated.count_one_more();
         }
         Ok(())
     }
