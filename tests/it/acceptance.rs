@@ -77,6 +77,8 @@ fn run(server: &dyn Server, database: &str, version_keys: VersionKeys) -> Tally 
     let grammar = Grammar::builtin(&dialect.engine).expect("built-in grammars are whole");
     let options = GenerateOptions {
         version_keys,
+        // A mode is a session's own, and here one connection runs the statements of all sessions.
+        mode_percent: 0,
         ..GenerateOptions::default()
     };
     let _ = server.drop_database(database);

@@ -237,12 +237,13 @@ fn an_update_that_changes_nothing_may_make_a_version_or_not() {
     }
 }
 
-/// An UPDATE whose row 1 breaks NOT NULL and whose row 2 breaks the CHECK, refused for this.
-fn refused(key: &str, class: ErrorClass, code: &str) -> Verdict {
-    let table =
-        format!("CREATE TABLE t (pkey INTEGER {key}, vkey INT, c INT NOT NULL CHECK (c <> 0))");
-    let update =
-        "UPDATE t SET c = CASE pkey WHEN 1 THEN NULL WHEN 2 THEN 0 ELSE 7 END, vkey = 1000";
+/// The verdict on a write that was refused for this and left these rows as they were.
+fn refused(
+    table: &str,
+    rows: &'static [[i64; 3]],
+    write: &'static str,
+    (class, code): (ErrorClass, &str),
+) -> Verdict {
     let error = SqlError {
         code: code.to_owned(),
         class,
@@ -250,51 +251,42 @@ fn refused(key: &str, class: ErrorClass, code: &str) -> Verdict {
     };
     let lines = [
         Answers(1, "BEGIN", 0),
-        Fails(1, update, error),
-        Stands(&[[1, 1, 5], [2, 2, 5], [3, 3, 5]]),
+        Fails(1, write, error),
+        Stands(rows),
         Answers(1, "COMMIT", 0),
     ];
-    Script::new(RR, &table, &[[1, 1, 5], [2, 2, 5], [3, 3, 5]], &lines).verdict()
+    Script::new(RR, table, rows, &lines).verdict()
 }
 
 #[test]
 fn a_write_may_be_refused_for_any_of_its_rows_that_fail_where_no_key_orders_them() {
-    let (not_null, check) = (ErrorClass::NotNull, ErrorClass::Check);
-    assert_eq!(refused("NOT NULL", not_null, "1299"), Verdict::Agree);
-    assert_eq!(refused("NOT NULL", check, "275"), Verdict::Agree);
-    // Row 1 comes first by the key, and no row breaks a unique key.
-    assert_eq!(refused("PRIMARY KEY", not_null, "1299"), Verdict::Agree);
-    assert!(is_violation(&refused("PRIMARY KEY", check, "275")));
-    let unique = refused("NOT NULL", ErrorClass::Duplicate, "1555");
-    assert!(is_violation(&unique));
-}
-
-/// A row that has children, and gets a parent that is not there, refused with this code.
-fn breaks_keys(keys: &str, class: ErrorClass, code: &str) -> Verdict {
-    let table = format!(
-        "CREATE TABLE u (pkey INTEGER PRIMARY KEY, vkey INT);\n\
-         /* init */ CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INT, c INT, {keys})"
-    );
-    let error = SqlError {
-        code: code.to_owned(),
-        class,
-        message: String::new(),
+    let (not_null, check) = ((ErrorClass::NotNull, "1299"), (ErrorClass::Check, "275"));
+    // Row 1 breaks NOT NULL, row 2 the CHECK.
+    let update =
+        "UPDATE t SET c = CASE pkey WHEN 1 THEN NULL WHEN 2 THEN 0 ELSE 7 END, vkey = 1000";
+    let verdict = |key: &str, error| {
+        let table =
+            format!("CREATE TABLE t (pkey INTEGER {key}, vkey INT, c INT NOT NULL CHECK (c <> 0))");
+        refused(&table, &[[1, 1, 5], [2, 2, 5], [3, 3, 5]], update, error)
     };
-    let lines = [
-        Answers(1, "BEGIN", 0),
-        Fails(1, "UPDATE t SET c = 9, vkey = 1000 WHERE pkey = 1", error),
-        Stands(&[[1, 1, 1], [2, 2, 1]]),
-        Answers(1, "COMMIT", 0),
-    ];
-    Script::new(RR, &table, &[[1, 1, 1], [2, 2, 1]], &lines).verdict()
+    assert_eq!(verdict("NOT NULL", not_null), Verdict::Agree);
+    assert_eq!(verdict("NOT NULL", check), Verdict::Agree);
+    // Row 1 comes first by the key, and no row breaks a unique key.
+    assert_eq!(verdict("PRIMARY KEY", not_null), Verdict::Agree);
+    assert!(is_violation(&verdict("PRIMARY KEY", check)));
+    let unique = (ErrorClass::Duplicate, "1555");
+    assert!(is_violation(&verdict("NOT NULL", unique)));
 }
 
 #[test]
 fn a_row_that_breaks_two_foreign_keys_may_be_refused_by_either() {
-    let foreign_key = ErrorClass::ForeignKey;
-    // Child and parent at once.
-    let both = "FOREIGN KEY (c) REFERENCES t (pkey)";
-    assert_eq!(breaks_keys(both, foreign_key, "787"), Verdict::Agree);
-    assert_eq!(breaks_keys(both, foreign_key, "1451"), Verdict::Agree);
-    assert!(is_violation(&breaks_keys(both, ErrorClass::Check, "275")));
+    // A row that has children gets a parent that is not there.
+    let table = "CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INT, c INT, FOREIGN KEY (c) REFERENCES t (pkey))";
+    let update = "UPDATE t SET c = 9, vkey = 1000 WHERE pkey = 1";
+    let verdict = |error| refused(table, &[[1, 1, 1], [2, 2, 1]], update, error);
+    for code in ["787", "1451"] {
+        let by_a_key = verdict((ErrorClass::ForeignKey, code));
+        assert_eq!(by_a_key, Verdict::Agree, "{code}");
+    }
+    assert!(is_violation(&verdict((ErrorClass::Check, "275"))));
 }
