@@ -31,7 +31,7 @@ use crate::model::{Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
 
 pub use crashed::CrashedRun;
 pub use driver::{CONNECTIONS_BESIDE_SESSIONS, Driver};
-pub use recording::{ConnectionRole, Recording, Sent};
+pub use recording::{ConnectionRole, Recording, Sent, first_word};
 pub use restart::RestartCommand;
 pub use transcript::transcript;
 

@@ -47,16 +47,17 @@ impl Recording {
     pub fn first_words(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for sent in &self.stream {
-            let word: String = sent
-                .sql
-                .trim_start_matches(|c: char| c == '(' || c.is_whitespace())
-                .chars()
-                .take_while(char::is_ascii_alphabetic)
-                .collect();
-            *counts.entry(word.to_ascii_uppercase()).or_insert(0) += 1;
+            *counts.entry(first_word(&sent.sql)).or_insert(0) += 1;
         }
         counts
     }
+}
+
+/// The word that a statement begins with, in upper case.
+pub fn first_word(sql: &str) -> String {
+    let word = sql.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
+    let word = word.chars().take_while(char::is_ascii_alphabetic);
+    word.map(|c| c.to_ascii_uppercase()).collect()
 }
 
 /// Counts sent statements, and records them on demand.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rashomon::engine::{OpenOptions, Server, open};
-use rashomon::execute::{Driver, Executor, Instrumentation, Recording};
+use rashomon::execute::{Driver, Executor, Instrumentation, Recording, Sent, first_word};
 use rashomon::generate::{GenerateOptions, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::TestCase;
@@ -43,7 +43,27 @@ const COUNTERS: &[(&[&str], &[&str])] = &[
         &["Com_create_table", "Com_create_index", "Com_create_view"],
     ),
     (&["SHOW"], &["Com_show_tables"]),
+    (&["PREPARE"], &["Com_prepare_sql"]),
+    (&["EXECUTE"], &["Com_execute_sql"]),
 ];
+
+/// The first words of what EXECUTE executed, which the server counts by its own kind, too.
+fn executed_words(sent: &Recording) -> BTreeMap<String, u64> {
+    let mut prepared = BTreeMap::new();
+    let mut counts = BTreeMap::new();
+    for Sent { place, sql, .. } in &sent.stream {
+        if let Some((name, text)) = sql
+            .strip_prefix("PREPARE ")
+            .and_then(|rest| rest.split_once(" FROM '"))
+        {
+            prepared.insert((*place, name), first_word(text));
+        } else if let Some(name) = sql.strip_prefix("EXECUTE ") {
+            let word = prepared[&(*place, name)].clone();
+            *counts.entry(word).or_insert(0) += 1;
+        }
+    }
+    counts
+}
 
 /// An observed interleaved run, and every statement again, serially.
 fn run(driver: &mut Driver<'_>, case: &TestCase) {
@@ -77,10 +97,14 @@ fn counters(server: &dyn Server) -> BTreeMap<String, u64> {
 
 fn compare(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>, sent: &Recording) {
     let words = sent.first_words();
+    let executed = executed_words(sent);
     let mut known = 0;
     for (of, names) in COUNTERS {
-        let told: u64 = of.iter().filter_map(|word| words.get(*word)).sum();
-        known += told;
+        let count_of = |words: &BTreeMap<String, u64>| -> u64 {
+            of.iter().filter_map(|word| words.get(*word)).sum()
+        };
+        known += count_of(&words);
+        let told = count_of(&words) + count_of(&executed);
         let count = |counters: &BTreeMap<String, u64>| -> u64 {
             names.iter().filter_map(|name| counters.get(*name)).sum()
         };

@@ -11,6 +11,6 @@
 /* s1 */ BEGIN;
 /* s1 */ UPDATE t0 SET c1 = 'a ', vkey = 1000 WHERE t0.pkey = 5;
 /* s2 */ BEGIN;
-/* s2 */ SELECT t0.c1 FROM t0;  -- @got ('a ')  @expect ('a')
+/* s2 */ SELECT t0.c1 FROM t0;              -- @got ('a ')  @expect ('a')
 /* s2 */ COMMIT;
 /* s1 */ COMMIT;
