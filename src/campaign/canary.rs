@@ -131,20 +131,7 @@ impl Canary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::{IsolationOracle, ORACLES, Troc, TxCheck};
-
-    /// The oracles that can learn by probes, as `--observe probes` has them.
-    const BY_PROBES: [&dyn Oracle; 3] = [
-        &TxCheck {
-            learner: Learner::Probes,
-        },
-        &IsolationOracle {
-            learner: Learner::Probes,
-        },
-        &Troc {
-            learner: Learner::Probes,
-        },
-    ];
+    use crate::oracle::{BY_PROBES, ORACLES};
 
     #[test]
     fn every_oracle_that_should_hears_the_canary() {
@@ -152,7 +139,7 @@ mod tests {
         let verdict = canary.beside(9_999, 0, ORACLES).expect("it is due");
         assert_eq!(verdict.unheard_by, [""; 0]);
         assert_eq!(canary.beside(10_000, 0, ORACLES), None);
-        for oracle in BY_PROBES {
+        for oracle in BY_PROBES.iter().copied() {
             assert_eq!(canary.beside(9_999, 0, &[oracle]), None);
         }
         for oracle in ORACLES.iter().copied() {

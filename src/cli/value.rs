@@ -12,7 +12,7 @@ use crate::generate::{LevelChoice, UnknownLevelChoice};
 use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, UnknownLevel};
 use crate::observe::{Learner, UnknownLearner};
-use crate::oracle::{IsolationOracle, ORACLES, Oracle, Troc, TxCheck};
+use crate::oracle::{BY_PROBES, ORACLES, Oracle};
 use crate::reproducer::Registry;
 
 /// `--format`.
@@ -44,19 +44,6 @@ pub(super) fn level(text: &str) -> Result<IsolationLevel, String> {
     text.parse()
         .map_err(|error: UnknownLevel| error.to_string())
 }
-
-/// The oracles that can learn by probes in the sessions, for `--observe probes`.
-const BY_PROBES: [&dyn Oracle; 3] = [
-    &TxCheck {
-        learner: Learner::Probes,
-    },
-    &IsolationOracle {
-        learner: Learner::Probes,
-    },
-    &Troc {
-        learner: Learner::Probes,
-    },
-];
 
 /// The names that `--oracle` takes, each with what the oracle does.
 pub(super) fn oracle_names() -> PossibleValuesParser {

@@ -55,6 +55,16 @@ pub(super) struct RunConnections<'a> {
     pub(super) log: &'a mut SentLog,
 }
 
+impl RunConnections<'_> {
+    /// Runs a statement in a session that is no part of the case, whatever the answer is.
+    fn run_aside(&mut self, slot: usize, sql: &str) -> Result<(), EngineError> {
+        self.log.sent(ConnectionRole::Session(slot), sql);
+        self.sessions.run(slot, sql, Ask::Never)?;
+        self.log.answered(ConnectionRole::Session(slot), false);
+        Ok(())
+    }
+}
+
 /// A run under way.
 pub(super) struct InterleavedRun<'a, 'c> {
     stage: RunConnections<'a>,
@@ -176,12 +186,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
     /// Ends by a ROLLBACK what a transaction that the engine ended has left in its session.
     fn roll_back(&mut self, slot: usize) -> Result<(), EngineError> {
         let rollback = &self.stage.dialect.spelling.rollback;
-        self.stage.log.sent(ConnectionRole::Session(slot), rollback);
-        self.stage.sessions.run(slot, rollback, Ask::Never)?;
-        self.stage
-            .log
-            .answered(ConnectionRole::Session(slot), false);
-        Ok(())
+        self.stage.run_aside(slot, rollback)
     }
 
     /// Sets the isolation level of every session that does not have it already.

@@ -55,3 +55,16 @@ pub const ORACLES: &[&dyn Oracle] = &[
     &HistoryOracle,
     &RecoveryOracle,
 ];
+
+/// The oracles that can learn by probes in the sessions, for `--observe probes`.
+pub const BY_PROBES: &[&dyn Oracle] = &[
+    &TxCheck {
+        learner: Learner::Probes,
+    },
+    &IsolationOracle {
+        learner: Learner::Probes,
+    },
+    &Troc {
+        learner: Learner::Probes,
+    },
+];

@@ -52,7 +52,7 @@ impl Executor for LyingDriver<'_> {
 
 fn honest(_: &mut Execution) {}
 
-fn server(test: &str) -> Option<Box<dyn Server>> {
+pub(crate) fn server(test: &str) -> Option<Box<dyn Server>> {
     let url = url(test, Needs::Postgres)?;
     let options = OpenOptions {
         allow_shared_server: true,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rashomon::dialect::Dialect;
-use rashomon::engine::{self, EngineError, OpenOptions, Server};
+use rashomon::engine::{EngineError, Server};
 use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
@@ -14,7 +14,7 @@ use rashomon::oracle::{ORACLES, Oracle, hear};
 use rashomon::reproducer::read;
 
 use crate::oracles;
-use crate::servers::{Needs, url};
+use crate::postgres_cases::server;
 
 /// Whether the stand-in forgets the lock clause of this text.
 type Forgets = fn(&str) -> bool;
@@ -66,15 +66,6 @@ fn one_in_seven(sql: &str) -> bool {
         sum.wrapping_mul(31).wrapping_add(u32::from(byte))
     });
     sum.is_multiple_of(7)
-}
-
-fn server(test: &str) -> Option<Box<dyn Server>> {
-    let url = url(test, Needs::Postgres)?;
-    let options = OpenOptions {
-        allow_shared_server: true,
-        ..OpenOptions::default()
-    };
-    Some(engine::open(&url, &options).expect("the test server answers"))
 }
 
 /// `t0` has a key that an UPDATE can move beside the one that names its rows.

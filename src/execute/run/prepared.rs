@@ -24,15 +24,7 @@ impl InterleavedRun<'_, '_> {
         }
         for session in &self.case.prepared {
             let slot = self.slot(*session);
-            self.stage
-                .log
-                .sent(ConnectionRole::Session(slot), &spelling.forget);
-            self.stage
-                .sessions
-                .run(slot, &spelling.forget, Ask::Never)?;
-            self.stage
-                .log
-                .answered(ConnectionRole::Session(slot), false);
+            self.stage.run_aside(slot, &spelling.forget)?;
         }
         Ok(())
     }
