@@ -132,7 +132,7 @@ impl Timeline {
                 continue;
             };
             let savepoints = transactions.entry(id.transaction).or_default();
-            if touches_tables(statement) {
+            if touches_tables(statement) && !is_refused_by_the_server(record) {
                 savepoints.held_from.get_or_insert(id.position);
             }
             let Some(name) = statement.effect.savepoint.as_ref() else {
@@ -263,6 +263,17 @@ fn touches_tables(statement: &CaseStatement) -> bool {
             effect.kind,
             StatementKind::BeginSnapshot | StatementKind::BeginImmediate | StatementKind::Opaque
         )
+}
+
+/// Whether the statement was refused before the storage engine was asked: InnoDB takes no part in the
+/// transaction for it (by hand on MariaDB 10.11 and 11.8 and MySQL 9.7). One that is refused for a row was asked.
+fn is_refused_by_the_server(record: &StatementRecord) -> bool {
+    record.outcome.error_class().is_some_and(|class| {
+        matches!(
+            class,
+            ErrorClass::ReadOnly | ErrorClass::Missing | ErrorClass::Syntax
+        )
+    })
 }
 
 fn statements_of(

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::super::Timeline;
 use super::{Line, READ, Script, id, script};
 use crate::model::{
-    CaseStatement, Doubt, IsolationLevel, StatementKind, TransactionId, TransactionStatus,
+    CaseStatement, Doubt, ErrorClass, IsolationLevel, Outcome, SqlError, StatementKind,
+    TransactionId, TransactionStatus,
 };
 
 /// T1 reads, T2 changes a row and commits, T1 returns to its savepoint and reads again.
@@ -50,6 +51,31 @@ fn a_return_to_an_early_savepoint_lets_the_snapshot_go() {
 fn a_savepoint_after_the_first_table_keeps_it() {
     let script = returns(&[READ, "SAVEPOINT a", READ], &["ROLLBACK TO a", READ]);
     assert_eq!(last_read(&script), (vec![10, 20], None));
+}
+
+/// T1's first write was rejected, for this reason.
+fn after_a_rejection(class: ErrorClass) -> (Vec<i64>, Option<Doubt>) {
+    let write = "UPDATE t SET vkey = 1001 WHERE pkey = 2";
+    let mut script = returns(&[write, "SAVEPOINT a", READ], &["ROLLBACK TO a", READ]);
+    let record = script.execution.records.get_mut(&id(1, 2));
+    record.expect("it ran").outcome = Outcome::Rejected(SqlError {
+        code: String::new(),
+        class,
+        message: String::new(),
+    });
+    last_read(&script)
+}
+
+#[test]
+fn a_write_that_the_server_refused_leaves_the_savepoint_early() {
+    let let_go = (vec![1000, 20], Some(Doubt::EarlySavepoint));
+    assert_eq!(after_a_rejection(ErrorClass::ReadOnly), let_go);
+    assert_eq!(after_a_rejection(ErrorClass::Missing), let_go);
+}
+
+#[test]
+fn a_write_that_was_refused_for_a_row_makes_the_savepoint_a_late_one() {
+    assert_eq!(after_a_rejection(ErrorClass::Duplicate), (vec![10, 20], None));
 }
 
 #[test]
