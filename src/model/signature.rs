@@ -1,6 +1,6 @@
 //! What findings have in common: the whole shape of one, and the group that it belongs to.
 
-use super::{AnomalyClass, Aspect, Direction, FindingKind, StatementKind};
+use super::{AnomalyClass, Aspect, Direction, FindingKind, Form, StatementKind};
 
 /// What a finding looks like. Computed from the minimized case.
 ///
@@ -175,7 +175,8 @@ impl FeatureWord {
         if kind(feature) {
             return Self::Kind;
         }
-        if feature == "resumed" {
+        // How many rows a refused INSERT has distinguishes causes, not anomalies.
+        if feature == "resumed" || feature == Form::SeveralRows.slug() {
             return Self::Chance;
         }
         let Some((head, rest)) = feature.split_once(':') else {

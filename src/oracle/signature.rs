@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::model::{
-    CaseStatement, Direction, Setting, StatementKind, TableShape, TableUse, TestCase,
+    CaseStatement, Direction, ErrorClass, Setting, StatementKind, TableShape, TableUse, TestCase,
     TransactionStatus,
 };
 use crate::statement::{self, may_be_prepared};
@@ -140,7 +140,8 @@ fn prunes_all(case: &TestCase, statement: &CaseStatement, other: &CaseStatement)
 }
 
 /// What other transactions did around a statement: whether there are any, whether it waited, the kinds
-/// of their writes and locking reads of the tables that it names, and whether these were still open.
+/// of their writes and locking reads of the tables that it names, and whether these were still open. One
+/// that was waiting is open, too: it holds the locks that it got, and InnoDB shows the rows that it changed.
 fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
     let (case, execution) = (&evidence.case, &evidence.execution);
     let mut features = BTreeSet::new();
@@ -169,13 +170,20 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
         let Some(before) = execution.records.get(&other.id) else {
             continue;
         };
-        let rejected = before.outcome.error_class();
-        let came_before = before.answered < record.answered
-            && rejected.is_none_or(|class| !class.is_concurrency());
         let touches = |u: &TableUse| {
             u.role.takes_row_locks() && statement.effect.uses.iter().any(|own| own.table == u.table)
         };
-        if !came_before || !other.effect.uses.iter().any(touches) {
+        if !other.effect.uses.iter().any(touches) {
+            continue;
+        }
+        if before.answered > record.answered {
+            if before.waiting.is_some_and(|waiting| waiting < record.sent) {
+                features.insert(format!("open:{}", other.effect.kind));
+            }
+            continue;
+        }
+        let rejected = before.outcome.error_class();
+        if rejected.is_some_and(ErrorClass::is_concurrency) {
             continue;
         }
         let locks = other.effect.kind == StatementKind::LockingSelect;

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Query, SelectItem, SetExpr, Statement, TableFactor, Value,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, GroupByExpr, Ident, Query, SelectItem, SetExpr, Statement, TableFactor,
+    Value,
 };
 
 use super::token::{SqlToken, stands};
@@ -29,6 +31,12 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
     {
         forms.insert(Form::WholeCount);
     }
+    if let Statement::Insert(insert) = tree
+        && let Some(SetExpr::Values(values)) = insert.source.as_ref().map(|source| &*source.body)
+        && values.rows.len() > 1
+    {
+        forms.insert(Form::SeveralRows);
+    }
     let _ = walk(tree, &mut |node| {
         if let SyntaxNode::Expression(
             Expr::Exists { negated: false, .. } | Expr::InSubquery { negated: false, .. },
@@ -52,6 +60,11 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
         {
             forms.insert(Form::Disjunction);
         }
+        if let SyntaxNode::Expression(Expr::Function(call)) = node
+            && orders_by_namesake(call)
+        {
+            forms.insert(Form::OrdersByNamesake);
+        }
         ControlFlow::Continue(())
     });
     forms
@@ -60,6 +73,40 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
 /// Whether DISTINCT stands before the argument of a function here.
 fn is_distinct_argument(words: &[SqlToken<'_>], at: usize) -> bool {
     words[at].is("DISTINCT") && words[at - 1].is_mark('(')
+}
+
+/// Whether the ORDER BY of a call names a column that has the name of an argument and another table.
+fn orders_by_namesake(call: &Function) -> bool {
+    let FunctionArguments::List(list) = &call.args else {
+        return false;
+    };
+    let arguments = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::CompoundIdentifier(name))) => Some(name),
+        FunctionArg::Unnamed(_) | FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => None,
+    });
+    let arguments: Vec<&Vec<Ident>> = arguments.collect();
+    list.clauses.iter().any(|clause| {
+        let FunctionArgumentClause::OrderBy(order) = clause else {
+            return false;
+        };
+        order.iter().any(|by| {
+            let Expr::CompoundIdentifier(by) = &by.expr else {
+                return false;
+            };
+            arguments.iter().any(|own| are_namesakes(own, by))
+        })
+    })
+}
+
+/// Whether two columns have one name and other tables.
+fn are_namesakes(one: &[Ident], other: &[Ident]) -> bool {
+    let same = |a: &Ident, b: &Ident| a.value.eq_ignore_ascii_case(&b.value);
+    match (one, other) {
+        ([.., table, column], [.., other_table, other_column]) => {
+            same(column, other_column) && !same(table, other_table)
+        }
+        _ => false,
+    }
 }
 
 fn is_null(item: &Expr) -> bool {
@@ -188,6 +235,16 @@ mod tests {
             ("UPDATE t SET a = 1 WHERE a NOT IN (SELECT b FROM u)", ""),
             ("UPDATE t SET a = 1 WHERE a IN (1, 2)", ""),
             ("UPDATE t SET a = 1 WHERE a NOT IN (1, NULL)", "not-in-null"),
+            (
+                "SELECT GROUP_CONCAT(t.a ORDER BY t.b, u.A DESC) FROM t JOIN u",
+                "orders-by-namesake",
+            ),
+            ("SELECT GROUP_CONCAT(t.a ORDER BY t.a, u.b) FROM t JOIN u", ""),
+            ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", ""),
+            ("INSERT INTO t (a) VALUES (1), (2)", "several-rows"),
+            ("REPLACE INTO t (a) VALUES (1), (2)", "several-rows"),
+            ("INSERT INTO t (a, b) VALUES (1, 2)", ""),
+            ("INSERT INTO t (a) SELECT a FROM u", ""),
             (
                 "SELECT 1 FROM t WHERE b OR a NOT IN (NULL)",
                 "not-in-null or",

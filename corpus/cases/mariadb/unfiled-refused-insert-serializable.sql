@@ -1,0 +1,13 @@
+--! format = 1
+--! engine = "mariadb"
+--! isolation = "SERIALIZABLE"
+--! known = "unfiled:mariadb-refused-insert"
+--! # OPEN; found by Rashomon, on 10.11
+--! # not reported yet
+--! # status: -
+/* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL UNIQUE, vkey INT);
+/* s1 T1.1 */ BEGIN;
+/* s1 T1.2 */ INSERT INTO t0 (pkey, vkey) VALUES (4, 1000), (3, 9223372036854775807 + 1000); -- @expect error data
+/* s2 T2.1 */ INSERT INTO t0 (pkey, vkey) VALUES (4, 1005); -- @got affected 1
+/* s1 T1.3 */ DELETE FROM t0;
+/* s1 T1.4 */ COMMIT;
