@@ -148,10 +148,15 @@ pub trait SerialRun {
 
     /// Lets some time go by before a question is asked again: another worker's open transaction may
     /// have disturbed the answer, and ends meanwhile. Does nothing where there is no server.
-    fn rest(&mut self, _time: Duration) {}
+    fn rest(&mut self, time: Duration);
 
     /// Runs a statement of the case, or anything else, in autocommit unless it says otherwise.
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError>;
+
+    /// The same with foreign keys out of force, where the run has any.
+    fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        self.run(sql)
+    }
 
     /// Has what follows run under this setting of what statements mean, as the session of a statement sent it;
     /// under the usual one where there is none.

@@ -210,6 +210,14 @@ impl SerialRun for ServerSerialRun<'_> {
         Ok(outcome)
     }
 
+    fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        let spelling = &self.hand.dialect.spelling;
+        self.hand.run_together(&spelling.foreign_keys_off)?;
+        let outcome = self.run(sql);
+        self.hand.run_together(&spelling.foreign_keys_on)?;
+        outcome
+    }
+
     fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
         if self.mode.as_deref() == mode {
             return Ok(());

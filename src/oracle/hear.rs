@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Evidence, Hearing, Oracle, Ruling, account, crash, refusal, tables};
 use crate::dialect::{Dialect, ObserverKind};
@@ -236,8 +237,16 @@ impl SerialRun for AsSetUp<'_> {
         self.run.reset()
     }
 
+    fn rest(&mut self, time: Duration) {
+        self.run.rest(time);
+    }
+
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         self.ready()?.run(sql)
+    }
+
+    fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        self.ready()?.run_without_foreign_keys(sql)
     }
 
     fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
@@ -273,6 +282,8 @@ impl SerialRun for NoSerialRun {
     fn reset(&mut self) -> Result<(), EngineError> {
         Self::error()
     }
+
+    fn rest(&mut self, _: Duration) {}
 
     fn run(&mut self, _: &str) -> Result<Outcome, EngineError> {
         Self::error()

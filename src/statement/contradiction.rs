@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, JoinConstraint, JoinOperator, Select, SetExpr, Statement, TableWithJoins,
-    UnaryOperator, Value as Literal,
+    BinaryOperator, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, Select, SelectItem,
+    SetExpr, Statement, TableFactor, TableWithJoins, UnaryOperator, Value as Literal,
 };
 
 use self::region::{Bounding, Region};
@@ -48,8 +48,11 @@ pub(super) fn contradictions(tree: &Statement) -> Contradictions {
     let _ = walk(tree, &mut |node| {
         if let SyntaxNode::Query(query) = node {
             for select in selects(&query.body) {
-                found.of_a_query(select.selection.as_ref(), has_window(select));
-                joined(&select.from).for_each(|on| found.of_a_query(Some(on), has_window(select)));
+                let inner = merged(query, &select.from);
+                let own = select.selection.as_ref().map(regions);
+                found.of_a_query(both(own.unwrap_or_default(), inner), has_window(select));
+                joined(&select.from)
+                    .for_each(|on| found.of_a_query(regions(on), has_window(select)));
             }
         }
         ControlFlow::Continue(())
@@ -68,8 +71,8 @@ impl Contradictions {
         }
     }
 
-    fn of_a_query(&mut self, condition: Option<&Expr>, has_window: bool) {
-        for (column, region) in condition.map(regions).unwrap_or_default() {
+    fn of_a_query(&mut self, regions: Regions, has_window: bool) {
+        for (column, region) in regions {
             if region.is_empty() && !region.is_by_equality() {
                 self.impossible.insert(column);
             } else if region.is_null_only() && has_window {
@@ -77,6 +80,54 @@ impl Contradictions {
             }
         }
     }
+}
+
+/// What the conditions of derived tables and common table expressions leave the columns that they pass on: engines
+/// merge such a query with the one that names it.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+fn merged(query: &Query, from: &[TableWithJoins]) -> Regions {
+    let with = query.with.iter().flat_map(|with| &with.cte_tables);
+    let named: Vec<(&str, &Query)> = with
+        .map(|table| (table.alias.name.value.as_str(), &*table.query))
+        .collect();
+    let inner = from.iter().filter_map(|item| match &item.relation {
+        TableFactor::Derived { subquery, .. } => Some(&**subquery),
+        TableFactor::Table { name, .. } => {
+            let name = name.to_string();
+            let is_it = |(other, _): &&(&str, &Query)| other.eq_ignore_ascii_case(&name);
+            named.iter().find(is_it).map(|(_, query)| *query)
+        }
+        _ => None,
+    });
+    inner.filter_map(passed_on).reduce(both).unwrap_or_default()
+}
+
+/// What a query leaves the columns that it shows under their own names, where it can be merged.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+fn passed_on(query: &Query) -> Option<Regions> {
+    let SetExpr::Select(select) = &*query.body else {
+        return None;
+    };
+    let groups = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
+    if groups || select.distinct.is_some() || query.limit_clause.is_some() || has_window(select) {
+        return None;
+    }
+    let shows = |wanted: &str| {
+        select.projection.iter().any(|item| match item {
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => true,
+            SelectItem::UnnamedExpr(shown) => column(shown).is_some_and(|name| name == wanted),
+            _ => false,
+        })
+    };
+    let mut left = regions(select.selection.as_ref()?);
+    left.retain(|column, _| shows(column));
+    Some(left)
 }
 
 /// Whether a window function is among what a SELECT shows.
@@ -326,6 +377,44 @@ mod tests {
                 let effect = analyze(&sql, &dialect("mysql"));
                 assert_eq!(words(&effect.impossible_ranges), expected, "{sql}");
             }
+        }
+    }
+
+    #[test]
+    fn conditions_of_a_query_that_is_merged_count_with_those_around_it() {
+        for (sql, expected) in [
+            (
+                "WITH q AS (SELECT t.a, t.b FROM t WHERE t.a IN (0, 1)) SELECT * FROM q WHERE q.a IN (4, 2)",
+                "a",
+            ),
+            (
+                "SELECT b FROM (SELECT * FROM t WHERE a > 5) AS q WHERE q.a < 3",
+                "a",
+            ),
+            (
+                "SELECT b FROM (SELECT * FROM t WHERE a > 5) AS q WHERE q.a < 9",
+                "",
+            ),
+            // Another column under the name, and queries that are not merged.
+            (
+                "SELECT 1 FROM (SELECT b AS a FROM t WHERE a > 5) AS q WHERE q.a < 3",
+                "",
+            ),
+            (
+                "SELECT 1 FROM (SELECT a FROM t WHERE a > 5 LIMIT 1) AS q WHERE q.a < 3",
+                "",
+            ),
+            (
+                "SELECT 1 FROM (SELECT a FROM t WHERE a > 5 GROUP BY a) AS q WHERE q.a < 3",
+                "",
+            ),
+            (
+                "WITH q AS (SELECT a FROM t WHERE a > 5) SELECT 1 FROM t WHERE a < 3",
+                "",
+            ),
+        ] {
+            let effect = analyze(sql, &dialect("mysql"));
+            assert_eq!(words(&effect.impossible_ranges), expected, "{sql}");
         }
     }
 

@@ -184,17 +184,14 @@ mod tests {
     use crate::statement::analyze;
     use crate::statement::tests::dialect;
 
+    fn forms(sql: &str) -> String {
+        let effect = analyze(sql, &dialect("mysql"));
+        let forms: Vec<&str> = effect.forms.iter().map(|form| form.slug()).collect();
+        forms.join(" ")
+    }
+
     #[test]
     fn forms_are_those_of_the_statement_and_not_of_strings_or_windows() {
-        let forms = |sql: &str| {
-            let effect = analyze(sql, &dialect("mysql"));
-            effect
-                .forms
-                .iter()
-                .map(|form| form.slug())
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
         let table = [
             ("SELECT * FROM t ORDER BY a LIMIT 3", "order-by limit"),
             ("SELECT 'order by limit' FROM t", ""),
@@ -236,16 +233,6 @@ mod tests {
             ("UPDATE t SET a = 1 WHERE a IN (1, 2)", ""),
             ("UPDATE t SET a = 1 WHERE a NOT IN (1, NULL)", "not-in-null"),
             (
-                "SELECT GROUP_CONCAT(t.a ORDER BY t.b, u.A DESC) FROM t JOIN u",
-                "orders-by-namesake",
-            ),
-            ("SELECT GROUP_CONCAT(t.a ORDER BY t.a, u.b) FROM t JOIN u", ""),
-            ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", ""),
-            ("INSERT INTO t (a) VALUES (1), (2)", "several-rows"),
-            ("REPLACE INTO t (a) VALUES (1), (2)", "several-rows"),
-            ("INSERT INTO t (a, b) VALUES (1, 2)", ""),
-            ("INSERT INTO t (a) SELECT a FROM u", ""),
-            (
                 "SELECT 1 FROM t WHERE b OR a NOT IN (NULL)",
                 "not-in-null or",
             ),
@@ -253,6 +240,28 @@ mod tests {
                 "DELETE FROM t WHERE a IN (1, NULL) OR b NOT IN (1, 'NULL')",
                 "or",
             ),
+        ];
+        for (sql, expected) in table {
+            assert_eq!(forms(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn namesakes_and_rows_of_values_are_told() {
+        let table = [
+            (
+                "SELECT GROUP_CONCAT(t.a ORDER BY t.b, u.A DESC) FROM t JOIN u",
+                "orders-by-namesake",
+            ),
+            (
+                "SELECT GROUP_CONCAT(t.a ORDER BY t.a, u.b) FROM t JOIN u",
+                "",
+            ),
+            ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", ""),
+            ("INSERT INTO t (a) VALUES (1), (2)", "several-rows"),
+            ("REPLACE INTO t (a) VALUES (1), (2)", "several-rows"),
+            ("INSERT INTO t (a, b) VALUES (1, 2)", ""),
+            ("INSERT INTO t (a) SELECT a FROM u", ""),
         ];
         for (sql, expected) in table {
             assert_eq!(forms(sql), expected, "{sql}");

@@ -38,15 +38,8 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
         };
         apply(without_end(&words), &statement.sql, &mut tables);
     }
-    let clustering = if dialect.supports(Capability::HeapTables) {
-        Clustering::Heap
-    } else if dialect.supports(Capability::ClustersByPrimaryKey) {
-        Clustering::PrimaryKey
-    } else {
-        Clustering::AnyKey
-    };
     for table in &mut tables {
-        table.clustering = clustering;
+        table.clustering = clustering(table, dialect);
         for column in &mut table.columns {
             let collation = column.collation.as_ref();
             let known = collation.and_then(|name| dialect.collations.get(name));
@@ -55,6 +48,30 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
     }
     name_parent_columns(&mut tables);
     tables
+}
+
+/// What gives the rows of a table their places. A table of `rowid`s lies in their order, and a primary key is
+/// another name of them where it is one column of the type INTEGER (SQLite, "Rowid Tables").
+fn clustering(table: &TableShape, dialect: &Dialect) -> Clustering {
+    let is_rowid = |name: &String| {
+        let column = table.column(name).map(|at| &table.columns[at]);
+        column.is_some_and(|column| column.sql_type.eq_ignore_ascii_case("INTEGER"))
+    };
+    if dialect.supports(Capability::Rowid) {
+        let clusters = table.clustering == Clustering::PrimaryKey
+            || matches!(table.primary_key.as_deref(), Some([name]) if is_rowid(name));
+        return match clusters {
+            true => Clustering::PrimaryKey,
+            false => Clustering::Heap,
+        };
+    }
+    if dialect.supports(Capability::HeapTables) {
+        Clustering::Heap
+    } else if dialect.supports(Capability::ClustersByPrimaryKey) {
+        Clustering::PrimaryKey
+    } else {
+        Clustering::AnyKey
+    }
 }
 
 /// A foreign key without a list of columns references the primary key.
@@ -136,6 +153,9 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         let end = closing(words, at)?;
         table.partitioning = partitioning(words, end);
         table.storage_engine = storage_engine(words, end);
+        if (end..words.len()).any(|at| stands(words, at, &["WITHOUT", "ROWID"])) {
+            table.clustering = Clustering::PrimaryKey;
+        }
         for item in items(words, at + 1..end) {
             element(words, item, sql, &mut table);
         }

@@ -198,6 +198,23 @@ fn analyze_reads_sqlite_statements() {
 }
 
 #[test]
+fn a_primary_key_orders_rows_of_sqlite_where_it_is_the_rowid_or_there_is_none() {
+    for (table, clusters) in [
+        ("(pkey BIGINT PRIMARY KEY)", false),
+        ("(pkey INTEGER PRIMARY KEY)", true),
+        ("(pkey integer, PRIMARY KEY (pkey))", true),
+        ("(pkey INTEGER, b INTEGER, PRIMARY KEY (pkey, b))", false),
+        ("(pkey BIGINT PRIMARY KEY) WITHOUT ROWID", true),
+        ("(pkey INTEGER NOT NULL UNIQUE)", false),
+    ] {
+        let sql = format!("CREATE TABLE t {table}");
+        let kind = SetupKind::Schema;
+        let found = shapes(&[SetupStatement { sql, kind }], &dialect("sqlite"));
+        assert_eq!(found[0].clustered_key().is_some(), clusters, "{table}");
+    }
+}
+
+#[test]
 fn shapes_read_hand_written_set_ups() {
     let setup: Vec<SetupStatement> = [
         "CREATE TABLE t0(c0 BOOLEAN UNIQUE, c1 REAL ZEROFILL NOT NULL, c2 BIGINT, c3 VARCHAR(100) UNIQUE NOT NULL) ENGINE=InnoDB",

@@ -50,6 +50,8 @@ struct Noting<'e> {
     inner: &'e mut dyn Executor,
     dialect: Arc<Dialect>,
     runs: Vec<Instrumentation>,
+    /// Another session disturbs each serial run for so long.
+    disturbed: Duration,
 }
 
 impl<'e> Noting<'e> {
@@ -58,6 +60,7 @@ impl<'e> Noting<'e> {
             dialect: Arc::clone(inner.dialect()),
             inner,
             runs: Vec::new(),
+            disturbed: Duration::ZERO,
         }
     }
 }
@@ -73,7 +76,11 @@ impl Executor for Noting<'_> {
     }
 
     fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
-        self.inner.serial(case)
+        Ok(Box::new(Forgetful {
+            inner: self.inner.serial(case)?,
+            left: 0,
+            disturbed: self.disturbed,
+        }))
     }
 
     fn dialect(&self) -> &Arc<Dialect> {
@@ -271,6 +278,10 @@ impl SerialRun for Forgetful<'_> {
         Ok(outcome)
     }
 
+    fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        self.inner.run_without_foreign_keys(sql)
+    }
+
     fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
         self.inner.adopt(mode)
     }
@@ -329,6 +340,26 @@ fn a_serial_answer_that_does_not_recur_is_a_finding_about_itself() {
                     Some(FindingKind::NotSerializable | FindingKind::Wrong(_))
                 ),
                 "{name}: what recurs is a violation"
+            );
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_another_session_disturbs_is_asked_for_again_when_it_has_ended() {
+    on_sqlite(|server, driver| {
+        let case = case(server, IsolationLevel::Serializable, TWO_WRITERS);
+        for oracle in [&SerialOracle as &dyn Oracle, &OBSERVER] {
+            let mut executor = Noting::new(driver);
+            executor.disturbed = Duration::from_millis(50);
+            let hearing = hear(&case, &mut executor, &[oracle]).expect("an answer");
+            let kinds = hearing.rulings.iter().filter_map(Heard::finding);
+            let kinds: Vec<FindingKind> = kinds.map(|finding| finding.signature.kind).collect();
+            assert_eq!(
+                kinds,
+                [FindingKind::UnstableSerialAnswer],
+                "{}",
+                oracle.name()
             );
         }
     });

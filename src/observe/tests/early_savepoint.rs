@@ -75,7 +75,10 @@ fn a_write_that_the_server_refused_leaves_the_savepoint_early() {
 
 #[test]
 fn a_write_that_was_refused_for_a_row_makes_the_savepoint_a_late_one() {
-    assert_eq!(after_a_rejection(ErrorClass::Duplicate), (vec![10, 20], None));
+    assert_eq!(
+        after_a_rejection(ErrorClass::Duplicate),
+        (vec![10, 20], None)
+    );
 }
 
 #[test]

@@ -278,6 +278,27 @@ impl<'a> Alone<'a> {
         self.run.replace_rows(table, &all, &in_order)
     }
 
+    /// What a statement gives on these tables; without foreign keys, if asked for.
+    pub(super) fn outcome_on(
+        &mut self,
+        statement: &CaseStatement,
+        tables: SeenTables,
+        foreign_keys: bool,
+    ) -> Result<Outcome, EngineError> {
+        for (table, rows) in tables {
+            self.put(&table, rows)?;
+        }
+        self.run.adopt(self.evidence.case.mode_of(statement))?;
+        let outcome = match foreign_keys {
+            true => self.run.run(&statement.sql),
+            false => self.run.run_without_foreign_keys(&statement.sql),
+        }?;
+        if outcome.error_class().is_none() {
+            self.reset()?;
+        }
+        Ok(outcome)
+    }
+
     /// Looks at a target after a write, says how it differs from what was observed, and puts the
     /// observed rows in place, so that one difference is not told again by every later statement.
     fn settle(&mut self, table: &str, expected: Contents) -> Result<Option<Mismatch>, EngineError> {

@@ -290,3 +290,41 @@ fn a_row_that_breaks_two_foreign_keys_may_be_refused_by_either() {
     }
     assert!(is_violation(&verdict((ErrorClass::Check, "275"))));
 }
+
+#[test]
+fn a_row_that_breaks_a_unique_key_and_a_foreign_key_may_be_refused_by_either() {
+    let table = "CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INT, c INT, \
+                 FOREIGN KEY (c) REFERENCES t (pkey) ON UPDATE RESTRICT)";
+    let rows = &[[1, 1, 1], [2, 2, 2]];
+    let (duplicate, foreign_key) = (
+        (ErrorClass::Duplicate, "1555"),
+        (ErrorClass::ForeignKey, "1811"),
+    );
+    for (write, either) in [
+        // Its own child holds row 1, and row 2 has the new key.
+        ("UPDATE t SET pkey = 2 WHERE pkey = 1", true),
+        ("UPDATE t SET pkey = 3 WHERE pkey = 1", false),
+    ] {
+        let verdict = |error| refused(table, rows, write, error);
+        assert_eq!(verdict(foreign_key), Verdict::Agree, "{write}");
+        assert_eq!(verdict(duplicate) == Verdict::Agree, either, "{write}");
+    }
+    // The server asks for the unique key first, and then for no parent.
+    for (write, either) in [
+        ("INSERT INTO t VALUES (1, 1000, 9)", true),
+        ("INSERT INTO t VALUES (1, 1000, 2)", false),
+    ] {
+        let verdict = |error| refused(table, rows, write, error);
+        assert_eq!(verdict(duplicate), Verdict::Agree, "{write}");
+        let by_a_key = verdict((ErrorClass::ForeignKey, "787"));
+        assert_eq!(by_a_key == Verdict::Agree, either, "{write}");
+    }
+    // Two rows, each with a fault of its own: the first one by the key is refused.
+    let two = "UPDATE t SET pkey = CASE pkey WHEN 1 THEN 1 ELSE 1 END, c = CASE pkey WHEN 1 THEN 9 ELSE 2 END";
+    assert!(is_violation(&refused(
+        table,
+        rows,
+        two,
+        (ErrorClass::Check, "275")
+    )));
+}

@@ -52,7 +52,8 @@ impl StatementVerdicts {
             return Ok(());
         }
         if let Some(statement) = alone.evidence.case.statement(id)
-            && alone.is_refused_for_another_row(statement, &mismatches)?
+            && (alone.is_refused_for_another_row(statement, &mismatches)?
+                || alone.is_refused_by_another_check(statement, &mismatches)?)
         {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
 use crate::engine::EngineError;
@@ -260,6 +261,8 @@ impl SerialRun for InMemory {
         self.now = rows(INITIAL);
         Ok(())
     }
+
+    fn rest(&mut self, _: Duration) {}
 
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         assert!(sql.starts_with("SELECT"), "{sql}");

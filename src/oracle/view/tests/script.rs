@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::dialect::{self, Dialect};
 use crate::engine::{self, EngineError, OpenOptions};
@@ -256,6 +257,10 @@ impl SerialRun for LikeMySql<'_> {
         self.inner.reset()
     }
 
+    fn rest(&mut self, time: Duration) {
+        self.inner.rest(time);
+    }
+
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         if !sql.starts_with("UPDATE") {
             return self.inner.run(sql.trim_end_matches(" FOR UPDATE"));
@@ -268,6 +273,10 @@ impl SerialRun for LikeMySql<'_> {
         let after = self.inner.contents("t")?;
         let changed = before.iter().filter(|row| !after.contains(row)).count();
         Ok(Outcome::Affected(changed as u64))
+    }
+
+    fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        self.inner.run_without_foreign_keys(sql)
     }
 
     fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {
