@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use self::transactions::Strangeness;
 use super::Evidence;
 use super::evidence::{Miscount, Standing};
-use super::signature::{differs, finding_levels, form_features};
+use super::signature::{
+    AFTER_WAITING_CASCADE, differs, finding_levels, follows_waiting_cascade, form_features,
+};
 use super::view::{miscounts, overwritten_unseen, standings};
 use crate::dialect::ChangedRows;
 use crate::model::{
@@ -134,6 +136,11 @@ fn finding(
     }
     if let Some(class) = record.and_then(|record| record.outcome.error_class()) {
         features.insert(format!("error:{class}"));
+    }
+    if kind == FindingKind::WrongTransactionEnd
+        && statement.is_some_and(|s| follows_waiting_cascade(evidence, s))
+    {
+        features.insert(AFTER_WAITING_CASCADE.to_owned());
     }
     Finding {
         signature: Signature::new(

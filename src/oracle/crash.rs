@@ -1,11 +1,13 @@
 //! Crash and hang: the server gone, a statement that never answers, an error that says of itself
 //! that something is broken.
 
-use super::signature::finding_levels;
+use super::signature::{
+    VIRTUAL_INDEX_BESIDE_ACTION, finding_levels, has_virtual_index_beside_action,
+};
 use crate::engine::EngineError;
 use crate::model::{
-    Aspect, Difference, Direction, ErrorClass, Execution, Finding, FindingKind, Outcome, Signature,
-    StatementId, StatementKind, TestCase,
+    Aspect, Difference, Direction, ErrorClass, Execution, Finding, FindingKind, Outcome, Role,
+    Signature, StatementId, StatementKind, TestCase,
 };
 
 /// The name under which crashes, hangs and internal errors of the engine are told.
@@ -13,17 +15,35 @@ pub const CRASH: &str = "crash";
 
 /// An internal error among the answers of a run: corruption, a failed assertion.
 pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding> {
-    let (id, error) = execution
+    let (record, error) = execution
         .records
         .values()
         .find_map(|record| match &record.outcome {
             Outcome::Rejected(error) if error.class == ErrorClass::Internal => {
-                Some((record.id, error))
+                Some((record, error))
             }
             Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_) => None,
         })?;
     let told = format!("error {}: {}", error.code, error.message);
-    Some(finding(case, FindingKind::InternalError, Some(id), told))
+    let mut finding = finding(case, FindingKind::InternalError, Some(record.id), told);
+    let signature = &finding.signature;
+    let mut features = vec![format!("code:{}", error.code)];
+    if record.resumed() {
+        features.push("resumed".to_owned());
+    }
+    if let Some(statement) = case.statement(record.id) {
+        let mut uses = statement.effect.uses.iter();
+        if uses.any(|table_use| table_use.role == Role::ForeignKeyTarget) {
+            features.push(Role::ForeignKeyTarget.to_string());
+        }
+        if has_virtual_index_beside_action(case, statement) {
+            features.push(VIRTUAL_INDEX_BESIDE_ACTION.to_owned());
+        }
+    }
+    features.extend(signature.features.iter().cloned());
+    features.sort();
+    finding.signature = Signature::new(CRASH, signature.kind, finding_levels(case), features);
+    Some(finding)
 }
 
 /// What an engine that gave no answer did: crashed or hung. None for errors that speak of the

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::model::{
-    CaseStatement, Direction, ErrorClass, Setting, StatementKind, TableShape, TableUse, TestCase,
-    TransactionStatus,
+    CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, Role, Setting,
+    StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
 };
 use crate::statement::{self, may_be_prepared};
 
@@ -80,6 +80,42 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
         features.insert(AFTER_IMPOSSIBLE_RANGE.to_owned());
     }
     features
+}
+
+/// A table that the statement names has an index on a virtual column and a foreign key with an action: MariaDB's
+/// purge marks such an index as corrupted.
+pub(super) const VIRTUAL_INDEX_BESIDE_ACTION: &str = "virtual-index-beside-action";
+
+pub(super) fn has_virtual_index_beside_action(case: &TestCase, statement: &CaseStatement) -> bool {
+    named_tables(case, statement).any(|table| {
+        let acts = |key: &ForeignKey| {
+            [key.on_delete, key.on_update]
+                .iter()
+                .any(|action| *action != ForeignKeyAction::Refuse)
+        };
+        let mut computed = table.indexed_generated_columns();
+        computed.any(|column| !column.stored) && table.foreign_keys.iter().any(acts)
+    })
+}
+
+/// An earlier statement of the transaction waited, and changes rows by a foreign key: where it was the victim of
+/// a deadlock, MySQL answers as if nothing had happened.
+pub(super) const AFTER_WAITING_CASCADE: &str = "after-waiting-cascade";
+
+pub(super) fn follows_waiting_cascade(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let before = evidence.case.statements.iter();
+    let mut own = before.filter(|s| {
+        s.id.transaction == statement.id.transaction && s.id.position < statement.id.position
+    });
+    own.any(|s| {
+        let record = evidence.execution.records.get(&s.id);
+        let cascades = s
+            .effect
+            .uses
+            .iter()
+            .any(|u| u.role == Role::ForeignKeyTarget);
+        cascades && record.is_some_and(|record| record.waiting.is_some())
+    })
 }
 
 /// Notes that a statement of the case leaves no partition of a table that this one names, wherever it

@@ -7,6 +7,7 @@ use super::super::latitude::{Latitude, Sight};
 use super::super::moved::{old_place, other_columns, other_keys};
 use super::super::{Learner, RowId, TableView, VersionId, View};
 use super::Learning;
+use crate::dialect::SnapshotPoint;
 use crate::model::{
     CaseStatement, Doubt, ReadMode, Role, Row, StatementId, StatementKind, StatementRecord, Tick,
     UndecidedReason,
@@ -22,9 +23,11 @@ impl Learning<'_> {
         };
         let mut latitude = Latitude::default();
         let record = self.execution.records.get(&id);
+        let mut in_two_modes = false;
         if record.is_some_and(StatementRecord::resumed) {
             let moments = self.moments.get(&id).map_or(&[][..], Vec::as_slice);
             self.wait(statement, promised, moments, &mut latitude);
+            in_two_modes = self.saw_two_snapshots(statement, promised, moments, &mut latitude);
             if let Some(record) = record.filter(|_| self.re_evaluates(statement)) {
                 for at in [record.answered, self.batch_end] {
                     self.looked_at_again(statement, promised, at, &mut latitude);
@@ -37,7 +40,7 @@ impl Learning<'_> {
         if self.dialect.registers(Doubt::MovedKey) {
             self.old_places(statement, promised, &mut latitude);
         }
-        if !latitude.is_empty() {
+        if !latitude.is_empty() || in_two_modes {
             self.account.latitudes.insert(id, latitude);
         }
     }
@@ -92,15 +95,66 @@ impl Learning<'_> {
             return;
         }
         for view in moments {
-            let tables = self
-                .modes(statement)
-                .filter(|(_, mode)| *mode == ReadMode::StatementSnapshot)
-                .filter_map(|(table, _)| Some((table, view.get(table)?.clone())))
-                .collect();
+            let tables = self.own_snapshot(statement, view);
             latitude.snapshot(promised, tables);
         }
         latitude.moments = moments.to_vec();
         latitude.beyond = self.beyond(statement);
+    }
+
+    /// A statement outside of a transaction takes its snapshot at its first consistent read: before its wait, or
+    /// behind it, at every level. Says whether a table changed meanwhile that it also reads in another way: that way
+    /// sees the newest rows all the same, and no table can hold both.
+    fn saw_two_snapshots(
+        &self,
+        statement: &CaseStatement,
+        promised: &View,
+        moments: &[View],
+        latitude: &mut Latitude,
+    ) -> bool {
+        let level = self.case.judged_level(statement.session);
+        if self.dialect.mixes_after_wait.contains(&level)
+            || self.dialect.snapshot_point != SnapshotPoint::FirstConsistentRead
+        {
+            return false;
+        }
+        let two_modes = self.tables_in_two_modes(statement);
+        let mut changed = false;
+        for view in moments {
+            let tables = self.own_snapshot(statement, view).into_iter();
+            let (both, tables): (Vec<_>, Vec<_>) =
+                tables.partition(|(table, _)| two_modes.contains(table));
+            changed |= both
+                .iter()
+                .any(|(table, seen)| promised.get(*table) != Some(seen));
+            latitude.snapshot(promised, tables);
+        }
+        if changed {
+            latitude.beyond = Some(UndecidedReason::OneTableInTwoReadModes);
+        }
+        changed
+    }
+
+    /// The tables that a statement reads through a snapshot of its own, in a view.
+    fn own_snapshot<'s>(
+        &'s self,
+        statement: &'s CaseStatement,
+        view: &View,
+    ) -> Vec<(&'s str, TableView)> {
+        let modes = self.modes(statement);
+        modes
+            .filter(|(_, mode)| *mode == ReadMode::StatementSnapshot)
+            .filter_map(|(table, _)| Some((table, view.get(table)?.clone())))
+            .collect()
+    }
+
+    /// The tables that a statement reads in more than one way.
+    fn tables_in_two_modes<'s>(&'s self, statement: &'s CaseStatement) -> BTreeSet<&'s str> {
+        let modes = self.modes_by_table(statement).into_iter();
+        modes
+            .filter(|(_, grips)| grips.len() > 1)
+            .map(|(table, _)| table)
+            .collect()
     }
 
     /// The last committed version of a row when a statement began to wait: whoever has moved the row holds a
@@ -203,10 +257,10 @@ impl Learning<'_> {
 
     /// Why a statement that waited may have seen more than one choice for each row.
     fn beyond(&self, statement: &CaseStatement) -> Option<UndecidedReason> {
-        let modes = self.modes_by_table(statement);
-        if modes.values().any(|grips| grips.len() > 1) {
+        if !self.tables_in_two_modes(statement).is_empty() {
             return Some(UndecidedReason::OneTableInTwoReadModes);
         }
+        let modes = self.modes_by_table(statement);
         let single = |table: &str| {
             count_mentions(&statement.sql, table, self.dialect).is_some_and(|count| count <= 1)
         };

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::super::Evidence;
 use super::super::compare::{Mismatch, place_text};
 use super::super::signature::{
-    differs, finding_levels, form_features, note_impossible_range, statement_features,
+    VIRTUAL_INDEX_BESIDE_ACTION, differs, finding_levels, form_features,
+    has_virtual_index_beside_action, note_impossible_range, statement_features,
 };
 use crate::model::{
     Aspect, CaseStatement, Difference, Direction, Finding, FindingKind, Signature, StatementId,
@@ -109,7 +110,14 @@ pub(in crate::oracle) fn unstable_finding(
     if let Some(statement) = statement {
         note_impossible_range(evidence, statement, &mut features);
     }
-    features.insert(differs(either_way(answers.mismatch.direction)));
+    let direction = either_way(answers.mismatch.direction);
+    if direction == Direction::Refused
+        && let Some(statement) = statement
+        && has_virtual_index_beside_action(case, statement)
+    {
+        features.insert(VIRTUAL_INDEX_BESIDE_ACTION.to_owned());
+    }
+    features.insert(differs(direction));
     let place = place_text(answers.statement);
     let Mismatch {
         aspect,

@@ -3,9 +3,9 @@
 
 pub(in crate::oracle) mod script;
 
-use self::script::{Line, Script};
-use crate::model::{ErrorClass, IsolationLevel, SqlError, Verdict};
-use Line::{Answers, Fails, Resumes, Stands, Waits};
+use self::script::{Line, Rows, Script};
+use crate::model::{ErrorClass, IsolationLevel, SqlError, UndecidedReason, Verdict};
+use Line::{Answers, Fails, Resumes, Returns, Stands, Waits};
 
 const RC: IsolationLevel = IsolationLevel::ReadCommitted;
 const RR: IsolationLevel = IsolationLevel::RepeatableRead;
@@ -326,5 +326,42 @@ fn a_row_that_breaks_a_unique_key_and_a_foreign_key_may_be_refused_by_either() {
         rows,
         two,
         (ErrorClass::Check, "275")
+    )));
+}
+
+#[test]
+fn a_snapshot_of_a_read_that_waited_is_as_old_as_the_read_or_as_its_answer() {
+    // Outside of a transaction: the subquery has a snapshot of its own.
+    let read = "SELECT * FROM t WHERE (SELECT COUNT(*) FROM t) < pkey FOR UPDATE";
+    let verdict = |change, count, then, answer| {
+        let lines = [
+            Answers(1, "BEGIN", 0),
+            Answers(1, change, count),
+            Stands(then),
+            Waits(2, read),
+            Answers(1, "COMMIT", 0),
+            Returns(2, answer),
+        ];
+        let table = "CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INT, c INT)";
+        Script::new(RR, table, &[[2, 2, 0], [3, 3, 0], [9, 9, 0]], &lines).verdict()
+    };
+    let insert = "INSERT INTO t VALUES (8, 1000, 0)";
+    let after: Rows = &[[2, 2, 0], [3, 3, 0], [8, 1000, 0], [9, 9, 0]];
+    let newest: Rows = &[[8, 1000, 0], [9, 9, 0]];
+    assert_eq!(verdict(insert, 1, after, newest), Verdict::Agree);
+    // The outer rows are the newest, the count is that of the older ones: one table, in two modes.
+    let undecided = Verdict::Undecided(UndecidedReason::OneTableInTwoReadModes);
+    for answer in [&[[9, 9, 0]][..], &[[3, 3, 0], [8, 1000, 0], [9, 9, 0]]] {
+        assert_eq!(verdict(insert, 1, after, answer), undecided);
+    }
+    // Nothing changed while it waited: nothing else may be seen.
+    let same: Rows = &[[2, 2, 0], [3, 3, 0], [9, 9, 0]];
+    let nothing = "DELETE FROM t WHERE pkey = 5";
+    assert_eq!(verdict(nothing, 0, same, &[[9, 9, 0]]), Verdict::Agree);
+    assert!(is_violation(&verdict(
+        nothing,
+        0,
+        same,
+        &[[3, 3, 0], [9, 9, 0]]
     )));
 }
