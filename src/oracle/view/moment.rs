@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use super::alone::{Alone, SeenTables};
+use super::alone::{Alone, Contents, SeenTables};
 use crate::engine::EngineError;
 use crate::model::{
-    AnomalyClass, CaseStatement, ReadMode, StatementId, Tick, TransactionId, TransactionStatus,
+    AnomalyClass, CaseStatement, ReadMode, Row, StatementId, Tick, TransactionId, TransactionStatus,
 };
-use crate::observe::{TableView, Version};
+use crate::observe::{RowId, TableView, Version};
 
 /// Rows that a statement may have seen in place of those that its level promises.
 struct OtherMoment {
@@ -101,6 +101,14 @@ impl Alone<'_> {
         let rows = self.rows_at(statement, ShownUntil::Written(record.answered));
         let anomaly = AnomalyClass::DirtyRead;
         found.push(OtherMoment { rows, anomaly });
+        // Where a weaker level ran than is claimed, a statement that waits may mix two moments, as documented.
+        if record.resumed() && evidence.case.claim.is_some() {
+            let sent = self.rows_at(statement, ShownUntil::Committed(record.sent));
+            found.extend(mixes(&promised, &sent).into_iter().map(|rows| {
+                let anomaly = AnomalyClass::ReadSkew;
+                OtherMoment { rows, anomaly }
+            }));
+        }
         found.retain(|moment| moment.rows != promised);
         found
     }
@@ -155,6 +163,42 @@ impl Alone<'_> {
         let mut uses = statement.effect.uses.iter();
         uses.any(|u| mode(u.role) == ReadMode::TransactionSnapshot)
     }
+}
+
+/// How many rows may differ between two moments of which every mix is tried.
+const MIXED_ROWS: usize = 7;
+
+/// Tables of which some rows are as at one moment and some as at the other; none where too many differ.
+fn mixes(promised: &SeenTables, sent: &SeenTables) -> Vec<SeenTables> {
+    let mut differing: Vec<(&String, &RowId, Option<&Row>)> = Vec::new();
+    let empty = Contents::new();
+    for (table, now) in promised {
+        let then = sent.get(table).unwrap_or(&empty);
+        let rows: BTreeSet<&RowId> = now.keys().chain(then.keys()).collect();
+        let differ = rows.into_iter().filter(|row| now.get(row) != then.get(row));
+        let then = |row| sent.get(table).and_then(|rows| rows.get(row));
+        differing.extend(differ.map(|row| (table, row, then(row))));
+    }
+    if differing.len() > MIXED_ROWS {
+        return Vec::new();
+    }
+    // Each bit puts one row back; all and none are moments of their own.
+    let all = (1_u32 << differing.len()) - 1;
+    let mix = |chosen: u32| {
+        let mut tables = promised.clone();
+        for (at, (table, row, then)) in differing.iter().enumerate() {
+            if chosen & (1 << at) == 0 {
+                continue;
+            }
+            let contents = tables.entry((*table).clone()).or_default();
+            match then {
+                Some(then) => contents.insert((*row).clone(), (*then).clone()),
+                None => contents.remove(*row),
+            };
+        }
+        tables
+    };
+    (1..all).map(mix).collect()
 }
 
 /// A phantom where all rows that differ are new ones.

@@ -4,7 +4,7 @@
 pub(in crate::oracle) mod script;
 
 use self::script::{Line, Rows, Script};
-use crate::model::{ErrorClass, IsolationLevel, SqlError, UndecidedReason, Verdict};
+use crate::model::{AnomalyClass, ErrorClass, IsolationLevel, SqlError, UndecidedReason, Verdict};
 use Line::{Answers, Fails, Resumes, Returns, Stands, Waits};
 
 const RC: IsolationLevel = IsolationLevel::ReadCommitted;
@@ -364,4 +364,36 @@ fn a_snapshot_of_a_read_that_waited_is_as_old_as_the_read_or_as_its_answer() {
         same,
         &[[3, 3, 0], [9, 9, 0]]
     )));
+}
+
+#[test]
+fn under_a_claim_rows_of_two_moments_are_a_read_skew() {
+    // T1 changes both rows and commits; the UPDATE that waits for it takes one of them as it was.
+    let update = "UPDATE t SET vkey = 1001 WHERE c > 5";
+    let anomaly = |then: Rows, count| {
+        let lines = [
+            Answers(1, "BEGIN", 0),
+            Answers(2, "BEGIN", 0),
+            Answers(1, "UPDATE t SET c = 9, vkey = 1000", 2),
+            Stands(&[[1, 1000, 9], [2, 1000, 9]]),
+            Waits(2, update),
+            Answers(1, "COMMIT", 0),
+            Resumes(2, count),
+            Stands(then),
+            Answers(2, "COMMIT", 0),
+        ];
+        let script = Script::new(RC, TABLE, &[[1, 1, 0], [2, 2, 0]], &lines);
+        match script.claimed(IsolationLevel::Serializable).verdict() {
+            Verdict::Violation(finding) => Some(finding.signature.anomaly),
+            Verdict::Agree | Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. } => {
+                None
+            }
+        }
+    };
+    assert_eq!(anomaly(&[[1, 1001, 9], [2, 1001, 9]], 2), None);
+    let skew = anomaly(&[[1, 1001, 9], [2, 1000, 9]], 1);
+    assert_eq!(skew, Some(AnomalyClass::ReadSkew));
+    // Both as they were: one moment, an older one.
+    let stale = anomaly(&[[1, 1000, 9], [2, 1000, 9]], 0);
+    assert_eq!(stale, Some(AnomalyClass::StaleRead));
 }

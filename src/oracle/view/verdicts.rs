@@ -183,7 +183,7 @@ impl StatementVerdicts {
             lines.extend(alone.view_text(id));
             lines.extend(Some(self.unexplained.clone()).filter(|text| !text.is_empty()));
             lines.extend(self.anomaly.map(|anomaly| {
-                format!("{id} gives this on the rows of another moment: {anomaly}")
+                format!("{id} gives this on the rows of another moment, or of two: {anomaly}")
             }));
         }
         lines.extend(alone.evidence.account.unexplained.iter().cloned());

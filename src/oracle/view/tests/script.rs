@@ -108,6 +108,12 @@ impl Script {
         }
     }
 
+    /// Judged by this level.
+    pub(super) fn claimed(mut self, claim: IsolationLevel) -> Self {
+        self.case.claim = Some(claim);
+        self
+    }
+
     pub(super) fn verdict(self) -> Verdict {
         self.learned(|evidence, serial| {
             let troc = Troc {
