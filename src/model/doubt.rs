@@ -21,6 +21,9 @@ slugged! {
         /// Its transaction returned to a savepoint that was set before it touched a table, which
         /// ends the engine's transaction, its snapshot and its locks included (MySQL#119490).
         EarlySavepoint = "early-savepoint",
+        /// It locks what it reads outside of a transaction, and its plain subquery has a snapshot from before it waited
+        /// (MySQL manual, "Locking Reads": the clause of an outer statement does not reach a nested one).
+        PlainSubquery = "plain-subquery",
         /// The engine aborted a READ ONLY transaction of its session, and refuses writes until the next
         /// one that the session ends itself.
         ReadOnlyOutlivesAbort = "read-only-outlives-abort",

@@ -47,6 +47,9 @@ enum RowStep {
     Replace,
 }
 
+/// What statements of one effect share: their kind, their table, and whether they have several rows of VALUES.
+type EffectKey = (StatementKind, usize, bool);
+
 /// The statements of all sessions.
 struct DrawnLines<'a> {
     dialect: &'a Dialect,
@@ -55,7 +58,7 @@ struct DrawnLines<'a> {
     text_length: usize,
     lines: Vec<(SessionId, String, Effect)>,
     /// The effect of each kind of statement on each table. Only the value that is assigned differs.
-    effects: BTreeMap<(StatementKind, usize), Effect>,
+    effects: BTreeMap<EffectKey, Effect>,
     /// The value written last; values are unique.
     value: i64,
     /// The next new key of each table.
@@ -124,7 +127,7 @@ impl<'a> DrawnLines<'a> {
         let (commit, rollback) = (spelling.commit.clone(), spelling.rollback.clone());
         if !is_alone {
             let begin = spelling.begin.get("plain").cloned().unwrap_or_default();
-            self.push(session, (StatementKind::Begin, 0), begin);
+            self.push(session, (StatementKind::Begin, 0, false), begin);
         }
         // In the order of their keys: sessions wait for each other, and seldom in a circle.
         for ((table, key), step) in steps {
@@ -134,8 +137,8 @@ impl<'a> DrawnLines<'a> {
             return;
         }
         match draw.percent(85) {
-            true => self.push(session, (StatementKind::Commit, 0), commit),
-            false => self.push(session, (StatementKind::Rollback, 0), rollback),
+            true => self.push(session, (StatementKind::Commit, 0, false), commit),
+            false => self.push(session, (StatementKind::Rollback, 0, false), rollback),
         }
     }
 
@@ -180,17 +183,17 @@ impl<'a> DrawnLines<'a> {
         let name = self.tables[table].clone();
         if matches!(step, RowStep::Delete | RowStep::Replace) {
             let sql = format!("DELETE FROM {name} WHERE {key_column} = {key}");
-            self.push(session, (StatementKind::Delete, table), sql);
+            self.push(session, (StatementKind::Delete, table, false), sql);
         }
         match step {
             RowStep::Delete => {}
             RowStep::Replace => {
                 let sql = self.insert(table, key, 1);
-                self.push(session, (StatementKind::Insert, table), sql);
+                self.push(session, (StatementKind::Insert, table, false), sql);
             }
             RowStep::Insert(rows) => {
                 let sql = self.insert(table, key, rows);
-                self.push(session, (StatementKind::Insert, table), sql);
+                self.push(session, (StatementKind::Insert, table, rows > 1), sql);
             }
             RowStep::Update => {
                 let (value, text) = self.next_value();
@@ -198,7 +201,7 @@ impl<'a> DrawnLines<'a> {
                     "UPDATE {name} SET {value_column} = {value}, {text_column} = '{text}' WHERE \
                      {key_column} = {key}"
                 );
-                self.push(session, (StatementKind::Update, table), sql);
+                self.push(session, (StatementKind::Update, table, false), sql);
             }
         }
     }
@@ -225,7 +228,7 @@ impl<'a> DrawnLines<'a> {
         )
     }
 
-    fn push(&mut self, session: SessionId, form: (StatementKind, usize), sql: String) {
+    fn push(&mut self, session: SessionId, form: EffectKey, sql: String) {
         let dialect = self.dialect;
         let effect = self.effects.entry(form);
         let mut effect = effect.or_insert_with(|| analyze(&sql, dialect)).clone();

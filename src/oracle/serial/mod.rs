@@ -8,6 +8,8 @@
 
 mod cycle;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,9 +24,9 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    CaseStatement, Difference, Doubt, Finding, FindingKind, IsolationLevel, Pace, Row, Signature,
-    StatementId, StatementKind, TestCase, TransactionId, TransactionStatus, UndecidedReason,
-    Verdict,
+    CaseStatement, Difference, Doubt, Finding, FindingKind, IsolationLevel, Pace, ReadMode, Row,
+    Signature, StatementId, StatementKind, StatementRecord, TestCase, TransactionId,
+    TransactionStatus, UndecidedReason, Verdict,
 };
 
 /// Transactions run before the search is given up. At some 200 microseconds each this bounds a
@@ -126,34 +128,59 @@ fn held_read_only(evidence: &Evidence) -> Option<String> {
     id.map(str::to_owned)
 }
 
-/// The id of the registered behaviour by which some order explains the run after all: the engine
-/// ended a transaction of its own at a return to an early savepoint, and what was read before it was
-/// protected no longer.
+/// The id of the registered behaviour by which some order explains the run after all, without what some statements
+/// answered. The engine ended a transaction of its own at a return to an early savepoint, and what was read before it was
+/// protected no longer; or a locking read waited whose plain subquery is not locked.
 fn let_go(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<Option<String>, EngineError> {
     let evidence = search.evidence;
-    let statements = evidence.case.user_statements().map(|s| s.id);
-    let unprotected: BTreeSet<StatementId> = statements
-        .filter(|id| search.transactions.contains(&id.transaction))
-        .filter(|id| evidence.timeline.let_go(*id).is_some())
+    let committed = |s: &&CaseStatement| search.transactions.contains(&s.id.transaction);
+    let committed: Vec<&CaseStatement> =
+        evidence.case.user_statements().filter(committed).collect();
+    let those = |holds: &dyn Fn(&CaseStatement) -> bool| -> BTreeSet<StatementId> {
+        let found = committed.iter().filter(|statement| holds(statement));
+        found.map(|statement| statement.id).collect()
+    };
+    let doubts = [
+        (
+            Doubt::EarlySavepoint,
+            StatementKind::RollbackTo,
+            those(&|statement| evidence.timeline.let_go(statement.id).is_some()),
+        ),
+        (
+            Doubt::PlainSubquery,
+            StatementKind::LockingSelect,
+            those(&|statement| reads_at_two_moments(evidence, statement)),
+        ),
+    ];
+    for (doubt, kind, let_go) in doubts {
+        let Some(known) = evidence.dialect.known(doubt, kind) else {
+            continue;
+        };
+        if let_go.is_empty() {
+            continue;
+        }
+        serial.reset()?;
+        if let SearchEnd::Found = (SerialOrderSearch { let_go, ..*search }).run(serial)? {
+            return Ok(Some(known.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a read that locks has waited and reads a table through a snapshot of its own beside: taken before the wait.
+fn reads_at_two_moments(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let modes = statement.effect.uses.iter();
+    let modes: Vec<ReadMode> = modes
+        .map(|table_use| evidence.promised_mode(statement, table_use.role))
         .collect();
-    let known = evidence
-        .dialect
-        .known(Doubt::EarlySavepoint, StatementKind::RollbackTo);
-    let Some(known) = known.filter(|_| !unprotected.is_empty()) else {
-        return Ok(None);
-    };
-    let search = SerialOrderSearch {
-        let_go: unprotected,
-        ..*search
-    };
-    serial.reset()?;
-    Ok(match search.run(serial)? {
-        SearchEnd::Found => Some(known.to_owned()),
-        SearchEnd::None { .. } | SearchEnd::OutOfBudget => None,
-    })
+    let record = evidence.execution.records.get(&statement.id);
+    statement.effect.kind == StatementKind::LockingSelect
+        && record.is_some_and(StatementRecord::resumed)
+        && modes.contains(&ReadMode::Current)
+        && modes.contains(&ReadMode::StatementSnapshot)
 }
 
 /// Whether the engine refutes every serial order again, each time.

@@ -89,6 +89,16 @@ impl Script {
             player.play(line, &mut statements);
         }
         let mut execution = player.execution;
+        for statement in &case.statements {
+            let record = &execution.records[&statement.id];
+            let accepted = record.outcome.error_class().is_none();
+            if accepted && !case.is_explicit(statement.id.transaction) {
+                let status = TransactionStatus::Committed(record.answered);
+                execution
+                    .transactions
+                    .insert(statement.id.transaction, status);
+            }
+        }
         let last = lines.iter().rev().find_map(|line| match line {
             Line::Stands(seen) => Some(rows(seen)),
             Line::Answers(..)
@@ -170,8 +180,7 @@ impl Player {
                 let sent = self.sent(statement.id);
                 let at = self.answered(statement.id, sent, None, Outcome::Affected(*count));
                 let transaction = statement.id.transaction;
-                let is_lone = statement.id.position == 1 && *sql != "BEGIN";
-                if *sql == "COMMIT" || is_lone {
+                if *sql == "COMMIT" {
                     let status = TransactionStatus::Committed(at);
                     self.execution.transactions.insert(transaction, status);
                 }
