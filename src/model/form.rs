@@ -21,6 +21,8 @@ slugged! {
         Disjunction = "or",
         /// An aggregate of DISTINCT values in a query with GROUP BY, at any depth: MariaDB sorts for it.
         DistinctInGroups = "distinct-in-groups",
+        /// An aggregate with an ORDER BY of its own in a query with GROUP BY, at any depth: MariaDB sorts for it.
+        OrderedInGroups = "ordered-in-groups",
         /// An aggregate whose ORDER BY names another table's column of the same name as its argument, at any depth:
         /// `GROUP_CONCAT(t.c ORDER BY u.c)`. MariaDB may take the one for the other.
         OrdersByNamesake = "orders-by-namesake",

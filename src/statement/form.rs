@@ -60,10 +60,13 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
         {
             forms.insert(Form::Disjunction);
         }
-        if let SyntaxNode::Expression(Expr::Function(call)) = node
-            && orders_by_namesake(call)
-        {
-            forms.insert(Form::OrdersByNamesake);
+        if let SyntaxNode::Expression(Expr::Function(call)) = node {
+            if orders_by_namesake(call) {
+                forms.insert(Form::OrdersByNamesake);
+            }
+            if has_groups && orders(call).next().is_some() {
+                forms.insert(Form::OrderedInGroups);
+            }
         }
         ControlFlow::Continue(())
     });
@@ -73,6 +76,23 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
 /// Whether DISTINCT stands before the argument of a function here.
 fn is_distinct_argument(words: &[SqlToken<'_>], at: usize) -> bool {
     words[at].is("DISTINCT") && words[at - 1].is_mark('(')
+}
+
+/// What the ORDER BY of a call names.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+fn orders(call: &Function) -> impl Iterator<Item = &Expr> {
+    let clauses = match &call.args {
+        FunctionArguments::List(list) => list.clauses.as_slice(),
+        FunctionArguments::None | FunctionArguments::Subquery(_) => &[],
+    };
+    let by = clauses.iter().flat_map(|clause| match clause {
+        FunctionArgumentClause::OrderBy(order) => order.as_slice(),
+        _ => &[],
+    });
+    by.map(|by| &by.expr)
 }
 
 /// Whether the ORDER BY of a call names a column that has the name of an argument and another table.
@@ -85,16 +105,11 @@ fn orders_by_namesake(call: &Function) -> bool {
         FunctionArg::Unnamed(_) | FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => None,
     });
     let arguments: Vec<&Vec<Ident>> = arguments.collect();
-    list.clauses.iter().any(|clause| {
-        let FunctionArgumentClause::OrderBy(order) = clause else {
+    orders(call).any(|by| {
+        let Expr::CompoundIdentifier(by) = by else {
             return false;
         };
-        order.iter().any(|by| {
-            let Expr::CompoundIdentifier(by) = &by.expr else {
-                return false;
-            };
-            arguments.iter().any(|own| are_namesakes(own, by))
-        })
+        arguments.iter().any(|own| are_namesakes(own, by))
     })
 }
 
@@ -258,6 +273,11 @@ mod tests {
                 "",
             ),
             ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", ""),
+            (
+                "SELECT GROUP_CONCAT(a ORDER BY b) FROM t GROUP BY c",
+                "ordered-in-groups",
+            ),
+            ("SELECT GROUP_CONCAT(a) FROM t GROUP BY c", ""),
             ("INSERT INTO t (a) VALUES (1), (2)", "several-rows"),
             ("REPLACE INTO t (a) VALUES (1), (2)", "several-rows"),
             ("INSERT INTO t (a, b) VALUES (1, 2)", ""),
