@@ -11,7 +11,9 @@
 use super::super::compare::{self, Mismatch};
 use super::alone::Alone;
 use crate::engine::EngineError;
-use crate::model::{Aspect, CaseStatement, Direction, ErrorClass, Form, Outcome, StatementKind};
+use crate::model::{
+    Aspect, CaseStatement, Clustering, Direction, ErrorClass, Form, Outcome, StatementKind,
+};
 
 impl Alone<'_> {
     /// Whether a write that was refused otherwise than on its view is refused as in the run, once another
@@ -55,7 +57,13 @@ impl Alone<'_> {
         let Some(got) = record.map(|record| record.outcome.clone()) else {
             return Ok(false);
         };
-        if !is_other_error(mismatches) || !statement.effect.kind.is_write() {
+        // Elsewhere foreign keys are looked at when the statement has written its rows: a duplicate comes first.
+        let by_index = |table: &str| {
+            let shape = self.evidence.case.table(table);
+            shape.is_some_and(|shape| shape.clustering == Clustering::AnyKey)
+        };
+        let is_write = statement.effect.kind.is_write() && statement.effect.targets().all(by_index);
+        if !is_other_error(mismatches) || !is_write {
             return Ok(false);
         }
         let seen = self.promised(statement.id);
