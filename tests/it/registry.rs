@@ -148,13 +148,16 @@ fn lives_here(registry: &Registry, id: &str, server: &dyn Server) -> bool {
 }
 
 #[test]
-fn every_entry_has_a_case_of_the_corpus_and_every_unfiled_one_names_itself() {
+fn every_entry_has_a_case_that_names_it_or_a_script_for_one_that_no_case_shows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let scripts = std::fs::read_to_string(root.join("reproducers/README.md"));
+    let scripts = scripts.expect("a readable file");
     let registry = Registry::builtin().expect("the registry reads");
     for known in &registry.entries {
         let of_id = registry.entries.iter().filter(|other| other.id == known.id);
         let cases: Vec<&String> = of_id.filter_map(|other| other.case.as_ref()).collect();
-        assert!(!cases.is_empty(), "{} has no case", known.id);
+        let told = scripts.contains(&format!("`{}`", known.id));
+        assert!(!cases.is_empty() || told, "{} has no case", known.id);
         for case in cases {
             let file = reproducer::load(&root.join(case)).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(file.header.known.as_ref(), Some(&known.id), "{case}");
