@@ -215,6 +215,29 @@ fn with(signature: &Signature, gone: Option<&String>, new: &str) -> Signature {
     }
 }
 
+/// Words of other findings.
+const FOREIGN: &[&str] = &[
+    "indexed-stored-column",
+    "partitioned-by-hash",
+    "nowait",
+    "semijoin",
+    "resumed",
+    "moved-key",
+    "error:deadlock",
+    "after-impossible-range",
+    "committed:insert",
+    "rolled-back:update",
+    "update-source:current",
+    "whole-count",
+    "against:update",
+    "not-in-null",
+    "or",
+    "distinct-in-groups",
+    "ordered-in-groups",
+    "sets:join_buffer_size=128",
+    "sets:optimizer_switch=mrr=on",
+];
+
 /// The finding with one thing changed: direction, kind, oracle, statement, level, a property of the table,
 /// what others did, and a feature that the finding never had.
 fn planted(of: &Signature) -> Vec<Signature> {
@@ -264,27 +287,7 @@ fn planted(of: &Signature) -> Vec<Signature> {
     for gone in &of.features {
         all.push(with(of, Some(gone), ""));
     }
-    for foreign in [
-        "indexed-stored-column",
-        "partitioned-by-hash",
-        "nowait",
-        "semijoin",
-        "resumed",
-        "moved-key",
-        "error:deadlock",
-        "after-impossible-range",
-        "committed:insert",
-        "rolled-back:update",
-        "update-source:current",
-        "whole-count",
-        "against:update",
-        "not-in-null",
-        "or",
-        "distinct-in-groups",
-        "ordered-in-groups",
-        "sets:join_buffer_size=128",
-        "sets:optimizer_switch=mrr=on",
-    ] {
+    for foreign in FOREIGN {
         all.push(with(of, None, foreign));
     }
     all.retain(|planted| planted != of);
