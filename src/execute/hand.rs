@@ -54,12 +54,34 @@ impl Hand<'_> {
     ) -> Result<(), EngineError> {
         let spelling = &self.dialect.spelling;
         let off = spelling.foreign_keys_off.iter().cloned();
-        let on = &spelling.foreign_keys_on;
-        let all: Vec<String> = off.chain(statements).chain(on.iter().cloned()).collect();
+        let on = spelling.foreign_keys_on.iter().cloned();
+        let all: Vec<String> = off.chain(statements).chain(on).collect();
         let done = self.run_together(&all);
+        self.with_foreign_keys_again(done)
+    }
+
+    /// [`send`](Self::send) with foreign keys out of force for this statement.
+    pub(super) fn send_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        let spelling = &self.dialect.spelling;
+        let answer = self
+            .run_together(&spelling.foreign_keys_off)
+            .and_then(|()| self.send(sql))
+            .and_then(|outcome| {
+                self.run_together(&spelling.foreign_keys_on)?;
+                Ok(outcome)
+            });
+        self.with_foreign_keys_again(answer)
+    }
+
+    /// Puts foreign keys in force where something failed while they were not: the connection serves other
+    /// cases.
+    fn with_foreign_keys_again<T>(
+        &mut self,
+        done: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         if done.is_err() {
-            // The first error is the cause; the connection serves other cases.
-            for sql in on {
+            // The first error is the cause.
+            for sql in &self.dialect.spelling.foreign_keys_on {
                 self.send(sql).ok();
             }
         }

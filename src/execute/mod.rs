@@ -154,9 +154,7 @@ pub trait SerialRun {
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError>;
 
     /// The same with foreign keys out of force, where the run has any.
-    fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        self.run(sql)
-    }
+    fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError>;
 
     /// Has what follows run under this setting of what statements mean, as the session of a statement sent it;
     /// under the usual one where there is none.

@@ -94,6 +94,26 @@ impl<'a> ServerSerialRun<'a> {
         kind
     }
 
+    /// Runs a statement and notes what it may have done.
+    fn run_by(
+        &mut self,
+        sql: &str,
+        send: impl FnOnce(&mut Hand<'a>, &str) -> Result<Outcome, EngineError>,
+    ) -> Result<Outcome, EngineError> {
+        let kind = self.about_to_run(sql);
+        let outcome = send(&mut self.hand, sql)?;
+        if outcome.error_class() == Some(ErrorClass::Internal) {
+            // Its tables may be broken for good: the next reset builds them anew.
+            self.room.forget();
+            self.touched = Touched::Everything;
+        }
+        let accepted = !matches!(outcome, Outcome::Rejected(_));
+        if accepted && kind.is_some_and(StatementKind::is_end) {
+            self.room.may_be_in_transaction = false;
+        }
+        Ok(outcome)
+    }
+
     fn shape(&self, table: &str) -> Result<TableShape, EngineError> {
         self.case
             .table(table)
@@ -196,26 +216,11 @@ impl SerialRun for ServerSerialRun<'_> {
     }
 
     fn run(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        let kind = self.about_to_run(sql);
-        let outcome = self.hand.send(sql)?;
-        if outcome.error_class() == Some(ErrorClass::Internal) {
-            // Its tables may be broken for good: the next reset builds them anew.
-            self.room.forget();
-            self.touched = Touched::Everything;
-        }
-        let accepted = !matches!(outcome, Outcome::Rejected(_));
-        if accepted && kind.is_some_and(StatementKind::is_end) {
-            self.room.may_be_in_transaction = false;
-        }
-        Ok(outcome)
+        self.run_by(sql, Hand::send)
     }
 
     fn run_without_foreign_keys(&mut self, sql: &str) -> Result<Outcome, EngineError> {
-        let spelling = &self.hand.dialect.spelling;
-        self.hand.run_together(&spelling.foreign_keys_off)?;
-        let outcome = self.run(sql);
-        self.hand.run_together(&spelling.foreign_keys_on)?;
-        outcome
+        self.run_by(sql, Hand::send_without_foreign_keys)
     }
 
     fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError> {

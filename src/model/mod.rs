@@ -47,7 +47,7 @@ pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::{cut_to, printable};
 pub use reason::UndecidedReason;
-pub use signature::{Signature, group_id};
+pub use signature::{RESUMED, Signature, group_id};
 pub use table_fault::TableFault;
 pub use value::{Row, Value, rows_text};
 pub use verdict::{Difference, Finding, Verdict};

@@ -2,6 +2,9 @@
 
 use super::{AnomalyClass, Aspect, Direction, FindingKind, Form, StatementKind};
 
+/// The feature of a statement that waited and went on.
+pub const RESUMED: &str = "resumed";
+
 /// What a finding looks like. Computed from the minimized case.
 ///
 /// Two findings are told as one bug when they are of one [group](Signature::group): the same anomaly at the
@@ -176,7 +179,7 @@ impl FeatureWord {
             return Self::Kind;
         }
         // How many rows a refused INSERT has distinguishes causes, not anomalies.
-        if feature == "resumed" || feature == Form::SeveralRows.slug() {
+        if feature == RESUMED || feature == Form::SeveralRows.slug() {
             return Self::Chance;
         }
         let Some((head, rest)) = feature.split_once(':') else {

@@ -16,7 +16,7 @@ use super::signature::{
 use super::view::{miscounts, overwritten_unseen, standings};
 use crate::dialect::ChangedRows;
 use crate::model::{
-    Aspect, Difference, Direction, Finding, FindingKind, Outcome, Signature, TestCase,
+    Aspect, Difference, Direction, Finding, FindingKind, Outcome, RESUMED, Signature, TestCase,
     UndecidedReason,
 };
 
@@ -132,7 +132,7 @@ fn finding(
     }
     let record = statement.and_then(|s| evidence.execution.records.get(&s.id));
     if record.is_some_and(|record| record.resumed()) {
-        features.insert("resumed".to_owned());
+        features.insert(RESUMED.to_owned());
     }
     if let Some(class) = record.and_then(|record| record.outcome.error_class()) {
         features.insert(format!("error:{class}"));

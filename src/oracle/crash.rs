@@ -6,8 +6,8 @@ use super::signature::{
 };
 use crate::engine::EngineError;
 use crate::model::{
-    Aspect, Difference, Direction, ErrorClass, Execution, Finding, FindingKind, Outcome, Role,
-    Signature, StatementId, StatementKind, TestCase,
+    Aspect, Difference, Direction, ErrorClass, Execution, Finding, FindingKind, Outcome, RESUMED,
+    Role, Signature, StatementId, StatementKind, TestCase,
 };
 
 /// The name under which crashes, hangs and internal errors of the engine are told.
@@ -29,7 +29,7 @@ pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding>
     let signature = &finding.signature;
     let mut features = vec![format!("code:{}", error.code)];
     if record.resumed() {
-        features.push("resumed".to_owned());
+        features.push(RESUMED.to_owned());
     }
     if let Some(statement) = case.statement(record.id) {
         let mut uses = statement.effect.uses.iter();

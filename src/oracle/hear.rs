@@ -289,6 +289,10 @@ impl SerialRun for NoSerialRun {
         Self::error()
     }
 
+    fn run_without_foreign_keys(&mut self, _: &str) -> Result<Outcome, EngineError> {
+        Self::error()
+    }
+
     fn adopt(&mut self, _: Option<&str>) -> Result<(), EngineError> {
         Self::error()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::model::{
-    CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, Role, Setting,
+    CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, Role, Setting,
     StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
 };
 use crate::statement::{self, may_be_prepared};
@@ -197,7 +197,7 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
         return features;
     };
     if record.resumed() {
-        features.insert("resumed".to_owned());
+        features.insert(RESUMED.to_owned());
     }
     if let Some(class) = record.outcome.error_class() {
         features.insert(format!("error:{class}"));

@@ -26,8 +26,10 @@ impl Learning<'_> {
         let mut in_two_modes = false;
         if record.is_some_and(StatementRecord::resumed) {
             let moments = self.moments.get(&id).map_or(&[][..], Vec::as_slice);
-            self.wait(statement, promised, moments, &mut latitude);
-            in_two_modes = self.saw_two_snapshots(statement, promised, moments, &mut latitude);
+            let read = self.modes_by_table(statement);
+            self.wait(statement, &read, promised, moments, &mut latitude);
+            in_two_modes =
+                self.saw_two_snapshots(statement, &read, promised, moments, &mut latitude);
             if let Some(record) = record.filter(|_| self.re_evaluates(statement)) {
                 for at in [record.answered, self.batch_end] {
                     self.looked_at_again(statement, promised, at, &mut latitude);
@@ -62,6 +64,7 @@ impl Learning<'_> {
     fn wait(
         &self,
         statement: &CaseStatement,
+        read: &TableModes<'_>,
         promised: &View,
         moments: &[View],
         latitude: &mut Latitude,
@@ -70,15 +73,15 @@ impl Learning<'_> {
         // Registered or not: a mix without an id is a violation, told as such.
         let mixes = self.dialect.mixes_after_wait.contains(&level);
         let moves = self.dialect.registers(Doubt::MovedWhileWaiting);
-        for (table, modes) in self.modes_by_table(statement) {
-            let Some(now) = promised.get(table) else {
+        for (table, modes) in read {
+            let Some(now) = promised.get(*table) else {
                 continue;
             };
             for row in now.keys() {
                 let seen = now[row];
                 let then = self.versions_at(table, row, moments);
                 if mixes {
-                    let sights = mixed_sights(self, seen, &then, &modes);
+                    let sights = mixed_sights(self, seen, &then, modes);
                     latitude.row(table, row, Doubt::MixedAfterWait, sights);
                 }
                 let mut places = then;
@@ -86,7 +89,7 @@ impl Learning<'_> {
                     places.extend(self.locked_place(statement, table, row));
                 }
                 if moves && self.moved(table, seen, &places, mixes) {
-                    let sights = moved_sights(self, seen, &places, &modes, mixes);
+                    let sights = moved_sights(self, seen, &places, modes, mixes);
                     latitude.row(table, row, Doubt::MovedWhileWaiting, sights);
                 }
             }
@@ -99,7 +102,7 @@ impl Learning<'_> {
             latitude.snapshot(promised, tables);
         }
         latitude.moments = moments.to_vec();
-        latitude.beyond = self.beyond(statement);
+        latitude.beyond = self.beyond(statement, read);
     }
 
     /// A statement outside of a transaction takes its snapshot at its first consistent read: before its wait, or
@@ -108,6 +111,7 @@ impl Learning<'_> {
     fn saw_two_snapshots(
         &self,
         statement: &CaseStatement,
+        read: &TableModes<'_>,
         promised: &View,
         moments: &[View],
         latitude: &mut Latitude,
@@ -118,7 +122,7 @@ impl Learning<'_> {
         {
             return false;
         }
-        let two_modes = self.tables_in_two_modes(statement);
+        let two_modes = tables_in_two_modes(read);
         let mut changed = false;
         for view in moments {
             let tables = self.own_snapshot(statement, view).into_iter();
@@ -145,15 +149,6 @@ impl Learning<'_> {
         modes
             .filter(|(_, mode)| *mode == ReadMode::StatementSnapshot)
             .filter_map(|(table, _)| Some((table, view.get(table)?.clone())))
-            .collect()
-    }
-
-    /// The tables that a statement reads in more than one way.
-    fn tables_in_two_modes<'s>(&'s self, statement: &'s CaseStatement) -> BTreeSet<&'s str> {
-        let modes = self.modes_by_table(statement).into_iter();
-        modes
-            .filter(|(_, grips)| grips.len() > 1)
-            .map(|(table, _)| table)
             .collect()
     }
 
@@ -208,11 +203,8 @@ impl Learning<'_> {
     }
 
     /// The modes in which a statement reads each table.
-    fn modes_by_table<'s>(
-        &'s self,
-        statement: &'s CaseStatement,
-    ) -> BTreeMap<&'s str, BTreeSet<Grip>> {
-        let mut tables: BTreeMap<&str, BTreeSet<Grip>> = BTreeMap::new();
+    fn modes_by_table<'s>(&'s self, statement: &'s CaseStatement) -> TableModes<'s> {
+        let mut tables = TableModes::new();
         for (table_use, (table, mode)) in statement.effect.uses.iter().zip(self.modes(statement)) {
             tables
                 .entry(table)
@@ -256,15 +248,14 @@ impl Learning<'_> {
     }
 
     /// Why a statement that waited may have seen more than one choice for each row.
-    fn beyond(&self, statement: &CaseStatement) -> Option<UndecidedReason> {
-        if !self.tables_in_two_modes(statement).is_empty() {
+    fn beyond(&self, statement: &CaseStatement, read: &TableModes<'_>) -> Option<UndecidedReason> {
+        if !tables_in_two_modes(read).is_empty() {
             return Some(UndecidedReason::OneTableInTwoReadModes);
         }
-        let modes = self.modes_by_table(statement);
         let single = |table: &str| {
             count_mentions(&statement.sql, table, self.dialect).is_some_and(|count| count <= 1)
         };
-        let read_by_row: Vec<&str> = modes
+        let read_by_row: Vec<&str> = read
             .iter()
             .filter(|(_, grips)| !grips.contains(&Grip::Snapshot))
             .map(|(table, _)| *table)
@@ -387,6 +378,15 @@ impl Learning<'_> {
     fn content(&self, version: Option<VersionId>) -> Option<&Row> {
         self.account.chains.row(version?)
     }
+}
+
+/// How a statement reads each of its tables.
+type TableModes<'a> = BTreeMap<&'a str, BTreeSet<Grip>>;
+
+/// The tables that are read in more than one way.
+fn tables_in_two_modes<'a>(read: &TableModes<'a>) -> BTreeSet<&'a str> {
+    let in_two_modes = read.iter().filter(|(_, grips)| grips.len() > 1);
+    in_two_modes.map(|(table, _)| *table).collect()
 }
 
 /// How a statement holds on to the rows it reads.

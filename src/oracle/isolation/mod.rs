@@ -23,8 +23,8 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    Doubt, Finding, FindingKind, Signature, StatementId, StatementKind, TestCase, UndecidedReason,
-    Verdict,
+    Doubt, Finding, FindingKind, RESUMED, Signature, StatementId, StatementKind, TestCase,
+    UndecidedReason, Verdict,
 };
 use crate::observe::Learner;
 
@@ -141,7 +141,7 @@ fn features(evidence: &Evidence, statements: &BTreeSet<StatementId>) -> Vec<Stri
         features.extend(statement.map(|s| s.effect.kind.to_string()));
         let record = evidence.execution.records.get(id);
         if record.is_some_and(|record| record.resumed()) {
-            features.insert("resumed".to_owned());
+            features.insert(RESUMED.to_owned());
         }
     }
     features.into_iter().collect()

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::model::{
-    Aspect, Difference, Direction, Finding, FindingKind, LockBreach, Signature, StatementId,
+    Aspect, Difference, Direction, Finding, FindingKind, LockBreach, RESUMED, Signature,
+    StatementId,
 };
 use crate::oracle::Evidence;
 use crate::oracle::signature::{finding_levels, form_features};
@@ -98,7 +99,7 @@ fn features(evidence: &Evidence, breach: &BrokenLock) -> Vec<String> {
     }
     let record = evidence.execution.records.get(&breach.statement);
     if record.is_some_and(|record| record.resumed()) {
-        features.insert("resumed".to_owned());
+        features.insert(RESUMED.to_owned());
     }
     features.into_iter().collect()
 }
