@@ -114,6 +114,39 @@ impl FindingKind {
         wrong.chain(plain).chain(anomalies).chain(locks)
     }
 
+    /// Whether such a finding is as right as what the engine answered without concurrency. The others are shown by
+    /// the interleaved run itself.
+    pub fn rests_on_a_prediction(self) -> bool {
+        match self {
+            Self::Wrong(_) | Self::NotSerializable => true,
+            Self::Lock(breach) => match breach {
+                LockBreach::UnlockedRead
+                | LockBreach::UnkeptRow
+                | LockBreach::UnkeptRange
+                | LockBreach::WrongSkip => true,
+                LockBreach::UnlockedWrite | LockBreach::UnfoundedRefusal | LockBreach::Waited => {
+                    false
+                }
+            },
+            Self::UnstableSerialAnswer
+            | Self::UnexplainedChange
+            | Self::MiscountedWrite
+            | Self::RefusalWithoutCause
+            | Self::WrongTransactionEnd
+            | Self::InternalError
+            | Self::Crash
+            | Self::Hang
+            | Self::IndexDisagrees
+            | Self::TableCheckFailed
+            | Self::LostCommit
+            | Self::TornTransaction
+            | Self::UncommittedSurvives
+            | Self::UnexplainedRow
+            | Self::UnexpectedOutcome
+            | Self::Anomaly(_) => false,
+        }
+    }
+
     /// Its spelling in signatures, files and registry rules.
     pub fn slug(self) -> &'static str {
         match self {

@@ -13,6 +13,7 @@ mod instrument;
 mod latitude;
 mod learn;
 mod moved;
+mod released;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -29,6 +30,7 @@ pub use identity::{is_hidden_row_key, with_row_identity};
 pub use instrument::{instrument, promised_mode};
 pub use latitude::{Latitude, RowLatitude, Sight};
 pub use learn::{holds_a_key_twice, learn};
+pub use released::is_released;
 pub use view::{TableView, View};
 pub use visibility::{Reader, Timeline};
 

@@ -16,8 +16,8 @@ use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
-    Aspect, Difference, Direction, Execution, IsolationLevel, Outcome, StatementKind, TestCase,
-    UndecidedReason, Value, Verdict,
+    Aspect, Difference, Direction, Execution, FindingKind, IsolationLevel, LockBreach, Outcome,
+    StatementKind, TestCase, UndecidedReason, Value, Verdict,
 };
 use rashomon::oracle::{Evidence, Needs, ORACLES, Oracle, Ruling, SerialOracle};
 use rashomon::reproducer::{self, Registry};
@@ -29,6 +29,7 @@ use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violati
 
 /// Objects to the first run that it judges, and to no other.
 struct ObjectsOnce {
+    kind: FindingKind,
     objections: AtomicU32,
 }
 
@@ -56,6 +57,7 @@ impl Oracle for ObjectsOnce {
         let Verdict::Violation(mut finding) = violation("once") else {
             unreachable!("it is a violation");
         };
+        finding.signature.kind = self.kind;
         finding.differences.push(Difference {
             statement: evidence.case.statements.first().map(|s| s.id),
             aspect: Aspect::Rows,
@@ -105,11 +107,12 @@ impl Workplace for Leaves {
 }
 
 /// The kind of the flaky finding of a run with one case, to which the oracle objects once.
-fn kind_of_the_only_objection(another_each_time: bool) -> String {
+fn told_of_the_only_objection(kind: FindingKind, another_each_time: bool) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
     // The run outlives every borrow: an oracle is static.
     let oracle: &'static ObjectsOnce = Box::leak(Box::new(ObjectsOnce {
+        kind,
         objections: AtomicU32::new(0),
     }));
     let parts = Parts {
@@ -130,12 +133,22 @@ fn kind_of_the_only_objection(another_each_time: bool) -> String {
 
 #[test]
 fn a_violation_that_a_repeated_run_never_shows_again_is_the_serial_run_s() {
-    assert_eq!(kind_of_the_only_objection(false), "unstable-serial-answer");
+    let told = told_of_the_only_objection(FindingKind::NotSerializable, false);
+    assert_eq!(told, "unstable-serial-answer");
+}
+
+#[test]
+fn a_violation_that_no_serial_run_predicted_stays_what_it_was() {
+    let waited = FindingKind::Lock(LockBreach::Waited);
+    for kind in [waited, FindingKind::MiscountedWrite] {
+        assert_eq!(told_of_the_only_objection(kind, false), kind.slug());
+    }
 }
 
 #[test]
 fn a_violation_of_a_run_that_is_never_repeated_stays_what_it_was() {
-    assert_eq!(kind_of_the_only_objection(true), "not-serializable");
+    let told = told_of_the_only_objection(FindingKind::NotSerializable, true);
+    assert_eq!(told, "not-serializable");
 }
 
 /// Loses the last row of a SELECT in one run of so many, in runs of several sessions only.

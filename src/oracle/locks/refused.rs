@@ -7,6 +7,7 @@ use super::locking_read::{LockingRead, held_versions};
 use super::trial::ReadTrial;
 use crate::engine::EngineError;
 use crate::model::{ErrorClass, LockBreach, Outcome, Row, StatementId, StatementKind};
+use crate::observe::is_released;
 use crate::oracle::Evidence;
 use crate::oracle::compare::{self, outcome_text, rows_text};
 use crate::statement::count_mentions;
@@ -38,8 +39,9 @@ pub(super) fn judge(
 
 /// Whether a statement with NOWAIT or SKIP LOCKED waited for a row lock and was answered then.
 ///
-/// An engine may put a request in its queue before it refuses it, so that a refusal is no sign of a wait. A
-/// subquery has no part in the clause: it may wait.
+/// An engine may put a request in its queue before it refuses it or leaves the row out, and a look at its locks
+/// may fall between the two: a refusal is no sign of a wait, and no answer is one that came while every
+/// transaction went on that it could wait for. A subquery has no part in the clause: it may wait.
 pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock> {
     let statement = evidence.case.statement(id)?;
     let record = evidence.execution.records.get(&id)?;
@@ -48,7 +50,8 @@ pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock>
         && (effect.nowait || effect.depends_on_locks)
         && count_mentions(&statement.sql, "SELECT", &evidence.dialect) == Some(1);
     let found = matches!(record.outcome, Outcome::Rows(_));
-    (never_waits && found && record.resumed()).then(|| BrokenLock {
+    let waited = record.resumed() && is_released(&evidence.case, &evidence.execution, record);
+    (never_waits && found && waited).then(|| BrokenLock {
         padded: false,
         kind: LockBreach::Waited,
         statement: id,

@@ -313,6 +313,17 @@ fn after_a_wait(sql: &'static str, got: Got) -> [Step; 5] {
 }
 
 #[test]
+fn an_answer_that_nothing_released_was_no_wait_but_a_look_at_a_request_that_was_given_up() {
+    let found = Got::Rows(&[(2, 20)]);
+    let mut steps = after_a_wait(SKIP, found);
+    steps.swap(3, 4);
+    assert_eq!(run(RepeatableRead, &steps, LOW), "agree");
+    // The same request, answered behind the release.
+    steps.swap(3, 4);
+    assert_eq!(run(RepeatableRead, &steps, LOW), "waited T2.1");
+}
+
+#[test]
 fn neither_nowait_nor_skip_locked_waits() {
     let found = Got::Rows(&[(2, 20)]);
     for sql in [NOWAIT, SKIP] {

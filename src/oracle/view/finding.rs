@@ -88,6 +88,9 @@ pub(in crate::oracle) fn finding(
 ///
 /// For a caller that has repeated the run and found the oracle to agree with it.
 pub fn unstable_prediction(violation: &Finding, evidence: &Evidence) -> Option<Finding> {
+    if !violation.signature.kind.rests_on_a_prediction() {
+        return None;
+    }
     let answers = violation
         .differences
         .iter()
