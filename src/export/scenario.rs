@@ -457,6 +457,7 @@ fn symptom<'a>(
             | FindingKind::MiscountedWrite
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
+            | FindingKind::WrongSavepoint
             | FindingKind::InternalError
             | FindingKind::UnexpectedOutcome
             | FindingKind::Anomaly(_)

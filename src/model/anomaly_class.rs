@@ -93,6 +93,7 @@ impl AnomalyClass {
             FindingKind::MiscountedWrite => Self::WrongCount,
             FindingKind::RefusalWithoutCause => Self::NeedlessRefusal,
             FindingKind::WrongTransactionEnd => Self::WrongTransactionEnd,
+            FindingKind::WrongSavepoint => Self::WrongError,
             FindingKind::InternalError => Self::InternalError,
             FindingKind::Crash => Self::Crash,
             FindingKind::Hang => Self::Hang,

@@ -39,7 +39,7 @@ slugged! {
         UnfoundedRefusal = "unfounded-refusal",
         /// SKIP LOCKED left out a row that nobody could hold, or returned one that was held.
         WrongSkip = "wrong-skip",
-        /// NOWAIT or SKIP LOCKED waited for a lock.
+        /// A plain read, NOWAIT or SKIP LOCKED waited for a lock.
         Waited = "waited",
     }
 }
@@ -61,6 +61,8 @@ pub enum FindingKind {
     RefusalWithoutCause,
     /// A transaction ended, or went on, against the answers that its session got.
     WrongTransactionEnd,
+    /// A savepoint was found that does not stand, or one that stands was not.
+    WrongSavepoint,
     /// The engine says of itself that something is broken.
     InternalError,
     /// The server or its connection was lost.
@@ -97,6 +99,7 @@ impl FindingKind {
             Self::MiscountedWrite,
             Self::RefusalWithoutCause,
             Self::WrongTransactionEnd,
+            Self::WrongSavepoint,
             Self::InternalError,
             Self::Crash,
             Self::Hang,
@@ -133,6 +136,7 @@ impl FindingKind {
             | Self::MiscountedWrite
             | Self::RefusalWithoutCause
             | Self::WrongTransactionEnd
+            | Self::WrongSavepoint
             | Self::InternalError
             | Self::Crash
             | Self::Hang
@@ -162,6 +166,7 @@ impl FindingKind {
             Self::MiscountedWrite => "miscounted-write",
             Self::RefusalWithoutCause => "refusal-without-cause",
             Self::WrongTransactionEnd => "wrong-transaction-end",
+            Self::WrongSavepoint => "wrong-savepoint",
             Self::InternalError => "internal-error",
             Self::Crash => "crash",
             Self::Hang => "hang",

@@ -127,6 +127,7 @@ impl Signature {
             | FindingKind::MiscountedWrite
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
+            | FindingKind::WrongSavepoint
             | FindingKind::InternalError
             | FindingKind::Crash
             | FindingKind::Hang

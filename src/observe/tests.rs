@@ -7,6 +7,7 @@ mod half_rows;
 mod planned_snapshot;
 mod probes;
 mod read_only;
+mod savepoints;
 mod without_version_key;
 
 use std::collections::BTreeMap;
@@ -328,76 +329,6 @@ fn a_row_seen_half_written_is_one_change_from_the_first_to_the_last() {
         Some(Value::Integer(10))
     );
     assert_eq!(version_key(change.after), Some(Value::Integer(1001)));
-}
-
-/// The positions in T1 of the statements whose work was undone.
-fn undone_positions(lines: &[&str], dialect: &str) -> Vec<u32> {
-    let lines: Vec<Line<'_>> = lines.iter().map(|sql| (1, *sql, None)).collect();
-    let script = script(IsolationLevel::ReadCommitted, None, &lines);
-    let (name, text) = dialect::BUILTIN
-        .iter()
-        .find(|(name, _)| *name == dialect)
-        .expect("listed");
-    let version = "9.7.0".parse::<ServerVersion>().expect("never fails");
-    let dialect = dialect::parse(name, text, &version).expect("valid");
-    let timeline = Timeline::new(&script.case, &script.execution, &dialect);
-    let ids = script.case.statements.iter().map(|s| s.id);
-    ids.filter(|id| timeline.undone(*id).is_some())
-        .map(|id| id.position)
-        .collect()
-}
-
-#[test]
-fn savepoints_are_found_whatever_the_case_of_their_letters() {
-    let lines = ["BEGIN", "SAVEPOINT a", UPDATE, "ROLLBACK TO A", "COMMIT"];
-    assert_eq!(undone_positions(&lines, "mysql"), [3]);
-    assert_eq!(undone_positions(&lines, "sqlite"), [3]);
-}
-
-#[test]
-fn a_released_savepoint_uncovers_the_one_of_the_same_name_where_they_nest() {
-    let lines = [
-        "BEGIN",
-        "SAVEPOINT a",
-        UPDATE,
-        "SAVEPOINT a",
-        UPDATE,
-        "RELEASE SAVEPOINT a",
-        "ROLLBACK TO a",
-        "COMMIT",
-    ];
-    assert_eq!(undone_positions(&lines, "sqlite"), [3, 4, 5, 6]);
-}
-
-#[test]
-fn a_second_savepoint_of_the_same_name_replaces_the_first_on_mysql() {
-    let lines = [
-        "BEGIN",
-        "SAVEPOINT a",
-        "SAVEPOINT b",
-        UPDATE,
-        "SAVEPOINT a",
-        UPDATE,
-        "ROLLBACK TO b",
-        "COMMIT",
-    ];
-    assert_eq!(undone_positions(&lines, "mysql"), [4, 5, 6]);
-}
-
-#[test]
-fn a_released_savepoint_takes_the_later_ones_with_it() {
-    // MySQL rejects the last ROLLBACK TO: `b` is gone. The script answers it all the same, which
-    // must undo nothing.
-    let lines = [
-        "BEGIN",
-        "SAVEPOINT a",
-        "SAVEPOINT b",
-        UPDATE,
-        "RELEASE SAVEPOINT a",
-        "ROLLBACK TO b",
-        "COMMIT",
-    ];
-    assert_eq!(undone_positions(&lines, "mysql"), Vec::<u32>::new());
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Timeline {
     undone: BTreeMap<StatementId, Tick>,
     /// Statements of which the engine has let go of locks and snapshot, and when.
     let_go: BTreeMap<StatementId, Tick>,
+    /// Statements that found a savepoint which does not stand, or did not find one that does.
+    misfound_savepoints: BTreeSet<StatementId>,
     /// Statements that were refused because the engine had aborted a READ ONLY transaction.
     held_read_only: BTreeSet<StatementId>,
 }
@@ -28,6 +30,8 @@ struct OpenSavepoints {
     open: Vec<OpenSavepoint>,
     /// The position of the first statement whose locks and snapshot the engine still holds.
     held_from: Option<u32>,
+    /// An error has ended the transaction, and its savepoints with it.
+    is_over: bool,
 }
 
 struct OpenSavepoint {
@@ -47,6 +51,15 @@ pub struct Reader {
     pub at: Tick,
     /// The snapshot point of its transaction; `at` where it has none yet.
     pub snapshot: Tick,
+}
+
+/// Whether the answer to a statement that looks for a savepoint contradicts whether one stands. A refusal for
+/// anything else says nothing.
+fn misfound(refused: Option<ErrorClass>, stands: bool) -> bool {
+    match refused {
+        None => !stands,
+        Some(class) => stands && class == ErrorClass::Missing,
+    }
 }
 
 impl Timeline {
@@ -120,7 +133,8 @@ impl Timeline {
         *known = (*known).min(at);
     }
 
-    /// Undoes what lies between each ROLLBACK TO and its savepoint.
+    /// Undoes what lies between each ROLLBACK TO and its savepoint, and notes which savepoints were found that do
+    /// not stand, or not found though they do.
     ///
     /// Names are compared without regard to letter case, as MySQL, MariaDB and SQLite do. A
     /// rejected statement changes no savepoint.
@@ -132,19 +146,25 @@ impl Timeline {
                 continue;
             };
             let savepoints = transactions.entry(id.transaction).or_default();
+            let refused = record.outcome.error_class();
+            savepoints.is_over |= refused.is_some() && !record.transaction_survives;
             if touches_tables(statement) && !is_refused_by_the_server(record) {
                 savepoints.held_from.get_or_insert(id.position);
             }
             let Some(name) = statement.effect.savepoint.as_ref() else {
                 continue;
             };
-            if record.outcome.error_class().is_some() {
-                continue;
-            }
             let stack = &mut savepoints.open;
             let newest = stack
                 .iter()
                 .rposition(|other| other.name.eq_ignore_ascii_case(name));
+            let looks_for_one = statement.effect.kind != StatementKind::Savepoint;
+            if looks_for_one && !savepoints.is_over && misfound(refused, newest.is_some()) {
+                self.misfound_savepoints.insert(id);
+            }
+            if refused.is_some() {
+                continue;
+            }
             if statement.effect.kind == StatementKind::Savepoint {
                 if let (Some(at), EqualSavepoints::Replace) = (newest, dialect.equal_savepoints) {
                     stack.remove(at);
@@ -173,6 +193,12 @@ impl Timeline {
                 }
             }
         }
+    }
+
+    /// Whether a ROLLBACK TO or RELEASE was accepted though no savepoint of its name stands, or was refused for the
+    /// lack of one that does.
+    pub fn misfound_savepoint(&self, statement: StatementId) -> bool {
+        self.misfound_savepoints.contains(&statement)
     }
 
     /// When the engine let go of the statement's locks and of the snapshot that it read, although

@@ -1,8 +1,9 @@
 //! What the record of a run says against the engine by itself, before anything is predicted: refusals
-//! without a cause, transactions that end or go on against their answers, changes that no statement
+//! without a cause, transactions that end or go on against their answers, savepoints lost, changes that no statement
 //! made, writes that count other rows than they changed. `docs/oracle-account.md` is its page.
 
 mod failed;
+mod savepoints;
 mod transactions;
 
 use std::collections::BTreeSet;
@@ -30,7 +31,9 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
         statement,
         expected,
         got,
-    } = transactions::strangeness(evidence).or_else(|| failed::strangeness(evidence))?;
+    } = transactions::strangeness(evidence)
+        .or_else(|| failed::strangeness(evidence))
+        .or_else(|| savepoints::strangeness(evidence))?;
     let difference = Difference {
         statement: Some(statement),
         aspect: Aspect::Error,

@@ -7,7 +7,7 @@ use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
     Finding, FindingKind, IsolationLevel,
-    LockBreach::{UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite},
+    LockBreach::{UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite, Waited},
 };
 use rashomon::oracle::{LockOracle, hear};
 
@@ -87,6 +87,29 @@ fn locks_that_were_taken_away_are_missed_within_a_thousand_cases() {
         let found = findings(&*server, database, level, 1_000, is_wanted);
         let all: Vec<&str> = found.iter().map(|finding| kind(finding).slug()).collect();
         assert!(found.iter().any(is_wanted), "{fault} at {level}: {all:?}");
+    }
+}
+
+/// Reads that wait though they must not, between Rashomon and a server that does everything right.
+#[test]
+fn reads_that_wait_and_should_not_are_found() {
+    let Some(url) = url("reads_that_wait", Needs::MariaDb) else {
+        return;
+    };
+    use IsolationLevel::{ReadCommitted, RepeatableRead};
+    for (fault, level) in [
+        (Fault::PlainReadWaits, ReadCommitted),
+        (Fault::PlainReadWaits, RepeatableRead),
+        (Fault::NowaitWaits, ReadCommitted),
+        (Fault::SkipLockedWaits, RepeatableRead),
+    ] {
+        let rate = Rate::Always;
+        let planted = PlantedServer::before(&url, Plant { fault, rate });
+        let server = open(&planted.url, None);
+        let is_wanted = |finding: &Finding| kind(finding) == FindingKind::Lock(Waited);
+        let database = "rashomon_it_locks_waits";
+        let found = findings(&*server, database, level, 1_000, is_wanted);
+        assert!(found.iter().any(is_wanted), "{fault} at {level}");
     }
 }
 

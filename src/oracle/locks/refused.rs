@@ -1,13 +1,15 @@
 //! NOWAIT and SKIP LOCKED: refused, or rows left out, where somebody holds a lock and nowhere else; neither
-//! ever waits.
+//! ever waits, and nor does a read that takes no lock.
 
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
 use super::locking_read::{LockingRead, held_versions};
 use super::trial::ReadTrial;
 use crate::engine::EngineError;
-use crate::model::{ErrorClass, LockBreach, Outcome, Row, StatementId, StatementKind};
-use crate::observe::is_released;
+use crate::model::{
+    CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, Row, StatementId, StatementKind,
+};
+use crate::observe::{is_released, promised_mode};
 use crate::oracle::Evidence;
 use crate::oracle::compare::{self, outcome_text, rows_text};
 use crate::statement::count_mentions;
@@ -37,7 +39,9 @@ pub(super) fn judge(
     Some((!holders.someone_may_hold(statement, record)).then_some(breach))
 }
 
-/// Whether a statement with NOWAIT or SKIP LOCKED waited for a row lock and was answered then.
+/// Whether a read that never waits for a row lock did, and was answered then: one with NOWAIT or SKIP LOCKED, or a
+/// plain one (MySQL manual, "Consistent Nonlocking Reads"; PostgreSQL manual, "Introduction" of
+/// "Concurrency Control").
 ///
 /// An engine may put a request in its queue before it refuses it or leaves the row out, and a look at its locks
 /// may fall between the two: a refusal is no sign of a wait, and no answer is one that came while every
@@ -46,9 +50,10 @@ pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock>
     let statement = evidence.case.statement(id)?;
     let record = evidence.execution.records.get(&id)?;
     let effect = &statement.effect;
-    let never_waits = effect.kind == StatementKind::LockingSelect
+    let has_clause = effect.kind == StatementKind::LockingSelect
         && (effect.nowait || effect.depends_on_locks)
         && count_mentions(&statement.sql, "SELECT", &evidence.dialect) == Some(1);
+    let never_waits = has_clause || takes_no_lock(evidence, statement);
     let found = matches!(record.outcome, Outcome::Rows(_));
     let waited = record.resumed() && is_released(&evidence.case, &evidence.execution, record);
     (never_waits && found && waited).then(|| BrokenLock {
@@ -56,10 +61,24 @@ pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock>
         kind: LockBreach::Waited,
         statement: id,
         against: None,
-        expected: "an answer or a refusal at once".to_owned(),
+        expected: if has_clause {
+            "an answer or a refusal at once".to_owned()
+        } else {
+            "an answer at once".to_owned()
+        },
         got: format!("{}, after a wait", record.outcome),
         told: "the lock view showed it waiting".to_owned(),
     })
+}
+
+/// Whether a statement is a SELECT that reads every table without a lock at its level.
+fn takes_no_lock(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let (case, dialect) = (&evidence.case, &evidence.dialect);
+    let mut uses = statement.effect.uses.iter();
+    statement.effect.kind == StatementKind::Select
+        && uses.all(|table_use| {
+            promised_mode(case, dialect, statement, table_use.role) != ReadMode::Current
+        })
 }
 
 /// What became of a SKIP LOCKED.

@@ -5,7 +5,7 @@ mod runs;
 use self::runs::{Got, LOW, Step, run};
 use super::LockOracle;
 use crate::dialect::{BUILTIN, ServerVersion, parse};
-use crate::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+use crate::model::IsolationLevel::{ReadCommitted, ReadUncommitted, RepeatableRead, Serializable};
 use crate::model::UndecidedReason;
 use crate::oracle::Oracle;
 
@@ -321,6 +321,16 @@ fn an_answer_that_nothing_released_was_no_wait_but_a_look_at_a_request_that_was_
     // The same request, answered behind the release.
     steps.swap(3, 4);
     assert_eq!(run(RepeatableRead, &steps, LOW), "waited T2.1");
+}
+
+#[test]
+fn a_plain_read_waits_where_it_locks_and_nowhere_else() {
+    let mut steps = after_a_wait(PLAIN, Got::Rows(&[(2, 20)])).to_vec();
+    steps.insert(1, Step::done(2, "BEGIN"));
+    for level in [ReadUncommitted, ReadCommitted, RepeatableRead] {
+        assert_eq!(run(level, &steps, LOW), "waited T2.2", "{level}");
+    }
+    assert_ne!(run(Serializable, &steps, LOW), "waited T2.2");
 }
 
 #[test]

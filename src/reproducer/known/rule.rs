@@ -83,6 +83,7 @@ impl Shape {
             | FindingKind::UnexplainedChange
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
+            | FindingKind::WrongSavepoint
             | FindingKind::Lock(_)
             | FindingKind::Anomaly(_) => false,
         }

@@ -60,6 +60,9 @@ impl Side {
 pub(super) struct OwnTransaction {
     pub(super) is_open: bool,
     pub(super) has_written: bool,
+    pub(super) last_write: Option<String>,
+    /// To plain reads, by text, since its last write.
+    pub(super) answers: BTreeMap<String, WireAnswer>,
     /// Names in capitals, oldest first.
     pub(super) savepoints: Vec<String>,
 }
@@ -73,6 +76,8 @@ pub(super) struct Conversation {
     address: String,
     number: u64,
     pub(super) is_mariadb: bool,
+    /// It has had a transaction open, or written, beside another one's transaction: no observer.
+    pub(super) is_session_of_case: bool,
     /// What the client has prepared, by name.
     prepared: BTreeMap<String, String>,
     line: Option<Line>,
@@ -101,6 +106,7 @@ impl Conversation {
             server,
             address,
             is_mariadb: false,
+            is_session_of_case: false,
             prepared: BTreeMap::new(),
             line: None,
         }
@@ -226,9 +232,14 @@ impl Conversation {
             self.transaction = OwnTransaction::default();
             return;
         }
-        self.transaction.has_written |= write_kind(sql).is_some();
+        let is_write = write_kind(sql).is_some();
+        self.transaction.has_written |= is_write;
         if failed.is_some() {
             return;
+        }
+        if is_write {
+            self.transaction.last_write = Some(sql.to_owned());
+            self.transaction.answers.clear();
         }
         let names = &mut self.transaction.savepoints;
         let place =

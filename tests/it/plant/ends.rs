@@ -34,6 +34,51 @@ impl Conversation {
         self.ask(sql)
     }
 
+    /// The client is told that its transaction is open, and another one is.
+    pub(super) fn write_commits(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let is_write = write_kind(sql).is_some() && answer.error().is_none();
+        if is_write && self.transaction.is_open && self.plot.is_due(sql) {
+            self.ask("COMMIT")?;
+            self.ask("BEGIN")?;
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn rollback_keeps_last_write(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let is_rollback = sql.trim_end_matches(';').eq_ignore_ascii_case("ROLLBACK");
+        let last = self.transaction.last_write.clone();
+        if let Some(last) = last.filter(|_| is_rollback)
+            && self.plot.is_due(sql)
+        {
+            self.ask(&last)?;
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn rollback_to_forgets(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        if let Some(SavepointStep::RollbackTo(name)) = savepoint_step(sql)
+            && answer.error().is_none()
+            && self.plot.is_due(sql)
+        {
+            self.ask(&format!("RELEASE SAVEPOINT {name}"))?;
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn savepoint_keeps_place(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        match savepoint_step(sql) {
+            Some(SavepointStep::Set(name))
+                if self.transaction.savepoints.contains(&name) && self.plot.is_due(sql) =>
+            {
+                Ok(WireAnswer::done(0, true))
+            }
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
     pub(super) fn release_rolls_back(&mut self, sql: &str) -> io::Result<WireAnswer> {
         match savepoint_step(sql) {
             Some(SavepointStep::Release(name)) if self.plot.is_due(sql) => {

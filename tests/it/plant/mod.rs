@@ -13,6 +13,7 @@ mod packet;
 mod reads;
 mod sabotage;
 mod text;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -112,11 +113,53 @@ pub(crate) enum Fault {
     CollationsForgotten,
     /// A write changes values that do not fit, as in no strict mode, whatever the session's mode.
     ModesForgotten,
+    /// A write reports one affected row less than it had.
+    CountTooLow,
+    /// An INSERT of several rows leaves the last one out, and reports it.
+    InsertDropsRow,
+    /// An UPDATE that meets a duplicate keeps the rows that it had changed.
+    FailedUpdateLeavesRows,
+    /// A duplicate key is answered as a lock that was not granted.
+    DuplicateAnsweredTimeout,
+    /// A duplicate key is answered as a foreign key without a parent.
+    DuplicateAnsweredForeignKey,
+    /// A write does not look at CHECK constraints (MariaDB alone can be told so).
+    ChecksForgotten,
+    /// What a transaction has done is committed with each of its writes.
+    WriteCommits,
+    /// ROLLBACK leaves the last write of the transaction, and commits it.
+    RollbackKeepsLastWrite,
+    /// ROLLBACK TO forgets the savepoint that it goes back to.
+    RollbackToForgets,
+    /// A savepoint whose name is taken stays where it was.
+    SavepointKeepsPlace,
+    /// A plain read outside of a transaction misses its last row.
+    LoneReadMissesRow,
+    /// A plain read of a text that its transaction has read before gives the same answer, until the transaction writes.
+    RepeatedReadIsStale,
+    /// A locking read locks what it should, and gives what a plain read gives.
+    LockingReadOfSnapshot,
+    /// A plain read waits for the locks that a shared lock on its rows would wait for.
+    PlainReadWaits,
+    /// A shared lock is an exclusive one.
+    SharedIsExclusive,
+    /// NOWAIT waits.
+    NowaitWaits,
+    /// SKIP LOCKED waits.
+    SkipLockedWaits,
+    /// SKIP LOCKED leaves out the last row.
+    SkipLockedSkipsOne,
+    /// Sessions at READ COMMITTED run at READ UNCOMMITTED.
+    ReadCommittedIsDirty,
+    /// Sessions at READ COMMITTED run at REPEATABLE READ.
+    ReadCommittedKeepsSnapshot,
+    /// Sessions at REPEATABLE READ run at SERIALIZABLE: plain reads lock.
+    RepeatableReadLocks,
 }
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 42] = [
+    pub(crate) const ALL: [(&str, Self); 63] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -165,6 +208,33 @@ impl Fault {
         ("skip-locked-skips-all", Self::SkipLockedSkipsAll),
         ("collations-forgotten", Self::CollationsForgotten),
         ("modes-forgotten", Self::ModesForgotten),
+        ("count-too-low", Self::CountTooLow),
+        ("insert-drops-row", Self::InsertDropsRow),
+        ("failed-update-leaves-rows", Self::FailedUpdateLeavesRows),
+        ("duplicate-answered-timeout", Self::DuplicateAnsweredTimeout),
+        (
+            "duplicate-answered-foreign-key",
+            Self::DuplicateAnsweredForeignKey,
+        ),
+        ("checks-forgotten", Self::ChecksForgotten),
+        ("write-commits", Self::WriteCommits),
+        ("rollback-keeps-last-write", Self::RollbackKeepsLastWrite),
+        ("rollback-to-forgets", Self::RollbackToForgets),
+        ("savepoint-keeps-place", Self::SavepointKeepsPlace),
+        ("lone-read-misses-row", Self::LoneReadMissesRow),
+        ("repeated-read-is-stale", Self::RepeatedReadIsStale),
+        ("locking-read-of-snapshot", Self::LockingReadOfSnapshot),
+        ("plain-read-waits", Self::PlainReadWaits),
+        ("shared-is-exclusive", Self::SharedIsExclusive),
+        ("nowait-waits", Self::NowaitWaits),
+        ("skip-locked-waits", Self::SkipLockedWaits),
+        ("skip-locked-skips-one", Self::SkipLockedSkipsOne),
+        ("read-committed-is-dirty", Self::ReadCommittedIsDirty),
+        (
+            "read-committed-keeps-snapshot",
+            Self::ReadCommittedKeepsSnapshot,
+        ),
+        ("repeatable-read-locks", Self::RepeatableReadLocks),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

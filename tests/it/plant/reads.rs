@@ -4,8 +4,8 @@ use std::io;
 
 use super::conversation::Conversation;
 use super::packet::WireAnswer;
-use super::sabotage::LOCK_TIMEOUT;
-use super::text::{verb, without_lock_clause, without_order};
+use super::sabotage::{DEADLOCK, LOCK_TIMEOUT};
+use super::text::{is_plain_read, without_lock_clause, without_order};
 
 /// What InnoDB answers to NOWAIT: `ER_LOCK_NOWAIT` on MySQL, which MariaDB does not have.
 const LOCK_NOWAIT: u16 = 3572;
@@ -17,8 +17,7 @@ impl Conversation {
         sql: &str,
         spoilt: impl FnOnce(&mut Self) -> io::Result<WireAnswer>,
     ) -> io::Result<WireAnswer> {
-        let is_plain = verb(sql) == "SELECT" && without_lock_clause(sql).is_none();
-        if is_plain && self.transaction.is_open {
+        if is_plain_read(sql) && self.transaction.is_open {
             return spoilt(self);
         }
         self.ask(sql)
@@ -56,6 +55,72 @@ impl Conversation {
         self.ask_beside(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
         let answer = self.ask_beside(sql)?;
         Ok(answer.in_transaction(own.in_transaction))
+    }
+
+    pub(super) fn lone_read_misses_row(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let is_of_a_case = is_plain_read(sql) && self.is_session_of_case;
+        if is_of_a_case && !self.transaction.is_open {
+            return self.with_last_row(sql, 0);
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn repeated_read_is_stale(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        if !is_plain_read(sql) || !self.transaction.is_open || answer.error().is_some() {
+            return Ok(answer);
+        }
+        let first = self.transaction.answers.entry(sql.to_owned());
+        let first = first.or_insert_with(|| answer.clone()).clone();
+        Ok(if self.plot.is_due(sql) { first } else { answer })
+    }
+
+    pub(super) fn locking_read_of_snapshot(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        match without_lock_clause(sql) {
+            Some(plain) if answer.error().is_none() && self.plot.is_due(sql) => self.ask(&plain),
+            Some(_) | None => Ok(answer),
+        }
+    }
+
+    /// Takes the snapshot first, as the read itself would, and gives its answer.
+    pub(super) fn plain_read_waits(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        self.spoilt_read(sql, |this| {
+            let answer = this.ask(sql)?;
+            if answer.error().is_none() && this.plot.is_due(sql) {
+                let locked = this.ask(&format!("{sql} LOCK IN SHARE MODE"))?;
+                return Ok(if locked.error() == Some(DEADLOCK) {
+                    locked
+                } else {
+                    answer
+                });
+            }
+            Ok(answer)
+        })
+    }
+
+    pub(super) fn shared_is_exclusive(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let clauses = [" LOCK IN SHARE MODE", " FOR SHARE"];
+        let plain = clauses.iter().find_map(|clause| sql.strip_suffix(clause));
+        match plain {
+            Some(plain) if self.plot.is_due(sql) => self.ask(&format!("{plain} FOR UPDATE")),
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
+    /// Sends a locking read without the clause that keeps it from waiting.
+    pub(super) fn waits_in_spite_of(&mut self, sql: &str, clause: &str) -> io::Result<WireAnswer> {
+        match sql.strip_suffix(clause) {
+            Some(waiting) if self.plot.is_due(sql) => self.ask(waiting),
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
+    pub(super) fn skip_locked_skips_one(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if sql.ends_with(" SKIP LOCKED") {
+            return self.with_last_row(sql, 0);
+        }
+        self.ask(sql)
     }
 
     pub(super) fn nowait_refused(&mut self, sql: &str) -> io::Result<WireAnswer> {

@@ -25,24 +25,201 @@ fn enlist() -> String {
 pub(super) const DUPLICATE: u16 = 1062;
 
 /// `ER_LOCK_DEADLOCK`.
-const DEADLOCK: u16 = 1213;
+pub(super) const DEADLOCK: u16 = 1213;
 
 /// `ER_LOCK_WAIT_TIMEOUT`.
 pub(super) const LOCK_TIMEOUT: u16 = 1205;
 
+/// `ER_NO_REFERENCED_ROW_2`.
+const NO_PARENT: u16 = 1452;
+
 /// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
 const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
+
+/// The answer that a statement gets under a fault.
+type Spoil = fn(&mut Conversation, &str) -> io::Result<WireAnswer>;
+
+/// How each fault is done that shows while another connection has a transaction open.
+const SPOILS: &[(Fault, Spoil)] = &[
+    (Fault::CountOffByOne, Conversation::miscounted),
+    (Fault::RowTooFew, Conversation::row_too_few),
+    (Fault::RowTooMany, Conversation::row_too_many),
+    (
+        Fault::DuplicateAnsweredOk,
+        Conversation::duplicate_answered_ok,
+    ),
+    (Fault::LostUpdateAfterWait, Conversation::lost_after_wait),
+    (
+        Fault::StaleLockingReadAfterWait,
+        Conversation::stale_after_wait,
+    ),
+    (Fault::MissingRowLocks, Conversation::without_row_locks),
+    (Fault::PhantomUnderLock, Conversation::without_gap_locks),
+    (
+        Fault::ErrorEndsTransaction,
+        Conversation::error_ends_transaction,
+    ),
+    (
+        Fault::RollbackToOneTooMany,
+        Conversation::rollback_to_one_too_many,
+    ),
+    (
+        Fault::DeadlockFromNowhere,
+        Conversation::deadlock_from_nowhere,
+    ),
+    (
+        Fault::TimeoutFromNowhere,
+        Conversation::timeout_from_nowhere,
+    ),
+    (Fault::CommitLeavesOpen, Conversation::commit_leaves_open),
+    (Fault::ReadOnlyForgotten, Conversation::read_only_forgotten),
+    (
+        Fault::ForeignKeysForgotten,
+        Conversation::without_foreign_keys,
+    ),
+    (Fault::ReadMissesRow, |this, sql| {
+        this.spoilt_read(sql, |this| this.with_last_row(sql, 0))
+    }),
+    (Fault::ReadRepeatsRow, |this, sql| {
+        this.spoilt_read(sql, |this| this.with_last_row(sql, 2))
+    }),
+    (Fault::ReadOutsideSnapshot, |this, sql| {
+        this.spoilt_read(sql, |this| {
+            this.read_beside(sql, "READ COMMITTED", Some(false))
+        })
+    }),
+    (Fault::OwnWriteInvisible, |this, sql| {
+        this.spoilt_read(sql, |this| {
+            this.read_beside(sql, "READ COMMITTED", Some(true))
+        })
+    }),
+    (Fault::DirtyRead, |this, sql| {
+        this.spoilt_read(sql, |this| this.read_beside(sql, "READ UNCOMMITTED", None))
+    }),
+    (Fault::OrderForgotten, |this, sql| {
+        this.spoilt_read(sql, |this| this.unsorted(sql))
+    }),
+    (Fault::CommitRollsBack, |this, sql| {
+        this.ended_by(sql, "COMMIT", "ROLLBACK")
+    }),
+    (Fault::RollbackCommits, |this, sql| {
+        this.ended_by(sql, "ROLLBACK", "COMMIT")
+    }),
+    (Fault::RollbackToIgnored, Conversation::rollback_to_ignored),
+    (Fault::ReleaseRollsBack, Conversation::release_rolls_back),
+    (Fault::SnapshotTakenLate, Conversation::snapshot_taken_late),
+    (
+        Fault::FailedInsertLeavesRows,
+        Conversation::failed_insert_leaves_rows,
+    ),
+    (Fault::NowaitRefused, Conversation::nowait_refused),
+    (Fault::NowaitPasses, Conversation::nowait_passes),
+    (
+        Fault::SkipLockedSkipsAll,
+        Conversation::skip_locked_skips_all,
+    ),
+    (Fault::CollationsForgotten, Conversation::without_collations),
+    (Fault::ModesForgotten, Conversation::without_modes),
+    (Fault::CountTooLow, Conversation::count_too_low),
+    (Fault::InsertDropsRow, Conversation::insert_drops_row),
+    (
+        Fault::FailedUpdateLeavesRows,
+        Conversation::failed_update_leaves_rows,
+    ),
+    (Fault::DuplicateAnsweredTimeout, |this, sql| {
+        this.duplicate_answered(sql, LOCK_TIMEOUT, "HY000")
+    }),
+    (Fault::DuplicateAnsweredForeignKey, |this, sql| {
+        this.duplicate_answered(sql, NO_PARENT, "23000")
+    }),
+    (Fault::ChecksForgotten, Conversation::without_checks),
+    (Fault::WriteCommits, Conversation::write_commits),
+    (
+        Fault::RollbackKeepsLastWrite,
+        Conversation::rollback_keeps_last_write,
+    ),
+    (Fault::RollbackToForgets, Conversation::rollback_to_forgets),
+    (
+        Fault::SavepointKeepsPlace,
+        Conversation::savepoint_keeps_place,
+    ),
+    (Fault::LoneReadMissesRow, Conversation::lone_read_misses_row),
+    (
+        Fault::RepeatedReadIsStale,
+        Conversation::repeated_read_is_stale,
+    ),
+    (
+        Fault::LockingReadOfSnapshot,
+        Conversation::locking_read_of_snapshot,
+    ),
+    (Fault::PlainReadWaits, Conversation::plain_read_waits),
+    (Fault::SharedIsExclusive, Conversation::shared_is_exclusive),
+    (Fault::NowaitWaits, |this, sql| {
+        this.waits_in_spite_of(sql, " NOWAIT")
+    }),
+    (Fault::SkipLockedWaits, |this, sql| {
+        this.waits_in_spite_of(sql, " SKIP LOCKED")
+    }),
+    (
+        Fault::SkipLockedSkipsOne,
+        Conversation::skip_locked_skips_one,
+    ),
+];
+
+impl Fault {
+    /// The level that a session asks for, and the one that it is given.
+    fn other_level(self) -> Option<(&'static str, &'static str)> {
+        let levels = [
+            (
+                Self::SerializableWithoutLocks,
+                "SERIALIZABLE",
+                "REPEATABLE READ",
+            ),
+            (
+                Self::RepeatableReadWithoutSnapshot,
+                "REPEATABLE READ",
+                "READ COMMITTED",
+            ),
+            (
+                Self::ReadCommittedIsDirty,
+                "READ COMMITTED",
+                "READ UNCOMMITTED",
+            ),
+            (
+                Self::ReadCommittedKeepsSnapshot,
+                "READ COMMITTED",
+                "REPEATABLE READ",
+            ),
+            (Self::RepeatableReadLocks, "REPEATABLE READ", "SERIALIZABLE"),
+        ];
+        let found = levels.into_iter().find(|(fault, ..)| *fault == self);
+        found.map(|(_, asked, given)| (asked, given))
+    }
+
+    fn spoil(self) -> Option<Spoil> {
+        let found = SPOILS.iter().find(|(fault, _)| *fault == self);
+        found.map(|(_, spoil)| *spoil)
+    }
+}
+
+#[test]
+fn every_fault_is_done_in_one_way() {
+    for (name, fault) in Fault::ALL {
+        let special = matches!(fault, Fault::None | Fault::Lies(_) | Fault::IndexLosesRows);
+        let ways = SPOILS.iter().filter(|(other, _)| *other == fault).count()
+            + usize::from(fault.other_level().is_some())
+            + usize::from(special);
+        assert_eq!(ways, 1, "{name}");
+    }
+}
 
 impl Conversation {
     /// The answer that the client gets: the server's, or what the fault makes of it.
     pub(super) fn sabotage(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let fault = self.plot.plant.fault;
         // Levels are set before the transactions begin.
-        if fault == Fault::SerializableWithoutLocks {
-            return self.weaker_level(sql, "SERIALIZABLE", "REPEATABLE READ");
-        }
-        if fault == Fault::RepeatableReadWithoutSnapshot {
-            return self.weaker_level(sql, "REPEATABLE READ", "READ COMMITTED");
+        if let Some((asked, given)) = fault.other_level() {
+            return self.given_level(sql, asked, given);
         }
         if fault == Fault::IndexLosesRows {
             // Tables are read by their indexes when every transaction has ended.
@@ -51,53 +228,18 @@ impl Conversation {
         if !self.others_in_transaction() {
             return self.ask(sql);
         }
-        match fault {
-            Fault::None
-            | Fault::SerializableWithoutLocks
-            | Fault::RepeatableReadWithoutSnapshot
-            | Fault::IndexLosesRows => self.ask(sql),
-            Fault::Lies(kind) if write_kind(sql) == Some(kind) && self.plot.is_due(sql) => {
+        self.is_session_of_case |= self.transaction.is_open || write_kind(sql).is_some();
+        if let Fault::Lies(kind) = fault {
+            let lies = write_kind(sql) == Some(kind) && self.plot.is_due(sql);
+            return if lies {
                 self.undone(sql, |_, _| true)
-            }
-            Fault::Lies(_) => self.ask(sql),
-            Fault::CountOffByOne => self.miscounted(sql),
-            Fault::RowTooFew => self.row_too_few(sql),
-            Fault::RowTooMany => self.row_too_many(sql),
-            Fault::DuplicateAnsweredOk => self.duplicate_answered_ok(sql),
-            Fault::LostUpdateAfterWait => self.lost_after_wait(sql),
-            Fault::StaleLockingReadAfterWait => self.stale_after_wait(sql),
-            Fault::MissingRowLocks => self.without_row_locks(sql),
-            Fault::PhantomUnderLock => self.without_gap_locks(sql),
-            Fault::ErrorEndsTransaction => self.error_ends_transaction(sql),
-            Fault::RollbackToOneTooMany => self.rollback_to_one_too_many(sql),
-            Fault::DeadlockFromNowhere => self.deadlock_from_nowhere(sql),
-            Fault::TimeoutFromNowhere => self.timeout_from_nowhere(sql),
-            Fault::CommitLeavesOpen => self.commit_leaves_open(sql),
-            Fault::ReadOnlyForgotten => self.read_only_forgotten(sql),
-            Fault::ForeignKeysForgotten => self.without_foreign_keys(sql),
-            Fault::ReadMissesRow => self.spoilt_read(sql, |this| this.with_last_row(sql, 0)),
-            Fault::ReadRepeatsRow => self.spoilt_read(sql, |this| this.with_last_row(sql, 2)),
-            Fault::ReadOutsideSnapshot => self.spoilt_read(sql, |this| {
-                this.read_beside(sql, "READ COMMITTED", Some(false))
-            }),
-            Fault::OwnWriteInvisible => self.spoilt_read(sql, |this| {
-                this.read_beside(sql, "READ COMMITTED", Some(true))
-            }),
-            Fault::DirtyRead => {
-                self.spoilt_read(sql, |this| this.read_beside(sql, "READ UNCOMMITTED", None))
-            }
-            Fault::OrderForgotten => self.spoilt_read(sql, |this| this.unsorted(sql)),
-            Fault::CommitRollsBack => self.ended_by(sql, "COMMIT", "ROLLBACK"),
-            Fault::RollbackCommits => self.ended_by(sql, "ROLLBACK", "COMMIT"),
-            Fault::RollbackToIgnored => self.rollback_to_ignored(sql),
-            Fault::ReleaseRollsBack => self.release_rolls_back(sql),
-            Fault::SnapshotTakenLate => self.snapshot_taken_late(sql),
-            Fault::FailedInsertLeavesRows => self.failed_insert_leaves_rows(sql),
-            Fault::NowaitRefused => self.nowait_refused(sql),
-            Fault::NowaitPasses => self.nowait_passes(sql),
-            Fault::SkipLockedSkipsAll => self.skip_locked_skips_all(sql),
-            Fault::CollationsForgotten => self.without_collations(sql),
-            Fault::ModesForgotten => self.without_modes(sql),
+            } else {
+                self.ask(sql)
+            };
+        }
+        match fault.spoil() {
+            Some(spoil) => spoil(self, sql),
+            None => self.ask(sql),
         }
     }
 
@@ -270,7 +412,7 @@ impl Conversation {
         }
     }
 
-    fn weaker_level(&mut self, sql: &str, asked: &str, given: &str) -> io::Result<WireAnswer> {
+    fn given_level(&mut self, sql: &str, asked: &str, given: &str) -> io::Result<WireAnswer> {
         let set = |level: &str| format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
         if sql == set(asked) && self.plot.is_due(sql) {
             return self.ask(&set(given));

@@ -59,6 +59,28 @@ pub(super) fn verb(sql: &str) -> String {
         .map_or_else(String::new, |word| word.text)
 }
 
+/// Whether it is a SELECT that takes no locks of rows.
+pub(super) fn is_plain_read(sql: &str) -> bool {
+    verb(sql) == "SELECT" && without_lock_clause(sql).is_none()
+}
+
+/// The INSERT of several rows without the last one; None for any other statement.
+pub(super) fn without_last_row(sql: &str) -> Option<String> {
+    let words = words(sql);
+    let values = position(&words, &["VALUES"])?;
+    let (mut depth, mut quoted, mut cut) = (0_u32, false, None);
+    for (place, c) in sql[words[values].end..].char_indices() {
+        match c {
+            '\'' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth = depth.saturating_sub(1),
+            ',' if !quoted && depth == 0 => cut = Some(words[values].end + place),
+            _ => {}
+        }
+    }
+    cut.map(|cut| sql[..cut].to_owned())
+}
+
 /// The kind of a write; None for any other statement.
 pub(super) fn write_kind(sql: &str) -> Option<WriteKind> {
     let words = words(sql);
@@ -244,6 +266,18 @@ fn statements_are_told_apart_outside_literals_and_parentheses() {
         assert_eq!(write_kind(sql), Some(kind), "{sql}");
     }
     assert_eq!(write_kind("SELECT 'UPDATE'"), None);
+}
+
+#[test]
+fn the_last_row_of_an_insert_is_cut_off_outside_of_literals() {
+    let sql = "INSERT INTO t (a, b) VALUES (1, '),('), (COALESCE(2, 3), 'x')";
+    let fewer = without_last_row(sql);
+    assert_eq!(
+        fewer.as_deref(),
+        Some("INSERT INTO t (a, b) VALUES (1, '),(')")
+    );
+    assert_eq!(without_last_row("INSERT INTO t VALUES (1, 2)"), None);
+    assert_eq!(without_last_row("SELECT 1, 2"), None);
 }
 
 #[test]
