@@ -31,6 +31,10 @@ pub(super) use crash::Crash;
 /// to 0.23 ms after the release: asking earlier mostly costs a question.
 const ANSWER_FIRST: Duration = Duration::from_micros(200);
 
+/// How long to wait for the answer of a read that takes no lock before the first look at the lock view. It waits
+/// for nobody on a correct engine, so that a look sooner is a question for nothing.
+const PLAIN_ANSWER_FIRST: Duration = Duration::from_millis(5);
+
 /// The longest pause between two polls.
 const POLL_INTERVAL_MAX: Duration = Duration::from_millis(1);
 
@@ -97,15 +101,18 @@ pub(super) struct InterleavedRun<'a, 'c> {
 /// How long to wait for an answer before the next poll.
 struct Pause {
     since: Instant,
+    /// Before the first poll.
+    first: Duration,
     polls: u32,
     /// The last answer left its transaction open, and so all locks but few: no answer is due.
     none_is_due: bool,
 }
 
 impl Pause {
-    fn begin() -> Self {
+    fn begin(first: Duration) -> Self {
         Self {
             since: Instant::now(),
+            first,
             polls: 0,
             none_is_due: false,
         }
@@ -115,7 +122,10 @@ impl Pause {
         if self.none_is_due {
             return Duration::ZERO;
         }
-        (ANSWER_FIRST * self.polls.max(1)).min(POLL_INTERVAL_MAX)
+        match self.polls {
+            0 => self.first,
+            polls => (ANSWER_FIRST * polls).min(POLL_INTERVAL_MAX),
+        }
     }
 }
 
@@ -142,7 +152,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             victims: BTreeSet::new(),
             interrupted: None,
             prepared: BTreeMap::new(),
-            pause: Pause::begin(),
+            pause: Pause::begin(ANSWER_FIRST),
         }
     }
 
@@ -230,10 +240,13 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             Pace::Free => true,
             Pace::Scheduled => self.stage.watcher.is_some() && self.may_wait(step),
         };
-        self.pause = Pause::begin();
         if self.takes_locks(step) {
             self.holding.insert(step.session);
         }
+        self.pause = Pause::begin(match self.case.pace {
+            Pace::Scheduled if self.is_plain_read(step) => PLAIN_ANSWER_FIRST,
+            Pace::Scheduled | Pace::Free => ANSWER_FIRST,
+        });
         if may_wait {
             self.stage.sessions.start(slot, &sql, ask)
         } else {
@@ -262,7 +275,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
-    /// Whether a step may wait for a lock of another session.
+    /// Whether a step may wait for a lock of another session. A read that takes no lock may not, and is watched all
+    /// the same: sent and waited for without a look at the locks, one that did wait would hold up the run until
+    /// a lock timeout, and nobody would know why.
     fn may_wait(&self, step: SessionStep) -> bool {
         let others_hold = self.holding.iter().any(|session| *session != step.session);
         match step.work {
@@ -271,7 +286,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                 self.scheduler.others_busy(step.session)
             }
             Work::Before { .. } | Work::Statement { .. } | Work::After { .. } => {
-                others_hold && self.takes_locks(step)
+                others_hold && (self.takes_locks(step) || self.is_plain_read(step))
             }
         }
     }
@@ -283,6 +298,13 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             // A probe locks what its statement locks.
             Work::Before { .. } | Work::After { .. } => true,
             Work::Statement { line } => self.lines[line].takes_locks,
+        }
+    }
+
+    fn is_plain_read(&self, step: SessionStep) -> bool {
+        match step.work {
+            Work::Rollback | Work::Before { .. } | Work::After { .. } => false,
+            Work::Statement { line } => self.lines[line].kind == StatementKind::Select,
         }
     }
 
@@ -362,7 +384,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .find(|(_, s)| **s == slot)
             .map(|(s, _)| *s);
         if let Some(session) = session {
-            self.pause = Pause::begin();
+            self.pause = Pause::begin(ANSWER_FIRST);
             self.take(session, reply)?;
         }
         Ok(true)

@@ -182,7 +182,7 @@ fn kind_words(kind: FindingKind) -> String {
         FindingKind::UnexplainedChange => "rows change that no statement changed",
         FindingKind::MiscountedWrite => "a wrong number of changed rows",
         FindingKind::RefusalWithoutCause => "an error without a cause",
-        FindingKind::WrongSavepoint => "a savepoint that is lost, or found where none stands",
+        FindingKind::WrongSavepoint => "a savepoint that is lost or wrongly found",
         FindingKind::WrongTransactionEnd => "a transaction that did not end as it was answered",
         FindingKind::InternalError => "an internal error",
         FindingKind::Anomaly(anomaly) => return anomaly.to_string(),

@@ -117,6 +117,7 @@ fn reads_that_miss_repeat_or_reorder_rows_are_heard() {
     let test = "reads_that_miss_repeat_or_reorder_rows";
     for fault in [
         Fault::ReadMissesRow,
+        Fault::LoneReadMissesRow,
         Fault::ReadRepeatsRow,
         Fault::OrderForgotten,
     ] {
@@ -143,6 +144,8 @@ fn ends_that_do_something_else_are_heard() {
         Fault::RollbackToIgnored,
         Fault::ReleaseRollsBack,
         Fault::FailedInsertLeavesRows,
+        Fault::WriteCommits,
+        Fault::RollbackKeepsLastWrite,
     ] {
         heard("ends_that_do_something_else", fault);
     }
@@ -219,9 +222,12 @@ fn faults_are_heard_beside_collations_and_modes() {
 fn counts_and_rows_off_by_one_are_heard() {
     for fault in [
         Fault::CountOffByOne,
+        Fault::CountTooLow,
         Fault::RowTooFew,
         Fault::RowTooMany,
+        Fault::InsertDropsRow,
         Fault::DuplicateAnsweredOk,
+        Fault::DuplicateAnsweredForeignKey,
     ] {
         heard("counts_and_rows_off_by_one_are_heard", fault);
     }
@@ -251,6 +257,14 @@ fn refusals_without_a_cause_are_findings() {
     }
     for kind in heard(test, Fault::TimeoutFromNowhere) {
         assert_eq!(kind, FindingKind::RefusalWithoutCause);
+    }
+}
+
+#[test]
+fn a_savepoint_that_a_return_to_it_forgets_is_missed() {
+    let test = "a_savepoint_that_a_return_to_it_forgets_is_missed";
+    for kind in heard(test, Fault::RollbackToForgets) {
+        assert_eq!(kind, FindingKind::WrongSavepoint);
     }
 }
 

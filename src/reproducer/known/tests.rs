@@ -362,6 +362,7 @@ const LISTED: &[&str] = &[
     "MySQL#119801: -locking-select +update",
     "MySQL#119801: -open:locking-select",
     "unfiled:innodb-padded-text: -select +locking-select",
+    "unfiled:mariadb-filesort-virtual-column: +committed:insert",
     "unfiled:mariadb-filesort-virtual-column: +partitioned-by-hash",
     "unfiled:mariadb-filesort-virtual-column: +rolled-back:update",
     "unfiled:mariadb-filesort-virtual-column: -alone",
