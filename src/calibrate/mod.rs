@@ -4,6 +4,7 @@
 //! something else, the server or the file is wrong, and oracles that trust the file would be, too.
 
 mod collations;
+mod counters;
 mod endings;
 mod entry;
 mod keeping;

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::counters;
 use super::endings::{self, Ending};
 use super::entry::{CalibratedEntry, CalibrationReport, PROBES_OF_A_WRONG_ENTRY, Proof};
 use super::keeping;
@@ -106,6 +107,7 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
     }
     stage.reset()?;
     probe_endings(stage, entries)?;
+    probe_counters(stage, entries)?;
     probe_plan_settings(stage, entries)
 }
 
@@ -137,6 +139,20 @@ fn probe_plan_settings(
             .listener
             .probing(level, plan_settings::KEY, entries.len());
         let probe = &mut |stage: &mut Stage<'_>| plan_settings::probe(stage, setting);
+        entries.push(settled(stage, probe)?);
+    }
+    Ok(())
+}
+
+/// Probes what counters promise: no level has a part in it.
+fn probe_counters(stage: &mut Stage<'_>, entries: &mut Vec<CalibratedEntry>) -> Result<(), Halt> {
+    let dialect = stage.server.dialect();
+    let Some(level) = dialect.levels.first().copied() else {
+        return Ok(());
+    };
+    for fact in counters::of(dialect) {
+        stage.listener.probing(level, fact.key(), entries.len());
+        let probe = &mut |stage: &mut Stage<'_>| fact.probe(stage);
         entries.push(settled(stage, probe)?);
     }
     Ok(())

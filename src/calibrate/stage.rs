@@ -92,6 +92,11 @@ impl Actor {
         accepted(sql, self.run(sql)?)
     }
 
+    /// As [`Connection::counted`].
+    pub(super) fn counted(&self) -> Option<i64> {
+        self.connection.as_ref()?.counted()
+    }
+
     /// Whether its transaction is open, as the server says.
     pub(super) fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {
         match &mut self.connection {

@@ -310,6 +310,7 @@ mod tests {
                 answered: Tick(2),
                 outcome: outcome.clone(),
                 transaction_survives: true,
+                counted: None,
             };
             execution.records.insert(id(*number), record);
         }

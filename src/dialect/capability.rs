@@ -32,6 +32,9 @@ macro_rules! capabilities {
 capabilities! {
     /// `SET column = DEFAULT` in an UPDATE.
     AssignDefault = "assign-default",
+    /// `AUTO_INCREMENT`: a counter fills a column of a new row that is given no number, and never goes back; the answer
+    /// says which number came first.
+    AutoIncrement = "auto-increment",
     /// Statements outside transactions are drawn.
     AutocommitStatement = "autocommit-statement",
     /// A BEGIN that takes the write lock at once.

@@ -147,6 +147,8 @@ struct SpellingEntry {
     foreign_keys_on: Vec<String>,
     prepared: Option<PreparedSpelling>,
     #[serde(default)]
+    count_from: String,
+    #[serde(default)]
     list_indexes: String,
     #[serde(default)]
     check_tables: String,
@@ -450,6 +452,7 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         foreign_keys_off: entry.foreign_keys_off,
         foreign_keys_on: entry.foreign_keys_on,
         prepared: entry.prepared,
+        count_from: entry.count_from,
         list_indexes: entry.list_indexes,
         check_tables: entry.check_tables,
         check_tables_every: entry.check_tables_every,

@@ -212,6 +212,9 @@ pub struct Spelling {
     pub foreign_keys_on: Vec<String>,
     /// How statements are prepared; none where SQL has no words for it.
     pub prepared: Option<PreparedSpelling>,
+    /// Has the next INSERT of a session that takes numbers from a counter take `{first}` and those after it; empty where
+    /// the engine has no word for it.
+    pub count_from: String,
     /// Lists the indexes of the connection's database by which a whole table can be read: table,
     /// index, what follows the table's name in a SELECT that reads it by that index, and the same
     /// for the scan that must give the same rows (NULL where that is the whole table). Empty where

@@ -34,6 +34,13 @@ pub trait Connection: Send {
         false
     }
 
+    /// The number that the answer to the last statement carried as the first one that it took from a counter of the
+    /// engine: the last insert id of MySQL's protocol. It may also be a number that the statement gave a row itself.
+    /// None where there is none.
+    fn counted(&self) -> Option<i64> {
+        None
+    }
+
     /// Whole content of a table, columns in the order of the shape, sorted.
     fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
         let sql = self.dialect().select_all(table);

@@ -27,6 +27,11 @@ pub(super) trait BareSession: Send {
         false
     }
 
+    /// As [`Connection::counted`].
+    fn counted(&self) -> Option<i64> {
+        None
+    }
+
     /// Sends a statement of ours, which must not be rejected.
     fn run(&mut self, sql: &str) -> Result<(), EngineError> {
         self.rows(sql).map(drop)
@@ -149,6 +154,10 @@ impl<S: BareSession> Connection for ClassifiedSession<S> {
 
     fn ended_transaction(&self) -> bool {
         self.session.ended_transaction()
+    }
+
+    fn counted(&self) -> Option<i64> {
+        self.session.counted()
     }
 
     fn dialect(&self) -> &Dialect {

@@ -9,6 +9,7 @@ use crate::model::{
     CaseStatement, Effect, ErrorClass, Execution, IsolationLevel, ServerCrash, Setting,
     StatementKind, TestCase, UndecidedReason,
 };
+use crate::statement;
 
 use super::crashed::{self, CrashedRun};
 use super::hand::Hand;
@@ -419,7 +420,11 @@ impl Executor for Driver<'_> {
         let Some(line) = self.line.as_mut() else {
             return Err(no_connection());
         };
-        if std::mem::replace(&mut line.serial_soiled, soils(case)) {
+        // A number that a statement was to take, and did not, would be that of a later one.
+        let dialect = self.server.dialect();
+        let mut statements = case.statements.iter();
+        let counts = statements.any(|s| statement::counted_insert(case, s, dialect).is_some());
+        if std::mem::replace(&mut line.serial_soiled, counts || soils(case)) {
             line.serial = None;
         }
         if std::mem::replace(&mut line.serial_schema_soiled, soils_the_schema(case)) {

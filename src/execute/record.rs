@@ -19,6 +19,15 @@ struct Probed {
     session: SessionId,
 }
 
+/// What a session's step was answered.
+pub(super) struct SessionAnswer {
+    pub(super) outcome: Outcome,
+    /// A transaction is open now.
+    pub(super) open: bool,
+    /// As [`StatementRecord::counted`].
+    pub(super) counted: Option<i64>,
+}
+
 /// An execution under way.
 pub(super) struct Record<'a> {
     case: &'a TestCase,
@@ -140,9 +149,13 @@ impl<'a> Record<'a> {
         &mut self,
         step: SessionStep,
         fate: TransactionFate,
-        outcome: Outcome,
-        open: bool,
+        answer: SessionAnswer,
     ) {
+        let SessionAnswer {
+            outcome,
+            open,
+            counted,
+        } = answer;
         let tick = self.tick();
         let sent = self.sent.remove(&step.session).unwrap_or(tick);
         let wait = self.waits.remove(&step.session);
@@ -158,6 +171,7 @@ impl<'a> Record<'a> {
                     waited_for: wait.into_iter().flat_map(|(_, on)| on).collect(),
                     answered: tick,
                     transaction_survives: self.lines[line].explicit && open,
+                    counted,
                     outcome,
                 };
                 self.execution.records.insert(id, record);

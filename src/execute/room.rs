@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::dialect::Dialect;
 use crate::engine::{EngineError, MARKER_TABLE};
 use crate::model::{CaseStatement, Row, SetupKind, TableFault, TableShape, TestCase};
+use crate::statement::set_up_counts;
 
 use super::hand::{Hand, text};
 use super::table_check::{EngineCheck, IndexRead, ask_the_engine, check, list_indexes};
@@ -46,6 +47,16 @@ enum Habit {
     CleanOnly,
     /// By building it anew.
     Rebuild,
+}
+
+impl Habit {
+    /// Whether DELETE leaves nothing behind but counters, of which nothing depends: the set-up takes no number, and
+    /// statements are given theirs.
+    fn leaves_counters(self, case: &TestCase, dialect: &Dialect) -> bool {
+        self == Self::CleanOnly
+            && !dialect.spelling.count_from.is_empty()
+            && !set_up_counts(case, dialect)
+    }
 }
 
 /// Whether a table references another: rows of one keep those of the other from going.
@@ -184,9 +195,9 @@ impl Room {
         case: &TestCase,
         tables: &BTreeSet<String>,
     ) -> Result<(), EngineError> {
-        let loaded = self
-            .loaded
-            .take_if(|loaded| loaded.habit == Habit::AnyEmptying);
+        let loaded = self.loaded.take_if(|loaded| {
+            loaded.habit == Habit::AnyEmptying || loaded.habit.leaves_counters(case, hand.dialect)
+        });
         let rows = filled_by(case, tables, hand.dialect);
         let (Some(loaded), Some(rows)) = (loaded, rows) else {
             return self.reset(hand, case, Emptying::Fast).map(drop);
@@ -205,7 +216,9 @@ fn refill(
     loaded: &LoadedSchema,
     emptying: Emptying,
 ) -> Result<(), EngineError> {
-    let fast = emptying == Emptying::Fast && loaded.habit == Habit::AnyEmptying;
+    let any =
+        loaded.habit == Habit::AnyEmptying || loaded.habit.leaves_counters(case, hand.dialect);
+    let fast = emptying == Emptying::Fast && any;
     let template = if fast {
         FAST_EMPTYING
     } else {

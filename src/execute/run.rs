@@ -17,7 +17,7 @@ use crate::statement::PreparedStatements;
 use super::Instrumentation;
 use super::fate::{AnswerState, TransactionFate};
 use super::hand::Hand;
-use super::record::Record;
+use super::record::{Record, SessionAnswer};
 use super::recording::{ConnectionRole, SentLog};
 use super::scheduled_statement::ScheduledStatement;
 use super::scheduler::{DriverAction, Noted, Scheduler, SessionStep, Work};
@@ -80,7 +80,7 @@ pub(super) struct InterleavedRun<'a, 'c> {
     /// Slot of each session of the case.
     slots: BTreeMap<SessionId, usize>,
     /// Answers that came and are not recorded yet.
-    replies: BTreeMap<SessionId, (Outcome, bool)>,
+    replies: BTreeMap<SessionId, SessionAnswer>,
     /// Sessions whose open transaction may hold locks.
     holding: BTreeSet<SessionId>,
     /// Sessions in a transaction, by the last answer that said so.
@@ -430,7 +430,12 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                 self.victims.insert(session);
             }
         }
-        self.replies.insert(session, (reply.outcome, open));
+        let answer = SessionAnswer {
+            outcome: reply.outcome,
+            open,
+            counted: reply.counted,
+        };
+        self.replies.insert(session, answer);
         let noted = self.scheduler.answered(
             session,
             AnswerState {
@@ -493,8 +498,8 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                     resumed,
                 } => {
                     self.pause.none_is_due = fate == TransactionFate::Continues && !resumed;
-                    if let Some((outcome, open)) = self.replies.remove(&step.session) {
-                        self.record.answered(step, fate, outcome, open);
+                    if let Some(answer) = self.replies.remove(&step.session) {
+                        self.record.answered(step, fate, answer);
                     }
                 }
             }

@@ -235,6 +235,12 @@ impl SerialRun for ServerSerialRun<'_> {
         Ok(())
     }
 
+    fn count_from(&mut self, first: i64) -> Result<(), EngineError> {
+        let spelling = &self.hand.dialect.spelling.count_from;
+        let sql = spelling.replace("{first}", &first.to_string());
+        self.hand.run(&sql).map(drop)
+    }
+
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
         let shape = self.shape(table)?;
         if self.touched.concerns(table) {

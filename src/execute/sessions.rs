@@ -18,6 +18,8 @@ use crate::model::{IsolationLevel, Outcome};
 pub(super) struct StatementReply {
     pub(super) outcome: Outcome,
     pub(super) state: Option<TransactionState>,
+    /// As [`Connection::counted`].
+    pub(super) counted: Option<i64>,
 }
 
 /// When to query the state of the transaction.
@@ -204,6 +206,7 @@ fn answer(
     ask: Ask,
 ) -> Result<StatementReply, EngineError> {
     let outcome = connection.execute(sql)?;
+    let counted = connection.counted();
     let asked = match ask {
         Ask::Never => false,
         Ask::AfterRejection => matches!(outcome, Outcome::Rejected(_)),
@@ -215,7 +218,11 @@ fn answer(
     } else {
         None
     };
-    Ok(StatementReply { outcome, state })
+    Ok(StatementReply {
+        outcome,
+        state,
+        counted,
+    })
 }
 
 /// The error that ends a run if the scheduler ever sends to a busy session.

@@ -458,6 +458,7 @@ fn symptom<'a>(
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
             | FindingKind::WrongSavepoint
+            | FindingKind::NumberGivenAgain
             | FindingKind::InternalError
             | FindingKind::UnexpectedOutcome
             | FindingKind::Anomaly(_)

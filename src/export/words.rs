@@ -184,6 +184,7 @@ fn kind_words(kind: FindingKind) -> String {
         FindingKind::RefusalWithoutCause => "an error without a cause",
         FindingKind::WrongSavepoint => "a savepoint that is lost or wrongly found",
         FindingKind::WrongTransactionEnd => "a transaction that did not end as it was answered",
+        FindingKind::NumberGivenAgain => "a counter that gives a number again",
         FindingKind::InternalError => "an internal error",
         FindingKind::Anomaly(anomaly) => return anomaly.to_string(),
         FindingKind::Lock(breach) => match breach {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::entropy::Entropy;
 use super::rows::Stock;
 use super::schema::TablePlan;
-use super::scope::{ColumnRef, Frame, ScopedRelation, Shown};
+use super::scope::{ColumnRef, Frame, KeyListing, ScopedRelation, Shown};
 use crate::dialect::{Dialect, TypeClass};
 use crate::grammar::{Builtin, Grammar, ProductionItem, Wanted, is_meant_to_fail};
 
@@ -49,6 +49,8 @@ pub(super) struct Expander<'g, 'a, 'e> {
     pub insert_columns: Vec<usize>,
     /// The row keys of the rows that an INSERT has so far.
     pub insert_keys: Vec<i64>,
+    /// How that list names the row key.
+    pub key_listing: KeyListing,
     /// Columns that may not be read now: other columns that the same SET assigns.
     pub forbidden: Vec<ColumnRef>,
     /// The version key of the statement, once it has one.
@@ -82,6 +84,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             targets: Vec::new(),
             insert_columns: Vec::new(),
             insert_keys: Vec::new(),
+            key_listing: KeyListing::Listed,
             forbidden: Vec::new(),
             version: None,
             used: Vec::new(),
@@ -233,9 +236,9 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
                 self.breaking_assignments(&of)?;
             }
             Builtin::InsertColumns(of) => self.insert_columns(relation(locals, of)?.table),
+            Builtin::CountedColumns(of) => self.counted_columns(relation(locals, of)?.table),
             Builtin::InsertValues(of, new_row) => {
-                let of = relation(locals, of)?.table;
-                self.insert_values(of, *new_row, depth)?;
+                self.insert_values(relation(locals, of)?.table, *new_row, depth)?;
             }
             Builtin::InsertQuery(of, source) => {
                 let of = relation(locals, of)?.table;
@@ -325,6 +328,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             | Builtin::Base(..)
             | Builtin::Pick(..)
             | Builtin::InsertColumns(_)
+            | Builtin::CountedColumns(_)
             | Builtin::InsertValues(..)
             | Builtin::InsertQuery(..)
             | Builtin::Assignments { .. }
@@ -350,6 +354,7 @@ impl<'g, 'a, 'e> Expander<'g, 'a, 'e> {
             .filter(|at| !wants(Wanted::Keyed) || self.tables[*at].keyed)
             .filter(|at| !wants(Wanted::Primary) || self.tables[*at].primary)
             .filter(|at| !wants(Wanted::Lonely) || self.tables[*at].lonely)
+            .filter(|at| !wants(Wanted::Counted) || self.tables[*at].counted)
             .collect();
         let hot = self.stock.hot_table;
         let table = if fitting.contains(&hot) && self.entropy.percent(45) {

@@ -5,6 +5,7 @@
 //! belong to the case.
 
 mod columns;
+mod counted;
 mod entropy;
 mod expand;
 mod extra_column;
@@ -31,6 +32,7 @@ use crate::dialect::Dialect;
 use crate::grammar::Grammar;
 use crate::model::{IsolationLevel, SessionId, SetupKind, SetupStatement, StatementId, TestCase};
 use crate::statement::Catalog;
+use counted::add_counters;
 use entropy::Entropy;
 use extra_column::add_extra_columns;
 use foreign_key::add_foreign_keys;
@@ -142,6 +144,9 @@ fn schema_of_epoch(
     let bytes = entropy::bytes("foreign keys", run_seed, epoch);
     let percent = options.foreign_key_percent;
     add_foreign_keys(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
+    let bytes = entropy::bytes("counters", run_seed, epoch);
+    let percent = options.counter_percent;
+    add_counters(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
     let bytes = entropy::bytes("views", run_seed, epoch);
     let percent = options.view_percent;
     let views = views(&mut Entropy::new(&bytes), percent, &tables, dialect);

@@ -95,6 +95,8 @@ pub struct GenerateOptions {
     pub extra_type_percent: usize,
     /// How many schemas, of a hundred, have foreign keys, where the engine has them.
     pub foreign_key_percent: usize,
+    /// How many schemas, of a hundred, have tables whose row key a counter fills, where the engine has counters.
+    pub counter_percent: usize,
     /// How many schemas, of a hundred, have views.
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
@@ -120,6 +122,7 @@ impl Default for GenerateOptions {
             savepoint_percent: 30,
             extra_type_percent: 20,
             foreign_key_percent: 12,
+            counter_percent: 10,
             view_percent: 12,
             plan_setting_percent: 15,
             mode_percent: 15,
@@ -142,6 +145,7 @@ impl GenerateOptions {
             savepoint_percent: 0,
             extra_type_percent: 0,
             foreign_key_percent: 0,
+            counter_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
             mode_percent: 0,

@@ -13,6 +13,9 @@ const FIRST_VERSION: i64 = 1000;
 /// Keys drawn for rows stay below this; INSERT .. SELECT shifts by multiples of it.
 const KEY_LIMIT: i64 = 4096;
 
+/// How far beyond the last key of a counted table a new one is, so that the counter does not reach it first.
+const COUNTED_ROOM: i64 = 16;
+
 /// Unique values of a case, and its hot keys and literals.
 #[derive(Debug)]
 pub(super) struct Stock {
@@ -32,6 +35,8 @@ struct KeyStock {
     hot: Vec<i64>,
     known: Vec<i64>,
     next: i64,
+    /// A counter gives rows their keys, too.
+    counted: bool,
     /// The initial values of the columns that are a unique key by themselves, by the column's number.
     unique: BTreeMap<usize, Vec<String>>,
 }
@@ -97,6 +102,7 @@ pub(super) fn rows(
             hot,
             known,
             next: key + 1,
+            counted: table.counted,
             unique,
         });
     }
@@ -198,9 +204,19 @@ impl Stock {
         KEY_LIMIT << (self.next_shift - 1).min(40)
     }
 
+    /// The row key that the counter of a table gives next, as far as that can be known: other sessions take some, too.
+    pub(super) fn counted_key(&mut self, table: usize) {
+        let stock = &mut self.keys[table];
+        stock.known.push(stock.next);
+        stock.next += 1;
+    }
+
     /// A row key never used before.
     pub(super) fn fresh_key(&mut self, table: usize) -> i64 {
         let stock = &mut self.keys[table];
+        if stock.counted {
+            stock.next += COUNTED_ROOM;
+        }
         stock.next += 1;
         stock.known.push(stock.next - 1);
         stock.next - 1

@@ -77,6 +77,8 @@ pub(super) struct TablePlan {
     pub primary: bool,
     /// No unique key beside `pkey`.
     pub lonely: bool,
+    /// A counter fills `pkey`.
+    pub counted: bool,
     /// The indexes that a hint can name.
     pub indexes: Vec<IndexPlan>,
     /// The statements that create it.
@@ -190,6 +192,7 @@ fn table(
         primary: row_key == RowKey::Primary,
         keyed: matches!(row_key, RowKey::Primary | RowKey::Unique),
         lonely,
+        counted: false,
         columns,
         indexes,
         statements,

@@ -70,3 +70,14 @@ pub(super) fn visible(frames: &[Frame]) -> impl Iterator<Item = &[ScopedRelation
         .rev()
         .map(|frame| frame.relations.as_slice())
 }
+
+/// How an INSERT names the row key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyListing {
+    /// Among its columns.
+    Listed,
+    /// Among its columns, and no row gives it a number.
+    Counted,
+    /// Not at all: the counter fills it in every row.
+    LeftOut,
+}

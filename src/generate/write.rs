@@ -2,7 +2,7 @@
 
 use super::expand::Expander;
 use super::schema::ColumnPlan;
-use super::scope::{ColumnRef, Frame, ScopedRelation};
+use super::scope::{ColumnRef, Frame, KeyListing, ScopedRelation};
 use crate::dialect::{Capability, TypeClass};
 use crate::grammar::{AssignedRows, NewRow, class_word};
 
@@ -198,6 +198,12 @@ impl Expander<'_, '_, '_> {
 
     /// The column list of an INSERT, sometimes without columns that may be left out.
     pub(super) fn insert_columns(&mut self, table: usize) {
+        self.list_columns(table, KeyListing::Listed);
+    }
+
+    /// The same, with such a row key.
+    pub(super) fn list_columns(&mut self, table: usize, listing: KeyListing) {
+        self.key_listing = listing;
         let plan = &self.tables[table];
         self.insert_columns = (0..plan.columns.len())
             .filter(|at| {
@@ -206,8 +212,10 @@ impl Expander<'_, '_, '_> {
                 column.generated.is_none() && (required || !self.entropy.percent(12))
             })
             .collect();
-        let names: Vec<&str> = ["pkey", plan.version]
+        let key = (listing != KeyListing::LeftOut).then_some("pkey");
+        let names: Vec<&str> = key
             .into_iter()
+            .chain([plan.version])
             .chain(
                 self.insert_columns
                     .iter()
@@ -249,23 +257,29 @@ impl Expander<'_, '_, '_> {
             | NewRow::Existing
             | NewRow::Risky
             | NewRow::Repeated
+            | NewRow::Counted
             | NewRow::Broken => None,
         };
         let repeats = risk && violated.is_none() && tables[table].keyed;
         let key = match row {
-            NewRow::Existing | NewRow::Broken => self.existing_key(table),
-            NewRow::Risky if repeats => self.existing_key(table),
-            NewRow::Fresh | NewRow::Risky => self.stock.fresh_key(table),
-            NewRow::Repeated => self.entropy.pick(&self.insert_keys).copied()?,
+            NewRow::Counted => None,
+            NewRow::Existing | NewRow::Broken => Some(self.existing_key(table)),
+            NewRow::Risky if repeats => Some(self.existing_key(table)),
+            NewRow::Fresh | NewRow::Risky => Some(self.stock.fresh_key(table)),
+            NewRow::Repeated => Some(self.entropy.pick(&self.insert_keys).copied()?),
         };
-        self.insert_keys.push(key);
+        self.insert_keys.extend(key);
+        let key = match key {
+            Some(key) => format!("{key}, "),
+            None => self.counted_key(table).to_owned(),
+        };
         let version = self.version();
         let overflows =
             row == NewRow::Broken && self.dialect.supports(Capability::IntegerOverflowError);
         if overflows {
-            self.write(&format!("{key}, {} + {version}", i64::MAX));
+            self.write(&format!("{key}{} + {version}", i64::MAX));
         } else {
-            self.write(&format!("{key}, {version}"));
+            self.write(&format!("{key}{version}"));
         }
         for at in chosen {
             let column = tables[table].column(at);
@@ -310,7 +324,12 @@ impl Expander<'_, '_, '_> {
         let tables = self.tables;
         let key = format!("{}.pkey + {}", source.alias, self.stock.shift());
         let version = self.version();
-        self.write(&format!("{key}, {version}"));
+        match self.key_listing {
+            KeyListing::Listed => self.write(&format!("{key}, ")),
+            KeyListing::Counted => self.write("NULL, "),
+            KeyListing::LeftOut => {}
+        }
+        self.write(&version.to_string());
         for at in self.insert_columns.clone() {
             let column = tables[table].column(at);
             self.write(", ");

@@ -20,6 +20,8 @@ pub enum Wanted {
     Primary,
     /// It has no unique key beside `pkey`.
     Lonely,
+    /// A counter fills its `pkey`.
+    Counted,
 }
 
 /// How many rows a SET list applies to.
@@ -44,6 +46,8 @@ pub enum NewRow {
     Repeated,
     /// A key that is or may be in the table, and a value that the engine rejects.
     Broken,
+    /// A key that the counter of the table gives.
+    Counted,
 }
 
 /// Which columns a `pick` may draw.
@@ -89,6 +93,7 @@ pub enum Builtin {
     Small,
     TotalOrder,
     InsertColumns(Local),
+    CountedColumns(Local),
     InsertValues(Local, NewRow),
     InsertQuery(Local, Local),
     Assignments {
@@ -136,6 +141,7 @@ const WANTED: &[(&str, Wanted)] = &[
     ("keyed", Wanted::Keyed),
     ("primary", Wanted::Primary),
     ("lonely", Wanted::Lonely),
+    ("counted", Wanted::Counted),
 ];
 
 const NEW_ROWS: &[(&str, NewRow)] = &[
@@ -144,6 +150,7 @@ const NEW_ROWS: &[(&str, NewRow)] = &[
     ("risky", NewRow::Risky),
     ("repeated", NewRow::Repeated),
     ("broken", NewRow::Broken),
+    ("counted", NewRow::Counted),
 ];
 
 fn word<T: Copy>(text: &str, of: &[(&str, T)]) -> Result<T, String> {
@@ -254,6 +261,7 @@ impl Builtin {
         let local = |index: usize| argument(index).map(str::to_owned);
         let (most, builtin) = match name {
             "insert-columns" => (1, Self::InsertColumns(local(0)?)),
+            "counted-columns" => (1, Self::CountedColumns(local(0)?)),
             "insert-values" => (
                 2,
                 Self::InsertValues(local(0)?, word(argument(1)?, NEW_ROWS)?),
@@ -321,6 +329,7 @@ impl Builtin {
             | Self::Small
             | Self::TotalOrder
             | Self::InsertColumns(_)
+            | Self::CountedColumns(_)
             | Self::InsertValues(..)
             | Self::InsertQuery(..)
             | Self::Assignments { .. }
@@ -353,6 +362,7 @@ impl Builtin {
             | Self::HotKey(name)
             | Self::FreshKey(name)
             | Self::InsertColumns(name)
+            | Self::CountedColumns(name)
             | Self::InsertValues(name, _)
             | Self::Assignments { of: name, .. }
             | Self::CollidingAssignments(name)
@@ -411,6 +421,7 @@ impl Builtin {
             | Self::Small
             | Self::TotalOrder
             | Self::InsertColumns(_)
+            | Self::CountedColumns(_)
             | Self::CollidingAssignments(_)
             | Self::BreakingAssignments(_)
             | Self::Lock(_)

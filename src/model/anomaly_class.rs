@@ -101,7 +101,7 @@ impl AnomalyClass {
             FindingKind::LostCommit => Self::LostCommit,
             FindingKind::TornTransaction => Self::TornTransaction,
             FindingKind::UncommittedSurvives => Self::UncommittedSurvives,
-            FindingKind::UnexplainedRow => Self::WrongState,
+            FindingKind::UnexplainedRow | FindingKind::NumberGivenAgain => Self::WrongState,
             FindingKind::UnexpectedOutcome => Self::UnexpectedOutcome,
             FindingKind::Anomaly(anomaly) => anomaly.into(),
             FindingKind::Lock(breach) => Self::of_lock(breach),

@@ -216,6 +216,9 @@ pub struct StatementRecord {
     pub outcome: Outcome,
     /// After a rejection, as asked of the server: is the transaction still open?
     pub transaction_survives: bool,
+    /// The first number that it took from a counter of the engine, as its answer says; where it took none, perhaps
+    /// a number that it gave a row itself.
+    pub counted: Option<i64>,
 }
 
 impl StatementRecord {

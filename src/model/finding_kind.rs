@@ -63,6 +63,8 @@ pub enum FindingKind {
     WrongTransactionEnd,
     /// A savepoint was found that does not stand, or one that stands was not.
     WrongSavepoint,
+    /// A counter that fills a column gave a number that it had given before.
+    NumberGivenAgain,
     /// The engine says of itself that something is broken.
     InternalError,
     /// The server or its connection was lost.
@@ -100,6 +102,7 @@ impl FindingKind {
             Self::RefusalWithoutCause,
             Self::WrongTransactionEnd,
             Self::WrongSavepoint,
+            Self::NumberGivenAgain,
             Self::InternalError,
             Self::Crash,
             Self::Hang,
@@ -137,6 +140,7 @@ impl FindingKind {
             | Self::RefusalWithoutCause
             | Self::WrongTransactionEnd
             | Self::WrongSavepoint
+            | Self::NumberGivenAgain
             | Self::InternalError
             | Self::Crash
             | Self::Hang
@@ -167,6 +171,7 @@ impl FindingKind {
             Self::RefusalWithoutCause => "refusal-without-cause",
             Self::WrongTransactionEnd => "wrong-transaction-end",
             Self::WrongSavepoint => "wrong-savepoint",
+            Self::NumberGivenAgain => "number-given-again",
             Self::InternalError => "internal-error",
             Self::Crash => "crash",
             Self::Hang => "hang",

@@ -121,6 +121,7 @@ fn record(id: StatementId, sent: Tick, answered: Tick) -> StatementRecord {
         answered,
         outcome: Outcome::Affected(0),
         transaction_survives: true,
+        counted: None,
     }
 }
 

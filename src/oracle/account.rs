@@ -2,6 +2,7 @@
 //! without a cause, transactions that end or go on against their answers, savepoints lost, changes that no statement
 //! made, writes that count other rows than they changed. `docs/oracle-account.md` is its page.
 
+mod counters;
 mod failed;
 mod savepoints;
 mod transactions;
@@ -33,10 +34,15 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
         got,
     } = transactions::strangeness(evidence)
         .or_else(|| failed::strangeness(evidence))
-        .or_else(|| savepoints::strangeness(evidence))?;
+        .or_else(|| savepoints::strangeness(evidence))
+        .or_else(|| counters::strangeness(evidence))?;
+    let aspect = match kind == FindingKind::NumberGivenAgain {
+        true => Aspect::Effect,
+        false => Aspect::Error,
+    };
     let difference = Difference {
         statement: Some(statement),
-        aspect: Aspect::Error,
+        aspect,
         direction: Direction::Other,
         expected,
         got,

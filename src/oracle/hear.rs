@@ -253,6 +253,10 @@ impl SerialRun for AsSetUp<'_> {
         self.ready()?.adopt(mode)
     }
 
+    fn count_from(&mut self, first: i64) -> Result<(), EngineError> {
+        self.ready()?.count_from(first)
+    }
+
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
         self.ready()?.contents(table)
     }

@@ -5,6 +5,7 @@
 
 mod account;
 mod compare;
+mod counted;
 pub mod crash;
 mod evidence;
 mod hear;

@@ -2,7 +2,7 @@
 //! that do not run by the levels of their header.
 
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Role, Setting, TableShape, TestCase, UndecidedReason};
+use crate::model::{Setting, TableShape, TestCase, UndecidedReason};
 use crate::statement;
 
 /// Why no serial run can predict the answers of this case; none where it can.
@@ -12,7 +12,7 @@ pub(super) fn unrepeatable(case: &TestCase, dialect: &Dialect) -> Option<Undecid
     settings(case)
         .or_else(|| unrepeatable_function(case, dialect))
         .or_else(|| without_transactions(case, dialect))
-        .or_else(|| counted_key(case))
+        .or_else(|| counted_key(case, dialect))
         .or_else(|| foreign_key(case, dialect))
         .or_else(|| changed_while_read(case))
 }
@@ -63,13 +63,12 @@ fn changed_while_read(case: &TestCase) -> Option<UndecidedReason> {
     found.then_some(UndecidedReason::ReadAndChangedByAForeignKey)
 }
 
-fn counted_key(case: &TestCase) -> Option<UndecidedReason> {
-    let is_counted = |name: &str| {
-        let table = case.table(name);
-        table.is_some_and(|table| table.columns.iter().any(|column| column.counted))
-    };
-    let inserts = |role: Role| role == Role::InsertTarget;
-    let mut uses = case.statements.iter().flat_map(|s| &s.effect.uses);
-    uses.any(|u| inserts(u.role) && is_counted(&u.table))
+/// A session takes numbers from a counter, and a statement that is run again cannot be given the same ones: the engine
+/// has no word for it, or the set-up takes numbers of its own, which are others each time.
+fn counted_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    let mut statements = case.statements.iter();
+    let counts = statements.any(|s| statement::counted_insert(case, s, dialect).is_some());
+    let cannot_give = dialect.spelling.count_from.is_empty();
+    (counts && (cannot_give || statement::set_up_counts(case, dialect)))
         .then_some(UndecidedReason::AutoIncrement)
 }

@@ -88,6 +88,7 @@ fn record(case: &TestCase, at: usize, tick: u32, outcome: Outcome) -> StatementR
         answered: Tick(tick),
         outcome,
         transaction_survives: true,
+        counted: None,
     }
 }
 

@@ -10,6 +10,7 @@ mod calibrate;
 mod campaign;
 mod check;
 mod cli;
+mod counters;
 mod data;
 mod doctor;
 mod engine_faults;

@@ -77,6 +77,8 @@ pub(in crate::engine) struct MySqlSession {
     read_only: ReadOnlyModes,
     /// The answer to the last statement said that it left no transaction open.
     ended_transaction: bool,
+    /// The last insert id of the answer to the last statement.
+    counted: Option<i64>,
 }
 
 impl MySqlSession {
@@ -113,6 +115,7 @@ impl MySqlSession {
             state_question: StateQuestion::SetLevel,
             read_only: ReadOnlyModes::READ_ONLY,
             ended_transaction: false,
+            counted: None,
         })
     }
 
@@ -187,9 +190,12 @@ impl BareSession for MySqlSession {
     fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         self.fitness.check(self.access.engine, sql)?;
         self.ended_transaction = false;
+        self.counted = None;
         match read_answer(&mut self.raw, sql) {
             Ok(outcome) => {
                 self.ended_transaction = says_that_none_is_open(&self.raw);
+                let id = self.raw.last_insert_id();
+                self.counted = i64::try_from(id).ok().filter(|id| *id != 0);
                 Ok(outcome)
             }
             Err(error) => {
@@ -201,6 +207,10 @@ impl BareSession for MySqlSession {
 
     fn ended_transaction(&self) -> bool {
         self.ended_transaction
+    }
+
+    fn counted(&self) -> Option<i64> {
+        self.counted
     }
 
     fn transaction_state(&mut self) -> Result<TransactionState, EngineError> {

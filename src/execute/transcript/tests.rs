@@ -88,6 +88,7 @@ impl Script {
                     answered: tick,
                     outcome,
                     transaction_survives: false,
+                    counted: None,
                 };
                 execution.records.insert(statement, record);
             }

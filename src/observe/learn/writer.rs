@@ -270,7 +270,12 @@ impl<'a> Learning<'a> {
         else {
             return true;
         };
-        value_keys(&statement.sql, column, self.dialect).is_none_or(|keys| keys.contains(&key))
+        let counted = shape
+            .column(column)
+            .is_some_and(|at| shape.columns[at].counted);
+        // A counter gives a key where the list has 0.
+        let may_be = |keys: BTreeSet<i64>| keys.contains(&key) || (counted && keys.contains(&0));
+        value_keys(&statement.sql, column, self.dialect).is_none_or(may_be)
     }
 }
 

@@ -109,6 +109,7 @@ impl Play {
             answered,
             outcome: outcome(&statement.sql, then),
             transaction_survives: true,
+            counted: None,
         };
         self.execution.records.insert(id, record);
         let kind = statement.effect.kind;

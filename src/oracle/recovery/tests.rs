@@ -70,6 +70,7 @@ fn run(lines: &[(u32, &str, Answer)]) -> (TestCase, Execution) {
             answered,
             outcome,
             transaction_survives: true,
+            counted: None,
         };
         execution.records.insert(id, record);
     }

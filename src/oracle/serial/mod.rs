@@ -17,6 +17,7 @@ use std::time::Duration;
 use self::cycle::Cycle;
 use self::search::{SearchEnd, SerialOrderSearch, undone};
 use super::compare::place_text;
+use super::counted::{self, GivenNumbers};
 use super::signature::{differs, finding_levels, statement_features};
 use super::view::{Disagreement, unstable_finding};
 use super::{Evidence, Needs, Oracle, Ruling};
@@ -93,6 +94,9 @@ impl Oracle for SerialOracle {
             SearchEnd::OutOfBudget => Verdict::Undecided(UndecidedReason::SerialOrdersOutOfBudget),
             SearchEnd::None { .. } if let Some(known) = let_go(&search, serial)? => {
                 Verdict::Known(known)
+            }
+            SearchEnd::None { .. } if takes_unknown_numbers(evidence, &transactions) => {
+                Verdict::Undecided(UndecidedReason::AutoIncrement)
             }
             SearchEnd::None { tried, first } => {
                 let finding = if repeats(&search, serial)? {
@@ -181,6 +185,15 @@ fn reads_at_two_moments(evidence: &Evidence, statement: &CaseStatement) -> bool 
         && record.is_some_and(StatementRecord::resumed)
         && modes.contains(&ReadMode::Current)
         && modes.contains(&ReadMode::StatementSnapshot)
+}
+
+/// Whether a statement of these transactions took numbers from a counter of which the run does not say which.
+fn takes_unknown_numbers(evidence: &Evidence, transactions: &[TransactionId]) -> bool {
+    let mut statements = evidence.case.user_statements();
+    statements.any(|statement| {
+        transactions.contains(&statement.id.transaction)
+            && counted::numbers(evidence, statement) == GivenNumbers::Unknown
+    })
 }
 
 /// Whether the engine refutes every serial order again, each time.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Evidence, compare};
+use super::super::{Evidence, compare, counted};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
@@ -217,6 +217,7 @@ impl Walk<'_, '_> {
                 continue;
             }
             self.serial.adopt(search.evidence.case.mode_of(statement))?;
+            counted::give(search.evidence, statement, &mut *self.serial)?;
             let predicted = self.serial.run(&statement.sql)?;
             let compared = !statement.effect.kind.is_control()
                 && !statement.effect.depends_on_locks

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::super::Evidence;
 use super::super::compare::{self, Mismatch};
+use super::super::counted;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
@@ -140,6 +141,7 @@ impl<'a> Alone<'a> {
     ) -> Result<Outcome, EngineError> {
         let case = &self.evidence.case;
         self.run.adopt(case.mode_of(statement))?;
+        counted::give(self.evidence, statement, self.run)?;
         let begin = case.begin_of(statement.id.transaction);
         let begin = begin.filter(|begin| begin.effect.read_only);
         // Plain reads are never refused: one that was is heard.
@@ -289,6 +291,7 @@ impl<'a> Alone<'a> {
             self.put(&table, rows)?;
         }
         self.run.adopt(self.evidence.case.mode_of(statement))?;
+        counted::give(self.evidence, statement, self.run)?;
         let outcome = match foreign_keys {
             true => self.run.run(&statement.sql),
             false => self.run.run_without_foreign_keys(&statement.sql),

@@ -253,6 +253,7 @@ mod tests {
                     answered: end,
                     outcome: Outcome::Affected(count),
                     transaction_survives: false,
+                    counted: None,
                 };
                 execution.records.insert(*id, record);
                 let committed = TransactionStatus::Committed(end);

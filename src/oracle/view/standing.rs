@@ -7,6 +7,7 @@ use crate::model::{
     CaseStatement, ErrorClass, Execution, StatementId, StatementKind, StatementRecord, TestCase,
     TransactionStatus, UndecidedReason,
 };
+use crate::oracle::counted::{self, GivenNumbers};
 use crate::oracle::evidence::{Evidence, Standing};
 
 /// The standing of every statement that was answered and reads or writes tables.
@@ -50,6 +51,9 @@ fn standing(evidence: &Evidence, statement: &CaseStatement, record: &StatementRe
         .any(|table_use| case.table(&table_use.table).is_none())
     {
         return Standing::Skipped(UndecidedReason::UnknownTable);
+    }
+    if counted::numbers(evidence, statement) == GivenNumbers::Unknown {
+        return Standing::Skipped(UndecidedReason::AutoIncrement);
     }
     if let Some(reason) = account.unsure.get(&statement.id) {
         return Standing::Skipped(*reason);

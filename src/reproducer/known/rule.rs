@@ -84,6 +84,7 @@ impl Shape {
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
             | FindingKind::WrongSavepoint
+            | FindingKind::NumberGivenAgain
             | FindingKind::Lock(_)
             | FindingKind::Anomaly(_) => false,
         }

@@ -199,6 +199,7 @@ impl Scribe {
             answered,
             outcome,
             transaction_survives: !victim,
+            counted: None,
         };
         self.execution.records.insert(id, record);
     }

@@ -247,6 +247,7 @@ impl Player {
             answered,
             outcome,
             transaction_survives: true,
+            counted: None,
         };
         self.execution.records.insert(id, record);
         answered

@@ -1,0 +1,181 @@
+//! GivenNumbers that statements take from the counter of a column, where they are run again.
+//!
+//! A counter never goes back, and gives its numbers when statements run, so that a run alone gets other ones. A
+//! statement that is run again is given those that it took in the run: the first, which its answer names, and what
+//! follows that (MySQL manual, "AUTO_INCREMENT Handling in InnoDB"; MariaDB manual, "AUTO_INCREMENT Handling in
+//! InnoDB"; "Server System Variables", `insert_id`).
+
+use super::Evidence;
+use crate::dialect::Dialect;
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::{CaseStatement, ErrorClass, Pace, StatementRecord, TableShape, TestCase};
+use crate::observe::is_hidden_row_key;
+use crate::statement::{self, CountedInsert, Counting, Filling};
+
+/// The numbers with which a statement is run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GivenNumbers {
+    /// It takes none.
+    Unused,
+    /// This one, and those that follow.
+    From(i64),
+    /// The run does not say which it took, or which row took which.
+    Unknown,
+}
+
+/// How a statement of the case uses a counter, and whose. None where it does not, and where the counter is that of a
+/// hidden row key, which no statement can see.
+pub(super) fn counted_insert<'c>(
+    case: &'c TestCase,
+    statement: &CaseStatement,
+    dialect: &Dialect,
+) -> Option<(&'c TableShape, CountedInsert)> {
+    let found = statement::counted_insert(case, statement, dialect);
+    found.filter(|(table, _)| !is_hidden_row_key(table))
+}
+
+/// The numbers with which a statement is run again.
+pub(super) fn numbers(evidence: &Evidence, statement: &CaseStatement) -> GivenNumbers {
+    let case = &evidence.case;
+    let Some((table, insert)) = counted_insert(case, statement, &evidence.dialect) else {
+        return GivenNumbers::Unused;
+    };
+    let Some(record) = evidence.execution.records.get(&statement.id) else {
+        return GivenNumbers::Unused;
+    };
+    if insert.counting == Counting::Unknown {
+        return GivenNumbers::Unknown;
+    }
+    let Some(changed) = record.outcome.row_count() else {
+        let is_duplicate = record.outcome.error_class() == Some(ErrorClass::Duplicate);
+        // It left no row that would have one: any number does that no row has.
+        return match is_duplicate && may_meet_itself(evidence, table, &insert) {
+            true => GivenNumbers::Unknown,
+            false => beyond_all(table),
+        };
+    };
+    match first(record, &insert, changed) {
+        First::Number(first) if follow_each_other(case, record, &insert, changed, first) => {
+            GivenNumbers::From(first)
+        }
+        First::Number(_) | First::Unknown => GivenNumbers::Unknown,
+        First::NoRow => beyond_all(table),
+    }
+}
+
+/// Whether a number that a statement takes may be one that it gives another row. A counter is beyond all that the set-up
+/// gave.
+fn may_meet_itself(evidence: &Evidence, table: &TableShape, insert: &CountedInsert) -> bool {
+    let Counting::Rows(rows) = &insert.counting else {
+        return false;
+    };
+    let place = table.columns.iter().position(|column| column.counted);
+    let initial = evidence.initial.get(&table.name).into_iter().flatten();
+    let highest = initial
+        .filter_map(|row| row.get(place?)?.as_integer())
+        .max();
+    let is_below = |filling: &Filling| match filling {
+        Filling::Counted => true,
+        Filling::Given(number) => highest.is_some_and(|highest| *number <= highest),
+        Filling::Either => false,
+    };
+    rows.len() > 1 && !rows.iter().all(is_below)
+}
+
+/// The first number that a statement took which was accepted.
+enum First {
+    Number(i64),
+    /// No row of it was put in.
+    NoRow,
+    Unknown,
+}
+
+fn first(record: &StatementRecord, insert: &CountedInsert, changed: u64) -> First {
+    if insert.returns {
+        return First::Unknown;
+    }
+    if insert.updates {
+        // The answer names the number of the row that was changed, where one was (MySQL manual, "INSERT .. ON
+        // DUPLICATE KEY UPDATE Statement"). A row that was put in counts as 1.
+        return match &insert.counting {
+            Counting::Rows(rows) if rows.len() == 1 && changed != 1 => First::NoRow,
+            Counting::Rows(rows) if rows.len() == 1 => {
+                record.counted.map_or(First::Unknown, First::Number)
+            }
+            Counting::Never | Counting::Rows(_) | Counting::Query { .. } | Counting::Unknown => {
+                First::Unknown
+            }
+        };
+    }
+    match record.counted {
+        _ if changed == 0 => First::NoRow,
+        Some(first) => First::Number(first),
+        None => First::Unknown,
+    }
+}
+
+/// Whether the rows took the numbers after the first one, each the next, in an order that the statement fixes.
+///
+/// A VALUES list takes all at once; what stands behind a greater number that a row is given takes others. A query takes
+/// some at a time, and others may take some while it waits (MySQL manual, "AUTO_INCREMENT Handling in InnoDB",
+/// of `innodb_autoinc_lock_mode`).
+fn follow_each_other(
+    case: &TestCase,
+    record: &StatementRecord,
+    insert: &CountedInsert,
+    changed: u64,
+    first: i64,
+) -> bool {
+    match &insert.counting {
+        Counting::Rows(rows) => {
+            let is_small = |row: &Filling| match row {
+                Filling::Counted => true,
+                Filling::Given(number) => *number < first,
+                Filling::Either => false,
+            };
+            let last = rows
+                .iter()
+                .rposition(|row| !matches!(row, Filling::Given(_)));
+            let before = last.map_or(&[][..], |last| &rows[..last]);
+            rows.len() == 1 || before.iter().all(is_small)
+        }
+        Counting::Query { ordered } => {
+            let alone = !record.resumed() && case.pace == Pace::Scheduled;
+            changed <= 1 || (*ordered && alone)
+        }
+        Counting::Never => true,
+        Counting::Unknown => false,
+    }
+}
+
+/// A number that no row of a table has or had; none is known for the narrowest types.
+fn beyond_all(table: &TableShape) -> GivenNumbers {
+    let column = table.columns.iter().find(|column| column.counted);
+    let sql_type = column.map_or(String::new(), |column| column.sql_type.to_ascii_uppercase());
+    if sql_type.starts_with("BIGINT") {
+        GivenNumbers::From(BEYOND_ALL)
+    } else if sql_type.starts_with("INT") {
+        GivenNumbers::From(BEYOND_ALL_INT)
+    } else {
+        GivenNumbers::Unknown
+    }
+}
+
+/// Beyond what a case gives its rows: keys shift by 2 to the 52nd at most.
+const BEYOND_ALL: i64 = 1 << 55;
+
+/// The same of a column of 32 bits.
+const BEYOND_ALL_INT: i64 = 2_000_000_000;
+
+/// Has a serial run give the statement that comes next the numbers that it took in the run.
+pub(super) fn give(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    run: &mut dyn SerialRun,
+) -> Result<(), EngineError> {
+    match numbers(evidence, statement) {
+        GivenNumbers::From(first) => run.count_from(first),
+        GivenNumbers::Unused | GivenNumbers::Unknown => Ok(()),
+    }
+}
