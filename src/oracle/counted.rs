@@ -1,4 +1,4 @@
-//! GivenNumbers that statements take from the counter of a column, where they are run again.
+//! Numbers that statements take from the counter of a column, where they are run again.
 //!
 //! A counter never goes back, and gives its numbers when statements run, so that a run alone gets other ones. A
 //! statement that is run again is given those that it took in the run: the first, which its answer names, and what
@@ -177,5 +177,80 @@ pub(super) fn give(
     match numbers(evidence, statement) {
         GivenNumbers::From(first) => run.count_from(first),
         GivenNumbers::Unused | GivenNumbers::Unknown => Ok(()),
+    }
+}
+
+/// Whether a counter of the case may come to the end of its column's type: a type of less than 32 bits, a great number
+/// given to it, or one that it starts from.
+pub(super) fn may_run_out(case: &TestCase, dialect: &Dialect) -> bool {
+    let columns = case.tables.iter().flat_map(|table| &table.columns);
+    let counted = columns.filter(|column| column.counted);
+    let is_narrow = |sql_type: &str| {
+        let sql_type = sql_type.to_ascii_uppercase();
+        !sql_type.starts_with("INT") && !sql_type.starts_with("BIGINT")
+    };
+    let starts_from = |sql: &str| {
+        let sql: String = sql.split_whitespace().collect();
+        sql.to_ascii_uppercase().contains("AUTO_INCREMENT=")
+    };
+    let is_great =
+        |filling: &Filling| matches!(filling, Filling::Given(number) if *number > GIVEN_MAX);
+    let gives_great = |statement: &CaseStatement| {
+        let insert = statement::counted_insert(case, statement, dialect);
+        insert.is_some_and(|(_, insert)| match insert.counting {
+            Counting::Rows(rows) => rows.iter().any(is_great),
+            Counting::Never | Counting::Query { .. } | Counting::Unknown => false,
+        })
+    };
+    counted
+        .into_iter()
+        .any(|column| is_narrow(&column.sql_type))
+        || case
+            .setup
+            .iter()
+            .any(|statement| starts_from(&statement.sql))
+        || case.statements.iter().any(gives_great)
+}
+
+/// Far below what 32 bits hold, and far above the keys of drawn cases.
+const GIVEN_MAX: i64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::may_run_out;
+    use crate::dialect::{BUILTIN, parse};
+    use crate::reproducer::case_of;
+
+    #[test]
+    fn a_counter_far_from_the_end_of_its_type_is_judged_and_no_other() {
+        let mut files = BUILTIN.iter();
+        let (name, text) = files.find(|(name, _)| *name == "mariadb").expect("listed");
+        let version = "10.11.6".parse().expect("never fails");
+        let dialect = parse(name, text, &version).expect("valid");
+        let runs_out = |sql_type: &str, options: &str, rows: &str| {
+            let text = format!(
+                "--! isolation = \"READ COMMITTED\"\n\
+                 /* init */ CREATE TABLE t (pkey {sql_type} NOT NULL AUTO_INCREMENT PRIMARY KEY, c INT) {options};\n\
+                 /* s1 */ INSERT INTO t (pkey, c) VALUES {rows};\n"
+            );
+            may_run_out(&case_of(&text, &dialect), &dialect)
+        };
+        for sql_type in ["BIGINT", "INT", "BIGINT UNSIGNED"] {
+            assert!(
+                !runs_out(sql_type, "ENGINE=InnoDB", "(NULL, 1), (20, 2)"),
+                "{sql_type}"
+            );
+        }
+        assert!(runs_out("SMALLINT", "ENGINE=InnoDB", "(NULL, 1)"));
+        assert!(runs_out(
+            "BIGINT",
+            "ENGINE=InnoDB",
+            "(9223372036854775807, 1), (NULL, 2)"
+        ));
+        assert!(runs_out(
+            "BIGINT",
+            "ENGINE=InnoDB AUTO_INCREMENT = 9223372036854775807",
+            "(NULL, 1)"
+        ));
     }
 }

@@ -1,6 +1,7 @@
 //! Cases whose statements do not mean the same when they are run again, one after another, and cases
 //! that do not run by the levels of their header.
 
+use super::counted;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{Setting, TableShape, TestCase, UndecidedReason};
 use crate::statement;
@@ -64,11 +65,13 @@ fn changed_while_read(case: &TestCase) -> Option<UndecidedReason> {
 }
 
 /// A session takes numbers from a counter, and a statement that is run again cannot be given the same ones: the engine
-/// has no word for it, or the set-up takes numbers of its own, which are others each time.
+/// has no word for it, or the set-up takes numbers of its own, which are others each time. Or the counter may run out: where
+/// it does, an engine may answer as if a lock had not been granted (MariaDB's error 1467 says both).
 fn counted_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     let mut statements = case.statements.iter();
     let counts = statements.any(|s| statement::counted_insert(case, s, dialect).is_some());
     let cannot_give = dialect.spelling.count_from.is_empty();
-    (counts && (cannot_give || statement::set_up_counts(case, dialect)))
-        .then_some(UndecidedReason::AutoIncrement)
+    let is_unsure =
+        || statement::set_up_counts(case, dialect) || counted::may_run_out(case, dialect);
+    (counts && (cannot_give || is_unsure())).then_some(UndecidedReason::AutoIncrement)
 }

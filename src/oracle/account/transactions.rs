@@ -1,6 +1,7 @@
 //! Refusals that no other session can have caused, and transactions whose end contradicts an answer.
 
 use super::super::Evidence;
+use super::super::counted::may_run_out;
 use crate::dialect::{RejectionEnd, SerializationCause};
 use crate::model::{
     CaseStatement, Effect, ErrorClass, FindingKind, ReadMode, Role, Setting, StatementId,
@@ -76,7 +77,11 @@ fn wrong_end(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
     let kind = statement.effect.kind;
     let decides =
         !kind.is_begin() && !kind.is_end() && evidence.case.is_explicit(record.id.transaction);
-    if !decides || is_in_the_dark(evidence, record.id) || chooses_its_end(evidence, record.id) {
+    if !decides
+        || is_in_the_dark(evidence, record.id)
+        || chooses_its_end(evidence, record.id)
+        || may_have_run_out(evidence, record.id)
+    {
         return None;
     }
     let end = evidence.dialect.ends_transaction(class);
@@ -128,7 +133,8 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
         | ErrorClass::Internal
         | ErrorClass::Other => return None,
     };
-    (!has_cause && !is_in_the_dark(evidence, record.id)).then(|| Strangeness {
+    let excused = is_in_the_dark(evidence, record.id) || may_have_run_out(evidence, record.id);
+    (!has_cause && !excused).then(|| Strangeness {
         kind: FindingKind::RefusalWithoutCause,
         statement: record.id,
         expected: expected.to_owned(),
@@ -286,4 +292,13 @@ fn is_strange(effect: &Effect) -> bool {
 fn chooses_its_end(evidence: &Evidence, id: StatementId) -> bool {
     let statement = evidence.case.statement(id);
     statement.is_some_and(|s| statement::mentions(&s.sql, "ROLLBACK", &evidence.dialect))
+}
+
+/// Whether a statement takes numbers from a counter that may have come to its end: MariaDB's error 1467 says so, and is
+/// its word for a deadlock at the lock of a counter, too.
+fn may_have_run_out(evidence: &Evidence, id: StatementId) -> bool {
+    let (case, dialect) = (&evidence.case, &evidence.dialect);
+    let statement = case.statement(id);
+    let counts = statement.is_some_and(|s| statement::counted_insert(case, s, dialect).is_some());
+    counts && may_run_out(case, dialect)
 }
