@@ -31,8 +31,8 @@ pub(super) use crash::Crash;
 /// to 0.23 ms after the release: asking earlier mostly costs a question.
 const ANSWER_FIRST: Duration = Duration::from_micros(200);
 
-/// How long to wait for the answer of a read that takes no lock before the first look at the lock view. It waits
-/// for nobody on a correct engine, so that a look sooner is a question for nothing.
+/// How long to wait for the answer of a read that takes no lock before each look at the lock view. It waits for
+/// nobody on a correct engine, so that a look sooner is a question for nothing.
 const PLAIN_ANSWER_FIRST: Duration = Duration::from_millis(5);
 
 /// The longest pause between two polls.
@@ -101,18 +101,15 @@ pub(super) struct InterleavedRun<'a, 'c> {
 /// How long to wait for an answer before the next poll.
 struct Pause {
     since: Instant,
-    /// Before the first poll.
-    first: Duration,
     polls: u32,
     /// The last answer left its transaction open, and so all locks but few: no answer is due.
     none_is_due: bool,
 }
 
 impl Pause {
-    fn begin(first: Duration) -> Self {
+    fn begin() -> Self {
         Self {
             since: Instant::now(),
-            first,
             polls: 0,
             none_is_due: false,
         }
@@ -122,10 +119,7 @@ impl Pause {
         if self.none_is_due {
             return Duration::ZERO;
         }
-        match self.polls {
-            0 => self.first,
-            polls => (ANSWER_FIRST * polls).min(POLL_INTERVAL_MAX),
-        }
+        (ANSWER_FIRST * self.polls.max(1)).min(POLL_INTERVAL_MAX)
     }
 }
 
@@ -152,7 +146,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             victims: BTreeSet::new(),
             interrupted: None,
             prepared: BTreeMap::new(),
-            pause: Pause::begin(ANSWER_FIRST),
+            pause: Pause::begin(),
         }
     }
 
@@ -243,10 +237,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         if self.takes_locks(step) {
             self.holding.insert(step.session);
         }
-        self.pause = Pause::begin(match self.case.pace {
-            Pace::Scheduled if self.is_plain_read(step) => PLAIN_ANSWER_FIRST,
-            Pace::Scheduled | Pace::Free => ANSWER_FIRST,
-        });
+        self.pause = Pause::begin();
         if may_wait {
             self.stage.sessions.start(slot, &sql, ask)
         } else {
@@ -308,17 +299,27 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
+    /// Whether what runs and is not seen waiting are reads that take no lock, which may take their time.
+    fn only_plain_reads_run(&self) -> bool {
+        let mut restless = self.scheduler.restless().peekable();
+        let scheduled = self.case.pace == Pace::Scheduled;
+        scheduled && restless.peek().is_some() && restless.all(|step| self.is_plain_read(step))
+    }
+
     /// Waits briefly for an answer, then polls the lock view.
     fn settle(&mut self) -> Result<(), EngineError> {
+        let only_plain_reads = self.only_plain_reads_run();
         let pause = if self.scheduler.awaits_confirmation() {
             CONFIRM_AFTER
+        } else if only_plain_reads {
+            PLAIN_ANSWER_FIRST
         } else {
             self.pause.length()
         };
         if self.receive(pause)? {
             return Ok(());
         }
-        if self.pause.since.elapsed() > UNSEEN_MAX {
+        if self.pause.since.elapsed() > UNSEEN_MAX && !only_plain_reads {
             self.record.unreliable(UndecidedReason::BlockedByTimer);
             let noted = self.scheduler.gave_up();
             return self.note(noted);
@@ -384,7 +385,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .find(|(_, s)| **s == slot)
             .map(|(s, _)| *s);
         if let Some(session) = session {
-            self.pause = Pause::begin(ANSWER_FIRST);
+            self.pause = Pause::begin();
             self.take(session, reply)?;
         }
         Ok(true)
@@ -400,7 +401,11 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
-                self.interrupted = step.and_then(|step| self.record.statement(step));
+                // A statement that waits is not what the server was at when it was lost.
+                let running = self.scheduler.restless().collect::<Vec<_>>();
+                let told = step.filter(|step| running.is_empty() || running.contains(step));
+                let lost = told.or(running.first().copied());
+                self.interrupted = lost.and_then(|step| self.record.statement(step));
                 return Err(error);
             }
         };

@@ -183,10 +183,14 @@ impl Scheduler {
 
     /// The sessions that were sent something and have not answered.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = SessionId> {
-        self.lanes
-            .iter()
-            .filter(|(_, lane)| lane.flight.as_ref().is_some_and(|f| f.answer.is_none()))
-            .map(|(session, _)| *session)
+        let unanswered = |flight: &&Flight| flight.answer.is_none();
+        self.flights().filter(unanswered).map(|f| f.step.session)
+    }
+
+    /// The steps that have neither answered nor been seen waiting since a lock may last have changed.
+    pub(super) fn restless(&self) -> impl Iterator<Item = SessionStep> {
+        let running = |flight: &&Flight| flight.answer.is_none() && !flight.rests();
+        self.flights().filter(running).map(|flight| flight.step)
     }
 
     /// Whether a session other than this one is in a transaction or has a step under way, and so
