@@ -38,7 +38,7 @@ fn typed(path: &Path) -> CaseFile {
     file
 }
 
-/// The findings of one oracle about a case, of the first run of five that has those that are wanted, or else of the
+/// The findings of one oracle about a case, of the first run of thirty that has those that are wanted, or else of the
 /// last: what an engine keeps of a table from the run before may decide whether a bug shows, and which
 /// session a deadlock lets go first what is open beside it.
 fn findings(file: &CaseFile, driver: &mut Driver<'_>, wanted: &Signature) -> Vec<Signature> {
@@ -49,7 +49,7 @@ fn findings(file: &CaseFile, driver: &mut Driver<'_>, wanted: &Signature) -> Vec
         .filter(|o| o.name() == wanted.oracle)
         .collect();
     let mut found = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..30 {
         let hearing = hear(&case, driver, &oracles).expect("an answer");
         let findings = hearing.rulings.iter().filter_map(|heard| heard.finding());
         found = findings.map(|finding| finding.signature.clone()).collect();
