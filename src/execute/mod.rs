@@ -161,9 +161,7 @@ pub trait SerialRun {
     fn adopt(&mut self, mode: Option<&str>) -> Result<(), EngineError>;
 
     /// Has the next statement, which takes numbers from the counter of a column, take this one and those after it.
-    fn count_from(&mut self, _first: i64) -> Result<(), EngineError> {
-        Ok(())
-    }
+    fn count_from(&mut self, first: i64) -> Result<(), EngineError>;
 
     /// The whole content of a table, sorted.
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError>;

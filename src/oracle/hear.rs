@@ -301,6 +301,10 @@ impl SerialRun for NoSerialRun {
         Self::error()
     }
 
+    fn count_from(&mut self, _: i64) -> Result<(), EngineError> {
+        Self::error()
+    }
+
     fn contents(&mut self, _: &str) -> Result<Vec<Row>, EngineError> {
         Self::error()
     }

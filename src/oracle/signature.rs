@@ -213,7 +213,10 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
             continue;
         }
         if before.answered > record.answered {
-            if before.waiting.is_some_and(|waiting| waiting < record.sent) {
+            let waited_before = before.waiting.is_some_and(|waiting| waiting < record.sent);
+            // The two ends of a deadlock are answered together, and which is heard first is chance.
+            let ran_beside = record.resumed() && before.sent < record.answered;
+            if waited_before || ran_beside {
                 features.insert(format!("open:{}", other.effect.kind));
             }
             continue;

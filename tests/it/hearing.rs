@@ -286,6 +286,10 @@ impl SerialRun for Forgetful<'_> {
         self.inner.adopt(mode)
     }
 
+    fn count_from(&mut self, first: i64) -> Result<(), EngineError> {
+        self.inner.count_from(first)
+    }
+
     fn contents(&mut self, table: &str) -> Result<Vec<Row>, EngineError> {
         self.inner.contents(table)
     }

@@ -38,22 +38,21 @@ fn typed(path: &Path) -> CaseFile {
     file
 }
 
-/// The findings of one oracle about a case, of the first run of thirty that has those that are wanted, or else of the
-/// last: what an engine keeps of a table from the run before may decide whether a bug shows, and which
-/// session a deadlock lets go first what is open beside it.
-fn findings(file: &CaseFile, driver: &mut Driver<'_>, wanted: &Signature) -> Vec<Signature> {
+/// The findings of one oracle about a case, of the first run of three that has any: what an engine
+/// keeps of a table from the run before may decide whether a bug shows.
+fn findings(file: &CaseFile, driver: &mut Driver<'_>, oracle: &str) -> Vec<Signature> {
     let case = file.test_case(server_dialect(driver)).expect("a case");
     let oracles: Vec<_> = ORACLES
         .iter()
         .copied()
-        .filter(|o| o.name() == wanted.oracle)
+        .filter(|o| o.name() == oracle)
         .collect();
     let mut found = Vec::new();
-    for _ in 0..30 {
+    for _ in 0..3 {
         let hearing = hear(&case, driver, &oracles).expect("an answer");
         let findings = hearing.rulings.iter().filter_map(|heard| heard.finding());
         found = findings.map(|finding| finding.signature.clone()).collect();
-        if found == std::slice::from_ref(wanted) {
+        if !found.is_empty() {
             break;
         }
     }
@@ -85,7 +84,7 @@ fn every_entry_explains_its_own_case_by_the_signature_that_it_names() {
             if !lives(registry.judge(example, server.identity())) {
                 continue;
             }
-            let found = findings(&typed(&path), driver, example);
+            let found = findings(&typed(&path), driver, &example.oracle);
             assert_eq!(found, std::slice::from_ref(example), "{case}");
         }
     });
