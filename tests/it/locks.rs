@@ -78,6 +78,9 @@ fn locks_that_were_taken_away_are_missed_within_a_thousand_cases() {
         (Fault::PhantomUnderLock, RepeatableRead, UnkeptRange),
         (Fault::PhantomUnderLock, Serializable, UnkeptRange),
         (Fault::SerializableWithoutLocks, Serializable, UnkeptRow),
+        (Fault::ForUpdateIsShared, RepeatableRead, UnkeptRow),
+        (Fault::PhantomUnderWrite, RepeatableRead, UnkeptRange),
+        (Fault::PhantomUnderWrite, Serializable, UnkeptRange),
     ] {
         let rate = Rate::Always;
         let planted = PlantedServer::before(&url, Plant { fault, rate });

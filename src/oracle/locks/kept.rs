@@ -34,7 +34,7 @@ pub(super) fn find(
         return Ok(None);
     }
     let judge = Judge { evidence, read };
-    let keeps_rows = judge.keeps_every_row_it_found() || !read.by_snapshot.is_empty();
+    let keeps_rows = read.keeps_every_row_it_found() || !read.by_snapshot.is_empty();
     let ranges = reach == LockReach::Ranges;
     if !keeps_rows && !ranges {
         return Ok(None);
@@ -92,20 +92,6 @@ struct Judge<'j> {
 }
 
 impl Judge<'_> {
-    /// Whether a row without which the result is another one was surely locked, and is kept. A row
-    /// that an outer join or a subquery looked at and found unfit may have been let go.
-    fn keeps_every_row_it_found(&self) -> bool {
-        let effect = &self.read.statement.effect;
-        let all_locked = |table: &String| self.read.locked.contains(table.as_str());
-        !effect.outer_join && self.read.seen.keys().all(all_locked)
-    }
-
-    /// Whether it keeps the rows of this table that it found. Where a snapshot chooses the rows, one without
-    /// which the result is another one was chosen, whatever else the read looks at.
-    fn keeps_rows_of(&self, table: &str) -> bool {
-        self.read.by_snapshot.contains(table) || self.keeps_every_row_it_found()
-    }
-
     /// Whether the row was there when the read looked.
     fn was_there(&self, change: &Change) -> bool {
         self.read.shows(&change.table, &change.row)
@@ -117,14 +103,13 @@ impl Judge<'_> {
         writes: &[LaterWrite<'_>],
         trial: &mut ReadTrial<'_>,
     ) -> Result<Option<BrokenLock>, EngineError> {
-        let found = |change: &&&Change| self.was_there(change) && self.keeps_rows_of(&change.table);
+        let found =
+            |change: &&&Change| self.was_there(change) && self.read.keeps_rows_of(&change.table);
         for write in writes {
             for change in write.changes.iter().filter(found) {
-                let (mut changed, mut without) = (self.read.seen.clone(), self.read.seen.clone());
+                let mut changed = self.read.seen.clone();
                 self.apply(&mut changed, change);
-                if let Some(rows) = without.get_mut(&change.table) {
-                    rows.remove(&change.row);
-                }
+                let without = self.read.without(&[(&change.table, &change.row)]);
                 let seen = &self.read.seen;
                 if trial.agrees(self.read, seen)? == Some(true)
                     && trial.tells_apart(self.read, seen, &changed)?
@@ -158,10 +143,12 @@ impl Judge<'_> {
             let seen = &self.read.seen;
             let stands = trial.agrees(self.read, seen)? == Some(true)
                 && trial.tells_apart(self.read, seen, &now)?;
-            let told = format!(
-                "{} would give another result after it",
-                self.read.statement.id
-            );
+            let would = if self.read.statement.effect.kind.is_write() {
+                "match other rows"
+            } else {
+                "give another result"
+            };
+            let told = format!("{} would {would} after it", self.read.statement.id);
             return Ok(stands.then(|| self.breach(LockBreach::UnkeptRange, write, told)));
         }
         Ok(None)

@@ -1,9 +1,11 @@
-//! Reads that lock, and the rows that others hold before them.
+//! Statements that lock what they look for, and the rows that others hold before them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::holders::LockHolders;
 use super::strength::{self, excludes_writer};
+use crate::dialect::LockReach;
 use crate::model::{
     CaseStatement, LockStrength, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
     TransactionId,
@@ -11,14 +13,18 @@ use crate::model::{
 use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
 use crate::oracle::view::{Contents, rows_of};
+use crate::statement::{matched_rows, mentions};
 
 /// Every table that a read names, with rows that it may find.
 pub(super) type FoundRows = BTreeMap<String, Contents>;
 
-/// A read that locked what it found, and of which it is sure what it saw.
+/// A read that locked what it found, and of which it is sure what it saw: a SELECT, or what an UPDATE or
+/// DELETE looks for.
 pub(super) struct LockingRead<'e> {
     pub(super) statement: &'e CaseStatement,
     pub(super) record: &'e StatementRecord,
+    /// The SELECT; of a write, how many rows its condition matches.
+    pub(super) sql: Cow<'e, str>,
     /// The rows of its view.
     pub(super) seen: FoundRows,
     /// The tables whose rows it locks.
@@ -35,12 +41,16 @@ impl<'e> LockingRead<'e> {
         let (case, account) = (&evidence.case, &evidence.account);
         let statement = case.statement(id)?;
         let record = evidence.execution.records.get(&id)?;
-        let kind = statement.effect.kind;
-        let reads = matches!(kind, StatementKind::Select | StatementKind::LockingSelect);
         let certain = !account.unsure.contains_key(&id) && !account.latitudes.contains_key(&id);
-        if !reads || !certain || record.outcome.error_class().is_some() {
+        if !certain || record.outcome.error_class().is_some() {
             return None;
         }
+        let kind = statement.effect.kind;
+        let sql = if matches!(kind, StatementKind::Select | StatementKind::LockingSelect) {
+            Cow::from(&statement.sql)
+        } else {
+            Cow::from(count_of_matched(evidence, statement)?)
+        };
         let view = account.views.get(&id)?;
         let TableGrips {
             locked,
@@ -60,10 +70,11 @@ impl<'e> LockingRead<'e> {
         all_known.then(|| Self {
             statement,
             record,
+            sql,
             seen: seen.collect(),
             locked,
             by_snapshot,
-            strength: strength::of_read(&statement.effect),
+            strength: strength::of_search(&statement.effect),
         })
     }
 
@@ -73,10 +84,54 @@ impl<'e> LockingRead<'e> {
         rows.is_some_and(|rows| rows.contains_key(row))
     }
 
+    /// Whether a row without which the result is another one was surely locked, and is kept. A row
+    /// that an outer join or a subquery looked at and found unfit may have been let go.
+    pub(super) fn keeps_every_row_it_found(&self) -> bool {
+        let all_locked = |table: &String| self.locked.contains(table.as_str());
+        !self.statement.effect.outer_join && self.seen.keys().all(all_locked)
+    }
+
+    /// Whether it keeps the rows of this table that it found. Where a snapshot chooses the rows, one without
+    /// which the result is another one was chosen, whatever else the read looks at.
+    pub(super) fn keeps_rows_of(&self, table: &str) -> bool {
+        self.by_snapshot.contains(table) || self.keeps_every_row_it_found()
+    }
+
+    /// Its view without these rows.
+    pub(super) fn without(&self, rows: &[(&str, &RowId)]) -> FoundRows {
+        let mut left = self.seen.clone();
+        for (table, row) in rows {
+            if let Some(rows) = left.get_mut(*table) {
+                rows.remove(row);
+            }
+        }
+        left
+    }
+
     /// The session's transaction.
     pub(super) fn transaction(&self) -> TransactionId {
         self.statement.id.transaction
     }
+}
+
+/// How many rows an UPDATE or DELETE of one table finds, where everything that it meets stays locked; none
+/// for any other statement. At levels that lock rows only, InnoDB passes by locked rows that did not fit
+/// when they were committed (MySQL manual, "Transaction Isolation Levels", READ COMMITTED), and what one with
+/// a LIMIT meets depends on the way it takes.
+fn count_of_matched(evidence: &Evidence, statement: &CaseStatement) -> Option<String> {
+    let effect = &statement.effect;
+    let level = evidence.case.judged_level(statement.session);
+    let locks_ranges = evidence.dialect.lock_reach(level) == Some(LockReach::Ranges);
+    let [target] = effect.uses.as_slice() else {
+        return None;
+    };
+    let searches = matches!(target.role, Role::UpdateTarget | Role::DeleteTarget);
+    let dialect = &evidence.dialect;
+    let stops = mentions(&statement.sql, "LIMIT", dialect);
+    if !locks_ranges || !searches || stops {
+        return None;
+    }
+    matched_rows(&statement.sql, "COUNT(*)", dialect)
 }
 
 /// What a statement does with the tables that it reads, by the level that it is judged by.

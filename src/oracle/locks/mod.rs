@@ -1,12 +1,13 @@
 //! Locks: who should have waited and did not.
 //!
 //! From the account of a run: no statement writes over a row of an open transaction, no read that
-//! locks gets past one, and nobody changes what such a read found, or would find, while its
-//! transaction is open. Waiting too much is legal and is not looked at. `docs/oracle-locks.md` says
+//! locks gets past one, and nobody changes what such a read found, or would find, or locks it against
+//! that read, while its transaction is open. Waiting too much is legal and is not looked at. `docs/oracle-locks.md` says
 //! what this claims and what it may miss.
 
 mod breach;
 mod got_past;
+mod held_twice;
 mod holders;
 mod kept;
 mod locking_read;
@@ -80,6 +81,7 @@ impl Oracle for LockOracle {
         let mut breaches: Vec<BrokenLock> = overwritten::find(evidence, &holders).collect();
         let mut tested = BTreeSet::new();
         let mut trial = ReadTrial::start(evidence, serial);
+        let mut earlier = Vec::new();
         for id in evidence.execution.execution_order() {
             if let Some(refusal) = refused::judge(evidence, &holders, id) {
                 tested.insert(id);
@@ -97,7 +99,10 @@ impl Oracle for LockOracle {
             }
             breaches.extend(got_past::find(evidence, &holders, &read, &mut trial)?);
             breaches.extend(kept::find(evidence, &holders, &read, &mut trial)?);
+            let twice = held_twice::find(evidence, &holders, &read, &earlier, &mut trial)?;
+            breaches.extend(twice);
             tested.extend(read.statement.effect.nowait.then_some(id));
+            earlier.push(read);
         }
         Ok(Ruling {
             verdict: verdict(evidence, &breaches),

@@ -5,8 +5,12 @@ use crate::model::{Effect, LockStrength, Row};
 use crate::observe::{Change, VersionId};
 use crate::oracle::Evidence;
 
-/// The lock that a read takes of what it finds: by its weakest clause, and a shared one without a clause.
-pub(super) fn of_read(effect: &Effect) -> LockStrength {
+/// The lock that a statement takes of what it finds: a read by its weakest clause, and a shared one
+/// without a clause.
+pub(super) fn of_search(effect: &Effect) -> LockStrength {
+    if effect.kind.is_write() {
+        return LockStrength::Update;
+    }
     effect.lock.unwrap_or(LockStrength::Share)
 }
 

@@ -2,7 +2,7 @@
 
 mod runs;
 
-use self::runs::{Got, LOW, Step, run};
+use self::runs::{Got, Step, run};
 use super::LockOracle;
 use crate::dialect::{BUILTIN, ServerVersion, parse};
 use crate::model::IsolationLevel::{ReadCommitted, ReadUncommitted, RepeatableRead, Serializable};
@@ -32,7 +32,7 @@ fn a_write_over_a_row_of_an_open_transaction_is_found() {
         Step::done(2, "COMMIT"),
     ];
     assert_eq!(
-        run(ReadCommitted, &steps, LOW),
+        run(ReadCommitted, &steps),
         "unlocked-write T2.2 against T1.2"
     );
 }
@@ -48,7 +48,7 @@ fn a_write_that_waited_for_the_end_of_the_other_is_none() {
         Step::resumes(2, &[(1, 1001), (2, 20), (3, 90)]),
         Step::done(2, "COMMIT"),
     ];
-    assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+    assert_eq!(run(ReadCommitted, &steps), "agree");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_write_that_waited_for_somebody_else_is_found() {
         Step::done(2, "COMMIT"),
     ];
     assert_eq!(
-        run(RepeatableRead, &steps, LOW),
+        run(RepeatableRead, &steps),
         "unlocked-write T3.2 against T1.2"
     );
 }
@@ -95,7 +95,7 @@ fn a_write_over_work_that_was_undone_is_none() {
         Step::done(1, "COMMIT"),
         Step::done(2, "COMMIT"),
     ];
-    assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+    assert_eq!(run(ReadCommitted, &steps), "agree");
 }
 
 /// The victim's statement is answered after the one that closed the circle, and its locks were gone
@@ -120,7 +120,7 @@ fn a_victim_holds_nothing_while_its_last_statement_runs() {
         Step::victim(1, &[(1, 1001), (2, 1002), (3, 90)]),
         Step::done(2, "COMMIT"),
     ];
-    assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+    assert_eq!(run(ReadCommitted, &steps), "agree");
 }
 
 fn read_beside_an_update(read: &'static str, got: Got) -> [Step; 6] {
@@ -139,25 +139,24 @@ fn a_locking_read_past_a_row_of_an_open_transaction_is_found() {
     let found = "unlocked-read T2.2 against T1.2";
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         let old = read_beside_an_update(LOCKING, FOUND);
-        assert_eq!(run(level, &old, LOW), found, "{level}");
+        assert_eq!(run(level, &old), found, "{level}");
         let new = read_beside_an_update(LOCKING, Got::Rows(&[(2, 20)]));
-        assert_eq!(run(level, &new, LOW), found, "{level}");
+        assert_eq!(run(level, &new), found, "{level}");
         let nowait = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE NOWAIT";
         let nowait = read_beside_an_update(nowait, FOUND);
-        assert_eq!(run(level, &nowait, LOW), found, "{level}");
+        assert_eq!(run(level, &nowait), found, "{level}");
     }
     let plain = read_beside_an_update(PLAIN, FOUND);
-    assert_eq!(run(Serializable, &plain, LOW), found);
+    assert_eq!(run(Serializable, &plain), found);
 }
 
 #[test]
 fn a_read_that_does_not_lock_or_does_not_need_the_row_is_none() {
     let plain = read_beside_an_update(PLAIN, FOUND);
-    assert_eq!(run(RepeatableRead, &plain, LOW), "agree");
+    assert_eq!(run(RepeatableRead, &plain), "agree");
     let second = "SELECT pkey, vkey FROM t WHERE pkey = 2 FOR UPDATE";
     let other_row = read_beside_an_update(second, Got::Rows(&[(2, 20)]));
-    let is_second = |(pkey, _): (i64, i64)| pkey == 2;
-    assert_eq!(run(RepeatableRead, &other_row, is_second), "agree");
+    assert_eq!(run(RepeatableRead, &other_row), "agree");
     // Outside of a transaction a SELECT locks nothing at SERIALIZABLE.
     let alone = [
         Step::done(1, "BEGIN"),
@@ -165,7 +164,7 @@ fn a_read_that_does_not_lock_or_does_not_need_the_row_is_none() {
         Step::sent(2, PLAIN, FOUND),
         Step::done(1, "COMMIT"),
     ];
-    assert_eq!(run(Serializable, &alone, LOW), "agree");
+    assert_eq!(run(Serializable, &alone), "agree");
 }
 
 fn write_after_a_read(
@@ -188,14 +187,70 @@ fn a_found_row_is_kept_at_every_level() {
     let found = "unkept-row T2.2 against T1.2";
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         let changed = write_after_a_read(LOCKING, UPDATE_1, CHANGED_1);
-        assert_eq!(run(level, &changed, LOW), found, "{level}");
+        assert_eq!(run(level, &changed), found, "{level}");
         let delete = "DELETE FROM t WHERE pkey = 1";
         let deleted = write_after_a_read(LOCKING, delete, &[(2, 20), (3, 90)]);
-        assert_eq!(run(level, &deleted, LOW), found, "{level}");
+        assert_eq!(run(level, &deleted), found, "{level}");
     }
     let plain = write_after_a_read(PLAIN, UPDATE_1, CHANGED_1);
-    assert_eq!(run(Serializable, &plain, LOW), found);
-    assert_eq!(run(RepeatableRead, &plain, LOW), "agree");
+    assert_eq!(run(Serializable, &plain), found);
+    assert_eq!(run(RepeatableRead, &plain), "agree");
+}
+
+const SHARED: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR SHARE";
+
+/// Two sessions read the same rows, the second while the transaction of the first is open.
+fn one_read_after_another(first: &'static str, second: &'static str) -> [Step; 6] {
+    [
+        Step::done(1, "BEGIN"),
+        Step::sent(1, first, FOUND),
+        Step::done(2, "BEGIN"),
+        Step::sent(2, second, FOUND),
+        Step::done(1, "COMMIT"),
+        Step::done(2, "COMMIT"),
+    ]
+}
+
+#[test]
+fn two_reads_do_not_hold_a_row_at_once_where_both_lock_it_for_a_change() {
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        for second in [LOCKING, NOWAIT] {
+            let found = "unkept-row T2.2 against T1.2";
+            let both = one_read_after_another(LOCKING, second);
+            assert_eq!(run(level, &both), found, "{level}: {second}");
+        }
+        // A shared lock may be one of an index's entry alone.
+        for (first, second) in [(SHARED, SHARED), (SHARED, LOCKING), (LOCKING, SHARED)] {
+            let shared = one_read_after_another(first, second);
+            assert_eq!(run(level, &shared), "agree", "{level}: {first}");
+        }
+    }
+    // One outside of a transaction holds nothing, and has to wait nevertheless.
+    let mut alone = one_read_after_another(LOCKING, LOCKING).to_vec();
+    alone.remove(5);
+    alone.remove(2);
+    let found = "unkept-row T2.1 against T1.2";
+    assert_eq!(run(RepeatableRead, &alone), found);
+}
+
+#[test]
+fn a_row_is_free_for_the_next_read_when_the_first_has_let_it_go() {
+    let mut ended = one_read_after_another(LOCKING, LOCKING);
+    ended.swap(3, 4);
+    assert_eq!(run(RepeatableRead, &ended), "agree");
+    let undone = [
+        Step::done(1, "BEGIN"),
+        Step::done(1, "SAVEPOINT a"),
+        Step::sent(1, LOCKING, FOUND),
+        Step::done(1, "ROLLBACK TO SAVEPOINT a"),
+        Step::sent(2, LOCKING, FOUND),
+        Step::done(1, "COMMIT"),
+    ];
+    assert_eq!(run(RepeatableRead, &undone), "agree");
+    // What a subquery finds is locked by other rules.
+    let nested = "SELECT pkey, vkey FROM t WHERE vkey < (SELECT 50) FOR UPDATE";
+    let nested = one_read_after_another(LOCKING, nested);
+    assert_eq!(run(RepeatableRead, &nested), "agree");
 }
 
 #[test]
@@ -211,11 +266,52 @@ fn a_row_that_comes_to_fit_is_kept_out_where_ranges_are_locked() {
         &[(1, 10), (2, 20), (3, 90), (4, 30)],
     );
     for steps in [made_to_fit, inserted] {
-        assert_eq!(run(ReadCommitted, &steps, LOW), "agree");
+        assert_eq!(run(ReadCommitted, &steps), "agree");
         let found = "unkept-range T2.2 against T1.2";
-        assert_eq!(run(RepeatableRead, &steps, LOW), found);
-        assert_eq!(run(Serializable, &steps, LOW), found);
+        assert_eq!(run(RepeatableRead, &steps), found);
+        assert_eq!(run(Serializable, &steps), found);
     }
+}
+
+/// Row 1 of `(1, 10), (2, 20), (3, 90)`.
+const DELETE_LOW: &str = "DELETE FROM t WHERE vkey < 15";
+
+#[test]
+fn what_a_write_looks_for_is_kept_out_where_ranges_are_locked() {
+    let deletion = |write, then| {
+        [
+            Step::done(1, "BEGIN"),
+            Step::write(1, DELETE_LOW, &[(2, 20), (3, 90)]),
+            Step::write(2, write, then),
+            Step::done(1, "COMMIT"),
+        ]
+    };
+    let fits = deletion("INSERT INTO t VALUES (4, 12)", &[(2, 20), (3, 90), (4, 12)]);
+    assert_eq!(run(ReadCommitted, &fits), "agree");
+    let found = "unkept-range T2.1 against T1.2";
+    assert_eq!(run(RepeatableRead, &fits), found);
+    assert_eq!(run(Serializable, &fits), found);
+    let other = deletion("INSERT INTO t VALUES (4, 40)", &[(2, 20), (3, 90), (4, 40)]);
+    assert_eq!(run(RepeatableRead, &other), "agree");
+}
+
+#[test]
+fn a_write_does_not_get_past_a_row_that_would_fit_where_ranges_are_locked() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::write(
+            1,
+            "UPDATE t SET vkey = 12 WHERE pkey = 3",
+            &[(1, 10), (2, 20), (3, 12)],
+        ),
+        Step::write(2, DELETE_LOW, &[(2, 20), (3, 12)]),
+        Step::done(1, "COMMIT"),
+    ];
+    let found = "unlocked-read T2.1 against T1.2";
+    assert_eq!(run(RepeatableRead, &steps), found);
+    assert_eq!(run(Serializable, &steps), found);
+    // It looks at what is committed, and goes on if that does not fit.
+    assert_eq!(run(ReadCommitted, &steps), "agree");
 }
 
 #[test]
@@ -226,7 +322,7 @@ fn a_change_that_the_read_does_not_see_needs_no_wait() {
         &[(1, 10), (2, 20), (3, 1000)],
     );
     for level in [ReadCommitted, RepeatableRead, Serializable] {
-        assert_eq!(run(level, &unfit, LOW), "agree", "{level}");
+        assert_eq!(run(level, &unfit), "agree", "{level}");
     }
 }
 
@@ -251,7 +347,7 @@ fn locks_end_with_their_transaction_and_with_what_was_undone() {
         Step::done(1, "COMMIT"),
     ];
     for steps in [ended.as_slice(), &alone, &undone] {
-        assert_eq!(run(RepeatableRead, steps, LOW), "agree", "{steps:?}");
+        assert_eq!(run(RepeatableRead, steps), "agree", "{steps:?}");
     }
     // The same session may do what it likes.
     let own = [
@@ -260,7 +356,7 @@ fn locks_end_with_their_transaction_and_with_what_was_undone() {
         Step::write(1, UPDATE_1, CHANGED_1),
         Step::done(1, "COMMIT"),
     ];
-    assert_eq!(run(RepeatableRead, &own, LOW), "agree");
+    assert_eq!(run(RepeatableRead, &own), "agree");
 }
 
 const NOWAIT: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE NOWAIT";
@@ -277,16 +373,16 @@ fn nowait_is_refused_only_where_somebody_may_hold_a_lock() {
         Step::sent(2, NOWAIT, Got::Refused),
         Step::done(1, "COMMIT"),
     ];
-    assert_eq!(run(RepeatableRead, &nobody, LOW), "unfounded-refusal T2.1");
+    assert_eq!(run(RepeatableRead, &nobody), "unfounded-refusal T2.1");
     // At SERIALIZABLE the plain SELECT locks.
-    assert_eq!(run(Serializable, &nobody, LOW), "agree");
+    assert_eq!(run(Serializable, &nobody), "agree");
     let ended = [
         Step::done(1, "BEGIN"),
         Step::write(1, UPDATE_1, CHANGED_1),
         Step::done(1, "COMMIT"),
         Step::sent(2, NOWAIT, Got::Refused),
     ];
-    assert_eq!(run(RepeatableRead, &ended, LOW), "unfounded-refusal T2.1");
+    assert_eq!(run(RepeatableRead, &ended), "unfounded-refusal T2.1");
     // A lock on any row or gap is reason enough.
     let somebody = [
         Step::done(1, "BEGIN"),
@@ -298,7 +394,7 @@ fn nowait_is_refused_only_where_somebody_may_hold_a_lock() {
         Step::sent(2, NOWAIT, Got::Refused),
         Step::done(1, "COMMIT"),
     ];
-    assert_eq!(run(RepeatableRead, &somebody, LOW), "agree");
+    assert_eq!(run(RepeatableRead, &somebody), "agree");
 }
 
 /// T2.1 waits for T1 and is answered when that has ended.
@@ -317,10 +413,10 @@ fn an_answer_that_nothing_released_was_no_wait_but_a_look_at_a_request_that_was_
     let found = Got::Rows(&[(2, 20)]);
     let mut steps = after_a_wait(SKIP, found);
     steps.swap(3, 4);
-    assert_eq!(run(RepeatableRead, &steps, LOW), "agree");
+    assert_eq!(run(RepeatableRead, &steps), "agree");
     // The same request, answered behind the release.
     steps.swap(3, 4);
-    assert_eq!(run(RepeatableRead, &steps, LOW), "waited T2.1");
+    assert_eq!(run(RepeatableRead, &steps), "waited T2.1");
 }
 
 #[test]
@@ -328,27 +424,27 @@ fn a_plain_read_waits_where_it_locks_and_nowhere_else() {
     let mut steps = after_a_wait(PLAIN, Got::Rows(&[(2, 20)])).to_vec();
     steps.insert(1, Step::done(2, "BEGIN"));
     for level in [ReadUncommitted, ReadCommitted, RepeatableRead] {
-        assert_eq!(run(level, &steps, LOW), "waited T2.2", "{level}");
+        assert_eq!(run(level, &steps), "waited T2.2", "{level}");
     }
-    assert_ne!(run(Serializable, &steps, LOW), "waited T2.2");
+    assert_ne!(run(Serializable, &steps), "waited T2.2");
 }
 
 #[test]
 fn neither_nowait_nor_skip_locked_waits() {
     let found = Got::Rows(&[(2, 20)]);
     for sql in [NOWAIT, SKIP] {
-        let said = run(RepeatableRead, &after_a_wait(sql, found), LOW);
+        let said = run(RepeatableRead, &after_a_wait(sql, found));
         assert_eq!(said, "waited T2.1", "{sql}");
     }
     // What is refused may have stood in the queue for a moment.
     let refused = after_a_wait(NOWAIT, Got::Refused);
-    assert_ne!(run(RepeatableRead, &refused, LOW), "waited T2.1");
+    assert_ne!(run(RepeatableRead, &refused), "waited T2.1");
     // Without the clause it may wait, and so may a subquery that has it not.
     let nested =
         "SELECT pkey, vkey FROM t WHERE pkey IN (SELECT pkey FROM t FOR UPDATE) FOR UPDATE NOWAIT";
     for sql in [LOCKING, nested] {
         assert_eq!(
-            run(RepeatableRead, &after_a_wait(sql, found), LOW),
+            run(RepeatableRead, &after_a_wait(sql, found)),
             "agree",
             "{sql}"
         );
@@ -361,15 +457,12 @@ const SKIP: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR UPDATE SKIP LOC
 fn skip_locked_leaves_out_what_is_held_and_nothing_else() {
     let wrong = "wrong-skip T2.2 against T1.2";
     let beside = |got| read_beside_an_update(SKIP, got);
-    assert_eq!(
-        run(RepeatableRead, &beside(Got::Rows(&[(2, 20)])), LOW),
-        "agree"
-    );
+    assert_eq!(run(RepeatableRead, &beside(Got::Rows(&[(2, 20)]))), "agree");
     // The other transaction may hold more than what it changed.
-    assert_eq!(run(RepeatableRead, &beside(Got::Rows(&[])), LOW), "agree");
-    assert_eq!(run(RepeatableRead, &beside(FOUND), LOW), wrong);
+    assert_eq!(run(RepeatableRead, &beside(Got::Rows(&[]))), "agree");
+    assert_eq!(run(RepeatableRead, &beside(FOUND)), wrong);
     let uncommitted = Got::Rows(&[(1, 1000), (2, 20)]);
-    assert_eq!(run(RepeatableRead, &beside(uncommitted), LOW), wrong);
+    assert_eq!(run(RepeatableRead, &beside(uncommitted)), wrong);
     let alone = |got| {
         [
             Step::done(1, "BEGIN"),
@@ -377,26 +470,18 @@ fn skip_locked_leaves_out_what_is_held_and_nothing_else() {
             Step::done(1, "COMMIT"),
         ]
     };
-    assert_eq!(run(RepeatableRead, &alone(FOUND), LOW), "agree");
+    assert_eq!(run(RepeatableRead, &alone(FOUND)), "agree");
     let short = Got::Rows(&[(2, 20)]);
-    assert_eq!(run(RepeatableRead, &alone(short), LOW), "wrong-skip T1.2");
+    assert_eq!(run(RepeatableRead, &alone(short)), "wrong-skip T1.2");
 }
 
 #[test]
 fn what_a_run_tells_of_nowait_and_skip_locked_is_compared() {
-    let (_, tested) = runs::judge(
-        RepeatableRead,
-        &read_beside_an_update(SKIP, Got::Rows(&[])),
-        LOW,
-    );
+    let (_, tested) = runs::judge(RepeatableRead, &read_beside_an_update(SKIP, Got::Rows(&[])));
     assert_eq!(tested, ["T2.2"]);
-    let (_, tested) = runs::judge(
-        RepeatableRead,
-        &read_beside_an_update(NOWAIT, Got::Refused),
-        LOW,
-    );
+    let (_, tested) = runs::judge(RepeatableRead, &read_beside_an_update(NOWAIT, Got::Refused));
     assert_eq!(tested, ["T2.2"]);
-    let (_, tested) = runs::judge(RepeatableRead, &read_beside_an_update(LOCKING, FOUND), LOW);
+    let (_, tested) = runs::judge(RepeatableRead, &read_beside_an_update(LOCKING, FOUND));
     assert_eq!(tested, Vec::<String>::new());
 }
 
@@ -438,7 +523,7 @@ fn a_read_whose_result_the_holder_no_longer_changes_when_both_go_on_is_none() {
         Step::done(1, "COMMIT"),
         Step::done(2, "COMMIT"),
     ];
-    assert_eq!(run(RepeatableRead, &steps, LOW), "agree");
+    assert_eq!(run(RepeatableRead, &steps), "agree");
 }
 
 #[test]
@@ -455,7 +540,7 @@ fn a_read_that_got_past_a_row_whatever_the_holder_did_meanwhile_is_found() {
         Step::done(2, "COMMIT"),
     ];
     assert_eq!(
-        run(RepeatableRead, &steps, LOW),
+        run(RepeatableRead, &steps),
         "unlocked-read T2.2 against T1.2"
     );
 }

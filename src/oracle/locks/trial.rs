@@ -37,17 +37,24 @@ impl<'a> ReadTrial<'a> {
         read: &LockingRead<'_>,
         tables: &FoundRows,
     ) -> Result<Option<Outcome>, EngineError> {
-        self.alone.answer(&read.statement.sql, tables)
+        self.alone.answer(&read.sql, tables)
     }
 
-    /// Whether the read gives on these tables what it gave in the run; none where it cannot be said.
+    /// Whether the read gives on these tables what it gave in the run, or what the search of a write gives on
+    /// its view; none where it cannot be said.
     pub(super) fn agrees(
         &mut self,
         read: &LockingRead<'_>,
         tables: &FoundRows,
     ) -> Result<Option<bool>, EngineError> {
+        let expected = if read.statement.effect.kind.is_write() {
+            self.answer(read, &read.seen)?
+        } else {
+            Some(read.record.outcome.clone())
+        };
         let answer = self.answer(read, tables)?;
-        Ok(answer.map(|answer| same(read, &answer, &read.record.outcome)))
+        let both = answer.zip(expected);
+        Ok(both.map(|(answer, expected)| same(read, &answer, &expected)))
     }
 
     /// Whether the read gives two different answers on these tables, every time.

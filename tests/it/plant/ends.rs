@@ -2,10 +2,8 @@
 
 use std::io;
 
-use super::WriteKind;
 use super::conversation::Conversation;
 use super::packet::WireAnswer;
-use super::sabotage::DUPLICATE;
 use super::text::{SavepointStep, savepoint_step, write_kind};
 
 impl Conversation {
@@ -95,17 +93,5 @@ impl Conversation {
             return self.ask("START TRANSACTION");
         }
         self.ask(sql)
-    }
-
-    /// Inserts what can be inserted after the refusal, which the client gets.
-    pub(super) fn failed_insert_leaves_rows(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let refused = self.ask(sql)?;
-        let is_insert = write_kind(sql) == Some(WriteKind::Insert);
-        let has_failed = refused.error() == Some(DUPLICATE);
-        if is_insert && has_failed && self.transaction.is_open && self.plot.is_due(sql) {
-            let rest = sql.trim_start()["INSERT".len()..].to_owned();
-            self.ask(&format!("INSERT IGNORE{rest}"))?;
-        }
-        Ok(refused)
     }
 }

@@ -155,11 +155,23 @@ pub(crate) enum Fault {
     ReadCommittedKeepsSnapshot,
     /// Sessions at REPEATABLE READ run at SERIALIZABLE: plain reads lock.
     RepeatableReadLocks,
+    /// A locking read for a change takes a shared lock.
+    ForUpdateIsShared,
+    /// SKIP LOCKED gives the rows that it skips, too, as they were committed.
+    SkipLockedSkipsNone,
+    /// A plain read in a transaction gives another value in its last row.
+    ReadChangesValue,
+    /// A write by predicate chooses its rows by the transaction's snapshot.
+    WriteOfSnapshot,
+    /// A write by predicate locks the rows that it changes, and no gap between them.
+    PhantomUnderWrite,
+    /// A write in a transaction is done twice, and reports it once.
+    WriteDoneTwice,
 }
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 63] = [
+    pub(crate) const ALL: [(&str, Self); 69] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -235,6 +247,12 @@ impl Fault {
             Self::ReadCommittedKeepsSnapshot,
         ),
         ("repeatable-read-locks", Self::RepeatableReadLocks),
+        ("for-update-is-shared", Self::ForUpdateIsShared),
+        ("skip-locked-skips-none", Self::SkipLockedSkipsNone),
+        ("read-changes-value", Self::ReadChangesValue),
+        ("write-of-snapshot", Self::WriteOfSnapshot),
+        ("phantom-under-write", Self::PhantomUnderWrite),
+        ("write-done-twice", Self::WriteDoneTwice),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

@@ -200,6 +200,19 @@ impl WireAnswer {
         self.numbered()
     }
 
+    /// The same answer with another digit in the last value of its last row; None where that ends in none.
+    pub(super) fn with_changed_value(&self) -> Option<Self> {
+        if !self.has_rows() {
+            return None;
+        }
+        let mut changed = self.clone();
+        let row = changed.packets.len().checked_sub(2)?;
+        let digit = changed.packets.get_mut(row)?.payload.last_mut()?;
+        let is_digit = digit.is_ascii_digit();
+        *digit = if *digit == b'9' { b'8' } else { *digit + 1 };
+        is_digit.then_some(changed)
+    }
+
     /// The same answer without a row.
     pub(super) fn without_rows(mut self) -> Self {
         let rows = self.head()..self.packets.len() - 1;

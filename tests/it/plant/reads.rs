@@ -99,6 +99,44 @@ impl Conversation {
         })
     }
 
+    pub(super) fn with_changed_value(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        match answer.with_changed_value() {
+            Some(changed) if self.plot.is_due(sql) => Ok(changed),
+            Some(_) | None => Ok(answer),
+        }
+    }
+
+    pub(super) fn for_update_is_shared(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let shared = if self.is_mariadb {
+            "LOCK IN SHARE MODE"
+        } else {
+            "FOR SHARE"
+        };
+        let plain = without_lock_clause(sql);
+        let rest = plain.and_then(|plain| {
+            let clause = sql[plain.len()..].trim_start();
+            let rest = clause.strip_prefix("FOR UPDATE")?;
+            Some(format!("{plain} {shared}{rest}"))
+        });
+        match rest {
+            Some(weaker) if self.plot.is_due(sql) => self.ask(&weaker),
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
+    pub(super) fn skip_locked_skips_none(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let plain = without_lock_clause(sql).filter(|_| sql.ends_with(" SKIP LOCKED"));
+        match plain {
+            Some(plain) if answer.error().is_none() && self.plot.is_due(sql) => {
+                let all = self.ask_beside(&plain)?;
+                Ok(all.in_transaction(answer.in_transaction))
+            }
+            Some(_) | None => Ok(answer),
+        }
+    }
+
     pub(super) fn shared_is_exclusive(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let clauses = [" LOCK IN SHARE MODE", " FOR SHARE"];
         let plain = clauses.iter().find_map(|clause| sql.strip_suffix(clause));

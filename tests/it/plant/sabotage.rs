@@ -4,13 +4,13 @@ use std::io;
 
 use rashomon::engine::MARKER_TABLE;
 
-use super::Fault;
 use super::conversation::Conversation;
 use super::packet::WireAnswer;
 use super::text::{
     SavepointStep, WriteByPredicate, compared_by_bytes, keys_chosen, savepoint_step, verb,
     without_lock_clause, write_kind,
 };
+use super::{Fault, WriteKind};
 
 /// Set before a statement that may have to be undone.
 const SAVEPOINT: &str = "rashomon_plant";
@@ -108,10 +108,9 @@ const SPOILS: &[(Fault, Spoil)] = &[
     (Fault::RollbackToIgnored, Conversation::rollback_to_ignored),
     (Fault::ReleaseRollsBack, Conversation::release_rolls_back),
     (Fault::SnapshotTakenLate, Conversation::snapshot_taken_late),
-    (
-        Fault::FailedInsertLeavesRows,
-        Conversation::failed_insert_leaves_rows,
-    ),
+    (Fault::FailedInsertLeavesRows, |this, sql| {
+        this.failed_write_leaves_rows(sql, WriteKind::Insert)
+    }),
     (Fault::NowaitRefused, Conversation::nowait_refused),
     (Fault::NowaitPasses, Conversation::nowait_passes),
     (
@@ -122,10 +121,9 @@ const SPOILS: &[(Fault, Spoil)] = &[
     (Fault::ModesForgotten, Conversation::without_modes),
     (Fault::CountTooLow, Conversation::count_too_low),
     (Fault::InsertDropsRow, Conversation::insert_drops_row),
-    (
-        Fault::FailedUpdateLeavesRows,
-        Conversation::failed_update_leaves_rows,
-    ),
+    (Fault::FailedUpdateLeavesRows, |this, sql| {
+        this.failed_write_leaves_rows(sql, WriteKind::Update)
+    }),
     (Fault::DuplicateAnsweredTimeout, |this, sql| {
         this.duplicate_answered(sql, LOCK_TIMEOUT, "HY000")
     }),
@@ -164,6 +162,26 @@ const SPOILS: &[(Fault, Spoil)] = &[
         Fault::SkipLockedSkipsOne,
         Conversation::skip_locked_skips_one,
     ),
+    (Fault::ForUpdateIsShared, Conversation::for_update_is_shared),
+    (
+        Fault::SkipLockedSkipsNone,
+        Conversation::skip_locked_skips_none,
+    ),
+    (Fault::ReadChangesValue, |this, sql| {
+        this.spoilt_read(sql, |this| this.with_changed_value(sql))
+    }),
+    (Fault::WriteOfSnapshot, |this, sql| {
+        this.write_of_keys(sql, |this, keys| this.ask(keys))
+    }),
+    (Fault::PhantomUnderWrite, |this, sql| {
+        let knows_all = !this.transaction.has_written;
+        if knows_all {
+            this.write_of_keys(sql, |this, keys| this.ask_beside(keys))
+        } else {
+            this.ask(sql)
+        }
+    }),
+    (Fault::WriteDoneTwice, Conversation::write_done_twice),
 ];
 
 impl Fault {

@@ -181,6 +181,27 @@ impl WriteByPredicate {
         format!("{} {} LIMIT {rows}", self.head, self.predicate)
     }
 
+    /// A plain reading of the keys that it chooses; None where its table has another name in it.
+    pub(super) fn keys(&self) -> Option<String> {
+        let words = words(&self.head);
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let table = match texts.as_slice() {
+            ["UPDATE", _, "SET", ..] => &words[1],
+            ["DELETE", "FROM", _, "WHERE"] => &words[2],
+            _ => return None,
+        };
+        let table = &self.head[table.start..table.end];
+        Some(format!("SELECT pkey FROM {table} WHERE {}", self.predicate))
+    }
+
+    /// The same of the rows with these keys.
+    pub(super) fn of_keys(&self, keys: &[String]) -> String {
+        match keys {
+            [] => format!("{} FALSE", self.head),
+            _ => format!("{} pkey IN ({})", self.head, keys.join(", ")),
+        }
+    }
+
     /// The same for one row that the predicate does not choose.
     pub(super) fn beyond(&self) -> String {
         format!("{} ({}) IS NOT TRUE LIMIT 1", self.head, self.predicate)
@@ -303,6 +324,17 @@ fn what_is_rewritten_stays_a_statement() {
         write.beyond(),
         "UPDATE t SET a = (SELECT 1 LIMIT 1) WHERE (b OR c) IS NOT TRUE LIMIT 1"
     );
+    assert_eq!(
+        write.keys().as_deref(),
+        Some("SELECT pkey FROM t WHERE b OR c")
+    );
+    let keys = ["1".to_owned(), "2".to_owned()];
+    assert_eq!(
+        write.of_keys(&keys),
+        "UPDATE t SET a = (SELECT 1 LIMIT 1) WHERE pkey IN (1, 2)"
+    );
+    let renamed = WriteByPredicate::of("UPDATE t AS u SET a = 1 WHERE b").expect("one");
+    assert_eq!(renamed.keys(), None);
     assert!(WriteByPredicate::of("UPDATE t, u SET a = 1 WHERE b").is_none());
     assert!(WriteByPredicate::of("DELETE FROM t WHERE b LIMIT 1").is_none());
     assert_eq!(

@@ -5,8 +5,8 @@ use std::io;
 use super::WriteKind;
 use super::conversation::Conversation;
 use super::packet::WireAnswer;
-use super::sabotage::DUPLICATE;
-use super::text::{without_last_row, write_kind};
+use super::sabotage::{DEADLOCK, DUPLICATE};
+use super::text::{WriteByPredicate, verb, without_last_row, write_kind};
 
 impl Conversation {
     pub(super) fn count_too_low(&mut self, sql: &str) -> io::Result<WireAnswer> {
@@ -34,14 +34,18 @@ impl Conversation {
         }
     }
 
-    /// Changes what can be changed after the refusal, which the client gets.
-    pub(super) fn failed_update_leaves_rows(&mut self, sql: &str) -> io::Result<WireAnswer> {
+    /// Does what can be done of a write of this kind after the refusal, which the client gets.
+    pub(super) fn failed_write_leaves_rows(
+        &mut self,
+        sql: &str,
+        kind: WriteKind,
+    ) -> io::Result<WireAnswer> {
         let refused = self.ask(sql)?;
-        let is_update = write_kind(sql) == Some(WriteKind::Update);
-        let has_failed = refused.error() == Some(DUPLICATE);
-        if is_update && has_failed && self.transaction.is_open && self.plot.is_due(sql) {
-            let rest = sql.trim_start()["UPDATE".len()..].to_owned();
-            self.ask(&format!("UPDATE IGNORE{rest}"))?;
+        let has_failed = write_kind(sql) == Some(kind) && refused.error() == Some(DUPLICATE);
+        if has_failed && self.transaction.is_open && self.plot.is_due(sql) {
+            let verb = verb(sql);
+            let rest = &sql.trim_start()[verb.len()..];
+            self.ask(&format!("{verb} IGNORE{rest}"))?;
         }
         Ok(refused)
     }
@@ -55,6 +59,40 @@ impl Conversation {
         let answer = self.ask(sql)?;
         if answer.error() == Some(DUPLICATE) && self.plot.is_due(sql) {
             return Ok(WireAnswer::failed(code, state, "not what happened"));
+        }
+        Ok(answer)
+    }
+
+    /// Looks for the rows by a read of their keys, and writes those that are there still.
+    pub(super) fn write_of_keys(
+        &mut self,
+        sql: &str,
+        look: impl FnOnce(&mut Self, &str) -> io::Result<WireAnswer>,
+    ) -> io::Result<WireAnswer> {
+        let write = WriteByPredicate::of(sql).filter(|_| self.transaction.is_open);
+        let Some((write, keys)) = write.and_then(|write| write.keys().map(|keys| (write, keys)))
+        else {
+            return self.ask(sql);
+        };
+        if !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        let keys = look(self, &keys)?;
+        if keys.error().is_some() {
+            return self.ask(sql);
+        }
+        self.ask(&write.of_keys(&keys.first_column()))
+    }
+
+    pub(super) fn write_done_twice(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let is_write = write_kind(sql).is_some() && answer.error().is_none();
+        if is_write && self.transaction.is_open && self.plot.is_due(sql) {
+            let again = self.ask(sql)?;
+            // A deadlock ends the transaction, and its client has to know.
+            if again.error() == Some(DEADLOCK) {
+                return Ok(again);
+            }
         }
         Ok(answer)
     }
