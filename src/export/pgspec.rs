@@ -95,13 +95,13 @@ fn spec(scenario: &Scenario<'_>) -> String {
     text.push_str("\npermutation");
     for turn in plan(scenario) {
         match turn {
-            Turn::Run(step) | Turn::Send { step, .. } => {
+            Turn::Run { step, .. } | Turn::Send { step, .. } => {
                 let at = numbered(scenario).find(|(_, other)| std::ptr::eq(*other, step));
                 if let Some((number, step)) = at {
                     let _ = write!(text, " {}", name(number, step));
                 }
             }
-            Turn::Reap(_) | Turn::Disconnect(_) => {}
+            Turn::Reap { .. } | Turn::Disconnect(_) => {}
         }
     }
     for index in 1..=scenario.afterwards.len() {

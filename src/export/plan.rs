@@ -3,23 +3,41 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::export::scenario::{ClientStep, Scenario};
-use crate::model::{IsolationLevel, StatementKind};
+use crate::model::{IsolationLevel, SessionId, StatementKind};
 use crate::reproducer::Expectation;
 
 /// What the test does next.
 #[derive(Debug)]
 pub(super) enum Turn<'s> {
     /// Executes a statement and takes its answer.
-    Run(&'s ClientStep),
+    Run { step: &'s ClientStep, risk: Risk },
     /// Sends a statement and goes on when it waits for a lock; where it may, when it is answered, too.
     Send {
         step: &'s ClientStep,
         may_answer: bool,
     },
     /// Takes the answer of a statement that was sent.
-    Reap(&'s ClientStep),
+    Reap { step: &'s ClientStep, risk: Risk },
     /// Closes the connection of a client.
     Disconnect(u32),
+}
+
+/// Whether an engine that is right may refuse a statement that the run had answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Risk {
+    None,
+    /// The claimed level takes locks that the level of the run does without: the statement may wait for a
+    /// client whose next step comes after it, or end in a deadlock.
+    ClaimLocks,
+}
+
+impl Risk {
+    fn of_lock(may_be_refused: bool) -> Self {
+        match may_be_refused {
+            true => Self::ClaimLocks,
+            false => Self::None,
+        }
+    }
 }
 
 /// The turns of a scenario, down to the last client that is closed.
@@ -80,7 +98,9 @@ impl<'s> Planner<'s> {
             });
             self.sent.insert(client, step);
         } else {
-            self.turns.push(Turn::Run(step));
+            let may_be_refused = self.claims_locks(client) && self.may_meet_lock(step, client);
+            let risk = Risk::of_lock(may_be_refused);
+            self.turns.push(Turn::Run { step, risk });
             self.go_on(step);
         }
     }
@@ -90,7 +110,8 @@ impl<'s> Planner<'s> {
         let Some(step) = self.sent.remove(&client) else {
             return;
         };
-        self.turns.push(Turn::Reap(step));
+        let risk = Risk::of_lock(self.claims_locks(client));
+        self.turns.push(Turn::Reap { step, risk });
         self.go_on(step);
         for step in self.deferred.remove(&client).unwrap_or_default() {
             self.submit(step);
@@ -104,18 +125,28 @@ impl<'s> Planner<'s> {
         }
     }
 
-    /// Whether an engine that is right may have this step wait, though it was not seen waiting: it takes
-    /// locks, was answered wrongly, and another client has an open transaction.
+    /// Whether an engine that is right may have this step wait, though it was not seen waiting: it was
+    /// answered wrongly, and a lock may be in its way.
     fn may_wait(&self, step: &ClientStep, client: u32) -> bool {
-        let level = self.scenario.level(client);
+        step.is_disputed() && self.may_meet_lock(step, client)
+    }
+
+    /// Whether a step takes locks at the level that its client is judged by, and another client has an open
+    /// transaction.
+    fn may_meet_lock(&self, step: &ClientStep, client: u32) -> bool {
+        let level = self.scenario.case.judged_level(SessionId(client));
         let kind = step.effect.kind;
         let takes_locks = kind.is_write()
             || kind == StatementKind::LockingSelect
-            || (kind == StatementKind::Select && level == Some(IsolationLevel::Serializable));
-        takes_locks
-            && step.is_disputed()
-            && !step.effect.nowait
-            && self.open.iter().any(|other| *other != client)
+            || (kind == StatementKind::Select && level == IsolationLevel::Serializable);
+        takes_locks && !step.effect.nowait && self.open.iter().any(|other| *other != client)
+    }
+
+    /// Whether a client is judged by a stronger level than it runs at.
+    fn claims_locks(&self, client: u32) -> bool {
+        let session = SessionId(client);
+        let case = &self.scenario.case;
+        case.judged_level(session) > case.level(session)
     }
 }
 

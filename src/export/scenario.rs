@@ -7,8 +7,8 @@ use super::case_format::DoesNotApply;
 use super::maintainers::{self, Maintainers};
 use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
 use crate::model::{
-    Effect, ErrorClass, FindingKind, IsolationLevel, Pace, SessionId, StatementId, StatementKind,
-    TestCase,
+    Effect, ErrorClass, FindingKind, IsolationLevel, Pace, RowOrder, SessionId, StatementId,
+    StatementKind, TestCase,
 };
 use crate::reproducer::{self, CaseFile, CaseLine, Expectation, Tag};
 use crate::statement::{self, PreparedStatements};
@@ -65,7 +65,17 @@ impl ClientStep {
 
     /// Whether the answer that was seen is none of those that are right, or was not noted.
     pub(super) fn is_disputed(&self) -> bool {
-        reproducer::is_disputed(self.seen.as_ref(), &self.right)
+        reproducer::is_disputed(self.seen.as_ref(), &self.right) || self.is_out_of_order()
+    }
+
+    /// Whether the rows that were seen are right but for their order, which the statement fixes.
+    fn is_out_of_order(&self) -> bool {
+        let is_rows = |answer: &Expectation| matches!(answer, Expectation::Rows(_));
+        let Some(seen) = self.seen.as_ref().filter(|seen| is_rows(seen)) else {
+            return false;
+        };
+        let told = self.right.iter().any(is_rows);
+        self.effect.row_order == RowOrder::Total && told && !self.right.contains(seen)
     }
 }
 
@@ -300,6 +310,7 @@ fn dialect_of(engine: &str) -> Result<Dialect, DoesNotApply> {
 fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep> {
     let is_of_session = |line: &&CaseLine| matches!(line.tag, Tag::Session(_));
     let lines = file.lines.iter().filter(is_of_session);
+    let kind = kind_of(file);
     let mut steps = Vec::new();
     let mut locked = LockedTables::default();
     let mut prepared: BTreeMap<SessionId, PreparedStatements> = BTreeMap::new();
@@ -314,13 +325,28 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
             steps.push(ClientStep::unjudged(client, read.text.clone(), effect));
         }
         let mut step = step(line, client, Some(statement.id), statement.effect.clone());
+        let is_internal_error = step.seen == Some(Expectation::Error(ErrorClass::Internal));
+        if is_internal_error && step.right.is_empty() && kind == Some(FindingKind::InternalError) {
+            // It is right nowhere, whatever the right answer is.
+            step.right.push(Expectation::Accepted);
+        }
         if step.effect.nowait && step.is_disputed() {
             let is_locked = locked.meet(&step);
             add_refusal(&mut step, is_locked);
         }
         locked.after(&step);
         let own = prepared.entry(statement.session).or_default();
-        let prepares = case.prepared.contains(&statement.session);
+        // What names an object that is missing is refused when it is prepared, not when it is executed.
+        let mut answers = step.seen.iter().chain(&step.right);
+        let is_refused_early = answers.any(|answer| {
+            matches!(
+                answer,
+                Expectation::Error(
+                    ErrorClass::Missing | ErrorClass::Syntax | ErrorClass::Unsupported
+                )
+            )
+        });
+        let prepares = case.prepared.contains(&statement.session) && !is_refused_early;
         let kind = statement.effect.kind;
         if let Some(sent) = own.sent(kind, &step.sql, dialect).filter(|_| prepares) {
             let opaque = || Effect::of_kind(StatementKind::Opaque);

@@ -313,3 +313,20 @@ fn a_report_for_postgresql_is_pasted_into_psql() {
         assert!(report.contains(part), "{report}");
     }
 }
+
+#[test]
+fn an_internal_error_is_wrong_alone_and_the_report_has_its_message() {
+    let kind = "--! kind = \"internal-error\"\n\
+                --! # internal-error at T1.1 (select): error 8133: data inconsistency in table: t\n/* init";
+    let text = CASE.replace("mariadb", "tidb").replacen("/* init", kind, 1);
+    let (text, _) = text.split_once("@got").unwrap();
+    let file = read(&format!("{text}@error internal\n"), "x.sql").unwrap();
+    let report = issue::Issue.write(&file).unwrap().text;
+    for part in [
+        "In step 1 SELECT is rejected with an error (internal error).\n",
+        "SELECT a, b, c FROM t;\n-- no error\n",
+        "SELECT a, b, c FROM t;\n-- error 8133: data inconsistency in table: t\n",
+    ] {
+        assert!(report.contains(part), "{report}");
+    }
+}

@@ -55,6 +55,16 @@ pub(super) fn told(step: &ClientStep, scenario: &Scenario<'_>) -> String {
     parts.join("; ")
 }
 
+/// The number and the text of the internal error that a file is about, from its headline.
+pub(super) fn internal_error(file: &CaseFile) -> Option<String> {
+    let kind = file.header.kind.as_deref().and_then(FindingKind::from_slug);
+    if kind != Some(FindingKind::InternalError) {
+        return None;
+    }
+    let (_, message) = file.header.comments.last.first()?.split_once("): ")?;
+    Some(message.to_owned())
+}
+
 /// What an error of this class is about.
 pub(super) fn error_words(class: ErrorClass) -> &'static str {
     match class {

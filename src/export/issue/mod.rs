@@ -228,6 +228,9 @@ fn actual(scenario: &Scenario<'_>) -> String {
         Symptom::WrongAnswer | Symptom::NothingWrong => {}
     }
     each_disputed(scenario, |step| {
+        if let Some(message) = words::internal_error(scenario.file) {
+            return message;
+        }
         let seen = step.seen.as_ref();
         seen.map_or("(fill in)".to_owned(), |seen| {
             words::answer(seen, &scenario.dialect)

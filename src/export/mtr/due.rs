@@ -3,15 +3,50 @@
 use super::pages::Pages;
 use crate::export::case_format::DoesNotApply;
 use crate::export::scenario::{ClientStep, Scenario};
-use crate::model::{ErrorClass, RowOrder, StatementKind};
+use crate::model::{ErrorClass, IsolationLevel, RowOrder, StatementKind};
 use crate::reproducer::{Cell, Expectation};
 use crate::statement;
 
-/// Takes an answer or a deadlock: with success first, mysqltest prints nothing of either.
-const DEADLOCK_OR_NOT: &str = "--error 0,ER_LOCK_DEADLOCK";
+/// A deadlock, and a lock that was not granted in time, by their codes.
+const DEADLOCK: &str = "1213";
+const LOCK_TIMEOUT: &str = "1205";
+
+/// What else than its answer a statement may come to on an engine that is right. The test ends there, as
+/// skipped, because the answers behind it are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detour {
+    None,
+    /// The engine chooses this transaction as the victim of a deadlock, and not the one that was seen.
+    OtherVictim,
+    /// The level that the answers are judged by has the statement wait where the run did not, until it is
+    /// refused.
+    ClaimLocks(IsolationLevel),
+}
+
+impl Detour {
+    /// The codes of the rejections that lead there.
+    fn codes(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::OtherVictim => &[DEADLOCK],
+            Self::ClaimLocks(_) => &[DEADLOCK, LOCK_TIMEOUT],
+        }
+    }
+
+    fn reason(self) -> String {
+        match self {
+            Self::None | Self::OtherVictim => {
+                "The other transaction was the victim of the deadlock".to_owned()
+            }
+            Self::ClaimLocks(level) => {
+                format!("A lock is in the way of this statement, as it may be at {level}")
+            }
+        }
+    }
+}
 
 /// mysqltest takes ten codes, one of which is 0.
-const CODES_MAX: usize = 9;
+const CODES_MAX: usize = 10;
 
 /// What the result file has behind a statement.
 #[derive(Debug)]
@@ -74,29 +109,72 @@ impl Due {
         }
     }
 
-    /// Writes what stands before the statement. `closes`: it closes a deadlock of which another
-    /// transaction is the victim.
-    pub(super) fn prepare(&self, pages: &mut Pages, closes: bool) {
+    /// Writes what stands before the statement.
+    pub(super) fn prepare(&self, pages: &mut Pages, detour: Detour) {
+        // With success first, mysqltest prints nothing of an answer or a rejection.
+        let mut borne: Vec<&str> = match (self, detour) {
+            (Self::Victim, _) => vec!["0", DEADLOCK],
+            (_, Detour::None) => Vec::new(),
+            (_, Detour::OtherVictim | Detour::ClaimLocks(_)) => vec!["0"],
+        };
         match self {
             Self::Table { sorted: true, .. } => pages.command("--sorted_result"),
             Self::Untold => pages.command("--disable_result_log"),
             // With a second code mysqltest prints no text of the error: versions word it differently.
-            Self::Rejection(codes) if codes.len() <= CODES_MAX => {
-                pages.command(&format!("--error {},0", codes.join(",")));
+            Self::Rejection(codes) if self.is_listed(detour) => {
+                borne = codes.iter().map(String::as_str).collect();
+                borne.push("0");
             }
-            Self::Rejection(_) => pages.bear_errors(),
-            Self::Victim => pages.command(DEADLOCK_OR_NOT),
-            Self::Table { sorted: false, .. } | Self::Changed(_) | Self::Nothing => {}
+            Self::Rejection(_) => {
+                pages.bear_errors();
+                return;
+            }
+            Self::Table { sorted: false, .. } | Self::Changed(_) | Self::Victim | Self::Nothing => {
+            }
         }
-        if closes {
-            pages.command(DEADLOCK_OR_NOT);
+        for code in detour.codes() {
+            if !borne.contains(code) {
+                borne.push(code);
+            }
+        }
+        if !borne.is_empty() {
+            let named: Vec<&str> = borne.into_iter().map(named).collect();
+            pages.command(&format!("--error {}", named.join(",")));
+        }
+    }
+
+    /// Whether mysqltest takes all codes that may come, one of which is 0.
+    fn is_listed(&self, detour: Detour) -> bool {
+        match self {
+            Self::Rejection(codes) => codes.len() + detour.codes().len() < CODES_MAX,
+            Self::Table { .. } | Self::Changed(_) | Self::Victim | Self::Nothing | Self::Untold => {
+                true
+            }
         }
     }
 
     /// Writes what stands behind the statement.
-    pub(super) fn check(&self, pages: &mut Pages, closes: bool) {
-        if closes {
-            pages.skip_if("$mysql_errno != 0");
+    pub(super) fn check(&self, pages: &mut Pages, detour: Detour) {
+        if !self.is_listed(detour) {
+            pages.compare_again();
+        }
+        match self {
+            Self::Rejection(due) => {
+                let others = detour.codes().iter();
+                for code in others.filter(|code| !due.iter().any(|due| due == *code)) {
+                    pages.skip_if(&format!("$mysql_errno == {code}"), &detour.reason());
+                }
+            }
+            Self::Victim => {
+                for code in detour.codes().iter().filter(|code| **code != DEADLOCK) {
+                    pages.skip_if(&format!("$mysql_errno == {code}"), &detour.reason());
+                }
+            }
+            Self::Table { .. } | Self::Changed(_) | Self::Nothing | Self::Untold => {
+                if detour != Detour::None {
+                    pages.skip_if("$mysql_errno != 0", &detour.reason());
+                }
+            }
         }
         match self {
             Self::Table { text, .. } => pages.expect(text),
@@ -104,17 +182,23 @@ impl Due {
                 pages.sql("SELECT ROW_COUNT()");
                 pages.expect(&format!("ROW_COUNT()\n{count}\n"));
             }
-            Self::Rejection(codes) if codes.len() <= CODES_MAX => {
+            Self::Rejection(_) if self.is_listed(detour) => {
                 pages.expect("Got one of the listed errors\n");
             }
-            Self::Rejection(_) => {
-                pages.compare_again();
-                pages.die_if("$mysql_errno == 0", "The statement was accepted");
-            }
-            Self::Victim => pages.skip_if("$mysql_errno == 0"),
+            Self::Rejection(_) => pages.die_if("$mysql_errno == 0", "The statement was accepted"),
+            Self::Victim => pages.skip_if("$mysql_errno == 0", &Detour::OtherVictim.reason()),
             Self::Untold => pages.command("--enable_result_log"),
             Self::Nothing => {}
         }
+    }
+}
+
+/// A code as tests of the engines spell it, where the name says more.
+fn named(code: &str) -> &str {
+    match code {
+        DEADLOCK => "ER_LOCK_DEADLOCK",
+        LOCK_TIMEOUT => "ER_LOCK_WAIT_TIMEOUT",
+        other => other,
     }
 }
 

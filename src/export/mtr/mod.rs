@@ -10,15 +10,19 @@ mod pages;
 mod tests;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::plan::{Turn, plan};
+use super::plan::{Risk, Turn, plan};
 use super::scenario::{ClientStep, Scenario, Symptom};
 use super::words;
 use crate::reproducer::CaseFile;
-use due::{Due, closes_deadlock};
+use due::{Detour, Due, closes_deadlock};
 use pages::Pages;
 
 /// How long the test waits for a statement to wait, in seconds, before it fails.
 const WAIT_SECONDS: u32 = 10;
+
+/// How long a statement waits that only the claimed level has wait, in seconds, before the test is skipped.
+/// Those that always wait go on far sooner.
+const CLAIM_LOCK_SECONDS: u32 = 5;
 
 pub(super) struct Mtr;
 
@@ -75,38 +79,34 @@ fn check(scenario: &Scenario<'_>) -> Result<(), DoesNotApply> {
 }
 
 fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
-    let mut pages = Pages::default();
+    let mut pages = Pages::with_drops(drops(scenario));
     head(&mut pages, scenario);
     let mut compared = true;
     for turn in plan(scenario) {
         match turn {
-            Turn::Disconnect(number) => {
-                pages.go_to("default");
-                pages.command(&format!("--disconnect c{number}"));
-            }
+            Turn::Disconnect(number) => pages.disconnect(&format!("c{number}")),
             Turn::Send { step, may_answer } => {
                 pages.go_to(&client(step));
                 note_fault(&mut pages, step, scenario);
                 pages.send(&step.sql);
                 pages.wait(&client(step), may_answer, WAIT_SECONDS);
             }
-            Turn::Run(step) | Turn::Reap(step) => {
+            Turn::Run { step, risk } | Turn::Reap { step, risk } => {
                 pages.go_to(&client(step));
-                let due = match compared {
-                    true => Due::of(step, scenario)?,
-                    false => Due::Nothing,
+                let (due, detour) = match compared {
+                    true => (Due::of(step, scenario)?, detour(step, risk, scenario)),
+                    false => (Due::Nothing, Detour::None),
                 };
-                let is_sent = matches!(turn, Turn::Reap(_));
+                let is_sent = matches!(turn, Turn::Reap { .. });
                 if !is_sent {
                     note_fault(&mut pages, step, scenario);
                 }
-                let closes = compared && closes_deadlock(step, scenario);
-                due.prepare(&mut pages, closes);
+                due.prepare(&mut pages, detour);
                 match is_sent {
                     true => pages.command("--reap"),
                     false => pages.sql(&step.sql),
                 }
-                due.check(&mut pages, closes);
+                due.check(&mut pages, detour);
                 if compared && step.is_disputed() && step.effect.kind.is_write() {
                     compared = false;
                     pages.stop_comparing();
@@ -116,6 +116,14 @@ fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
     }
     end(&mut pages, scenario, compared)?;
     Ok(pages)
+}
+
+fn detour(step: &ClientStep, risk: Risk, scenario: &Scenario<'_>) -> Detour {
+    match (risk, scenario.case.claim) {
+        (Risk::ClaimLocks, Some(claim)) => Detour::ClaimLocks(claim),
+        _ if closes_deadlock(step, scenario) => Detour::OtherVictim,
+        _ => Detour::None,
+    }
 }
 
 /// Says what the answer was where the bug was seen.
@@ -141,6 +149,12 @@ fn head(pages: &mut Pages, scenario: &Scenario<'_>) {
     if let Some(include) = scenario.maintainers.innodb_include {
         pages.command(&format!("--source {include}"));
     }
+    if let Some(claim) = scenario.case.claim {
+        pages.command(&format!(
+            "# The answers are those of {claim}. Where that has a statement wait that did not wait when the \
+             bug was\n# seen, the interleaving is another one, and the test is skipped."
+        ));
+    }
     pages.command("--disable_connect_log");
     pages.command("--disable_warnings");
     for (index, (number, setup)) in scenario.clients.iter().enumerate() {
@@ -148,6 +162,11 @@ fn head(pages: &mut Pages, scenario: &Scenario<'_>) {
         pages.connect(&format!("c{number}"));
         for sql in setup {
             pages.sql(sql);
+        }
+        if scenario.case.claim.is_some() {
+            pages.sql(&format!(
+                "SET SESSION innodb_lock_wait_timeout = {CLAIM_LOCK_SECONDS}"
+            ));
         }
         if index == 0 {
             pages.sql("SET SESSION default_storage_engine = InnoDB");
@@ -172,14 +191,20 @@ fn end(pages: &mut Pages, scenario: &Scenario<'_>, compared: bool) -> Result<(),
             true => Due::of(step, scenario)?,
             false => Due::Untold,
         };
-        due.prepare(pages, false);
+        due.prepare(pages, Detour::None);
         pages.sql(&step.sql);
-        due.check(pages, false);
+        due.check(pages, Detour::None);
     }
-    for (what, names) in [("VIEW", scenario.views()), ("TABLE", scenario.tables())] {
-        if !names.is_empty() {
-            pages.sql(&format!("DROP {what} {}", names.join(", ")));
-        }
+    for sql in drops(scenario) {
+        pages.sql(&sql);
     }
     Ok(())
+}
+
+/// The statements that take away what the test makes.
+fn drops(scenario: &Scenario<'_>) -> Vec<String> {
+    let both = [("VIEW", scenario.views()), ("TABLE", scenario.tables())];
+    let made = both.into_iter().filter(|(_, names)| !names.is_empty());
+    made.map(|(what, names)| format!("DROP {what} {}", names.join(", ")))
+        .collect()
 }

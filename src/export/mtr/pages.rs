@@ -1,5 +1,7 @@
 //! A test and its result while they are written side by side.
 
+use std::collections::BTreeSet;
+
 /// The two files of a test.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
@@ -9,9 +11,21 @@ pub(super) struct Pages {
     pub(super) result: String,
     /// The connection that the next statement goes to.
     connection: String,
+    /// The connections that are open, in the order of their names.
+    open: BTreeSet<String>,
+    /// The statements that take away what the test made.
+    drops: Vec<String>,
 }
 
 impl Pages {
+    /// Empty pages of a test that these statements clear away.
+    pub(super) fn with_drops(drops: Vec<String>) -> Self {
+        Self {
+            drops,
+            ..Self::default()
+        }
+    }
+
     /// A command or a comment: mysqltest prints neither.
     pub(super) fn command(&mut self, line: &str) {
         self.test.push_str(line);
@@ -49,6 +63,13 @@ impl Pages {
         self.command(&format!("--connect ({name},localhost,root)"));
         self.command(&format!("--let ${name}_id= `SELECT CONNECTION_ID()`"));
         self.connection = name.to_owned();
+        self.open.insert(name.to_owned());
+    }
+
+    pub(super) fn disconnect(&mut self, name: &str) {
+        self.go_to("default");
+        self.command(&format!("--disconnect {name}"));
+        self.open.remove(name);
     }
 
     pub(super) fn go_to(&mut self, name: &str) {
@@ -114,11 +135,17 @@ impl Pages {
         self.command(&format!("if ({condition})\n{{\n  --die {why}\n}}"));
     }
 
-    /// Ends the test, as one that was not run, where a condition holds: the engine chose the other
-    /// transaction as the victim of a deadlock, and the answers after that were never seen.
-    pub(super) fn skip_if(&mut self, condition: &str) {
+    /// Ends the test, as one that was not run, where a condition holds: the answers after that were never
+    /// seen. Nothing of it is left for the next test of the suite to stumble over.
+    pub(super) fn skip_if(&mut self, condition: &str, why: &str) {
+        let closed = self
+            .open
+            .iter()
+            .map(|name| format!("  --disconnect {name}\n"));
+        let dropped = self.drops.iter().map(|sql| format!("  {sql};\n"));
+        let cleanup: String = closed.chain(dropped).collect();
         self.command(&format!(
-            "if ({condition})\n{{\n  --skip The other transaction was the victim of the deadlock\n}}"
+            "if ({condition})\n{{\n  --connection default\n{cleanup}  --skip {why}\n}}"
         ));
     }
 }

@@ -222,16 +222,111 @@ fn with_the_other_victim_of_a_deadlock_the_test_is_skipped() {
                  /* s1 */ COMMIT;\n\
                  /* end */ SELECT * FROM t; -- @got empty\n";
     let victim_closes = exported(&format!("{TABLE}{steps}")).text;
-    let check = "--error 0,ER_LOCK_DEADLOCK\nDELETE FROM t WHERE id = 1;\nif ($mysql_errno == 0)\n{\n  --skip";
+    let check = "--error 0,ER_LOCK_DEADLOCK\nDELETE FROM t WHERE id = 1;\nif ($mysql_errno == 0)\n{\n  --connection default\n  \
+                 --disconnect c1\n  --disconnect c2\n  DROP TABLE `t`;\n  --skip";
     assert!(victim_closes.contains(check), "{victim_closes}");
     let steps = steps
         .replace("@waits  @got affected 1", "@waits  @error deadlock")
         .replace("@error deadlock  @resumes", "@got affected 1  @resumes");
     let victim_waits = exported(&format!("{TABLE}{steps}")).text;
-    let closing = "--error 0,ER_LOCK_DEADLOCK\nDELETE FROM t WHERE id = 1;\nif ($mysql_errno != 0)\n{\n  --skip";
+    let closing = "--error 0,ER_LOCK_DEADLOCK\nDELETE FROM t WHERE id = 1;\nif ($mysql_errno != 0)\n{\n  --connection ";
     assert!(victim_waits.contains(closing), "{victim_waits}");
-    let waiting = "--error 0,ER_LOCK_DEADLOCK\n--reap\nif ($mysql_errno == 0)\n{\n  --skip";
+    let waiting = "--error 0,ER_LOCK_DEADLOCK\n--reap\nif ($mysql_errno == 0)\n{\n  --connection ";
     assert!(victim_waits.contains(waiting), "{victim_waits}");
+}
+
+const CLAIM: &str = "--! claim = \"SERIALIZABLE\"\n";
+
+#[test]
+fn what_only_a_claimed_level_has_wait_is_not_waited_for_and_ends_the_test_as_skipped() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s1 */ SELECT v FROM t WHERE id = 1; -- @got (10)\n\
+                 /* s2 */ BEGIN;\n\
+                 /* s2 */ UPDATE t SET v = 11 WHERE id = 1; -- @got affected 1\n\
+                 /* s2 */ COMMIT;\n\
+                 /* s1 */ SELECT v FROM t WHERE id = 1; -- @got (11)  @expect (10)\n\
+                 /* s1 */ COMMIT;\n";
+    let case = format!("{CLAIM}{TABLE}{steps}");
+    let exported = exported(&case);
+    expect![[r#"
+
+        --connect (c2,localhost,root)
+        --let $c2_id= `SELECT CONNECTION_ID()`
+        SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        SET SESSION innodb_lock_wait_timeout = 5;
+
+        --connection c1
+        BEGIN;
+        --sorted_result
+        SELECT v FROM t WHERE id = 1;
+
+        --connection c2
+        BEGIN;
+        --error 0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT
+        UPDATE t SET v = 11 WHERE id = 1;
+        if ($mysql_errno != 0)
+        {
+          --connection default
+          --disconnect c1
+          --disconnect c2
+          DROP TABLE `t`;
+          --skip A lock is in the way of this statement, as it may be at SERIALIZABLE
+        }
+        SELECT ROW_COUNT();
+        COMMIT;
+
+        --connection c1
+        # The bug: the answer was (11).
+        --sorted_result
+        SELECT v FROM t WHERE id = 1;
+        COMMIT;
+
+        --connection default
+        --disconnect c1
+        --disconnect c2
+
+        let $wait_condition=
+          SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id IN ($c1_id, $c2_id);
+        --source include/wait_condition.inc
+        DROP TABLE `t`;
+    "#]]
+    .assert_eq(self::steps(&exported.text));
+    let (_, result) = exported.beside.unwrap();
+    assert!(
+        result
+            .ends_with("COMMIT;\nSELECT v FROM t WHERE id = 1;\nv\n10\nCOMMIT;\nDROP TABLE `t`;\n"),
+        "{result}"
+    );
+}
+
+#[test]
+fn a_rejection_that_is_due_is_no_detour_of_a_claim() {
+    let steps = "/* s2 */ BEGIN;\n\
+                 /* s1 */ INSERT INTO t VALUES (1, 1); -- @error duplicate\n\
+                 /* s1 */ DELETE FROM t; -- @error lock-timeout\n\
+                 /* s1 */ INSERT INTO t VALUES (3, 1 / 0); -- @error data\n";
+    let text = exported(&format!("{CLAIM}{TABLE}{steps}")).text;
+    let duplicate = "--error 1062,1586,0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT\nINSERT INTO t VALUES (1, 1);\n\
+                     if ($mysql_errno == 1213)\n";
+    assert!(text.contains(duplicate), "{text}");
+    let (_, timeout) = text.split_once("DELETE FROM t;\n").unwrap();
+    assert!(timeout.starts_with("if ($mysql_errno == 1213)\n"), "{text}");
+}
+
+#[test]
+fn rows_in_an_order_that_the_statement_forbids_are_wrong() {
+    let steps = "/* s1 */ SELECT v FROM t ORDER BY id; -- @got (20) (10)  @expect (10) (20)\n";
+    let (_, result) = exported(&format!("{TABLE}{steps}")).beside.unwrap();
+    assert!(result.contains("ORDER BY id;\nv\n10\n20\n"), "{result}");
+}
+
+#[test]
+fn a_statement_that_names_what_is_missing_is_not_prepared() {
+    let steps =
+        "/* s1 */ UPDATE t FORCE INDEX (i) SET v = 1; -- @error syntax  @expect error missing\n";
+    let prepared = "--! prepared = [\"s1\"]\n";
+    let text = exported(&format!("{prepared}{TABLE}{steps}")).text;
+    assert!(!text.contains("PREPARE"), "{text}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::case_format::{CaseFormat, DoesNotApply, Exported};
 use super::plan::{Turn, plan};
 use super::scenario::{ClientStep, Scenario, Symptom};
 use super::words;
-use crate::model::{ErrorClass, RowOrder, StatementKind};
+use crate::model::{RowOrder, StatementKind};
 use crate::reproducer::{CaseFile, Expectation};
 use literals::{cells_of, plain_rows, text_of};
 
@@ -67,7 +67,7 @@ impl CaseFormat for TidbGo {
                 scenario.maintainers.product
             )));
         }
-        if scenario.symptom == Symptom::AsSeen && !scenario.steps.iter().any(is_internal_error) {
+        if scenario.symptom == Symptom::AsSeen {
             return Err(DoesNotApply(
                 "no answer is wrong alone, and a test of this format compares each answer alone"
                     .to_owned(),
@@ -202,7 +202,7 @@ impl<'s> Body<'s> {
 
     fn turn(&mut self, turn: &Turn<'_>) {
         match turn {
-            Turn::Run(step) => {
+            Turn::Run { step, .. } => {
                 self.remark(step);
                 let must_not_wait = step.right.contains(&Expectation::DoesNotWait);
                 if must_not_wait || self.may_hang(step) {
@@ -220,7 +220,7 @@ impl<'s> Body<'s> {
                 self.send(step);
                 self.watch(step, if *may_answer { "" } else { "require.True" });
             }
-            Turn::Reap(step) => self.receive(step),
+            Turn::Reap { step, .. } => self.receive(step),
             // A session that is closed rolls back.
             Turn::Disconnect(number) => {
                 if self.in_transaction.remove(number) {
@@ -250,8 +250,7 @@ impl<'s> Body<'s> {
 
     /// Says what the answer was where the bug was seen.
     fn remark(&mut self, step: &ClientStep) {
-        let is_wrong = step.is_disputed() || is_internal_error(step);
-        if let (true, Some(seen)) = (is_wrong, &step.seen) {
+        if let (true, Some(seen)) = (step.is_disputed(), &step.seen) {
             let seen = one_line(&words::answer(seen, &self.scenario.dialect));
             self.line(&format!("// The bug: the answer was {seen}."));
         }
@@ -296,7 +295,6 @@ impl<'s> Body<'s> {
         let about_answers = |answer: &&Expectation| !answer.is_about_waiting();
         let right: Vec<&Expectation> = step.right.iter().filter(about_answers).collect();
         match right.is_empty() && !self.is_open {
-            true if is_internal_error(step) => vec![&Expectation::Accepted],
             true => step.seen.iter().filter(about_answers).collect(),
             false => right,
         }
@@ -383,11 +381,6 @@ impl<'s> Body<'s> {
         }
         self.is_open |= step.is_disputed() && kind.is_write();
     }
-}
-
-/// Whether a step was answered by an error of the engine itself, which is right nowhere.
-fn is_internal_error(step: &ClientStep) -> bool {
-    step.right.is_empty() && step.seen == Some(Expectation::Error(ErrorClass::Internal))
 }
 
 /// The session that executes a step; `tk` made the tables and reads them at the end.

@@ -113,7 +113,7 @@ fn a_wrong_row_is_told_by_must_query() {
 #[test]
 fn an_internal_error_is_right_nowhere() {
     expect![[r#"
-        // TiDB: an internal error at REPEATABLE READ
+        // TiDB: SELECT is rejected with an error (internal error) at REPEATABLE READ
         // Seen on 8.0.11-TiDB-v8.5.4-ac41d7e on unistore.
         //
         // Put it into TiDB's source as pkg/session/test/bugtorepeat/bug_test.go. It fails while the bug is there:
