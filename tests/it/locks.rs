@@ -8,9 +8,11 @@ use rashomon::grammar::Grammar;
 use rashomon::model::{
     Finding, FindingKind, IsolationLevel,
     LockBreach::{UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite, Waited},
+    Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
 
+use crate::execute::case;
 use crate::plant::{Fault, Plant, PlantedServer, Rate};
 use crate::servers::{Needs, url};
 
@@ -78,9 +80,6 @@ fn locks_that_were_taken_away_are_missed_within_a_thousand_cases() {
         (Fault::PhantomUnderLock, RepeatableRead, UnkeptRange),
         (Fault::PhantomUnderLock, Serializable, UnkeptRange),
         (Fault::SerializableWithoutLocks, Serializable, UnkeptRow),
-        (Fault::ForUpdateIsShared, RepeatableRead, UnkeptRow),
-        (Fault::PhantomUnderWrite, RepeatableRead, UnkeptRange),
-        (Fault::PhantomUnderWrite, Serializable, UnkeptRange),
     ] {
         let rate = Rate::Always;
         let planted = PlantedServer::before(&url, Plant { fault, rate });
@@ -90,6 +89,68 @@ fn locks_that_were_taken_away_are_missed_within_a_thousand_cases() {
         let found = findings(&*server, database, level, 1_000, is_wanted);
         let all: Vec<&str> = found.iter().map(|finding| kind(finding).slug()).collect();
         assert!(found.iter().any(is_wanted), "{fault} at {level}: {all:?}");
+    }
+}
+
+const TABLE: &str = "
+    init: CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c INT) ENGINE=InnoDB
+    init: INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (9, 9, 9)
+";
+
+/// Both read row 1. Faults show while another transaction is open.
+const TWO_READS: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT c FROM t WHERE pkey = 1 FOR UPDATE
+    s2: SELECT pkey FROM t WHERE c < 2 FOR UPDATE
+    s1: COMMIT
+    s2: COMMIT
+";
+
+/// The UPDATE matches no row, and would match the one that is added.
+const WRITE_AND_INSERT: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: UPDATE t SET vkey = 1001 WHERE pkey > 3 AND pkey < 7
+    s2: INSERT INTO t VALUES (5, 1002, 5)
+    s1: COMMIT
+    s2: COMMIT
+";
+
+/// Locks that no drawn case needs to meet: what a written case does on the server, and on one with a fault.
+#[test]
+fn two_reads_for_a_change_and_a_row_that_a_write_would_match_have_to_wait() {
+    let Some(url) = url("locks_written", Needs::MariaDb) else {
+        return;
+    };
+    use IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+    let shared = Fault::ForUpdateIsShared;
+    let ungapped = Fault::PhantomUnderWrite;
+    for (script, fault, level, wanted) in [
+        (TWO_READS, shared, ReadCommitted, UnkeptRow),
+        (TWO_READS, shared, RepeatableRead, UnkeptRow),
+        (TWO_READS, shared, Serializable, UnkeptRow),
+        (WRITE_AND_INSERT, ungapped, RepeatableRead, UnkeptRange),
+        (WRITE_AND_INSERT, ungapped, Serializable, UnkeptRange),
+    ] {
+        for fault in [Fault::None, fault] {
+            let rate = Rate::Always;
+            let planted = PlantedServer::before(&url, Plant { fault, rate });
+            let server = open(&planted.url, None);
+            let mut driver = Driver::open(&*server, "rashomon_it_locks_written").expect("one");
+            let case = case(&*server, level, &format!("{TABLE}{script}"));
+            let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+            driver.close().expect("the database goes");
+            let heard = hearing.violation(|_| true);
+            let found = heard.and_then(|heard| heard.finding()).map(kind);
+            let said = hearing.verdict();
+            assert!(
+                found.is_some() || said == Verdict::Agree,
+                "{fault}: {said:?}"
+            );
+            let wanted = (fault != Fault::None).then_some(FindingKind::Lock(wanted));
+            assert_eq!(found, wanted, "{fault} at {level}");
+        }
     }
 }
 
