@@ -6,38 +6,28 @@ use crate::export::scenario::{ClientStep, Scenario};
 use crate::model::{IsolationLevel, SessionId, StatementKind};
 use crate::reproducer::Expectation;
 
-/// What the test does next.
+/// What the test does next. A statement may be refused that the run had answered: the claimed level takes locks
+/// that the level of the run does without, so that it may wait for a client whose next step comes after it, or
+/// end in a deadlock.
 #[derive(Debug)]
 pub(super) enum Turn<'s> {
     /// Executes a statement and takes its answer.
-    Run { step: &'s ClientStep, risk: Risk },
+    Run {
+        step: &'s ClientStep,
+        may_be_refused: bool,
+    },
     /// Sends a statement and goes on when it waits for a lock; where it may, when it is answered, too.
     Send {
         step: &'s ClientStep,
         may_answer: bool,
     },
     /// Takes the answer of a statement that was sent.
-    Reap { step: &'s ClientStep, risk: Risk },
+    Reap {
+        step: &'s ClientStep,
+        may_be_refused: bool,
+    },
     /// Closes the connection of a client.
     Disconnect(u32),
-}
-
-/// Whether an engine that is right may refuse a statement that the run had answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Risk {
-    None,
-    /// The claimed level takes locks that the level of the run does without: the statement may wait for a
-    /// client whose next step comes after it, or end in a deadlock.
-    ClaimLocks,
-}
-
-impl Risk {
-    fn of_lock(may_be_refused: bool) -> Self {
-        match may_be_refused {
-            true => Self::ClaimLocks,
-            false => Self::None,
-        }
-    }
 }
 
 /// The turns of a scenario, down to the last client that is closed.
@@ -99,8 +89,10 @@ impl<'s> Planner<'s> {
             self.sent.insert(client, step);
         } else {
             let may_be_refused = self.claims_locks(client) && self.may_meet_lock(step, client);
-            let risk = Risk::of_lock(may_be_refused);
-            self.turns.push(Turn::Run { step, risk });
+            self.turns.push(Turn::Run {
+                step,
+                may_be_refused,
+            });
             self.go_on(step);
         }
     }
@@ -110,8 +102,10 @@ impl<'s> Planner<'s> {
         let Some(step) = self.sent.remove(&client) else {
             return;
         };
-        let risk = Risk::of_lock(self.claims_locks(client));
-        self.turns.push(Turn::Reap { step, risk });
+        self.turns.push(Turn::Reap {
+            step,
+            may_be_refused: self.claims_locks(client),
+        });
         self.go_on(step);
         for step in self.deferred.remove(&client).unwrap_or_default() {
             self.submit(step);

@@ -444,7 +444,7 @@ fn takes_a_crash(kind: FindingKind) -> bool {
 }
 
 /// What is wrong, as the file says.
-fn kind_of(file: &CaseFile) -> Option<FindingKind> {
+pub(super) fn kind_of(file: &CaseFile) -> Option<FindingKind> {
     file.header.kind.as_deref().and_then(FindingKind::from_slug)
 }
 

@@ -1,6 +1,6 @@
 //! Answers and faults in the words of people who know the engine and not this program.
 
-use super::scenario::{ClientStep, Scenario, Symptom};
+use super::scenario::{ClientStep, Scenario, Symptom, kind_of};
 use crate::dialect::Dialect;
 use crate::model::{ErrorClass, FindingKind, LockBreach, Signature, StatementKind};
 use crate::reproducer::{CaseFile, Expectation, Registry};
@@ -57,8 +57,7 @@ pub(super) fn told(step: &ClientStep, scenario: &Scenario<'_>) -> String {
 
 /// The number and the text of the internal error that a file is about, from its headline.
 pub(super) fn internal_error(file: &CaseFile) -> Option<String> {
-    let kind = file.header.kind.as_deref().and_then(FindingKind::from_slug);
-    if kind != Some(FindingKind::InternalError) {
+    if kind_of(file) != Some(FindingKind::InternalError) {
         return None;
     }
     let (_, message) = file.header.comments.last.first()?.split_once("): ")?;

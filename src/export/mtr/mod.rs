@@ -10,7 +10,7 @@ mod pages;
 mod tests;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::plan::{Risk, Turn, plan};
+use super::plan::{Turn, plan};
 use super::scenario::{ClientStep, Scenario, Symptom};
 use super::words;
 use crate::reproducer::CaseFile;
@@ -91,10 +91,20 @@ fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
                 pages.send(&step.sql);
                 pages.wait(&client(step), may_answer, WAIT_SECONDS);
             }
-            Turn::Run { step, risk } | Turn::Reap { step, risk } => {
+            Turn::Run {
+                step,
+                may_be_refused,
+            }
+            | Turn::Reap {
+                step,
+                may_be_refused,
+            } => {
                 pages.go_to(&client(step));
                 let (due, detour) = match compared {
-                    true => (Due::of(step, scenario)?, detour(step, risk, scenario)),
+                    true => (
+                        Due::of(step, scenario)?,
+                        detour(step, may_be_refused, scenario),
+                    ),
                     false => (Due::Nothing, Detour::None),
                 };
                 let is_sent = matches!(turn, Turn::Reap { .. });
@@ -118,11 +128,11 @@ fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
     Ok(pages)
 }
 
-fn detour(step: &ClientStep, risk: Risk, scenario: &Scenario<'_>) -> Detour {
-    match (risk, scenario.case.claim) {
-        (Risk::ClaimLocks, Some(claim)) => Detour::ClaimLocks(claim),
-        _ if closes_deadlock(step, scenario) => Detour::OtherVictim,
-        _ => Detour::None,
+fn detour(step: &ClientStep, may_be_refused: bool, scenario: &Scenario<'_>) -> Detour {
+    match scenario.case.claim.filter(|_| may_be_refused) {
+        Some(claim) => Detour::ClaimLocks(claim),
+        None if closes_deadlock(step, scenario) => Detour::OtherVictim,
+        None => Detour::None,
     }
 }
 

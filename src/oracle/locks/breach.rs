@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::model::{
     Aspect, Difference, Direction, Finding, FindingKind, LockBreach, RESUMED, Signature,
-    StatementId,
+    StatementId, StatementRecord,
 };
 use crate::oracle::Evidence;
 use crate::oracle::signature::{finding_levels, form_features};
@@ -23,6 +23,26 @@ pub(super) struct BrokenLock {
     pub(super) got: String,
     /// What shows it, for people.
     pub(super) told: String,
+}
+
+impl BrokenLock {
+    /// A statement that should have waited for the transaction of this holder.
+    pub(super) fn without_waiting(
+        kind: LockBreach,
+        waiter: &StatementRecord,
+        holder: StatementId,
+        told: String,
+    ) -> Self {
+        Self {
+            kind,
+            statement: waiter.id,
+            against: Some(holder),
+            padded: false,
+            expected: format!("waits for {}", holder.transaction),
+            got: waiter.outcome.to_string(),
+            told,
+        }
+    }
 }
 
 /// The finding about a run, told by its first breach.

@@ -73,17 +73,13 @@ fn breach(
     let first = &held[0];
     let writers: BTreeSet<String> = held.iter().map(|held| writer(held).to_string()).collect();
     let writers: Vec<String> = writers.into_iter().collect();
+    let told = format!(
+        "its result depends on rows of {} that {} had left uncommitted",
+        first.table,
+        writers.join(", ")
+    );
     BrokenLock {
-        kind: LockBreach::UnlockedRead,
-        statement: read.statement.id,
-        against: Some(writer(first)),
         padded: direction == Direction::Padded,
-        expected: format!("waits for {}", writer(first).transaction),
-        got: read.record.outcome.to_string(),
-        told: format!(
-            "its result depends on rows of {} that {} had left uncommitted",
-            first.table,
-            writers.join(", ")
-        ),
+        ..BrokenLock::without_waiting(LockBreach::UnlockedRead, read.record, writer(first), told)
     }
 }

@@ -19,7 +19,10 @@ pub(super) fn find(
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
     for first in earlier {
-        if !still_holds(evidence, holders, first, read) {
+        let rules = &evidence.dialect.lock_rules;
+        let meets = rules.exclude(first.strength, read.strength)
+            && first.holds_beside(evidence, holders, read.record);
+        if !meets {
             continue;
         }
         let rows = rows_of_both(evidence, first, read);
@@ -28,26 +31,6 @@ pub(super) fn find(
         }
     }
     Ok(None)
-}
-
-/// Whether the first read has its locks from before the other is sent until after it is answered, and
-/// these locks exclude each other.
-fn still_holds(
-    evidence: &Evidence,
-    holders: &LockHolders<'_>,
-    first: &LockingRead<'_>,
-    read: &LockingRead<'_>,
-) -> bool {
-    let answered = read.record.answered;
-    let undone = evidence.timeline.undone(first.statement.id);
-    first.statement.session != read.statement.session
-        && first.record.answered < read.record.sent
-        && holders.surely_holds(first.transaction(), answered)
-        && undone.is_none_or(|undone| undone > answered)
-        && evidence
-            .dialect
-            .lock_rules
-            .exclude(first.strength, read.strength)
 }
 
 /// The rows of tables that both lock, which both saw alike.
@@ -128,16 +111,9 @@ fn found_by_both<'r>(
 
 fn breach(first: &LockingRead<'_>, read: &LockingRead<'_>, table: &str, row: &RowId) -> BrokenLock {
     let holder = first.statement.id;
-    BrokenLock {
-        kind: LockBreach::UnkeptRow,
-        statement: read.statement.id,
-        against: Some(holder),
-        padded: false,
-        expected: format!("waits for {}", holder.transaction),
-        got: read.record.outcome.to_string(),
-        told: format!(
-            "it found a row of {table}, with the key {}, that {holder} had locked",
-            row.key
-        ),
-    }
+    let told = format!(
+        "it found a row of {table}, with the key {}, that {holder} had locked",
+        row.key
+    );
+    BrokenLock::without_waiting(LockBreach::UnkeptRow, read.record, holder, told)
 }

@@ -70,13 +70,8 @@ fn later_writes<'e>(
     let writes = order.into_iter().filter_map(|id| {
         let record = evidence.execution.records.get(&id)?;
         let changes = evidence.account.changes.get(&id)?;
-        let at = record.answered;
-        let undone = evidence.timeline.undone(read.statement.id);
-        let meets = evidence.case.session_of(id.transaction) != Some(read.statement.session)
-            && record.sent > read.record.answered
-            && record.outcome.error_class().is_none()
-            && holders.surely_holds(read.transaction(), at)
-            && undone.is_none_or(|undone| undone > at);
+        let meets =
+            record.outcome.error_class().is_none() && read.holds_beside(evidence, holders, record);
         let locked = |change: &&Change| read.locked.contains(change.table.as_str());
         let excluded = |change: &&Change| excludes_change(evidence, read.strength, change);
         let changes = changes.iter().filter(locked).filter(excluded);
@@ -166,14 +161,6 @@ impl Judge<'_> {
 
     fn breach(&self, kind: LockBreach, write: &LaterWrite<'_>, told: String) -> BrokenLock {
         let reader: StatementId = self.read.statement.id;
-        BrokenLock {
-            padded: false,
-            kind,
-            statement: write.record.id,
-            against: Some(reader),
-            expected: format!("waits for {}", reader.transaction),
-            got: write.record.outcome.to_string(),
-            told,
-        }
+        BrokenLock::without_waiting(kind, write.record, reader, told)
     }
 }

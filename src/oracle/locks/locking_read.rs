@@ -108,6 +108,22 @@ impl<'e> LockingRead<'e> {
         left
     }
 
+    /// Whether it surely has its locks from before a statement of another session was sent until after
+    /// that was answered.
+    pub(super) fn holds_beside(
+        &self,
+        evidence: &Evidence,
+        holders: &LockHolders<'_>,
+        other: &StatementRecord,
+    ) -> bool {
+        let at = other.answered;
+        let undone = evidence.timeline.undone(self.statement.id);
+        evidence.case.session_of(other.id.transaction) != Some(self.statement.session)
+            && other.sent > self.record.answered
+            && holders.surely_holds(self.transaction(), at)
+            && undone.is_none_or(|undone| undone > at)
+    }
+
     /// The session's transaction.
     pub(super) fn transaction(&self) -> TransactionId {
         self.statement.id.transaction

@@ -42,18 +42,11 @@ pub(super) fn find<'e>(
                     Some(row) => format!("the row {row} of {}", change.table),
                     None => format!("a row of {} with the key {}", change.table, change.row.key),
                 };
-                BrokenLock {
-                    padded: false,
-                    kind: LockBreach::UnlockedWrite,
-                    statement: id,
-                    against: Some(below.writer),
-                    expected: format!("waits for {writer}"),
-                    got: record.outcome.to_string(),
-                    told: format!(
-                        "it changed {told}, which {} had left uncommitted",
-                        below.writer
-                    ),
-                }
+                let told = format!(
+                    "it changed {told}, which {} had left uncommitted",
+                    below.writer
+                );
+                BrokenLock::without_waiting(LockBreach::UnlockedWrite, record, below.writer, told)
             })
         })
     })

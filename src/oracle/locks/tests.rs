@@ -123,15 +123,21 @@ fn a_victim_holds_nothing_while_its_last_statement_runs() {
     assert_eq!(run(ReadCommitted, &steps), "agree");
 }
 
-fn read_beside_an_update(read: &'static str, got: Got) -> [Step; 6] {
+/// One step of each of two transactions that are open at once.
+fn beside(first: Step, second: Step) -> [Step; 6] {
     [
         Step::done(1, "BEGIN"),
-        Step::write(1, UPDATE_1, CHANGED_1),
+        first,
         Step::done(2, "BEGIN"),
-        Step::sent(2, read, got),
+        second,
         Step::done(1, "COMMIT"),
         Step::done(2, "COMMIT"),
     ]
+}
+
+fn read_beside_an_update(read: &'static str, got: Got) -> [Step; 6] {
+    let update = Step::write(1, UPDATE_1, CHANGED_1);
+    beside(update, Step::sent(2, read, got))
 }
 
 #[test]
@@ -172,14 +178,8 @@ fn write_after_a_read(
     write: &'static str,
     then: &'static [(i64, i64)],
 ) -> [Step; 6] {
-    [
-        Step::done(1, "BEGIN"),
-        Step::sent(1, read, FOUND),
-        Step::done(2, "BEGIN"),
-        Step::write(2, write, then),
-        Step::done(1, "COMMIT"),
-        Step::done(2, "COMMIT"),
-    ]
+    let read = Step::sent(1, read, FOUND);
+    beside(read, Step::write(2, write, then))
 }
 
 #[test]
@@ -201,14 +201,8 @@ const SHARED: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR SHARE";
 
 /// Two sessions read the same rows, the second while the transaction of the first is open.
 fn one_read_after_another(first: &'static str, second: &'static str) -> [Step; 6] {
-    [
-        Step::done(1, "BEGIN"),
-        Step::sent(1, first, FOUND),
-        Step::done(2, "BEGIN"),
-        Step::sent(2, second, FOUND),
-        Step::done(1, "COMMIT"),
-        Step::done(2, "COMMIT"),
-    ]
+    let first = Step::sent(1, first, FOUND);
+    beside(first, Step::sent(2, second, FOUND))
 }
 
 #[test]
