@@ -1,4 +1,4 @@
-//! Plants a fault between Rashomon and a MySQL or MariaDB server, for long trials by hand:
+//! Plants a fault between Rashomon and a MySQL, MariaDB, TiDB or PostgreSQL server, for long trials by hand:
 //!
 //! ```text
 //! cargo run --example plant -- mariadb://root@127.0.0.1:3306 update-lies texts 7
@@ -32,6 +32,13 @@ fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "{USAGE}\nfaults: {}", names.join(" "));
         return ExitCode::from(2);
     };
+    if !fault.fits(url) {
+        let _ = writeln!(
+            io::stderr(),
+            "plant: {fault} cannot be planted before {url}"
+        );
+        return ExitCode::from(2);
+    }
     let server = PlantedServer::before(url, Plant { fault, rate });
     let mut out = io::stdout();
     let mut told = writeln!(out, "{}", server.url).and_then(|()| out.flush());

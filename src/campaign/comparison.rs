@@ -311,6 +311,7 @@ mod tests {
                 outcome: outcome.clone(),
                 transaction_survives: true,
                 counted: None,
+                reported: None,
             };
             execution.records.insert(id(*number), record);
         }

@@ -41,6 +41,12 @@ pub trait Connection: Send {
         None
     }
 
+    /// How many rows the answer to the last statement said it changed, where it returned rows as well: PostgreSQL's
+    /// command tag. None where there is none.
+    fn reported(&self) -> Option<u64> {
+        None
+    }
+
     /// Whole content of a table, columns in the order of the shape, sorted.
     fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
         let sql = self.dialect().select_all(table);

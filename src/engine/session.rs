@@ -32,6 +32,11 @@ pub(super) trait BareSession: Send {
         None
     }
 
+    /// As [`Connection::reported`].
+    fn reported(&self) -> Option<u64> {
+        None
+    }
+
     /// Sends a statement of ours, which must not be rejected.
     fn run(&mut self, sql: &str) -> Result<(), EngineError> {
         self.rows(sql).map(drop)
@@ -158,6 +163,10 @@ impl<S: BareSession> Connection for ClassifiedSession<S> {
 
     fn counted(&self) -> Option<i64> {
         self.session.counted()
+    }
+
+    fn reported(&self) -> Option<u64> {
+        self.session.reported()
     }
 
     fn dialect(&self) -> &Dialect {

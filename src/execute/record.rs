@@ -26,6 +26,8 @@ pub(super) struct SessionAnswer {
     pub(super) open: bool,
     /// As [`StatementRecord::counted`].
     pub(super) counted: Option<i64>,
+    /// As [`StatementRecord::reported`].
+    pub(super) reported: Option<u64>,
 }
 
 /// An execution under way.
@@ -155,6 +157,7 @@ impl<'a> Record<'a> {
             outcome,
             open,
             counted,
+            reported,
         } = answer;
         let tick = self.tick();
         let sent = self.sent.remove(&step.session).unwrap_or(tick);
@@ -163,7 +166,7 @@ impl<'a> Record<'a> {
             Work::Statement { line } => {
                 let id = self.lines[line].id;
                 self.event(tick, id, EventKind::Answered);
-                let outcome = self.without_returned(line, step.session, outcome, tick);
+                let outcome = self.without_returned(line, step.session, outcome, reported, tick);
                 let record = StatementRecord {
                     id,
                     sent,
@@ -172,6 +175,7 @@ impl<'a> Record<'a> {
                     answered: tick,
                     transaction_survives: self.lines[line].explicit && open,
                     counted,
+                    reported,
                     outcome,
                 };
                 self.execution.records.insert(id, record);
@@ -213,6 +217,7 @@ impl<'a> Record<'a> {
         line: usize,
         session: SessionId,
         outcome: Outcome,
+        reported: Option<u64>,
         tick: Tick,
     ) -> Outcome {
         let (Some(returning), Outcome::Rows(rows)) = (self.returning(line), &outcome) else {
@@ -234,7 +239,8 @@ impl<'a> Record<'a> {
         self.probes.push(Probed { answer, session });
         match returning.has_own {
             true => Outcome::Rows(own),
-            false => Outcome::Affected(own.len() as u64),
+            // The rows that came are judged by themselves: what the client is told is the count.
+            false => Outcome::Affected(reported.unwrap_or(own.len() as u64)),
         }
     }
 

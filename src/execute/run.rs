@@ -439,6 +439,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             outcome: reply.outcome,
             open,
             counted: reply.counted,
+            reported: reply.reported,
         };
         self.replies.insert(session, answer);
         let noted = self.scheduler.answered(

@@ -20,6 +20,8 @@ pub(super) struct StatementReply {
     pub(super) state: Option<TransactionState>,
     /// As [`Connection::counted`].
     pub(super) counted: Option<i64>,
+    /// As [`Connection::reported`].
+    pub(super) reported: Option<u64>,
 }
 
 /// When to query the state of the transaction.
@@ -206,7 +208,7 @@ fn answer(
     ask: Ask,
 ) -> Result<StatementReply, EngineError> {
     let outcome = connection.execute(sql)?;
-    let counted = connection.counted();
+    let (counted, reported) = (connection.counted(), connection.reported());
     let asked = match ask {
         Ask::Never => false,
         Ask::AfterRejection => matches!(outcome, Outcome::Rejected(_)),
@@ -222,6 +224,7 @@ fn answer(
         outcome,
         state,
         counted,
+        reported,
     })
 }
 

@@ -219,6 +219,8 @@ pub struct StatementRecord {
     /// The first number that it took from a counter of the engine, as its answer says; where it took none, perhaps
     /// a number that it gave a row itself.
     pub counted: Option<i64>,
+    /// How many rows a write said it changed beside those that it returned, on engines whose answer has both.
+    pub reported: Option<u64>,
 }
 
 impl StatementRecord {

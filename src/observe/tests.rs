@@ -122,6 +122,7 @@ fn record(id: StatementId, sent: Tick, answered: Tick) -> StatementRecord {
         outcome: Outcome::Affected(0),
         transaction_survives: true,
         counted: None,
+        reported: None,
     }
 }
 

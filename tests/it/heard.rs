@@ -7,7 +7,7 @@ use rashomon::engine::{self, OpenOptions};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
-use rashomon::model::{FindingKind, IsolationLevel, Verdict};
+use rashomon::model::{Aspect, FindingKind, IsolationLevel, Verdict};
 use rashomon::observe::Learner;
 use rashomon::oracle::{TxCheck, hear};
 use rashomon::reproducer;
@@ -215,6 +215,27 @@ fn faults_are_heard_beside_collations_and_modes() {
         let level = IsolationLevel::ReadCommitted;
         let found = first_finding(&url, fault, level, Learner::Observer, shape);
         assert!(found.is_some(), "{fault}: not heard in {CASES} cases");
+    }
+}
+
+/// PostgreSQL counts in its command tag, beside the rows that the run has a write return.
+#[test]
+fn counts_beside_returned_rows_are_heard() {
+    let test = "counts_beside_returned_rows_are_heard";
+    let Some(url) = url(test, Needs::Postgres) else {
+        return;
+    };
+    for fault in [Fault::CountOffByOne, Fault::CountTooLow] {
+        for level in LEVELS {
+            let shape = GenerateOptions::default();
+            let found = first_finding(&url, fault, level, Learner::Observer, shape);
+            let found = found.unwrap_or_else(|| panic!("{fault} at {level}: not heard"));
+            let of_counts = [
+                FindingKind::MiscountedWrite,
+                FindingKind::Wrong(Aspect::Affected),
+            ];
+            assert!(of_counts.contains(&found), "{fault} at {level}: {found}");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! nowhere else.
 
 mod meanings;
+mod postgres;
 
 use rashomon::engine::{self, Connection, OpenOptions, Server, TransactionState};
 use rashomon::execute::{Driver, Executor, Instrumentation};
@@ -49,14 +50,16 @@ impl Two {
             planted,
             database: database.to_owned(),
         };
-        two.one("CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c INT) ENGINE=InnoDB");
+        two.one("CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c INT)");
         two.one("INSERT INTO t VALUES (1, 1, 0), (2, 2, 0), (5, 5, 0)");
         two
     }
 
     /// Sessions at this level, the other with a transaction open.
     fn beside_a_transaction(&mut self, level: &str) {
-        let level = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+        let level = level.parse().expect("a level");
+        let dialect = self.server.dialect();
+        let level = dialect.set_isolation(level).expect("more than one level");
         self.one(&level);
         self.other(&level);
         self.other("BEGIN");
@@ -100,9 +103,19 @@ fn is_timeout(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Rejected(error) if error.code == "1205")
 }
 
-/// Two sessions on each server there is, in a database named after the test.
+/// Two sessions on each server of MySQL's protocol there is, in a database named after the test.
 fn on_each(test: &str, plant: Plant, check: impl Fn(Two)) {
-    for needs in SERVERS {
+    on(&SERVERS, test, plant, check);
+}
+
+/// The same on PostgreSQL as well.
+fn on_all(test: &str, plant: Plant, check: impl Fn(Two)) {
+    on(&SERVERS, test, plant, &check);
+    on(&[Needs::Postgres], test, plant, check);
+}
+
+fn on(servers: &[Needs], test: &str, plant: Plant, check: impl Fn(Two)) {
+    for needs in servers.iter().copied() {
         if let Some(url) = url(test, needs) {
             let kind = format!("{needs:?}").to_lowercase();
             check(Two::new(&url, plant, &format!("rashomon_{test}_{kind}")));
@@ -125,7 +138,7 @@ fn without_a_fault_a_case_runs_as_it_does_on_the_server() {
         s2: SELECT pkey, vkey, c FROM t ORDER BY pkey FOR UPDATE
         s2: COMMIT
     ";
-    for needs in SERVERS {
+    for needs in SERVERS.into_iter().chain([Needs::Postgres]) {
         let Some(url) = url("planted_nothing", needs) else {
             continue;
         };
@@ -152,7 +165,7 @@ fn without_a_fault_a_case_runs_as_it_does_on_the_server() {
 #[test]
 fn a_lying_write_keeps_its_answer_and_loses_its_effect_only_beside_another_transaction() {
     let fault = always(Fault::Lies(WriteKind::Update));
-    on_each("planted_lies", fault, |mut two| {
+    on_all("planted_lies", fault, |mut two| {
         let update = "UPDATE t SET c = c + 1 WHERE pkey = 1";
         assert_eq!(two.one(update), Outcome::Affected(1));
         assert_eq!(two.rows()[0], (1, 1));
@@ -189,14 +202,14 @@ fn a_lying_write_keeps_its_locks() {
 
 #[test]
 fn counts_and_rows_are_off_by_one() {
-    on_each("planted_count", always(Fault::CountOffByOne), |mut two| {
+    on_all("planted_count", always(Fault::CountOffByOne), |mut two| {
         two.beside_a_transaction("READ COMMITTED");
         let one_row = two.one("UPDATE t SET c = 1 WHERE pkey = 1");
         assert_eq!(one_row, Outcome::Affected(2));
         assert_eq!(two.rows(), [(1, 1), (2, 0), (5, 0)]);
         two.close();
     });
-    on_each("planted_few", always(Fault::RowTooFew), |mut two| {
+    on_all("planted_few", always(Fault::RowTooFew), |mut two| {
         two.beside_a_transaction("READ COMMITTED");
         two.one("BEGIN");
         let both = two.one("UPDATE t SET c = 1 WHERE pkey < 5");
@@ -204,7 +217,7 @@ fn counts_and_rows_are_off_by_one() {
         assert_eq!(two.rows(), [(1, 1), (2, 0), (5, 0)]);
         two.close();
     });
-    on_each("planted_many", always(Fault::RowTooMany), |mut two| {
+    on_all("planted_many", always(Fault::RowTooMany), |mut two| {
         two.beside_a_transaction("READ COMMITTED");
         two.one("BEGIN");
         let one_row = two.one("DELETE FROM t WHERE pkey = 1 OR pkey = 7");
@@ -217,7 +230,7 @@ fn counts_and_rows_are_off_by_one() {
 #[test]
 fn a_duplicate_is_answered_as_one_row() {
     let fault = always(Fault::DuplicateAnsweredOk);
-    on_each("planted_duplicate", fault, |mut two| {
+    on_all("planted_duplicate", fault, |mut two| {
         two.beside_a_transaction("READ COMMITTED");
         let insert = two.one("INSERT INTO t VALUES (1, 9, 9)");
         assert_eq!(insert, Outcome::Affected(1));
@@ -255,7 +268,7 @@ fn locking_reads_lock_nothing_or_no_gap() {
 #[test]
 fn a_failed_statement_ends_its_transaction_unsaid() {
     let fault = always(Fault::ErrorEndsTransaction);
-    on_each("planted_end", fault, |mut two| {
+    on_all("planted_end", fault, |mut two| {
         two.beside_a_transaction("READ COMMITTED");
         two.one("BEGIN");
         two.one("UPDATE t SET c = 1 WHERE pkey = 1");
@@ -270,7 +283,7 @@ fn a_failed_statement_ends_its_transaction_unsaid() {
 #[test]
 fn a_rollback_goes_one_savepoint_too_far_and_leaves_the_names_as_they_were() {
     let fault = always(Fault::RollbackToOneTooMany);
-    on_each("planted_savepoint", fault, |mut two| {
+    on_all("planted_savepoint", fault, |mut two| {
         two.beside_a_transaction("READ COMMITTED");
         two.one("BEGIN");
         two.one("SAVEPOINT a");
@@ -287,7 +300,7 @@ fn a_rollback_goes_one_savepoint_too_far_and_leaves_the_names_as_they_were() {
 #[test]
 fn a_write_forgets_foreign_keys_and_others_keep_them() {
     let fault = always(Fault::ForeignKeysForgotten);
-    on_each("planted_foreign_keys", fault, |mut two| {
+    on_all("planted_foreign_keys", fault, |mut two| {
         two.one(
             "CREATE TABLE u (pkey INT PRIMARY KEY, f INT, FOREIGN KEY (f) REFERENCES t (pkey))",
         );
@@ -426,7 +439,7 @@ fn transactions_and_savepoints_end_the_other_way() {
         ),
     ];
     for (test, fault, end, left) in cases {
-        on_each(test, always(fault), |mut two| {
+        on_all(test, always(fault), |mut two| {
             two.beside_a_transaction("READ COMMITTED");
             two.one("BEGIN");
             two.one("UPDATE t SET c = 1 WHERE pkey = 1");
@@ -446,7 +459,7 @@ fn transactions_and_savepoints_end_the_other_way() {
 #[test]
 fn levels_snapshots_and_failed_inserts_are_not_what_they_say() {
     let weaker = always(Fault::RepeatableReadWithoutSnapshot);
-    on_each("planted_weaker", weaker, |mut two| {
+    on_all("planted_weaker", weaker, |mut two| {
         two.beside_a_transaction("REPEATABLE READ");
         two.one("BEGIN");
         assert_eq!(two.rows()[0], (1, 0));
@@ -481,7 +494,7 @@ fn levels_snapshots_and_failed_inserts_are_not_what_they_say() {
 #[test]
 fn nowait_and_skip_locked_answer_what_locks_do_not_tell() {
     let nowait = "SELECT pkey, c FROM t WHERE pkey = 1 FOR UPDATE NOWAIT";
-    on_each(
+    on_all(
         "planted_refused",
         always(Fault::NowaitRefused),
         |mut two| {
@@ -492,13 +505,13 @@ fn nowait_and_skip_locked_answer_what_locks_do_not_tell() {
             two.close();
         },
     );
-    on_each("planted_passes", always(Fault::NowaitPasses), |mut two| {
+    on_all("planted_passes", always(Fault::NowaitPasses), |mut two| {
         two.beside_a_transaction("READ COMMITTED");
         two.other("UPDATE t SET c = 9 WHERE pkey = 1");
         assert_eq!(numbers(&two.one(nowait).rows()[0]), (1, 0));
         two.close();
     });
-    on_each(
+    on_all(
         "planted_skips",
         always(Fault::SkipLockedSkipsAll),
         |mut two| {
@@ -513,7 +526,7 @@ fn nowait_and_skip_locked_answer_what_locks_do_not_tell() {
 #[test]
 fn a_serial_run_is_left_alone() {
     let fault = always(Fault::Lies(WriteKind::Update));
-    on_each("planted_serial", fault, |two| {
+    on_all("planted_serial", fault, |two| {
         let name = format!("{}_serial", two.database);
         two.server.create_database(&name).expect("create");
         let mut one = two.server.connect(&name).expect("connect");

@@ -16,8 +16,11 @@ use crate::model::{Outcome, Value};
 /// A statement has no parameters.
 const NO_PARAMETERS: [(&str, Type); 0] = [];
 
+/// An answer, and the count of its command tag where rows came with it.
+pub(super) type CountedOutcome = (Outcome, Option<u64>);
+
 /// Sends a statement and reads the whole answer.
-pub(super) async fn answer(client: &Client, sql: &str) -> Result<Outcome, Error> {
+pub(super) async fn answer(client: &Client, sql: &str) -> Result<CountedOutcome, Error> {
     let mut stream = pin!(client.query_typed_raw(sql, NO_PARAMETERS).await?);
     let mut rows = Vec::new();
     let mut has_columns = false;
@@ -26,9 +29,9 @@ pub(super) async fn answer(client: &Client, sql: &str) -> Result<Outcome, Error>
         let cells = (0..row.len()).map(|at| row.try_get::<_, TypedCell>(at).map(|cell| cell.0));
         rows.push(cells.collect::<Result<Vec<Value>, Error>>()?);
     }
-    let affected = stream.rows_affected().unwrap_or(0);
+    let count = stream.rows_affected();
     if has_columns {
-        return Ok(Outcome::Rows(rows));
+        return Ok((Outcome::Rows(rows), count));
     }
     // The driver does not say whether an answer without rows had columns.
     let returns_rows = match returns_rows(sql) {
@@ -36,9 +39,9 @@ pub(super) async fn answer(client: &Client, sql: &str) -> Result<Outcome, Error>
         None => !client.prepare(sql).await?.columns().is_empty(),
     };
     Ok(if returns_rows {
-        Outcome::Rows(rows)
+        (Outcome::Rows(rows), count)
     } else {
-        Outcome::Affected(affected)
+        (Outcome::Affected(count.unwrap_or(0)), None)
     })
 }
 

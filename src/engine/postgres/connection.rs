@@ -32,6 +32,8 @@ pub(in crate::engine) struct PostgresSession {
     id: u64,
     deadline: Duration,
     fitness: Fitness,
+    /// The count of the last command tag, where rows came with it.
+    reported: Option<u64>,
 }
 
 impl PostgresSession {
@@ -63,6 +65,7 @@ impl PostgresSession {
             id: 0,
             deadline: access.deadline,
             fitness: Fitness::default(),
+            reported: None,
         };
         session.run("SET standard_conforming_strings = on")?;
         let rows = session.rows("SELECT pg_backend_pid()")?;
@@ -85,16 +88,24 @@ impl BareSession for PostgresSession {
 
     fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         self.fitness.check(NAME, sql)?;
+        self.reported = None;
         let (client, deadline) = (&self.client, self.deadline);
         let answered = self
             .runtime
             .block_on(async { tokio::time::timeout(deadline, answer(client, sql)).await });
         let failure = match answered {
-            Ok(Ok(outcome)) => return Ok(outcome),
+            Ok(Ok((outcome, reported))) => {
+                self.reported = reported;
+                return Ok(outcome);
+            }
             Ok(Err(error)) => failure::of_statement(sql, &error),
             Err(_) => StatementFailure::NoAnswer(hang(sql, deadline)),
         };
         self.fitness.judge(failure)
+    }
+
+    fn reported(&self) -> Option<u64> {
+        self.reported
     }
 
     /// A savepoint can be made in a transaction only; a failed one says that it is failed.

@@ -89,6 +89,7 @@ impl Script {
                     outcome,
                     transaction_survives: false,
                     counted: None,
+                    reported: None,
                 };
                 execution.records.insert(statement, record);
             }

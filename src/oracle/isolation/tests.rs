@@ -110,6 +110,7 @@ impl Play {
             outcome: outcome(&statement.sql, then),
             transaction_survives: true,
             counted: None,
+            reported: None,
         };
         self.execution.records.insert(id, record);
         let kind = statement.effect.kind;

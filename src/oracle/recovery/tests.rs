@@ -71,6 +71,7 @@ fn run(lines: &[(u32, &str, Answer)]) -> (TestCase, Execution) {
             outcome,
             transaction_survives: true,
             counted: None,
+            reported: None,
         };
         execution.records.insert(id, record);
     }

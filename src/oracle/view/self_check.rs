@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use crate::dialect::ChangedRows;
 use crate::model::{
-    CaseStatement, Outcome, StatementId, StatementKind, Tick, TransactionId, TransactionStatus,
-    UndecidedReason,
+    CaseStatement, Outcome, StatementId, StatementKind, StatementRecord, Tick, TransactionId,
+    TransactionStatus, UndecidedReason,
 };
 use crate::oracle::evidence::{Evidence, Miscount};
 use crate::statement;
@@ -29,7 +29,7 @@ pub(in crate::oracle) fn is_miscounted(evidence: &Evidence, statement: &CaseStat
 
 fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> {
     let record = evidence.execution.records.get(&statement.id)?;
-    let answered = affected(statement, &record.outcome)?;
+    let answered = affected(statement, record)?;
     // Of a table without a row key no change is known.
     let keyed = |table: &str| {
         let shape = evidence.case.table(table);
@@ -64,7 +64,7 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
     let statements = evidence.case.user_statements();
     let hidden = statements.filter(|statement| {
         let record = evidence.execution.records.get(&statement.id);
-        let answered = record.and_then(|record| affected(statement, &record.outcome));
+        let answered = record.and_then(|record| affected(statement, record));
         let changed = evidence.account.changed_rows(statement);
         let allowed = allowed_counts(evidence, statement, changed);
         // An upsert or REPLACE may count more than changed; beside who may have written over it, that
@@ -76,10 +76,12 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
 }
 
 /// How many rows a write says that it changed.
-fn affected(statement: &CaseStatement, outcome: &Outcome) -> Option<u64> {
-    match outcome {
+fn affected(statement: &CaseStatement, record: &StatementRecord) -> Option<u64> {
+    match &record.outcome {
         Outcome::Affected(count) => Some(*count),
-        Outcome::Rows(_) if statement.effect.kind.is_write() => outcome.row_count(),
+        Outcome::Rows(rows) if statement.effect.kind.is_write() => {
+            Some(record.reported.unwrap_or(rows.len() as u64))
+        }
         Outcome::Rows(_) | Outcome::Rejected(_) => None,
     }
 }
@@ -254,6 +256,7 @@ mod tests {
                     outcome: Outcome::Affected(count),
                     transaction_survives: false,
                     counted: None,
+                    reported: None,
                 };
                 execution.records.insert(*id, record);
                 let committed = TransactionStatus::Committed(end);

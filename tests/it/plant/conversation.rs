@@ -1,64 +1,25 @@
-//! One client's connection through the proxy: packets forwarded, and what is known of its
+//! One client's connection through the proxy: statements forwarded, and what is known of its
 //! transaction.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader};
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use super::packet::{Login, Packet, WireAnswer};
+use super::answer::{Product, Refusal, WireAnswer};
+use super::line::{Line, Request};
+use super::mysql::MySqlLine;
+use super::postgres::PostgresLine;
 use super::text::{SavepointStep, executed_name, prepared_text, savepoint_step, write_kind};
-use super::{Fault, Party, Plot, is_for_cases};
-
-/// Commands of a client.
-const QUIT: u8 = 1;
-const INIT_DATABASE: u8 = 2;
-const QUERY: u8 = 3;
-const PING: u8 = 14;
-
-/// The victim of a deadlock: the engine has ended the transaction.
-const DEADLOCK: u16 = 1213;
-
-/// One side of the conversation.
-pub(super) struct Side {
-    reader: BufReader<TcpStream>,
-    stream: TcpStream,
-}
-
-impl Side {
-    fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        Ok(Self {
-            reader: BufReader::new(stream.try_clone()?),
-            stream,
-        })
-    }
-
-    fn read(&mut self) -> io::Result<Packet> {
-        Packet::read(&mut self.reader)
-    }
-
-    fn write(&mut self, packet: &Packet) -> io::Result<()> {
-        io::Write::write_all(&mut self.stream, &packet.bytes())
-    }
-
-    /// Sends a statement and reads the whole answer.
-    fn ask(&mut self, sql: &str, login: &Login) -> io::Result<WireAnswer> {
-        let mut payload = vec![QUERY];
-        payload.extend(sql.bytes());
-        self.write(&Packet {
-            sequence: 0,
-            payload,
-        })?;
-        WireAnswer::read(&mut self.reader, login.ending)
-    }
-}
+use super::{Fault, Party, Plot, Protocol, is_for_cases};
 
 /// What the transaction of a connection has done.
 #[derive(Debug, Default)]
 pub(super) struct OwnTransaction {
     pub(super) is_open: bool,
+    /// An error has ended it, and it is not rolled back yet (PostgreSQL).
+    pub(super) is_failed: bool,
     pub(super) has_written: bool,
     pub(super) last_write: Option<String>,
     /// To plain reads, by text, since its last write.
@@ -71,131 +32,89 @@ pub(super) struct OwnTransaction {
 pub(super) struct Conversation {
     pub(super) plot: Arc<Plot>,
     pub(super) transaction: OwnTransaction,
-    client: TcpStream,
-    server: TcpStream,
-    address: String,
     number: u64,
-    pub(super) is_mariadb: bool,
     /// It has had a transaction open, or written, beside another one's transaction: no observer.
     pub(super) is_session_of_case: bool,
     /// What the client has prepared, by name.
     prepared: BTreeMap<String, String>,
-    line: Option<Line>,
+    line: Box<dyn Line>,
 }
 
-/// The two sides after the login.
-struct Line {
-    login: Login,
-    server: Side,
-    /// A connection beside this one, logged in the same way; opened when first needed.
-    beside: Option<Side>,
+/// Forwards a client's connection until either side closes.
+pub(super) fn hold(
+    plot: Arc<Plot>,
+    protocol: Protocol,
+    client: &TcpStream,
+    address: String,
+) -> io::Result<()> {
+    let server = TcpStream::connect(&address)?;
+    let (near, far) = (client.try_clone()?, server.try_clone()?);
+    let opened: io::Result<Option<Box<dyn Line>>> = match protocol {
+        Protocol::MySql => {
+            MySqlLine::open(near, far, address).map(|line| Some(Box::new(line) as _))
+        }
+        Protocol::Postgres => {
+            PostgresLine::open(near, far, address).map(|line| Some(Box::new(line?) as _))
+        }
+    };
+    let result =
+        opened.and_then(|line| line.map_or(Ok(()), |line| Conversation::new(plot, line).speak()));
+    let _ = client.shutdown(Shutdown::Both);
+    let _ = server.shutdown(Shutdown::Both);
+    result
 }
 
 impl Conversation {
-    pub(super) fn new(
-        plot: Arc<Plot>,
-        client: TcpStream,
-        server: TcpStream,
-        address: String,
-    ) -> Self {
+    fn new(plot: Arc<Plot>, line: Box<dyn Line>) -> Self {
         Self {
             number: plot.number(),
             plot,
             transaction: OwnTransaction::default(),
-            client,
-            server,
-            address,
-            is_mariadb: false,
             is_session_of_case: false,
             prepared: BTreeMap::new(),
-            line: None,
+            line,
         }
     }
 
-    /// Forwards until either side closes.
-    pub(super) fn hold(mut self) -> io::Result<()> {
-        let result = self.speak();
-        let _ = self.client.shutdown(Shutdown::Both);
-        let _ = self.server.shutdown(Shutdown::Both);
+    fn speak(mut self) -> io::Result<()> {
+        let result = self.answer_all();
         if let Some(database) = self.database() {
             let number = self.number;
             self.plot
                 .with_parties(&database, |parties| parties.remove(&number));
         }
-        result
+        if result? {
+            return forward_the_rest(self.line);
+        }
+        Ok(())
     }
 
-    fn speak(&mut self) -> io::Result<()> {
-        let mut client = Side::new(self.client.try_clone()?)?;
-        let mut server = Side::new(self.server.try_clone()?)?;
-        let greeting = server.read()?;
-        self.is_mariadb = String::from_utf8_lossy(&greeting.payload).contains("MariaDB");
-        client.write(&greeting)?;
-        let login = log_in(&mut client, &mut server)?;
-        self.line = Some(Line {
-            login,
-            server,
-            beside: None,
-        });
+    /// Answers statements as long as the client sends some; says whether it goes on with something else.
+    fn answer_all(&mut self) -> io::Result<bool> {
         loop {
-            let command = client.read()?;
-            match command.first() {
-                Some(QUERY) => {
-                    let sql = String::from_utf8_lossy(&command.payload[1..]).into_owned();
-                    let answer = self.answer_of(&sql, &command)?;
-                    answer.write(&mut client.stream)?;
+            match self.line.next()? {
+                Request::Statement(sql) => {
+                    let answer = self.answer_of(&sql)?;
+                    self.line.reply(&answer)?;
                 }
-                Some(QUIT) => return self.line()?.server.write(&command),
-                Some(PING | INIT_DATABASE) => {
-                    let line = self.line()?;
-                    line.server.write(&command)?;
-                    let ending = line.login.ending;
-                    WireAnswer::read(&mut line.server.reader, ending)?.write(&mut client.stream)?;
-                    if command.first() == Some(INIT_DATABASE) {
-                        let name = String::from_utf8_lossy(&command.payload[1..]).into_owned();
-                        line.login.database = Some(name);
-                    }
-                }
-                // Its answer has another form: from here on bytes travel, and no fault is planted.
-                _ => {
-                    self.line()?.server.write(&command)?;
-                    return self.forward_the_rest(client);
-                }
+                Request::Unknown => return Ok(true),
+                Request::Over => return Ok(false),
             }
         }
     }
 
-    fn forward_the_rest(&mut self, client: Side) -> io::Result<()> {
-        let line = self.line.take().ok_or(io::ErrorKind::NotConnected)?;
-        let (mut there, mut back) = (line.server.stream.try_clone()?, client.stream.try_clone()?);
-        let mut upward = client.reader;
-        let copying = thread::spawn(move || {
-            let copied = io::copy(&mut upward, &mut there);
-            let _ = there.shutdown(Shutdown::Both);
-            copied
-        });
-        let mut downward = line.server.reader;
-        io::copy(&mut downward, &mut back)?;
-        let _ = back.shutdown(Shutdown::Both);
-        copying.join().map_or(Ok(()), |copied| copied.map(drop))
-    }
-
-    fn line(&mut self) -> io::Result<&mut Line> {
-        self.line
-            .as_mut()
-            .ok_or_else(|| io::ErrorKind::NotConnected.into())
+    pub(super) fn product(&self) -> Product {
+        self.line.product()
     }
 
     fn database(&self) -> Option<String> {
-        self.line.as_ref()?.login.database.clone()
+        self.line.database().map(str::to_owned)
     }
 
     /// The answer that the client gets to a statement.
-    fn answer_of(&mut self, sql: &str, command: &Packet) -> io::Result<WireAnswer> {
+    fn answer_of(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let Some(database) = self.database().filter(|name| is_for_cases(name)) else {
-            let line = self.line()?;
-            line.server.write(command)?;
-            return WireAnswer::read(&mut line.server.reader, line.login.ending);
+            return self.ask(sql);
         };
         let number = self.number;
         self.plot.with_parties(&database, |parties| {
@@ -225,9 +144,10 @@ impl Conversation {
         if let Some(is_open) = answer.in_transaction {
             self.transaction.is_open = is_open;
         }
-        if failed == Some(DEADLOCK) {
+        if failed == Some(Refusal::Deadlock) && self.product() != Product::Postgres {
             self.transaction.is_open = false;
         }
+        self.transaction.is_failed = answer.is_failed;
         if !self.transaction.is_open {
             self.transaction = OwnTransaction::default();
             return;
@@ -241,12 +161,13 @@ impl Conversation {
             self.transaction.last_write = Some(sql.to_owned());
             self.transaction.answers.clear();
         }
+        let nests = self.product() == Product::Postgres;
         let names = &mut self.transaction.savepoints;
         let place =
             |names: &Vec<String>, name: &String| names.iter().rposition(|other| other == name);
         match savepoint_step(sql) {
             Some(SavepointStep::Set(name)) => {
-                names.retain(|other| *other != name);
+                names.retain(|other| nests || *other != name);
                 names.push(name);
             }
             Some(SavepointStep::RollbackTo(name)) => {
@@ -261,41 +182,33 @@ impl Conversation {
 
     /// Sends a statement on the client's own connection to the server.
     pub(super) fn ask(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let line = self.line()?;
-        line.server.ask(sql, &line.login)
+        self.line.ask(sql)
     }
 
     /// Sends a statement on a connection beside it, in autocommit at READ COMMITTED: it sees what is
     /// committed and locks nothing.
     pub(super) fn ask_beside(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let address = self.address.clone();
-        let line = self.line()?;
-        if line.beside.is_none() {
-            let mut beside = Side::new(TcpStream::connect(address)?)?;
-            beside.read()?;
-            beside.write(&line.login.response)?;
-            let mut reply = beside.read()?;
-            // Without a password there is nothing to exchange.
-            while reply.first() == Some(1) {
-                reply = beside.read()?;
+        self.line.ask_beside(sql)
+    }
+
+    /// An answer that the server never gave: the statement was done.
+    pub(super) fn done(&self, sql: &str, affected: u64, in_transaction: bool) -> WireAnswer {
+        self.line.done(sql, affected, in_transaction)
+    }
+
+    /// An answer that the server never gave: a refusal. Its transaction is what that leaves of it.
+    pub(super) fn refuse(&mut self, refusal: Refusal) -> io::Result<WireAnswer> {
+        let open = self.transaction.is_open;
+        match (self.product(), refusal) {
+            (Product::Postgres, _) if open && !self.transaction.is_failed => {
+                self.ask("SELECT 1 / 0")?;
             }
-            if reply.first() != Some(0) {
-                let why = "the login of the client does not work twice: it must have no password";
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            (Product::MariaDb | Product::MySql, Refusal::Deadlock) => {
+                self.ask("ROLLBACK")?;
             }
-            let sets = [
-                "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-                "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_BACKSLASH_ESCAPES'",
-                "SET SESSION time_zone = '+00:00'",
-                "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
-            ];
-            for sql in sets {
-                beside.ask(sql, &line.login)?;
-            }
-            line.beside = Some(beside);
+            _ => {}
         }
-        let beside = line.beside.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        beside.ask(sql, &line.login)
+        Ok(self.line.refused(refusal, open))
     }
 
     /// Statements that the other connections of the database have sent.
@@ -317,20 +230,15 @@ impl Conversation {
     }
 }
 
-/// Forwards the login that follows the server's greeting.
-fn log_in(client: &mut Side, server: &mut Side) -> io::Result<Login> {
-    let response = client.read()?;
-    server.write(&response)?;
-    let login = Login::of(response)?;
-    loop {
-        let packet = server.read()?;
-        client.write(&packet)?;
-        match (packet.first(), packet.payload.get(1)) {
-            (Some(0), _) => return Ok(login),
-            (Some(0xff), _) | (None, _) => return Err(io::ErrorKind::PermissionDenied.into()),
-            // The password was known already: the OK packet follows.
-            (Some(1), Some(3)) => {}
-            _ => server.write(&client.read()?)?,
-        }
-    }
+/// Forwards bytes both ways.
+fn forward_the_rest(line: Box<dyn Line>) -> io::Result<()> {
+    let [(mut upward, mut back), (mut downward, mut there)] = line.into_sides();
+    let copying = thread::spawn(move || {
+        let copied = io::copy(&mut upward, &mut there);
+        let _ = there.shutdown(Shutdown::Both);
+        copied
+    });
+    io::copy(&mut downward, &mut back)?;
+    let _ = back.shutdown(Shutdown::Both);
+    copying.join().map_or(Ok(()), |copied| copied.map(drop))
 }

@@ -2,9 +2,12 @@
 
 use std::io;
 
+use super::answer::{Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::packet::WireAnswer;
-use super::text::{SavepointStep, savepoint_step, write_kind};
+use super::text::{SavepointStep, savepoint_step, verb, write_kind};
+
+/// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
+const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
 
 impl Conversation {
     /// Ends the transaction the other way.
@@ -27,7 +30,7 @@ impl Conversation {
         };
         let is_known = self.transaction.savepoints.contains(&name);
         if is_known && self.plot.is_due(sql) {
-            return Ok(WireAnswer::done(0, true));
+            return Ok(self.done(sql, 0, true));
         }
         self.ask(sql)
     }
@@ -71,7 +74,7 @@ impl Conversation {
             Some(SavepointStep::Set(name))
                 if self.transaction.savepoints.contains(&name) && self.plot.is_due(sql) =>
             {
-                Ok(WireAnswer::done(0, true))
+                Ok(self.done(sql, 0, true))
             }
             Some(_) | None => self.ask(sql),
         }
@@ -91,6 +94,85 @@ impl Conversation {
         let snapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
         if sql.starts_with(snapshot) && self.plot.is_due(sql) {
             return self.ask("START TRANSACTION");
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn error_keeps_transaction(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let is_statement = !CONTROL.contains(&verb(sql).as_str());
+        if !is_statement {
+            return self.ask(sql);
+        }
+        let answer = self.ask_guarded(sql)?;
+        let ends = answer
+            .error()
+            .is_some_and(|refusal| refusal != Refusal::Deadlock);
+        if ends && self.is_guarded() && self.plot.is_due(sql) {
+            self.forgive()?;
+            let mut kept = answer.in_transaction(Some(true));
+            kept.is_failed = false;
+            return Ok(kept);
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn conflict_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if self.transaction.is_open && write_kind(sql).is_some() && self.plot.is_due(sql) {
+            return self.refuse(Refusal::Conflict);
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn error_ends_transaction(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let harmless = answer
+            .error()
+            .is_some_and(|refusal| refusal != Refusal::Deadlock);
+        let is_statement = !CONTROL.contains(&verb(sql).as_str());
+        if harmless && is_statement && self.transaction.is_open && self.plot.is_due(sql) {
+            let ended = self.ask("ROLLBACK")?;
+            self.transaction.is_open = ended.in_transaction.unwrap_or_default();
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn rollback_to_one_too_many(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let Some(SavepointStep::RollbackTo(name)) = savepoint_step(sql) else {
+            return self.ask(sql);
+        };
+        let names = &self.transaction.savepoints;
+        let place = names.iter().rposition(|other| *other == name);
+        let earlier = place
+            .and_then(|place| place.checked_sub(1))
+            .map(|place| names[place].clone());
+        match earlier {
+            Some(earlier) if self.plot.is_due(sql) => {
+                let answer = self.ask(&format!("ROLLBACK TO SAVEPOINT {earlier}"))?;
+                // The client goes on using the name.
+                self.ask(&format!("SAVEPOINT {name}"))?;
+                Ok(answer)
+            }
+            _ => self.ask(sql),
+        }
+    }
+
+    pub(super) fn deadlock_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if !self.transaction.is_open || write_kind(sql).is_none() || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        self.refuse(Refusal::Deadlock)
+    }
+
+    pub(super) fn timeout_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if !self.transaction.is_open || write_kind(sql).is_none() || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        self.refuse(Refusal::LockTimeout)
+    }
+
+    pub(super) fn commit_leaves_open(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if verb(sql) == "COMMIT" && self.transaction.is_open && self.plot.is_due(sql) {
+            return Ok(self.done(sql, 0, true));
         }
         self.ask(sql)
     }

@@ -1,4 +1,4 @@
-//! Faults planted between Rashomon and a real server that speaks MySQL's protocol.
+//! Faults planted between Rashomon and a real server that speaks MySQL's or PostgreSQL's protocol.
 //!
 //! [`PlantedServer::before`] listens on a port of its own and forwards to the server. Every client
 //! connection has one server connection, so connection numbers and the lock view stay right. In a
@@ -7,9 +7,13 @@
 //!
 //! `examples/plant.rs` starts one by hand.
 
+mod answer;
 mod conversation;
 mod ends;
+mod line;
+mod mysql;
 mod packet;
+mod postgres;
 mod reads;
 mod sabotage;
 mod text;
@@ -17,12 +21,10 @@ mod writes;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-
-use conversation::Conversation;
 
 /// A kind of statement that changes rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +169,40 @@ pub(crate) enum Fault {
     PhantomUnderWrite,
     /// A write in a transaction is done twice, and reports it once.
     WriteDoneTwice,
+    /// A write that returns rows gives another value in the last one.
+    ReturningChangesValue,
+    /// A write that returns rows leaves the last one out.
+    ReturningMissesRow,
+    /// A statement that fails leaves its transaction as it was before (PostgreSQL ends it).
+    ErrorKeepsTransaction,
+    /// A write is refused for a change since the snapshot that nobody made (PostgreSQL).
+    ConflictFromNowhere,
 }
+
+/// What only InnoDB's locks, levels, modes and statements can be made to do.
+const MYSQL_ONLY: [Fault; 14] = [
+    Fault::Lies(WriteKind::Replace),
+    Fault::PhantomUnderLock,
+    Fault::DirtyRead,
+    Fault::SnapshotTakenLate,
+    Fault::FailedUpdateLeavesRows,
+    Fault::CollationsForgotten,
+    Fault::ModesForgotten,
+    Fault::ChecksForgotten,
+    Fault::LockingReadOfSnapshot,
+    Fault::ReadCommittedIsDirty,
+    Fault::RepeatableReadLocks,
+    Fault::WriteOfSnapshot,
+    Fault::PhantomUnderWrite,
+    Fault::IndexLosesRows,
+];
+
+/// What only PostgreSQL can be made to do.
+const POSTGRES_ONLY: [Fault; 2] = [Fault::ErrorKeepsTransaction, Fault::ConflictFromNowhere];
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 69] = [
+    pub(crate) const ALL: [(&str, Self); 73] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -253,12 +284,25 @@ impl Fault {
         ("write-of-snapshot", Self::WriteOfSnapshot),
         ("phantom-under-write", Self::PhantomUnderWrite),
         ("write-done-twice", Self::WriteDoneTwice),
+        ("returning-changes-value", Self::ReturningChangesValue),
+        ("returning-misses-row", Self::ReturningMissesRow),
+        ("error-keeps-transaction", Self::ErrorKeepsTransaction),
+        ("conflict-from-nowhere", Self::ConflictFromNowhere),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|(known, _)| *known == name)
             .map(|(_, fault)| fault)
+    }
+
+    /// Whether it can be planted before the server of this URL.
+    pub(crate) fn fits(self, url: &str) -> bool {
+        let others = match Protocol::of(url.split("://").next().unwrap_or_default()) {
+            Protocol::MySql => POSTGRES_ONLY.as_slice(),
+            Protocol::Postgres => MYSQL_ONLY.as_slice(),
+        };
+        !others.contains(&self)
     }
 }
 
@@ -299,11 +343,13 @@ impl PlantedServer {
     /// Plants a fault before the server of this URL, which must name a TCP address.
     ///
     /// # Panics
-    /// When the URL is none, or no port is free.
+    /// When the URL is none, the fault cannot be planted there, or no port is free.
     pub(crate) fn before(url: &str, plant: Plant) -> Self {
+        assert!(plant.fault.fits(url), "{} is not for {url}", plant.fault);
         let mut public = url::Url::parse(url).expect("a URL");
         let host = public.host_str().expect("a host");
-        let server = format!("{host}:{}", public.port().unwrap_or(3306));
+        let protocol = Protocol::of(public.scheme());
+        let server = format!("{host}:{}", public.port().unwrap_or(protocol.port()));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         public.set_host(Some("127.0.0.1")).expect("a host");
@@ -315,15 +361,35 @@ impl PlantedServer {
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let (plot, server) = (Arc::clone(&plot), server.clone());
-                std::thread::spawn(move || {
-                    let upstream = TcpStream::connect(&server)?;
-                    Conversation::new(plot, client, upstream, server).hold()
-                });
+                std::thread::spawn(move || conversation::hold(plot, protocol, &client, server));
             }
         });
         Self {
             url: public.to_string(),
             planted,
+        }
+    }
+}
+
+/// What a server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    MySql,
+    Postgres,
+}
+
+impl Protocol {
+    fn of(scheme: &str) -> Self {
+        match scheme {
+            "postgres" => Self::Postgres,
+            _ => Self::MySql,
+        }
+    }
+
+    fn port(self) -> u16 {
+        match self {
+            Self::MySql => 3306,
+            Self::Postgres => 5432,
         }
     }
 }

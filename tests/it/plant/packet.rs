@@ -1,10 +1,12 @@
 //! Packets of MySQL's protocol and the answers that they make up. Source: "MySQL Client/Server
 //! Protocol", MySQL's source documentation; MariaDB's page of the same name.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
+
+use super::answer::{AnswerEnd, Refusal, Wire, WireAnswer};
 
 /// Flags of a client, as its handshake response states them.
-pub(super) const CONNECT_WITH_DATABASE: u32 = 1 << 3;
+const CONNECT_WITH_DATABASE: u32 = 1 << 3;
 const SECURE_CONNECTION: u32 = 1 << 15;
 const PLUGIN_DATA_HAS_LENGTH: u32 = 1 << 21;
 const DEPRECATE_EOF: u32 = 1 << 24;
@@ -110,217 +112,147 @@ impl Login {
     }
 }
 
-/// How an answer to a statement ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AnswerEnd {
-    Done { affected: u64 },
-    Rows,
-    Error { code: u16 },
-}
-
-/// The whole answer to one statement.
-#[derive(Clone, Debug)]
-pub(super) struct WireAnswer {
-    pub(super) packets: Vec<Packet>,
-    pub(super) end: AnswerEnd,
-    /// Whether the server says that a transaction is open; an error says nothing.
-    pub(super) in_transaction: Option<bool>,
-    ending: Ending,
-}
-
-impl WireAnswer {
-    /// Reads up to the last packet that belongs to the answer.
-    pub(super) fn read(from: &mut impl Read, ending: Ending) -> io::Result<Self> {
-        let mut packets = Vec::new();
-        loop {
-            let (end, status) = read_result(from, ending, &mut packets)?;
-            if status.is_none_or(|status| status & MORE_RESULTS == 0) {
-                return Ok(Self {
-                    packets,
-                    end,
-                    in_transaction: status.map(|status| status & IN_TRANSACTION != 0),
-                    ending,
-                });
-            }
+/// Reads an answer up to the last packet that belongs to it.
+pub(super) fn read_answer(from: &mut impl Read, ending: Ending) -> io::Result<WireAnswer> {
+    let mut answer = WireAnswer {
+        wire: Wire::MySql(ending),
+        head: Vec::new(),
+        rows: Vec::new(),
+        tail: Vec::new(),
+        end: AnswerEnd::Done,
+        affected: None,
+        in_transaction: None,
+        is_failed: false,
+    };
+    loop {
+        let status = read_result(from, ending, &mut answer)?;
+        answer.in_transaction = status.map(|status| status & IN_TRANSACTION != 0);
+        if status.is_none_or(|status| status & MORE_RESULTS == 0) {
+            return Ok(answer);
         }
-    }
-
-    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let bytes: Vec<u8> = self.packets.iter().flat_map(Packet::bytes).collect();
-        to.write_all(&bytes)
-    }
-
-    pub(super) fn affected(&self) -> Option<u64> {
-        match self.end {
-            AnswerEnd::Done { affected } => Some(affected),
-            AnswerEnd::Rows | AnswerEnd::Error { .. } => None,
-        }
-    }
-
-    pub(super) fn error(&self) -> Option<u16> {
-        match self.end {
-            AnswerEnd::Error { code } => Some(code),
-            AnswerEnd::Done { .. } | AnswerEnd::Rows => None,
-        }
-    }
-
-    /// The first column of every row, as text; nothing for other answers. NULL is left out.
-    pub(super) fn first_column(&self) -> Vec<String> {
-        if self.end != AnswerEnd::Rows {
-            return Vec::new();
-        }
-        let rows = self.packets[..self.packets.len() - 1].iter();
-        rows.skip(self.head())
-            .filter_map(|row| {
-                let mut rest = Cursor(&row.payload);
-                let length = usize::try_from(rest.integer().ok()?).ok()?;
-                let text = rest.0.get(..length)?;
-                Some(String::from_utf8_lossy(text).into_owned())
-            })
-            .collect()
-    }
-
-    /// Packets before the first row.
-    fn head(&self) -> usize {
-        let columns = usize::try_from(Cursor(&self.packets[0].payload).integer().unwrap_or(0));
-        1 + columns.unwrap_or(0) + usize::from(self.ending == Ending::Eof)
-    }
-
-    /// Whether it is a set of rows that is not empty.
-    pub(super) fn has_rows(&self) -> bool {
-        self.end == AnswerEnd::Rows && self.packets.len() > self.head() + 1
-    }
-
-    /// The same answer with its last row so many times.
-    pub(super) fn with_last_row(mut self, times: usize) -> Self {
-        let place = self.packets.len() - 2;
-        let row = self.packets[place].clone();
-        let rows = std::iter::repeat_n(row, times);
-        self.packets.splice(place..=place, rows);
-        self.numbered()
-    }
-
-    /// The same answer with another digit in the last value of its last row; None where that ends in none.
-    pub(super) fn with_changed_value(&self) -> Option<Self> {
-        if !self.has_rows() {
-            return None;
-        }
-        let mut changed = self.clone();
-        let row = changed.packets.len().checked_sub(2)?;
-        let digit = changed.packets.get_mut(row)?.payload.last_mut()?;
-        let is_digit = digit.is_ascii_digit();
-        *digit = if *digit == b'9' { b'8' } else { *digit + 1 };
-        is_digit.then_some(changed)
-    }
-
-    /// The same answer without a row.
-    pub(super) fn without_rows(mut self) -> Self {
-        let rows = self.head()..self.packets.len() - 1;
-        self.packets.drain(rows);
-        self.numbered()
-    }
-
-    fn numbered(mut self) -> Self {
-        for (packet, number) in self.packets.iter_mut().zip(1..=u8::MAX) {
-            packet.sequence = number;
-        }
-        self
-    }
-
-    /// The same answer, from a server that says this of its transaction.
-    pub(super) fn in_transaction(mut self, is_open: Option<bool>) -> Self {
-        let open = is_open.unwrap_or_default();
-        if self.end == AnswerEnd::Rows
-            && let Some(last) = self.packets.last_mut()
-        {
-            // Behind the header: an EOF packet has its warnings there, an OK packet two counts, which
-            // are 0 and so of one byte each.
-            if let Some(status) = last.payload.get_mut(3) {
-                let bit = IN_TRANSACTION.to_le_bytes()[0];
-                *status = if open { *status | bit } else { *status & !bit };
-            }
-        }
-        self.in_transaction = is_open;
-        self
-    }
-
-    /// An OK packet with this count, as the first answer to a command.
-    pub(super) fn done(affected: u64, in_transaction: bool) -> Self {
-        const AUTOCOMMIT: u16 = 2;
-        let mut payload = vec![0];
-        put_integer(&mut payload, affected);
-        put_integer(&mut payload, 0);
-        let status = AUTOCOMMIT | if in_transaction { IN_TRANSACTION } else { 0 };
-        payload.extend(status.to_le_bytes());
-        payload.extend(0_u16.to_le_bytes());
-        Self {
-            packets: vec![Packet {
-                sequence: 1,
-                payload,
-            }],
-            end: AnswerEnd::Done { affected },
-            in_transaction: Some(in_transaction),
-            ending: Ending::Ok,
-        }
-    }
-
-    /// An ERR packet, as the first answer to a command.
-    pub(super) fn failed(code: u16, sqlstate: &str, message: &str) -> Self {
-        let mut payload = vec![0xff];
-        payload.extend(code.to_le_bytes());
-        payload.push(b'#');
-        payload.extend(sqlstate.bytes().chain(message.bytes()));
-        Self {
-            packets: vec![Packet {
-                sequence: 1,
-                payload,
-            }],
-            end: AnswerEnd::Error { code },
-            in_transaction: None,
-            ending: Ending::Ok,
-        }
+        // Of several results the last one is the answer.
+        let WireAnswer {
+            head, rows, tail, ..
+        } = &mut answer;
+        head.append(rows);
+        head.append(tail);
     }
 }
 
-/// Reads one result; gives how it ended and the server's status, unless it is an error.
+/// Payloads as the packets of one answer.
+pub(super) fn numbered<'p>(payloads: impl Iterator<Item = &'p Vec<u8>>) -> Vec<u8> {
+    // The count of packets begins again after 255.
+    let numbers = (1..=u8::MAX).chain((0..=u8::MAX).cycle());
+    let packets = payloads.zip(numbers).map(|(payload, sequence)| Packet {
+        sequence,
+        payload: payload.clone(),
+    });
+    packets.flat_map(|packet| packet.bytes()).collect()
+}
+
+/// The first cell of a row; None for NULL.
+pub(super) fn first_cell(row: &[u8]) -> Option<String> {
+    let mut rest = Cursor(row);
+    let length = usize::try_from(rest.integer().ok()?).ok()?;
+    let text = rest.0.get(..length)?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+/// Changes the last digit of a row that ends in one.
+pub(super) fn change_last_cell(row: &mut [u8]) -> Option<()> {
+    let digit = row.last_mut().filter(|digit| digit.is_ascii_digit())?;
+    *digit = if *digit == b'9' { b'8' } else { *digit + 1 };
+    Some(())
+}
+
+/// Has the packet behind the rows say this of the transaction.
+pub(super) fn put_status(tail: &mut [Vec<u8>], open: bool) {
+    // Behind the header: an EOF packet has its warnings there, an OK packet two counts, which are 0 and
+    // so of one byte each.
+    if let Some(status) = tail.last_mut().and_then(|last| last.get_mut(3)) {
+        let bit = IN_TRANSACTION.to_le_bytes()[0];
+        *status = if open { *status | bit } else { *status & !bit };
+    }
+}
+
+/// An OK packet with this count.
+pub(super) fn done(affected: u64, in_transaction: bool) -> Vec<u8> {
+    const AUTOCOMMIT: u16 = 2;
+    let mut payload = vec![0];
+    put_integer(&mut payload, affected);
+    put_integer(&mut payload, 0);
+    let status = AUTOCOMMIT | if in_transaction { IN_TRANSACTION } else { 0 };
+    payload.extend(status.to_le_bytes());
+    payload.extend(0_u16.to_le_bytes());
+    payload
+}
+
+/// Error numbers that faults ask for or answer, with their SQLSTATEs: `ER_DUP_ENTRY`,
+/// `ER_NO_REFERENCED_ROW_2`, `ER_LOCK_DEADLOCK`, `ER_LOCK_WAIT_TIMEOUT`, `ER_LOCK_NOWAIT`.
+const REFUSALS: [(Refusal, u16, &str); 5] = [
+    (Refusal::Duplicate, 1062, "23000"),
+    (Refusal::NoParent, 1452, "23000"),
+    (Refusal::Deadlock, 1213, "40001"),
+    (Refusal::LockTimeout, 1205, "HY000"),
+    (Refusal::LockedNowait, 3572, "HY000"),
+];
+
+/// An ERR packet; None for a refusal that this protocol does not know.
+pub(super) fn failed(refusal: Refusal) -> Option<Vec<u8>> {
+    let (_, code, state) = REFUSALS.iter().find(|known| known.0 == refusal)?;
+    let mut payload = vec![0xff];
+    payload.extend(code.to_le_bytes());
+    payload.push(b'#');
+    payload.extend(state.bytes().chain(b"not what happened".iter().copied()));
+    Some(payload)
+}
+
+/// Reads one result; gives the server's status, unless it is an error.
 fn read_result(
     from: &mut impl Read,
     ending: Ending,
-    packets: &mut Vec<Packet>,
-) -> io::Result<(AnswerEnd, Option<u16>)> {
-    let first = Packet::read(from)?;
-    let head = first.first();
-    packets.push(first.clone());
-    match head {
+    answer: &mut WireAnswer,
+) -> io::Result<Option<u16>> {
+    let first = Packet::read(from)?.payload;
+    match first.first() {
         Some(0) => {
-            let (affected, status) = ok_of(&first.payload)?;
-            return Ok((AnswerEnd::Done { affected }, Some(status)));
+            let (affected, status) = ok_of(&first)?;
+            (answer.end, answer.affected) = (AnswerEnd::Done, Some(affected));
+            answer.tail.push(first);
+            return Ok(Some(status));
         }
-        Some(0xff) => return error_of(&first.payload).map(|end| (end, None)),
+        Some(0xff) => {
+            answer.end = error_of(&first)?;
+            answer.tail.push(first);
+            return Ok(None);
+        }
         Some(0xfb) | None => return Err(malformed("the server asks for a file")),
         Some(_) => {}
     }
-    let columns = Cursor(&first.payload).integer()?;
-    let more = columns + u64::from(ending == Ending::Eof);
-    for _ in 0..more {
-        packets.push(Packet::read(from)?);
+    let columns = Cursor(&first).integer()?;
+    answer.head.push(first);
+    for _ in 0..columns + u64::from(ending == Ending::Eof) {
+        answer.head.push(Packet::read(from)?.payload);
     }
+    (answer.end, answer.affected) = (AnswerEnd::Rows, None);
     loop {
-        let packet = Packet::read(from)?;
-        let payload = packet.payload.clone();
-        packets.push(packet);
-        match (payload.first(), ending) {
-            (Some(0xff), _) => return error_of(&payload).map(|end| (end, None)),
+        let payload = Packet::read(from)?.payload;
+        let status = match (payload.first(), ending) {
+            (Some(0xff), _) => {
+                answer.end = error_of(&payload)?;
+                None
+            }
             (Some(0xfe), Ending::Eof) if payload.len() < 9 => {
-                let status = Cursor(&payload[3..]).array()?;
-                return Ok((AnswerEnd::Rows, Some(u16::from_le_bytes(status))));
+                Some(u16::from_le_bytes(Cursor(&payload[3..]).array()?))
             }
-            (Some(0xfe), Ending::Ok) => {
-                let (_, status) = ok_of(&payload)?;
-                return Ok((AnswerEnd::Rows, Some(status)));
+            (Some(0xfe), Ending::Ok) => Some(ok_of(&payload)?.1),
+            (_, Ending::Eof | Ending::Ok) => {
+                answer.rows.push(payload);
+                continue;
             }
-            (_, Ending::Eof | Ending::Ok) => {}
-        }
+        };
+        answer.tail.push(payload);
+        return Ok(status);
     }
 }
 
@@ -333,10 +265,11 @@ fn ok_of(payload: &[u8]) -> io::Result<(u64, u16)> {
 }
 
 fn error_of(payload: &[u8]) -> io::Result<AnswerEnd> {
-    let code = Cursor(payload.get(1..).unwrap_or_default()).array()?;
-    Ok(AnswerEnd::Error {
-        code: u16::from_le_bytes(code),
-    })
+    let code = u16::from_le_bytes(Cursor(payload.get(1..).unwrap_or_default()).array()?);
+    let known = REFUSALS.iter().find(|known| known.1 == code);
+    Ok(AnswerEnd::Error(
+        known.map_or(Refusal::Other, |known| known.0),
+    ))
 }
 
 /// An integer with its length.

@@ -2,13 +2,9 @@
 
 use std::io;
 
+use super::answer::{Product, Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::packet::WireAnswer;
-use super::sabotage::{DEADLOCK, LOCK_TIMEOUT};
 use super::text::{is_plain_read, without_lock_clause, without_order};
-
-/// What InnoDB answers to NOWAIT: `ER_LOCK_NOWAIT` on MySQL, which MariaDB does not have.
-const LOCK_NOWAIT: u16 = 3572;
 
 impl Conversation {
     /// The answer to a plain read in a transaction, spoilt; every other statement's as it is.
@@ -52,7 +48,9 @@ impl Conversation {
         if own.error().is_some() || !fits || !self.plot.is_due(sql) {
             return Ok(own);
         }
-        self.ask_beside(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
+        if self.product() != Product::Postgres {
+            self.ask_beside(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
+        }
         let answer = self.ask_beside(sql)?;
         Ok(answer.in_transaction(own.in_transaction))
     }
@@ -88,12 +86,11 @@ impl Conversation {
         self.spoilt_read(sql, |this| {
             let answer = this.ask(sql)?;
             if answer.error().is_none() && this.plot.is_due(sql) {
-                let locked = this.ask(&format!("{sql} LOCK IN SHARE MODE"))?;
-                return Ok(if locked.error() == Some(DEADLOCK) {
-                    locked
-                } else {
-                    answer
-                });
+                let clause = match this.product() {
+                    Product::Postgres => "FOR SHARE",
+                    Product::MariaDb | Product::MySql => "LOCK IN SHARE MODE",
+                };
+                return this.aside(Some(format!("{sql} {clause}")), answer);
             }
             Ok(answer)
         })
@@ -108,7 +105,7 @@ impl Conversation {
     }
 
     pub(super) fn for_update_is_shared(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let shared = if self.is_mariadb {
+        let shared = if self.product() == Product::MariaDb {
             "LOCK IN SHARE MODE"
         } else {
             "FOR SHARE"
@@ -165,25 +162,22 @@ impl Conversation {
         let answer = self.ask(sql)?;
         let is_nowait = without_lock_clause(sql).is_some() && sql.ends_with(" NOWAIT");
         if is_nowait && answer.has_rows() && self.plot.is_due(sql) {
-            return Ok(self.refusal());
+            return self.refuse(Refusal::LockedNowait);
         }
         Ok(answer)
     }
 
-    fn refusal(&self) -> WireAnswer {
-        if self.is_mariadb {
-            let message = "Lock wait timeout exceeded; try restarting transaction";
-            return WireAnswer::failed(LOCK_TIMEOUT, "HY000", message);
-        }
-        let message = "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
-        WireAnswer::failed(LOCK_NOWAIT, "HY000", message)
-    }
-
     pub(super) fn nowait_passes(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let plain = without_lock_clause(sql).filter(|_| sql.ends_with(" NOWAIT"));
-        let answer = self.ask(sql)?;
+        if plain.is_none() {
+            return self.ask(sql);
+        }
+        let answer = self.ask_guarded(sql)?;
         match (plain, answer.error()) {
-            (Some(plain), Some(LOCK_TIMEOUT | LOCK_NOWAIT)) if self.plot.is_due(sql) => {
+            (Some(plain), Some(Refusal::LockTimeout | Refusal::LockedNowait))
+                if self.plot.is_due(sql) =>
+            {
+                self.forgive()?;
                 let open = self.transaction.is_open;
                 Ok(self.ask_beside(&plain)?.in_transaction(Some(open)))
             }

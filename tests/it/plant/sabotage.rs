@@ -4,11 +4,10 @@ use std::io;
 
 use rashomon::engine::MARKER_TABLE;
 
+use super::answer::{Product, Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::packet::WireAnswer;
 use super::text::{
-    SavepointStep, WriteByPredicate, compared_by_bytes, keys_chosen, savepoint_step, verb,
-    without_lock_clause, write_kind,
+    WriteByPredicate, compared_by_bytes, keys_chosen, verb, without_lock_clause, write_kind,
 };
 use super::{Fault, WriteKind};
 
@@ -20,21 +19,6 @@ const SAVEPOINT: &str = "rashomon_plant";
 fn enlist() -> String {
     format!("SELECT 1 FROM {MARKER_TABLE} WHERE FALSE")
 }
-
-/// `ER_DUP_ENTRY`.
-pub(super) const DUPLICATE: u16 = 1062;
-
-/// `ER_LOCK_DEADLOCK`.
-pub(super) const DEADLOCK: u16 = 1213;
-
-/// `ER_LOCK_WAIT_TIMEOUT`.
-pub(super) const LOCK_TIMEOUT: u16 = 1205;
-
-/// `ER_NO_REFERENCED_ROW_2`.
-const NO_PARENT: u16 = 1452;
-
-/// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
-const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
 
 /// The answer that a statement gets under a fault.
 type Spoil = fn(&mut Conversation, &str) -> io::Result<WireAnswer>;
@@ -125,10 +109,10 @@ const SPOILS: &[(Fault, Spoil)] = &[
         this.failed_write_leaves_rows(sql, WriteKind::Update)
     }),
     (Fault::DuplicateAnsweredTimeout, |this, sql| {
-        this.duplicate_answered(sql, LOCK_TIMEOUT, "HY000")
+        this.duplicate_answered(sql, Refusal::LockTimeout)
     }),
     (Fault::DuplicateAnsweredForeignKey, |this, sql| {
-        this.duplicate_answered(sql, NO_PARENT, "23000")
+        this.duplicate_answered(sql, Refusal::NoParent)
     }),
     (Fault::ChecksForgotten, Conversation::without_checks),
     (Fault::WriteCommits, Conversation::write_commits),
@@ -182,6 +166,28 @@ const SPOILS: &[(Fault, Spoil)] = &[
         }
     }),
     (Fault::WriteDoneTwice, Conversation::write_done_twice),
+    (Fault::ReturningChangesValue, |this, sql| {
+        if write_kind(sql).is_some() {
+            this.with_changed_value(sql)
+        } else {
+            this.ask(sql)
+        }
+    }),
+    (Fault::ReturningMissesRow, |this, sql| {
+        if write_kind(sql).is_some() {
+            this.with_last_row(sql, 0)
+        } else {
+            this.ask(sql)
+        }
+    }),
+    (
+        Fault::ErrorKeepsTransaction,
+        Conversation::error_keeps_transaction,
+    ),
+    (
+        Fault::ConflictFromNowhere,
+        Conversation::conflict_from_nowhere,
+    ),
 ];
 
 impl Fault {
@@ -247,6 +253,10 @@ impl Conversation {
             return self.ask(sql);
         }
         self.is_session_of_case |= self.transaction.is_open || write_kind(sql).is_some();
+        let recovers = verb(sql) == "ROLLBACK" || verb(sql) == "COMMIT";
+        if self.transaction.is_failed && !recovers {
+            return self.ask(sql);
+        }
         if let Fault::Lies(kind) = fault {
             let lies = write_kind(sql) == Some(kind) && self.plot.is_due(sql);
             return if lies {
@@ -270,7 +280,9 @@ impl Conversation {
     ) -> io::Result<WireAnswer> {
         let in_transaction = self.transaction.is_open;
         if in_transaction {
-            self.ask(&enlist())?;
+            if self.product() != Product::Postgres {
+                self.ask(&enlist())?;
+            }
             self.ask(&format!("SAVEPOINT {SAVEPOINT}"))?;
         } else {
             self.ask("BEGIN")?;
@@ -289,14 +301,11 @@ impl Conversation {
             }
             (false, true) => {
                 self.ask("ROLLBACK")?;
-                Ok(WireAnswer::done(answer.affected().unwrap_or(0), false))
+                Ok(answer.in_transaction(Some(false)))
             }
             (false, false) => {
                 self.ask("COMMIT")?;
-                Ok(match answer.affected() {
-                    Some(affected) => WireAnswer::done(affected, false),
-                    None => answer,
-                })
+                Ok(answer.in_transaction(Some(false)))
             }
         }
     }
@@ -312,9 +321,23 @@ impl Conversation {
         if write_kind(sql).is_none() || !self.plot.is_due(sql) {
             return self.ask(sql);
         }
-        self.ask("SET SESSION foreign_key_checks = 0")?;
+        // PostgreSQL checks foreign keys by triggers, which a replica does not fire.
+        let [off, on] = match self.product() {
+            Product::Postgres => [
+                "SET session_replication_role = replica",
+                "SET session_replication_role = origin",
+            ],
+            Product::MariaDb | Product::MySql => [
+                "SET SESSION foreign_key_checks = 0",
+                "SET SESSION foreign_key_checks = 1",
+            ],
+        };
+        self.ask(off)?;
         let answer = self.ask(sql)?;
-        self.ask("SET SESSION foreign_key_checks = 1")?;
+        // A failed transaction takes the setting back.
+        if !answer.is_failed {
+            self.ask(on)?;
+        }
         Ok(answer)
     }
 
@@ -346,23 +369,24 @@ impl Conversation {
 
     fn miscounted(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let answer = self.ask(sql)?;
-        match (answer.affected(), answer.in_transaction) {
-            (Some(affected), Some(in_transaction))
-                if write_kind(sql).is_some() && self.plot.is_due(sql) =>
-            {
-                Ok(WireAnswer::done(affected + 1, in_transaction))
+        match answer.affected {
+            Some(affected) if write_kind(sql).is_some() && self.plot.is_due(sql) => {
+                Ok(answer.with_affected(affected + 1))
             }
             _ => Ok(answer),
         }
     }
 
     fn row_too_few(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if self.product() == Product::Postgres {
+            return self.write_of_keys(sql, |this, keys| Ok(this.ask(keys)?.with_last_row(0)));
+        }
         let Some(write) = WriteByPredicate::of(sql).filter(|_| self.transaction.is_open) else {
             return self.ask(sql);
         };
         let mut fewer = None;
         let whole = self.undone(sql, |this, answer| {
-            let rows = answer.affected().filter(|rows| *rows > 0);
+            let rows = answer.affected.filter(|rows| *rows > 0);
             fewer = rows.filter(|_| this.plot.is_due(sql)).map(|rows| rows - 1);
             fewer.is_some()
         })?;
@@ -374,25 +398,70 @@ impl Conversation {
 
     fn row_too_many(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let answer = self.ask(sql)?;
-        let changed = answer.affected().is_some_and(|rows| rows > 0);
+        let changed = answer.affected.is_some_and(|rows| rows > 0);
         match WriteByPredicate::of(sql) {
             Some(write) if changed && self.plot.is_due(sql) => {
-                let beyond = self.ask(&write.beyond())?;
-                // A deadlock over the row ends the transaction, and its client has to know.
-                Ok(if beyond.error() == Some(DEADLOCK) {
-                    beyond
-                } else {
-                    answer
-                })
+                let beyond = match self.product() {
+                    Product::Postgres => write.beyond_by_key(),
+                    Product::MariaDb | Product::MySql => Some(write.beyond()),
+                };
+                self.aside(beyond, answer)
             }
             _ => Ok(answer),
         }
     }
 
-    fn duplicate_answered_ok(&mut self, sql: &str) -> io::Result<WireAnswer> {
+    /// Sends a statement of our own behind the client's, which hears of it only if it is a deadlock: that
+    /// ends the transaction.
+    pub(super) fn aside(
+        &mut self,
+        own: Option<String>,
+        answer: WireAnswer,
+    ) -> io::Result<WireAnswer> {
+        let Some(own) = own else {
+            return Ok(answer);
+        };
+        let done = self.ask_guarded(&own)?;
+        if done.error() == Some(Refusal::Deadlock) {
+            return Ok(done);
+        }
+        if done.error().is_some() {
+            self.forgive()?;
+        }
+        Ok(answer)
+    }
+
+    /// Sends a statement of which an error can be undone by [`Self::forgive`].
+    pub(super) fn ask_guarded(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if !self.is_guarded() {
+            return self.ask(sql);
+        }
+        self.ask(&format!("SAVEPOINT {SAVEPOINT}"))?;
         let answer = self.ask(sql)?;
-        if answer.error() == Some(DUPLICATE) && self.plot.is_due(sql) {
-            return Ok(WireAnswer::done(1, self.transaction.is_open));
+        if answer.error().is_none() {
+            self.ask(&format!("RELEASE SAVEPOINT {SAVEPOINT}"))?;
+        }
+        Ok(answer)
+    }
+
+    /// Has the transaction go on after an error.
+    pub(super) fn forgive(&mut self) -> io::Result<()> {
+        if self.is_guarded() {
+            self.ask(&format!("ROLLBACK TO SAVEPOINT {SAVEPOINT}"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether an error would end the transaction.
+    pub(super) fn is_guarded(&self) -> bool {
+        self.product() == Product::Postgres && self.transaction.is_open
+    }
+
+    fn duplicate_answered_ok(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask_guarded(sql)?;
+        if answer.error() == Some(Refusal::Duplicate) && self.plot.is_due(sql) {
+            self.forgive()?;
+            return Ok(self.done(sql, 1, self.transaction.is_open));
         }
         Ok(answer)
     }
@@ -404,7 +473,7 @@ impl Conversation {
         let sent = self.sent_by_others();
         self.undone(sql, |this, answer| {
             let waited = this.sent_by_others() > sent;
-            waited && answer.affected() > Some(0) && this.plot.is_due(sql)
+            waited && answer.affected > Some(0) && this.plot.is_due(sql)
         })
     }
 
@@ -425,13 +494,26 @@ impl Conversation {
 
     fn without_row_locks(&mut self, sql: &str) -> io::Result<WireAnswer> {
         match without_lock_clause(sql).filter(|_| !self.transaction.has_written) {
-            Some(plain) if self.plot.is_due(sql) => self.ask_beside(&plain),
+            // A plain read of PostgreSQL sees what a locking one sees.
+            Some(plain) if self.product() == Product::Postgres && self.plot.is_due(sql) => {
+                self.ask(&plain)
+            }
+            Some(plain) if self.product() != Product::Postgres && self.plot.is_due(sql) => {
+                self.ask_beside(&plain)
+            }
             _ => self.ask(sql),
         }
     }
 
     fn given_level(&mut self, sql: &str, asked: &str, given: &str) -> io::Result<WireAnswer> {
-        let set = |level: &str| format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+        let set = |level: &str| match self.product() {
+            Product::Postgres => {
+                format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}")
+            }
+            Product::MariaDb | Product::MySql => {
+                format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+            }
+        };
         if sql == set(asked) && self.plot.is_due(sql) {
             return self.ask(&set(given));
         }
@@ -458,60 +540,5 @@ impl Conversation {
             }
         }
         self.ask_beside(&plain)
-    }
-
-    fn error_ends_transaction(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let answer = self.ask(sql)?;
-        let harmless = answer.error().is_some_and(|code| code != DEADLOCK);
-        let is_statement = !CONTROL.contains(&verb(sql).as_str());
-        if harmless && is_statement && self.transaction.is_open && self.plot.is_due(sql) {
-            let ended = self.ask("ROLLBACK")?;
-            self.transaction.is_open = ended.in_transaction.unwrap_or_default();
-        }
-        Ok(answer)
-    }
-
-    fn rollback_to_one_too_many(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let Some(SavepointStep::RollbackTo(name)) = savepoint_step(sql) else {
-            return self.ask(sql);
-        };
-        let names = &self.transaction.savepoints;
-        let place = names.iter().rposition(|other| *other == name);
-        let earlier = place
-            .and_then(|place| place.checked_sub(1))
-            .map(|place| names[place].clone());
-        match earlier {
-            Some(earlier) if self.plot.is_due(sql) => {
-                let answer = self.ask(&format!("ROLLBACK TO SAVEPOINT {earlier}"))?;
-                // The client goes on using the name.
-                self.ask(&format!("SAVEPOINT {name}"))?;
-                Ok(answer)
-            }
-            _ => self.ask(sql),
-        }
-    }
-
-    fn deadlock_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        if !self.transaction.is_open || write_kind(sql).is_none() || !self.plot.is_due(sql) {
-            return self.ask(sql);
-        }
-        self.ask("ROLLBACK")?;
-        let message = "Deadlock found when trying to get lock; try restarting transaction";
-        Ok(WireAnswer::failed(DEADLOCK, "40001", message))
-    }
-
-    fn timeout_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        if !self.transaction.is_open || write_kind(sql).is_none() || !self.plot.is_due(sql) {
-            return self.ask(sql);
-        }
-        let message = "Lock wait timeout exceeded; try restarting transaction";
-        Ok(WireAnswer::failed(LOCK_TIMEOUT, "HY000", message))
-    }
-
-    fn commit_leaves_open(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        if verb(sql) == "COMMIT" && self.transaction.is_open && self.plot.is_due(sql) {
-            return Ok(WireAnswer::done(0, true));
-        }
-        self.ask(sql)
     }
 }

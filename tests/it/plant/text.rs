@@ -68,8 +68,18 @@ pub(super) fn is_plain_read(sql: &str) -> bool {
 pub(super) fn without_last_row(sql: &str) -> Option<String> {
     let words = words(sql);
     let values = position(&words, &["VALUES"])?;
+    let end = [
+        &["RETURNING"][..],
+        &["ON", "CONFLICT"],
+        &["ON", "DUPLICATE"],
+    ]
+    .into_iter()
+    .filter_map(|behind| position(&words, behind))
+    .map(|place| words[place].start)
+    .min()
+    .unwrap_or(sql.len());
     let (mut depth, mut quoted, mut cut) = (0_u32, false, None);
-    for (place, c) in sql[words[values].end..].char_indices() {
+    for (place, c) in sql[words[values].end..end].char_indices() {
         match c {
             '\'' => quoted = !quoted,
             '(' if !quoted => depth += 1,
@@ -78,7 +88,11 @@ pub(super) fn without_last_row(sql: &str) -> Option<String> {
             _ => {}
         }
     }
-    cut.map(|cut| sql[..cut].to_owned())
+    cut.map(|cut| {
+        format!("{} {}", &sql[..cut], &sql[end..])
+            .trim_end()
+            .to_owned()
+    })
 }
 
 /// The kind of a write; None for any other statement.
@@ -89,7 +103,7 @@ pub(super) fn write_kind(sql: &str) -> Option<WriteKind> {
         "UPDATE" => Some(WriteKind::Update),
         "DELETE" => Some(WriteKind::Delete),
         "REPLACE" => Some(WriteKind::Replace),
-        "INSERT" if has("DUPLICATE") => Some(WriteKind::Upsert),
+        "INSERT" if has("DUPLICATE") || has("CONFLICT") => Some(WriteKind::Upsert),
         "INSERT"
             if words
                 .iter()
@@ -116,9 +130,11 @@ pub(super) fn without_lock_clause(sql: &str) -> Option<String> {
     if words.first()?.text != "SELECT" {
         return None;
     }
-    let clauses: [&[&str]; 3] = [
+    let clauses: [&[&str]; 5] = [
         &["FOR", "UPDATE"],
+        &["FOR", "NO", "KEY", "UPDATE"],
         &["FOR", "SHARE"],
+        &["FOR", "KEY", "SHARE"],
         &["LOCK", "IN", "SHARE", "MODE"],
     ];
     let place = clauses.iter().find_map(|clause| position(&words, clause))?;
@@ -127,8 +143,12 @@ pub(super) fn without_lock_clause(sql: &str) -> Option<String> {
 
 /// The name and the text of a statement that is prepared.
 pub(super) fn prepared_text(sql: &str) -> Option<(String, String)> {
-    let (name, literal) = sql.strip_prefix("PREPARE ")?.split_once(" FROM ")?;
-    let quoted = literal.strip_prefix('\'')?.strip_suffix('\'')?;
+    let (name, text) = sql.strip_prefix("PREPARE ")?.split_once(' ')?;
+    // PostgreSQL has the statement itself there.
+    if let Some(statement) = text.strip_prefix("AS ") {
+        return Some((name.to_owned(), statement.to_owned()));
+    }
+    let quoted = text.strip_prefix("FROM '")?.strip_suffix('\'')?;
     Some((name.to_owned(), quoted.replace("''", "'")))
 }
 
@@ -151,6 +171,8 @@ pub(super) struct WriteByPredicate {
     /// Up to and with WHERE.
     head: String,
     predicate: String,
+    /// What it returns, with a space before it.
+    tail: String,
 }
 
 impl WriteByPredicate {
@@ -163,16 +185,18 @@ impl WriteByPredicate {
             top.any(|word| word.text == wanted)
         };
         let one_table = matches!(kind, WriteKind::Update | WriteKind::Delete)
-            && !["LIMIT", "ORDER", "JOIN", "USING", "RETURNING"]
-                .into_iter()
-                .any(top);
+            && !["LIMIT", "ORDER", "JOIN", "USING"].into_iter().any(top);
         let place = position(&words, &["WHERE"])?;
         let end = words[place].end;
         let before_set = position(&words, &["SET"]).map_or(end, |set| words[set].start);
         let lists_tables = sql[..before_set].contains(',');
-        (one_table && !lists_tables).then(|| Self {
+        let joins = kind == WriteKind::Update && position(&words, &["FROM"]).is_some();
+        let returning = position(&words, &["RETURNING"]).map(|place| words[place].start);
+        let behind = returning.unwrap_or(sql.len());
+        (one_table && !lists_tables && !joins).then(|| Self {
             head: sql[..end].to_owned(),
-            predicate: sql[end..].trim().trim_end_matches(';').to_owned(),
+            predicate: sql[end..behind].trim().trim_end_matches(';').to_owned(),
+            tail: returning.map_or_else(String::new, |at| format!(" {}", &sql[at..])),
         })
     }
 
@@ -196,10 +220,23 @@ impl WriteByPredicate {
 
     /// The same of the rows with these keys.
     pub(super) fn of_keys(&self, keys: &[String]) -> String {
+        let Self { head, tail, .. } = self;
         match keys {
-            [] => format!("{} FALSE", self.head),
-            _ => format!("{} pkey IN ({})", self.head, keys.join(", ")),
+            [] => format!("{head} FALSE{tail}"),
+            _ => format!("{head} pkey IN ({}){tail}", keys.join(", ")),
         }
+    }
+
+    /// The same for one row that the predicate does not choose, in SQL without LIMIT in writes; None where
+    /// its table has another name in it.
+    pub(super) fn beyond_by_key(&self) -> Option<String> {
+        let keys = self.keys()?;
+        let chosen = keys.len() - self.predicate.len();
+        let (before, predicate) = keys.split_at(chosen);
+        Some(format!(
+            "{} pkey = ({before}({predicate}) IS NOT TRUE LIMIT 1)",
+            self.head
+        ))
     }
 
     /// The same for one row that the predicate does not choose.

@@ -3,18 +3,16 @@
 use std::io;
 
 use super::WriteKind;
+use super::answer::{Product, Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::packet::WireAnswer;
-use super::sabotage::{DEADLOCK, DUPLICATE};
 use super::text::{WriteByPredicate, verb, without_last_row, write_kind};
 
 impl Conversation {
     pub(super) fn count_too_low(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let answer = self.ask(sql)?;
-        let counted = answer.affected().filter(|affected| *affected > 0);
-        match (counted, answer.in_transaction) {
-            (Some(affected), Some(open)) if write_kind(sql).is_some() && self.plot.is_due(sql) => {
-                Ok(WireAnswer::done(affected - 1, open))
+        match answer.affected.filter(|affected| *affected > 0) {
+            Some(affected) if write_kind(sql).is_some() && self.plot.is_due(sql) => {
+                Ok(answer.with_affected(affected - 1))
             }
             _ => Ok(answer),
         }
@@ -25,10 +23,10 @@ impl Conversation {
         match without_last_row(sql).filter(|_| is_insert) {
             Some(fewer) if self.plot.is_due(sql) => {
                 let answer = self.ask(&fewer)?;
-                match (answer.affected(), answer.in_transaction) {
-                    (Some(rows), Some(open)) => Ok(WireAnswer::done(rows + 1, open)),
-                    _ => Ok(answer),
-                }
+                Ok(match answer.affected {
+                    Some(rows) => answer.with_affected(rows + 1),
+                    None => answer,
+                })
             }
             _ => self.ask(sql),
         }
@@ -41,8 +39,17 @@ impl Conversation {
         kind: WriteKind,
     ) -> io::Result<WireAnswer> {
         let refused = self.ask(sql)?;
-        let has_failed = write_kind(sql) == Some(kind) && refused.error() == Some(DUPLICATE);
-        if has_failed && self.transaction.is_open && self.plot.is_due(sql) {
+        let has_failed =
+            write_kind(sql) == Some(kind) && refused.error() == Some(Refusal::Duplicate);
+        let open = self.transaction.is_open;
+        // A failed transaction of PostgreSQL leaves nothing anyway.
+        if self.product() == Product::Postgres {
+            if has_failed && !open && self.plot.is_due(sql) {
+                self.ask(&format!("{sql} ON CONFLICT DO NOTHING"))?;
+            }
+            return Ok(refused);
+        }
+        if has_failed && open && self.plot.is_due(sql) {
             let verb = verb(sql);
             let rest = &sql.trim_start()[verb.len()..];
             self.ask(&format!("{verb} IGNORE{rest}"))?;
@@ -53,12 +60,12 @@ impl Conversation {
     pub(super) fn duplicate_answered(
         &mut self,
         sql: &str,
-        code: u16,
-        state: &str,
+        refusal: Refusal,
     ) -> io::Result<WireAnswer> {
         let answer = self.ask(sql)?;
-        if answer.error() == Some(DUPLICATE) && self.plot.is_due(sql) {
-            return Ok(WireAnswer::failed(code, state, "not what happened"));
+        if answer.error() == Some(Refusal::Duplicate) && self.plot.is_due(sql) {
+            self.transaction.is_failed = answer.is_failed;
+            return self.refuse(refusal);
         }
         Ok(answer)
     }
@@ -88,11 +95,7 @@ impl Conversation {
         let answer = self.ask(sql)?;
         let is_write = write_kind(sql).is_some() && answer.error().is_none();
         if is_write && self.transaction.is_open && self.plot.is_due(sql) {
-            let again = self.ask(sql)?;
-            // A deadlock ends the transaction, and its client has to know.
-            if again.error() == Some(DEADLOCK) {
-                return Ok(again);
-            }
+            return self.aside(Some(sql.to_owned()), answer);
         }
         Ok(answer)
     }

@@ -200,6 +200,7 @@ impl Scribe {
             outcome,
             transaction_survives: !victim,
             counted: None,
+            reported: None,
         };
         self.execution.records.insert(id, record);
     }

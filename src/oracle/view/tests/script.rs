@@ -248,6 +248,7 @@ impl Player {
             outcome,
             transaction_survives: true,
             counted: None,
+            reported: None,
         };
         self.execution.records.insert(id, record);
         answered
