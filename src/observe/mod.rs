@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::dialect::ChangedRows;
-use crate::model::{CaseStatement, Doubt, Role, StatementId, UndecidedReason};
+use crate::model::{CaseStatement, Doubt, Role, Row, StatementId, UndecidedReason};
 
 pub use chain::{Chains, RowId, Version, VersionId};
 pub use identity::{is_hidden_row_key, with_row_identity};
@@ -95,6 +95,17 @@ pub struct Account {
     pub gap: Option<UndecidedReason>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
+    /// Rows that a DELETE returned otherwise than they were.
+    pub mistold: Vec<MistoldRow>,
+}
+
+/// A row that a DELETE removed, and what it returned of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MistoldRow {
+    pub statement: StatementId,
+    pub table: String,
+    pub was: Row,
+    pub returned: Row,
 }
 
 impl Account {

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use self::transactions::Strangeness;
 use super::Evidence;
+use super::compare::rows_text;
 use super::evidence::{Miscount, Standing};
 use super::signature::{
     AFTER_WAITING_CASCADE, differs, finding_levels, follows_waiting_cascade, form_features,
@@ -18,8 +19,8 @@ use super::signature::{
 use super::view::{miscounts, overwritten_unseen, standings};
 use crate::dialect::ChangedRows;
 use crate::model::{
-    Aspect, Difference, Direction, Finding, FindingKind, Outcome, RESUMED, Signature, TestCase,
-    UndecidedReason,
+    Aspect, Difference, Direction, Finding, FindingKind, Outcome, ProbeTag, RESUMED, Signature,
+    StatementId, TestCase, UndecidedReason,
 };
 
 /// The name under which these findings are told.
@@ -53,12 +54,44 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
 /// What is wrong with the changes that were seen. For a run of which no oracle found more: an oracle
 /// that predicts says what should have happened.
 pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
+    returned_otherwise(evidence).or_else(|| of_known_changes(evidence))
+}
+
+/// A write whose answer counts other rows than came with it. The answer itself says both, so that nothing
+/// that was learned of the run can excuse it.
+fn returned_otherwise(evidence: &Evidence) -> Option<Finding> {
+    let execution = &evidence.execution;
+    execution.probes.iter().find_map(|probe| {
+        let ProbeTag::Returned { table } = &probe.tag else {
+            return None;
+        };
+        let returned = probe.outcome.row_count()?;
+        let reported = execution.records.get(&probe.statement)?.reported?;
+        let difference = Difference {
+            statement: Some(probe.statement),
+            aspect: Aspect::Affected,
+            direction: if reported < returned {
+                Direction::Lower
+            } else {
+                Direction::Higher
+            },
+            expected: format!("affected {returned}, as many rows of {table} as it returned"),
+            got: Outcome::Affected(reported).to_string(),
+        };
+        let kind = FindingKind::MiscountedWrite;
+        let sent = sent_as(evidence, probe.statement);
+        (reported != returned).then(|| finding(evidence, kind, difference, sent))
+    })
+}
+
+fn of_known_changes(evidence: &Evidence) -> Option<Finding> {
     // A version may be missing too where one was written over unseen.
     let has_gaps = evidence.account.gap.is_some() || !overwritten_unseen(evidence).is_empty();
     if has_gaps || ran_opaque_statement(evidence) || writes_beyond_its_targets(&evidence.case) {
         return None;
     }
-    unexplained_change(evidence).or_else(|| {
+    let changed = unexplained_change(evidence).or_else(|| mistold_row(evidence));
+    changed.or_else(|| {
         let all = miscounts(evidence);
         let sure = |miscount: &&Miscount| {
             let unsure = &evidence.account.unsure;
@@ -93,6 +126,32 @@ fn unexplained_change(evidence: &Evidence) -> Option<Finding> {
     ))
 }
 
+/// A DELETE that returned another row than it removed.
+fn mistold_row(evidence: &Evidence) -> Option<Finding> {
+    let first = evidence.account.mistold.first()?;
+    let text = |row| format!("{}: {}", first.table, rows_text(std::slice::from_ref(row)));
+    let difference = Difference {
+        statement: Some(first.statement),
+        aspect: Aspect::Rows,
+        direction: Direction::Changed,
+        expected: text(&first.was),
+        got: text(&first.returned),
+    };
+    let kind = FindingKind::Wrong(Aspect::Rows);
+    let sent = sent_as(evidence, first.statement);
+    Some(finding(evidence, kind, difference, sent))
+}
+
+/// The text of a write that was made to return its rows, for people: the case file has it without.
+fn sent_as(evidence: &Evidence, write: StatementId) -> Vec<String> {
+    let probes = evidence.execution.probes.iter();
+    let returned = probes.filter(|probe| matches!(probe.tag, ProbeTag::Returned { .. }));
+    let of_it = returned.filter(|probe| probe.statement == write);
+    of_it
+        .map(|probe| format!("{write} was sent as {}", probe.sql))
+        .collect()
+}
+
 fn miscounted(evidence: &Evidence, miscount: &Miscount) -> Finding {
     let ChangedRows { new, gone, other } = miscount.changed;
     let changed = new + gone + other;
@@ -112,7 +171,7 @@ fn miscounted(evidence: &Evidence, miscount: &Miscount) -> Finding {
         let show = |version| {
             let row = evidence.account.chains.row(version);
             row.map_or("no row".to_owned(), |row| {
-                super::compare::rows_text(std::slice::from_ref(row))
+                rows_text(std::slice::from_ref(row))
             })
         };
         let before = change.before.map_or("no row".to_owned(), show);

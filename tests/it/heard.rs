@@ -9,7 +9,7 @@ use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::{Aspect, FindingKind, IsolationLevel, Verdict};
 use rashomon::observe::Learner;
-use rashomon::oracle::{TxCheck, hear};
+use rashomon::oracle::{ORACLES, TxCheck, hear};
 use rashomon::reproducer;
 
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
@@ -421,5 +421,59 @@ fn an_insert_that_waits_for_a_parent_of_its_source_and_lies_is_heard() {
         let is_heard = matches!(hearing.verdict(), Verdict::Violation(_));
         assert_eq!(is_heard, fault != Fault::None, "{fault}: {hearing:?}");
         driver.close().expect("the database goes");
+    }
+}
+
+/// What a write on PostgreSQL is made to return is part of its answer. Nobody reads the rows afterwards, so
+/// that nothing else could be heard.
+#[test]
+fn returned_rows_that_disagree_with_their_write_are_heard() {
+    let test = "returned_rows_that_disagree_with_their_write_are_heard";
+    let Some(url) = url(test, Needs::Postgres) else {
+        return;
+    };
+    let insert = "INSERT INTO t0 VALUES (3, 1000, 1), (4, 1001, 2)";
+    let delete = "DELETE FROM t0 WHERE pkey < 5";
+    let (miscounted, wrong_rows) = (
+        FindingKind::MiscountedWrite,
+        FindingKind::Wrong(Aspect::Rows),
+    );
+    let trials = [
+        (Fault::None, insert, None),
+        (Fault::None, delete, None),
+        (Fault::ReturningMissesRow, insert, Some(miscounted)),
+        (Fault::ReturningChangesValue, delete, Some(wrong_rows)),
+    ];
+    for (fault, write, expected) in trials {
+        let text = format!(
+            "--! format = 1\n--! isolation = \"READ COMMITTED\"\n\
+             /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+             /* init */ INSERT INTO t0 VALUES (1, 1, 10), (2, 2, 20), (7, 7, 70);\n\
+             /* s2 */ BEGIN;\n/* s2 */ SELECT vkey FROM t0 WHERE pkey = 7;\n\
+             /* s1 */ BEGIN;\n/* s1 */ {write};\n/* s1 */ COMMIT;\n/* s2 */ COMMIT;\n"
+        );
+        let plant = Plant {
+            fault,
+            rate: Rate::Always,
+        };
+        let planted = PlantedServer::before(&url, plant);
+        let options = OpenOptions {
+            allow_shared_server: true,
+            ..OpenOptions::default()
+        };
+        let server = engine::open(&planted.url, &options).expect("the test server answers");
+        let mut driver = Driver::open(&*server, "rashomon_heard_returned").expect("a database");
+        let file = reproducer::read(&text, "returned.sql").expect("a case file");
+        let case = file.test_case(server.dialect()).expect("a case");
+        let verdict = hear(&case, &mut driver, ORACLES)
+            .expect("an answer")
+            .verdict();
+        driver.close().expect("the database goes");
+        let kind = if let Verdict::Violation(finding) = &verdict {
+            Some(finding.signature.kind)
+        } else {
+            None
+        };
+        assert_eq!(kind, expected, "{fault}: {write}: {verdict:?}");
     }
 }

@@ -9,8 +9,8 @@ use super::attribute::row_text;
 use super::{Learning, ReturnedRows, cell, holds_a_key_twice};
 use crate::dialect::ObserverKind;
 use crate::model::{ProbeTag, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason};
-use crate::observe::Learner;
 use crate::observe::chain::{RowId, VersionId};
+use crate::observe::{Learner, MistoldRow};
 
 impl Learning<'_> {
     /// Keeps the rows that a write returned until every statement of its batch was answered.
@@ -85,7 +85,19 @@ impl Learning<'_> {
             let stood = self.standing_under(shape, &RowId::first(key.clone()), id, at);
             let left = (!removes).then_some(row);
             match stood {
-                Some((row_id, before)) => self.change(shape, row_id, Some(before), left, id),
+                Some((row_id, before)) => {
+                    // A DELETE returns rows as they were.
+                    let was = self.account.chains.row(before);
+                    if let Some(was) = was.filter(|was| removes && *was != row) {
+                        self.account.mistold.push(MistoldRow {
+                            statement: id,
+                            table: shape.name.clone(),
+                            was: was.clone(),
+                            returned: row.clone(),
+                        });
+                    }
+                    self.change(shape, row_id, Some(before), left, id);
+                }
                 None if may_insert => {
                     let predecessors = self.account.chains.rows_with_key(table, &key).count();
                     let row_id = RowId {

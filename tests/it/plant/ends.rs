@@ -100,7 +100,8 @@ impl Conversation {
 
     pub(super) fn error_keeps_transaction(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let is_statement = !CONTROL.contains(&verb(sql).as_str());
-        if !is_statement {
+        // A guard around a savepoint's own statement would go with it.
+        if !is_statement || savepoint_step(sql).is_some() {
             return self.ask(sql);
         }
         let answer = self.ask_guarded(sql)?;

@@ -458,6 +458,9 @@ impl Conversation {
     }
 
     fn duplicate_answered_ok(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if write_kind(sql).is_none() {
+            return self.ask(sql);
+        }
         let answer = self.ask_guarded(sql)?;
         if answer.error() == Some(Refusal::Duplicate) && self.plot.is_due(sql) {
             self.forgive()?;
