@@ -95,17 +95,19 @@ pub struct Account {
     pub gap: Option<UndecidedReason>,
     /// Rows that changed though no statement could have changed them, for people.
     pub unexplained: Vec<String>,
-    /// Rows that a DELETE returned otherwise than they were.
+    /// Rows that writes did not return as they changed them.
     pub mistold: Vec<MistoldRow>,
 }
 
-/// A row that a DELETE removed, and what it returned of it.
+/// A row that a write changed, and what it returned of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MistoldRow {
     pub statement: StatementId,
     pub table: String,
-    pub was: Row,
-    pub returned: Row,
+    /// As a DELETE found it, or another write left it.
+    pub row: Row,
+    /// None where it did not return it.
+    pub returned: Option<Row>,
 }
 
 impl Account {

@@ -22,6 +22,7 @@ use crate::model::{
     Aspect, Difference, Direction, Finding, FindingKind, Outcome, ProbeTag, RESUMED, Signature,
     StatementId, TestCase, UndecidedReason,
 };
+use crate::observe::MistoldRow;
 
 /// The name under which these findings are told.
 pub(super) const ACCOUNT: &str = "account";
@@ -54,7 +55,15 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
 /// What is wrong with the changes that were seen. For a run of which no oracle found more: an oracle
 /// that predicts says what should have happened.
 pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
-    returned_otherwise(evidence).or_else(|| of_known_changes(evidence))
+    if let Some(finding) = returned_otherwise(evidence) {
+        return Some(finding);
+    }
+    if ran_opaque_statement(evidence) || writes_beyond_its_targets(&evidence.case) {
+        return None;
+    }
+    // A row names its writer by itself, whatever else is known of the run.
+    mistold_row(evidence, |mistold| mistold.returned.is_none())
+        .or_else(|| of_known_changes(evidence))
 }
 
 /// A write whose answer counts other rows than came with it. The answer itself says both, so that nothing
@@ -87,10 +96,10 @@ fn returned_otherwise(evidence: &Evidence) -> Option<Finding> {
 fn of_known_changes(evidence: &Evidence) -> Option<Finding> {
     // A version may be missing too where one was written over unseen.
     let has_gaps = evidence.account.gap.is_some() || !overwritten_unseen(evidence).is_empty();
-    if has_gaps || ran_opaque_statement(evidence) || writes_beyond_its_targets(&evidence.case) {
+    if has_gaps {
         return None;
     }
-    let changed = unexplained_change(evidence).or_else(|| mistold_row(evidence));
+    let changed = unexplained_change(evidence).or_else(|| mistold_row(evidence, |_| true));
     changed.or_else(|| {
         let all = miscounts(evidence);
         let sure = |miscount: &&Miscount| {
@@ -126,16 +135,28 @@ fn unexplained_change(evidence: &Evidence) -> Option<Finding> {
     ))
 }
 
-/// A DELETE that returned another row than it removed.
-fn mistold_row(evidence: &Evidence) -> Option<Finding> {
-    let first = evidence.account.mistold.first()?;
+/// A write that did not return a row as it changed it.
+fn mistold_row(evidence: &Evidence, fits: impl Fn(&MistoldRow) -> bool) -> Option<Finding> {
+    let first = evidence
+        .account
+        .mistold
+        .iter()
+        .find(|mistold| fits(mistold))?;
     let text = |row| format!("{}: {}", first.table, rows_text(std::slice::from_ref(row)));
     let difference = Difference {
         statement: Some(first.statement),
         aspect: Aspect::Rows,
-        direction: Direction::Changed,
-        expected: text(&first.was),
-        got: text(&first.returned),
+        direction: match first.returned {
+            Some(_) => Direction::Changed,
+            None => Direction::Lost,
+        },
+        expected: format!("{} returned", text(&first.row)),
+        got: first
+            .returned
+            .as_ref()
+            .map_or("not returned".to_owned(), |row| {
+                format!("{} returned", text(row))
+            }),
     };
     let kind = FindingKind::Wrong(Aspect::Rows);
     let sent = sent_as(evidence, first.statement);

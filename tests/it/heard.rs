@@ -442,6 +442,7 @@ fn returned_rows_that_disagree_with_their_write_are_heard() {
         (Fault::None, insert, None),
         (Fault::None, delete, None),
         (Fault::ReturningMissesRow, insert, Some(miscounted)),
+        (Fault::ReturningHidesRow, insert, Some(wrong_rows)),
         (Fault::ReturningChangesValue, delete, Some(wrong_rows)),
     ];
     for (fault, write, expected) in trials {

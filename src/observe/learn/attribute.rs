@@ -7,7 +7,7 @@ use super::super::{Change, TableView};
 use super::half_rows::StandingRow;
 use super::writer::Unattributed;
 use super::{ContestedChange, Learning, cell};
-use crate::model::{Row, StatementId, TableShape, Tick, UndecidedReason, Value};
+use crate::model::{Row, StatementId, TableShape, Tick, Value};
 
 /// Whether a row that stood before the active statements is now this other row.
 type HasBecome<'a> =
@@ -174,9 +174,7 @@ impl<'a> Learning<'a> {
         match self.writer(shape, old_row, new_row, active, at, None) {
             Ok(writer) => {
                 if !active.contains(&writer) && !self.waiting.contains(&writer) {
-                    // What was read in between was worked out without this version.
-                    let reason = UndecidedReason::ChangesAndAffectedRowsDisagree;
-                    self.account.unsure.insert(writer, reason);
+                    self.came_late(&shape.name, new_row, writer);
                 }
                 self.change(shape, id, old, new_row, writer);
             }

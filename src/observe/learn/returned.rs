@@ -92,8 +92,8 @@ impl Learning<'_> {
                         self.account.mistold.push(MistoldRow {
                             statement: id,
                             table: shape.name.clone(),
-                            was: was.clone(),
-                            returned: row.clone(),
+                            row: was.clone(),
+                            returned: Some(row.clone()),
                         });
                     }
                     self.change(shape, row_id, Some(before), left, id);
@@ -113,6 +113,29 @@ impl Learning<'_> {
                 )),
             }
         }
+    }
+
+    /// What a row says of its writer that came to light only when that had been answered: nothing certain is
+    /// known of it, unless it returned the row and no row with its key stood.
+    pub(super) fn came_late(&mut self, table: &str, row: Option<&Row>, writer: StatementId) {
+        let told = self.execution.probes.iter().find(|probe| {
+            let is_of_it = matches!(&probe.tag, ProbeTag::Returned { table: of } if of == table);
+            is_of_it && probe.statement == writer
+        });
+        if let (Some(told), Some(row)) = (told, row) {
+            if told.outcome.rows().contains(row) {
+                return;
+            }
+            self.account.mistold.push(MistoldRow {
+                statement: writer,
+                table: table.to_owned(),
+                row: row.clone(),
+                returned: None,
+            });
+        }
+        // What was read in between was worked out without this version.
+        let reason = UndecidedReason::ChangesAndAffectedRowsDisagree;
+        self.account.unsure.insert(writer, reason);
     }
 
     /// Notes writes that were accepted and did not say what they wrote: later views may lack it.

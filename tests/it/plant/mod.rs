@@ -173,6 +173,8 @@ pub(crate) enum Fault {
     ReturningChangesValue,
     /// A write that returns rows leaves the last one out.
     ReturningMissesRow,
+    /// A write that returns rows leaves the last one out, and does not count it.
+    ReturningHidesRow,
     /// A statement that fails leaves its transaction as it was before (PostgreSQL ends it).
     ErrorKeepsTransaction,
     /// A write is refused for a change since the snapshot that nobody made (PostgreSQL).
@@ -202,7 +204,7 @@ const POSTGRES_ONLY: [Fault; 2] = [Fault::ErrorKeepsTransaction, Fault::Conflict
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 73] = [
+    pub(crate) const ALL: [(&str, Self); 74] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -286,6 +288,7 @@ impl Fault {
         ("write-done-twice", Self::WriteDoneTwice),
         ("returning-changes-value", Self::ReturningChangesValue),
         ("returning-misses-row", Self::ReturningMissesRow),
+        ("returning-hides-row", Self::ReturningHidesRow),
         ("error-keeps-transaction", Self::ErrorKeepsTransaction),
         ("conflict-from-nowhere", Self::ConflictFromNowhere),
     ];

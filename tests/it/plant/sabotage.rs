@@ -180,6 +180,7 @@ const SPOILS: &[(Fault, Spoil)] = &[
             this.ask(sql)
         }
     }),
+    (Fault::ReturningHidesRow, Conversation::returning_hides_row),
     (
         Fault::ErrorKeepsTransaction,
         Conversation::error_keeps_transaction,

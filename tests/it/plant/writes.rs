@@ -32,6 +32,19 @@ impl Conversation {
         }
     }
 
+    pub(super) fn returning_hides_row(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let returns = write_kind(sql).is_some() && answer.has_rows();
+        if !returns || !self.plot.is_due(sql) {
+            return Ok(answer);
+        }
+        let fewer = answer.with_last_row(0);
+        Ok(match fewer.affected {
+            Some(rows) => fewer.with_affected(rows - 1),
+            None => fewer,
+        })
+    }
+
     /// Does what can be done of a write of this kind after the refusal, which the client gets.
     pub(super) fn failed_write_leaves_rows(
         &mut self,

@@ -41,6 +41,7 @@ fn what_a_write_returns_is_not_what_it_wrote() {
             vec![(1, 1), (2, 0)],
         ),
         ("planted_returned", Fault::ReturningMissesRow, vec![(1, 1)]),
+        ("planted_hidden", Fault::ReturningHidesRow, vec![(1, 1)]),
     ];
     for (test, fault, told) in cases {
         on_postgres(test, fault, |mut two| {
