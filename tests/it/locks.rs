@@ -7,7 +7,7 @@ use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
     Finding, FindingKind, IsolationLevel,
-    LockBreach::{UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite, Waited},
+    LockBreach::{self, UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite, Waited, WrongSkip},
     Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
@@ -93,7 +93,7 @@ fn locks_that_were_taken_away_are_missed_within_a_thousand_cases() {
 }
 
 const TABLE: &str = "
-    init: CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c INT) ENGINE=InnoDB
+    init: CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c INT)
     init: INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (9, 9, 9)
 ";
 
@@ -117,7 +117,72 @@ const WRITE_AND_INSERT: &str = "
     s2: COMMIT
 ";
 
-/// Locks that no drawn case needs to meet: what a written case does on the server, and on one with a fault.
+/// A queue of jobs: each session takes what no other one has.
+const TWO_SKIPS: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT pkey FROM t WHERE c < 5 FOR UPDATE SKIP LOCKED
+    s2: SELECT pkey, c FROM t FOR UPDATE SKIP LOCKED
+    s1: COMMIT
+    s2: COMMIT
+";
+
+const SKIP_AND_UPDATE: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT pkey FROM t WHERE c < 5 FOR UPDATE SKIP LOCKED
+    s2: UPDATE t SET vkey = 1001, c = 7 WHERE pkey = 1
+    s1: COMMIT
+    s2: COMMIT
+";
+
+const SKIP_AND_READ: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT pkey FROM t WHERE c < 5 FOR UPDATE SKIP LOCKED
+    s2: SELECT c FROM t WHERE pkey = 2 FOR UPDATE
+    s1: COMMIT
+    s2: COMMIT
+";
+
+const READ_AND_SKIP: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT c FROM t WHERE pkey = 2 FOR UPDATE
+    s2: SELECT pkey FROM t WHERE c < 5 FOR UPDATE SKIP LOCKED
+    s1: COMMIT
+    s2: COMMIT
+";
+
+/// What the locks of a written case come to on the server, and on one with a fault.
+fn hear_written(
+    url: &str,
+    database: &str,
+    script: &str,
+    (fault, level): (Fault, IsolationLevel),
+    wanted: LockBreach,
+) {
+    for fault in [Fault::None, fault] {
+        let rate = Rate::Always;
+        let planted = PlantedServer::before(url, Plant { fault, rate });
+        let server = open(&planted.url, None);
+        let mut driver = Driver::open(&*server, database).expect("one");
+        let case = case(&*server, level, &format!("{TABLE}{script}"));
+        let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+        driver.close().expect("the database goes");
+        let heard = hearing.violation(|_| true);
+        let found = heard.and_then(|heard| heard.finding()).map(kind);
+        let said = hearing.verdict();
+        assert!(
+            found.is_some() || said == Verdict::Agree,
+            "{fault}: {said:?}"
+        );
+        let wanted = (fault != Fault::None).then_some(FindingKind::Lock(wanted));
+        assert_eq!(found, wanted, "{fault} at {level}: {script}");
+    }
+}
+
+/// Locks that no drawn case needs to meet.
 #[test]
 fn two_reads_for_a_change_and_a_row_that_a_write_would_match_have_to_wait() {
     let Some(url) = url("locks_written", Needs::MariaDb) else {
@@ -133,23 +198,42 @@ fn two_reads_for_a_change_and_a_row_that_a_write_would_match_have_to_wait() {
         (WRITE_AND_INSERT, ungapped, RepeatableRead, UnkeptRange),
         (WRITE_AND_INSERT, ungapped, Serializable, UnkeptRange),
     ] {
-        for fault in [Fault::None, fault] {
-            let rate = Rate::Always;
-            let planted = PlantedServer::before(&url, Plant { fault, rate });
-            let server = open(&planted.url, None);
-            let mut driver = Driver::open(&*server, "rashomon_it_locks_written").expect("one");
-            let case = case(&*server, level, &format!("{TABLE}{script}"));
-            let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
-            driver.close().expect("the database goes");
-            let heard = hearing.violation(|_| true);
-            let found = heard.and_then(|heard| heard.finding()).map(kind);
-            let said = hearing.verdict();
-            assert!(
-                found.is_some() || said == Verdict::Agree,
-                "{fault}: {said:?}"
+        hear_written(
+            &url,
+            "rashomon_it_locks_written",
+            script,
+            (fault, level),
+            wanted,
+        );
+    }
+}
+
+/// What a SKIP LOCKED gives it has locked, and what another read has locked it does not give.
+#[test]
+fn a_skip_locked_locks_what_it_gives_and_leaves_out_what_is_locked() {
+    use IsolationLevel::{ReadCommitted, RepeatableRead};
+    let unlocked = Fault::MissingRowLocks;
+    let leaves_none = Fault::SkipLockedSkipsNone;
+    for needs in [Needs::MariaDb, Needs::MySql, Needs::Postgres] {
+        let Some(url) = url("locks_skipped", needs) else {
+            continue;
+        };
+        for (script, fault, level, wanted) in [
+            (TWO_SKIPS, unlocked, ReadCommitted, WrongSkip),
+            (TWO_SKIPS, unlocked, RepeatableRead, WrongSkip),
+            (SKIP_AND_UPDATE, unlocked, ReadCommitted, UnkeptRow),
+            (SKIP_AND_UPDATE, unlocked, RepeatableRead, UnkeptRow),
+            (SKIP_AND_READ, unlocked, ReadCommitted, UnkeptRow),
+            (READ_AND_SKIP, leaves_none, ReadCommitted, WrongSkip),
+            (READ_AND_SKIP, leaves_none, RepeatableRead, WrongSkip),
+        ] {
+            hear_written(
+                &url,
+                "rashomon_it_locks_skipped",
+                script,
+                (fault, level),
+                wanted,
             );
-            let wanted = (fault != Fault::None).then_some(FindingKind::Lock(wanted));
-            assert_eq!(found, wanted, "{fault} at {level}");
         }
     }
 }

@@ -19,10 +19,7 @@ pub(super) fn find(
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
     for first in earlier {
-        let rules = &evidence.dialect.lock_rules;
-        let meets = rules.exclude(first.strength, read.strength)
-            && first.holds_beside(evidence, holders, read.record);
-        if !meets {
+        if !meets(evidence, holders, first, read) {
             continue;
         }
         let rows = rows_of_both(evidence, first, read);
@@ -31,6 +28,47 @@ pub(super) fn find(
         }
     }
     Ok(None)
+}
+
+/// A row that an earlier read had surely found and still held, and that read.
+pub(super) struct FoundRow<'r, 'e> {
+    pub(super) by: &'r LockingRead<'e>,
+    pub(super) table: &'r str,
+    pub(super) row: &'r RowId,
+}
+
+/// The rows that a read may not lock beside earlier ones, which had found them.
+pub(super) fn held_rows<'r, 'e>(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    read: &'r LockingRead<'e>,
+    earlier: &'r [LockingRead<'e>],
+    trial: &mut ReadTrial<'_>,
+) -> Result<Vec<FoundRow<'r, 'e>>, EngineError> {
+    let mut held = Vec::new();
+    for by in earlier {
+        if !meets(evidence, holders, by, read) || trial.agrees(by, &by.seen)? != Some(true) {
+            continue;
+        }
+        for (table, row) in rows_of_both(evidence, by, read) {
+            if trial.agrees(by, &by.without(&[(table, row)]))? == Some(false) {
+                held.push(FoundRow { by, table, row });
+            }
+        }
+    }
+    Ok(held)
+}
+
+/// Whether the locks of an earlier read exclude those of another, and are held beside it.
+fn meets(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    first: &LockingRead<'_>,
+    read: &LockingRead<'_>,
+) -> bool {
+    let rules = &evidence.dialect.lock_rules;
+    rules.exclude(first.strength, read.strength)
+        && first.holds_beside(evidence, holders, read.record)
 }
 
 /// The rows of tables that both lock, which both saw alike.

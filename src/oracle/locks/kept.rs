@@ -35,7 +35,8 @@ pub(super) fn find(
     }
     let judge = Judge { evidence, read };
     let keeps_rows = read.keeps_every_row_it_found() || !read.by_snapshot.is_empty();
-    let ranges = reach == LockReach::Ranges;
+    // One that passes over locked rows is asked for what it found alone.
+    let ranges = reach == LockReach::Ranges && !read.statement.effect.depends_on_locks;
     if !keeps_rows && !ranges {
         return Ok(None);
     }

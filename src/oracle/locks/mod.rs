@@ -13,6 +13,7 @@ mod kept;
 mod locking_read;
 mod overwritten;
 mod refused;
+mod skipped;
 mod strength;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::breach::BrokenLock;
 use self::holders::LockHolders;
 use self::locking_read::LockingRead;
+use self::skipped::SkipJudged;
 use self::trial::ReadTrial;
 use super::view;
 use super::{Evidence, Needs, Oracle, Ruling};
@@ -88,13 +90,21 @@ impl Oracle for LockOracle {
                 breaches.extend(refusal);
             }
             breaches.extend(refused::waited(evidence, id));
-            let Some(read) = LockingRead::of(evidence, id) else {
+            let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };
             if read.statement.effect.depends_on_locks {
-                let skip = refused::judge_skip(evidence, &holders, &read, &mut trial)?;
-                tested.extend(skip.is_judged.then_some(id));
-                breaches.extend(skip.breach);
+                let skipped = skipped::judge(evidence, &holders, &read, &earlier, &mut trial)?;
+                tested.extend(skipped.is_judged().then_some(id));
+                match skipped {
+                    SkipJudged::Left | SkipJudged::Open => {}
+                    SkipJudged::Wrong(breach) => breaches.push(breach),
+                    SkipJudged::Right(found) => {
+                        read.seen = found;
+                        breaches.extend(kept::find(evidence, &holders, &read, &mut trial)?);
+                        earlier.push(read);
+                    }
+                }
                 continue;
             }
             breaches.extend(got_past::find(evidence, &holders, &read, &mut trial)?);

@@ -1,17 +1,13 @@
-//! NOWAIT and SKIP LOCKED: refused, or rows left out, where somebody holds a lock and nowhere else; neither
+//! NOWAIT: refused where somebody holds a lock and nowhere else; neither it nor SKIP LOCKED
 //! ever waits, and nor does a read that takes no lock.
 
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
-use super::locking_read::{LockingRead, held_versions};
-use super::trial::ReadTrial;
-use crate::engine::EngineError;
 use crate::model::{
-    CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, Row, StatementId, StatementKind,
+    CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, StatementId, StatementKind,
 };
 use crate::observe::{is_released, promised_mode};
 use crate::oracle::Evidence;
-use crate::oracle::compare::{self, outcome_text, rows_text};
 use crate::statement::count_mentions;
 
 /// Whether a statement with NOWAIT was refused, and wrongly so. None where it was not refused for a
@@ -79,81 +75,4 @@ fn takes_no_lock(evidence: &Evidence, statement: &CaseStatement) -> bool {
         && uses.all(|table_use| {
             promised_mode(case, dialect, statement, table_use.role) != ReadMode::Current
         })
-}
-
-/// What became of a SKIP LOCKED.
-pub(super) struct SkipJudged {
-    pub(super) is_judged: bool,
-    pub(super) breach: Option<BrokenLock>,
-}
-
-/// Compares a SKIP LOCKED with what it gives without the rows that open transactions have changed:
-/// where nobody else may hold a lock it must give the same, and otherwise no other row.
-pub(super) fn judge_skip(
-    evidence: &Evidence,
-    holders: &LockHolders<'_>,
-    read: &LockingRead<'_>,
-    trial: &mut ReadTrial<'_>,
-) -> Result<SkipJudged, EngineError> {
-    let chains = &evidence.account.chains;
-    let held = held_versions(evidence, holders, read, &[]);
-    let mut free = read.seen.clone();
-    for held in &held {
-        let row = &chains.version(held.version).id;
-        if let Some(rows) = free.get_mut(held.table) {
-            rows.remove(row);
-        }
-    }
-    let not_judged = SkipJudged {
-        is_judged: false,
-        breach: None,
-    };
-    let Some(predicted) = trial.answer(read, &free)? else {
-        return Ok(not_judged);
-    };
-    let order = read.statement.effect.row_order;
-    let got = &read.record.outcome;
-    if compare::outcomes(&predicted, got, order).is_none() {
-        return Ok(SkipJudged {
-            is_judged: true,
-            breach: None,
-        });
-    }
-    let others_may_hold = holders.someone_may_hold(read.statement, read.record);
-    let wrong = match (&predicted, got) {
-        (Outcome::Rows(all), Outcome::Rows(got)) if others_may_hold => {
-            if !read.statement.effect.row_by_row {
-                return Ok(not_judged);
-            }
-            beyond(got, all)
-        }
-        _ => Some("nobody else may hold a lock".to_owned()),
-    };
-    let Some(told) = wrong else {
-        return Ok(SkipJudged {
-            is_judged: true,
-            breach: None,
-        });
-    };
-    Ok(SkipJudged {
-        is_judged: true,
-        breach: Some(BrokenLock {
-            padded: false,
-            kind: LockBreach::WrongSkip,
-            statement: read.statement.id,
-            against: held.first().map(|held| chains.version(held.version).writer),
-            expected: outcome_text(&predicted, order),
-            got: outcome_text(got, order),
-            told,
-        }),
-    })
-}
-
-/// The rows that a result has beyond what was free, in words.
-fn beyond(got: &[Row], free: &[Row]) -> Option<String> {
-    let (_, extra) = compare::table_difference(free, got)?;
-    (!extra.is_empty()).then(|| {
-        let rows = rows_text(&extra);
-        format!("it returned {rows}, which another transaction had changed or which is not there")
-    })
 }
