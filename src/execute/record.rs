@@ -244,6 +244,13 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Records that a transaction goes on after the answer to its end.
+    pub(super) fn left_open(&mut self, id: StatementId) {
+        if let Some(record) = self.execution.records.get_mut(&id) {
+            record.transaction_survives = true;
+        }
+    }
+
     /// Records rows that were read while no statement was running.
     pub(super) fn observed(
         &mut self,

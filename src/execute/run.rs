@@ -1,5 +1,6 @@
 //! One interleaved run: carries out the scheduler's actions on real connections.
 
+mod asking;
 mod crash;
 mod prepared;
 
@@ -93,6 +94,8 @@ pub(super) struct InterleavedRun<'a, 'c> {
     victims: BTreeSet<SessionId>,
     /// The statement that was running in the session whose connection failed.
     pub(super) interrupted: Option<StatementId>,
+    /// Sessions whose last statement was answered as the end of a transaction, which was not asked for.
+    unasked: BTreeMap<SessionId, StatementId>,
     /// What sessions have prepared in this run.
     prepared: BTreeMap<SessionId, PreparedStatements>,
     pause: Pause,
@@ -144,6 +147,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             failed: BTreeSet::new(),
             under_way: BTreeMap::new(),
             victims: BTreeSet::new(),
+            unasked: BTreeMap::new(),
             interrupted: None,
             prepared: BTreeMap::new(),
             pause: Pause::begin(),
@@ -165,7 +169,10 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                     }
                 }
                 DriverAction::Observe(active) => self.observe(active)?,
-                DriverAction::Finish => return self.release_victims(),
+                DriverAction::Finish => {
+                    self.ask_for_ends()?;
+                    return self.release_victims();
+                }
             }
         }
     }
@@ -243,26 +250,6 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         } else {
             let reply = self.stage.sessions.run(slot, &sql, ask);
             self.take(step.session, reply)
-        }
-    }
-
-    /// Whether to query the transaction's state after an accepted statement, too: where only the engine
-    /// knows what it did, and where the case says that no transaction is open. Where the answer says so,
-    /// too, there is nothing to ask.
-    fn ask(&self, work: Work) -> Ask {
-        let Work::Statement { line } = work else {
-            return Ask::AfterRejection;
-        };
-        let strange = self
-            .lines
-            .iter()
-            .any(|line| matches!(line.kind, StatementKind::Opaque | StatementKind::Set));
-        if strange {
-            Ask::Always
-        } else if self.lines[line].kind.is_end() {
-            Ask::UnlessEnded
-        } else {
-            Ask::AfterRejection
         }
     }
 
@@ -412,6 +399,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let rejected = matches!(reply.outcome, Outcome::Rejected(_));
         let failed = self.has_failed(session, step, rejected);
         let was_open = self.open.contains(&session);
+        self.note_unasked(session, step, &reply);
         let open = match reply.state {
             Some(state) => {
                 self.stage.log.asked();

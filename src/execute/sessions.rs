@@ -18,6 +18,8 @@ use crate::model::{IsolationLevel, Outcome};
 pub(super) struct StatementReply {
     pub(super) outcome: Outcome,
     pub(super) state: Option<TransactionState>,
+    /// As [`Connection::ended_transaction`].
+    pub(super) says_ended: bool,
     /// As [`Connection::counted`].
     pub(super) counted: Option<i64>,
     /// As [`Connection::reported`].
@@ -223,6 +225,7 @@ fn answer(
     Ok(StatementReply {
         outcome,
         state,
+        says_ended: connection.ended_transaction(),
         counted,
         reported,
     })

@@ -453,28 +453,59 @@ fn returned_rows_that_disagree_with_their_write_are_heard() {
              /* s2 */ BEGIN;\n/* s2 */ SELECT vkey FROM t0 WHERE pkey = 7;\n\
              /* s1 */ BEGIN;\n/* s1 */ {write};\n/* s1 */ COMMIT;\n/* s2 */ COMMIT;\n"
         );
-        let plant = Plant {
-            fault,
-            rate: Rate::Always,
-        };
-        let planted = PlantedServer::before(&url, plant);
-        let options = OpenOptions {
-            allow_shared_server: true,
-            ..OpenOptions::default()
-        };
-        let server = engine::open(&planted.url, &options).expect("the test server answers");
-        let mut driver = Driver::open(&*server, "rashomon_heard_returned").expect("a database");
-        let file = reproducer::read(&text, "returned.sql").expect("a case file");
-        let case = file.test_case(server.dialect()).expect("a case");
-        let verdict = hear(&case, &mut driver, ORACLES)
-            .expect("an answer")
-            .verdict();
-        driver.close().expect("the database goes");
+        let verdict = heard_in(&url, fault, "rashomon_heard_returned", &text);
         let kind = if let Verdict::Violation(finding) = &verdict {
             Some(finding.signature.kind)
         } else {
             None
         };
         assert_eq!(kind, expected, "{fault}: {write}: {verdict:?}");
+    }
+}
+
+/// What all oracles say of a case file through a server with a fault.
+fn heard_in(url: &str, fault: Fault, database: &str, text: &str) -> Verdict {
+    let plant = Plant {
+        fault,
+        rate: Rate::Always,
+    };
+    let planted = PlantedServer::before(url, plant);
+    let options = OpenOptions {
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    let server = engine::open(&planted.url, &options).expect("the test server answers");
+    let mut driver = Driver::open(&*server, database).expect("a database");
+    let file = reproducer::read(text, "heard.sql").expect("a case file");
+    let case = file.test_case(server.dialect()).expect("a case");
+    let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
+    driver.close().expect("the database goes");
+    hearing.verdict()
+}
+
+/// The session that commits is asked nothing before the other one reads: a question would wait for the end, as
+/// the session's next statement does.
+#[test]
+fn a_commit_that_is_done_later_than_it_is_answered_is_heard() {
+    const LATE: &str = "\
+        --! format = 1\n--! isolation = \"READ COMMITTED\"\n\
+        /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+        /* init */ INSERT INTO t0 VALUES (1, 1, 10), (2, 2, 20);\n\
+        /* s2 */ BEGIN;\n/* s2 */ SELECT vkey FROM t0 WHERE pkey = 2;\n\
+        /* s1 */ BEGIN;\n/* s1 */ UPDATE t0 SET vkey = 1000, c0 = 3 WHERE pkey = 1;\n\
+        /* s1 */ COMMIT;\n\
+        /* s2 */ SELECT pkey, vkey, c0 FROM t0;\n/* s2 */ COMMIT;\n";
+    for needs in [Needs::MariaDb, Needs::MySql, Needs::Postgres] {
+        let Some(url) = url("a_commit_that_is_done_later", needs) else {
+            continue;
+        };
+        let said = |fault| heard_in(&url, fault, "rashomon_heard_late", LATE);
+        assert_eq!(said(Fault::None), Verdict::Agree);
+        let late = said(Fault::CommitComesLate);
+        assert!(matches!(late, Verdict::Violation(_)), "{needs:?}: {late:?}");
+        // What stays open is found at the end of the run.
+        let open = said(Fault::CommitLeavesOpen);
+        let is_end = matches!(&open, Verdict::Violation(finding) if finding.signature.kind == FindingKind::WrongTransactionEnd);
+        assert!(is_end, "{needs:?}: {open:?}");
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Conversation {
     number: u64,
     /// It has had a transaction open, or written, beside another one's transaction: no observer.
     pub(super) is_session_of_case: bool,
+    /// The client has an answer already to the statement that it sent last.
+    has_replied: bool,
     /// What the client has prepared, by name.
     prepared: BTreeMap<String, String>,
     line: Box<dyn Line>,
@@ -71,6 +73,7 @@ impl Conversation {
             plot,
             transaction: OwnTransaction::default(),
             is_session_of_case: false,
+            has_replied: false,
             prepared: BTreeMap::new(),
             line,
         }
@@ -94,8 +97,11 @@ impl Conversation {
         loop {
             match self.line.next()? {
                 Request::Statement(sql) => {
+                    self.has_replied = false;
                     let answer = self.answer_of(&sql)?;
-                    self.line.reply(&answer)?;
+                    if !self.has_replied {
+                        self.line.reply(&answer)?;
+                    }
                 }
                 Request::Unknown => return Ok(true),
                 Request::Over => return Ok(false),
@@ -189,6 +195,12 @@ impl Conversation {
     /// committed and locks nothing.
     pub(super) fn ask_beside(&mut self, sql: &str) -> io::Result<WireAnswer> {
         self.line.ask_beside(sql)
+    }
+
+    /// Answers the client before the server has done what it asked for.
+    pub(super) fn reply_early(&mut self, answer: &WireAnswer) -> io::Result<()> {
+        self.has_replied = true;
+        self.line.reply(answer)
     }
 
     /// An answer that the server never gave: the statement was done.

@@ -1,13 +1,19 @@
 //! Faults of what begins and ends transactions, savepoints and failed statements.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
 
+use super::WriteKind;
 use super::answer::{Refusal, WireAnswer};
 use super::conversation::Conversation;
 use super::text::{SavepointStep, savepoint_step, verb, write_kind};
 
 /// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
 const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
+
+/// How much later than its answer something is done: longer than the other sessions' next statements take.
+const LATENESS: Duration = Duration::from_millis(40);
 
 impl Conversation {
     /// Ends the transaction the other way.
@@ -174,6 +180,54 @@ impl Conversation {
     pub(super) fn commit_leaves_open(&mut self, sql: &str) -> io::Result<WireAnswer> {
         if verb(sql) == "COMMIT" && self.transaction.is_open && self.plot.is_due(sql) {
             return Ok(self.done(sql, 0, true));
+        }
+        self.ask(sql)
+    }
+
+    /// Answers before the server does it. What the session sends next waits, as it would for a busy server.
+    pub(super) fn end_comes_late(&mut self, sql: &str, asked: &str) -> io::Result<WireAnswer> {
+        let is_asked = sql.trim_end_matches(';').eq_ignore_ascii_case(asked);
+        if is_asked && self.transaction.has_written && self.plot.is_due(sql) {
+            self.reply_early(&self.done(sql, 0, false))?;
+            thread::sleep(LATENESS);
+        }
+        self.ask(sql)
+    }
+
+    /// The count is one that the write may have: it changes one row or none.
+    pub(super) fn lone_write_comes_late(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let is_lone = write_kind(sql).is_some() && !self.transaction.is_open;
+        if is_lone && self.plot.is_due(sql) {
+            // Tried first, for its answer.
+            self.ask("BEGIN")?;
+            let tried = self.ask(sql)?;
+            self.ask("ROLLBACK")?;
+            if tried.error().is_none() {
+                self.reply_early(&tried.in_transaction(Some(false)))?;
+                thread::sleep(LATENESS);
+            }
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn victim_keeps_last_write(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let last = self.transaction.last_write.clone();
+        if let Some(last) = last.filter(|_| answer.error() == Some(Refusal::Deadlock))
+            && self.plot.is_due(sql)
+        {
+            self.ask(&last)?;
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn duplicate_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let is_insert = matches!(
+            write_kind(sql),
+            Some(WriteKind::Insert | WriteKind::InsertSelect)
+        );
+        if is_insert && self.plot.is_due(sql) {
+            return self.refuse(Refusal::Duplicate);
         }
         self.ask(sql)
     }

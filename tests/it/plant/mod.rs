@@ -175,6 +175,16 @@ pub(crate) enum Fault {
     ReturningMissesRow,
     /// A write that returns rows leaves the last one out, and does not count it.
     ReturningHidesRow,
+    /// COMMIT is answered some time before it is done.
+    CommitComesLate,
+    /// ROLLBACK is answered some time before it is done.
+    RollbackComesLate,
+    /// A write outside of a transaction is answered some time before it is done.
+    LoneWriteComesLate,
+    /// The victim of a deadlock leaves its last write, and commits it.
+    VictimKeepsLastWrite,
+    /// A write is refused for a duplicate key that is not there.
+    DuplicateFromNowhere,
     /// A statement that fails leaves its transaction as it was before (PostgreSQL ends it).
     ErrorKeepsTransaction,
     /// A write is refused for a change since the snapshot that nobody made (PostgreSQL).
@@ -182,7 +192,7 @@ pub(crate) enum Fault {
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
-const MYSQL_ONLY: [Fault; 14] = [
+const MYSQL_ONLY: [Fault; 15] = [
     Fault::Lies(WriteKind::Replace),
     Fault::PhantomUnderLock,
     Fault::DirtyRead,
@@ -197,6 +207,8 @@ const MYSQL_ONLY: [Fault; 14] = [
     Fault::WriteOfSnapshot,
     Fault::PhantomUnderWrite,
     Fault::IndexLosesRows,
+    // A failed transaction of PostgreSQL runs nothing more.
+    Fault::VictimKeepsLastWrite,
 ];
 
 /// What only PostgreSQL can be made to do.
@@ -204,7 +216,7 @@ const POSTGRES_ONLY: [Fault; 2] = [Fault::ErrorKeepsTransaction, Fault::Conflict
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 74] = [
+    pub(crate) const ALL: [(&str, Self); 79] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -289,6 +301,11 @@ impl Fault {
         ("returning-changes-value", Self::ReturningChangesValue),
         ("returning-misses-row", Self::ReturningMissesRow),
         ("returning-hides-row", Self::ReturningHidesRow),
+        ("commit-comes-late", Self::CommitComesLate),
+        ("rollback-comes-late", Self::RollbackComesLate),
+        ("lone-write-comes-late", Self::LoneWriteComesLate),
+        ("victim-keeps-last-write", Self::VictimKeepsLastWrite),
+        ("duplicate-from-nowhere", Self::DuplicateFromNowhere),
         ("error-keeps-transaction", Self::ErrorKeepsTransaction),
         ("conflict-from-nowhere", Self::ConflictFromNowhere),
     ];

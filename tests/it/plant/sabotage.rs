@@ -181,6 +181,24 @@ const SPOILS: &[(Fault, Spoil)] = &[
         }
     }),
     (Fault::ReturningHidesRow, Conversation::returning_hides_row),
+    (Fault::CommitComesLate, |this, sql| {
+        this.end_comes_late(sql, "COMMIT")
+    }),
+    (Fault::RollbackComesLate, |this, sql| {
+        this.end_comes_late(sql, "ROLLBACK")
+    }),
+    (
+        Fault::LoneWriteComesLate,
+        Conversation::lone_write_comes_late,
+    ),
+    (
+        Fault::VictimKeepsLastWrite,
+        Conversation::victim_keeps_last_write,
+    ),
+    (
+        Fault::DuplicateFromNowhere,
+        Conversation::duplicate_from_nowhere,
+    ),
     (
         Fault::ErrorKeepsTransaction,
         Conversation::error_keeps_transaction,

@@ -1,0 +1,80 @@
+//! When the server is asked whether a session's transaction is open.
+
+use super::{InterleavedRun, RunConnections};
+use crate::engine::{EngineError, TransactionState};
+use crate::execute::recording::ConnectionRole;
+use crate::execute::scheduler::{SessionStep, Work};
+use crate::execute::sessions::{Ask, StatementReply};
+use crate::model::{SessionId, StatementKind};
+
+/// Asks for nothing.
+const NOTHING: &str = "SELECT 1";
+
+impl RunConnections<'_> {
+    /// The state of a session's transaction, behind a statement that is no part of the case.
+    fn ask_aside(&mut self, slot: usize) -> Result<Option<TransactionState>, EngineError> {
+        self.log.sent(ConnectionRole::Session(slot), NOTHING);
+        let reply = self.sessions.run(slot, NOTHING, Ask::Always)?;
+        self.log.asked();
+        self.log.answered(ConnectionRole::Session(slot), false);
+        Ok(reply.state)
+    }
+}
+
+impl InterleavedRun<'_, '_> {
+    /// Whether to query the transaction's state after an accepted statement, too: where only the engine
+    /// knows what it did, and where the case says that no transaction is open. Where the answer says so,
+    /// too, there is nothing to ask.
+    pub(super) fn ask(&self, work: Work) -> Ask {
+        let Work::Statement { line } = work else {
+            return Ask::AfterRejection;
+        };
+        let strange = self
+            .lines
+            .iter()
+            .any(|line| matches!(line.kind, StatementKind::Opaque | StatementKind::Set));
+        if strange {
+            Ask::Always
+        } else if self.lines[line].kind.is_end() && !self.is_asked_later(line) {
+            Ask::UnlessEnded
+        } else {
+            Ask::AfterRejection
+        }
+    }
+
+    /// Whether the end of a transaction is not asked for before the end of the run, or never where its session
+    /// goes on. A question waits for an end that is answered before it is done, and so would hide it; of every
+    /// second transaction it is asked at once, because one that stays open disturbs what follows.
+    fn is_asked_later(&self, line: usize) -> bool {
+        self.lines[line].id.transaction.0.is_multiple_of(2)
+    }
+
+    /// Notes a statement that was answered as the end of a transaction, where the answer does not show it.
+    pub(super) fn note_unasked(
+        &mut self,
+        session: SessionId,
+        step: Option<SessionStep>,
+        reply: &StatementReply,
+    ) {
+        self.unasked.remove(&session);
+        let Some(Work::Statement { line }) = step.map(|step| step.work) else {
+            return;
+        };
+        let line = &self.lines[line];
+        if line.kind.is_end() && reply.state.is_none() && !reply.says_ended {
+            self.unasked.insert(session, line.id);
+        }
+    }
+
+    /// Asks for the ends that were not asked for when they were answered, and ends what goes on.
+    pub(super) fn ask_for_ends(&mut self) -> Result<(), EngineError> {
+        for (session, id) in std::mem::take(&mut self.unasked) {
+            let slot = self.slot(session);
+            if self.stage.ask_aside(slot)? == Some(TransactionState::Open) {
+                self.record.left_open(id);
+                self.roll_back(slot)?;
+            }
+        }
+        Ok(())
+    }
+}
