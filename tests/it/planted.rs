@@ -3,10 +3,11 @@
 
 mod meanings;
 mod postgres;
+mod refusals;
 
 use rashomon::engine::{self, Connection, OpenOptions, Server, TransactionState};
 use rashomon::execute::{Driver, Executor, Instrumentation};
-use rashomon::model::{ErrorClass, IsolationLevel, Outcome, Row, Value};
+use rashomon::model::{IsolationLevel, Outcome, Row, Value};
 
 use crate::execute::case;
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
@@ -489,38 +490,6 @@ fn levels_snapshots_and_failed_inserts_are_not_what_they_say() {
         assert_eq!(two.rows(), [(1, 0), (2, 0), (5, 0), (7, 0)]);
         two.close();
     });
-}
-
-#[test]
-fn nowait_and_skip_locked_answer_what_locks_do_not_tell() {
-    let nowait = "SELECT pkey, c FROM t WHERE pkey = 1 FOR UPDATE NOWAIT";
-    on_all(
-        "planted_refused",
-        always(Fault::NowaitRefused),
-        |mut two| {
-            two.beside_a_transaction("READ COMMITTED");
-            let answer = two.one(nowait);
-            let class = answer.error_class();
-            assert_eq!(class, Some(ErrorClass::LockTimeout), "{answer}");
-            two.close();
-        },
-    );
-    on_all("planted_passes", always(Fault::NowaitPasses), |mut two| {
-        two.beside_a_transaction("READ COMMITTED");
-        two.other("UPDATE t SET c = 9 WHERE pkey = 1");
-        assert_eq!(numbers(&two.one(nowait).rows()[0]), (1, 0));
-        two.close();
-    });
-    on_all(
-        "planted_skips",
-        always(Fault::SkipLockedSkipsAll),
-        |mut two| {
-            two.beside_a_transaction("READ COMMITTED");
-            let answer = two.one("SELECT pkey, c FROM t FOR UPDATE SKIP LOCKED");
-            assert_eq!(answer, Outcome::Rows(Vec::new()));
-            two.close();
-        },
-    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::answer::{Product, Refusal, WireAnswer};
 use super::line::{Line, Request};
@@ -13,6 +14,9 @@ use super::mysql::MySqlLine;
 use super::postgres::PostgresLine;
 use super::text::{SavepointStep, executed_name, prepared_text, savepoint_step, write_kind};
 use super::{Fault, Party, Plot, Protocol, is_for_cases};
+
+/// How long to wait for another transaction's statement, at most.
+const OUTLASTED: Duration = Duration::from_secs(1);
 
 /// What the transaction of a connection has done.
 #[derive(Debug, Default)]
@@ -139,7 +143,9 @@ impl Conversation {
         self.heed(&sql, &answer);
         let in_transaction = self.transaction.is_open;
         self.plot.with_parties(&database, |parties| {
-            parties.entry(number).or_default().in_transaction = in_transaction;
+            let party = parties.entry(number).or_default();
+            party.in_transaction = in_transaction;
+            party.answered = party.sent;
         });
         Ok(answer)
     }
@@ -226,6 +232,23 @@ impl Conversation {
     /// Statements that the other connections of the database have sent.
     pub(super) fn sent_by_others(&self) -> u64 {
         self.others().iter().map(|party| party.sent).sum()
+    }
+
+    /// Waits until a statement was answered that another transaction sent from now on; not for ever, as none
+    /// may come, or one that waits for this connection.
+    pub(super) fn outlast_a_statement(&self) {
+        let begun = Instant::now();
+        let before = self.others();
+        let in_transaction = |other: &&Party| other.in_transaction;
+        let sent: u64 = before.iter().filter(in_transaction).map(|p| p.sent).sum();
+        while begun.elapsed() < OUTLASTED {
+            let now = self.others();
+            let answered: u64 = now.iter().filter(in_transaction).map(|p| p.answered).sum();
+            if answered > sent {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Whether another connection of the database has a transaction open.

@@ -1,8 +1,6 @@
 //! Faults of what begins and ends transactions, savepoints and failed statements.
 
 use std::io;
-use std::thread;
-use std::time::Duration;
 
 use super::WriteKind;
 use super::answer::{Refusal, WireAnswer};
@@ -11,9 +9,6 @@ use super::text::{SavepointStep, savepoint_step, verb, write_kind};
 
 /// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
 const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
-
-/// How much later than its answer something is done: longer than the other sessions' next statements take.
-const LATENESS: Duration = Duration::from_millis(40);
 
 impl Conversation {
     /// Ends the transaction the other way.
@@ -189,23 +184,7 @@ impl Conversation {
         let is_asked = sql.trim_end_matches(';').eq_ignore_ascii_case(asked);
         if is_asked && self.transaction.has_written && self.plot.is_due(sql) {
             self.reply_early(&self.done(sql, 0, false))?;
-            thread::sleep(LATENESS);
-        }
-        self.ask(sql)
-    }
-
-    /// The count is one that the write may have: it changes one row or none.
-    pub(super) fn lone_write_comes_late(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let is_lone = write_kind(sql).is_some() && !self.transaction.is_open;
-        if is_lone && self.plot.is_due(sql) {
-            // Tried first, for its answer.
-            self.ask("BEGIN")?;
-            let tried = self.ask(sql)?;
-            self.ask("ROLLBACK")?;
-            if tried.error().is_none() {
-                self.reply_early(&tried.in_transaction(Some(false)))?;
-                thread::sleep(LATENESS);
-            }
+            self.outlast_a_statement();
         }
         self.ask(sql)
     }

@@ -175,12 +175,10 @@ pub(crate) enum Fault {
     ReturningMissesRow,
     /// A write that returns rows leaves the last one out, and does not count it.
     ReturningHidesRow,
-    /// COMMIT is answered some time before it is done.
+    /// COMMIT is answered before it is done, and another transaction's statement comes between.
     CommitComesLate,
-    /// ROLLBACK is answered some time before it is done.
+    /// The same of ROLLBACK.
     RollbackComesLate,
-    /// A write outside of a transaction is answered some time before it is done.
-    LoneWriteComesLate,
     /// The victim of a deadlock leaves its last write, and commits it.
     VictimKeepsLastWrite,
     /// A write is refused for a duplicate key that is not there.
@@ -216,7 +214,7 @@ const POSTGRES_ONLY: [Fault; 2] = [Fault::ErrorKeepsTransaction, Fault::Conflict
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 79] = [
+    pub(crate) const ALL: [(&str, Self); 78] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -303,7 +301,6 @@ impl Fault {
         ("returning-hides-row", Self::ReturningHidesRow),
         ("commit-comes-late", Self::CommitComesLate),
         ("rollback-comes-late", Self::RollbackComesLate),
-        ("lone-write-comes-late", Self::LoneWriteComesLate),
         ("victim-keeps-last-write", Self::VictimKeepsLastWrite),
         ("duplicate-from-nowhere", Self::DuplicateFromNowhere),
         ("error-keeps-transaction", Self::ErrorKeepsTransaction),
@@ -429,6 +426,8 @@ struct Party {
     in_transaction: bool,
     /// Statements that its client sent.
     sent: u64,
+    /// Those of them that were answered.
+    answered: u64,
 }
 
 impl Plot {

@@ -188,10 +188,6 @@ const SPOILS: &[(Fault, Spoil)] = &[
         this.end_comes_late(sql, "ROLLBACK")
     }),
     (
-        Fault::LoneWriteComesLate,
-        Conversation::lone_write_comes_late,
-    ),
-    (
         Fault::VictimKeepsLastWrite,
         Conversation::victim_keeps_last_write,
     ),
