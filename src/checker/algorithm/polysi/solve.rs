@@ -5,6 +5,7 @@ use std::cell::Cell;
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool};
 
 use super::acyclic::{Acyclic, Cause};
+use super::eager::solve_eagerly;
 use super::greedy::{Greedy, first_vertex, greedily};
 use super::open::OpenReads;
 use super::polygraph::{Chain, Polygraph};
@@ -24,12 +25,22 @@ pub(super) enum Solved {
 }
 
 /// Stops the solver when the budget is over.
-struct Deadline {
+pub(super) struct Deadline {
     budget: Budget,
     /// How often the solver asked: at every decision, which may be oftener than a clock is worth.
     asked: Cell<u32>,
     /// It stays over: the solver asks again before it ends, and would begin anew.
     is_over: Cell<bool>,
+}
+
+impl Deadline {
+    pub(super) fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            asked: Cell::new(0),
+            is_over: Cell::new(false),
+        }
+    }
 }
 
 impl Callbacks for Deadline {
@@ -98,6 +109,11 @@ pub(super) fn solve(polygraph: &Polygraph<'_>, open: &OpenReads, budget: Budget)
     }
     match greedily(polygraph, open, order, budget) {
         Greedy::Left(order, sources) => {
+            if !open.reads.is_empty()
+                && let Some(solved) = solve_eagerly(polygraph, &order, open, &sources, budget)
+            {
+                return solved;
+            }
             let mut choices = Choices::new(polygraph, &order);
             choices.solve(open, &sources, budget)
         }
@@ -151,12 +167,7 @@ impl<'p> Choices<'p> {
     }
 
     fn solve(&mut self, open: &OpenReads, sources: &[Option<u32>], budget: Budget) -> Solved {
-        let deadline = Deadline {
-            budget,
-            asked: Cell::new(0),
-            is_over: Cell::new(false),
-        };
-        let mut solver = Solver::new(SolverOpts::default(), deadline);
+        let mut solver = Solver::new(SolverOpts::default(), Deadline::new(budget));
         self.add_constraints(&mut solver);
         if !self.add_reads(&mut solver, open, sources) {
             return Solved::Stuck;
@@ -332,8 +343,9 @@ impl<'p> Choices<'p> {
             })
     }
 }
+
 /// The literal of an index.
-fn literal_of(index: u32) -> Lit {
+pub(super) fn literal_of(index: u32) -> Lit {
     Lit::new(Var::unsafe_from_idx(index >> 1), index & 1 == 0)
 }
 
