@@ -24,28 +24,25 @@ impl Learning<'_> {
                 ProbedTable::Whole(rows) => (rows, true),
                 ProbedTable::Matched(rows) => (rows, false),
             };
-            let mut left: BTreeMap<Value, &Row> = BTreeMap::new();
+            let mut left: BTreeMap<Value, Vec<&Row>> = BTreeMap::new();
             for row in rows {
-                left.insert(cell(shape, shape.row_key.as_deref(), row)?, row);
+                let key = cell(shape, shape.row_key.as_deref(), row)?;
+                left.entry(key).or_default().push(row);
             }
             // The newest row of a key first: a probe shows the one that stands.
             for (id, position) in seen.iter_mut().rev() {
                 let chain = self.account.chains.chain(table, id);
-                let shown = left
-                    .get(&id.key)
-                    .and_then(|row| newest_equal(&self.account.chains, chain, row));
+                let shown = left.get_mut(&id.key);
+                let shown = shown.and_then(|rows| take_newest(&self.account.chains, chain, rows));
                 *position = match shown {
-                    Some(version) => {
-                        left.remove(&id.key);
-                        Some(version)
-                    }
+                    Some(version) => Some(version),
                     None if !whole => *position,
                     None => position
                         .filter(|&id| self.account.chains.row(id).is_none())
                         .or_else(|| newest_deletion(&self.account.chains, chain)),
                 };
             }
-            if !left.is_empty() {
+            if left.values().any(|rows| !rows.is_empty()) {
                 return Some(UndecidedReason::VersionWithoutAKnownWriter);
             }
         }
@@ -100,12 +97,19 @@ impl Learning<'_> {
     }
 }
 
-fn newest_equal(chains: &Chains, chain: &[VersionId], row: &Row) -> Option<VersionId> {
-    chain
-        .iter()
-        .rev()
-        .copied()
-        .find(|&id| chains.row(id) == Some(row))
+/// Takes the rows that are versions of this chain, and gives the newest of them. A row that was moved shows its
+/// older version beside it, at its old place ([`Doubt::MovedKey`](crate::model::Doubt::MovedKey)), before it or
+/// behind it.
+fn take_newest(chains: &Chains, chain: &[VersionId], rows: &mut Vec<&Row>) -> Option<VersionId> {
+    let mut newest = None;
+    for id in chain.iter().rev().copied() {
+        let before = rows.len();
+        rows.retain(|row| chains.row(id) != Some(*row));
+        if rows.len() < before {
+            newest = newest.or(Some(id));
+        }
+    }
+    newest
 }
 
 fn newest_deletion(chains: &Chains, chain: &[VersionId]) -> Option<VersionId> {

@@ -1,5 +1,7 @@
 //! What is asked in the sessions themselves, and what is learned from it.
 
+use std::collections::BTreeMap;
+
 use super::clustered_key::{WideLine, learn_wide_by, wide_script};
 use super::{Script, dialect, id};
 use crate::model::{
@@ -253,6 +255,35 @@ fn a_snapshot_may_show_a_row_at_its_old_place_that_the_reader_has_deleted_at_the
     assert_eq!(changes(&account, id(1, 2)), [(vec![1, 1000, 6], vec![])]);
     assert_eq!(changes(&account, id(1, 3)), []);
     assert_eq!(account.gap, None);
+}
+
+/// In whatever order the two places come, the read sees its own version; the old place is the doubt's.
+#[test]
+fn a_read_whose_probe_shows_both_places_of_a_row_sees_the_readers_own_version() {
+    for shown in [[[1, 10, 5], [1, 1001, 6]], [[1, 1001, 6], [1, 10, 5]]] {
+        let lines: [WideLine<'_>; 5] = [
+            (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
+            (2, "UPDATE t SET vkey = 1000, c0 = 6", None),
+            (1, "UPDATE t SET vkey = 1001", None),
+            (1, "SELECT * FROM t", None),
+            (1, "COMMIT", None),
+        ];
+        let by_c0 = "CREATE TABLE t (pkey INT NOT NULL, vkey INT, c0 INT PRIMARY KEY)";
+        let mut script = wide_script(by_c0, &lines);
+        answer_after(&mut script, id(2, 1), &[[1, 1000, 6]]);
+        answer_before(&mut script, id(1, 2), &[[1, 1000, 6]]);
+        answer_after(&mut script, id(1, 2), &[[1, 10, 5], [1, 1001, 6]]);
+        let (read, table) = (id(1, 3), "t".to_owned());
+        let tick = script.execution.records[&read].sent;
+        let locking = false;
+        let whole = ProbeTag::VersionSet { table, locking };
+        answer(&mut script, read, whole, tick, &shown);
+        let account = learn_by_probes(&script, &[[1, 10, 5]]);
+        let seen = account.views[&read]["t"].values().flatten();
+        let seen: Vec<_> = seen.map(|v| account.chains.version(*v).writer).collect();
+        assert_eq!(seen, [id(1, 2)]);
+        assert_eq!(account.unsure, BTreeMap::new());
+    }
 }
 
 /// Two statements that one release woke may answer in another order than they wrote: of a read that came
