@@ -32,6 +32,8 @@ pub(super) enum Moment {
     },
     /// Whether an UPDATE that waited looks again at the row that changed meanwhile, and at no other.
     SecondLook,
+    /// Whether an UPDATE that waited for a change which was rolled back reads as of when it was sent.
+    GoesOn,
 }
 
 /// What the dialect says of moments at this level. `waits`: statements wait for locks.
@@ -70,6 +72,9 @@ pub(super) fn at(dialect: &Dialect, waits: bool, level: IsolationLevel) -> Vec<M
         if !dialect.re_evaluates_after_wait.is_empty() {
             moments.push(Moment::SecondLook);
         }
+        if !dialect.begins_anew_after_wait.is_empty() {
+            moments.push(Moment::GoesOn);
+        }
     }
     moments
 }
@@ -82,6 +87,7 @@ impl Moment {
             Self::Return { .. } => "known.early-savepoint",
             Self::Wait { .. } => "mixes-after-wait",
             Self::SecondLook => "re-evaluates-after-wait",
+            Self::GoesOn => "begins-anew-after-wait",
         }
     }
 
@@ -131,6 +137,12 @@ impl Moment {
                 let looked = looks_again(stage)?;
                 stage.reset()?;
                 Ok(second_look_entry(subject, claim, &looked))
+            }
+            Self::GoesOn => {
+                let claim = dialect.begins_anew_after_wait.contains(&level);
+                let outcome = goes_on(stage)?;
+                stage.reset()?;
+                Ok(goes_on_entry(subject, claim, outcome))
             }
         }
     }
@@ -406,6 +418,48 @@ fn looks_again(stage: &mut Stage<'_>) -> Result<SecondLook, Halt> {
     } else {
         SecondLook::Other(format!("{count}, and not of the row as it is"))
     })
+}
+
+/// Lets an UPDATE wait at row 2, whose change is rolled back, and makes row 3 fit meanwhile. None where it
+/// does not wait.
+fn goes_on(stage: &mut Stage<'_>) -> Result<Option<Outcome>, Halt> {
+    let rollback = stage.server.dialect().spelling.rollback.clone();
+    stage.other.must("UPDATE t SET c = 60 WHERE pkey = 2")?;
+    stage.other.must(stage.begin())?;
+    stage.other.must("UPDATE t SET c = 70 WHERE pkey = 2")?;
+    stage.tested.must(stage.begin())?;
+    if !matches!(
+        stage.ask("UPDATE t SET c = c + 1000 WHERE c > 50")?,
+        Reply::Waits
+    ) {
+        return Ok(None);
+    }
+    stage.third("UPDATE t SET c = 99 WHERE pkey = 3")?;
+    stage.other.must(&rollback)?;
+    Ok(Some(stage.tested.finish()?))
+}
+
+fn goes_on_entry(subject: String, claim: bool, outcome: Option<Outcome>) -> CalibratedEntry {
+    let words = |goes_on: bool| match goes_on {
+        true => "rows as of when it was sent",
+        false => "rows as of the end of its wait",
+    };
+    let goes_on = match &outcome {
+        Some(Outcome::Affected(1)) => Some(true),
+        Some(Outcome::Affected(2)) => Some(false),
+        _ => None,
+    };
+    let measured = match (goes_on, &outcome) {
+        (Some(goes_on), _) => words(goes_on).to_owned(),
+        (None, Some(outcome)) => outcome.to_string(),
+        (None, None) => "it does not wait".to_owned(),
+    };
+    let proof = match goes_on == Some(claim) {
+        true => Proof::Right,
+        false => Proof::Wrong,
+    };
+    let form = "update that waited for a change that was rolled back".to_owned();
+    CalibratedEntry::new(subject, form, words(claim).to_owned(), proof).measured(measured)
 }
 
 /// What the answer after the wait says: rows 2 and 3 only is a mixture.

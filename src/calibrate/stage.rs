@@ -202,6 +202,8 @@ pub(super) struct Stage<'a> {
     /// The session that interferes.
     pub(super) other: Actor,
     pub(super) watcher: Box<dyn Watcher>,
+    /// Where the tables are.
+    database: String,
     /// A row key never used before.
     next_key: i64,
     script: Script,
@@ -221,6 +223,7 @@ impl<'a> Stage<'a> {
             tested: Actor::new("tested", server.connect(database)?, &script),
             other: Actor::new("other", server.connect(database)?, &script),
             watcher: server.watcher()?,
+            database: database.to_owned(),
             next_key: 1000,
             script,
         };
@@ -297,6 +300,12 @@ impl<'a> Stage<'a> {
     /// Asks the other session.
     pub(super) fn ask_other(&mut self, sql: &str) -> Result<Reply, Halt> {
         self.other.ask(&mut *self.watcher, &*self.listener, sql)
+    }
+
+    /// Has a third session run a statement that cannot wait, and must be accepted.
+    pub(super) fn third(&mut self, sql: &str) -> Result<Outcome, EngineError> {
+        let connection = self.server.connect(&self.database)?;
+        Actor::new("third", connection, &self.script).must(sql)
     }
 
     /// Whether the session under test has answered by now.

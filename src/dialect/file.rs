@@ -32,6 +32,8 @@ struct File {
     #[serde(default)]
     re_evaluates_after_wait: Vec<Spanned<String>>,
     #[serde(default)]
+    begins_anew_after_wait: Vec<Spanned<String>>,
+    #[serde(default)]
     serialization_failures: BTreeMap<Spanned<String>, Spanned<String>>,
     equal_savepoints: Spanned<String>,
     #[serde(default)]
@@ -224,6 +226,7 @@ pub fn parse_for(
         observer: source.word(&file.observer, &OBSERVERS)?,
         mixes_after_wait: level_list(&source, &file.mixes_after_wait)?,
         re_evaluates_after_wait: level_list(&source, &file.re_evaluates_after_wait)?,
+        begins_anew_after_wait: level_list(&source, &file.begins_anew_after_wait)?,
         serialization_causes: causes(
             &source,
             &file.serialization_failures,

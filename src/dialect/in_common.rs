@@ -129,6 +129,7 @@ impl Dialect {
             (
                 dialect.mixes_after_wait.contains(&level),
                 dialect.re_evaluates_after_wait.contains(&level),
+                dialect.begins_anew_after_wait.contains(&level),
             )
         };
         if after_waits(self) != after_waits(other) {

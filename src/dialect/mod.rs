@@ -279,6 +279,9 @@ pub struct Dialect {
     /// Levels at which a statement that waited looks again at the rows that changed meanwhile, as they
     /// are then, and keeps its snapshot for all others.
     pub re_evaluates_after_wait: BTreeSet<IsolationLevel>,
+    /// Levels at which a statement that waited begins anew where a row that it locks was committed
+    /// meanwhile, and otherwise goes on as of the moment when it was sent.
+    pub begins_anew_after_wait: BTreeSet<IsolationLevel>,
     serialization_causes: BTreeMap<IsolationLevel, SerializationCause>,
     /// What a SAVEPOINT does to one of the same name.
     pub equal_savepoints: EqualSavepoints,

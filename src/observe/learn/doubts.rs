@@ -29,7 +29,8 @@ impl Learning<'_> {
             let read = self.modes_by_table(statement);
             self.wait(statement, &read, promised, moments, &mut latitude);
             in_two_modes =
-                self.saw_two_snapshots(statement, &read, promised, moments, &mut latitude);
+                self.saw_two_snapshots(statement, &read, promised, moments, &mut latitude)
+                    | self.went_on(statement, &read, promised, moments, &mut latitude);
             if let Some(record) = record.filter(|_| self.re_evaluates(statement)) {
                 for at in [record.answered, self.batch_end] {
                     self.looked_at_again(statement, promised, at, &mut latitude);
@@ -139,6 +140,43 @@ impl Learning<'_> {
         changed
     }
 
+    /// What a level allows that begins a statement anew only where a row that it locks has changed during the
+    /// wait: all that it reads is as of the moment when it was sent, or of a later one at which it began anew. What it
+    /// locks was the same then, so that any row which differs now was passed over. Says whether a table changed that
+    /// it also reads in another way.
+    fn went_on(
+        &self,
+        statement: &CaseStatement,
+        read: &TableModes<'_>,
+        promised: &View,
+        moments: &[View],
+        latitude: &mut Latitude,
+    ) -> bool {
+        let level = self.case.judged_level(statement.session);
+        if !self.dialect.begins_anew_after_wait.contains(&level) {
+            return false;
+        }
+        for (table, modes) in read {
+            for (row, seen) in promised.get(*table).into_iter().flatten() {
+                let then = self.versions_at(table, row, moments);
+                let sights = mixed_sights(self, *seen, &then, modes);
+                latitude.row(table, row, Doubt::MixedAfterWait, sights);
+            }
+        }
+        let two_modes = tables_in_two_modes(read);
+        let mut changed = false;
+        for view in moments {
+            latitude.snapshot(promised, self.own_snapshot(statement, view));
+            let differs = |table: &&str| view.get(*table) != promised.get(*table);
+            changed |= two_modes.iter().any(differs);
+        }
+        latitude.moments = moments.to_vec();
+        if changed {
+            latitude.beyond = Some(UndecidedReason::OneTableInTwoReadModes);
+        }
+        changed
+    }
+
     /// The tables that a statement reads through a snapshot of its own, in a view.
     fn own_snapshot<'s>(
         &'s self,
@@ -147,7 +185,9 @@ impl Learning<'_> {
     ) -> Vec<(&'s str, TableView)> {
         let modes = self.modes(statement);
         modes
-            .filter(|(_, mode)| *mode == ReadMode::StatementSnapshot)
+            .filter(|(_, mode)| {
+                matches!(mode, ReadMode::StatementSnapshot | ReadMode::EitherSnapshot)
+            })
             .filter_map(|(table, _)| Some((table, view.get(table)?.clone())))
             .collect()
     }
@@ -329,22 +369,42 @@ impl Learning<'_> {
             };
             for (row, shown) in seen {
                 let chains = &self.account.chains;
-                let own = shown.filter(|version| self.is_own(*version, statement.id));
                 let chain = chains.chain(table, row);
-                let old = own.and_then(|_| {
-                    let own = |id: &VersionId| self.is_own(*id, statement.id);
-                    old_place(shape, chains, self.timeline, chain, own, snapshot)
-                });
+                let Some(own) = self.last_own(chain, statement) else {
+                    continue;
+                };
+                let is_own = |id: &VersionId| self.is_own(*id, statement.id);
+                let old = old_place(shape, chains, self.timeline, chain, is_own, snapshot);
                 let Some(old) = old else {
                     continue;
                 };
-                let mut sights = vec![Sight::Version(old)];
-                if self.content(*shown).is_some() {
-                    sights.extend([Sight::Nothing, Sight::Beside(old)]);
-                }
+                let stands = self.content(Some(own)).is_some();
+                let sights = if *shown == Some(old) {
+                    // A probe met the old place alone; another way to the row meets the own version.
+                    let own = stands.then_some(Sight::Version(own));
+                    own.into_iter().chain([Sight::Nothing]).collect()
+                } else if *shown != Some(own) {
+                    Vec::new()
+                } else if stands {
+                    vec![Sight::Version(old), Sight::Nothing, Sight::Beside(old)]
+                } else {
+                    vec![Sight::Version(old)]
+                };
                 latitude.row(table, row, Doubt::MovedKey, sights);
             }
         }
+    }
+
+    /// The last version in a chain that the transaction of a statement wrote, and had not undone by then.
+    fn last_own(&self, chain: &[VersionId], statement: &CaseStatement) -> Option<VersionId> {
+        let sent = self.execution.records.get(&statement.id)?.sent;
+        let mut own = chain.iter().rev().copied();
+        own.find(|id| {
+            let version = self.account.chains.version(*id);
+            version.writer.transaction == statement.id.transaction
+                && version.writer.position < statement.id.position
+                && version.undone.is_none_or(|undone| undone > sent)
+        })
     }
 
     /// The tables of a view that the statement reads through its transaction's snapshot, or may read so.
