@@ -139,6 +139,8 @@ capabilities! {
     ViewAlgorithm = "view-algorithm",
     /// A view of one table can be written, and its rows be locked.
     ViewWrite = "view-write",
+    /// A read that locks, of a view, locks nothing (`TiDB#21335`).
+    ViewsTakeNoLocks = "views-take-no-locks",
     /// Window functions.
     Window = "window",
     /// `WITHOUT ROWID` tables.

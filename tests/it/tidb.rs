@@ -1,13 +1,22 @@
 //! TiDB: what a server says of itself, what its lock view shows, and what runs on it find.
 
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rashomon::calibrate::{self, Unattended};
 use rashomon::engine::{self, Connection, EngineError, OpenOptions, Server, TransactionState};
-use rashomon::model::{ErrorClass, Outcome};
+use rashomon::execute::Driver;
+use rashomon::model::{
+    ErrorClass, FindingKind, IsolationLevel,
+    LockBreach::{UnkeptRow, UnlockedRead},
+    Outcome, Verdict,
+};
+use rashomon::oracle::{LockOracle, hear};
 use serde_json::Value as Json;
 
+use crate::execute::case;
+use crate::plant::{Fault, Plant, PlantedServer, Rate};
 use crate::program::{folder, run, shown, summary};
 use crate::servers::{Needs, url};
 
@@ -208,4 +217,96 @@ fn a_level_of_tidb_claimed_too_strong_is_found_and_replayed() {
         "{}",
         replayed.out
     );
+}
+
+/// Row 1 is read for a change, then changed by another session.
+const KEPT: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT c FROM t WHERE pkey = 1 FOR UPDATE
+    s2: UPDATE t SET c = 5, vkey = 1001 WHERE pkey = 1
+    s1: COMMIT
+    s2: COMMIT
+";
+
+/// Row 1 is changed, then read for a change by another session; so is a row that is not committed.
+const MET: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: UPDATE t SET c = 5, vkey = 1001 WHERE pkey = 1
+    s1: INSERT INTO t VALUES (7, 1002, 1)
+    s2: SELECT pkey FROM t WHERE c = 1 FOR UPDATE
+    s1: COMMIT
+    s2: COMMIT
+";
+
+#[test]
+fn a_lock_that_tidb_does_not_take_is_found() {
+    let Some((url, _turn)) = turn("tidb_locks") else {
+        return;
+    };
+    let table = "
+    init: CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c INT)
+    init: INSERT INTO t VALUES (1, 1, 1), (2, 2, 2)
+";
+    for level in [
+        IsolationLevel::ReadCommitted,
+        IsolationLevel::RepeatableRead,
+    ] {
+        for (script, breach) in [(KEPT, UnkeptRow), (MET, UnlockedRead)] {
+            for fault in [Fault::None, Fault::MissingRowLocks] {
+                let rate = Rate::Always;
+                let planted = PlantedServer::before(&url, Plant { fault, rate });
+                let server = engine::open(&planted.url, &options("tidb_locks")).expect("open");
+                let mut driver = Driver::open(&*server, "rashomon_it_tidb_locks").expect("one");
+                let case = case(&*server, level, &format!("{table}{script}"));
+                let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+                driver.close().expect("the database goes");
+                let heard = hearing.violation(|_| true);
+                let found = heard.and_then(|heard| heard.finding());
+                let found = found.map(|finding| finding.signature.kind);
+                let said = hearing.verdict();
+                assert!(
+                    found.is_some() || said == Verdict::Agree,
+                    "{fault}: {said:?}"
+                );
+                let wanted = (fault != Fault::None).then_some(FindingKind::Lock(breach));
+                assert_eq!(found, wanted, "{fault} at {level}: {script}");
+            }
+        }
+    }
+}
+
+/// What the write waited for was not committed, so it goes on as of when it was sent. One that loses its
+/// effect is found beside that.
+#[test]
+fn a_write_that_waited_for_no_commit_goes_on_and_must_keep_its_effect() {
+    let Some((url, _turn)) = turn("tidb_goes_on") else {
+        return;
+    };
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/cases/tidb");
+    for (file, fault, code) in [
+        (
+            "write-outside-a-transaction-that-waited-read-committed",
+            Fault::None,
+            0,
+        ),
+        (
+            "write-that-waited-for-a-rollback-repeatable-read",
+            Fault::None,
+            0,
+        ),
+        (
+            "write-that-waited-for-a-rollback-repeatable-read",
+            Fault::LostUpdateAfterWait,
+            1,
+        ),
+    ] {
+        let rate = Rate::Always;
+        let planted = PlantedServer::before(&url, Plant { fault, rate });
+        let path = shown(&cases.join(format!("{file}.sql")));
+        let replayed = run(&["replay", &path, &planted.url, "--allow-shared-server"]);
+        let said = format!("{fault}: {}{}", replayed.out, replayed.err);
+        assert_eq!(replayed.code, Some(code), "{said}");
+    }
 }

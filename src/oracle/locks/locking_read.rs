@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::holders::LockHolders;
 use super::strength::{self, excludes_writer};
-use crate::dialect::LockReach;
+use crate::dialect::{Capability, LockReach};
 use crate::model::{
     CaseStatement, LockStrength, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
     TransactionId,
@@ -13,7 +13,7 @@ use crate::model::{
 use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
 use crate::oracle::view::{Contents, rows_of};
-use crate::statement::{matched_rows, mentions};
+use crate::statement::{count_mentions, matched_rows, mentions};
 
 /// Every table that a read names, with rows that it may find.
 pub(super) type FoundRows = BTreeMap<String, Contents>;
@@ -161,14 +161,30 @@ struct TableGrips<'e> {
 impl<'e> TableGrips<'e> {
     fn of(evidence: &Evidence, statement: &'e CaseStatement) -> Self {
         let mut grips = Self::default();
+        let dialect = &evidence.dialect;
+        let level = evidence.case.judged_level(statement.session);
+        // An engine that passes over rows whose committed version is unfit chooses by that version.
+        let passes_over = dialect.supports(Capability::PassesOverUnfitRows);
         for used in &statement.effect.uses {
             let table = used.table.as_str();
+            // A table that the text does not name stands behind a view; not every engine locks its rows.
+            let is_behind_view = count_mentions(&statement.sql, table, dialect) == Some(0);
+            if is_behind_view && dialect.supports(Capability::ViewsTakeNoLocks) {
+                grips.plain.insert(table);
+                continue;
+            }
+            // Where it reads current rows in a transaction alone, it locks them there alone.
+            let chosen_by_snapshot = used.role == Role::LockingSelect
+                && dialect.read_mode(level, used.role, true) != ReadMode::Current;
             match evidence.promised_mode(statement, used.role) {
                 ReadMode::Current => {
                     grips.locked.insert(table);
+                    if passes_over {
+                        grips.by_snapshot.insert(table);
+                    }
                 }
                 ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot
-                    if used.role == Role::LockingSelect =>
+                    if chosen_by_snapshot =>
                 {
                     grips.locked.insert(table);
                     grips.by_snapshot.insert(table);

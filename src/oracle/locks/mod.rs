@@ -59,8 +59,8 @@ impl Oracle for LockOracle {
             return Some(UndecidedReason::NoRowLocks);
         }
         let shown = match dialect.observer {
-            ObserverKind::Uncommitted | ObserverKind::Returning => true,
-            ObserverKind::Writer | ObserverKind::Absent => false,
+            ObserverKind::Uncommitted | ObserverKind::Returning | ObserverKind::Absent => true,
+            ObserverKind::Writer => false,
         };
         (!shown).then_some(UndecidedReason::NothingShowsUncommittedRows)
     }

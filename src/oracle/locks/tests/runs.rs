@@ -133,14 +133,21 @@ fn rejected(code: &str, class: ErrorClass) -> Outcome {
 }
 
 fn mysql() -> Dialect {
+    mysql_with("")
+}
+
+/// MySQL with one more capability.
+fn mysql_with(capability: &str) -> Dialect {
     let mut files = BUILTIN.iter();
     let (name, text) = files.find(|(name, _)| *name == "mysql").expect("listed");
-    parse(
-        name,
-        text,
-        &"9.7.0".parse::<ServerVersion>().expect("never fails"),
-    )
-    .expect("valid")
+    let more = match capability {
+        "" => String::new(),
+        name => format!("  {{ name = \"{name}\" }},\n"),
+    };
+    let list = "capabilities = [\n";
+    let text = text.replacen(list, &format!("{list}{more}"), 1);
+    let version = "9.7.0".parse::<ServerVersion>().expect("never fails");
+    parse(name, &text, &version).expect("valid")
 }
 
 pub(super) fn case(level: IsolationLevel, steps: &[Step], dialect: &Dialect) -> TestCase {
@@ -320,7 +327,16 @@ impl SerialRun for InMemory {
 
 /// The verdict about a run, in words, and the statements that were compared.
 pub(super) fn judge(level: IsolationLevel, steps: &[Step]) -> (String, Vec<String>) {
-    let dialect = Arc::new(mysql());
+    judge_by(mysql(), level, steps)
+}
+
+/// The verdict about a run on an engine that passes over rows whose committed version is unfit.
+pub(super) fn run_passing_over(level: IsolationLevel, steps: &[Step]) -> String {
+    judge_by(mysql_with("passes-over-unfit-rows"), level, steps).0
+}
+
+fn judge_by(dialect: Dialect, level: IsolationLevel, steps: &[Step]) -> (String, Vec<String>) {
+    let dialect = Arc::new(dialect);
     let case = case(level, steps, &dialect);
     let execution = play(&case, steps);
     let initial = BTreeMap::from([("t".to_owned(), rows(INITIAL))]);
