@@ -23,7 +23,7 @@ pub(super) struct Closure {
     /// Added edges by where they begin: the end, and the place in `edges`.
     added: Vec<Vec<(Vertex, u32)>>,
     /// Added edges, oldest first.
-    edges: Vec<Edge>,
+    edges: Vec<AddedEdge>,
     /// Row `v`: the vertices that `v` leads to, without itself.
     ahead: Bits,
     /// Row `v`: the vertices that lead to `v`, without itself.
@@ -33,7 +33,7 @@ pub(super) struct Closure {
 
 /// An edge that was added.
 #[derive(Debug)]
-struct Edge {
+struct AddedEdge {
     from: Vertex,
     because: Because,
     /// How much was in the logs of the bits before.
@@ -105,7 +105,7 @@ impl Closure {
         changed: impl FnMut(Vertex, usize, u64),
     ) {
         self.added[from].push((to, self.edges.len() as u32));
-        self.edges.push(Edge {
+        self.edges.push(AddedEdge {
             from,
             because,
             ahead: self.ahead.log.len(),

@@ -14,7 +14,7 @@ use super::greedy::first_vertex;
 use super::open::OpenReads;
 use super::polygraph::{Chain, Polygraph};
 use super::prune::pair;
-use super::solve::{Deadline, Solved, literal_of};
+use super::sat::{Deadline, Solved, literal_of};
 use super::watches::{Watch, Watches};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::dependencies::DependencyEdge;

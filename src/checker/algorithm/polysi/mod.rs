@@ -22,6 +22,7 @@ mod outcome;
 mod polygraph;
 mod prune;
 mod reach;
+mod sat;
 mod schedule;
 mod solve;
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! What pruning leaves open: SAT modulo acyclicity.
 
-use std::cell::Cell;
-
-use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, Var, lbool};
+use batsat::{Lit, Solver, SolverInterface, SolverOpts, Theory, TheoryArg, lbool};
 
 use super::acyclic::{Acyclic, Cause};
 use super::eager::solve_eagerly;
@@ -10,49 +8,12 @@ use super::greedy::{Greedy, first_vertex, greedily};
 use super::open::OpenReads;
 use super::polygraph::{Chain, Polygraph};
 use super::prune::pair;
+use super::sat::{Deadline, Solved, literal_of};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
 use crate::checker::resolved::dependencies::DependencyEdge;
 use crate::checker::resolved::vertex::Vertex;
 use crate::history::Txn;
-
-/// What the solver found.
-pub(super) enum Solved {
-    /// A topological order of the vertices with a choice for every constraint.
-    Order(Vec<Vertex>),
-    Stuck,
-    TimeIsOver,
-}
-
-/// Stops the solver when the budget is over.
-pub(super) struct Deadline {
-    budget: Budget,
-    /// How often the solver asked: at every decision, which may be oftener than a clock is worth.
-    asked: Cell<u32>,
-    /// It stays over: the solver asks again before it ends, and would begin anew.
-    is_over: Cell<bool>,
-}
-
-impl Deadline {
-    pub(super) fn new(budget: Budget) -> Self {
-        Self {
-            budget,
-            asked: Cell::new(0),
-            is_over: Cell::new(false),
-        }
-    }
-}
-
-impl Callbacks for Deadline {
-    fn stop(&self) -> bool {
-        let asked = self.asked.get().wrapping_add(1);
-        self.asked.set(asked);
-        if asked.is_multiple_of(64) && self.budget.is_over() {
-            self.is_over.set(true);
-        }
-        self.is_over.get()
-    }
-}
 
 /// The edges that literals stand for, and the graph with those of the true ones.
 struct Choices<'p> {
@@ -342,11 +303,6 @@ impl<'p> Choices<'p> {
                 reasons
             })
     }
-}
-
-/// The literal of an index.
-pub(super) fn literal_of(index: u32) -> Lit {
-    Lit::new(Var::unsafe_from_idx(index >> 1), index & 1 == 0)
 }
 
 impl Theory for Choices<'_> {
