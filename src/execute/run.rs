@@ -63,10 +63,23 @@ pub(super) struct RunConnections<'a> {
 impl RunConnections<'_> {
     /// Runs a statement in a session that is no part of the case, whatever the answer is.
     fn run_aside(&mut self, slot: usize, sql: &str) -> Result<(), EngineError> {
+        self.aside(slot, sql, Ask::Never).map(drop)
+    }
+
+    /// The same, with the state of the session's transaction where it is asked for.
+    fn aside(
+        &mut self,
+        slot: usize,
+        sql: &str,
+        ask: Ask,
+    ) -> Result<Option<TransactionState>, EngineError> {
         self.log.sent(ConnectionRole::Session(slot), sql);
-        self.sessions.run(slot, sql, Ask::Never)?;
+        let state = self.sessions.run(slot, sql, ask)?.state;
+        if state.is_some() {
+            self.log.asked();
+        }
         self.log.answered(ConnectionRole::Session(slot), false);
-        Ok(())
+        Ok(state)
     }
 }
 

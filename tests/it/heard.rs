@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rashomon::engine::{self, OpenOptions};
+use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
@@ -25,14 +25,8 @@ const LEVELS: [IsolationLevel; 3] = [
 /// everywhere must be heard sooner.
 const CASES: u64 = 140;
 
-/// The kind of the first finding in a case in which the fault was planted.
-fn first_finding(
-    url: &str,
-    fault: Fault,
-    level: IsolationLevel,
-    learner: Learner,
-    shape: GenerateOptions,
-) -> Option<FindingKind> {
+/// A server behind which a fault is always planted, and the way to it.
+fn open_planted(url: &str, fault: Fault) -> (PlantedServer, Box<dyn Server>) {
     let plant = Plant {
         fault,
         rate: Rate::Always,
@@ -43,6 +37,18 @@ fn first_finding(
         ..OpenOptions::default()
     };
     let server = engine::open(&planted.url, &options).expect("the test server answers");
+    (planted, server)
+}
+
+/// The kind of the first finding in a case in which the fault was planted.
+fn first_finding(
+    url: &str,
+    fault: Fault,
+    level: IsolationLevel,
+    learner: Learner,
+    shape: GenerateOptions,
+) -> Option<FindingKind> {
+    let (planted, server) = open_planted(url, fault);
     let place = Fault::ALL.iter().position(|(_, known)| *known == fault);
     let database = format!(
         "rashomon_heard_{}_{}_{learner:?}_{}_{}_{}_{}_{}",
@@ -402,16 +408,7 @@ fn an_insert_that_waits_for_a_parent_of_its_source_and_lies_is_heard() {
         Fault::LostUpdateAfterWait,
     ];
     for fault in faults {
-        let plant = Plant {
-            fault,
-            rate: Rate::Always,
-        };
-        let planted = PlantedServer::before(&url, plant);
-        let options = OpenOptions {
-            allow_shared_server: true,
-            ..OpenOptions::default()
-        };
-        let server = engine::open(&planted.url, &options).expect("the test server answers");
+        let (_planted, server) = open_planted(&url, fault);
         let mut driver = Driver::open(&*server, "rashomon_heard_parent").expect("a database");
         let case = file.test_case(server.dialect()).expect("it runs");
         let oracle = TxCheck {
@@ -465,16 +462,7 @@ fn returned_rows_that_disagree_with_their_write_are_heard() {
 
 /// What all oracles say of a case file through a server with a fault.
 fn heard_in(url: &str, fault: Fault, database: &str, text: &str) -> Verdict {
-    let plant = Plant {
-        fault,
-        rate: Rate::Always,
-    };
-    let planted = PlantedServer::before(url, plant);
-    let options = OpenOptions {
-        allow_shared_server: true,
-        ..OpenOptions::default()
-    };
-    let server = engine::open(&planted.url, &options).expect("the test server answers");
+    let (_planted, server) = open_planted(url, fault);
     let mut driver = Driver::open(&*server, database).expect("a database");
     let file = reproducer::read(text, "heard.sql").expect("a case file");
     let case = file.test_case(server.dialect()).expect("a case");

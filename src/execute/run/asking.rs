@@ -1,25 +1,13 @@
 //! When the server is asked whether a session's transaction is open.
 
-use super::{InterleavedRun, RunConnections};
+use super::InterleavedRun;
 use crate::engine::{EngineError, TransactionState};
-use crate::execute::recording::ConnectionRole;
 use crate::execute::scheduler::{SessionStep, Work};
 use crate::execute::sessions::{Ask, StatementReply};
 use crate::model::{SessionId, StatementKind};
 
 /// Asks for nothing.
 const NOTHING: &str = "SELECT 1";
-
-impl RunConnections<'_> {
-    /// The state of a session's transaction, behind a statement that is no part of the case.
-    fn ask_aside(&mut self, slot: usize) -> Result<Option<TransactionState>, EngineError> {
-        self.log.sent(ConnectionRole::Session(slot), NOTHING);
-        let reply = self.sessions.run(slot, NOTHING, Ask::Always)?;
-        self.log.asked();
-        self.log.answered(ConnectionRole::Session(slot), false);
-        Ok(reply.state)
-    }
-}
 
 impl InterleavedRun<'_, '_> {
     /// Whether to query the transaction's state after an accepted statement, too: where only the engine
@@ -70,7 +58,7 @@ impl InterleavedRun<'_, '_> {
     pub(super) fn ask_for_ends(&mut self) -> Result<(), EngineError> {
         for (session, id) in std::mem::take(&mut self.unasked) {
             let slot = self.slot(session);
-            if self.stage.ask_aside(slot)? == Some(TransactionState::Open) {
+            if self.stage.aside(slot, NOTHING, Ask::Always)? == Some(TransactionState::Open) {
                 self.record.left_open(id);
                 self.roll_back(slot)?;
             }

@@ -14,6 +14,22 @@ pub(super) enum Request {
     Over,
 }
 
+/// One side of a conversation.
+pub(super) struct Side {
+    pub(super) reader: BufReader<TcpStream>,
+    pub(super) stream: TcpStream,
+}
+
+impl Side {
+    pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            reader: BufReader::new(stream.try_clone()?),
+            stream,
+        })
+    }
+}
+
 /// The two sides of a conversation.
 pub(super) trait Line {
     fn product(&self) -> Product;

@@ -4,7 +4,7 @@ use std::io::{self, BufReader, Write};
 use std::net::TcpStream;
 
 use super::answer::{AnswerEnd, Product, Refusal, Wire, WireAnswer};
-use super::line::{Line, Request};
+use super::line::{Line, Request, Side};
 use super::packet::{Ending, Login, Packet, done, failed, read_answer};
 
 /// Commands of a client.
@@ -13,39 +13,26 @@ const INIT_DATABASE: u8 = 2;
 const QUERY: u8 = 3;
 const PING: u8 = 14;
 
-/// One side of the conversation.
-struct Side {
-    reader: BufReader<TcpStream>,
-    stream: TcpStream,
+fn read(side: &mut Side) -> io::Result<Packet> {
+    Packet::read(&mut side.reader)
 }
 
-impl Side {
-    fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        Ok(Self {
-            reader: BufReader::new(stream.try_clone()?),
-            stream,
-        })
-    }
+fn send(side: &mut Side, packet: &Packet) -> io::Result<()> {
+    side.stream.write_all(&packet.bytes())
+}
 
-    fn read(&mut self) -> io::Result<Packet> {
-        Packet::read(&mut self.reader)
-    }
-
-    fn write(&mut self, packet: &Packet) -> io::Result<()> {
-        self.stream.write_all(&packet.bytes())
-    }
-
-    /// Sends a statement and reads the whole answer.
-    fn ask(&mut self, sql: &str, ending: Ending) -> io::Result<WireAnswer> {
-        let mut payload = vec![QUERY];
-        payload.extend(sql.bytes());
-        self.write(&Packet {
+/// Sends a statement and reads the whole answer.
+fn ask(side: &mut Side, sql: &str, ending: Ending) -> io::Result<WireAnswer> {
+    let mut payload = vec![QUERY];
+    payload.extend(sql.bytes());
+    send(
+        side,
+        &Packet {
             sequence: 0,
             payload,
-        })?;
-        read_answer(&mut self.reader, ending)
-    }
+        },
+    )?;
+    read_answer(&mut side.reader, ending)
 }
 
 /// The two sides after the login.
@@ -63,13 +50,13 @@ impl MySqlLine {
     /// Forwards the login.
     pub(super) fn open(client: TcpStream, server: TcpStream, address: String) -> io::Result<Self> {
         let (mut client, mut server) = (Side::new(client)?, Side::new(server)?);
-        let greeting = server.read()?;
+        let greeting = read(&mut server)?;
         let product = if String::from_utf8_lossy(&greeting.payload).contains("MariaDB") {
             Product::MariaDb
         } else {
             Product::MySql
         };
-        client.write(&greeting)?;
+        send(&mut client, &greeting)?;
         let login = log_in(&mut client, &mut server)?;
         Ok(Self {
             client,
@@ -96,12 +83,12 @@ impl MySqlLine {
 
     fn connect_beside(&self) -> io::Result<Side> {
         let mut beside = Side::new(TcpStream::connect(&self.address)?)?;
-        beside.read()?;
-        beside.write(&self.login.response)?;
-        let mut reply = beside.read()?;
+        read(&mut beside)?;
+        send(&mut beside, &self.login.response)?;
+        let mut reply = read(&mut beside)?;
         // Without a password there is nothing to exchange.
         while reply.first() == Some(1) {
-            reply = beside.read()?;
+            reply = read(&mut beside)?;
         }
         if reply.first() != Some(0) {
             let why = "the login of the client does not work twice: it must have no password";
@@ -114,7 +101,7 @@ impl MySqlLine {
             "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
         ];
         for sql in sets {
-            beside.ask(sql, self.login.ending)?;
+            ask(&mut beside, sql, self.login.ending)?;
         }
         Ok(beside)
     }
@@ -131,18 +118,18 @@ impl Line for MySqlLine {
 
     fn next(&mut self) -> io::Result<Request> {
         loop {
-            let command = self.client.read()?;
+            let command = read(&mut self.client)?;
             match command.first() {
                 Some(QUERY) => {
                     let sql = String::from_utf8_lossy(&command.payload[1..]).into_owned();
                     return Ok(Request::Statement(sql));
                 }
                 Some(QUIT) => {
-                    self.server.write(&command)?;
+                    send(&mut self.server, &command)?;
                     return Ok(Request::Over);
                 }
                 Some(PING | INIT_DATABASE) => {
-                    self.server.write(&command)?;
+                    send(&mut self.server, &command)?;
                     let answer = read_answer(&mut self.server.reader, self.login.ending)?;
                     self.reply(&answer)?;
                     if command.first() == Some(INIT_DATABASE) {
@@ -152,7 +139,7 @@ impl Line for MySqlLine {
                 }
                 // Its answer has another form: from here on bytes travel, and no fault is planted.
                 _ => {
-                    self.server.write(&command)?;
+                    send(&mut self.server, &command)?;
                     return Ok(Request::Unknown);
                 }
             }
@@ -164,7 +151,7 @@ impl Line for MySqlLine {
     }
 
     fn ask(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        self.server.ask(sql, self.login.ending)
+        ask(&mut self.server, sql, self.login.ending)
     }
 
     fn ask_beside(&mut self, sql: &str) -> io::Result<WireAnswer> {
@@ -172,7 +159,7 @@ impl Line for MySqlLine {
             self.beside = Some(self.connect_beside()?);
         }
         let beside = self.beside.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        beside.ask(sql, self.login.ending)
+        ask(beside, sql, self.login.ending)
     }
 
     fn done(&self, _: &str, affected: u64, in_transaction: bool) -> WireAnswer {
@@ -199,18 +186,18 @@ impl Line for MySqlLine {
 
 /// Forwards the login that follows the server's greeting.
 fn log_in(client: &mut Side, server: &mut Side) -> io::Result<Login> {
-    let response = client.read()?;
-    server.write(&response)?;
+    let response = read(client)?;
+    send(server, &response)?;
     let login = Login::of(response)?;
     loop {
-        let packet = server.read()?;
-        client.write(&packet)?;
+        let packet = read(server)?;
+        send(client, &packet)?;
         match (packet.first(), packet.payload.get(1)) {
             (Some(0), _) => return Ok(login),
             (Some(0xff), _) | (None, _) => return Err(io::ErrorKind::PermissionDenied.into()),
             // The password was known already: the OK packet follows.
             (Some(1), Some(3)) => {}
-            _ => server.write(&client.read()?)?,
+            _ => send(server, &read(client)?)?,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use super::answer::{AnswerEnd, Product, Refusal, Wire, WireAnswer};
-use super::line::{Line, Request};
+use super::line::{Line, Request, Side};
 use super::text::verb;
 
 /// Codes where a version stands in the first message of a client.
@@ -243,24 +243,8 @@ fn empty(cells: Cells) -> WireAnswer {
     }
 }
 
-/// One side of the conversation.
-struct Side {
-    reader: BufReader<TcpStream>,
-    stream: TcpStream,
-}
-
-impl Side {
-    fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        Ok(Self {
-            reader: BufReader::new(stream.try_clone()?),
-            stream,
-        })
-    }
-
-    fn write(&mut self, messages: &[Vec<u8>]) -> io::Result<()> {
-        self.stream.write_all(&framed(messages.iter()))
-    }
+fn send(side: &mut Side, messages: &[Vec<u8>]) -> io::Result<()> {
+    side.stream.write_all(&framed(messages.iter()))
 }
 
 /// A client's messages up to the point where it waits for an answer.
@@ -354,14 +338,14 @@ impl PostgresLine {
         }
         loop {
             let message = read_message(&mut server.reader)?;
-            client.write(std::slice::from_ref(&message))?;
+            send(&mut client, std::slice::from_ref(&message))?;
             match message[0] {
                 b'Z' => break,
                 b'E' => return Err(io::ErrorKind::PermissionDenied.into()),
                 // All but "OK" and the last word of an exchange ask for something.
                 b'R' if !matches!(message.get(4), Some(0 | 12)) => {
                     let response = read_message(&mut client.reader)?;
-                    server.write(&[response])?;
+                    send(&mut server, &[response])?;
                 }
                 _ => {}
             }
@@ -388,7 +372,7 @@ impl PostgresLine {
             let mut query = vec![b'Q'];
             query.extend(sql.bytes());
             query.push(0);
-            beside.write(&[query])?;
+            send(&mut beside, &[query])?;
             read_answer(&mut beside.reader, Cells::Text)?;
         }
         Ok(beside)
@@ -435,7 +419,7 @@ impl Line for PostgresLine {
                 match tag {
                     b'S' | b'Q' => break,
                     b'X' => {
-                        self.server.write(&messages)?;
+                        send(&mut self.server, &messages)?;
                         return Ok(Request::Over);
                     }
                     _ => {}
@@ -445,7 +429,7 @@ impl Line for PostgresLine {
             if let Some(sql) = self.batch.statement() {
                 return Ok(Request::Statement(sql.to_owned()));
             }
-            self.server.write(&self.batch.0)?;
+            send(&mut self.server, &self.batch.0)?;
             let answer = read_answer(&mut self.server.reader, self.batch.cells())?;
             self.reply(&answer)?;
         }
@@ -457,7 +441,7 @@ impl Line for PostgresLine {
 
     fn ask(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let batch = self.batch.of(sql);
-        self.server.write(&batch.0)?;
+        send(&mut self.server, &batch.0)?;
         read_answer(&mut self.server.reader, batch.cells())
     }
 
@@ -467,7 +451,7 @@ impl Line for PostgresLine {
         }
         let batch = self.batch.of(sql);
         let beside = self.beside.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        beside.write(&batch.0)?;
+        send(beside, &batch.0)?;
         read_answer(&mut beside.reader, batch.cells())
     }
 
