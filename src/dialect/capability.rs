@@ -90,10 +90,15 @@ capabilities! {
     JsonFunction = "json-function",
     /// `SELECT` with a lock clause.
     LockingRead = "locking-read",
+    /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
+    /// Commit", and the keys other than the primary one of an ordinary commit).
+    LocksOutliveEnd = "locks-outlive-end",
     /// `DELETE t FROM t JOIN u ..`.
     MultiTableDelete = "multi-table-delete",
     /// `UPDATE t JOIN u .. SET ..`.
     MultiTableUpdate = "multi-table-update",
+    /// The lock view names whom a waiting statement waits for.
+    NamesBlockers = "names-blockers",
     /// NULL for a NOT NULL column is an error in a statement of several rows, too, whatever the
     /// session's mode.
     NotNullOfManyRows = "not-null-of-many-rows",

@@ -125,8 +125,14 @@ impl<'a> Record<'a> {
         let tick = self.tick();
         self.sent.insert(step.session, tick);
         self.waits.remove(&step.session);
+        // A probe before a transaction's first statement may hold the first of its locks.
+        if let Work::Statement { line } | Work::Before { line, .. } | Work::After { line, .. } =
+            step.work
+        {
+            let transaction = self.lines[line].id.transaction;
+            self.last.insert(step.session, transaction);
+        }
         if let Some(statement) = self.statement(step) {
-            self.last.insert(step.session, statement.transaction);
             self.event(tick, statement, EventKind::Sent);
         }
     }

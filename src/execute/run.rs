@@ -95,7 +95,7 @@ pub(super) struct InterleavedRun<'a, 'c> {
     slots: BTreeMap<SessionId, usize>,
     /// Answers that came and are not recorded yet.
     replies: BTreeMap<SessionId, SessionAnswer>,
-    /// Sessions whose open transaction may hold locks.
+    /// Sessions that may hold locks: in a transaction, or after an end that was answered and not asked for.
     holding: BTreeSet<SessionId>,
     /// Sessions in a transaction, by the last answer that said so.
     open: BTreeSet<SessionId>,
@@ -292,6 +292,10 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
     }
 
+    fn is_end(&self, step: SessionStep) -> bool {
+        matches!(step.work, Work::Statement { line } if self.lines[line].kind.is_end())
+    }
+
     fn is_plain_read(&self, step: SessionStep) -> bool {
         match step.work {
             Work::Rollback | Work::Before { .. } | Work::After { .. } => false,
@@ -424,8 +428,11 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             self.open.insert(session);
         } else {
             self.open.remove(&session);
-            self.holding.remove(&session);
             self.failed.remove(&session);
+            // An end that was not asked for may be answered before it is done: who meets its locks is watched.
+            if reply.state.is_some() || !step.is_some_and(|step| self.is_end(step)) {
+                self.holding.remove(&session);
+            }
         }
         let place = ConnectionRole::Session(self.slot(session));
         self.stage.log.answered(place, rejected && !open);

@@ -7,7 +7,7 @@ use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
-use rashomon::model::{Aspect, FindingKind, IsolationLevel, Verdict};
+use rashomon::model::{Aspect, FindingKind, IsolationLevel, LockBreach, Verdict};
 use rashomon::observe::Learner;
 use rashomon::oracle::{ORACLES, TxCheck, hear};
 use rashomon::reproducer;
@@ -495,5 +495,34 @@ fn a_commit_that_is_done_later_than_it_is_answered_is_heard() {
         let open = said(Fault::CommitLeavesOpen);
         let is_end = matches!(&open, Verdict::Violation(finding) if finding.signature.kind == FindingKind::WrongTransactionEnd);
         assert!(is_end, "{needs:?}: {open:?}");
+    }
+}
+
+/// Who waits for a transaction whose COMMIT was answered shows that it was not done.
+#[test]
+fn a_statement_that_waits_for_a_commit_that_was_answered_is_heard() {
+    for needs in [Needs::MariaDb, Needs::MySql, Needs::Postgres] {
+        let Some(url) = url("a_statement_that_waits_for_a_commit", needs) else {
+            continue;
+        };
+        for waits in [
+            "SELECT pkey, c0 FROM t0 WHERE pkey = 1 FOR UPDATE",
+            "UPDATE t0 SET vkey = 1001, c0 = 4 WHERE pkey = 1",
+        ] {
+            let text = format!(
+                "--! format = 1\n--! isolation = \"READ COMMITTED\"\n\
+                 /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+                 /* init */ INSERT INTO t0 VALUES (1, 1, 10), (2, 2, 20);\n\
+                 /* s2 */ BEGIN;\n/* s2 */ SELECT vkey FROM t0 WHERE pkey = 2;\n\
+                 /* s1 */ BEGIN;\n/* s1 */ UPDATE t0 SET vkey = 1000, c0 = 3 WHERE pkey = 1;\n\
+                 /* s1 */ COMMIT;\n/* s2 */ {waits};\n/* s2 */ COMMIT;\n"
+            );
+            let said = |fault| heard_in(&url, fault, "rashomon_heard_outlived", &text);
+            assert_eq!(said(Fault::None), Verdict::Agree);
+            let late = said(Fault::CommitComesLate);
+            let is_wait = matches!(&late, Verdict::Violation(finding)
+                if finding.signature.kind == FindingKind::Lock(LockBreach::Waited));
+            assert!(is_wait, "{needs:?}: {waits}: {late:?}");
+        }
     }
 }

@@ -59,18 +59,40 @@ impl<'e> LockHolders<'e> {
         statement: &CaseStatement,
         record: &StatementRecord,
     ) -> bool {
-        let execution = &self.evidence.execution;
-        self.evidence.case.statements.iter().any(|other| {
-            let sent = execution.records.get(&other.id).map(|other| other.sent);
-            let ended = execution.transactions.get(&other.id.transaction);
-            let ended_before = ended
-                .and_then(|status| end_of(*status))
-                .is_some_and(|end| end < record.sent);
+        let mut beside = self.beside(statement, record);
+        beside.any(|other| self.may_lock_a_table_of(other, statement))
+    }
+
+    /// Whether another session had a transaction open or a statement under way, at any moment while it ran.
+    pub(super) fn someone_is_busy(
+        &self,
+        statement: &CaseStatement,
+        record: &StatementRecord,
+    ) -> bool {
+        self.beside(statement, record).next().is_some()
+    }
+
+    /// The statements of other sessions whose transactions may have been open while it ran, sent before it answered.
+    fn beside<'s>(
+        &'s self,
+        statement: &'s CaseStatement,
+        record: &'s StatementRecord,
+    ) -> impl Iterator<Item = &'s CaseStatement> {
+        let records = &self.evidence.execution.records;
+        self.evidence.case.statements.iter().filter(move |other| {
+            let sent = records.get(&other.id).map(|other| other.sent);
             other.session != statement.session
                 && sent.is_none_or(|sent| sent < record.answered)
-                && !ended_before
-                && self.may_lock_a_table_of(other, statement)
+                && !self.had_ended(other.id.transaction, record.sent)
         })
+    }
+
+    /// Whether the end of a transaction was answered before this moment.
+    pub(super) fn had_ended(&self, transaction: TransactionId, at: Tick) -> bool {
+        let ended = self.evidence.execution.transactions.get(&transaction);
+        ended
+            .and_then(|status| end_of(*status))
+            .is_some_and(|end| end < at)
     }
 
     /// Whether a statement takes locks on a table that another names.

@@ -2,8 +2,8 @@
 //!
 //! From the account of a run: no statement writes over a row of an open transaction, no read that
 //! locks gets past one, and nobody changes what such a read found, or would find, or locks it against
-//! that read, while its transaction is open. Waiting too much is legal and is not looked at. `docs/oracle-locks.md` says
-//! what this claims and what it may miss.
+//! that read, while its transaction is open. Waiting too much is legal, but for a transaction that has ended, or by
+//! what takes no lock. `docs/oracle-locks.md` says what this claims and what it may miss.
 
 mod breach;
 mod got_past;
@@ -11,6 +11,7 @@ mod held_twice;
 mod holders;
 mod kept;
 mod locking_read;
+mod outlived;
 mod overwritten;
 mod refused;
 mod skipped;
@@ -89,7 +90,8 @@ impl Oracle for LockOracle {
                 tested.insert(id);
                 breaches.extend(refusal);
             }
-            breaches.extend(refused::waited(evidence, id));
+            let waited = refused::waited(evidence, id);
+            breaches.extend(waited.or_else(|| outlived::find(evidence, &holders, id)));
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };

@@ -1,5 +1,6 @@
 //! Made-up runs of written cases: each rule, and what only looks like its breach.
 
+mod outlived;
 mod runs;
 
 use self::runs::{Got, Step, run, run_passing_over};

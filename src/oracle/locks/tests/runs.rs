@@ -9,8 +9,8 @@ use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
     ErrorClass, EventKind, Execution, ExecutionEvent, IsolationLevel, Observation, Outcome, Row,
-    SessionId, SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionStatus, Value,
-    Verdict,
+    SessionId, SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionId,
+    TransactionStatus, Value, Verdict,
 };
 use crate::observe::{Learner, Timeline, learn};
 use crate::oracle::{Evidence, Oracle, Ruling};
@@ -48,6 +48,8 @@ pub(super) struct Step {
     sql: Option<&'static str>,
     happens: Happens,
     then: Option<&'static [(i64, i64)]>,
+    /// The session that it waits for, where the lock view says it.
+    named: Option<u32>,
 }
 
 impl Step {
@@ -57,6 +59,7 @@ impl Step {
             sql: Some(sql),
             happens: Happens::Answered(got),
             then: None,
+            named: None,
         }
     }
 
@@ -80,6 +83,13 @@ impl Step {
         }
     }
 
+    pub(super) fn waits_for(session: u32, sql: &'static str, named: u32) -> Self {
+        Self {
+            named: Some(named),
+            ..Self::waits(session, sql)
+        }
+    }
+
     /// The write that waited has changed every row that is another now.
     pub(super) fn resumes(session: u32, then: &'static [(i64, i64)]) -> Self {
         let changed = then.iter().filter(|(_, vkey)| *vkey == 1001).count();
@@ -88,6 +98,7 @@ impl Step {
             sql: None,
             happens: Happens::Resumes(Got::Affected(changed as u64)),
             then: Some(then),
+            named: None,
         }
     }
 
@@ -98,6 +109,7 @@ impl Step {
             sql: None,
             happens: Happens::Resumes(got),
             then: None,
+            named: None,
         }
     }
 
@@ -107,6 +119,7 @@ impl Step {
             sql: None,
             happens: Happens::Victim,
             then: Some(then),
+            named: None,
         }
     }
 }
@@ -133,21 +146,26 @@ fn rejected(code: &str, class: ErrorClass) -> Outcome {
 }
 
 fn mysql() -> Dialect {
-    mysql_with("")
+    mysql_with(|text| text.to_owned())
 }
 
-/// MySQL with one more capability.
-fn mysql_with(capability: &str) -> Dialect {
+/// MySQL by a dialect file that was changed.
+fn mysql_with(change: impl Fn(&str) -> String) -> Dialect {
     let mut files = BUILTIN.iter();
     let (name, text) = files.find(|(name, _)| *name == "mysql").expect("listed");
-    let more = match capability {
-        "" => String::new(),
-        name => format!("  {{ name = \"{name}\" }},\n"),
-    };
-    let list = "capabilities = [\n";
-    let text = text.replacen(list, &format!("{list}{more}"), 1);
+    let changed = change(text);
     let version = "9.7.0".parse::<ServerVersion>().expect("never fails");
-    parse(name, &text, &version).expect("valid")
+    parse(name, &changed, &version).expect("valid")
+}
+
+/// With one more capability.
+fn also(text: &str, capability: &str) -> String {
+    let list = "capabilities = [\n";
+    text.replacen(
+        list,
+        &format!("{list}  {{ name = \"{capability}\" }},\n"),
+        1,
+    )
 }
 
 pub(super) fn case(level: IsolationLevel, steps: &[Step], dialect: &Dialect) -> TestCase {
@@ -171,6 +189,8 @@ struct Scribe {
     tick: u32,
     /// The statement of each session that was sent last.
     last: BTreeMap<SessionId, (StatementId, Tick, Option<Tick>)>,
+    /// Whom the statement under way in a session was seen waiting for.
+    waited_for: BTreeMap<SessionId, TransactionId>,
 }
 
 impl Scribe {
@@ -202,7 +222,7 @@ impl Scribe {
             id,
             sent,
             waiting,
-            waited_for: Vec::new(),
+            waited_for: self.waited_for.remove(&session).into_iter().collect(),
             answered,
             outcome,
             transaction_survives: !victim,
@@ -232,6 +252,10 @@ fn play(case: &TestCase, steps: &[Step]) -> Execution {
             Happens::Waits => {
                 let waiting = scribe.event(id, EventKind::Waiting);
                 scribe.last.insert(session, (id, sent, Some(waiting)));
+                if let Some(named) = step.named {
+                    let holder = scribe.last[&SessionId(named)].0.transaction;
+                    scribe.waited_for.insert(session, holder);
+                }
             }
             Happens::Answered(got) | Happens::Resumes(got) => {
                 scribe.answered(session, outcome(got), sql, explicit);
@@ -332,7 +356,20 @@ pub(super) fn judge(level: IsolationLevel, steps: &[Step]) -> (String, Vec<Strin
 
 /// The verdict about a run on an engine that passes over rows whose committed version is unfit.
 pub(super) fn run_passing_over(level: IsolationLevel, steps: &[Step]) -> String {
-    judge_by(mysql_with("passes-over-unfit-rows"), level, steps).0
+    let passing = |text: &str| also(text, "passes-over-unfit-rows");
+    judge_by(mysql_with(passing), level, steps).0
+}
+
+/// The verdict about a run on an engine that does not say whom a statement waits for.
+pub(super) fn run_without_names(level: IsolationLevel, steps: &[Step]) -> String {
+    let nameless = |text: &str| text.replace("names-blockers", "replace");
+    judge_by(mysql_with(nameless), level, steps).0
+}
+
+/// The verdict about a run on an engine whose locks may outlive the answer of the end.
+pub(super) fn run_releasing_late(level: IsolationLevel, steps: &[Step]) -> String {
+    let late = |text: &str| also(text, "locks-outlive-end");
+    judge_by(mysql_with(late), level, steps).0
 }
 
 fn judge_by(dialect: Dialect, level: IsolationLevel, steps: &[Step]) -> (String, Vec<String>) {
