@@ -7,7 +7,8 @@ use super::visibility::Timeline;
 use crate::model::{TableShape, Tick};
 
 /// [`Doubt::MovedKey`](crate::model::Doubt::MovedKey): the version that a snapshot shows of a row
-/// which the reader's transaction wrote on top of a version with other keys.
+/// which the reader's transaction wrote on top of a version with other keys. `own` picks the versions of that
+/// transaction that it has not taken back.
 ///
 /// An engine that keeps rows by their key leaves the old one in place for the snapshot: the
 /// transaction's own write went to the new one, and it sees both (MDEV-32898, `TiDB#23966`).

@@ -360,7 +360,9 @@ impl Learning<'_> {
     /// What a snapshot allows that shows a row at its old place though the reader's transaction wrote
     /// it at a new one.
     fn old_places(&self, statement: &CaseStatement, promised: &View, latitude: &mut Latitude) {
-        let Some(snapshot) = self.snapshots.get(&statement.id.transaction).copied() else {
+        let snapshot = self.snapshots.get(&statement.id.transaction).copied();
+        let sent = self.execution.records.get(&statement.id).map(|r| r.sent);
+        let Some((snapshot, sent)) = snapshot.zip(sent) else {
             return;
         };
         for (table, seen) in self.through_snapshot(statement, promised) {
@@ -370,10 +372,12 @@ impl Learning<'_> {
             for (row, shown) in seen {
                 let chains = &self.account.chains;
                 let chain = chains.chain(table, row);
-                let Some(own) = self.last_own(chain, statement) else {
+                let mut newest_first = chain.iter().rev().copied();
+                let own = newest_first.find(|id| self.is_own_standing(*id, statement, sent));
+                let Some(own) = own else {
                     continue;
                 };
-                let is_own = |id: &VersionId| self.is_own(*id, statement.id);
+                let is_own = |id: &VersionId| self.is_own_standing(*id, statement, sent);
                 let old = old_place(shape, chains, self.timeline, chain, is_own, snapshot);
                 let Some(old) = old else {
                     continue;
@@ -395,16 +399,12 @@ impl Learning<'_> {
         }
     }
 
-    /// The last version in a chain that the transaction of a statement wrote, and had not undone by then.
-    fn last_own(&self, chain: &[VersionId], statement: &CaseStatement) -> Option<VersionId> {
-        let sent = self.execution.records.get(&statement.id)?.sent;
-        let mut own = chain.iter().rev().copied();
-        own.find(|id| {
-            let version = self.account.chains.version(*id);
-            version.writer.transaction == statement.id.transaction
-                && version.writer.position < statement.id.position
-                && version.undone.is_none_or(|undone| undone > sent)
-        })
+    /// Whether a version was made by the reader's transaction before it, and not taken back when it was sent.
+    fn is_own_standing(&self, id: VersionId, reader: &CaseStatement, sent: Tick) -> bool {
+        let version = self.account.chains.version(id);
+        version.writer.transaction == reader.id.transaction
+            && version.writer.position < reader.id.position
+            && version.undone.is_none_or(|undone| undone > sent)
     }
 
     /// The tables of a view that the statement reads through its transaction's snapshot, or may read so.
