@@ -204,6 +204,7 @@ fn kind_words(kind: FindingKind) -> String {
             LockBreach::UnfoundedRefusal => "a refusal for a lock that nobody holds",
             LockBreach::WrongSkip => "SKIP LOCKED skips other rows than the locked ones",
             LockBreach::Waited => "a read that must not wait waits for a lock",
+            LockBreach::KeptPastEnd => "a statement waits for a transaction that has ended",
         },
         FindingKind::LostCommit => "an acknowledged commit is lost by a crash",
         FindingKind::TornTransaction => "a crash leaves a part of a transaction",

@@ -143,7 +143,7 @@ impl AnomalyClass {
             LockBreach::UnkeptRange => Self::Phantom,
             LockBreach::UnfoundedRefusal => Self::NeedlessRefusal,
             LockBreach::WrongSkip => Self::WrongSkip,
-            LockBreach::Waited => Self::NeedlessWait,
+            LockBreach::Waited | LockBreach::KeptPastEnd => Self::NeedlessWait,
         }
     }
 

@@ -41,6 +41,8 @@ slugged! {
         WrongSkip = "wrong-skip",
         /// A plain read, NOWAIT or SKIP LOCKED waited for a lock.
         Waited = "waited",
+        /// A statement waited for a transaction whose end had been answered before it was sent.
+        KeptPastEnd = "kept-past-end",
     }
 }
 
@@ -130,9 +132,10 @@ impl FindingKind {
                 | LockBreach::UnkeptRow
                 | LockBreach::UnkeptRange
                 | LockBreach::WrongSkip => true,
-                LockBreach::UnlockedWrite | LockBreach::UnfoundedRefusal | LockBreach::Waited => {
-                    false
-                }
+                LockBreach::UnlockedWrite
+                | LockBreach::UnfoundedRefusal
+                | LockBreach::Waited
+                | LockBreach::KeptPastEnd => false,
             },
             Self::UnstableSerialAnswer
             | Self::UnexplainedChange

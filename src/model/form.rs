@@ -7,6 +7,8 @@ slugged! {
     pub enum Form {
         /// `NOWAIT`.
         Nowait = "nowait",
+        /// `SKIP LOCKED`.
+        SkipLocked = "skip-locked",
         /// An ORDER BY of a query, UPDATE or DELETE. One inside a window or an aggregate is another thing.
         OrderBy = "order-by",
         /// `LIMIT`, at any depth.

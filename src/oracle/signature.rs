@@ -175,6 +175,16 @@ fn prunes_all(case: &TestCase, statement: &CaseStatement, other: &CaseStatement)
         })
 }
 
+/// What the statement's session had set before it: the variables of the optimizer and the modes, with their values.
+pub(super) fn settings_before(evidence: &Evidence, statement: &CaseStatement) -> Vec<String> {
+    let before = evidence.case.statements.iter();
+    let before = before.take_while(|s| s.id != statement.id);
+    let own = before.filter(|s| s.session == statement.session);
+    let sets = own.filter(|s| matches!(s.effect.setting, Some(Setting::Plan | Setting::Mode)));
+    let words = sets.filter_map(|s| statement::assignment(&s.sql, &evidence.dialect));
+    words.map(|word| format!("sets:{word}")).collect()
+}
+
 /// What other transactions did around a statement: whether there are any, whether it waited, the kinds
 /// of their writes and locking reads of the tables that it names, and whether these were still open. One
 /// that was waiting is open, too: it holds the locks that it got, and InnoDB shows the rows that it changed.
@@ -185,11 +195,7 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
     if !case.user_statements().any(|s| others(&s)) {
         features.insert("alone".to_owned());
     }
-    let before = case.statements.iter().take_while(|s| s.id != statement.id);
-    let own = before.filter(|s| s.session == statement.session);
-    let sets = own.filter(|s| matches!(s.effect.setting, Some(Setting::Plan | Setting::Mode)));
-    let words = sets.filter_map(|s| statement::assignment(&s.sql, &evidence.dialect));
-    features.extend(words.map(|word| format!("sets:{word}")));
+    features.extend(settings_before(evidence, statement));
     if case.prepared.contains(&statement.session) && may_be_prepared(statement.effect.kind) {
         features.insert("prepared".to_owned());
     }

@@ -47,6 +47,8 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     if known {
         effect.forms = form::forms(words, &parsed.tree);
         effect.forms.extend(effect.nowait.then_some(Form::Nowait));
+        let skips = effect.depends_on_locks;
+        effect.forms.extend(skips.then_some(Form::SkipLocked));
         let contradictions = contradictions(&parsed.tree);
         effect.impossible_ranges = contradictions.impossible;
         effect.null_only = contradictions.null_only;

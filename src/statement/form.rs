@@ -220,6 +220,7 @@ mod tests {
             ("SELECT LAG(a) OVER (PARTITION BY b ORDER BY a) FROM t", ""),
             ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", ""),
             ("SELECT a FROM t FOR UPDATE NOWAIT", "nowait"),
+            ("SELECT a FROM t FOR UPDATE SKIP LOCKED", "skip-locked"),
             (
                 "SELECT COUNT(*) FROM t FOR UPDATE NOWAIT",
                 "nowait whole-count",

@@ -521,7 +521,7 @@ fn a_statement_that_waits_for_a_commit_that_was_answered_is_heard() {
             assert_eq!(said(Fault::None), Verdict::Agree);
             let late = said(Fault::CommitComesLate);
             let is_wait = matches!(&late, Verdict::Violation(finding)
-                if finding.signature.kind == FindingKind::Lock(LockBreach::Waited));
+                if finding.signature.kind == FindingKind::Lock(LockBreach::KeptPastEnd));
             assert!(is_wait, "{needs:?}: {waits}: {late:?}");
         }
     }

@@ -7,7 +7,7 @@ use crate::model::{
     StatementId, StatementRecord,
 };
 use crate::oracle::Evidence;
-use crate::oracle::signature::{finding_levels, form_features};
+use crate::oracle::signature::{finding_levels, form_features, settings_before};
 
 /// One promise about locks that the run broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn words(kind: LockBreach) -> &'static str {
         LockBreach::UnkeptRange => "it should have waited for a range that was locked",
         LockBreach::UnfoundedRefusal => "it was refused though nobody can have held a lock",
         LockBreach::WrongSkip => "it left out other rows than those that were locked",
-        LockBreach::Waited => "it should not have waited",
+        LockBreach::Waited | LockBreach::KeptPastEnd => "it should not have waited",
     }
 }
 
@@ -109,6 +109,7 @@ fn features(evidence: &Evidence, breach: &BrokenLock) -> Vec<String> {
     let mut features = BTreeSet::new();
     if let Some(statement) = case.statement(breach.statement) {
         features.extend(form_features(evidence, statement));
+        features.extend(settings_before(evidence, statement));
     }
     if let Some(against) = breach.against.and_then(|id| case.statement(id)) {
         let forms = form_features(evidence, against);

@@ -38,7 +38,7 @@ pub(super) fn find(
     };
     Some(BrokenLock {
         padded: false,
-        kind: LockBreach::Waited,
+        kind: LockBreach::KeptPastEnd,
         statement: id,
         against: None,
         expected: "an answer at once".to_owned(),

@@ -30,7 +30,7 @@ fn late_commit(others_done: bool, wait: Step) -> Vec<Step> {
 #[test]
 fn a_wait_for_a_transaction_that_had_ended_is_found() {
     let named = late_commit(false, Step::waits_for(2, AGAIN, 1));
-    assert_eq!(run(RepeatableRead, &named), "waited T3.2");
+    assert_eq!(run(RepeatableRead, &named), "kept-past-end T3.2");
     let open = late_commit(false, Step::waits_for(2, AGAIN, 3));
     assert_eq!(run(RepeatableRead, &open), "agree");
     // It is nobody of the case: a process of the engine.
@@ -41,7 +41,10 @@ fn a_wait_for_a_transaction_that_had_ended_is_found() {
 #[test]
 fn where_no_name_is_told_a_wait_is_found_when_nobody_else_is_busy() {
     let alone = late_commit(true, Step::waits(2, AGAIN));
-    assert_eq!(run_without_names(RepeatableRead, &alone), "waited T3.2");
+    assert_eq!(
+        run_without_names(RepeatableRead, &alone),
+        "kept-past-end T3.2"
+    );
     let beside = late_commit(false, Step::waits(2, AGAIN));
     assert_eq!(run_without_names(RepeatableRead, &beside), "agree");
 }
@@ -63,7 +66,7 @@ fn a_read_that_locks_is_told_the_same_and_a_wait_that_began_before_the_end_is_no
         Step::answered(2, FOUND),
         Step::done(2, "COMMIT"),
     ];
-    assert_eq!(run(RepeatableRead, &read), "waited T2.2");
+    assert_eq!(run(RepeatableRead, &read), "kept-past-end T2.2");
     let before = [
         Step::done(1, "BEGIN"),
         Step::write(1, UPDATE_1, CHANGED_1),
