@@ -96,7 +96,7 @@ impl Worker {
             }
             match result {
                 Ok(()) => return Ok(()),
-                Err(error) if is_loss(&error) => {
+                Err(error) if is_loss(&error) || (lost.is_some() && is_unwell(&error)) => {
                     let since = *lost.get_or_insert_with(|| {
                         self.shared.state().statistics.server_losses += 1;
                         let index = self.suspect.as_ref().map(|suspect| suspect.index);
@@ -426,6 +426,12 @@ fn is_loss(error: &EngineError) -> bool {
             | EngineError::Hang { .. }
             | EngineError::Resource(_)
     )
+}
+
+/// A server that was lost and is back may refuse what it takes otherwise: it may be taking back the work of a
+/// statement that was given up, and be short of locks meanwhile.
+fn is_unwell(error: &EngineError) -> bool {
+    matches!(error, EngineError::Rejected { .. })
 }
 
 /// A case without productions, for callers that made it otherwise.

@@ -1,9 +1,12 @@
 //! The real thing: workplaces on a server, cases from the generator.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use super::parts::{CaseSource, Drawn, Workplace};
 use crate::dialect::Dialect;
-use crate::engine::{self, EngineError, Identity, OpenOptions};
-use crate::execute::{Driver, Executor, RestartCommand};
+use crate::engine::{self, EngineError, Identity, OpenOptions, Server};
+use crate::execute::{Driver, Executor, RestartCommand, SERIAL_SUFFIX};
 use crate::generate::{self, EPOCH, GenerateOptions};
 use crate::grammar::Grammar;
 use crate::model::Pace;
@@ -17,6 +20,8 @@ pub struct ServerWorkplace {
     /// The server must be this one, whenever it is opened again.
     identity: Identity,
     restart: Option<RestartCommand>,
+    /// How many names for its databases each worker has given up: a statement that never ended goes on in them.
+    given_up: Mutex<BTreeMap<usize, u32>>,
 }
 
 impl ServerWorkplace {
@@ -27,6 +32,7 @@ impl ServerWorkplace {
             options,
             identity,
             restart: None,
+            given_up: Mutex::default(),
         }
     }
 
@@ -35,6 +41,53 @@ impl ServerWorkplace {
     pub fn restarted_by(mut self, restart: Option<RestartCommand>) -> Self {
         self.restart = restart;
         self
+    }
+
+    /// The name of a worker's databases after it has given up so many.
+    fn database(&self, worker: usize, given_up: u32) -> String {
+        let first = format!("rashomon_{}_{worker}", self.options.run_id);
+        match given_up {
+            0 => first,
+            count => format!("{first}_{count}"),
+        }
+    }
+
+    /// A driver under the first name of the worker that is free or can be made free.
+    fn open_driver<'s>(
+        &self,
+        server: &'s dyn Server,
+        worker: usize,
+    ) -> Result<Driver<'s>, EngineError> {
+        loop {
+            let given_up = self.given_up(worker);
+            match Driver::open(server, &self.database(worker, given_up)) {
+                Err(error @ EngineError::Held { .. }) => {
+                    tracing::warn!("{error}; the run goes on in another one");
+                    self.all_given_up().insert(worker, given_up + 1);
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    fn given_up(&self, worker: usize) -> u32 {
+        self.all_given_up().get(&worker).copied().unwrap_or(0)
+    }
+
+    fn all_given_up(&self) -> MutexGuard<'_, BTreeMap<usize, u32>> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops what the worker has given up, where nothing goes on in it any more.
+    fn drop_given_up(&self, server: &dyn Server, worker: usize) {
+        for count in 0..self.given_up(worker) {
+            let database = self.database(worker, count);
+            for name in [database.clone(), format!("{database}{SERIAL_SUFFIX}")] {
+                if let Err(error) = server.drop_database(&name) {
+                    tracing::warn!("cannot drop {name}: {error}; `rashomon clean` will");
+                }
+            }
+        }
     }
 }
 
@@ -46,8 +99,7 @@ impl Workplace for ServerWorkplace {
     ) -> Result<(), EngineError> {
         let server = engine::open(&self.target, &self.options)?;
         check_same(&self.identity, server.identity())?;
-        let database = format!("rashomon_{}_{worker}", self.options.run_id);
-        let mut driver = Driver::open(&*server, &database)?;
+        let mut driver = self.open_driver(&*server, worker)?;
         driver.sample_engine_checks();
         if let Some(command) = &self.restart {
             driver.restart_by(command.clone());
@@ -56,8 +108,10 @@ impl Workplace for ServerWorkplace {
         // this worker drops what is left under its name.
         job(&mut driver)?;
         if let Err(error) = driver.close() {
+            let database = self.database(worker, self.given_up(worker));
             tracing::warn!("cannot drop {database}: {error}; `rashomon clean` will");
         }
+        self.drop_given_up(&*server, worker);
         Ok(())
     }
 }

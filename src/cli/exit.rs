@@ -92,6 +92,7 @@ impl From<EngineError> for Failure {
             | EngineError::ConnectionLost { .. }
             | EngineError::Hang { .. }
             | EngineError::Rejected { .. }
+            | EngineError::Held { .. }
             | EngineError::Setup { .. }
             | EngineError::Restart { .. }
             | EngineError::Resource(_) => Exit::Environment,

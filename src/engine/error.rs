@@ -45,6 +45,10 @@ pub enum EngineError {
         sql: String,
         message: String,
     },
+    /// A database of this run cannot be made anew: something in it goes on, as a statement that was given up and is
+    /// still being taken back.
+    #[error("the database {database} cannot be dropped: {cause}")]
+    Held { database: String, cause: String },
     /// A statement of a case's set-up was rejected: the case cannot run.
     #[error("the set-up is rejected at {sql:?}: {message}")]
     Setup { sql: String, message: String },
@@ -70,6 +74,7 @@ impl EngineError {
             | Self::Target(_)
             | Self::Dialect(_)
             | Self::Rejected { .. }
+            | Self::Held { .. }
             | Self::Setup { .. }
             | Self::Restart { .. }
             | Self::Resource(_) => None,

@@ -70,7 +70,10 @@ impl<D: Databases> Guard<D> {
         let marker = Marker::of_this_process(&self.run_id);
         if self.has(name)? {
             match self.databases.marker(name)? {
-                Some(marker) if marker.gives_way_to(&self.run_id) => self.databases.remove(name)?,
+                Some(marker) if marker.gives_way_to(&self.run_id) => {
+                    let removed = self.databases.remove(name);
+                    removed.map_err(|error| held(name, error))?;
+                }
                 // The server went down while this run made it.
                 None if self.is_of_this_run(name)
                     && self.databases.mark_empty(name, &marker)? =>
@@ -138,6 +141,17 @@ impl<D: Databases> Guard<D> {
     }
 }
 
+/// A refusal to drop a database, as what holds it.
+fn held(name: &str, error: EngineError) -> EngineError {
+    match error {
+        EngineError::Rejected { .. } => EngineError::Held {
+            database: name.to_owned(),
+            cause: error.to_string(),
+        },
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -182,6 +196,13 @@ mod tests {
         }
 
         fn remove(&mut self, name: &str) -> Result<(), EngineError> {
+            if name.ends_with("_busy") {
+                return Err(EngineError::Rejected {
+                    engine: "memory",
+                    sql: format!("DROP DATABASE {name}"),
+                    message: "a lock timeout".to_owned(),
+                });
+            }
             assert!(self.0.remove(name).is_some(), "{name} was not there");
             Ok(())
         }
@@ -211,6 +232,16 @@ mod tests {
         assert!(is_unsafe(guard.drop("prod")));
         assert!(is_unsafe(guard.create("prod")));
         assert_eq!(memory.0.keys().collect::<Vec<_>>(), ["rashomon_bare"]);
+    }
+
+    #[test]
+    fn a_database_that_cannot_be_dropped_is_told_as_held() {
+        let mut memory = Memory::default();
+        let mut guard = Guard::new(&mut memory, "r1");
+        assert!(guard.create("rashomon_r1_busy").is_ok());
+        let again = guard.create("rashomon_r1_busy");
+        let is_held = matches!(&again, Err(EngineError::Held { database, .. }) if database == "rashomon_r1_busy");
+        assert!(is_held, "{again:?}");
     }
 
     #[test]

@@ -60,6 +60,9 @@ struct Connections {
 /// Connections of a driver beside those of its sessions: keeper, watcher, observer and serial run.
 pub const CONNECTIONS_BESIDE_SESSIONS: usize = 4;
 
+/// What the name of the database for serial runs has more than that of the other one.
+pub const SERIAL_SUFFIX: &str = "_serial";
+
 impl<'s> Driver<'s> {
     /// Creates the databases `NAME` and `NAME_serial` and connects.
     ///
@@ -71,7 +74,7 @@ impl<'s> Driver<'s> {
             dialect: Arc::new(server.dialect().clone()),
             server,
             room: Room::new(database.to_owned()),
-            serial_room: Room::new(format!("{database}_serial")),
+            serial_room: Room::new(format!("{database}{SERIAL_SUFFIX}")),
             line: None,
             interrupted: None,
             log: SentLog::default(),

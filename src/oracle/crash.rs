@@ -67,6 +67,7 @@ pub fn outage(
         | EngineError::Target(_)
         | EngineError::Dialect(_)
         | EngineError::Rejected { .. }
+        | EngineError::Held { .. }
         | EngineError::Setup { .. }
         | EngineError::Restart { .. }
         | EngineError::Resource(_) => return None,

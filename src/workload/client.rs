@@ -539,6 +539,7 @@ fn unanswered(error: EngineError) -> AttemptStopped {
         | EngineError::Target(_)
         | EngineError::Dialect(_)
         | EngineError::Rejected { .. }
+        | EngineError::Held { .. }
         | EngineError::Setup { .. }
         | EngineError::Restart { .. }
         | EngineError::Resource(_)) => AttemptStopped::Error(other.into()),

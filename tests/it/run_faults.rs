@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rashomon::campaign::{
     self, Cases, Generator, Listener, Parts, RunEvent, RunSettings, RunSummary, ServerWorkplace,
-    Statistics, StopFlag, WorkloadShare,
+    Statistics, StopFlag, WorkloadShare, Workplace,
 };
-use rashomon::engine::{OpenOptions, Server, open};
+use rashomon::engine::{EngineError, OpenOptions, Server, open};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::observe::Learner;
@@ -221,4 +221,50 @@ fn a_run_outlives_cut_connections() {
         drop(cutter);
         server.drop_database(name).expect("dropped");
     });
+}
+
+/// A statement that was given up may go on for long, or be taken back for long: nobody can drop its database then.
+#[test]
+fn a_database_that_is_held_is_left_for_another_one_and_dropped_later() {
+    let Some(url) = url("a_database_that_is_held", Needs::MariaDb) else {
+        return;
+    };
+    let options = OpenOptions {
+        run_id: format!("held{}", std::process::id()),
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    let server = open(&url, &options).expect("a server");
+    let identity = server.identity().clone();
+    let workplace = ServerWorkplace::new(&url, options.clone(), identity);
+    let lost = workplace.work(0, &mut |_| {
+        Err(EngineError::Hang {
+            sql: "UPDATE t SET a = a + 1".to_owned(),
+            seconds: 2,
+        })
+    });
+    assert!(matches!(lost, Err(EngineError::Hang { .. })), "{lost:?}");
+    let first = format!("rashomon_{}_0", options.run_id);
+    let mut holder = server.connect(&first).expect("it was left behind");
+    for sql in ["BEGIN", "SELECT * FROM rashomon_marker"] {
+        holder.execute(sql).expect("an answer");
+    }
+    let ours = || -> Vec<String> {
+        let left = server.leftovers().expect("a list").into_iter();
+        let names = left.map(|leftover| leftover.database);
+        names.filter(|name| name.starts_with(&first)).collect()
+    };
+    let mut seen = Vec::new();
+    let work = workplace.work(0, &mut |_| {
+        seen = ours();
+        Ok(())
+    });
+    work.expect("the work goes on");
+    let another = format!("{first}_1");
+    assert!(seen.contains(&another) && seen.contains(&first), "{seen:?}");
+    holder.execute("COMMIT").expect("an answer");
+    workplace
+        .work(0, &mut |_| Ok(()))
+        .expect("it goes on again");
+    assert_eq!(ours(), Vec::<String>::new());
 }
