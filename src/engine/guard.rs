@@ -143,12 +143,12 @@ impl<D: Databases> Guard<D> {
 
 /// A refusal to drop a database, as what holds it.
 fn held(name: &str, error: EngineError) -> EngineError {
-    match error {
-        EngineError::Rejected { .. } => EngineError::Held {
-            database: name.to_owned(),
-            cause: error.to_string(),
-        },
-        other => other,
+    if !matches!(error, EngineError::Rejected { .. }) {
+        return error;
+    }
+    EngineError::Held {
+        database: name.to_owned(),
+        cause: error.to_string(),
     }
 }
 
