@@ -292,7 +292,7 @@ fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineE
         hand.run(&statement.sql)?;
     }
     let tables = list(hand)?;
-    Ok(LoadedSchema {
+    let loaded = LoadedSchema {
         schema: schema_of(case).map(str::to_owned).collect(),
         tables: tables
             .into_iter()
@@ -301,7 +301,21 @@ fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineE
             .collect(),
         habit: habit(case, dialect),
         indexes: None,
-    })
+    };
+    if loaded.habit != Habit::Rebuild && emptying_reorders(case, dialect) {
+        refill(hand, case, &loaded, Emptying::Clean)?;
+    }
+    Ok(loaded)
+}
+
+/// Whether a table may look at its indexes in another order once it was emptied: TRUNCATE makes a table of InnoDB
+/// anew, its unique indexes before the others, and CREATE INDEX had put them last. A row that breaks a unique key
+/// and a foreign key, or two foreign keys, is refused for the one whose index comes first, and an upsert that meets
+/// the unique key first is not refused at all: every run of a case has to begin with the same order.
+fn emptying_reorders(case: &TestCase, dialect: &Dialect) -> bool {
+    let has_both =
+        |table: &TableShape| !table.foreign_keys.is_empty() && table.unique_keys.len() > 1;
+    dialect.spelling.empty_table.starts_with("TRUNCATE") && case.tables.iter().any(has_both)
 }
 
 /// Tables and views of the database but our marker: name, and whether it is a view.
