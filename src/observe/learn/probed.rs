@@ -34,13 +34,13 @@ impl Learning<'_> {
                 let chain = self.account.chains.chain(table, id);
                 let shown = left.get_mut(&id.key);
                 let shown = shown.and_then(|rows| take_newest(&self.account.chains, chain, rows));
-                *position = match shown {
-                    Some(version) => Some(version),
-                    None if !whole => *position,
-                    None => position
+                if shown.is_some() {
+                    *position = shown;
+                } else if whole {
+                    *position = position
                         .filter(|&id| self.account.chains.row(id).is_none())
-                        .or_else(|| newest_deletion(&self.account.chains, chain)),
-                };
+                        .or_else(|| newest_deletion(&self.account.chains, chain));
+                }
             }
             if left.values().any(|rows| !rows.is_empty()) {
                 return Some(UndecidedReason::VersionWithoutAKnownWriter);

@@ -14,7 +14,7 @@ use super::greedy::first_vertex;
 use super::open::OpenReads;
 use super::polygraph::{Chain, Polygraph};
 use super::prune::pair;
-use super::sat::{Deadline, Solved, literal_of};
+use super::sat::{Deadline, Levels, Solved, literal_of};
 use super::watches::{Watch, Watches};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::dependencies::DependencyEdge;
@@ -61,10 +61,7 @@ pub(super) struct EagerChoices<'p> {
     watches: Watches,
     /// Whether all that was known from the beginning was looked at.
     is_begun: bool,
-    /// How many literals of the solver's trail are in the graph.
-    seen: usize,
-    /// Where levels begin: literals seen, edges added.
-    levels: Vec<(usize, usize)>,
+    levels: Levels,
     /// Edges that follow and are not in the graph.
     due: Vec<(Vertex, Vertex, Because)>,
     /// By literal that the theory made true.
@@ -123,8 +120,7 @@ impl<'p> EagerChoices<'p> {
             of_key,
             watches: Watches::new(0, &[]),
             is_begun: false,
-            seen: 0,
-            levels: Vec::new(),
+            levels: Levels::default(),
             due: Vec::new(),
             exclusions: Vec::new(),
             explanation: Vec::new(),
@@ -267,7 +263,7 @@ impl<'p> EagerChoices<'p> {
             let words: Vec<_> = words.collect();
             self.look(&words, arguments);
         }
-        while let Some(&literal) = arguments.model().get(self.seen) {
+        while let Some(&literal) = arguments.model().get(self.levels.seen) {
             self.put(literal.idx(), arguments);
             while let Some((from, to, because)) = self.due.pop() {
                 if !self.add((from, to), because, arguments) {
@@ -275,7 +271,7 @@ impl<'p> EagerChoices<'p> {
                     return false;
                 }
             }
-            self.seen += 1;
+            self.levels.seen += 1;
         }
         true
     }
@@ -443,15 +439,11 @@ impl Theory for EagerChoices<'_> {
     }
 
     fn create_level(&mut self) {
-        self.levels.push((self.seen, self.graph.added()));
+        self.levels.create(self.graph.added());
     }
 
     fn pop_levels(&mut self, n: usize) {
-        let left = self.levels.len() - n;
-        let (seen, added) = self.levels[left];
-        self.levels.truncate(left);
-        self.seen = seen;
-        self.graph.keep(added);
+        self.graph.keep(self.levels.pop(n));
     }
 
     fn n_levels(&self) -> usize {

@@ -49,3 +49,32 @@ impl Callbacks for Deadline {
 pub(super) fn literal_of(index: u32) -> Lit {
     Lit::new(Var::unsafe_from_idx(index >> 1), index & 1 == 0)
 }
+
+/// How far a theory had come when each level of the search began.
+#[derive(Debug, Default)]
+pub(super) struct Levels {
+    /// How many literals of the solver's model the theory has seen.
+    pub(super) seen: usize,
+    /// Where levels begin: literals seen, edges added.
+    begun: Vec<(usize, usize)>,
+}
+
+impl Levels {
+    /// Begins a level, with so many edges in the theory's graph.
+    pub(super) fn create(&mut self, edges: usize) {
+        self.begun.push((self.seen, edges));
+    }
+
+    /// Takes so many levels back, and gives how many edges stay.
+    pub(super) fn pop(&mut self, count: usize) -> usize {
+        let left = self.begun.len() - count;
+        let (seen, edges) = self.begun[left];
+        self.begun.truncate(left);
+        self.seen = seen;
+        edges
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.begun.len()
+    }
+}

@@ -8,7 +8,7 @@ use super::greedy::{Greedy, first_vertex, greedily};
 use super::open::OpenReads;
 use super::polygraph::{Chain, Polygraph};
 use super::prune::pair;
-use super::sat::{Deadline, Solved, literal_of};
+use super::sat::{Deadline, Levels, Solved, literal_of};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
 use crate::checker::resolved::dependencies::DependencyEdge;
@@ -28,10 +28,7 @@ struct Choices<'p> {
     behind: Vec<Vec<(Txn, u32)>>,
     /// For each chain the readers that are said to see its last version.
     readers: Vec<Vec<(Txn, u32)>>,
-    /// How many literals of the solver's trail are in the graph.
-    seen: usize,
-    /// Where levels begin: literals seen, edges added.
-    levels: Vec<(usize, usize)>,
+    levels: Levels,
     /// The literals that were seen, of those with a meaning.
     trail: Vec<(usize, u32)>,
     /// Edges of all literals by where they begin: their ends, and the literals.
@@ -116,8 +113,7 @@ impl<'p> Choices<'p> {
             meanings: Vec::new(),
             behind: vec![Vec::new(); chains],
             readers: vec![Vec::new(); chains],
-            seen: 0,
-            levels: Vec::new(),
+            levels: Levels::default(),
             trail: Vec::new(),
             pending: Rows::of(polygraph.len, &[]),
             fresh: Vec::new(),
@@ -237,7 +233,7 @@ impl<'p> Choices<'p> {
 
     /// Puts the edges of new literals into the graph.
     fn advance(&mut self, arguments: &mut TheoryArg<'_>) {
-        while let Some(&literal) = arguments.model().get(self.seen) {
+        while let Some(&literal) = arguments.model().get(self.levels.seen) {
             if let Err(reasons) = self.put(literal.idx()) {
                 self.conflict.clear();
                 self.conflict
@@ -247,7 +243,7 @@ impl<'p> Choices<'p> {
                 arguments.raise_conflict(&self.conflict, true);
                 return;
             }
-            self.seen += 1;
+            self.levels.seen += 1;
         }
         self.exclude(arguments);
     }
@@ -286,7 +282,7 @@ impl<'p> Choices<'p> {
                 self.readers[chain as usize].push((reader, literal));
             }
         }
-        self.trail.push((self.seen, literal));
+        self.trail.push((self.levels.seen, literal));
         Ok(())
     }
 
@@ -315,17 +311,13 @@ impl Theory for Choices<'_> {
     }
 
     fn create_level(&mut self) {
-        self.levels.push((self.seen, self.graph.added()));
+        self.levels.create(self.graph.added());
     }
 
     fn pop_levels(&mut self, n: usize) {
-        let left = self.levels.len() - n;
-        let (seen, added) = self.levels[left];
-        self.levels.truncate(left);
-        self.seen = seen;
-        self.graph.keep(added);
+        self.graph.keep(self.levels.pop(n));
         self.fresh.clear();
-        while let Some((_, literal)) = self.trail.pop_if(|(at, _)| *at >= seen) {
+        while let Some((_, literal)) = self.trail.pop_if(|(at, _)| *at >= self.levels.seen) {
             match self.meanings[literal as usize] {
                 Meaning::Nothing => {}
                 Meaning::Behind(chain, _) => {
