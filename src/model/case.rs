@@ -194,6 +194,14 @@ impl TableShape {
         key.iter().map(cell).collect()
     }
 
+    /// The columns of every index, in lower case, those of foreign keys among them: an engine that needs an index for
+    /// one makes it (MySQL manual, "FOREIGN KEY Constraints").
+    pub fn indexed_columns(&self) -> impl Iterator<Item = &String> {
+        let by_foreign_key = self.foreign_keys.iter().map(|key| &key.columns);
+        let keys = self.unique_keys.iter().chain(&self.indexes);
+        keys.chain(by_foreign_key).flatten()
+    }
+
     /// The columns that the engine computes and that are part of an index or a key.
     pub fn indexed_generated_columns(&self) -> impl Iterator<Item = &Column> {
         let all = self.unique_keys.iter().chain(&self.indexes).flatten();

@@ -54,8 +54,7 @@ pub(super) fn other_columns(
     one: VersionId,
     other: VersionId,
 ) -> bool {
-    let columns = shape.unique_keys.iter().chain(&shape.indexes).flatten();
-    differ(shape, chains, columns, one, other)
+    differ(shape, chains, shape.indexed_columns(), one, other)
 }
 
 fn differ<'s>(

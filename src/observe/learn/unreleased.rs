@@ -8,7 +8,9 @@
 use std::collections::BTreeSet;
 
 use crate::dialect::{Capability, Dialect};
-use crate::model::{CaseStatement, Execution, StatementKind, TestCase, Tick, TransactionStatus};
+use crate::model::{
+    CaseStatement, Execution, StatementKind, TableShape, TestCase, Tick, TransactionStatus,
+};
 use crate::observe::released::is_released;
 
 /// A commit at an unknown moment.
@@ -91,8 +93,7 @@ fn removes_from(case: &TestCase, statement: &CaseStatement, table: &str) -> bool
     if matches!(effect.kind, StatementKind::Delete | StatementKind::Replace) {
         return true;
     }
-    let shape = case.table(table);
-    let keys = shape.map(|shape| shape.unique_keys.iter().chain(&shape.indexes));
-    let mut columns = keys.into_iter().flatten().flatten();
+    let shape = case.table(table).into_iter();
+    let mut columns = shape.flat_map(TableShape::indexed_columns);
     columns.any(|column| effect.assigned.contains_key(&column.to_lowercase()))
 }
