@@ -55,7 +55,12 @@ pub(super) fn takes_over(
     let standing: Vec<VersionId> = chain
         .iter()
         .copied()
-        .filter(|id| chains.version(*id).undone.is_none_or(|undone| undone > read))
+        .filter(|id| {
+            chains
+                .version(*id)
+                .undone
+                .is_none_or(|undone| undone > read)
+        })
         .collect();
     let Some(first_own) = standing.iter().position(own) else {
         return false;
