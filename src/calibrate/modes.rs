@@ -79,7 +79,8 @@ pub(super) fn probe(
         possible.extend(beside_a_snapshot(dialect, level, seen, explicit));
     }
     let waits = stage.server.waits();
-    let locks = claimed == ReadMode::Current || form.role.takes_row_locks();
+    let takes_locks = form.role.takes_row_locks() && !dialect.supports(Capability::LocksAtCommit);
+    let locks = claimed == ReadMode::Current || takes_locks;
     let holds = keeps_out.is_none_or(|kept| !waits || kept == locks);
     let place = if explicit {
         "read-modes"

@@ -128,7 +128,11 @@ impl Actor {
             if self.running.as_ref().is_none_or(JoinHandle::is_finished) {
                 return Ok(Reply::Answered(self.finish()?));
             }
-            if watcher.waiting(&[id])?.contains_key(&id) {
+            let waits = match watcher.quiet_means_waiting() {
+                Some(limit) => began.elapsed() > limit,
+                None => watcher.waiting(&[id])?.contains_key(&id),
+            };
+            if waits {
                 self.script
                     .borrow_mut()
                     .push(format!("-- {} waits", self.name));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
 use super::{shell, text_file};
+use crate::dialect::MODES;
 use crate::engine::{OpenOptions, Password};
 
 /// Options of every command that opens a server.
@@ -19,7 +20,8 @@ pub(super) struct ServerArguments {
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
-    /// Use this dialect file instead of the built-in one
+    /// Use this dialect file instead of the built-in one, or the built-in one of this name:
+    /// `tidb-optimistic` (a file of that name is `./tidb-optimistic`)
     #[arg(long, value_name = "FILE")]
     dialect: Option<PathBuf>,
 }
@@ -70,7 +72,7 @@ impl ServerArguments {
             None => None,
         };
         let dialect = match &self.dialect {
-            Some(path) => Some((path.display().to_string(), text_file::read(path)?)),
+            Some(path) => Some(dialect_text(path)?),
             None => None,
         };
         Ok(OpenOptions {
@@ -80,6 +82,15 @@ impl ServerArguments {
             run_id: run_id.to_owned(),
             ..OpenOptions::default()
         })
+    }
+}
+
+/// Name and text of the dialect file that `--dialect` asks for.
+fn dialect_text(path: &Path) -> Result<(String, String), Failure> {
+    let builtin = MODES.iter().find(|(name, _)| path == Path::new(name));
+    match builtin {
+        Some((name, text)) => Ok((format!("dialects/{name}.toml"), (*text).to_owned())),
+        None => Ok((path.display().to_string(), text_file::read(path)?)),
     }
 }
 

@@ -90,6 +90,9 @@ capabilities! {
     JsonFunction = "json-function",
     /// `SELECT` with a lock clause.
     LockingRead = "locking-read",
+    /// A transaction takes its locks when it commits: no statement waits, and a COMMIT is refused that meets
+    /// a version newer than its snapshot.
+    LocksAtCommit = "locks-at-commit",
     /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
     /// Commit", and the keys other than the primary one of an ordinary commit).
     LocksOutliveEnd = "locks-outlive-end",

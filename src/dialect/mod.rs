@@ -52,6 +52,12 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("tidb", include_str!("../../dialects/tidb.toml")),
 ];
 
+/// Files for another mode of an engine than the one that its own file is about, asked for by name.
+pub const MODES: &[(&str, &str)] = &[(
+    "tidb-optimistic",
+    include_str!("../../dialects/tidb-optimistic.toml"),
+)];
+
 /// Where a transaction's snapshot is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotPoint {

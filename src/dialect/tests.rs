@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BUILTIN, Capability, LockReach, ServerVersion, parse, parse_for};
+use super::{BUILTIN, Capability, Dialect, LockReach, MODES, ServerVersion, parse, parse_for};
 use crate::model::{
     ConsistencyModel, ErrorClass, IsolationLevel, ReadMode, Role, StatementKind, Value,
 };
@@ -25,6 +25,51 @@ fn every_file_is_read_at_every_version() {
             assert!(dialect.spelling.begin.contains_key("plain"), "{name}");
             assert!(!dialect.types.is_empty(), "{name}");
         }
+    }
+}
+
+/// What a transaction does depends on the mode; types, errors, settings and spelling do not.
+#[test]
+fn the_optimistic_mode_of_tidb_differs_in_transactions_only() {
+    let (name, text) = MODES[0];
+    for version in ["4.0.2", "8.5.4"] {
+        let version: ServerVersion = version.parse().expect("a version");
+        let mut pessimistic = parse("tidb", builtin("tidb"), &version).expect("the file");
+        let optimistic = parse(name, text, &version).unwrap_or_else(|error| panic!("{error}"));
+        for added in [Capability::Cases, Capability::LocksAtCommit] {
+            assert!(optimistic.supports(added));
+            pessimistic.capabilities.insert(added);
+        }
+        for left_out in [
+            Capability::Nowait,
+            Capability::PassesOverUnfitRows,
+            Capability::ViewsTakeNoLocks,
+        ] {
+            assert!(pessimistic.capabilities.remove(&left_out));
+        }
+        let clauses = &mut pessimistic.spelling.lock_clauses;
+        assert!(clauses.remove("update-nowait").is_some());
+        let mode = "SET SESSION tidb_txn_mode = 'pessimistic'";
+        pessimistic.session_setup.retain(|sql| sql != mode);
+        let setup = pessimistic.session_setup.len();
+        assert_eq!(
+            optimistic.session_setup[..setup],
+            pessimistic.session_setup[..]
+        );
+        let of_transactions = optimistic.clone();
+        let expected = Dialect {
+            why_not: of_transactions.why_not,
+            session_setup: of_transactions.session_setup,
+            begins_anew_after_wait: of_transactions.begins_anew_after_wait,
+            known: of_transactions.known,
+            read_modes: of_transactions.read_modes,
+            autocommit_read_modes: of_transactions.autocommit_read_modes,
+            promises: of_transactions.promises,
+            locks: of_transactions.locks,
+            ends_transaction: of_transactions.ends_transaction,
+            ..pessimistic
+        };
+        assert_eq!(optimistic, expected);
     }
 }
 
@@ -270,7 +315,9 @@ fn a_version_without_a_capability_says_why() {
         let is_there = tidb.supports(Capability::Cases);
         (is_there, tidb.why_not(Capability::Cases).map(str::to_owned))
     };
-    assert_eq!(why(&[8, 5, 4]), (true, None));
-    let (is_there, why) = why(&[4, 0, 2]);
-    assert!(!is_there && why.is_some_and(|why| why.contains("do not show who waits")));
+    for tried in [[8, 5, 4], [4, 0, 2]] {
+        assert_eq!(why(&tried), (true, None));
+    }
+    let (is_there, why) = why(&[3, 0, 20]);
+    assert!(!is_there && why.is_some_and(|why| why.contains("not tried on versions before 4.0")));
 }

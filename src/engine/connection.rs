@@ -1,6 +1,7 @@
 //! What a case needs of an engine: connections, and the view of lock waits.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::error::EngineError;
 use crate::dialect::Dialect;
@@ -66,6 +67,12 @@ pub trait Watcher: Send {
     /// Which of these connections wait for a lock now, each with the connections it waits for
     /// where the engine says (empty where it does not).
     fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
+
+    /// On an engine that shows no waits: how long a statement has to go unanswered, while nothing else is answered, to be taken
+    /// for waiting. None where [`Self::waiting`] tells.
+    fn quiet_means_waiting(&self) -> Option<Duration> {
+        None
+    }
 
     /// Ends whatever the connection is doing (`KILL`).
     fn kill(&mut self, connection: u64) -> Result<(), EngineError>;

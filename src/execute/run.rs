@@ -3,6 +3,7 @@
 mod asking;
 mod crash;
 mod prepared;
+mod quiet;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -112,6 +113,8 @@ pub(super) struct InterleavedRun<'a, 'c> {
     /// What sessions have prepared in this run.
     prepared: BTreeMap<SessionId, PreparedStatements>,
     pause: Pause,
+    /// Sessions whose statements were taken for waiting by their silence, and whether a lock may have been released since.
+    silent: BTreeMap<SessionId, bool>,
 }
 
 /// How long to wait for an answer before the next poll.
@@ -164,6 +167,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             interrupted: None,
             prepared: BTreeMap::new(),
             pause: Pause::begin(),
+            silent: BTreeMap::new(),
         }
     }
 
@@ -335,6 +339,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let Some(watcher) = self.stage.watcher.as_deref_mut() else {
             return Ok(());
         };
+        if let Some(limit) = watcher.quiet_means_waiting() {
+            return self.take_silence(limit);
+        }
         let in_flight: Vec<SessionId> = self.scheduler.in_flight().collect();
         let ids: BTreeMap<u64, SessionId> = in_flight
             .iter()
@@ -511,6 +518,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                     fate,
                     resumed,
                 } => {
+                    self.note_answer(step, fate);
                     self.pause.none_is_due = fate == TransactionFate::Continues && !resumed;
                     if let Some(answer) = self.replies.remove(&step.session) {
                         self.record.answered(step, fate, answer);

@@ -199,6 +199,7 @@ fn ending(
                 .count();
             let sent = execution.records.values().filter(of).count();
             Some(match planned - sent {
+                0 if kind.is_end() => "was rolled back, for its end was refused".to_owned(),
                 0 => "was left open and rolled back".to_owned(),
                 1 => "was aborted by the engine; its last statement was not sent".to_owned(),
                 rest => {

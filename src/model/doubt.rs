@@ -18,6 +18,9 @@ slugged! {
         MovedWhileWaiting = "moved-while-waiting",
         /// Its snapshot holds a row that another transaction moved to another key (MDEV-32898).
         MovedKey = "moved-key",
+        /// Its snapshot holds a row whose value of a unique key another row took over, which its own
+        /// transaction has written since (`TiDB#44200`).
+        TakenOverKey = "taken-over-key",
         /// Its transaction returned to a savepoint that was set before it touched a table, which
         /// ends the engine's transaction, its snapshot and its locks included (MySQL#119490).
         EarlySavepoint = "early-savepoint",

@@ -36,6 +36,43 @@ pub(super) fn old_place(
         .then_some(below[shown])
 }
 
+/// [`Doubt::TakenOverKey`](crate::model::Doubt::TakenOverKey): whether a version that the reader's transaction (`own`)
+/// wrote and had not taken back at the moment of the read, or the one that it wrote over, has the value of a unique key of a row that its snapshot shows.
+///
+/// An engine that names an entry of a unique index by the values alone has one entry for both rows. Who looks the
+/// key up meets what the reader's transaction left there (`TiDB#44200`).
+pub(super) fn takes_over(
+    shape: &TableShape,
+    chains: &Chains,
+    shown: VersionId,
+    chain: &[VersionId],
+    own: impl Fn(&VersionId) -> bool,
+    read: Tick,
+) -> bool {
+    let Some(shown) = chains.row(shown) else {
+        return false;
+    };
+    let standing: Vec<VersionId> = chain
+        .iter()
+        .copied()
+        .filter(|id| {
+            chains
+                .version(*id)
+                .undone
+                .is_none_or(|undone| undone > read)
+        })
+        .collect();
+    let Some(first_own) = standing.iter().position(own) else {
+        return false;
+    };
+    let touched = &standing[first_own.saturating_sub(1)..];
+    shape.unique_keys.iter().any(|key| {
+        let values = shape.key_of(key, shown);
+        let mut rows = touched.iter().filter_map(|id| chains.row(*id));
+        values.is_some() && rows.any(|row| shape.key_of(key, row) == values)
+    })
+}
+
 /// Whether two versions differ in a column of a key.
 pub(super) fn other_keys(
     shape: &TableShape,

@@ -148,6 +148,29 @@ fn the_dialect_of_tidb_is_right() {
     assert!(report.entries.len() > 200, "{}", report.entries.len());
 }
 
+/// Optimistic transactions wait nowhere, so that they are judged on versions that show no waits, too.
+#[test]
+fn the_optimistic_mode_of_tidb_is_right_and_runs_in_it_find_nothing() {
+    let Some((url, _turn)) = turn("tidb_optimistic") else {
+        return;
+    };
+    let optimistic = ["--dialect", "tidb-optimistic", "--allow-shared-server"];
+    let calibrated = run(&[&["calibrate", &url][..], &optimistic].concat());
+    let said = format!("{}{}", calibrated.out, calibrated.err);
+    assert_eq!(calibrated.code, Some(0), "{said}");
+    assert!(said.contains("entries hold, 0 do not"), "{said}");
+
+    let folder = folder();
+    let out = shown(folder.path());
+    let more = ["--dialect", "tidb-optimistic", "--cases", "40"];
+    let (code, summary) = fuzzed(&url, &out, &more);
+    assert_eq!(code, Some(0), "{summary}");
+    assert_eq!(summary["verdicts"]["agree"].as_u64(), Some(40), "{summary}");
+    assert_eq!(summary["blocked"].as_u64(), Some(0), "{summary}");
+    let refused = summary["rejected"]["serialization"].as_u64().unwrap_or(0);
+    assert!(refused > 0, "{summary}");
+}
+
 /// The exit code and the summary of a run.
 fn fuzzed(url: &str, out: &str, more: &[&str]) -> (Option<i32>, Json) {
     let mut arguments = vec!["fuzz", url, "--allow-shared-server", "--seed", "7"];

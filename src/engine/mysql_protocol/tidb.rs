@@ -80,8 +80,8 @@ fn configured_store(config: &str) -> Option<&str> {
     rest.trim_start().strip_prefix('"')?.split('"').next()
 }
 
-fn watch(session: MySqlSession, _: &ServerVersion) -> Result<Box<dyn Watcher>, EngineError> {
-    let view = TransactionStates::new(session)?;
+fn watch(session: MySqlSession, version: &ServerVersion) -> Result<Box<dyn Watcher>, EngineError> {
+    let view = TransactionStates::new(session, version)?;
     Ok(Box::new(LockViewWatcher::new(view)))
 }
 

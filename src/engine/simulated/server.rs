@@ -24,7 +24,18 @@ use crate::engine::target::{AddressKind, Target};
 pub(in crate::engine) struct Simulated;
 
 /// What a target may say.
-const PARAMETERS: [&str; 3] = ["flavour", "fault", "rate"];
+const PARAMETERS: [&str; 4] = ["flavour", "fault", "rate", "waits"];
+
+/// Whether the lock view shows nothing, as `waits` says.
+fn hides_waits(asked: Option<&str>) -> Result<bool, EngineError> {
+    match asked {
+        None => Ok(false),
+        Some("unseen") => Ok(true),
+        Some(other) => Err(EngineError::Target(format!(
+            "waits are {other:?}: leave the parameter out, or write waits=unseen"
+        ))),
+    }
+}
 
 impl Engine for Simulated {
     fn name(&self) -> &'static str {
@@ -40,6 +51,7 @@ impl Engine for Simulated {
         let flavour = target.parameter("flavour").map(EngineFlavour::named);
         let flavour = flavour.transpose()?.unwrap_or_default();
         let faults = Faults::read(flavour, target.parameter("fault"), target.parameter("rate"))?;
+        let hides_waits = hides_waits(target.parameter("waits"))?;
         let version_text = env!("CARGO_PKG_VERSION").to_owned();
         let version: ServerVersion = version_text.parse().unwrap_or_default();
         let variables = BTreeMap::from([("flavour".to_owned(), flavour.slug().to_owned())]);
@@ -57,6 +69,7 @@ impl Engine for Simulated {
             store: DatabaseStore::with_faults(faults),
             options: options.clone(),
             next_connection: AtomicU64::new(1),
+            hides_waits,
         }))
     }
 }
@@ -67,6 +80,7 @@ struct SimulatedServer {
     store: DatabaseStore,
     options: OpenOptions,
     next_connection: AtomicU64,
+    hides_waits: bool,
 }
 
 impl SimulatedServer {
@@ -110,6 +124,7 @@ impl Server for SimulatedServer {
     fn watcher(&self) -> Result<Box<dyn Watcher>, EngineError> {
         Ok(Box::new(WaitGraph {
             store: self.store.clone(),
+            is_hidden: self.hides_waits,
         }))
     }
 

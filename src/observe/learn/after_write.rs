@@ -9,6 +9,7 @@ use crate::model::{
 };
 use crate::observe::TableView;
 use crate::observe::chain::{Chains, VersionId};
+use crate::observe::instrument::promised_mode;
 use crate::observe::view::ProbedTable;
 use crate::observe::visibility::Reader;
 
@@ -34,15 +35,48 @@ impl Learning<'_> {
             self.adopt(table, rows, &before, &[id], at);
             return;
         }
-        let before = self.standing_for(table, id, at);
-        let left = match mode == ReadMode::Current {
-            true => rows.to_vec(),
-            false => self.rows_left(shape, statement, (rows, mode), &before, at),
+        let (before, left) = if self.writes_in_its_snapshot(statement, table) {
+            (self.shown_before(table, id, mode, at), rows.to_vec())
+        } else {
+            let before = self.standing_for(table, id, at);
+            let left = match mode == ReadMode::Current {
+                true => rows.to_vec(),
+                false => self.rows_left(shape, statement, (rows, mode), &before, at),
+            };
+            (before, left)
         };
         // What others do half-way is not seen.
         let waiting = std::mem::take(&mut self.waiting);
         self.adopt(table, &left, &before, &[id], at);
         self.waiting = waiting;
+    }
+
+    /// Whether a write changes the rows of its transaction's snapshot, whatever others have committed since, and is
+    /// refused for that when it commits: what it left is what a plain read shows.
+    fn writes_in_its_snapshot(&self, statement: &CaseStatement, table: &str) -> bool {
+        let mut targets = statement
+            .effect
+            .uses
+            .iter()
+            .filter(|table_use| table_use.role.is_target() && table_use.table == table);
+        targets.any(|target| {
+            let mode = promised_mode(self.case, self.dialect, statement, target.role);
+            mode == ReadMode::TransactionSnapshot
+        })
+    }
+
+    /// What a plain read in the transaction of a write showed before it.
+    fn shown_before(&self, table: &str, id: StatementId, mode: ReadMode, at: Tick) -> TableView {
+        let reader = Reader {
+            statement: StatementId {
+                position: u32::MAX,
+                ..id
+            },
+            mode,
+            at,
+            snapshot: self.snapshot(id, at),
+        };
+        self.timeline.view(&self.account.chains, table, reader)
     }
 
     /// The rows that stand for a write's transaction after it: its own work as the read shows it, the
@@ -67,7 +101,7 @@ impl Learning<'_> {
             snapshot: self.snapshot(id, at),
         };
         let chains = &self.account.chains;
-        let shown_before = self.timeline.view(chains, &shape.name, reader);
+        let shown_before = self.shown_before(&shape.name, id, mode, at);
         let mut own: Vec<&Row> = rows.iter().collect();
         for row in shown_before.values().filter_map(|v| row_of(chains, *v)) {
             take(&mut own, |shown| *shown == row);

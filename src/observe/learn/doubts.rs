@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::latitude::{Latitude, Sight};
-use super::super::moved::{old_place, other_columns, other_keys};
+use super::super::moved::{old_place, other_columns, other_keys, takes_over};
 use super::super::{Learner, RowId, TableView, VersionId, View};
 use super::Learning;
 use crate::dialect::SnapshotPoint;
@@ -42,6 +42,9 @@ impl Learning<'_> {
         }
         if self.dialect.registers(Doubt::MovedKey) {
             self.old_places(statement, promised, &mut latitude);
+        }
+        if self.dialect.registers(Doubt::TakenOverKey) {
+            self.taken_over_keys(statement, promised, &mut latitude);
         }
         if !latitude.is_empty() || in_two_modes {
             self.account.latitudes.insert(id, latitude);
@@ -395,6 +398,30 @@ impl Learning<'_> {
                     vec![Sight::Version(old)]
                 };
                 latitude.row(table, row, Doubt::MovedKey, sights);
+            }
+        }
+    }
+
+    /// What a snapshot allows that shows a row whose value of a unique key another row took over, which the
+    /// reader's transaction wrote: by that key it may be missing.
+    fn taken_over_keys(&self, statement: &CaseStatement, promised: &View, latitude: &mut Latitude) {
+        let Some(sent) = self.execution.records.get(&statement.id).map(|r| r.sent) else {
+            return;
+        };
+        let chains = &self.account.chains;
+        let own = |id: &VersionId| self.is_own_standing(*id, statement, sent);
+        for (table, seen) in self.through_snapshot(statement, promised) {
+            let Some(shape) = self.case.table(table) else {
+                continue;
+            };
+            for (row, shown) in seen {
+                let Some(shown) = shown.filter(|shown| !own(shown)) else {
+                    continue;
+                };
+                let mut others = chains.table(table).filter(|(other, _)| *other != row);
+                if others.any(|(_, chain)| takes_over(shape, chains, shown, chain, own, sent)) {
+                    latitude.row(table, row, Doubt::TakenOverKey, [Sight::Nothing]);
+                }
             }
         }
     }

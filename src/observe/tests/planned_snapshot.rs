@@ -126,6 +126,45 @@ fn a_source_that_may_be_the_snapshot_shows_a_moved_row_at_its_old_place_too() {
 }
 
 #[test]
+fn a_row_of_the_snapshot_may_be_missing_by_a_key_that_its_reader_took_over_and_by_no_other() {
+    // s1's snapshot has pkey 1; s2 puts another row in its place, which s1 deletes or leaves.
+    let missing = |key: &str, taken: i64, deletes: bool| {
+        let table = format!("CREATE TABLE t (pkey INT NOT NULL{key}, vkey INT, c0 INT)");
+        let inserts = format!("INSERT INTO t (pkey, vkey, c0) VALUES ({taken}, 1000, 0)");
+        let new = [[taken, 1000, 0]];
+        let lines: &[WideLine<'_>] = &[
+            (1, "BEGIN", None),
+            (2, "BEGIN", None),
+            (2, "DELETE FROM t", Some(&[])),
+            (2, &inserts, Some(&new)),
+            (2, "COMMIT", None),
+            (
+                1,
+                if deletes { "DELETE FROM t" } else { READ },
+                Some(if deletes { &[] } else { &new }),
+            ),
+            (1, READ, None),
+            (1, "COMMIT", None),
+        ];
+        let mut script = wide_script(&table, lines);
+        script.dialect = tidb();
+        script.case.tables = statement::shapes(&script.case.setup, &script.dialect);
+        let account = learn_wide(&script, &[[1, 10, 20]]);
+        let seen = account.views[&id(1, 3)]["t"].values().flatten();
+        let seen = seen.filter_map(|&version| account.chains.row(version)?[1].as_integer());
+        assert_eq!(seen.collect::<Vec<_>>(), [10], "{key} {taken} {deletes}");
+        let latitude = account.latitudes.get(&id(1, 3)).cloned();
+        let rows = latitude.map(|latitude| latitude.rows).unwrap_or_default();
+        let sights: Vec<_> = rows.into_iter().flat_map(|row| row.sights).collect();
+        sights == [(Sight::Nothing, Doubt::TakenOverKey)]
+    };
+    assert!(missing(" UNIQUE", 1, true));
+    assert!(!missing(" UNIQUE", 2, true), "another key");
+    assert!(!missing("", 1, true), "no key");
+    assert!(!missing(" UNIQUE", 1, false), "not written by the reader");
+}
+
+#[test]
 fn a_unique_key_clusters_no_rows_of_tidb() {
     let clustered = |table: &str| {
         let mut script = wide_script(table, &[(1, READ, None)]);

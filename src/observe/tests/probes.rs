@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::clustered_key::{WideLine, learn_wide_by, wide_script};
 use super::{Script, dialect, id};
+use crate::dialect::{MODES, ServerVersion, parse};
 use crate::model::{
     IsolationLevel, Outcome, ProbeAnswer, ProbeTag, Row, StatementId, Tick, UndecidedReason, Value,
 };
@@ -191,6 +192,38 @@ fn a_replace_removes_whoever_has_its_key() {
     let account = past_the_snapshot(replace, 2, &[], &[[1, 10, 5], [2, 1001, 8]]);
     let expected = vec![(vec![2, 1000, 7], vec![2, 1001, 8])];
     assert_eq!(changes(&account, id(1, 2)), expected);
+}
+
+/// An optimistic transaction of TiDB: what it writes over is what its snapshot shows, whatever stands there now.
+#[test]
+fn an_optimistic_write_changes_the_row_of_its_snapshot_though_another_has_deleted_or_changed_it() {
+    let (name, text) = MODES[0];
+    let version = ServerVersion(vec![8, 5, 4]);
+    let optimistic = parse(name, text, &version).expect("valid");
+    for (others, stands) in [
+        ("DELETE FROM t", &[][..]),
+        ("UPDATE t SET vkey = 1000", &[[1, 1000, 5]]),
+    ] {
+        for (own, left) in [
+            ("UPDATE t SET vkey = 1001", Some([1, 1001, 5])),
+            ("DELETE FROM t", None),
+        ] {
+            let lines: [WideLine<'_>; 4] = [
+                (1, "BEGIN", None),
+                (2, others, None),
+                (1, own, None),
+                (1, "ROLLBACK", None),
+            ];
+            let mut script = wide_script(TABLE, &lines);
+            script.dialect = optimistic.clone();
+            answer_after(&mut script, id(2, 1), stands);
+            answer_after(&mut script, id(1, 2), left.as_slice());
+            let account = learn_by_probes(&script, &[[1, 10, 5]]);
+            let after = left.map(Vec::from).unwrap_or_default();
+            assert_eq!(changes(&account, id(1, 2)), [(vec![1, 10, 5], after)]);
+            assert_eq!(account.gap, None);
+        }
+    }
 }
 
 /// A write, the row that it matches, how many rows it counts, and what a plain read shows afterwards.

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use super::entry::Comparison;
 use super::*;
 use crate::model::{Direction, FindingKind, IsolationLevel, StatementKind};
 use crate::oracle::tell_alike;
@@ -196,7 +197,17 @@ fn builtin() -> Vec<(Known, Signature)> {
 
 /// A server on which an entry holds.
 fn home(known: &Known) -> Identity {
-    server(&known.engines[0].engine, "9.7.4")
+    let first = &known.engines[0];
+    // One that ends at a version has its home where it begins.
+    let ended = first.bounds.iter().any(|(is, _)| *is == Comparison::Below);
+    let begins = first
+        .bounds
+        .iter()
+        .find(|(is, _)| *is == Comparison::AtLeast);
+    let version = begins
+        .filter(|_| ended)
+        .map(|(_, version)| version.to_string());
+    server(&first.engine, version.as_deref().unwrap_or("9.7.4"))
 }
 
 /// The features with one replaced or added, in order.

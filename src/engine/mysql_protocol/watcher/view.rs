@@ -2,6 +2,7 @@
 //! cached, and each reading puts off the next refresh.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::engine::connection::Watcher;
 use crate::engine::error::EngineError;
@@ -15,6 +16,11 @@ pub(in crate::engine::mysql_protocol) trait LockView:
 
     /// The connections that wait for a row lock, each with those that hold it where the view says so.
     fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
+
+    /// As [`Watcher::quiet_means_waiting`].
+    fn quiet_means_waiting(&self) -> Option<Duration> {
+        None
+    }
 
     /// The connections that wait for a lock of the server, not of its storage engine.
     fn metadata_waits(&mut self) -> Result<Vec<u64>, EngineError>;
@@ -49,6 +55,10 @@ impl<V: LockView> Watcher for LockViewWatcher<V> {
             waiting.extend(seen.map(|id| (id, Vec::new())));
         }
         Ok(waiting)
+    }
+
+    fn quiet_means_waiting(&self) -> Option<Duration> {
+        self.view.quiet_means_waiting()
     }
 
     fn kill(&mut self, connection: u64) -> Result<(), EngineError> {
