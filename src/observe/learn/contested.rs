@@ -100,7 +100,7 @@ impl Learning<'_> {
         let Outcome::Affected(counted) = record.outcome else {
             return None;
         };
-        if record.answered > at || statement.effect.targets().count() != 1 {
+        if record.answered > at || statement.effect.counted_targets().count() != 1 {
             return None;
         }
         let (changed, counts) = (

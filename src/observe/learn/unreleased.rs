@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::dialect::{Capability, Dialect};
-use crate::model::{CaseStatement, Execution, StatementKind, TestCase, Tick, TransactionStatus};
+use crate::model::{CaseStatement, Execution, TestCase, Tick, TransactionStatus};
 use crate::observe::released::is_released;
 
 /// A commit at an unknown moment.
@@ -88,11 +88,11 @@ fn removes_from(case: &TestCase, statement: &CaseStatement, table: &str) -> bool
     if !effect.targets().any(|target| target == table) {
         return false;
     }
-    if matches!(effect.kind, StatementKind::Delete | StatementKind::Replace) {
+    if effect.removes_from(table) {
         return true;
     }
     let shape = case.table(table);
     let keys = shape.map(|shape| shape.unique_keys.iter().chain(&shape.indexes));
     let mut columns = keys.into_iter().flatten().flatten();
-    columns.any(|column| effect.assigned.contains_key(&column.to_lowercase()))
+    columns.any(|column| effect.assigns(table, column))
 }
