@@ -361,6 +361,10 @@ pub struct Effect {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TriggerWrite {
     pub table: String,
+    /// The table that the trigger stands on.
+    pub source: String,
+    /// It looks for the row that has the row key of the one that it fires for, and for no other.
+    pub by_row_key: bool,
     /// `Insert`, `Update` or `Delete`.
     pub kind: StatementKind,
     /// The columns, in lower case, to which an UPDATE gives another value.

@@ -280,9 +280,24 @@ fn write(text: &TriggerText<'_>, dialect: &Dialect) -> Option<TriggerWrite> {
         && words.iter().all(plain);
     known.then(|| TriggerWrite {
         table: target.table.clone(),
+        source: text.table.clone(),
+        by_row_key: ends_in_row_key(&words),
         kind: effect.kind,
         assigned: effect.assigned.into_keys().collect(),
     })
+}
+
+/// Whether a condition is `pkey = NEW.pkey`, or the same of OLD, and nothing else.
+fn ends_in_row_key(words: &[SqlToken<'_>]) -> bool {
+    let [.., condition, key, equals, row, dot, of] = words else {
+        return false;
+    };
+    condition.is("WHERE")
+        && key.is("pkey")
+        && equals.is_mark('=')
+        && (row.is("NEW") || row.is("OLD"))
+        && dot.is_mark('.')
+        && of.is("pkey")
 }
 
 /// Whether the set-up of a case has a trigger of which it is not known what it does.
@@ -387,6 +402,10 @@ mod tests {
         let update = effect(&[CHANGES_U], "UPDATE t SET c = 5, vkey = 7");
         assert!(update.assigns("u", "c") && update.assigns("u", "VKEY"));
         assert!(!update.assigns("u", "pkey") && !update.removes_from("u"));
+        let [write] = update.trigger_writes.as_slice() else {
+            panic!("{:?}", update.trigger_writes);
+        };
+        assert!(write.by_row_key && write.source == "t");
         assert!(update.counts_rows_of("t") && !update.counts_rows_of("u"));
         let delete = effect(&[EMPTIES_U], "DELETE FROM t");
         assert!(delete.removes_from("u") && delete.removes_from("t"));

@@ -42,7 +42,7 @@ impl Learning<'_> {
                 let except = Some(writer);
                 let remover = self.writer(shape, Some(&old.row), None, active, at, except);
                 // Who has removed as many rows as it counted has not removed this one.
-                let may_be = |id: StatementId| self.lacking(id, at) != Some(0);
+                let may_be = |id: StatementId| self.lacking(shape, id, at) != Some(0);
                 match remover {
                     Ok(id) => may_be(id),
                     Err(Unattributed::Several(ids)) => ids.into_iter().any(may_be),

@@ -140,6 +140,7 @@ impl<'a> Learning<'a> {
         except: Option<StatementId>,
     ) {
         candidates.retain(|s| s.effect.removes_from(&shape.name) || gives_key(shape, s));
+        self.keep_fired(shape, old, candidates);
         let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
         let waiting = waiting.filter_map(|id| self.case.statement(*id));
         for mover in waiting.filter(|s| writes(s, shape) && gives_place(shape, s)) {
@@ -157,6 +158,52 @@ impl<'a> Learning<'a> {
                 candidates.push(mover);
             }
         }
+    }
+
+    /// Of the statements that may have removed a row by a trigger keeps those that have fired it for that row. Where
+    /// one of them was answered, nobody who still waits has removed the row: the trigger would have waited for that.
+    fn keep_fired(
+        &self,
+        shape: &TableShape,
+        old: Option<&Row>,
+        candidates: &mut Vec<&'a CaseStatement>,
+    ) {
+        let Some(key) = old.and_then(|old| cell(shape, shape.row_key.as_deref(), old)) else {
+            return;
+        };
+        candidates.retain(|s| self.has_fired(shape, s, &key) != Some(false));
+        let waits = |s: &CaseStatement| self.waiting.contains(&s.id);
+        let fired = |s: &&CaseStatement| self.has_fired(shape, s, &key) == Some(true) && !waits(s);
+        if candidates.iter().any(fired) {
+            candidates.retain(|s| !waits(s));
+        }
+    }
+
+    /// Whether a statement has changed a row for which its trigger deletes the one of this key; none where it has no
+    /// such trigger, or which row that is cannot be told.
+    fn has_fired(
+        &self,
+        shape: &TableShape,
+        statement: &CaseStatement,
+        key: &Value,
+    ) -> Option<bool> {
+        let triggered = statement.effect.triggered_on(&shape.name);
+        let mut deletes = triggered.filter(|write| write.kind == StatementKind::Delete);
+        let write = deletes.next()?;
+        let moves = self
+            .case
+            .table(&write.source)
+            .is_none_or(|source| gives_key(source, statement));
+        // An upsert has inserted the row, or updated it.
+        let inserts = statement.effect.kind == StatementKind::Insert
+            || statement.effect.kind == StatementKind::InsertSelect;
+        let upserts = inserts && !statement.effect.assigned.is_empty();
+        if !write.by_row_key || moves || upserts || deletes.next().is_some() {
+            return None;
+        }
+        let changes = self.account.changes.get(&statement.id);
+        let mut changes = changes.into_iter().flatten();
+        Some(changes.any(|c| c.table.eq_ignore_ascii_case(&write.source) && c.row.key == *key))
     }
 
     /// When a row that is gone stands again, if it does at the first look after a waiting statement was
