@@ -1,6 +1,7 @@
 //! Cuts the text of a case file into header lines, comments and tagged statements.
 //!
-//! A statement ends at the first semicolon outside of strings, quoted identifiers and comments.
+//! A statement ends at the first semicolon outside of strings, quoted identifiers and comments; a CREATE TRIGGER with
+//! BEGIN, as SQLite has it, at the one behind END.
 //! Quotes are doubled to stand for themselves; a backslash escapes nothing, as in the sessions
 //! that run the case. `--` begins a comment where white space or the end of the line follows, as
 //! in MySQL, so that `5--3` is an expression everywhere.
