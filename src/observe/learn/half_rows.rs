@@ -35,6 +35,10 @@ impl Learning<'_> {
         let Some(statement) = self.case.statement(writer) else {
             return true;
         };
+        let mut triggered = statement.effect.triggered_on(&shape.name).peekable();
+        if triggered.peek().is_some() {
+            return triggered.any(|write| write.kind == StatementKind::Update);
+        }
         let kind = statement.effect.kind;
         let is_waiting = self.waiting.contains(&writer);
         let inserts = if matches!(kind, StatementKind::Insert | StatementKind::InsertSelect) {
