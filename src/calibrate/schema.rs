@@ -14,6 +14,12 @@ const FOREIGN_KEY_ROWS: [&str; 8] = [
     "INSERT INTO kept_child VALUES (1, 1)",
 ];
 
+/// The tables whose new rows fire a trigger that writes `t`, and what it does.
+const TRIGGERED: [(&str, &str); 2] = [
+    ("adding", "INSERT INTO t VALUES (NEW.pkey, NEW.c)"),
+    ("changing", "UPDATE t SET c = c + 1000 WHERE pkey = NEW.c"),
+];
+
 /// The statements that make the tables.
 pub(super) fn schema(dialect: &Dialect) -> Vec<String> {
     let options = &dialect.spelling.table_options;
@@ -28,6 +34,13 @@ pub(super) fn schema(dialect: &Dialect) -> Vec<String> {
                     ON UPDATE CASCADE";
         made.push(table("kept_child", kept));
     }
+    if dialect.supports(Capability::Trigger) {
+        made.extend(TRIGGERED.map(|(name, _)| table(name, "")));
+        made.extend(TRIGGERED.map(|(name, body)| {
+            let body = dialect.trigger_body(body);
+            format!("CREATE TRIGGER after_{name} AFTER INSERT ON {name} FOR EACH ROW {body}")
+        }));
+    }
     made
 }
 
@@ -40,6 +53,9 @@ pub(super) fn rows(dialect: &Dialect) -> Vec<String> {
     }
     if dialect.supports(Capability::ForeignKey) {
         statements.extend(FOREIGN_KEY_ROWS.map(str::to_owned));
+    }
+    if dialect.supports(Capability::Trigger) {
+        statements.extend(TRIGGERED.map(|(name, _)| format!("DELETE FROM {name}")));
     }
     statements
 }

@@ -132,6 +132,10 @@ capabilities! {
     Savepoint = "savepoint",
     /// `SKIP LOCKED`.
     SkipLocked = "skip-locked",
+    /// Triggers, whose body is one statement for each row; what it writes is read as the role `trigger-target` says.
+    Trigger = "trigger",
+    /// `SET NEW.column = ..` in a trigger that fires before the row is written.
+    TriggerAssignment = "trigger-assignment",
     /// A lock clause leaves the derived tables of its FROM alone.
     UnlockedDerivedTable = "unlocked-derived-table",
     /// `UPDATE .. SET .. FROM`.

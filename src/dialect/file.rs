@@ -147,6 +147,8 @@ struct SpellingEntry {
     foreign_keys_off: Vec<String>,
     #[serde(default)]
     foreign_keys_on: Vec<String>,
+    #[serde(default)]
+    trigger_body: String,
     prepared: Option<PreparedSpelling>,
     #[serde(default)]
     count_from: String,
@@ -454,6 +456,7 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         together: entry.together,
         foreign_keys_off: entry.foreign_keys_off,
         foreign_keys_on: entry.foreign_keys_on,
+        trigger_body: entry.trigger_body,
         prepared: entry.prepared,
         count_from: entry.count_from,
         list_indexes: entry.list_indexes,

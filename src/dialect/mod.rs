@@ -216,6 +216,9 @@ pub struct Spelling {
     pub foreign_keys_off: Vec<String>,
     /// Puts them in force again.
     pub foreign_keys_on: Vec<String>,
+    /// How the body of a trigger stands behind FOR EACH ROW, `{body}` being its one statement; empty where it stands
+    /// there as it is.
+    pub trigger_body: String,
     /// How statements are prepared; none where SQL has no words for it.
     pub prepared: Option<PreparedSpelling>,
     /// Has the next INSERT of a session that takes numbers from a counter take `{first}` and those after it; empty where
@@ -493,6 +496,14 @@ impl Dialect {
         // On a line of its own the semicolon ends a statement that ends in a comment, too.
         let all: String = statements.iter().map(|sql| format!("\n{sql}\n;")).collect();
         Some(template.replace("{statements}", &all))
+    }
+
+    /// The body of a trigger that does this.
+    pub fn trigger_body(&self, statement: &str) -> String {
+        match self.spelling.trigger_body.as_str() {
+            "" => statement.to_owned(),
+            template => template.replace("{body}", statement),
+        }
     }
 
     /// Reads a whole table, columns in the order of the shape.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::dialect::Dialect;
 use crate::engine::{EngineError, MARKER_TABLE};
 use crate::model::{CaseStatement, Row, SetupKind, TableFault, TableShape, TestCase};
-use crate::statement::set_up_counts;
+use crate::statement::{set_up_counts, trigger_text};
 
 use super::hand::{Hand, text};
 use super::table_check::{EngineCheck, IndexRead, ask_the_engine, check, list_indexes};
@@ -67,12 +67,15 @@ pub(super) fn has_foreign_keys(case: &TestCase) -> bool {
 
 /// How the text of a schema allows it to be reset. A misread word costs time, never correctness.
 fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
-    let mut kinds = case.setup.iter().map(|statement| statement.kind);
+    let triggers_last = triggers(case, dialect).len();
+    let untriggered = &case.setup[..case.setup.len() - triggers_last];
+    let mut kinds = untriggered.iter().map(|statement| statement.kind);
     let rows_first =
         kinds.any(|kind| kind == SetupKind::Rows) && kinds.any(|kind| kind == SetupKind::Schema);
     let mentions = |words: &[&str]| {
-        schema_of(case).any(|sql| {
-            let sql = sql.to_ascii_uppercase();
+        let schema = untriggered.iter().filter(|s| s.kind == SetupKind::Schema);
+        schema.into_iter().any(|statement| {
+            let sql = statement.sql.to_ascii_uppercase();
             words.iter().any(|word| sql.contains(word))
         })
     };
@@ -88,6 +91,37 @@ fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
         Habit::CleanOnly
     } else {
         Habit::AnyEmptying
+    }
+}
+
+/// The triggers at the end of a set-up, which fire for none of its rows: each by its name, its table and the text
+/// that makes it.
+pub(super) fn triggers<'c>(case: &'c TestCase, dialect: &Dialect) -> Vec<TriggerAtTheEnd<'c>> {
+    let from_behind = case.setup.iter().rev();
+    let mut triggers: Vec<TriggerAtTheEnd<'c>> = from_behind
+        .map_while(|statement| {
+            let text = trigger_text(&statement.sql, dialect)?;
+            Some(TriggerAtTheEnd {
+                name: text.name,
+                table: text.table,
+                create: &statement.sql,
+            })
+        })
+        .collect();
+    triggers.reverse();
+    triggers
+}
+
+/// A trigger that can be dropped and made again, because the set-up makes it after everything else.
+pub(super) struct TriggerAtTheEnd<'c> {
+    pub(super) name: String,
+    pub(super) table: String,
+    pub(super) create: &'c str,
+}
+
+impl TriggerAtTheEnd<'_> {
+    pub(super) fn dropping(&self, dialect: &Dialect) -> String {
+        format!("DROP TRIGGER IF EXISTS {}", dialect.quote(&self.name))
     }
 }
 
@@ -203,7 +237,7 @@ impl Room {
             return self.reset(hand, case, Emptying::Fast).map(drop);
         };
         let rows = rows.into_iter().map(str::to_owned);
-        empty_and_fill(hand, FAST_EMPTYING, tables, rows, has_foreign_keys(case))?;
+        empty_and_fill(hand, case, FAST_EMPTYING, tables, rows)?;
         self.loaded = Some(loaded);
         Ok(())
     }
@@ -229,12 +263,33 @@ fn refill(
         .iter()
         .filter(|statement| statement.kind == SetupKind::Rows)
         .map(|statement| statement.sql.clone());
-    empty_and_fill(hand, template, &loaded.tables, rows, has_foreign_keys(case))
+    empty_and_fill(hand, case, template, &loaded.tables, rows)
 }
 
 /// Empties these tables, each by this template, and runs the statements that fill them. Tables go in any
-/// order; rows come in that of the set-up, and are refused where it does not suit foreign keys.
+/// order; rows come in that of the set-up, and are refused where it does not suit foreign keys. Triggers are made
+/// last, so that none of it fires them.
 fn empty_and_fill<'t>(
+    hand: &mut Hand<'_>,
+    case: &TestCase,
+    template: &str,
+    tables: impl IntoIterator<Item = &'t String>,
+    rows: impl Iterator<Item = String>,
+) -> Result<(), EngineError> {
+    let dialect = hand.dialect;
+    let triggers = triggers(case, dialect);
+    for trigger in &triggers {
+        hand.run(&trigger.dropping(dialect))?;
+    }
+    let foreign_keys = has_foreign_keys(case);
+    empty_and_fill_untriggered(hand, template, tables, rows, foreign_keys)?;
+    for trigger in &triggers {
+        hand.run(trigger.create)?;
+    }
+    Ok(())
+}
+
+fn empty_and_fill_untriggered<'t>(
     hand: &mut Hand<'_>,
     template: &str,
     tables: impl IntoIterator<Item = &'t String>,

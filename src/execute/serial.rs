@@ -1,6 +1,6 @@
 //! Serial runs: one connection, no concurrency, a database of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::engine::{EngineError, TransactionState};
@@ -8,7 +8,7 @@ use crate::model::{ErrorClass, Outcome, Row, Setting, StatementKind, TableShape,
 
 use super::SerialRun;
 use super::hand::Hand;
-use super::room::{Emptying, Room, has_foreign_keys};
+use super::room::{Emptying, Room, has_foreign_keys, triggers};
 use super::touched::Touched;
 
 /// One serial run.
@@ -22,6 +22,8 @@ pub(super) struct ServerSerialRun<'a> {
     initial: BTreeMap<String, Vec<Row>>,
     /// The statement that gave the connection its mode; none where it has the usual one.
     mode: Option<String>,
+    /// The tables, in lower case, whose triggers were dropped for rows to be put in place.
+    untriggered: BTreeSet<String>,
 }
 
 impl<'a> ServerSerialRun<'a> {
@@ -37,14 +39,44 @@ impl<'a> ServerSerialRun<'a> {
             touched: Touched::Everything,
             initial: BTreeMap::new(),
             mode: None,
+            untriggered: BTreeSet::new(),
         };
         run.end_transaction()?;
         run.refill()?;
         Ok(run)
     }
 
+    /// Drops the triggers of a table: rows that are put in place must not fire them.
+    fn drop_triggers(&mut self, table: &str) -> Result<(), EngineError> {
+        if !self.untriggered.insert(table.to_ascii_lowercase()) {
+            return Ok(());
+        }
+        for trigger in triggers(&self.case, self.hand.dialect) {
+            if trigger.table.eq_ignore_ascii_case(table) {
+                self.hand.run(&trigger.dropping(self.hand.dialect))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the triggers again that were dropped, in the order of the set-up.
+    fn make_triggers(&mut self) -> Result<(), EngineError> {
+        let tables = std::mem::take(&mut self.untriggered);
+        if tables.is_empty() {
+            return Ok(());
+        }
+        for trigger in triggers(&self.case, self.hand.dialect) {
+            if tables.contains(&trigger.table.to_ascii_lowercase()) {
+                self.hand.run(trigger.create)?;
+            }
+        }
+        Ok(())
+    }
+
     fn refill(&mut self) -> Result<(), EngineError> {
         self.adopt(None)?;
+        // Where triggers were dropped a table was touched, and what brings it back makes them again.
+        self.untriggered.clear();
         let Touched::Tables(tables) = &self.touched else {
             self.room
                 .reset(&mut self.hand, &self.case, Emptying::Fast)?;
@@ -100,6 +132,7 @@ impl<'a> ServerSerialRun<'a> {
         sql: &str,
         send: impl FnOnce(&mut Hand<'a>, &str) -> Result<Outcome, EngineError>,
     ) -> Result<Outcome, EngineError> {
+        self.make_triggers()?;
         let kind = self.about_to_run(sql);
         let outcome = send(&mut self.hand, sql)?;
         if outcome.error_class() == Some(ErrorClass::Internal) {
@@ -177,6 +210,7 @@ impl<'a> ServerSerialRun<'a> {
     ) -> Result<(), EngineError> {
         // What a row holds was stored under some mode: any value is taken under the usual one.
         self.adopt(None)?;
+
         let statements: Vec<String> = deletion.into_iter().chain(insertion).collect();
         if has_foreign_keys(&self.case) {
             self.hand.run_without_foreign_keys(statements)
@@ -263,6 +297,7 @@ impl SerialRun for ServerSerialRun<'_> {
     ) -> Result<(), EngineError> {
         let shape = self.shape(table)?;
         self.touched.note(table);
+        self.drop_triggers(&shape.name)?;
         let insertion = self.insertion(&shape, insert);
         match self.deletion_by_key(&shape, remove) {
             Some(deletion) => {

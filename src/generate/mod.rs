@@ -22,6 +22,7 @@ mod session;
 mod special_index;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod view;
 mod write;
 
@@ -42,6 +43,7 @@ use prepared::prepare_some;
 use schema::TablePlan;
 use session::SessionGenerator;
 use special_index::add_special_indexes;
+use trigger::add_triggers;
 use view::{ViewPlan, send_through, views};
 
 /// How many consecutive cases share a schema.
@@ -64,7 +66,11 @@ pub fn generate(
     dialect: &Dialect,
 ) -> Generated {
     let version_keys = options.version_keys.of_schema(index / EPOCH);
-    let (tables, views) = schema_of_epoch(run_seed, index / EPOCH, options, dialect);
+    let EpochSchema {
+        tables,
+        views,
+        triggers,
+    } = schema_of_epoch(run_seed, index / EPOCH, options, dialect);
     let case_bytes = entropy::bytes("case", run_seed, index);
     let mut entropy = Entropy::new(&case_bytes);
     let (inserts, stock) = rows::rows(&mut entropy, &tables, &options.rows);
@@ -75,14 +81,18 @@ pub fn generate(
     let setup: Vec<SetupStatement> = schema
         .map(|sql| (sql, SetupKind::Schema))
         .chain(inserts.into_iter().map(|sql| (sql, SetupKind::Rows)))
+        // Behind the rows, which fire none.
+        .chain(triggers.into_iter().map(|sql| (sql, SetupKind::Schema)))
         .map(|(sql, kind)| SetupStatement { sql, kind })
         .collect();
+    let catalog = Catalog::of(&setup, dialect);
     let sessions = entropy.range(&options.sessions);
     let isolation = levels(&mut entropy, options, dialect, sessions);
     let mut lines = SessionGenerator {
         grammar,
         dialect,
         tables: &tables,
+        catalog: &catalog,
         options,
         version_keys,
         entropy: &mut entropy,
@@ -106,7 +116,6 @@ pub fn generate(
     let percent = options.mode_percent;
     lines.extend(modes(&mut Entropy::new(&bytes), percent, sessions, dialect));
     lines.extend(drawn);
-    let catalog = Catalog::of(&setup, dialect);
     let mut productions = Vec::with_capacity(lines.len());
     let mut statements = Vec::with_capacity(lines.len());
     for line in lines {
@@ -124,13 +133,21 @@ pub fn generate(
     Generated { case, productions }
 }
 
-/// The tables and the views of an epoch.
+/// What consecutive cases share.
+struct EpochSchema {
+    tables: Vec<TablePlan>,
+    views: Vec<ViewPlan>,
+    /// The statements that make its triggers.
+    triggers: Vec<String>,
+}
+
+/// The schema of an epoch.
 fn schema_of_epoch(
     run_seed: u64,
     epoch: u64,
     options: &GenerateOptions,
     dialect: &Dialect,
-) -> (Vec<TablePlan>, Vec<ViewPlan>) {
+) -> EpochSchema {
     let version_keys = options.version_keys.of_schema(epoch);
     let bytes = entropy::bytes("schema", run_seed, epoch);
     let mut entropy = Entropy::new(&bytes);
@@ -147,10 +164,17 @@ fn schema_of_epoch(
     let bytes = entropy::bytes("counters", run_seed, epoch);
     let percent = options.counter_percent;
     add_counters(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
+    let bytes = entropy::bytes("triggers", run_seed, epoch);
+    let percent = options.trigger_percent;
+    let triggers = add_triggers(&mut Entropy::new(&bytes), percent, &mut tables, dialect);
     let bytes = entropy::bytes("views", run_seed, epoch);
     let percent = options.view_percent;
     let views = views(&mut Entropy::new(&bytes), percent, &tables, dialect);
-    (tables, views)
+    EpochSchema {
+        tables,
+        views,
+        triggers,
+    }
 }
 
 /// The level of every session.

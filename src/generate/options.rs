@@ -97,6 +97,9 @@ pub struct GenerateOptions {
     pub foreign_key_percent: usize,
     /// How many schemas, of a hundred, have tables whose row key a counter fills, where the engine has counters.
     pub counter_percent: usize,
+    /// How many schemas, of a hundred, have triggers, where the engine has them, and the schema has version keys and
+    /// no foreign keys.
+    pub trigger_percent: usize,
     /// How many schemas, of a hundred, have views.
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
@@ -123,6 +126,7 @@ impl Default for GenerateOptions {
             extra_type_percent: 20,
             foreign_key_percent: 12,
             counter_percent: 10,
+            trigger_percent: 12,
             view_percent: 12,
             plan_setting_percent: 15,
             mode_percent: 15,
@@ -146,6 +150,7 @@ impl GenerateOptions {
             extra_type_percent: 0,
             foreign_key_percent: 0,
             counter_percent: 0,
+            trigger_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
             mode_percent: 0,

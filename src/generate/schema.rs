@@ -96,6 +96,30 @@ impl TablePlan {
         self.statements[0].contains(" PARTITION BY ")
     }
 
+    /// A table with a primary key as its row key, no other index, and this column.
+    pub(super) fn with_one_column(
+        name: String,
+        version: &'static str,
+        column: ColumnPlan,
+        dialect: &Dialect,
+    ) -> Self {
+        let create = format!(
+            "CREATE TABLE {name} (pkey BIGINT NOT NULL PRIMARY KEY, {version} INT, {} {}){}",
+            column.name, column.sql_type, dialect.spelling.table_options
+        );
+        Self {
+            name,
+            columns: vec![column],
+            version,
+            keyed: true,
+            primary: true,
+            lonely: true,
+            counted: false,
+            indexes: Vec::new(),
+            statements: vec![create],
+        }
+    }
+
     /// Adds an element behind the others in the list of its CREATE TABLE.
     pub(super) fn declare(&mut self, element: &str) {
         let create = &mut self.statements[0];

@@ -12,7 +12,7 @@ use crate::dialect::{Capability, Dialect};
 use crate::grammar::Grammar;
 use crate::interleave::{TableAccess, merge};
 use crate::model::{Effect, SessionId};
-use crate::statement::analyze;
+use crate::statement::{Catalog, analyze};
 
 /// How often a rule is tried for a statement before the statement is left out.
 const ATTEMPTS: usize = 4;
@@ -54,6 +54,8 @@ pub(super) struct SessionGenerator<'g, 'a, 'e> {
     pub grammar: &'g Grammar,
     pub dialect: &'g Dialect,
     pub tables: &'g [TablePlan],
+    /// What the tables and their triggers make of statements.
+    pub catalog: &'g Catalog,
     pub options: &'g GenerateOptions,
     /// Every write gives the rows it touches a fresh version key.
     pub version_keys: bool,
@@ -165,9 +167,14 @@ impl SessionGenerator<'_, '_, '_> {
                 savepoints,
             );
             if let Some((sql, productions)) = expander.statement(rule) {
+                let effect = analyze(&sql, self.dialect);
+                // Engines refuse it, or the plan decides what comes first.
+                if self.catalog.resolved(effect.clone()).changes_what_it_uses() {
+                    continue;
+                }
                 lines.push(DrawnStatement {
                     session,
-                    effect: analyze(&sql, self.dialect),
+                    effect,
                     sql,
                     productions,
                     inside,

@@ -263,6 +263,12 @@ fn with_kept_version_key(mut table: TableShape, statements: &[CaseStatement]) ->
                 let mut columns = table.foreign_keys.iter().flat_map(|key| &key.columns);
                 columns.any(|column| effect.assigned.contains_key(column))
             }
+            Role::TriggerTarget => {
+                let triggered = effect.triggered_on(&table.name);
+                return triggered
+                    .filter(|write| write.kind == StatementKind::Update)
+                    .any(|write| !write.assigned.contains(&key));
+            }
             Role::PlainSelect
             | Role::LockingSelect
             | Role::LockingSelectSource
@@ -274,11 +280,10 @@ fn with_kept_version_key(mut table: TableShape, statements: &[CaseStatement]) ->
             | Role::InsertValuesSource
             | Role::ForeignKeyCheck => false,
         };
-        let by_foreign_key = |used: &TableUse| used.role == Role::ForeignKeyTarget;
         effect.uses.iter().any(|used| {
             used.table.eq_ignore_ascii_case(&table.name)
                 && changes(used)
-                && (by_foreign_key(used) || !effect.assigned.contains_key(&key))
+                && (used.role.is_unnamed_target() || !effect.assigned.contains_key(&key))
         })
     };
     if statements.iter().any(leaves) {

@@ -149,11 +149,13 @@ pub enum Role {
     ForeignKeyCheck,
     /// A child whose rows an action of a foreign key changes: CASCADE, SET NULL.
     ForeignKeyTarget,
+    /// A table that the body of a trigger writes, for rows that the statement writes elsewhere.
+    TriggerTarget,
 }
 
 impl Role {
     /// Every role, in the order of the dialect files.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::PlainSelect,
         Self::LockingSelect,
         Self::LockingSelectSource,
@@ -167,6 +169,7 @@ impl Role {
         Self::InsertValuesSource,
         Self::ForeignKeyCheck,
         Self::ForeignKeyTarget,
+        Self::TriggerTarget,
     ];
 
     /// As dialect files spell it: `update-source`.
@@ -185,6 +188,7 @@ impl Role {
             Self::InsertValuesSource => "insert-values-source",
             Self::ForeignKeyCheck => "foreign-key-check",
             Self::ForeignKeyTarget => "foreign-key-target",
+            Self::TriggerTarget => "trigger-target",
         }
     }
 
@@ -192,13 +196,27 @@ impl Role {
     pub fn is_target(self) -> bool {
         matches!(
             self,
-            Self::UpdateTarget | Self::DeleteTarget | Self::InsertTarget | Self::ForeignKeyTarget
+            Self::UpdateTarget
+                | Self::DeleteTarget
+                | Self::InsertTarget
+                | Self::ForeignKeyTarget
+                | Self::TriggerTarget
         )
     }
 
     /// The statement does not name the table in this role: a foreign key leads to it.
     pub fn is_by_foreign_key(self) -> bool {
         matches!(self, Self::ForeignKeyCheck | Self::ForeignKeyTarget)
+    }
+
+    /// The statement does not name the table in this role: a foreign key or a trigger leads to it.
+    pub fn is_unnamed(self) -> bool {
+        self.is_by_foreign_key() || self == Self::TriggerTarget
+    }
+
+    /// The statement changes the table in this role and does not name it: the engine does not count those rows.
+    pub fn is_unnamed_target(self) -> bool {
+        self.is_unnamed() && self.is_target()
     }
 
     /// The statement locks the rows that it takes in this role, whatever version of them it reads.
@@ -335,6 +353,22 @@ pub struct Effect {
     pub assigned: BTreeMap<String, Option<i64>>,
     /// It starts a transaction that may not write: `START TRANSACTION READ ONLY`.
     pub read_only: bool,
+    /// What the triggers that it may fire do to other tables.
+    pub trigger_writes: Vec<TriggerWrite>,
+}
+
+/// What the body of a trigger does to a table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TriggerWrite {
+    pub table: String,
+    /// The table that the trigger stands on.
+    pub source: String,
+    /// It looks for the row that has the row key of the one that it fires for, and for no other.
+    pub by_row_key: bool,
+    /// `Insert`, `Update` or `Delete`.
+    pub kind: StatementKind,
+    /// The columns, in lower case, to which an UPDATE gives another value.
+    pub assigned: BTreeSet<String>,
 }
 
 /// What a statement of kind [`StatementKind::Set`] changes.
@@ -373,19 +407,56 @@ impl Effect {
             setting: None,
             assigned: BTreeMap::new(),
             read_only: false,
+            trigger_writes: Vec::new(),
         }
     }
 
-    /// It changes a table by a foreign key that it also uses by name: which comes first, its plan decides.
+    /// It changes a table by a foreign key or a trigger that it also uses by name: which comes first, its plan
+    /// decides.
     pub fn changes_what_it_uses(&self) -> bool {
-        let mut changed = self
-            .uses
-            .iter()
-            .filter(|u| u.role == Role::ForeignKeyTarget);
+        let mut changed = self.uses.iter().filter(|u| u.role.is_unnamed_target());
         changed.any(|changed| {
             let mut same = self.uses.iter().filter(|u| u.table == changed.table);
-            same.any(|u| !u.role.is_by_foreign_key())
+            same.any(|u| !u.role.is_unnamed())
         })
+    }
+
+    /// The tables of which it counts the rows that it changes, sorted; with those that a foreign key leads to.
+    pub fn counted_targets(&self) -> impl Iterator<Item = &str> {
+        let counted = |used: &&TableUse| used.role.is_target() && used.role != Role::TriggerTarget;
+        let uses = self.uses.iter().filter(counted);
+        uses.map(|used| used.table.as_str())
+    }
+
+    /// Whether the rows of this table are all that it counts.
+    pub fn counts_rows_of(&self, table: &str) -> bool {
+        let mut targets = self.counted_targets();
+        targets.next() == Some(table) && targets.next().is_none()
+    }
+
+    /// What the triggers that it fires do to a table; nothing where it names the table itself.
+    pub fn triggered_on(&self, table: &str) -> impl Iterator<Item = &TriggerWrite> {
+        let writes = self.trigger_writes.iter();
+        writes.filter(move |write| write.table.eq_ignore_ascii_case(table))
+    }
+
+    /// Whether it may give rows of a table another value of a column, itself or by a trigger.
+    pub fn assigns(&self, table: &str, column: &str) -> bool {
+        let column = column.to_ascii_lowercase();
+        let mut triggered = self.triggered_on(table).peekable();
+        match triggered.peek() {
+            Some(_) => triggered.any(|write| write.assigned.contains(&column)),
+            None => self.assigned.contains_key(&column),
+        }
+    }
+
+    /// Whether it may remove rows of a table, itself or by a trigger.
+    pub fn removes_from(&self, table: &str) -> bool {
+        let mut triggered = self.triggered_on(table).peekable();
+        match triggered.peek() {
+            Some(_) => triggered.any(|write| write.kind == StatementKind::Delete),
+            None => matches!(self.kind, StatementKind::Delete | StatementKind::Replace),
+        }
     }
 
     /// The tables it may write, sorted.

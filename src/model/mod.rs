@@ -35,7 +35,7 @@ pub use cycle::{CycleStep, TransactionCycle};
 pub use direction::Direction;
 pub use doubt::Doubt;
 pub use effect::{
-    Effect, LockStrength, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse,
+    Effect, LockStrength, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse, TriggerWrite,
 };
 pub use execution::{
     ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, ProbeTag,

@@ -64,6 +64,8 @@ slugged! {
         NotKeysAndValues = "not-keys-and-values",
         /// A statement writes something else than rows that it names by their key.
         NotRowsByKey = "not-rows-by-key",
+        /// A trigger writes what no statement names, and the oracle knows statements only.
+        Trigger = "trigger",
         /// The oracle has the server killed, and nothing says how to start it again (`--restart-command`).
         NoRestartCommand = "no-restart-command",
         /// The dialect names no settings by which a commit survives a crash of the server.
@@ -86,6 +88,9 @@ slugged! {
         /// A statement uses a table whose rows it also changes by a foreign key: which comes first, its plan
         /// decides.
         ReadAndChangedByAForeignKey = "read-and-changed-by-a-foreign-key",
+        /// It is not known what a trigger of the set-up does: its body is more than one statement, reads a table, or
+        /// stands beside foreign keys.
+        TriggerNotUnderstood = "trigger-not-understood",
         /// A table belongs to a storage engine without transactions.
         TableWithoutTransactions = "table-without-transactions",
 

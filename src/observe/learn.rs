@@ -463,6 +463,15 @@ impl Learning<'_> {
         holds_a_key_twice(shape, rows)
     }
 
+    /// Whether a statement that is active or waits may write a table by a trigger.
+    fn may_be_triggered(&self, table: &str, active: &[StatementId]) -> bool {
+        let mut under_way = active.iter().chain(&self.waiting);
+        under_way.any(|id| {
+            let statement = self.case.statement(*id);
+            statement.is_some_and(|s| s.effect.triggered_on(table).next().is_some())
+        })
+    }
+
     fn someone_is_writing(&self, table: &str, reader: StatementId) -> bool {
         self.waiting.iter().any(|&id| {
             id != reader
@@ -474,7 +483,12 @@ impl Learning<'_> {
     }
 
     fn observation(&mut self, observation: &Observation) {
-        for (table, rows) in &observation.tables {
+        // What fired a trigger is known first, and then what the trigger did.
+        let (last, first): (Vec<_>, Vec<_>) = observation
+            .tables
+            .iter()
+            .partition(|(table, _)| self.may_be_triggered(table, &observation.active));
+        for (table, rows) in first.into_iter().chain(last) {
             let before = match (self.dialect.observer, observation.active.as_slice()) {
                 (ObserverKind::Writer, &[writer]) => {
                     self.standing_for(table, writer, observation.tick)

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::dialect::ChangedRows;
-use crate::model::{CaseStatement, Doubt, Role, Row, StatementId, UndecidedReason};
+use crate::model::{CaseStatement, Doubt, Row, StatementId, UndecidedReason};
 
 pub use chain::{Chains, RowId, Version, VersionId};
 pub use identity::{is_hidden_row_key, with_row_identity};
@@ -112,12 +112,12 @@ pub struct MistoldRow {
 
 impl Account {
     /// What became of the rows that a statement changed, as engines count them: without those that the
-    /// action of a foreign key changed (MySQL manual, "FOREIGN KEY Constraints"; SQLite manual,
-    /// "sqlite3_changes()").
+    /// action of a foreign key or a trigger changed (MySQL manual, "FOREIGN KEY Constraints", "Trigger Syntax
+    /// and Examples"; SQLite manual, "sqlite3_changes()").
     pub fn changed_rows(&self, statement: &CaseStatement) -> ChangedRows {
         let uncounted = |table: &str| {
             let mut uses = statement.effect.uses.iter();
-            uses.any(|used| used.role == Role::ForeignKeyTarget && used.table == table)
+            uses.any(|used| used.role.is_unnamed_target() && used.table == table)
         };
         let stands =
             |version: Option<VersionId>| version.and_then(|v| self.chains.row(v)).is_some();

@@ -20,9 +20,10 @@ use super::view::{miscounts, overwritten_unseen, standings};
 use crate::dialect::ChangedRows;
 use crate::model::{
     Aspect, Difference, Direction, Finding, FindingKind, Outcome, ProbeTag, RESUMED, Signature,
-    StatementId, TestCase, UndecidedReason,
+    StatementId, UndecidedReason,
 };
 use crate::observe::MistoldRow;
+use crate::statement;
 
 /// The name under which these findings are told.
 pub(super) const ACCOUNT: &str = "account";
@@ -58,7 +59,9 @@ pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
     if let Some(finding) = returned_otherwise(evidence) {
         return Some(finding);
     }
-    if ran_opaque_statement(evidence) || writes_beyond_its_targets(&evidence.case) {
+    if ran_opaque_statement(evidence)
+        || statement::has_unknown_trigger(&evidence.case, &evidence.dialect)
+    {
         return None;
     }
     // A row names its writer by itself, whatever else is known of the run.
@@ -251,10 +254,4 @@ fn ran_opaque_statement(evidence: &Evidence) -> bool {
         let record = evidence.execution.records.get(id);
         *standing == opaque && record.is_some_and(|record| record.outcome.error_class().is_none())
     })
-}
-
-/// Whether the set-up lets statements write rows that nothing known here leads to: by triggers.
-fn writes_beyond_its_targets(case: &TestCase) -> bool {
-    let mut setup = case.setup.iter();
-    setup.any(|statement| statement.sql.to_ascii_uppercase().contains("TRIGGER"))
 }

@@ -20,7 +20,7 @@ use crate::model::{
     Signature, StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Value,
     Verdict,
 };
-use crate::statement::KeyAccess;
+use crate::statement::{self, KeyAccess};
 use crate::workload::KeyAccesses;
 
 /// How long a check may take. Cases are small and take milliseconds; a hand-written one need not be.
@@ -46,6 +46,9 @@ impl Oracle for HistoryOracle {
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
         if promised(case, dialect).is_none() {
             return Some(UndecidedReason::LevelPromisesNothing);
+        }
+        if statement::has_trigger(case) {
+            return Some(UndecidedReason::Trigger);
         }
         let keys = KeyAccesses::of(case, dialect);
         keys.is_none().then_some(UndecidedReason::NotKeysAndValues)

@@ -16,12 +16,15 @@ pub(super) fn unrepeatable(case: &TestCase, dialect: &Dialect) -> Option<Undecid
         .or_else(|| counted_key(case, dialect))
         .or_else(|| foreign_key(case, dialect))
         .or_else(|| changed_while_read(case))
+        .or_else(|| unknown_trigger(case, dialect))
 }
 
 /// Why the levels of the case's header do not say by which rules its statements run; none where they
 /// do.
 pub(super) fn other_rules(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
-    settings(case).or_else(|| without_transactions(case, dialect))
+    settings(case)
+        .or_else(|| without_transactions(case, dialect))
+        .or_else(|| unknown_trigger(case, dialect))
 }
 
 fn settings(case: &TestCase) -> Option<UndecidedReason> {
@@ -56,12 +59,18 @@ fn foreign_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     (reached && !dialect.supports(Capability::ForeignKey)).then_some(UndecidedReason::ForeignKey)
 }
 
-/// What a statement finds in a table that a foreign key of another changes meanwhile is a matter of its
-/// plan (MySQL manual, "DELETE Statement", of several tables with foreign keys).
+/// What a statement finds in a table that a foreign key of another, or a trigger, changes meanwhile is a matter of
+/// its plan (MySQL manual, "DELETE Statement", of several tables with foreign keys).
 fn changed_while_read(case: &TestCase) -> Option<UndecidedReason> {
     let mut statements = case.statements.iter();
     let found = statements.any(|statement| statement.effect.changes_what_it_uses());
     found.then_some(UndecidedReason::ReadAndChangedByAForeignKey)
+}
+
+/// A trigger does what its text does not tell, so that nothing says which tables a statement reads and writes.
+pub(super) fn unknown_trigger(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    let found = statement::has_unknown_trigger(case, dialect);
+    found.then_some(UndecidedReason::TriggerNotUnderstood)
 }
 
 /// A session takes numbers from a counter, and a statement that is run again cannot be given the same ones: the engine

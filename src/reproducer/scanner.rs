@@ -1,6 +1,7 @@
 //! Cuts the text of a case file into header lines, comments and tagged statements.
 //!
-//! A statement ends at the first semicolon outside of strings, quoted identifiers and comments.
+//! A statement ends at the first semicolon outside of strings, quoted identifiers and comments; a CREATE TRIGGER with
+//! BEGIN, as SQLite has it, at the one behind END.
 //! Quotes are doubled to stand for themselves; a backslash escapes nothing, as in the sessions
 //! that run the case. `--` begins a comment where white space or the end of the line follows, as
 //! in MySQL, so that `5--3` is an expression everywhere.
@@ -144,7 +145,7 @@ impl<'a> Scanner<'a> {
         let text = &self.text[start..];
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {
-            if c == ';' {
+            if c == ';' && !is_inside_a_trigger(&text[..at]) {
                 return Ok(at);
             }
             if let Some(tag) = tag_within(&text[at..]) {
@@ -162,6 +163,22 @@ impl<'a> Scanner<'a> {
         }
         Err(self.error(start, "expected ; at the end of the statement"))
     }
+}
+
+/// Whether this is a CREATE TRIGGER up to a semicolon between its BEGIN and END.
+fn is_inside_a_trigger(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let mut is_next = |word: &str| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word));
+    if !is_next("CREATE") || !is_next("TRIGGER") {
+        return false;
+    }
+    let mut before = "";
+    let mut begun = false;
+    for word in words {
+        begun |= before.eq_ignore_ascii_case("ROW") && word.eq_ignore_ascii_case("BEGIN");
+        before = word;
+    }
+    begun && !before.eq_ignore_ascii_case("END")
 }
 
 /// The session tag that begins here, inside a statement: the semicolon before it is missing, and the

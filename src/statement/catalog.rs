@@ -1,7 +1,8 @@
 //! What a set-up leaves behind, and what it makes of the statements after it.
 //!
 //! A statement that names a view uses the tables behind it; one that writes a table of a foreign key
-//! reads, and may change, the table at its other end. Neither can be seen in the statement's own text.
+//! reads, and may change, the table at its other end; one that fires a trigger writes what that writes. None
+//! of it can be seen in the statement's own text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,7 @@ use super::effect::analyze;
 use super::parse::Parsed;
 use super::shape::{object_name, shapes};
 use super::token::{SqlToken, closing, stands, tokens, without_end};
+use super::trigger::Triggers;
 use crate::dialect::Dialect;
 use crate::model::{
     Effect, ForeignKey, ForeignKeyAction, Role, RowOrder, SetupStatement, StatementKind,
@@ -26,6 +28,7 @@ pub struct Catalog {
     pub view_names: Vec<String>,
     /// The views by their names, in lower case.
     views: BTreeMap<String, NamedQuery>,
+    pub(super) triggers: Triggers,
 }
 
 /// The query of a view.
@@ -42,8 +45,10 @@ struct NamedQuery {
 impl Catalog {
     /// What these statements leave behind.
     pub fn of(setup: &[SetupStatement], dialect: &Dialect) -> Self {
+        let tables = shapes(setup, dialect);
         let mut catalog = Self {
-            tables: shapes(setup, dialect),
+            triggers: Triggers::of(setup, &tables, dialect),
+            tables,
             view_names: Vec::new(),
             views: BTreeMap::new(),
         };
@@ -76,7 +81,8 @@ impl Catalog {
     /// The effect of a statement, by [`analyze`], in a database of these tables and views.
     pub fn resolved(&self, effect: Effect) -> Effect {
         let effect = self.behind_views(effect);
-        self.beyond_keys(effect)
+        let effect = self.beyond_keys(effect);
+        self.triggers.fired_by(effect)
     }
 
     fn named_query(&self, query: &ViewQuery<'_>, dialect: &Dialect) -> NamedQuery {
@@ -184,7 +190,8 @@ impl Catalog {
                 | Role::InsertSelectSource
                 | Role::InsertValuesSource
                 | Role::ForeignKeyCheck
-                | Role::ForeignKeyTarget => {}
+                | Role::ForeignKeyTarget
+                | Role::TriggerTarget => {}
             }
         }
         let (found, columns) = (reach.found, reach.assigned);
@@ -212,7 +219,8 @@ fn source(role: Role) -> Role {
         | Role::InsertSelectSource
         | Role::InsertValuesSource
         | Role::ForeignKeyCheck
-        | Role::ForeignKeyTarget => role,
+        | Role::ForeignKeyTarget
+        | Role::TriggerTarget => role,
     }
 }
 

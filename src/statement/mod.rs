@@ -30,6 +30,7 @@ mod table_options;
 #[cfg(test)]
 mod tests;
 mod token;
+mod trigger;
 mod unrepeatable;
 mod value_keys;
 mod walk;
@@ -52,6 +53,9 @@ pub use shown::{ShownRows, ShownTable, shown_rows};
 pub use simplify::simplify;
 pub use sorted::{SortedRead, sorted_read};
 pub use table_options::table_options;
+pub use trigger::{
+    TriggerText, assignment_as_update, has_trigger, has_unknown_trigger, trigger_text,
+};
 pub use unrepeatable::is_unrepeatable;
 pub use value_keys::value_keys;
 pub(crate) use walk::{SyntaxNode, walk};

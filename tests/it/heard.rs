@@ -51,7 +51,7 @@ fn first_finding(
     let (planted, server) = open_planted(url, fault);
     let place = Fault::ALL.iter().position(|(_, known)| *known == fault);
     let database = format!(
-        "rashomon_heard_{}_{}_{learner:?}_{}_{}_{}_{}_{}",
+        "rashomon_heard_{}_{}_{learner:?}_{}_{}_{}_{}_{}_{}",
         place.unwrap_or_default(),
         LEVELS
             .iter()
@@ -60,6 +60,7 @@ fn first_finding(
         shape.plan_setting_percent,
         shape.foreign_key_percent,
         shape.view_percent,
+        shape.trigger_percent,
         shape.extra_type_percent,
         shape.mode_percent
     );
@@ -172,6 +173,34 @@ fn foreign_keys_that_are_forgotten_are_heard() {
         let found = first_finding(&url, fault, level, Learner::Observer, shape.clone());
         let found = found.unwrap_or_else(|| panic!("{level}: not heard in {CASES} cases"));
         assert!(matches!(found, FindingKind::Wrong(_)), "{level}: {found}");
+    }
+}
+
+#[test]
+fn triggers_that_do_nothing_fire_twice_or_outlive_a_rollback_are_heard() {
+    let test = "triggers_that_do_nothing_fire_twice_or_outlive_a_rollback_are_heard";
+    let Some(url) = url(test, Needs::MariaDb) else {
+        return;
+    };
+    let shape = GenerateOptions {
+        trigger_percent: 100,
+        ..GenerateOptions::default()
+    };
+    for fault in [
+        Fault::TriggerDoesNothing,
+        Fault::TriggerFiresTwice,
+        Fault::TriggerOutlivesRollback,
+    ] {
+        for level in LEVELS {
+            let found = first_finding(&url, fault, level, Learner::Observer, shape.clone());
+            let found = found.unwrap_or_else(|| panic!("{fault} at {level}: not heard"));
+            let of_changes = [
+                FindingKind::Wrong(Aspect::Effect),
+                FindingKind::Wrong(Aspect::FinalState),
+                FindingKind::UnexplainedChange,
+            ];
+            assert!(of_changes.contains(&found), "{fault} at {level}: {found}");
+        }
     }
 }
 

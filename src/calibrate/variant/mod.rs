@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 use self::read::{COMBINED_READS, LOCKING_READS, READS};
-use self::write::{DELETES, FOREIGN_KEYS, INSERTS, UPDATES};
+use self::write::{DELETES, FOREIGN_KEYS, INSERTS, TRIGGERS, UPDATES};
 
 pub(super) use self::form::{Sign, Variant};
 
@@ -21,6 +21,7 @@ pub(super) const VARIANTS: &[&[Variant]] = &[
     DELETES,
     INSERTS,
     FOREIGN_KEYS,
+    TRIGGERS,
 ];
 
 #[cfg(test)]

@@ -216,6 +216,26 @@ pub(super) const FOREIGN_KEYS: &[Variant] = &[
     .needing(&[Capability::ForeignKey]),
 ];
 
+/// By triggers of the tables `adding` and `changing`.
+pub(super) const TRIGGERS: &[Variant] = &[
+    variant(
+        Role::TriggerTarget,
+        "row that a trigger inserts",
+        "INSERT INTO adding VALUES ({key}, 7)",
+        Inserted,
+        Duplicate,
+    )
+    .needing(&[Capability::Trigger]),
+    variant(
+        Role::TriggerTarget,
+        "row that a trigger updates",
+        "INSERT INTO changing VALUES (1, 1)",
+        Target,
+        COUNTED,
+    )
+    .needing(&[Capability::Trigger]),
+];
+
 pub(super) const INSERTS: &[Variant] = &[
     variant(
         Role::InsertTarget,

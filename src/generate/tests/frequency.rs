@@ -8,6 +8,7 @@ use crate::dialect::{Dialect, EqualSavepoints};
 use crate::generate::{EPOCH, GenerateOptions, Generated, VersionKeys, generate};
 use crate::grammar::is_meant_to_fail;
 use crate::model::{CaseStatement, Setting, StatementKind, TestCase, TransactionId};
+use crate::statement::has_unknown_trigger;
 
 /// How many cases are counted.
 const CASES: u64 = 300;
@@ -497,5 +498,43 @@ fn sessions_of_some_cases_choose_strict_modes_and_leave_the_others_as_they_are()
         }
         let enough = (20..80).contains(&cases) && mixed >= 10;
         assert_eq!(enough, has_them, "{engine}: {cases}, {mixed}");
+    }
+}
+
+/// The first case of each epoch: as many schemas have triggers as the page about grammars says, each is understood,
+/// and statements fire them.
+#[test]
+fn triggers_are_drawn_in_one_schema_of_twelve_and_are_understood() {
+    for (engine, has_triggers) in [("mariadb", true), ("sqlite", true), ("postgres", false)] {
+        let (grammar, dialect) = parts(engine);
+        let options = GenerateOptions::default();
+        let (mut with, mut fired) = (0, 0);
+        let mut kinds = BTreeSet::new();
+        for index in (0..200).map(|epoch| epoch * EPOCH) {
+            let case = generate(5, index, &options, &grammar, &dialect).case;
+            let is_trigger = |sql: &str| sql.starts_with("CREATE TRIGGER ");
+            let triggers: Vec<_> = case.setup.iter().filter(|s| is_trigger(&s.sql)).collect();
+            with += usize::from(!triggers.is_empty());
+            assert!(!has_unknown_trigger(&case, &dialect), "{triggers:?}");
+            for write in case
+                .statements
+                .iter()
+                .flat_map(|s| &s.effect.trigger_writes)
+            {
+                kinds.insert(write.kind);
+                fired += 1;
+            }
+            let uses_both = |s: &CaseStatement| s.effect.changes_what_it_uses();
+            assert!(!case.statements.iter().any(uses_both), "{engine}: {index}");
+        }
+        assert_eq!(
+            (with > 0, fired > 0),
+            (has_triggers, has_triggers),
+            "{engine}"
+        );
+        if has_triggers {
+            assert!((8..28).contains(&with), "{engine}: {with}");
+            assert_eq!(kinds.len(), 3, "{engine}: {kinds:?}");
+        }
     }
 }

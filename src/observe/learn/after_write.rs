@@ -212,7 +212,7 @@ impl Beyond<'_> {
     fn remaining(&self, hidden: &[Row], left: &[Row], stood: usize) -> Option<Vec<Row>> {
         let effect = &self.statement.effect;
         let moves = gives_key(self.shape, self.statement);
-        if hidden.is_empty() || (effect.kind != StatementKind::Delete && !moves) {
+        if hidden.is_empty() || (!effect.removes_from(&self.shape.name) && !moves) {
             // Whoever had a unique key of a row that stands now had to go: a REPLACE saw to it.
             let fits = |row: &&Row| {
                 let all = left.iter().chain(std::iter::once(*row));
@@ -220,7 +220,7 @@ impl Beyond<'_> {
             };
             return Some(hidden.iter().filter(fits).cloned().collect());
         }
-        let one_target = effect.targets().count() == 1;
+        let one_target = effect.counts_rows_of(&self.shape.name);
         let Some(Outcome::Affected(deleted)) = self.answer.filter(|_| one_target && !moves) else {
             return None;
         };

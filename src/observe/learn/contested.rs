@@ -51,7 +51,7 @@ impl Learning<'_> {
         let all = left.iter().flat_map(|change| change.candidates.iter());
         let all: BTreeSet<StatementId> = all.copied().collect();
         for id in all {
-            let Some(lacking) = self.lacking(id, at) else {
+            let Some(lacking) = self.lacking(shape, id, at) else {
                 continue;
             };
             let its = || left.iter().filter(|change| change.candidates.contains(&id));
@@ -59,7 +59,8 @@ impl Learning<'_> {
             let are_gone = its().all(|change| change.now.is_none());
             let others = its().flat_map(|change| &change.candidates);
             let mut others = others.filter(|other| **other != id);
-            let claimed = others.any(|other| self.lacking(*other, at).is_some_and(|n| n > 0));
+            let claimed =
+                others.any(|other| self.lacking(shape, *other, at).is_some_and(|n| n > 0));
             let made_all = lacking == its().count() as u64
                 && ((are_gone && !claimed) || self.keeps_others_off(id, its(), at));
             if lacking > 0 && !made_all {
@@ -93,14 +94,14 @@ impl Learning<'_> {
     }
 
     /// How many rows a statement was answered to have changed beyond those that are known; none where
-    /// its count does not tell: it has no answer yet, or counts other rows than changed ones.
-    pub(super) fn lacking(&self, id: StatementId, at: Tick) -> Option<u64> {
+    /// its count does not tell: it has no answer yet, or counts other rows than changed ones of this table.
+    pub(super) fn lacking(&self, shape: &TableShape, id: StatementId, at: Tick) -> Option<u64> {
         let statement = self.case.statement(id)?;
         let record = self.execution.records.get(&id)?;
         let Outcome::Affected(counted) = record.outcome else {
             return None;
         };
-        if record.answered > at || statement.effect.targets().count() != 1 {
+        if record.answered > at || !statement.effect.counts_rows_of(&shape.name) {
             return None;
         }
         let (changed, counts) = (

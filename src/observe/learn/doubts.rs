@@ -302,6 +302,8 @@ impl Learning<'_> {
             .iter()
             .filter(|(_, grips)| !grips.contains(&Grip::Snapshot))
             .map(|(table, _)| *table)
+            // The body of a trigger reads a row of its table when it writes it, and no other.
+            .filter(|table| statement.effect.triggered_on(table).next().is_none())
             .collect();
         let once = match read_by_row.as_slice() {
             [] => true,

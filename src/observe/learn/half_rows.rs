@@ -35,6 +35,10 @@ impl Learning<'_> {
         let Some(statement) = self.case.statement(writer) else {
             return true;
         };
+        let mut triggered = statement.effect.triggered_on(&shape.name).peekable();
+        if triggered.peek().is_some() {
+            return triggered.any(|write| write.kind == StatementKind::Update);
+        }
         let kind = statement.effect.kind;
         let is_waiting = self.waiting.contains(&writer);
         let inserts = if matches!(kind, StatementKind::Insert | StatementKind::InsertSelect) {
@@ -42,7 +46,7 @@ impl Learning<'_> {
                 let except = Some(writer);
                 let remover = self.writer(shape, Some(&old.row), None, active, at, except);
                 // Who has removed as many rows as it counted has not removed this one.
-                let may_be = |id: StatementId| self.lacking(id, at) != Some(0);
+                let may_be = |id: StatementId| self.lacking(shape, id, at) != Some(0);
                 match remover {
                     Ok(id) => may_be(id),
                     Err(Unattributed::Several(ids)) => ids.into_iter().any(may_be),

@@ -8,9 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::dialect::{Capability, Dialect};
-use crate::model::{
-    CaseStatement, Execution, StatementKind, TableShape, TestCase, Tick, TransactionStatus,
-};
+use crate::model::{CaseStatement, Execution, TableShape, TestCase, Tick, TransactionStatus};
 use crate::observe::released::is_released;
 
 /// A commit at an unknown moment.
@@ -90,10 +88,10 @@ fn removes_from(case: &TestCase, statement: &CaseStatement, table: &str) -> bool
     if !effect.targets().any(|target| target == table) {
         return false;
     }
-    if matches!(effect.kind, StatementKind::Delete | StatementKind::Replace) {
+    if effect.removes_from(table) {
         return true;
     }
     let shape = case.table(table).into_iter();
     let mut columns = shape.flat_map(TableShape::indexed_columns);
-    columns.any(|column| effect.assigned.contains_key(&column.to_lowercase()))
+    columns.any(|column| effect.assigns(table, column))
 }

@@ -139,10 +139,8 @@ impl<'a> Learning<'a> {
         candidates: &mut Vec<&'a CaseStatement>,
         except: Option<StatementId>,
     ) {
-        candidates.retain(|s| {
-            let kind = s.effect.kind;
-            matches!(kind, StatementKind::Delete | StatementKind::Replace) || gives_key(shape, s)
-        });
+        candidates.retain(|s| s.effect.removes_from(&shape.name) || gives_key(shape, s));
+        self.keep_fired(shape, old, candidates);
         let waiting = self.waiting.iter().filter(|id| Some(**id) != except);
         let waiting = waiting.filter_map(|id| self.case.statement(*id));
         for mover in waiting.filter(|s| writes(s, shape) && gives_place(shape, s)) {
@@ -160,6 +158,52 @@ impl<'a> Learning<'a> {
                 candidates.push(mover);
             }
         }
+    }
+
+    /// Of the statements that may have removed a row by a trigger keeps those that have fired it for that row. Where
+    /// one of them was answered, nobody who still waits has removed the row: the trigger would have waited for that.
+    fn keep_fired(
+        &self,
+        shape: &TableShape,
+        old: Option<&Row>,
+        candidates: &mut Vec<&'a CaseStatement>,
+    ) {
+        let Some(key) = old.and_then(|old| cell(shape, shape.row_key.as_deref(), old)) else {
+            return;
+        };
+        candidates.retain(|s| self.has_fired(shape, s, &key) != Some(false));
+        let waits = |s: &CaseStatement| self.waiting.contains(&s.id);
+        let fired = |s: &&CaseStatement| self.has_fired(shape, s, &key) == Some(true) && !waits(s);
+        if candidates.iter().any(fired) {
+            candidates.retain(|s| !waits(s));
+        }
+    }
+
+    /// Whether a statement has changed a row for which its trigger deletes the one of this key; none where it has no
+    /// such trigger, or which row that is cannot be told.
+    fn has_fired(
+        &self,
+        shape: &TableShape,
+        statement: &CaseStatement,
+        key: &Value,
+    ) -> Option<bool> {
+        let triggered = statement.effect.triggered_on(&shape.name);
+        let mut deletes = triggered.filter(|write| write.kind == StatementKind::Delete);
+        let write = deletes.next()?;
+        let moves = self
+            .case
+            .table(&write.source)
+            .is_none_or(|source| gives_key(source, statement));
+        // An upsert has inserted the row, or updated it.
+        let inserts = statement.effect.kind == StatementKind::Insert
+            || statement.effect.kind == StatementKind::InsertSelect;
+        let upserts = inserts && !statement.effect.assigned.is_empty();
+        if !write.by_row_key || moves || upserts || deletes.next().is_some() {
+            return None;
+        }
+        let changes = self.account.changes.get(&statement.id);
+        let mut changes = changes.into_iter().flatten();
+        Some(changes.any(|c| c.table.eq_ignore_ascii_case(&write.source) && c.row.key == *key))
     }
 
     /// When a row that is gone stands again, if it does at the first look after a waiting statement was
@@ -228,6 +272,9 @@ impl<'a> Learning<'a> {
         old: Option<&Row>,
         new: &Row,
     ) -> bool {
+        if is_by_trigger(shape, statement) {
+            return makes_by_trigger(shape, statement, old, new);
+        }
         if is_by_foreign_key(shape, statement) {
             return old.is_some_and(|old| changes_keys_only(shape, old, new));
         }
@@ -302,6 +349,10 @@ fn writes(statement: &CaseStatement, shape: &TableShape) -> bool {
 /// Whether a statement removes rows of a table and leaves none there, new or changed. By a foreign key a
 /// DELETE of the parent may change a child.
 fn only_removes(shape: &TableShape, statement: &CaseStatement) -> bool {
+    if is_by_trigger(shape, statement) {
+        let mut writes = statement.effect.triggered_on(&shape.name);
+        return writes.all(|write| write.kind == StatementKind::Delete);
+    }
     statement.effect.kind == StatementKind::Delete && !is_by_foreign_key(shape, statement)
 }
 
@@ -310,6 +361,33 @@ fn is_by_foreign_key(shape: &TableShape, statement: &CaseStatement) -> bool {
     let mut uses = statement.effect.uses.iter();
     uses.any(|used| {
         used.role == Role::ForeignKeyTarget && used.table.eq_ignore_ascii_case(&shape.name)
+    })
+}
+
+/// Whether a statement writes this table by a trigger only.
+fn is_by_trigger(shape: &TableShape, statement: &CaseStatement) -> bool {
+    statement.effect.triggered_on(&shape.name).next().is_some()
+}
+
+/// Whether the trigger of a statement can have made a new row, or changed `old` into it.
+fn makes_by_trigger(
+    shape: &TableShape,
+    statement: &CaseStatement,
+    old: Option<&Row>,
+    new: &Row,
+) -> bool {
+    let mut writes = statement.effect.triggered_on(&shape.name);
+    writes.any(|write| match (write.kind, old) {
+        (StatementKind::Insert, old) => old.is_none(),
+        (StatementKind::Update, Some(old)) => {
+            let mut columns = shape.columns.iter().enumerate();
+            columns.all(|(at, column)| {
+                old.get(at) == new.get(at)
+                    || column.generated
+                    || write.assigned.contains(&column.name.to_ascii_lowercase())
+            })
+        }
+        _ => false,
     })
 }
 
@@ -327,19 +405,13 @@ fn changes_keys_only(shape: &TableShape, old: &Row, new: &Row) -> bool {
 /// Whether a statement may give a row another place in the clustered index.
 pub(super) fn gives_place(shape: &TableShape, statement: &CaseStatement) -> bool {
     let mut columns = shape.clustered_key().unwrap_or_default().iter();
-    columns.any(|column| assigns(statement, column))
+    columns.any(|column| statement.effect.assigns(&shape.name, column))
 }
 
 /// Whether a statement may give a row another row key.
 pub(super) fn gives_key(shape: &TableShape, statement: &CaseStatement) -> bool {
     let row_key = shape.row_key.as_ref();
-    row_key.is_some_and(|column| assigns(statement, column))
-}
-
-/// Whether a statement gives rows another value of a column.
-fn assigns(statement: &CaseStatement, column: &str) -> bool {
-    let assigned = &statement.effect.assigned;
-    assigned.contains_key(&column.to_ascii_lowercase())
+    row_key.is_some_and(|column| statement.effect.assigns(&shape.name, column))
 }
 
 /// Whether this number, or name, stands in the text as a word of its own.

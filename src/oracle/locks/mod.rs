@@ -28,7 +28,7 @@ use self::locking_read::LockingRead;
 use self::skipped::SkipJudged;
 use self::trial::ReadTrial;
 use super::view;
-use super::{Evidence, Needs, Oracle, Ruling};
+use super::{Evidence, Needs, Oracle, Ruling, refusal};
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
@@ -69,7 +69,10 @@ impl Oracle for LockOracle {
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
         let keeps = |session| dialect.lock_reach(case.judged_level(session)).is_some();
         let all_keep = case.sessions().into_iter().all(keeps);
-        (!all_keep).then_some(UndecidedReason::NoRowLocks)
+        if !all_keep {
+            return Some(UndecidedReason::NoRowLocks);
+        }
+        refusal::unknown_trigger(case, dialect)
     }
 
     fn judge(

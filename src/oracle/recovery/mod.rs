@@ -19,6 +19,7 @@ use crate::execute::SerialRun;
 use crate::model::{
     Finding, Outcome, Pace, ServerCrash, Signature, TestCase, UndecidedReason, Verdict,
 };
+use crate::statement;
 use judgement::{CrashLoss, Judgement};
 use ledger::RowLedger;
 
@@ -49,6 +50,9 @@ impl Oracle for RecoveryOracle {
     }
 
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+        if statement::has_trigger(case) {
+            return Some(UndecidedReason::Trigger);
+        }
         let is_ours = case.pace == Pace::Free && RowLedger::of(case, dialect).is_some();
         (!is_ours).then_some(UndecidedReason::NotRowsByKey)
     }

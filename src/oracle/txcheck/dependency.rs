@@ -243,9 +243,11 @@ fn kinds(role: Role, item: bool) -> (SdgEdgeKind, SdgEdgeKind) {
                 (SdgEdgeKind::PredicateRead, SdgEdgeKind::PredicateAnti)
             }
         }
-        Role::UpdateTarget | Role::DeleteTarget | Role::InsertTarget | Role::ForeignKeyTarget => {
-            (SdgEdgeKind::PredicateWrite, SdgEdgeKind::PredicateWrite)
-        }
+        Role::UpdateTarget
+        | Role::DeleteTarget
+        | Role::InsertTarget
+        | Role::ForeignKeyTarget
+        | Role::TriggerTarget => (SdgEdgeKind::PredicateWrite, SdgEdgeKind::PredicateWrite),
         Role::UpdateSource
         | Role::UpdateJoinSource
         | Role::DeleteSource

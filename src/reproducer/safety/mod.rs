@@ -1,6 +1,8 @@
 //! A case file that came from elsewhere is untrusted: only statements that stay inside the case's
 //! own database are run. What is not on the list is refused, with its line.
 
+mod token;
+mod trigger;
 mod words;
 
 use std::collections::BTreeSet;
@@ -9,8 +11,9 @@ use std::ops::ControlFlow;
 use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 
-use super::{CaseFile, scanner};
+use super::CaseFile;
 use crate::statement::{SyntaxNode, walk};
+use token::{Token, one_of, split_at_commas, tokens};
 use words::{
     BEFORE_TABLE, FIRST_WORDS, FUNCTIONS, OBJECT_ADJECTIVES, OBJECTS, PRAGMAS, SESSION_PRAGMAS,
     SHOWN, SYSTEM, VARIABLES, WITHOUT_DOTS,
@@ -38,83 +41,14 @@ pub fn check(file: &CaseFile) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A word, a quoted name or a character, words in capitals.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    Word(String),
-    /// A name in back-ticks or double quotes, in capitals.
-    Name(String),
-    Text,
-    Sign(char),
-}
-
-impl Token {
-    /// A keyword or a sign, as text.
-    fn is(&self, text: &str) -> bool {
-        match self {
-            Self::Word(word) => word == text,
-            Self::Sign(sign) => text.len() == 1 && text.starts_with(*sign),
-            Self::Name(_) | Self::Text => false,
-        }
-    }
-
-    fn identifier(&self) -> Option<&str> {
-        match self {
-            Self::Word(word) | Self::Name(word) => Some(word),
-            Self::Text | Self::Sign(_) => None,
-        }
-    }
-}
-
-fn one_of(token: &Token, words: &[&str]) -> bool {
-    words.iter().any(|word| token.is(word))
-}
-
-/// Cuts a statement into tokens, comments left out.
-fn tokens(sql: &str) -> Result<Vec<Token>, String> {
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while at < sql.len() {
-        let rest = &sql[at..];
-        if rest.starts_with("/*!") || rest.starts_with("/*M!") {
-            return Err("an executable comment hides what it runs".to_owned());
-        }
-        // What one engine or mode reads as a comment or an escape, another reads as text.
-        let minus = rest
-            .strip_prefix("--")
-            .is_some_and(|rest| !rest.starts_with(char::is_whitespace) && !rest.is_empty());
-        if rest.starts_with('#') || minus {
-            return Err("a comment for some engines only".to_owned());
-        }
-        let length = scanner::token_length(sql, at).ok_or("a quote or comment has no end")?;
-        let whole = &rest[..length];
-        let first = rest.chars().next().unwrap_or(' ');
-        let word_length = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
-            .unwrap_or(rest.len());
-        if word_length > 0 {
-            tokens.push(Token::Word(rest[..word_length].to_uppercase()));
-            at += word_length;
-            continue;
-        }
-        match first {
-            '\'' | '`' | '"' if whole.contains("\\'") || whole.contains("\\\"") => {
-                return Err("a backslash before a quote".to_owned());
-            }
-            '\'' => tokens.push(Token::Text),
-            '`' | '"' => tokens.push(Token::Name(whole[1..length - 1].to_uppercase())),
-            _ if length > first.len_utf8() || first.is_whitespace() => {}
-            _ => tokens.push(Token::Sign(first)),
-        }
-        at += length;
-    }
-    Ok(tokens)
-}
-
 /// Whether one statement is on the list; why not otherwise.
 fn statement(sql: &str) -> Result<(), String> {
     if sql.contains('\0') {
         return Err("a zero byte in a statement".to_owned());
+    }
+    if let Some(parts) = trigger::parts(sql)? {
+        statement(&parts.table)?;
+        return statement(&parts.body);
     }
     let tokens = tokens(sql)?;
     let Some(first) = tokens.first() else {
@@ -236,17 +170,6 @@ fn set(rest: &[Token]) -> Result<(), String> {
         return Err(format!("SET {name} is not on the list of session settings"));
     }
     Ok(())
-}
-
-/// The parts between commas outside of parentheses.
-fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
-    let mut depth = 0_i32;
-    tokens
-        .split(|token| {
-            depth += i32::from(token.is("(")) - i32::from(token.is(")"));
-            depth == 0 && token.is(",")
-        })
-        .collect()
 }
 
 fn pragma(rest: &[Token]) -> Result<(), String> {
@@ -399,6 +322,9 @@ mod tests {
             "BEGIN IMMEDIATE",
             "ROLLBACK TO SAVEPOINT a",
             "PRAGMA integrity_check",
+            "CREATE TRIGGER g AFTER INSERT ON t FOR EACH ROW INSERT INTO u VALUES (NEW.a, OLD.b)",
+            "CREATE TRIGGER g BEFORE UPDATE ON t FOR EACH ROW SET NEW.a = OLD.a + 1",
+            "CREATE TRIGGER g AFTER DELETE ON t FOR EACH ROW BEGIN DELETE FROM u WHERE a = OLD.a; END",
             "SELECT outfile FROM t WHERE a = 'INTO OUTFILE'",
         ] {
             if sql.contains("SELECT outfile") {
@@ -474,6 +400,13 @@ mod tests {
             "CREATE TABLE t (a INT) DATA DIRECTORY = '/tmp'",
             "CREATE TABLE t (a INT) ENGINE=FEDERATED CONNECTION='mysql://x'",
             "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
+            "CREATE TRIGGER x AFTER INSERT ON other.t FOR EACH ROW DELETE FROM u",
+            "CREATE TRIGGER x AFTER INSERT ON t FOR EACH ROW DELETE FROM other.u",
+            "CREATE TRIGGER x AFTER INSERT ON t FOR EACH ROW CALL p()",
+            "CREATE TRIGGER x AFTER INSERT ON t FOR EACH ROW BEGIN DELETE FROM u; DELETE FROM t; END",
+            "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET NEW.a = LOAD_FILE('x')",
+            "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1, GLOBAL read_only = 1",
+            "CREATE DEFINER = root@localhost TRIGGER x AFTER INSERT ON t FOR EACH ROW DELETE FROM u",
             "ATTACH 'x.db' AS x",
             "VACUUM INTO 'x.db'",
             "PRAGMA journal_mode = DELETE",

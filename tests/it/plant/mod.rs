@@ -17,6 +17,7 @@ mod postgres;
 mod reads;
 mod sabotage;
 mod text;
+mod triggers;
 mod writes;
 
 use std::collections::BTreeMap;
@@ -79,6 +80,12 @@ pub(crate) enum Fault {
     /// A write looks for no parent, and leaves the children of the rows that it deletes or gives another
     /// key.
     ForeignKeysForgotten,
+    /// The trigger of a write adds no row to its table.
+    TriggerDoesNothing,
+    /// The trigger of a write adds its rows twice.
+    TriggerFiresTwice,
+    /// ROLLBACK leaves what the trigger of the last write has added.
+    TriggerOutlivesRollback,
     /// A plain read in a transaction misses its last row.
     ReadMissesRow,
     /// A plain read in a transaction gives its last row twice.
@@ -190,7 +197,7 @@ pub(crate) enum Fault {
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
-const MYSQL_ONLY: [Fault; 15] = [
+const MYSQL_ONLY: [Fault; 18] = [
     Fault::Lies(WriteKind::Replace),
     Fault::PhantomUnderLock,
     Fault::DirtyRead,
@@ -199,6 +206,10 @@ const MYSQL_ONLY: [Fault; 15] = [
     Fault::CollationsForgotten,
     Fault::ModesForgotten,
     Fault::ChecksForgotten,
+    // No trigger is drawn there.
+    Fault::TriggerDoesNothing,
+    Fault::TriggerFiresTwice,
+    Fault::TriggerOutlivesRollback,
     Fault::LockingReadOfSnapshot,
     Fault::ReadCommittedIsDirty,
     Fault::RepeatableReadLocks,
@@ -214,7 +225,7 @@ const POSTGRES_ONLY: [Fault; 2] = [Fault::ErrorKeepsTransaction, Fault::Conflict
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 78] = [
+    pub(crate) const ALL: [(&str, Self); 81] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -242,6 +253,9 @@ impl Fault {
         ("read-only-forgotten", Self::ReadOnlyForgotten),
         ("index-loses-rows", Self::IndexLosesRows),
         ("foreign-keys-forgotten", Self::ForeignKeysForgotten),
+        ("trigger-does-nothing", Self::TriggerDoesNothing),
+        ("trigger-fires-twice", Self::TriggerFiresTwice),
+        ("trigger-outlives-rollback", Self::TriggerOutlivesRollback),
         ("read-misses-row", Self::ReadMissesRow),
         ("read-repeats-row", Self::ReadRepeatsRow),
         ("read-outside-snapshot", Self::ReadOutsideSnapshot),

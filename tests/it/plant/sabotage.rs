@@ -61,6 +61,15 @@ const SPOILS: &[(Fault, Spoil)] = &[
         Fault::ForeignKeysForgotten,
         Conversation::without_foreign_keys,
     ),
+    (
+        Fault::TriggerDoesNothing,
+        Conversation::trigger_does_nothing,
+    ),
+    (Fault::TriggerFiresTwice, Conversation::trigger_fires_twice),
+    (
+        Fault::TriggerOutlivesRollback,
+        Conversation::trigger_outlives_rollback,
+    ),
     (Fault::ReadMissesRow, |this, sql| {
         this.spoilt_read(sql, |this| this.with_last_row(sql, 0))
     }),
