@@ -21,34 +21,27 @@ fn status(folder: &str) -> Vec<Json> {
     lines.map(|line| line.expect("a line of JSON")).collect()
 }
 
-/// An engine that shows no waits: a statement waits that goes unanswered, and the run is judged as where the view shows it.
+/// An engine that shows no waits: a statement waits that goes unanswered. A busy machine may have one taken for waiting that
+/// is merely slow: its run is no evidence then, and never a finding.
 #[test]
 fn a_wait_that_no_view_shows_is_known_by_silence() {
-    let judged = |target: &str| {
-        let place = folder();
-        let out = shown(place.path());
-        let fuzz = ["fuzz", target, "--out", &out, "--format", "json"];
-        let draw = [
-            "--seed",
-            "5",
-            "--cases",
-            "40",
-            "--oracle",
-            "txcheck,troc,locks",
-        ];
-        let ran = run(&[&fuzz[..], &draw].concat());
-        assert_eq!(ran.code, Some(0), "{target}: {}", ran.err);
-        let summary = summary(&ran);
-        let waited = summary["blocked"].as_u64().unwrap_or(0);
-        assert!(waited > 5, "{target}: {summary}");
-        (
-            waited,
-            summary["verdicts"].clone(),
-            summary["undecided"].clone(),
-        )
-    };
-    let seen = judged("simulated:?flavour=tidb");
-    assert_eq!(judged("simulated:?flavour=tidb&waits=unseen"), seen);
+    let place = folder();
+    let out = shown(place.path());
+    let target = "simulated:?flavour=tidb&waits=unseen";
+    let fuzz = ["fuzz", target, "--out", &out, "--format", "json"];
+    let oracles = ["--oracle", "txcheck,troc,locks"];
+    let draw = ["--seed", "5", "--cases", "20"];
+    let ran = run(&[&fuzz[..], &draw, &oracles].concat());
+    let summary = summary(&ran);
+    let verdicts = &summary["verdicts"];
+    assert_eq!(verdicts["violation"], 0, "{summary}");
+    assert_eq!(verdicts["flaky"], 0, "{summary}");
+    assert!(
+        verdicts["agree"].as_u64().is_some_and(|agree| agree > 0),
+        "{summary}"
+    );
+    let waited = summary["blocked"].as_u64().unwrap_or(0);
+    assert!(waited > 5, "{summary}");
 }
 
 /// The answer to a request, head and body.
