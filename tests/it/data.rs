@@ -36,8 +36,9 @@ fn the_dialect_files_parse() {
     }
     let known = rashomon::engine::EngineFlavour::ALL.map(rashomon::engine::EngineFlavour::slug);
     assert_eq!(flavours, known, "every flavour has its file");
-    let builtin: Vec<&str> = rashomon::dialect::BUILTIN
-        .iter()
+    let all = rashomon::dialect::BUILTIN.iter();
+    let builtin: Vec<&str> = all
+        .chain(rashomon::dialect::MODES)
         .map(|(name, _)| *name)
         .collect();
     assert_eq!(names, builtin, "every dialect file comes with the program");
