@@ -112,12 +112,21 @@ impl<D: Databases> Guard<D> {
     /// Every database with a name of ours.
     pub(super) fn leftovers(&mut self) -> Result<Vec<Leftover>, EngineError> {
         let names = self.databases.names()?;
-        let ours = names.into_iter().filter(|name| is_ours(name));
-        ours.map(|database| {
-            let marker = self.databases.marker(&database)?;
-            Ok(Leftover { database, marker })
-        })
-        .collect()
+        let mut all = Vec::new();
+        for database in names.into_iter().filter(|name| is_ours(name)) {
+            // Another run may drop it while its marker is read: PostgreSQL ends who is connected to it, and has whoever
+            // connects then wait until it is gone.
+            let read = self.databases.marker(&database);
+            match read.or_else(|_| self.databases.marker(&database)) {
+                Ok(marker) => all.push(Leftover { database, marker }),
+                Err(error) => {
+                    if self.has(&database)? {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Whether it is safe to work here, for `doctor`.
