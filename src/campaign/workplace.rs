@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::parts::{CaseSource, Drawn, Workplace};
 use crate::dialect::Dialect;
 use crate::engine::{self, EngineError, Identity, OpenOptions, Server};
-use crate::execute::{Driver, Executor, RestartCommand, SERIAL_SUFFIX};
+use crate::execute::{Driver, Executor, RestartCommand};
 use crate::generate::{self, EPOCH, GenerateOptions};
 use crate::grammar::Grammar;
 use crate::model::Pace;
@@ -78,15 +78,19 @@ impl ServerWorkplace {
         self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops what the worker has given up, where nothing goes on in it any more.
-    fn drop_given_up(&self, server: &dyn Server, worker: usize) {
-        for count in 0..self.given_up(worker) {
-            let database = self.database(worker, count);
-            for name in [database.clone(), format!("{database}{SERIAL_SUFFIX}")] {
-                if let Err(error) = server.drop_database(&name) {
-                    tracing::warn!("cannot drop {name}: {error}; `rashomon clean` will");
-                }
+    /// Closes the worker's driver and drops what it has given up, where nothing goes on in it any more.
+    fn close(&self, driver: Driver<'_>, server: &dyn Server, worker: usize) {
+        let given_up = self.given_up(worker);
+        let warn = |count, dropped: Result<(), EngineError>| {
+            if let Err(error) = dropped {
+                let database = self.database(worker, count);
+                tracing::warn!("cannot drop {database}: {error}; `rashomon clean` will");
             }
+        };
+        warn(given_up, driver.close());
+        for count in 0..given_up {
+            let dropped = Driver::drop_databases(server, &self.database(worker, count));
+            warn(count, dropped);
         }
     }
 }
@@ -107,11 +111,7 @@ impl Workplace for ServerWorkplace {
         // After an error nothing is cleaned up: the server may be gone, and the next workplace of
         // this worker drops what is left under its name.
         job(&mut driver)?;
-        if let Err(error) = driver.close() {
-            let database = self.database(worker, self.given_up(worker));
-            tracing::warn!("cannot drop {database}: {error}; `rashomon clean` will");
-        }
-        self.drop_given_up(&*server, worker);
+        self.close(driver, &*server, worker);
         Ok(())
     }
 }

@@ -60,8 +60,10 @@ struct Connections {
 /// Connections of a driver beside those of its sessions: keeper, watcher, observer and serial run.
 pub const CONNECTIONS_BESIDE_SESSIONS: usize = 4;
 
-/// What the name of the database for serial runs has more than that of the other one.
-pub const SERIAL_SUFFIX: &str = "_serial";
+/// The name of the database for serial runs beside this one.
+fn serial_database(database: &str) -> String {
+    format!("{database}_serial")
+}
 
 impl<'s> Driver<'s> {
     /// Creates the databases `NAME` and `NAME_serial` and connects.
@@ -74,7 +76,7 @@ impl<'s> Driver<'s> {
             dialect: Arc::new(server.dialect().clone()),
             server,
             room: Room::new(database.to_owned()),
-            serial_room: Room::new(format!("{database}{SERIAL_SUFFIX}")),
+            serial_room: Room::new(serial_database(database)),
             line: None,
             interrupted: None,
             log: SentLog::default(),
@@ -118,8 +120,17 @@ impl<'s> Driver<'s> {
     /// When the server does not answer, or refuses.
     pub fn close(mut self) -> Result<(), EngineError> {
         self.abandon();
-        self.server.drop_database(&self.room.database)?;
-        self.server.drop_database(&self.serial_room.database)
+        Self::drop_databases(self.server, &self.room.database)
+    }
+
+    /// Drops the databases that a driver of this name has made, where they are there: the second one though the first
+    /// is refused.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn drop_databases(server: &dyn Server, database: &str) -> Result<(), EngineError> {
+        let dropped = server.drop_database(database);
+        dropped.and(server.drop_database(&serial_database(database)))
     }
 
     /// From now on, where the engine's own check of tables is dear, asks for it at the end of one case

@@ -30,7 +30,7 @@ use crate::engine::EngineError;
 use crate::model::{Execution, Outcome, ProbeTag, Row, StatementId, TestCase};
 
 pub use crashed::CrashedRun;
-pub use driver::{CONNECTIONS_BESIDE_SESSIONS, Driver, SERIAL_SUFFIX};
+pub use driver::{CONNECTIONS_BESIDE_SESSIONS, Driver};
 pub use recording::{ConnectionRole, Recording, Sent, first_word};
 pub use restart::RestartCommand;
 pub use transcript::transcript;

@@ -97,7 +97,9 @@ fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
 /// The triggers at the end of a set-up, which fire for none of its rows: each by its name, its table and the text
 /// that makes it.
 pub(super) fn triggers<'c>(case: &'c TestCase, dialect: &Dialect) -> Vec<TriggerAtTheEnd<'c>> {
+    // Mostly the last is one that fills a table: its text is not looked at.
     let from_behind = case.setup.iter().rev();
+    let from_behind = from_behind.take_while(|statement| statement.kind == SetupKind::Schema);
     let mut triggers: Vec<TriggerAtTheEnd<'c>> = from_behind
         .map_while(|statement| {
             let text = trigger_text(&statement.sql, dialect)?;

@@ -210,7 +210,6 @@ impl<'a> ServerSerialRun<'a> {
     ) -> Result<(), EngineError> {
         // What a row holds was stored under some mode: any value is taken under the usual one.
         self.adopt(None)?;
-
         let statements: Vec<String> = deletion.into_iter().chain(insertion).collect();
         if has_foreign_keys(&self.case) {
             self.hand.run_without_foreign_keys(statements)

@@ -440,6 +440,11 @@ impl Effect {
         writes.filter(move |write| write.table.eq_ignore_ascii_case(table))
     }
 
+    /// Whether it writes a table by the triggers that it fires.
+    pub fn is_triggered_on(&self, table: &str) -> bool {
+        self.triggered_on(table).next().is_some()
+    }
+
     /// Whether it may give rows of a table another value of a column, itself or by a trigger.
     pub fn assigns(&self, table: &str, column: &str) -> bool {
         let column = column.to_ascii_lowercase();

@@ -468,7 +468,7 @@ impl Learning<'_> {
         let mut under_way = active.iter().chain(&self.waiting);
         under_way.any(|id| {
             let statement = self.case.statement(*id);
-            statement.is_some_and(|s| s.effect.triggered_on(table).next().is_some())
+            statement.is_some_and(|s| s.effect.is_triggered_on(table))
         })
     }
 

@@ -67,7 +67,13 @@ impl Learning<'_> {
 
     /// What a plain read in the transaction of a write showed before it.
     fn shown_before(&self, table: &str, id: StatementId, mode: ReadMode, at: Tick) -> TableView {
-        let reader = Reader {
+        let reader = self.reader_behind(id, mode, at);
+        self.timeline.view(&self.account.chains, table, reader)
+    }
+
+    /// A plain read in the transaction of a write, behind all its statements.
+    fn reader_behind(&self, id: StatementId, mode: ReadMode, at: Tick) -> Reader {
+        Reader {
             statement: StatementId {
                 position: u32::MAX,
                 ..id
@@ -75,8 +81,7 @@ impl Learning<'_> {
             mode,
             at,
             snapshot: self.snapshot(id, at),
-        };
-        self.timeline.view(&self.account.chains, table, reader)
+        }
     }
 
     /// The rows that stand for a write's transaction after it: its own work as the read shows it, the
@@ -91,17 +96,9 @@ impl Learning<'_> {
         at: Tick,
     ) -> Vec<Row> {
         let id = statement.id;
-        let reader = Reader {
-            statement: StatementId {
-                position: u32::MAX,
-                ..id
-            },
-            mode,
-            at,
-            snapshot: self.snapshot(id, at),
-        };
+        let reader = self.reader_behind(id, mode, at);
         let chains = &self.account.chains;
-        let shown_before = self.shown_before(&shape.name, id, mode, at);
+        let shown_before = self.timeline.view(chains, &shape.name, reader);
         let mut own: Vec<&Row> = rows.iter().collect();
         for row in shown_before.values().filter_map(|v| row_of(chains, *v)) {
             take(&mut own, |shown| *shown == row);

@@ -303,7 +303,7 @@ impl Learning<'_> {
             .filter(|(_, grips)| !grips.contains(&Grip::Snapshot))
             .map(|(table, _)| *table)
             // The body of a trigger reads a row of its table when it writes it, and no other.
-            .filter(|table| statement.effect.triggered_on(table).next().is_none())
+            .filter(|table| !statement.effect.is_triggered_on(table))
             .collect();
         let once = match read_by_row.as_slice() {
             [] => true,

@@ -272,7 +272,7 @@ impl<'a> Learning<'a> {
         old: Option<&Row>,
         new: &Row,
     ) -> bool {
-        if is_by_trigger(shape, statement) {
+        if statement.effect.is_triggered_on(&shape.name) {
             return makes_by_trigger(shape, statement, old, new);
         }
         if is_by_foreign_key(shape, statement) {
@@ -349,7 +349,7 @@ fn writes(statement: &CaseStatement, shape: &TableShape) -> bool {
 /// Whether a statement removes rows of a table and leaves none there, new or changed. By a foreign key a
 /// DELETE of the parent may change a child.
 fn only_removes(shape: &TableShape, statement: &CaseStatement) -> bool {
-    if is_by_trigger(shape, statement) {
+    if statement.effect.is_triggered_on(&shape.name) {
         let mut writes = statement.effect.triggered_on(&shape.name);
         return writes.all(|write| write.kind == StatementKind::Delete);
     }
@@ -362,11 +362,6 @@ fn is_by_foreign_key(shape: &TableShape, statement: &CaseStatement) -> bool {
     uses.any(|used| {
         used.role == Role::ForeignKeyTarget && used.table.eq_ignore_ascii_case(&shape.name)
     })
-}
-
-/// Whether a statement writes this table by a trigger only.
-fn is_by_trigger(shape: &TableShape, statement: &CaseStatement) -> bool {
-    statement.effect.triggered_on(&shape.name).next().is_some()
 }
 
 /// Whether the trigger of a statement can have made a new row, or changed `old` into it.

@@ -34,6 +34,12 @@ pub(super) fn one_of(token: &Token, words: &[&str]) -> bool {
     words.iter().any(|word| token.is(word))
 }
 
+/// How many bytes of the text are the word that it begins with; 0 where it begins with none.
+pub(super) fn word_length(text: &str) -> usize {
+    text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
+        .unwrap_or(text.len())
+}
+
 /// Cuts a statement into tokens, comments left out.
 pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
@@ -53,12 +59,10 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, String> {
         let length = scanner::token_length(sql, at).ok_or("a quote or comment has no end")?;
         let whole = &rest[..length];
         let first = rest.chars().next().unwrap_or(' ');
-        let word_length = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
-            .unwrap_or(rest.len());
-        if word_length > 0 {
-            tokens.push(Token::Word(rest[..word_length].to_uppercase()));
-            at += word_length;
+        let length_of_word = word_length(rest);
+        if length_of_word > 0 {
+            tokens.push(Token::Word(rest[..length_of_word].to_uppercase()));
+            at += length_of_word;
             continue;
         }
         match first {

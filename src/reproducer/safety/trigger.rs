@@ -1,7 +1,7 @@
 //! The parts of a CREATE TRIGGER, each as a statement that is checked by itself.
 
 use super::super::scanner;
-use super::token::{Token, split_at_commas, tokens};
+use super::token::{Token, split_at_commas, tokens, word_length};
 
 /// What a trigger is about.
 pub(super) struct TriggerParts {
@@ -78,9 +78,7 @@ fn after_words(sql: &str, count: usize) -> Option<&str> {
     let mut seen = 0;
     while at < sql.len() {
         let rest = &sql[at..];
-        let word = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
-            .unwrap_or(rest.len());
+        let word = word_length(rest);
         let length = match word {
             0 => scanner::token_length(sql, at)?,
             length => length,
