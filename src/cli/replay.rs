@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::case_file;
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::output_file::Overwriting;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::printable;
 use super::value::{
@@ -14,6 +15,7 @@ use crate::engine::{self, OpenOptions};
 use crate::execute::Driver;
 use crate::model::Verdict;
 use crate::replay::{self, Confirmation, ReplayOptions, ReplayReport};
+use crate::reproducer;
 
 /// Runs case files again and judges them
 ///
@@ -24,7 +26,9 @@ use crate::replay::{self, Confirmation, ReplayOptions, ReplayReport};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   rashomon replay reproducers/mariadb/lost-update-2fcdb124.sql 'mariadb://root@127.0.0.1:3306'
-  rashomon replay reproducers/mariadb 'mariadb://root@127.0.0.1:3306' --confirm-fixed")]
+  rashomon replay reproducers/mariadb 'mariadb://root@127.0.0.1:3306' --confirm-fixed
+  rashomon replay by-hand.sql 'mysql://root@127.0.0.1:3306' -o answered.sql
+  rashomon export answered.sql --to issue")]
 pub(super) struct ReplayArguments {
     /// A case file, a folder of them, or - for standard input
     path: PathBuf,
@@ -53,6 +57,14 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "FILE|none")]
     known: Option<PathBuf>,
 
+    /// Write the case with what it was answered, and what the finding expects: a file that `export` and `report` can
+    /// tell. One file at a time
+    #[arg(short, alias = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    overwriting: Overwriting,
+
     /// Print no transcripts
     #[arg(long)]
     brief: bool,
@@ -75,6 +87,7 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
     if loaded.files.is_empty() {
         return Err(none_to_run(&arguments.path, exit));
     }
+    check_output(arguments, loaded.files.len())?;
     let target = case_file::target_of(arguments.target.as_deref(), &loaded.files)?;
     let registry = registry(arguments.known.as_deref())?;
     let oracles = oracles_named(&arguments.oracle, None);
@@ -108,6 +121,12 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
             (report, ends_with)
         };
         show(&report, arguments, output)?;
+        if let Some(path) = &arguments.output {
+            let answered = report.answered(file, server.identity());
+            let answered = answered.ok_or_else(|| nothing_to_write(path))?;
+            let text = reproducer::write(&answered);
+            arguments.overwriting.write(path, text.as_bytes())?;
+        }
         exit = worse(exit, ends_with);
         reports.push(report);
     }
@@ -123,6 +142,31 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
         output.line(&counts(&reports, skipped))?;
     }
     Ok(exit)
+}
+
+/// Refuses an output file that is taken, or that is to hold several cases, before anything runs.
+fn check_output(arguments: &ReplayArguments, files: usize) -> Result<(), Failure> {
+    let Some(path) = &arguments.output else {
+        return Ok(());
+    };
+    if files > 1 {
+        return Err(Failure::usage(format!(
+            "-o {} takes one case, and {} has {files}: name one file",
+            path.display(),
+            arguments.path.display()
+        )));
+    }
+    arguments.overwriting.check(path)
+}
+
+fn nothing_to_write(path: &Path) -> Failure {
+    Failure {
+        exit: Exit::Inconclusive,
+        message: format!(
+            "{} is not written: no run of the case came to its end",
+            path.display()
+        ),
+    }
 }
 
 /// Names a file that is not replayed and goes on with the others.

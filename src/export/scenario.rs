@@ -500,8 +500,8 @@ fn symptom<'a>(
         (true, Some(_)) => Ok(Symptom::AsSeen),
         (true, None) => Ok(Symptom::NothingWrong),
         (false, _) => Err(DoesNotApply(
-            "the file has no answers: replay it with an oracle first, or give statements `-- @expect` \
-             notes"
+            "the file has no answers: `rashomon replay FILE TARGET -o ANSWERED` writes it with them; or \
+             give statements `-- @expect` notes"
                 .to_owned(),
         )),
     }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::expectation::UnexpectedRejection;
-use crate::model::{Execution, Finding, TestCase, UndecidedReason, Verdict};
+use crate::engine::Identity;
+use crate::model::{Execution, Finding, FindingKind, TestCase, UndecidedReason, Verdict};
 use crate::oracle::Oracle;
-use crate::reproducer::Registry;
+use crate::reproducer::{CaseFile, Registry, Reproduced};
 
 /// How long a server that went away is waited for between two runs, before the replay is given up.
 pub(super) const SERVER_BACK_WITHIN: Duration = Duration::from_secs(30);
@@ -79,6 +80,24 @@ impl ReplayReport {
             | Verdict::Flaky { .. }
             | Verdict::Violation(_) => None,
         }
+    }
+
+    /// The file with what the shown run answered, and what the finding expects; none where no run came to its end.
+    pub fn answered(&self, file: &CaseFile, server: &Identity) -> Option<CaseFile> {
+        let (case, execution) = self.shown.as_ref()?;
+        let reproduced = Reproduced {
+            hits: self.hits,
+            runs: self.runs,
+        };
+        let Some(finding) = &self.finding else {
+            return Some(file.answered_by(CaseFile::of_run(case, execution, server)));
+        };
+        let mut ran = CaseFile::of_finding(case, finding, execution, server, "", reproduced);
+        if finding.signature.kind == FindingKind::UnexpectedOutcome {
+            // It stands on the line that expects it, and lines have other numbers here.
+            ran.header.comments.last.clear();
+        }
+        Some(file.answered_by(ran))
     }
 
     pub(super) fn could_not_run(file: &str, reason: String) -> Self {

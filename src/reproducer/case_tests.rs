@@ -246,3 +246,66 @@ fn a_run_without_a_serial_order_expects_nothing_of_its_statements() {
     let evidence = "--! # T2.1 must see both rows\n/* init */";
     assert!(text.contains(evidence), "{text}");
 }
+
+#[test]
+fn a_file_that_ran_keeps_what_a_person_wrote_and_has_the_answers_of_this_run() {
+    let dialect = mysql();
+    let written = file(
+        "--! known = \"MySQL#1\"\n--! # found by hand\n",
+        "/* s1 */ BEGIN;\n-- sees both\n/* s2 */ SELECT * FROM t0; -- why  @got (9)  @expect (1) (2)\n\
+         /* s1 */ DELETE FROM t0;\n/* s1 */ COMMIT;\n/* end */ SELECT COUNT(*) FROM t0; -- @expect (0)\n",
+    );
+    let case = written.test_case(&dialect).unwrap();
+    let execution = run(&case, Outcome::Rows(vec![row(&[2])]));
+    let ran = CaseFile::of_run(&case, &execution, &server(&dialect));
+    let answered = written.answered_by(ran);
+    assert_eq!(
+        read(&write(&answered), "x.sql").unwrap().header,
+        answered.header
+    );
+    assert_eq!(answered.header.known.as_deref(), Some("MySQL#1"));
+    let text = write(&answered);
+    let body = text.split_once("--! # ").expect("the comment").1;
+    expect![[r#"
+        found by hand
+        /* init */ CREATE TABLE t0 (c0 INT);
+        /* init */ INSERT INTO t0 VALUES (1), (2);
+        /* s1 T1.1 */ BEGIN;
+        -- sees both
+        /* s2 T2.1 */ SELECT * FROM t0;             -- why  @got (2)  @expect (1) (2)
+        /* s1 T1.2 */ DELETE FROM t0;               -- @snapshot-read SELECT 1 FROM `t0` LIMIT 1  @got affected 2
+        /* s1 T1.3 */ COMMIT;
+        /* end */ SELECT * FROM t0;                 -- @got (7)
+        /* end */ SELECT COUNT(*) FROM t0;          -- @expect (0)
+    "#]]
+    .assert_eq(body);
+}
+
+/// The finding of a run says what is right on its line; what a person expected there is about another answer.
+#[test]
+fn what_a_finding_expects_replaces_what_a_person_expected_of_that_line() {
+    let dialect = mysql();
+    let written = file(
+        "",
+        &SESSIONS.replace(
+            "FROM t0;\n/* s1 T1.2",
+            "FROM t0; -- @expect (5)\n/* s1 T1.2",
+        ),
+    );
+    let case = written.test_case(&dialect).unwrap();
+    let execution = run(&case, Outcome::Rows(vec![row(&[2])]));
+    let differs = difference(Some(case.statements[1].id), ["rows", "(1) (2)", "(2)"]);
+    let finding = found("wrong-rows", vec![differs]);
+    let reproduced = Reproduced { hits: 3, runs: 3 };
+    let ran = CaseFile::of_finding(
+        &case,
+        &finding,
+        &execution,
+        &server(&dialect),
+        "",
+        reproduced,
+    );
+    let text = write(&written.answered_by(ran));
+    let line = text.lines().find(|line| line.contains("T2.1 */")).unwrap();
+    assert!(line.ends_with("-- @got (2)  @expect (1) (2)"), "{line}");
+}

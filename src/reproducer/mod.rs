@@ -4,6 +4,7 @@
 //! `docs/reproducer-format.md` describes the files. A [`CaseFile`] holds what a person may edit; a
 //! `TestCase` is made of it for one dialect by [`CaseFile::test_case`].
 
+mod answered;
 mod case;
 #[cfg(test)]
 mod case_tests;

@@ -220,14 +220,24 @@ impl MysqlTest {
         Some(this)
     }
 
-    fn query(&self, sql: &str) {
+    fn client(&self) -> mysql::Conn {
         let options = mysql::OptsBuilder::new()
             .ip_or_hostname(self.url.host_str())
             .tcp_port(self.url.port().unwrap_or(3306))
             .user(Some(self.url.username()))
             .pass(self.url.password());
-        let mut client = mysql::Conn::new(options).expect("a client");
-        client.query_drop(sql).expect("it is executed");
+        mysql::Conn::new(options).expect("a client")
+    }
+
+    fn query(&self, sql: &str) {
+        self.client().query_drop(sql).expect("it is executed");
+    }
+
+    /// Where the server listens for clients of this machine: a test connects to `localhost`, which mysqltest takes for
+    /// the socket.
+    fn socket(&self) -> String {
+        let socket = self.client().query_first("SELECT @@socket");
+        socket.expect("it is answered").expect("a row")
     }
 
     /// Exports a case and runs its test: what mysqltest said where it failed.
@@ -239,8 +249,6 @@ impl MysqlTest {
         std::fs::write(path("case.test"), &exported.text).expect("it is written");
         std::fs::write(path("case.result"), &result).expect("it is written");
         for _ in 0..times {
-            let socket = self.url.query_pairs().find(|(name, _)| name == "socket");
-            let socket = socket.map(|(_, path)| format!("--socket={path}"));
             let output = Command::new(&self.program)
                 .arg("--no-defaults")
                 .arg(format!("--basedir={}/", self.suite))
@@ -249,7 +257,7 @@ impl MysqlTest {
                     self.url.host_str().unwrap_or("127.0.0.1")
                 ))
                 .arg(format!("--port={}", self.url.port().unwrap_or(3306)))
-                .args(socket)
+                .arg(format!("--socket={}", self.socket()))
                 .arg(format!("--user={}", self.url.username()))
                 .arg(format!("--database={}", self.database))
                 .arg(format!("--test-file={}", path("case.test")))
@@ -302,7 +310,7 @@ fn exported_tests_of_right_answers_pass_and_those_of_a_bug_fail_where_it_is() {
             Err(reason) => panic!("{}: {reason}", path.display()),
         }
     }
-    assert!(passed >= 10, "{passed} of {}", right.len());
+    assert!(passed >= 20, "{passed} of {}", right.len());
     for path in finds("mariadb") {
         let case = reproducer::load(&path).expect("it reads");
         let failed = suite.run(&case, 1).expect_err("the bug is there");

@@ -9,9 +9,11 @@
 /* init */ INSERT INTO t1 (pkey, c0, c1) VALUES (5, 13, '10');
 /* init */ INSERT INTO t0 (pkey, c0) VALUES (4, 19), (5, 20);
 /* s1 T1.1 */ BEGIN;
-/* s1 T1.2 */ INSERT INTO t1 (pkey) SELECT r1.pkey + 4096 FROM t0 AS r1 WHERE r1.pkey = 5;
+/* s1 T1.2 */ INSERT INTO t1 (pkey) SELECT r1.pkey + 4096 FROM t0 AS r1 WHERE r1.pkey = 5; -- @got affected 1
 /* s2 T2.1 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;
-/* s2 T2.2 */ UPDATE t0 JOIN t1 ON t0.pkey = t1.pkey SET t0.c0 = 0, t1.c1 = '';
-/* s2 T2.3 */ COMMIT;
-/* s3 T3.1 */ REPLACE INTO t1 (pkey) VALUES (3);
-/* s1 T1.3 */ COMMIT;
+/* s2 T2.2 */ UPDATE t0 JOIN t1 ON t0.pkey = t1.pkey SET t0.c0 = 0, t1.c1 = ''; -- @blocks s1  @got affected 2
+/* s2 T2.3 */ COMMIT;                       -- @resumes s3
+/* s3 T3.1 */ REPLACE INTO t1 (pkey) VALUES (3); -- @blocks s2  @got affected 1
+/* s1 T1.3 */ COMMIT;                       -- @resumes s2
+/* end */ SELECT * FROM t0;                 -- @got (4, 19) (5, 0)
+/* end */ SELECT * FROM t1;                 -- @got (3, NULL, NULL) (5, 13, '') (4101, NULL, NULL)

@@ -7,8 +7,10 @@
 /* init */ CREATE TABLE t2 (pkey BIGINT NOT NULL UNIQUE);
 /* init */ INSERT INTO t2 (pkey) VALUES (8);
 /* init */ CREATE TRIGGER tg1 AFTER INSERT ON t1 FOR EACH ROW DELETE FROM t2 WHERE pkey = NEW.pkey;
-/* s1 */ BEGIN;
-/* s1 */ DELETE FROM t1;
-/* s2 */ INSERT INTO t1 (pkey) VALUES (6), (6); -- @waits  @error duplicate
-/* s1 */ INSERT INTO t1 (pkey) VALUES (8);
-/* s1 */ COMMIT;
+/* s1 T1.1 */ BEGIN;
+/* s1 T1.2 */ DELETE FROM t1;               -- @got affected 0
+/* s2 T2.1 */ INSERT INTO t1 (pkey) VALUES (6), (6); -- @blocks s1  @error duplicate
+/* s1 T1.3 */ INSERT INTO t1 (pkey) VALUES (8); -- @got affected 1
+/* s1 T1.4 */ COMMIT;                       -- @resumes s2
+/* end */ SELECT * FROM t1;                 -- @got (8)
+/* end */ SELECT * FROM t2;                 -- @got empty
