@@ -11,6 +11,7 @@ use super::durability::{DurabilityEntry, durability};
 use super::errors::{CodeEntry, MessageEntry, class_words, error_messages, errors};
 use super::levels::{CauseEntry, PromiseEntry, causes, has_all, level_words, locks, promises};
 use super::lock_rules::lock_rules;
+use super::overlay;
 use super::plan_setting::{PlanSettingEntry, SessionMode, plan_settings};
 use super::text::{DialectError, DialectText};
 use super::{
@@ -185,8 +186,8 @@ pub fn parse_for(
     version: &ServerVersion,
     variables: &BTreeMap<String, String>,
 ) -> Result<Dialect, DialectError> {
-    let source = DialectText { name, text };
-    let file: File = toml::from_str(text).map_err(|error| {
+    let (source, tree) = overlay::tree(name, text)?;
+    let file = File::deserialize(toml::Deserializer::from(tree)).map_err(|error| {
         source.error(
             error.span().map_or(0, |span| span.start),
             error.message().to_owned(),
@@ -210,7 +211,7 @@ pub fn parse_for(
         for role in Role::ALL {
             if !read_modes.contains_key(&(*level, role)) {
                 let message = format!("no read mode for {role} at {}", level.slug());
-                return Err(source.error(text.find("[read-modes").unwrap_or(0), message));
+                return Err(source.error(source.place_of("[read-modes"), message));
             }
         }
     }

@@ -15,6 +15,7 @@ mod in_common;
 mod levels;
 mod literal;
 mod lock_rules;
+mod overlay;
 mod plan_setting;
 #[cfg(test)]
 mod tests;

@@ -18,17 +18,48 @@ pub struct DialectError {
     pub message: String,
 }
 
-/// Where errors point: the file's name and its text.
+/// Where errors point: a dialect file, and behind it the files that it is laid over.
+#[derive(Debug)]
 pub(super) struct DialectText<'a> {
-    pub(super) name: &'a str,
-    pub(super) text: &'a str,
+    /// Name, text and the offset of its first byte. The offsets of a file begin a byte behind the end of the one
+    /// before it, so that each offset is a place of one file.
+    files: Vec<(String, &'a str, usize)>,
+}
+
+impl<'a> DialectText<'a> {
+    pub(super) fn new(name: &str, text: &'a str) -> Self {
+        Self {
+            files: vec![(name.to_owned(), text, 0)],
+        }
+    }
+
+    /// Adds a file, and gives the offset of its first byte.
+    pub(super) fn add(&mut self, name: &str, text: &'a str) -> usize {
+        let end = self.files.last().map_or(0, |(_, text, at)| at + text.len());
+        self.files.push((name.to_owned(), text, end + 1));
+        end + 1
+    }
+
+    /// The first place with these letters, in the first file that has them; its beginning where none has.
+    pub(super) fn place_of(&self, letters: &str) -> usize {
+        let mut places = self.files.iter().filter_map(|(_, text, offset)| {
+            let at = text.find(letters)?;
+            Some(offset + at)
+        });
+        places.next().unwrap_or(0)
+    }
 }
 
 impl DialectText<'_> {
     pub(super) fn error(&self, at: usize, message: impl Into<String>) -> DialectError {
-        let before = &self.text[..at.min(self.text.len())];
+        let holds = |(_, _, offset): &&(String, &str, usize)| *offset <= at;
+        let file = self.files.iter().rev().find(holds);
+        let (name, text, offset) = file.map_or(("", "", 0), |(name, text, offset)| {
+            (name.as_str(), *text, *offset)
+        });
+        let before = &text[..(at - offset).min(text.len())];
         DialectError {
-            file: self.name.to_owned(),
+            file: name.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1,
             message: message.into(),
