@@ -14,11 +14,8 @@ fn main() {
 }
 
 fn dialect_of(engine: &str) -> Dialect {
-    let (name, text) = dialect::BUILTIN
-        .iter()
-        .find(|(name, _)| *name == engine)
-        .expect("the engine has a dialect");
-    dialect::parse(name, text, &"99".parse().expect("a version")).expect("it parses")
+    let text = dialect::builtin(engine).expect("the engine has a dialect");
+    dialect::parse(engine, text, &"99".parse().expect("a version")).expect("it parses")
 }
 
 /// One case from seed and index.

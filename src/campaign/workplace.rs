@@ -221,19 +221,14 @@ impl CaseSource for Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{self, ServerVersion};
+    use crate::dialect::dialect_of;
     use crate::generate::LevelChoice;
     use crate::model::IsolationLevel;
     use crate::oracle::ORACLES;
 
     #[test]
     fn no_workload_is_drawn_at_a_level_that_promises_nothing() {
-        let mut builtin = dialect::BUILTIN.iter();
-        let (name, text) = builtin
-            .find(|(name, _)| *name == "mariadb")
-            .expect("listed");
-        let version = ServerVersion(vec![10, 11]);
-        let dialect = dialect::parse(name, text, &version).expect("valid");
+        let dialect = dialect_of("mariadb", "10.11");
         let share = |levels, claim| {
             let options = GenerateOptions {
                 levels,

@@ -64,12 +64,10 @@ pub(super) fn durability(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{BUILTIN, Dialect, parse_for};
+    use crate::dialect::{Dialect, dialect_with};
 
     fn dialect(engine: &str, variables: &[(&str, &str)]) -> Dialect {
-        let (name, text) = BUILTIN.iter().find(|(n, _)| *n == engine).expect("listed");
-        let version = "10.11.0".parse().expect("a version");
-        parse_for(name, text, &version, &map(variables)).expect("valid")
+        dialect_with(engine, "10.11.0", variables)
     }
 
     fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -143,15 +143,7 @@ impl Dialect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{BUILTIN, parse, parse_for};
-
-    fn dialect(engine: &str, version: &str) -> Dialect {
-        let (name, text) = BUILTIN
-            .iter()
-            .find(|(name, _)| *name == engine)
-            .expect("a dialect");
-        parse(name, text, &version.parse().expect("a version")).expect("it parses")
-    }
+    use crate::dialect::{dialect_of as dialect, dialect_with};
 
     #[test]
     fn two_versions_draw_what_the_older_one_takes() {
@@ -181,14 +173,8 @@ mod tests {
 
     #[test]
     fn a_variable_that_changes_a_promise_parts_two_servers_of_one_version() {
-        let (name, text) = BUILTIN
-            .iter()
-            .find(|(name, _)| *name == "mariadb")
-            .expect("a dialect");
         let [off, on] = ["OFF", "ON"].map(|value| {
-            let variables = [("innodb_snapshot_isolation".to_owned(), value.to_owned())].into();
-            let version = "11.8.0".parse().expect("a version");
-            parse_for(name, text, &version, &variables).expect("it parses")
+            dialect_with("mariadb", "11.8.0", &[("innodb_snapshot_isolation", value)])
         });
         for level in &off.levels {
             assert!(off.promises_otherwise(&on, *level).is_some(), "{level:?}");

@@ -11,6 +11,8 @@ mod column_type;
 mod durability;
 mod errors;
 mod file;
+#[cfg(test)]
+mod for_tests;
 mod in_common;
 mod levels;
 mod literal;
@@ -37,6 +39,8 @@ pub use answer::{
 pub use capability::{Capability, UnknownWord};
 pub use durability::DurableSetting;
 pub use file::{parse, parse_for};
+#[cfg(test)]
+pub(crate) use for_tests::{dialect as dialect_of, dialect_with};
 pub use in_common::NothingInCommon;
 pub use lock_rules::{LockRules, LockingWrite};
 pub use plan_setting::{PlanSetting, SessionMode};
@@ -52,6 +56,12 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("sqlite", include_str!("../../dialects/sqlite.toml")),
     ("tidb", include_str!("../../dialects/tidb.toml")),
 ];
+
+/// The text of the file that comes with the program for an engine; none where there is none.
+pub fn builtin(engine: &str) -> Option<&'static str> {
+    let file = BUILTIN.iter().find(|(name, _)| *name == engine);
+    file.map(|(_, text)| *text)
+}
 
 /// Files for another mode of an engine than the one that its own file is about, asked for by name.
 pub const MODES: &[(&str, &str)] = &[(

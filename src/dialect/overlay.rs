@@ -314,8 +314,7 @@ mod tests {
         let word = error("base = \"tidb\"\nobserver = \"all\"\n");
         assert!(word.starts_with("my.toml:2:12: unknown word"), "{word}");
         let missing = error("base = \"tidb\"\nwithout = [\"read-modes.read-committed\"]\n");
-        let at = BUILTIN.iter().find(|(name, _)| *name == "tidb");
-        let text = at.expect("listed").1;
+        let text = builtin_text("tidb");
         let line = text[..text.find("[read-modes").expect("there")]
             .matches('\n')
             .count();
@@ -368,7 +367,6 @@ mod tests {
     }
 
     fn builtin_text(name: &str) -> &'static str {
-        let found = BUILTIN.iter().find(|(own, _)| *own == name);
-        found.expect("listed").1
+        crate::dialect::builtin(name).expect("listed")
     }
 }

@@ -8,11 +8,7 @@ use crate::model::{
 };
 
 fn builtin(engine: &str) -> &'static str {
-    BUILTIN
-        .iter()
-        .find(|(name, _)| *name == engine)
-        .map(|(_, text)| *text)
-        .expect("a file of this engine")
+    super::builtin(engine).expect("a file of this engine")
 }
 
 #[test]

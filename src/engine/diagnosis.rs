@@ -198,7 +198,7 @@ impl Diagnosis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{BUILTIN, ServerVersion, parse};
+    use crate::dialect::dialect_of;
 
     fn demand(connections: u64) -> Demand {
         Demand {
@@ -230,11 +230,7 @@ mod tests {
 
     #[test]
     fn a_server_that_may_lose_commits_is_told_with_the_remedy_and_fuzz_can_begin() {
-        let (name, text) = BUILTIN
-            .iter()
-            .find(|(n, _)| *n == "postgres")
-            .expect("listed");
-        let dialect = parse(name, text, &ServerVersion(vec![17])).expect("valid");
+        let dialect = dialect_of("postgres", "17");
         let settings = |fsync: &str| {
             let pairs = [
                 ("fsync", fsync),

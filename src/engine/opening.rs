@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::EngineError;
 use super::server::Server;
 use super::target::{AddressKind, Password, Target};
-use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse_for};
+use crate::dialect::{Dialect, ServerVersion, builtin, parse_for};
 
 /// How long an unanswered statement may run before it is given up.
 pub const STATEMENT_DEADLINE: Duration = Duration::from_secs(20);
@@ -50,10 +50,7 @@ impl OpenOptions {
         version: &ServerVersion,
         variables: &BTreeMap<String, String>,
     ) -> Result<Dialect, EngineError> {
-        let text = BUILTIN
-            .iter()
-            .find(|(name, _)| *name == engine)
-            .map(|(_, text)| *text)
+        let text = builtin(engine)
             .ok_or_else(|| EngineError::Target(format!("no dialect for {engine}")))?;
         let file = format!("dialects/{engine}.toml");
         self.dialect_from(engine, (&file, text), version, variables)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::case_format::DoesNotApply;
 use super::maintainers::{self, Maintainers};
-use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
+use crate::dialect::{BUILTIN, Dialect, ServerVersion, builtin, parse};
 use crate::model::{
     Effect, ErrorClass, FindingKind, IsolationLevel, Pace, RowOrder, SessionId, StatementId,
     StatementKind, TestCase,
@@ -299,11 +299,9 @@ pub(super) fn own_dialect(file: &CaseFile) -> Result<Dialect, DoesNotApply> {
 /// The dialect of an engine's newest version.
 fn dialect_of(engine: &str) -> Result<Dialect, DoesNotApply> {
     let newest = ServerVersion(vec![u32::MAX]);
-    let (name, text) = BUILTIN
-        .iter()
-        .find(|(name, _)| *name == engine)
-        .ok_or_else(|| DoesNotApply(format!("there is no dialect of {engine}")))?;
-    parse(name, text, &newest).map_err(|error| DoesNotApply(error.to_string()))
+    let text =
+        builtin(engine).ok_or_else(|| DoesNotApply(format!("there is no dialect of {engine}")))?;
+    parse(engine, text, &newest).map_err(|error| DoesNotApply(error.to_string()))
 }
 
 /// The statements of the sessions, each with the reads that its transaction takes its snapshot by.

@@ -6,19 +6,14 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use super::{EPOCH, GenerateOptions, Generated, LevelChoice, VersionKeys, generate};
-use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
+use crate::dialect::{Dialect, dialect_of};
 use crate::grammar::Grammar;
 use crate::model::{CaseStatement, IsolationLevel, SetupKind, StatementKind};
 
 fn parts(engine: &str) -> (Grammar, Dialect) {
-    let (name, text) = BUILTIN
-        .iter()
-        .find(|(name, _)| *name == engine)
-        .expect("a built-in dialect");
-    let dialect = parse(name, text, &ServerVersion(vec![99])).expect("built-in dialects parse");
     (
         Grammar::builtin(engine).expect("built-in grammars are whole"),
-        dialect,
+        dialect_of(engine, "99"),
     )
 }
 

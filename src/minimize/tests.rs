@@ -11,8 +11,7 @@ use crate::model::{CaseStatement, Role, StatementKind};
 use crate::reproducer::case_of;
 
 fn mysql() -> Dialect {
-    let (name, text) = crate::dialect::BUILTIN[1];
-    crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
+    crate::dialect::dialect_of("mysql", "9.7.0")
 }
 
 /// Three tables with six rows each.

@@ -13,7 +13,7 @@ mod without_version_key;
 use std::collections::BTreeMap;
 
 use super::{Account, Learner, Timeline, learn};
-use crate::dialect::{self, Dialect, ServerVersion};
+use crate::dialect::{Dialect, dialect_of};
 use crate::model::{
     ErrorClass, EventKind, Execution, ExecutionEvent, IsolationLevel, Observation, Outcome, Row,
     SqlError, StatementId, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus,
@@ -32,17 +32,7 @@ struct Script {
 type Line<'a> = (u32, &'a str, Option<&'a [(i64, i64)]>);
 
 fn dialect() -> Dialect {
-    dialect_of("mysql", "9.7.0", &[])
-}
-
-/// A built-in dialect for a server of this version with these variables.
-fn dialect_of(engine: &str, version: &str, variables: &[(&str, &str)]) -> Dialect {
-    let mut builtin = dialect::BUILTIN.iter();
-    let (name, text) = builtin.find(|(name, _)| *name == engine).expect("listed");
-    let version = version.parse::<ServerVersion>().expect("never fails");
-    let variables = variables.iter();
-    let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    dialect::parse_for(name, text, &version, &variables.collect()).expect("valid")
+    dialect_of("mysql", "9.7.0")
 }
 
 fn rows(keys: &[(i64, i64)]) -> Vec<Row> {

@@ -218,15 +218,12 @@ const GIVEN_MAX: i64 = 1_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::may_run_out;
-    use crate::dialect::{BUILTIN, parse};
+    use crate::dialect::dialect_of;
     use crate::reproducer::case_of;
 
     #[test]
     fn a_counter_far_from_the_end_of_its_type_is_judged_and_no_other() {
-        let mut files = BUILTIN.iter();
-        let (name, text) = files.find(|(name, _)| *name == "mariadb").expect("listed");
-        let version = "10.11.6".parse().expect("never fails");
-        let dialect = parse(name, text, &version).expect("valid");
+        let dialect = dialect_of("mariadb", "10.11.6");
         let runs_out = |sql_type: &str, options: &str, rows: &str| {
             let text = format!(
                 "--! isolation = \"READ COMMITTED\"\n\

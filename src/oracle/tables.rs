@@ -164,16 +164,12 @@ fn features(case: &TestCase, execution: &Execution, table: Option<&str>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{BUILTIN, ServerVersion, parse};
+    use crate::dialect::dialect_of;
     use crate::model::{SetupKind, SetupStatement};
     use crate::statement::shapes;
 
     fn doubled_in(sql: &str, rows: &[[Value; 2]]) -> usize {
-        let (name, text) = BUILTIN
-            .iter()
-            .find(|(n, _)| *n == "sqlite")
-            .expect("listed");
-        let dialect = parse(name, text, &ServerVersion(vec![99])).expect("valid");
+        let dialect = dialect_of("sqlite", "99");
         let setup = [SetupStatement {
             sql: sql.to_owned(),
             kind: SetupKind::Schema,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 
 use super::*;
-use crate::dialect::{BUILTIN, Dialect};
+use crate::dialect::{Dialect, dialect_of};
 use crate::engine::Identity;
 use crate::model::{
     Aspect, Difference, Direction, Execution, Finding, FindingKind, IsolationLevel, Outcome,
@@ -14,8 +14,7 @@ use crate::model::{
 };
 
 fn mysql() -> Dialect {
-    let (name, text) = BUILTIN[1];
-    crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap()
+    dialect_of("mysql", "9.7.0")
 }
 
 fn server(dialect: &Dialect) -> Identity {

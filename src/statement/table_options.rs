@@ -86,8 +86,7 @@ mod tests {
     use super::*;
 
     fn check(sql: &str, expect: &Expect) {
-        let (name, text) = crate::dialect::BUILTIN[1];
-        let dialect = crate::dialect::parse(name, text, &"9.7.0".parse().unwrap()).unwrap();
+        let dialect = crate::dialect::dialect_of("mysql", "9.7.0");
         let options: Vec<&str> = table_options(sql, &dialect)
             .into_iter()
             .map(|range| &sql[range])

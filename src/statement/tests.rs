@@ -1,15 +1,11 @@
 //! Statement texts and what they mean, row by row.
 
 use super::{analyze, setup_kind, shapes, simplify, without_column};
-use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
+use crate::dialect::{Dialect, dialect_of};
 use crate::model::{RowOrder, SetupKind, SetupStatement, StatementKind};
 
 pub(super) fn dialect(engine: &str) -> Dialect {
-    let (name, text) = BUILTIN
-        .iter()
-        .find(|(name, _)| *name == engine)
-        .expect("a built-in dialect");
-    parse(name, text, &ServerVersion(vec![99])).expect("built-in dialects parse")
+    dialect_of(engine, "99")
 }
 
 /// `update: t=update-target u=update-source`, with marks for the other facts.

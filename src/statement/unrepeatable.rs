@@ -85,16 +85,10 @@ pub fn is_unrepeatable(sql: &str, dialect: &Dialect) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect;
+    use crate::dialect::dialect_of;
 
     fn unrepeatable(sql: &str) -> bool {
-        let (name, text) = dialect::BUILTIN
-            .iter()
-            .find(|(name, _)| *name == "mysql")
-            .expect("listed");
-        let version = "9.7.0".parse().expect("a version");
-        let dialect = dialect::parse(name, text, &version).expect("valid");
-        is_unrepeatable(sql, &dialect)
+        is_unrepeatable(sql, &dialect_of("mysql", "9.7.0"))
     }
 
     #[test]

@@ -244,17 +244,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::dialect;
+    use crate::dialect::dialect_of;
     use crate::generate::LevelChoice;
     use crate::model::Value;
     use crate::statement::{RowWrite, row_write};
 
     fn drawn(engine: &str, index: u64) -> (TestCase, Dialect) {
-        let (name, text) = dialect::BUILTIN
-            .iter()
-            .find(|(n, _)| *n == engine)
-            .expect("listed");
-        let dialect = dialect::parse(name, text, &"10.11.0".parse().unwrap()).unwrap();
+        let dialect = dialect_of(engine, "10.11.0");
         let levels = CaseLevels {
             levels: LevelChoice::AnyOne,
             claim: None,

@@ -6,7 +6,7 @@ use rashomon::calibrate::{
     self, CalibrationError, CalibrationListener, CalibrationReport, PROBES_OF_A_WRONG_ENTRY,
     Unattended,
 };
-use rashomon::dialect::BUILTIN;
+use rashomon::dialect::builtin;
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::model::IsolationLevel;
 
@@ -91,10 +91,7 @@ fn a_calibration_tells_how_far_it_is() {
 
 #[test]
 fn a_wrong_entry_is_probed_again_and_carries_its_statements() {
-    let (_, text) = BUILTIN
-        .iter()
-        .find(|(name, _)| *name == "sqlite")
-        .expect("a file");
+    let text = builtin("sqlite").expect("a file");
     let truth = "plain-select = \"transaction-snapshot\"";
     assert!(text.contains(truth));
     let lying = text.replacen(truth, "plain-select = \"anything\"", 1);
@@ -210,11 +207,7 @@ fn calibration_reports_a_wrong_entry_and_no_other() {
     let Some(url) = url("calibrate_lies", Needs::MariaDb) else {
         return;
     };
-    let (_, text) = BUILTIN
-        .iter()
-        .find(|(name, _)| *name == "mariadb")
-        .expect("a file");
-    let mut lying = (*text).to_owned();
+    let mut lying = builtin("mariadb").expect("a file").to_owned();
     for (level, role, truth, lie) in LIES {
         let header = format!("[read-modes.{level}]\n");
         let start = lying.find(&header).expect("the level") + header.len();
@@ -290,7 +283,7 @@ fn a_file_that_is_wrong_about_what_ends_a_transaction_is_found_out() {
         let Some(target) = target else {
             continue;
         };
-        let (_, text) = BUILTIN.iter().find(|(n, _)| *n == name).expect("a file");
+        let text = builtin(name).expect("a file");
         assert!(text.contains(truth), "{name}");
         let options = OpenOptions {
             dialect: Some(("lying.toml".to_owned(), text.replacen(truth, lie, 1))),

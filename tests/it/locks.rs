@@ -1,6 +1,6 @@
 //! The oracle of locks on real servers: what is missing is found, by drawn cases.
 
-use rashomon::dialect::BUILTIN;
+use rashomon::dialect::builtin;
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
@@ -263,12 +263,11 @@ fn reads_that_wait_and_should_not_are_found() {
 
 /// MariaDB's dialect, told that MyISAM has transactions, and drawing tables of it.
 fn myisam() -> (String, String) {
-    let mut files = BUILTIN.iter();
-    let (_, text) = files.find(|(name, _)| *name == "mariadb").expect("listed");
+    let text = builtin("mariadb").expect("a file");
     let list = "storage-engines-without-transactions = [";
     let start = text.find(list).expect("the list");
     let end = start + text[start..].find(']').expect("its end") + 1;
-    let mut lying = (*text).to_owned();
+    let mut lying = text.to_owned();
     lying.replace_range(start..end, &format!("{list}]"));
     let lying = lying.replace(" ENGINE=InnoDB", " ENGINE=MyISAM");
     assert!(lying.contains(" ENGINE=MyISAM"));

@@ -48,11 +48,7 @@ fn number_of(case: &TestCase) -> Option<u64> {
 }
 
 pub(crate) fn sqlite_dialect() -> Arc<Dialect> {
-    let text = dialect::BUILTIN
-        .iter()
-        .find(|(name, _)| *name == "sqlite")
-        .expect("sqlite")
-        .1;
+    let text = dialect::builtin("sqlite").expect("a file");
     let version = "3.50".parse().expect("a version");
     Arc::new(dialect::parse("sqlite", text, &version).expect("it parses"))
 }

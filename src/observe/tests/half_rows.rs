@@ -2,7 +2,8 @@
 //! for another index.
 
 use super::clustered_key::{WideLine, learn_wide, wide_script};
-use super::{Script, dialect_of, id};
+use super::{Script, id};
+use crate::dialect::dialect_with;
 use crate::model::{
     ErrorClass, EventKind, ExecutionEvent, IsolationLevel, Outcome, SqlError, StatementId,
     TransactionStatus, UndecidedReason, Value,
@@ -387,7 +388,7 @@ fn latitude_of_the_third(
         (2, "COMMIT", None),
     ];
     let mut script = wide_script(table, &lines);
-    script.dialect = dialect_of("mariadb", "11.8.0", &[("innodb_snapshot_isolation", "ON")]);
+    script.dialect = dialect_with("mariadb", "11.8.0", &[("innodb_snapshot_isolation", "ON")]);
     for level in script.case.isolation.values_mut() {
         *level = IsolationLevel::ReadUncommitted;
     }

@@ -2,7 +2,7 @@
 
 use super::clustered_key::{WideLine, learn_wide, wide_script};
 use super::{AFTER, Line, READ, Script, UPDATE, id, script};
-use crate::dialect::{self, Dialect, ServerVersion};
+use crate::dialect::{Dialect, dialect_of};
 use crate::execute::Instrumentation;
 use crate::model::{Doubt, IsolationLevel, Tick, UndecidedReason};
 use crate::observe::{Learner, Sight, instrument};
@@ -12,10 +12,7 @@ use crate::statement;
 const SOURCE: &str = "SELECT * FROM (SELECT MAX(vkey) FROM t) d FOR UPDATE";
 
 fn tidb() -> Dialect {
-    let mut files = dialect::BUILTIN.iter();
-    let (name, text) = files.find(|(name, _)| *name == "tidb").expect("listed");
-    let version: ServerVersion = "8.5.4".parse().expect("never fails");
-    dialect::parse(name, text, &version).expect("valid")
+    dialect_of("tidb", "8.5.4")
 }
 
 /// s1 begins, s2 changes row 1 and commits where `changes` says so, s1 reads (T1.2).

@@ -1,7 +1,7 @@
 //! Which savepoints stand, what a return to one undoes, and answers about them that are wrong.
 
 use super::{Line, UPDATE, id, script};
-use crate::dialect::{self, ServerVersion};
+use crate::dialect::dialect_of;
 use crate::model::{ErrorClass, IsolationLevel, Outcome, SqlError, StatementId};
 use crate::observe::Timeline;
 
@@ -19,12 +19,7 @@ fn timeline_of(lines: &[&str], dialect: &str, missing: &[u32]) -> (Timeline, Vec
         });
         record.transaction_survives = true;
     }
-    let (name, text) = dialect::BUILTIN
-        .iter()
-        .find(|(name, _)| *name == dialect)
-        .expect("listed");
-    let version = "9.7.0".parse::<ServerVersion>().expect("never fails");
-    let dialect = dialect::parse(name, text, &version).expect("valid");
+    let dialect = dialect_of(dialect, "9.7.0");
     let timeline = Timeline::new(&script.case, &script.execution, &dialect);
     let ids = script.case.statements.iter().map(|s| s.id);
     (timeline, ids.collect())

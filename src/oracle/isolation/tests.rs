@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ItemGraph, JudgedBy, anomalies, item_queries};
-use crate::dialect::{self, Dialect, ServerVersion};
+use crate::dialect::{Dialect, dialect_with};
 use crate::model::{
     Anomaly, CaseStatement, EventKind, Execution, ExecutionEvent, Observation, Outcome,
     ProbeAnswer, ProbeTag, Row, StatementKind, StatementRecord, TestCase, Tick, TransactionStatus,
@@ -44,16 +44,7 @@ const READ_1: &str = "SELECT pkey, vkey FROM t WHERE pkey = 1";
 const READ_2: &str = "SELECT vkey, pkey FROM t WHERE pkey = 2";
 
 fn mariadb(variables: &[(&str, &str)]) -> Dialect {
-    let (name, text) = dialect::BUILTIN
-        .iter()
-        .find(|(name, _)| *name == "mariadb")
-        .expect("listed");
-    let variables: BTreeMap<String, String> = variables
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    let version: ServerVersion = "10.11.2".parse().expect("never fails");
-    dialect::parse_for(name, text, &version, &variables).expect("valid")
+    dialect_with("mariadb", "10.11.2", variables)
 }
 
 fn rows(keys: &[(i64, i64)]) -> Vec<Row> {

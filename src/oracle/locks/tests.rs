@@ -5,7 +5,7 @@ mod runs;
 
 use self::runs::{Got, Step, run, run_passing_over};
 use super::LockOracle;
-use crate::dialect::{BUILTIN, ServerVersion, parse};
+use crate::dialect::{ServerVersion, builtin, parse};
 use crate::model::IsolationLevel::{ReadCommitted, ReadUncommitted, RepeatableRead, Serializable};
 use crate::model::UndecidedReason;
 use crate::oracle::Oracle;
@@ -511,8 +511,7 @@ fn a_level_without_row_locks_is_not_judged() {
         let engine = LockOracle.excludes_engine(&dialect);
         engine.or_else(|| LockOracle.excludes(&case, &dialect))
     };
-    let mut files = BUILTIN.iter();
-    let (_, text) = files.find(|(name, _)| *name == "mysql").expect("listed");
+    let text = builtin("mysql").expect("listed");
     assert_eq!(excluded(text), None);
     let without = text.replace("read-committed = \"rows\"", "");
     assert_eq!(excluded(&without), Some(UndecidedReason::NoRowLocks));

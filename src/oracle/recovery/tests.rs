@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::judgement::Judgement;
 use super::ledger::RowLedger;
-use crate::dialect::{BUILTIN, Dialect, parse};
+use crate::dialect::{Dialect, dialect_of};
 use crate::model::{
     ErrorClass, EventKind, Execution, ExecutionEvent, FindingKind, IsolationLevel, Outcome, Pace,
     Row, SessionId, SetupKind, SetupStatement, SqlError, StatementKind, StatementRecord, TestCase,
@@ -32,11 +32,7 @@ const ONE: Answer = Rows(1);
 const OK: Answer = Rows(0);
 
 fn dialect() -> Dialect {
-    let (name, text) = BUILTIN
-        .iter()
-        .find(|(n, _)| *n == "mariadb")
-        .expect("listed");
-    parse(name, text, &"10.11.0".parse().expect("a version")).expect("valid")
+    dialect_of("mariadb", "10.11.0")
 }
 
 /// A case on tables `a` and `b`, each with row 1 of value 0, and its run.

@@ -182,7 +182,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::dialect;
+    use crate::dialect::dialect_of;
     use crate::model::{
         EventKind, Execution, ExecutionEvent, Observation, Row, StatementRecord, TestCase, Value,
     };
@@ -193,12 +193,7 @@ mod tests {
     /// Two sessions that update the only row, in autocommit and woken by one release or in turn, with
     /// the row that the observer saw after the writes of each look.
     fn evidence(looks: &[(&[u32], i64)], answered: [u64; 2]) -> Evidence {
-        let (name, text) = dialect::BUILTIN
-            .iter()
-            .find(|(name, _)| *name == "mysql")
-            .expect("listed");
-        let version = "9.7.0".parse().expect("never fails");
-        let dialect = dialect::parse(name, text, &version).expect("valid");
+        let dialect = dialect_of("mysql", "9.7.0");
         let case = case_of(
             "--! isolation = \"READ COMMITTED\"\n\
              /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n\

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::dialect::{BUILTIN, Dialect, ServerVersion, parse};
+use crate::dialect::{Dialect, ServerVersion, builtin, parse};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
@@ -151,11 +151,9 @@ fn mysql() -> Dialect {
 
 /// MySQL by a dialect file that was changed.
 fn mysql_with(change: impl Fn(&str) -> String) -> Dialect {
-    let mut files = BUILTIN.iter();
-    let (name, text) = files.find(|(name, _)| *name == "mysql").expect("listed");
-    let changed = change(text);
+    let changed = change(builtin("mysql").expect("listed"));
     let version = "9.7.0".parse::<ServerVersion>().expect("never fails");
-    parse(name, &changed, &version).expect("valid")
+    parse("mysql", &changed, &version).expect("valid")
 }
 
 /// With one more capability.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::dialect::{self, Dialect};
+use crate::dialect::{Dialect, dialect_of};
 use crate::engine::{self, EngineError, OpenOptions};
 use crate::execute::{Driver, Executor, SerialRun};
 use crate::model::{
@@ -52,9 +52,7 @@ fn rows(rows: &[[i64; 3]]) -> Vec<Row> {
 }
 
 fn dialect(name: &str) -> Dialect {
-    let text = dialect::BUILTIN.iter().find(|(other, _)| *other == name);
-    let version = "9.7.0".parse().expect("never fails");
-    dialect::parse(name, text.expect("listed").1, &version).expect("valid")
+    dialect_of(name, "9.7.0")
 }
 
 impl Script {
