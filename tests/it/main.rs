@@ -22,6 +22,7 @@ mod execute;
 mod exports;
 mod faults;
 mod flaky;
+mod hand_written;
 mod heard;
 mod hearing;
 mod histories;

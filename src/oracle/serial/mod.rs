@@ -7,6 +7,7 @@
 //! `docs/oracle-serial.md` says what this claims and what it may miss.
 
 mod cycle;
+mod excuse;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use self::cycle::Cycle;
+use self::excuse::{held_read_only, known_views, let_go};
 use self::search::{SearchEnd, SerialOrderSearch, undone};
 use super::compare::place_text;
 use super::counted::{self, GivenNumbers};
@@ -25,9 +27,8 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    CaseStatement, Difference, Doubt, Finding, FindingKind, IsolationLevel, Pace, ReadMode, Row,
-    Signature, StatementId, StatementKind, StatementRecord, TestCase, TransactionId,
-    TransactionStatus, UndecidedReason, Verdict,
+    Difference, Finding, FindingKind, IsolationLevel, Pace, Signature, StatementId, TestCase,
+    TransactionId, TransactionStatus, UndecidedReason, Verdict,
 };
 
 /// Transactions run before the search is given up. At some 200 microseconds each this bounds a
@@ -88,6 +89,7 @@ impl Oracle for SerialOracle {
             transactions: &transactions,
             budget: TRANSACTION_BUDGET,
             let_go: BTreeSet::new(),
+            left_out: BTreeSet::new(),
         };
         let verdict = match search.run(serial)? {
             SearchEnd::Found => held_read_only(evidence).map_or(Verdict::Agree, Verdict::Known),
@@ -95,12 +97,17 @@ impl Oracle for SerialOracle {
             SearchEnd::None { .. } if let Some(known) = let_go(&search, serial)? => {
                 Verdict::Known(known)
             }
+            SearchEnd::None { .. } if let Some(known) = known_views(&search, serial)? => {
+                Verdict::Known(known)
+            }
             SearchEnd::None { .. } if takes_unknown_numbers(evidence, &transactions) => {
                 Verdict::Undecided(UndecidedReason::AutoIncrement)
             }
             SearchEnd::None { tried, first } => {
                 let finding = if repeats(&search, serial)? {
-                    let features = features(evidence, serial, &transactions, &first)?;
+                    let features = features(evidence, &transactions, &first)
+                        .into_iter()
+                        .collect();
                     let cycle = cycle::explain(&search, serial)?;
                     let told = Told {
                         cycle,
@@ -121,70 +128,6 @@ impl Oracle for SerialOracle {
             acyclic: None,
         })
     }
-}
-
-/// The id of the registered behaviour by which writes were refused as READ ONLY, where some were.
-fn held_read_only(evidence: &Evidence) -> Option<String> {
-    let mut statements = evidence.case.user_statements();
-    let held = statements.find(|s| evidence.timeline.held_read_only(s.id))?;
-    let doubt = Doubt::ReadOnlyOutlivesAbort;
-    let id = evidence.dialect.known(doubt, held.effect.kind);
-    id.map(str::to_owned)
-}
-
-/// The id of the registered behaviour by which some order explains the run after all, without what some statements
-/// answered. The engine ended a transaction of its own at a return to an early savepoint, and what was read before it was
-/// protected no longer; or a locking read waited whose plain subquery is not locked.
-fn let_go(
-    search: &SerialOrderSearch<'_>,
-    serial: &mut dyn SerialRun,
-) -> Result<Option<String>, EngineError> {
-    let evidence = search.evidence;
-    let committed = |s: &&CaseStatement| search.transactions.contains(&s.id.transaction);
-    let committed: Vec<&CaseStatement> =
-        evidence.case.user_statements().filter(committed).collect();
-    let those = |holds: &dyn Fn(&CaseStatement) -> bool| -> BTreeSet<StatementId> {
-        let found = committed.iter().filter(|statement| holds(statement));
-        found.map(|statement| statement.id).collect()
-    };
-    let doubts = [
-        (
-            Doubt::EarlySavepoint,
-            StatementKind::RollbackTo,
-            those(&|statement| evidence.timeline.let_go(statement.id).is_some()),
-        ),
-        (
-            Doubt::PlainSubquery,
-            StatementKind::LockingSelect,
-            those(&|statement| reads_at_two_moments(evidence, statement)),
-        ),
-    ];
-    for (doubt, kind, let_go) in doubts {
-        let Some(known) = evidence.dialect.known(doubt, kind) else {
-            continue;
-        };
-        if let_go.is_empty() {
-            continue;
-        }
-        serial.reset()?;
-        if let SearchEnd::Found = (SerialOrderSearch { let_go, ..*search }).run(serial)? {
-            return Ok(Some(known.to_owned()));
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a read that locks has waited and reads a table through a snapshot of its own beside: taken before the wait.
-fn reads_at_two_moments(evidence: &Evidence, statement: &CaseStatement) -> bool {
-    let modes = statement.effect.uses.iter();
-    let modes: Vec<ReadMode> = modes
-        .map(|table_use| evidence.promised_mode(statement, table_use.role))
-        .collect();
-    let record = evidence.execution.records.get(&statement.id);
-    statement.effect.kind == StatementKind::LockingSelect
-        && record.is_some_and(StatementRecord::resumed)
-        && modes.contains(&ReadMode::Current)
-        && modes.contains(&ReadMode::StatementSnapshot)
 }
 
 /// Whether a statement of these transactions took numbers from a counter of which the run does not say which.
@@ -244,63 +187,22 @@ fn tested(evidence: &Evidence, transactions: &[TransactionId]) -> BTreeSet<State
         .collect()
 }
 
-/// Whether the run left a row of a table that the statement names at another unique key than the set-up
-/// gave it: for the engine a deletion and an insertion, which a statement that waits may pass over.
-fn meets_moved_key(
-    evidence: &Evidence,
-    serial: &mut dyn SerialRun,
-    statement: &CaseStatement,
-) -> Result<bool, EngineError> {
-    let (case, execution) = (&evidence.case, &evidence.execution);
-    serial.reset()?;
-    for table in &case.tables {
-        let named = statement.effect.uses.iter().any(|u| u.table == table.name);
-        let row_key = table.row_key.as_deref().and_then(|key| table.column(key));
-        let Some(row_key) = row_key.filter(|_| named) else {
-            continue;
-        };
-        let keys: BTreeSet<usize> = table
-            .unique_keys
-            .iter()
-            .flatten()
-            .filter_map(|key| table.column(key))
-            .collect();
-        let before = serial.contents(&table.name)?;
-        let after = execution.final_state.get(&table.name).into_iter().flatten();
-        let moved = |row: &Row| {
-            let same_row = |other: &&Row| other.get(row_key) == row.get(row_key);
-            let differs = |other: &Row| keys.iter().any(|&key| other.get(key) != row.get(key));
-            before.iter().find(same_row).is_some_and(differs)
-        };
-        if after.clone().any(moved) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// What distinguishes the finding: direction, kind, form and circumstances of the statement that differs
 /// in commit order; for the final state the kinds of all committed writes.
 fn features(
     evidence: &Evidence,
-    serial: &mut dyn SerialRun,
     transactions: &[TransactionId],
     first: &Difference,
-) -> Result<Vec<String>, EngineError> {
+) -> BTreeSet<String> {
     let case = &evidence.case;
-    let Some(statement) = first.statement.and_then(|id| case.statement(id)) else {
-        let writes = case
-            .user_statements()
-            .filter(|s| transactions.contains(&s.id.transaction) && s.effect.kind.is_write());
-        let mut features: BTreeSet<String> = writes.map(|s| s.effect.kind.to_string()).collect();
-        features.insert(differs(first.direction));
-        return Ok(features.into_iter().collect());
-    };
-    let mut features = statement_features(evidence, statement, first.direction);
-    if meets_moved_key(evidence, serial, statement)? {
-        features.insert("moved-key".to_owned());
+    if let Some(statement) = first.statement.and_then(|id| case.statement(id)) {
+        return statement_features(evidence, statement, first.direction);
     }
-    Ok(features.into_iter().collect())
+    let writes = case
+        .user_statements()
+        .filter(|s| transactions.contains(&s.id.transaction) && s.effect.kind.is_write());
+    let kinds = writes.map(|s| s.effect.kind.to_string());
+    kinds.chain([differs(first.direction)]).collect()
 }
 
 /// What a refuted search has to tell.

@@ -16,8 +16,10 @@ pub(super) struct SerialOrderSearch<'a> {
     pub(super) transactions: &'a [TransactionId],
     /// Transactions that may be run.
     pub(super) budget: u32,
-    /// Statements whose outcome is not compared, because the engine let go of what they read.
+    /// Statements whose outcome is not compared, because a documented or registered behaviour explains it.
     pub(super) let_go: BTreeSet<StatementId>,
+    /// Those of them that are left out, because they changed nothing in the run.
+    pub(super) left_out: BTreeSet<StatementId>,
 }
 
 /// How the search ended.
@@ -213,7 +215,7 @@ impl Walk<'_, '_> {
             let Some(record) = search.evidence.execution.records.get(&statement.id) else {
                 continue;
             };
-            if undone(search.evidence, record) {
+            if undone(search.evidence, record) || search.left_out.contains(&statement.id) {
                 continue;
             }
             self.serial.adopt(search.evidence.case.mode_of(statement))?;

@@ -3,7 +3,7 @@
 use super::SerialOracle;
 use crate::model::{IsolationLevel, Verdict};
 use crate::oracle::Oracle;
-use crate::oracle::view::tests::script::Line::{Answers, Reads, Returns, Stands, Waits};
+use crate::oracle::view::tests::script::Line::{Answers, Reads, Resumes, Returns, Stands, Waits};
 use crate::oracle::view::tests::script::{Line, Rows, Script};
 
 /// Rows above the number of rows; the subquery is not locked.
@@ -45,4 +45,85 @@ fn a_locking_read_that_waited_may_have_counted_before_it() {
         matches!(and_another, Verdict::Violation(_)),
         "{and_another:?}"
     );
+}
+
+/// T1 moves row 2 to another key; a read of session 2 waits for it, gives this, and may be followed by more.
+fn beside_a_moved_row(read: &'static str, given: Rows, tail: Vec<Line>) -> Verdict {
+    const MOVED: Rows = &[[1, 0, 1], [2, 0, 40], [3, 0, 99]];
+    let mut lines = vec![
+        Answers(1, "BEGIN", 0),
+        Answers(1, "UPDATE t SET c = 40 WHERE pkey = 2", 1),
+        Stands(MOVED),
+        Waits(2, read),
+        Answers(1, "COMMIT", 0),
+        Returns(2, given),
+    ];
+    lines.extend(tail);
+    let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
+    let initial = &[[1, 0, 1], [2, 0, 50], [3, 0, 99]];
+    let script = Script::new(IsolationLevel::Serializable, table, initial, &lines);
+    script.learned(|evidence, serial| {
+        let ruling = SerialOracle.judge(evidence, serial);
+        ruling.expect("an answer").verdict
+    })
+}
+
+#[test]
+fn a_read_that_waited_for_a_row_that_moved_may_pass_it_over_and_nothing_else() {
+    const ROW_2: &str = "SELECT * FROM t WHERE pkey = 2 FOR UPDATE";
+    const COUNT: &str = "SELECT COUNT(*), 0, 0 FROM t WHERE pkey = 2 FOR UPDATE";
+    let known = Verdict::Known("MySQL#119801".to_owned());
+    assert_eq!(beside_a_moved_row(ROW_2, &[], Vec::new()), known);
+    assert_eq!(beside_a_moved_row(COUNT, &[[0, 0, 0]], Vec::new()), known);
+    assert_eq!(
+        beside_a_moved_row(COUNT, &[[1, 0, 0]], Vec::new()),
+        Verdict::Agree
+    );
+    // A row that did not move is missing, or one is there that should not be.
+    const ALL: &str = "SELECT * FROM t FOR UPDATE";
+    let wrong: [(&str, Rows); 3] = [
+        (ALL, &[[1, 0, 1]]),
+        (ROW_2, &[[3, 0, 99]]),
+        (COUNT, &[[2, 0, 0]]),
+    ];
+    for (read, given) in wrong {
+        let wrong = beside_a_moved_row(read, given, Vec::new());
+        assert!(matches!(wrong, Verdict::Violation(_)), "{read}: {wrong:?}");
+    }
+    // Another read is wrong as well.
+    let tail = vec![Reads(1, "SELECT * FROM t WHERE pkey = 3", &[])];
+    let and_another = beside_a_moved_row(ROW_2, &[], tail);
+    assert!(
+        matches!(and_another, Verdict::Violation(_)),
+        "{and_another:?}"
+    );
+}
+
+#[test]
+fn an_update_that_passed_over_a_row_that_moved_is_left_out_where_it_changed_nothing() {
+    const MOVED: Rows = &[[1, 0, 1], [2, 0, 40], [3, 0, 99]];
+    const CHANGED: Rows = &[[1, 0, 1], [2, 7, 40], [3, 0, 99]];
+    let verdict = |answered: u64, stands: Rows| {
+        let lines = [
+            Answers(1, "BEGIN", 0),
+            Answers(1, "UPDATE t SET c = 40 WHERE pkey = 2", 1),
+            Stands(MOVED),
+            Waits(2, "UPDATE t SET vkey = 7 WHERE pkey = 2"),
+            Answers(1, "COMMIT", 0),
+            Resumes(2, answered),
+            Stands(stands),
+        ];
+        let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
+        let initial = &[[1, 0, 1], [2, 0, 50], [3, 0, 99]];
+        let script = Script::new(IsolationLevel::Serializable, table, initial, &lines);
+        script.learned(|evidence, serial| {
+            let ruling = SerialOracle.judge(evidence, serial);
+            ruling.expect("an answer").verdict
+        })
+    };
+    assert_eq!(verdict(1, CHANGED), Verdict::Agree);
+    assert_eq!(verdict(0, MOVED), Verdict::Known("MySQL#119801".to_owned()));
+    // It says that it changed the row, and did not.
+    let lies = verdict(1, MOVED);
+    assert!(matches!(lies, Verdict::Violation(_)), "{lies:?}");
 }

@@ -18,6 +18,7 @@ mod standing;
 pub(super) mod tests;
 mod verdicts;
 
+pub(super) use allowed::Allowed;
 pub(super) use alone::{Alone, Contents, rows_of, visible};
 pub use finding::unstable_prediction;
 pub(super) use finding::{Disagreement, unstable_finding};

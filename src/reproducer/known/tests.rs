@@ -233,7 +233,6 @@ const FOREIGN: &[&str] = &[
     "nowait",
     "semijoin",
     "resumed",
-    "moved-key",
     "error:deadlock",
     "after-impossible-range",
     "committed:insert",

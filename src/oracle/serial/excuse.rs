@@ -1,0 +1,135 @@
+//! Documented and registered behaviours by which a run is right though no serial order explains all of it: each
+//! names the statements that met it, and everything else must have an order still.
+
+use std::collections::BTreeSet;
+
+use super::search::{SearchEnd, SerialOrderSearch};
+use crate::engine::EngineError;
+use crate::execute::SerialRun;
+use crate::model::{CaseStatement, Doubt, ReadMode, StatementId, StatementKind, StatementRecord};
+use crate::oracle::Evidence;
+use crate::oracle::evidence::Standing;
+use crate::oracle::view::{Allowed, Alone, blind, standings};
+
+/// The id of the registered behaviour by which writes were refused as READ ONLY, where some were.
+pub(super) fn held_read_only(evidence: &Evidence) -> Option<String> {
+    let mut statements = evidence.case.user_statements();
+    let held = statements.find(|s| evidence.timeline.held_read_only(s.id))?;
+    let doubt = Doubt::ReadOnlyOutlivesAbort;
+    let id = evidence.dialect.known(doubt, held.effect.kind);
+    id.map(str::to_owned)
+}
+
+/// The id of the registered behaviour by which some order explains the run after all, without what some statements
+/// answered. The engine ended a transaction of its own at a return to an early savepoint, and what was read before it was
+/// protected no longer; or a locking read waited whose plain subquery is not locked.
+pub(super) fn let_go(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<Option<String>, EngineError> {
+    let evidence = search.evidence;
+    let committed = |s: &&CaseStatement| search.transactions.contains(&s.id.transaction);
+    let committed: Vec<&CaseStatement> =
+        evidence.case.user_statements().filter(committed).collect();
+    let those = |holds: &dyn Fn(&CaseStatement) -> bool| -> BTreeSet<StatementId> {
+        let found = committed.iter().filter(|statement| holds(statement));
+        found.map(|statement| statement.id).collect()
+    };
+    let doubts = [
+        (
+            Doubt::EarlySavepoint,
+            StatementKind::RollbackTo,
+            those(&|statement| evidence.timeline.let_go(statement.id).is_some()),
+        ),
+        (
+            Doubt::PlainSubquery,
+            StatementKind::LockingSelect,
+            those(&|statement| reads_at_two_moments(evidence, statement)),
+        ),
+    ];
+    for (doubt, kind, let_go) in doubts {
+        let Some(known) = evidence.dialect.known(doubt, kind) else {
+            continue;
+        };
+        if let_go.is_empty() {
+            continue;
+        }
+        serial.reset()?;
+        let search = SerialOrderSearch {
+            let_go,
+            left_out: BTreeSet::new(),
+            ..*search
+        };
+        if let SearchEnd::Found = search.run(serial)? {
+            return Ok(Some(known.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// The id of the registered behaviour by which some order explains the run after all, without what statements answered
+/// that met it: alone on its view, each gives something else, and on a view that the behaviour allows what it gave.
+///
+/// A write among them is left out of the order where it changed nothing; one that changed rows runs as the others do.
+pub(super) fn known_views(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<Option<String>, EngineError> {
+    let evidence = search.evidence;
+    if blind(evidence).is_some() {
+        return Ok(None);
+    }
+    serial.reset()?;
+    let mut known = None;
+    let mut let_go = BTreeSet::new();
+    let mut alone = Alone::start(evidence, serial);
+    for (&id, standing) in standings(evidence) {
+        if *standing != Standing::Lenient || !search.transactions.contains(&id.transaction) {
+            continue;
+        }
+        let Some(statement) = evidence.case.statement(id) else {
+            continue;
+        };
+        if alone.judge(id, true)?.is_empty() {
+            continue;
+        }
+        if let Allowed::Mixed(doubt) = alone.allowed(id)?
+            && let Some(by) = evidence.dialect.known(doubt, statement.effect.kind)
+        {
+            known.get_or_insert(by);
+            let_go.insert(id);
+        }
+    }
+    let Some(known) = known else {
+        return Ok(None);
+    };
+    let changes_nothing = |id: &&StatementId| {
+        let writes = evidence
+            .case
+            .statement(**id)
+            .is_some_and(|s| s.effect.kind.is_write());
+        writes && evidence.account.changes.get(*id).is_none_or(Vec::is_empty)
+    };
+    let left_out = let_go.iter().filter(changes_nothing).copied().collect();
+    serial.reset()?;
+    let search = SerialOrderSearch {
+        let_go,
+        left_out,
+        ..*search
+    };
+    let explained = matches!(search.run(serial)?, SearchEnd::Found);
+    Ok(explained.then(|| known.to_owned()))
+}
+
+/// Whether a read that locks has waited and reads a table through a snapshot of its own beside: taken before the wait.
+fn reads_at_two_moments(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let modes = statement.effect.uses.iter();
+    let modes: Vec<ReadMode> = modes
+        .map(|table_use| evidence.promised_mode(statement, table_use.role))
+        .collect();
+    let record = evidence.execution.records.get(&statement.id);
+    statement.effect.kind == StatementKind::LockingSelect
+        && record.is_some_and(StatementRecord::resumed)
+        && modes.contains(&ReadMode::Current)
+        && modes.contains(&ReadMode::StatementSnapshot)
+}

@@ -1,0 +1,68 @@
+//! Cases that a person typed: judged, written with their answers, exported.
+
+use crate::program::{folder, run, shown, summary, write};
+
+#[test]
+fn a_hand_written_case_replays_on_sqlite() {
+    let folder = folder();
+    let text = "--! format = 1\n--! engine = \"sqlite\"\n--! isolation = \"SERIALIZABLE\"\n\
+                /* init */ CREATE TABLE t (a INT);\n/* init */ INSERT INTO t VALUES (1);\n\
+                /* s1 */ BEGIN;\n/* s2 */ SELECT * FROM t;\n/* s1 */ UPDATE t SET a = 2;\n\
+                /* s1 */ COMMIT;\n/* s2 */ SELECT * FROM t; -- @expect (2)\n";
+    let case = write(&folder, "case.sql", text);
+    let ran = run(&["replay", &case, "--times", "2", "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["verdicts"]["agree"], 1, "{}", ran.out);
+    let wrong = write(
+        &folder,
+        "wrong.sql",
+        &text.replace("@expect (2)", "@expect (3)"),
+    );
+    let ran = run(&["replay", &wrong, "--times", "2", "--format", "json"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert_eq!(summary(&ran)["verdicts"]["violation"], 1, "{}", ran.out);
+}
+
+#[test]
+fn a_hand_written_case_is_written_with_its_answers_and_exported() {
+    let folder = folder();
+    let text = "--! format = 1\n--! engine = \"sqlite\"\n--! isolation = \"SERIALIZABLE\"\n\
+                --! # what I wonder about\n\
+                /* init */ CREATE TABLE t (a INT);\n/* init */ INSERT INTO t VALUES (1);\n\
+                /* s1 */ BEGIN;\n/* s1 */ UPDATE t SET a = 2; -- mine\n/* s2 */ SELECT * FROM t; -- @expect (2)\n\
+                /* s1 */ COMMIT;\n";
+    let case = write(&folder, "case.sql", text);
+    let answered = shown(&folder.path().join("answered.sql"));
+    let replay = |more: &[&str]| {
+        let plain = ["replay", &case, "--times", "2", "-o", &answered];
+        run(&[&plain[..], more].concat())
+    };
+    let ran = replay(&[]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let written = std::fs::read_to_string(&answered).expect("it is written");
+    for part in [
+        "--! # what I wonder about\n/* init */",
+        "UPDATE t SET a = 2;           -- mine  @got affected 1\n",
+        "SELECT * FROM t;              -- @got (1)  @expect (2)\n",
+        "/* end */ SELECT * FROM t;                  -- @got (2)\n",
+    ] {
+        assert!(written.contains(part), "{part}{written}");
+    }
+    let ran = run(&["export", &answered, "--to", "issue"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    // What is there is kept, before anything runs; several cases do not fit into one file.
+    let ran = replay(&[]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("--force"), "{}", ran.err);
+    assert!(ran.out.is_empty(), "{}", ran.out);
+    assert_eq!(replay(&["--force"]).code, Some(1));
+    let both = shown(folder.path());
+    let ran = run(&[
+        "replay",
+        &both,
+        "-o",
+        &shown(&folder.path().join("new.sql")),
+    ]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("name one file"), "{}", ran.err);
+}
