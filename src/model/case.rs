@@ -166,6 +166,20 @@ impl TableShape {
         }
     }
 
+    /// Whether the condition of a statement on this table leaves a column of its partitioning no value, and so no
+    /// partition to look into.
+    pub fn has_no_partition_left_by(&self, effect: &Effect) -> bool {
+        let columns = self.partitioning.iter().flat_map(|by| &by.columns);
+        effect.uses.iter().any(|used| used.table == self.name)
+            && columns.into_iter().any(|column| {
+                let not_null = self
+                    .column(column)
+                    .is_some_and(|at| self.columns[at].not_null);
+                effect.impossible_ranges.contains(column)
+                    || (not_null && effect.null_only.contains(column))
+            })
+    }
+
     /// The first unique key whose columns are all NOT NULL.
     fn first_certain_key(&self) -> Option<&[String]> {
         let not_null = |name: &String| {

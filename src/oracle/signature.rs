@@ -53,6 +53,9 @@ pub(super) fn statement_features(
 /// A condition that leaves a column of a partitioned table's partitioning no value came before.
 const AFTER_IMPOSSIBLE_RANGE: &str = "after-impossible-range";
 
+/// And the statement assigns a column of the key by which the rows of its table lie.
+const ASSIGNS_CLUSTERED_KEY: &str = "assigns-clustered-key";
+
 /// The feature that says in which direction an outcome differs.
 pub(super) fn differs(direction: Direction) -> String {
     format!("differs:{direction}")
@@ -77,7 +80,7 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
         }
     }
     if follows_impossible_range(evidence, statement) {
-        features.insert(AFTER_IMPOSSIBLE_RANGE.to_owned());
+        features.extend(after_impossible_range(&evidence.case, statement));
     }
     features
 }
@@ -127,7 +130,7 @@ pub(super) fn note_impossible_range(
 ) {
     let mut others = evidence.case.statements.iter();
     if others.any(|other| prunes_all(&evidence.case, statement, other)) {
-        features.insert(AFTER_IMPOSSIBLE_RANGE.to_owned());
+        features.extend(after_impossible_range(&evidence.case, statement));
     }
 }
 
@@ -163,16 +166,26 @@ fn follows_impossible_range(evidence: &Evidence, statement: &CaseStatement) -> b
 /// Whether another statement leaves no partition of a table that this one names: its condition leaves a
 /// column of the partitioning no value.
 fn prunes_all(case: &TestCase, statement: &CaseStatement, other: &CaseStatement) -> bool {
-    named_tables(case, statement)
-        .filter(|table| other.effect.uses.iter().any(|u| u.table == table.name))
-        .filter_map(|table| Some((table, table.partitioning.as_ref()?)))
-        .flat_map(|(table, by)| by.columns.iter().map(move |column| (table, column)))
-        .any(|(table, column)| {
-            let at = table.column(column);
-            let not_null = at.is_some_and(|at| table.columns[at].not_null);
-            other.effect.impossible_ranges.contains(column)
-                || (not_null && other.effect.null_only.contains(column))
+    named_tables(case, statement).any(|table| table.has_no_partition_left_by(&other.effect))
+}
+
+/// What distinguishes a statement behind one that left no partition: an UPDATE that assigns the key by which rows lie
+/// notes their places first, as one with ORDER BY and LIMIT does.
+fn after_impossible_range(case: &TestCase, statement: &CaseStatement) -> Vec<String> {
+    let assigns = |table: &TableShape| {
+        let mut key = table.clustered_key().into_iter().flatten();
+        key.any(|column| {
+            statement
+                .effect
+                .assigned
+                .contains_key(&column.to_lowercase())
         })
+    };
+    let moves = statement.effect.kind == StatementKind::Update
+        && named_tables(case, statement).any(assigns);
+    let words = [AFTER_IMPOSSIBLE_RANGE].into_iter();
+    let words = words.chain(moves.then_some(ASSIGNS_CLUSTERED_KEY));
+    words.map(str::to_owned).collect()
 }
 
 /// What the statement's session had set before it: the variables of the optimizer and the modes, with their values.
