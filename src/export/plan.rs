@@ -30,6 +30,16 @@ pub(super) enum Turn<'s> {
     Disconnect(u32),
 }
 
+impl Turn<'_> {
+    /// Whether an engine may refuse a statement for a lock that was in nobody's way when the case was seen.
+    pub(super) fn may_be_refused(&self) -> bool {
+        match self {
+            Self::Run { may_be_refused, .. } | Self::Reap { may_be_refused, .. } => *may_be_refused,
+            Self::Send { .. } | Self::Disconnect(_) => false,
+        }
+    }
+}
+
 /// The turns of a scenario, down to the last client that is closed.
 pub(super) fn plan<'s>(scenario: &'s Scenario<'_>) -> Vec<Turn<'s>> {
     let mut planner = Planner {
@@ -102,9 +112,11 @@ impl<'s> Planner<'s> {
         let Some(step) = self.sent.remove(&client) else {
             return;
         };
+        // It was not seen waiting, and its answer was wrong: where a lock is in its way, that may go when nobody waits
+        // for it any more, or never.
         self.turns.push(Turn::Reap {
             step,
-            may_be_refused: self.claims_locks(client),
+            may_be_refused: self.claims_locks(client) || !waits(step),
         });
         self.go_on(step);
         for step in self.deferred.remove(&client).unwrap_or_default() {

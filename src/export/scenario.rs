@@ -46,6 +46,8 @@ pub(super) struct ClientStep {
     pub(super) seen: Option<Expectation>,
     /// The answers that are right, the likeliest first; empty where the case expects nothing.
     pub(super) right: Vec<Expectation>,
+    /// It left other rows than it should.
+    pub(super) has_wrong_effect: bool,
 }
 
 impl ClientStep {
@@ -60,7 +62,13 @@ impl ClientStep {
             resumes: Vec::new(),
             seen: None,
             right: Vec::new(),
+            has_wrong_effect: false,
         }
+    }
+
+    /// Whether what comes behind it depends on a write that went wrong: answers that nobody predicted are not known then.
+    pub(super) fn spoils_what_follows(&self) -> bool {
+        self.has_wrong_effect || (self.is_disputed() && self.effect.kind.is_write())
     }
 
     /// Whether the answer that was seen is none of those that are right, or was not noted.
@@ -377,6 +385,7 @@ fn step(
         resumes,
         seen: line.observations().into_iter().next(),
         right: line.expectations(),
+        has_wrong_effect: line.has_wrong_effect(),
         effect,
     }
 }

@@ -99,8 +99,7 @@ fn test(scenario: &Scenario<'_, ()>) -> Result<String, DoesNotApply> {
     let mut is_open = false;
     for step in scenario.steps.iter().chain(&scenario.afterwards) {
         step_record(&mut text, step, is_open, &scenario.dialect)?;
-        // What comes behind a write that went wrong depends on it.
-        is_open |= step.is_disputed() && step.effect.kind.is_write();
+        is_open |= step.spoils_what_follows();
     }
     Ok(text)
 }

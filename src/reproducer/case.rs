@@ -7,8 +7,8 @@ use super::{cell, note};
 use crate::dialect::Dialect;
 use crate::engine::Identity;
 use crate::model::{
-    Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome, ProbeAnswer, ProbeTag,
-    RowOrder, SessionId, SetupStatement, StatementId, TestCase,
+    Aspect, Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome, ProbeAnswer,
+    ProbeTag, RowOrder, SessionId, SetupStatement, StatementId, TestCase,
 };
 use crate::statement::{self, Catalog};
 
@@ -208,6 +208,9 @@ impl CaseFile {
                     comments.push(one_line(&difference.to_string()));
                 }
             }
+            for difference in &finding.differences {
+                comments.extend(file.note_wrong_effect(case, difference));
+            }
         } else {
             comments.extend(finding.explanation.iter().map(|line| one_line(line)));
         }
@@ -299,6 +302,33 @@ impl CaseFile {
             notes.push(note);
         }
         true
+    }
+}
+
+impl CaseFile {
+    /// Notes a write whose effect differs. Each is judged on the rows that it saw, so that what a wrong one left is in all
+    /// that came behind it, the end of the case, too: where the table's line there does not show what the write should have
+    /// left, what the line expects is not certain. It goes then; returned is what it said, for people.
+    fn note_wrong_effect(&mut self, case: &TestCase, difference: &Difference) -> Option<String> {
+        let id = difference
+            .statement
+            .filter(|_| difference.aspect == Aspect::Effect)?;
+        let (table, right) = difference.expected.split_once(": ")?;
+        let (_, left) = difference.got.split_once(": ")?;
+        let line = self.lines.iter_mut().find(|line| line.number == Some(id))?;
+        line.notes.push(Note::new(note::WRONG_EFFECT, table));
+        let sql = whole_table(case, table);
+        let is_end = |line: &&mut CaseLine| line.tag == Tag::End && line.sql == sql;
+        let end = self.lines.iter_mut().find(is_end)?;
+        if end.shows(right, left) {
+            return None;
+        }
+        let uncertain = end.notes.extract_if(.., |note| note.name == note::EXPECT);
+        let texts: Vec<String> = uncertain.map(|note| note.text).collect();
+        let first = texts.first()?;
+        Some(one_line(&format!(
+            "the end of {table}, but for the effects above: expected {first}"
+        )))
     }
 }
 

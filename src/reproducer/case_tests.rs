@@ -205,13 +205,14 @@ fn what_differs_is_an_expectation_on_the_line_where_it_differs() {
         --! signature = "2b4340f4"
         --! # T2.1 (select): rows differ
         --! # T1.1, effect: expected t0: (1), got t0: (2)
+        --! # the end of t0, but for the effects above: expected (8)
         /* init */ CREATE TABLE t0 (c0 INT);
         /* init */ INSERT INTO t0 VALUES (1), (2);
-        /* s1 T1.1 */ BEGIN;
+        /* s1 T1.1 */ BEGIN;                        -- @wrong-effect t0
         /* s2 T2.1 */ SELECT * FROM t0;             -- @got (2)  @expect (1) (2)
         /* s1 T1.2 */ DELETE FROM t0;               -- @snapshot-read SELECT 1 FROM `t0` LIMIT 1  @got affected 2
         /* s1 T1.3 */ COMMIT;
-        /* end */ SELECT * FROM t0;                 -- @got (7)  @expect (8)
+        /* end */ SELECT * FROM t0;                 -- @got (7)
     "#]].assert_eq(&text);
 }
 
@@ -307,4 +308,49 @@ fn what_a_finding_expects_replaces_what_a_person_expected_of_that_line() {
     let text = write(&written.answered_by(ran));
     let line = text.lines().find(|line| line.contains("T2.1 */")).unwrap();
     assert!(line.ends_with("-- @got (2)  @expect (1) (2)"), "{line}");
+}
+
+/// The write of T1.2 left other rows than it should: the end of the case is certain only where it shows them.
+#[test]
+fn a_wrong_effect_is_noted_and_the_end_expects_nothing_that_does_not_follow() {
+    let dialect = mysql();
+    let case = file("", SESSIONS).test_case(&dialect).unwrap();
+    let execution = run(&case, Outcome::Rows(vec![row(&[2])]));
+    let written = |effect: [&str; 2], end: [&str; 2]| {
+        let delete = Some(case.statements[2].id);
+        let differences = vec![
+            difference(delete, ["effect", effect[0], effect[1]]),
+            difference(None, ["final-state", end[0], end[1]]),
+        ];
+        let finding = found("wrong-effect", differences);
+        let reproduced = Reproduced { hits: 3, runs: 3 };
+        let server = server(&dialect);
+        write(&CaseFile::of_finding(
+            &case, &finding, &execution, &server, "", reproduced,
+        ))
+    };
+    let line = |text: &str, part: &str| {
+        let line = text.lines().find(|line| line.contains(part)).unwrap();
+        line.to_owned()
+    };
+    let told = written(["t0: (1)", "t0: (7)"], ["t0: (1)", "t0: (7)"]);
+    assert!(
+        line(&told, "T1.2 */").ends_with("@wrong-effect t0"),
+        "{told}"
+    );
+    assert!(
+        line(&told, "end */").ends_with("-- @got (7)  @expect (1)"),
+        "{told}"
+    );
+    // The end has a row that the write should have left out, or lacks one that it should have left.
+    for effect in [["t0: (5)", "t0: (7)"], ["t0: empty", "t0: (1)"]] {
+        let untold = written(effect, ["t0: (1)", "t0: (7)"]);
+        assert!(
+            line(&untold, "T1.2 */").ends_with("@wrong-effect t0"),
+            "{untold}"
+        );
+        assert!(line(&untold, "end */").ends_with("-- @got (7)"), "{untold}");
+        let said = "--! # the end of t0, but for the effects above: expected (1)";
+        assert!(untold.contains(said), "{untold}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::cell;
 use super::header::{Header, Isolation, SessionSetup};
 use super::note::{self, Expectation, Note};
 use super::tag::Tag;
@@ -50,6 +51,28 @@ impl CaseLine {
 }
 
 impl CaseLine {
+    /// Whether the rows of this line, those that it expects before those that were seen, hold all of the first and
+    /// none that only the second have; both in the spelling of notes.
+    pub(super) fn shows(&self, right: &str, wrong: &str) -> bool {
+        let expected = self.notes.iter().rfind(|note| note.name == note::EXPECT);
+        let seen = self.notes.iter().find(|note| note.name == "got");
+        let rows = expected
+            .or(seen)
+            .and_then(|note| cell::rows(&note.text).ok());
+        let (Some(rows), Ok(right), Ok(wrong)) = (rows, cell::rows(right), cell::rows(wrong))
+        else {
+            return false;
+        };
+        let mut only_wrong = wrong.iter().filter(|row| !right.contains(row));
+        right.iter().all(|row| rows.contains(row)) && !only_wrong.any(|row| rows.contains(row))
+    }
+
+    /// Whether it is a write that left other rows than it should.
+    pub fn has_wrong_effect(&self) -> bool {
+        let mut notes = self.notes.iter();
+        notes.any(|note| note.name == note::WRONG_EFFECT)
+    }
+
     /// What was observed, as the notes tell it: answers (`@got`) and rejections (`@error`).
     pub fn observations(&self) -> Vec<Expectation> {
         self.notes.iter().filter_map(note::observation).collect()

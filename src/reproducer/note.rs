@@ -9,6 +9,9 @@ use crate::model::{ErrorClass, Outcome};
 
 pub(super) const EXPECT: &str = "expect";
 
+/// The table in which a write left other rows than it should.
+pub(super) const WRONG_EFFECT: &str = "wrong-effect";
+
 /// One note, its text without surrounding blanks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {

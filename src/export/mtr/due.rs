@@ -18,9 +18,9 @@ pub(super) enum Detour {
     None,
     /// The engine chooses this transaction as the victim of a deadlock, and not the one that was seen.
     OtherVictim,
-    /// The level that the answers are judged by has the statement wait where the run did not, until it is
-    /// refused.
-    ClaimLocks(IsolationLevel),
+    /// The level that the answers are judged by, or an engine that is right, has the statement wait where the run did
+    /// not, until it is refused.
+    LockInTheWay(IsolationLevel),
 }
 
 impl Detour {
@@ -29,7 +29,7 @@ impl Detour {
         match self {
             Self::None => &[],
             Self::OtherVictim => &[DEADLOCK],
-            Self::ClaimLocks(_) => &[DEADLOCK, LOCK_TIMEOUT],
+            Self::LockInTheWay(_) => &[DEADLOCK, LOCK_TIMEOUT],
         }
     }
 
@@ -38,7 +38,7 @@ impl Detour {
             Self::None | Self::OtherVictim => {
                 "The other transaction was the victim of the deadlock".to_owned()
             }
-            Self::ClaimLocks(level) => {
+            Self::LockInTheWay(level) => {
                 format!("A lock is in the way of this statement, as it may be at {level}")
             }
         }
@@ -115,7 +115,7 @@ impl Due {
         let mut borne: Vec<&str> = match (self, detour) {
             (Self::Victim, _) => vec!["0", DEADLOCK],
             (_, Detour::None) => Vec::new(),
-            (_, Detour::OtherVictim | Detour::ClaimLocks(_)) => vec!["0"],
+            (_, Detour::OtherVictim | Detour::LockInTheWay(_)) => vec!["0"],
         };
         match self {
             Self::Table { sorted: true, .. } => pages.command("--sorted_result"),

@@ -13,6 +13,7 @@ use super::case_format::{CaseFormat, DoesNotApply, Exported};
 use super::plan::{Turn, plan};
 use super::scenario::{ClientStep, Scenario, Symptom};
 use super::words;
+use crate::model::SessionId;
 use crate::reproducer::CaseFile;
 use due::{Detour, Due, closes_deadlock};
 use pages::Pages;
@@ -20,9 +21,9 @@ use pages::Pages;
 /// How long the test waits for a statement to wait, in seconds, before it fails.
 const WAIT_SECONDS: u32 = 10;
 
-/// How long a statement waits that only the claimed level has wait, in seconds, before the test is skipped.
+/// How long a statement waits that was not seen waiting, in seconds, before the test is skipped.
 /// Those that always wait go on far sooner.
-const CLAIM_LOCK_SECONDS: u32 = 5;
+const LOCK_SECONDS: u32 = 5;
 
 pub(super) struct Mtr;
 
@@ -80,9 +81,11 @@ fn check(scenario: &Scenario<'_>) -> Result<(), DoesNotApply> {
 
 fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
     let mut pages = Pages::with_drops(drops(scenario));
-    head(&mut pages, scenario);
+    let turns = plan(scenario);
+    let may_be_skipped = scenario.case.claim.is_some() || turns.iter().any(Turn::may_be_refused);
+    head(&mut pages, scenario, may_be_skipped);
     let mut compared = true;
-    for turn in plan(scenario) {
+    for turn in turns {
         match turn {
             Turn::Disconnect(number) => pages.disconnect(&format!("c{number}")),
             Turn::Send { step, may_answer } => {
@@ -117,7 +120,7 @@ fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
                     false => pages.sql(&step.sql),
                 }
                 due.check(&mut pages, detour);
-                if compared && step.is_disputed() && step.effect.kind.is_write() {
+                if compared && step.spoils_what_follows() {
                     compared = false;
                     pages.stop_comparing();
                 }
@@ -129,8 +132,9 @@ fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
 }
 
 fn detour(step: &ClientStep, may_be_refused: bool, scenario: &Scenario<'_>) -> Detour {
-    match scenario.case.claim.filter(|_| may_be_refused) {
-        Some(claim) => Detour::ClaimLocks(claim),
+    let session = step.client.map(SessionId);
+    match session.filter(|_| may_be_refused) {
+        Some(session) => Detour::LockInTheWay(scenario.case.judged_level(session)),
         None if closes_deadlock(step, scenario) => Detour::OtherVictim,
         None => Detour::None,
     }
@@ -150,7 +154,7 @@ fn client(step: &ClientStep) -> String {
 }
 
 /// What stands before the first step: the clients, their settings, the tables.
-fn head(pages: &mut Pages, scenario: &Scenario<'_>) {
+fn head(pages: &mut Pages, scenario: &Scenario<'_>, may_be_skipped: bool) {
     pages.command(&format!(
         "# {}: {}",
         scenario.maintainers.product,
@@ -159,11 +163,14 @@ fn head(pages: &mut Pages, scenario: &Scenario<'_>) {
     if let Some(include) = scenario.maintainers.innodb_include {
         pages.command(&format!("--source {include}"));
     }
+    let is_skipped = "wait that did not wait when the bug was\n# seen, the interleaving is another one, and the test is \
+                      skipped.";
     if let Some(claim) = scenario.case.claim {
         pages.command(&format!(
-            "# The answers are those of {claim}. Where that has a statement wait that did not wait when the \
-             bug was\n# seen, the interleaving is another one, and the test is skipped."
+            "# The answers are those of {claim}. Where that has a statement {is_skipped}"
         ));
+    } else if may_be_skipped {
+        pages.command(&format!("# Where an engine has a statement {is_skipped}"));
     }
     pages.command("--disable_connect_log");
     pages.command("--disable_warnings");
@@ -173,9 +180,9 @@ fn head(pages: &mut Pages, scenario: &Scenario<'_>) {
         for sql in setup {
             pages.sql(sql);
         }
-        if scenario.case.claim.is_some() {
+        if may_be_skipped {
             pages.sql(&format!(
-                "SET SESSION innodb_lock_wait_timeout = {CLAIM_LOCK_SECONDS}"
+                "SET SESSION innodb_lock_wait_timeout = {LOCK_SECONDS}"
             ));
         }
         if index == 0 {

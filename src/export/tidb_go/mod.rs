@@ -379,7 +379,7 @@ impl<'s> Body<'s> {
                 self.in_transaction.remove(&client);
             }
         }
-        self.is_open |= step.is_disputed() && kind.is_write();
+        self.is_open |= step.spoils_what_follows();
     }
 }
 
