@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::model;
 use crate::model::{
     CaseStatement, EventKind, Execution, Outcome, Row, StatementRecord, TestCase, TransactionId,
     TransactionStatus, Value, cut_to,
@@ -296,17 +297,10 @@ fn wrap(text: &str, width: usize, lines_max: usize) -> Vec<String> {
         .collect()
 }
 
-/// Line breaks as blanks, other unprintable characters escaped.
+/// On one line: line breaks and tabs as blanks, what leaves no mark escaped.
 fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' | '\r' => safe.push(' '),
-            '\'' | '"' | '\\' => safe.push(character),
-            _ => safe.extend(character.escape_debug()),
-        }
-    }
-    safe.trim().to_owned()
+    let line = text.replace(['\n', '\t', '\r'], " ");
+    model::printable(line.trim())
 }
 
 #[cfg(test)]

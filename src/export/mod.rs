@@ -10,6 +10,7 @@ mod case_sql;
 mod docker;
 mod dot;
 mod edn;
+mod headline;
 mod issue;
 mod maintainers;
 mod mtr;

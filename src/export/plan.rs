@@ -134,7 +134,8 @@ impl<'s> Planner<'s> {
     /// Whether an engine that is right may have this step wait, though it was not seen waiting: it was
     /// answered wrongly, and a lock may be in its way.
     fn may_wait(&self, step: &ClientStep, client: u32) -> bool {
-        step.is_disputed() && self.may_meet_lock(step, client)
+        let must_not = step.right.contains(&Expectation::DoesNotWait);
+        step.is_disputed() && !must_not && self.may_meet_lock(step, client)
     }
 
     /// Whether a step takes locks at the level that its client is judged by, and another client has an open

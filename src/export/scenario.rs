@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::case_format::DoesNotApply;
+use super::headline::{self, kind_of};
 use super::maintainers::{self, Maintainers};
 use crate::dialect::{BUILTIN, Dialect, ServerVersion, builtin, parse};
 use crate::model::{
@@ -48,6 +49,11 @@ pub(super) struct ClientStep {
     pub(super) right: Vec<Expectation>,
     /// It left other rows than it should.
     pub(super) has_wrong_effect: bool,
+    /// A wrong answer to a statement that locks, while another client's transaction has locked rows of a table
+    /// that it names: an engine that is right may have it wait.
+    pub(super) may_wait: bool,
+    /// What it came to in words, where they say more than the answer.
+    pub(super) outcome: Option<String>,
 }
 
 impl ClientStep {
@@ -63,17 +69,33 @@ impl ClientStep {
             seen: None,
             right: Vec::new(),
             has_wrong_effect: false,
+            may_wait: false,
+            outcome: None,
         }
     }
 
-    /// Whether what comes behind it depends on a write that went wrong: answers that nobody predicted are not known then.
+    /// Whether what comes behind it depends on what went wrong: answers that nobody predicted are not known then.
     pub(super) fn spoils_what_follows(&self) -> bool {
-        self.has_wrong_effect || (self.is_disputed() && self.effect.kind.is_write())
+        self.has_wrong_effect
+            || self.waits_wrongly()
+            || (self.is_disputed() && self.effect.kind.is_write())
     }
 
-    /// Whether the answer that was seen is none of those that are right, or was not noted.
+    /// Whether the answer that was seen is none of those that are right, or was not noted, or came with or
+    /// without a wait that is wrong.
     pub(super) fn is_disputed(&self) -> bool {
-        reproducer::is_disputed(self.seen.as_ref(), &self.right) || self.is_out_of_order()
+        reproducer::is_disputed(self.seen.as_ref(), &self.right)
+            || self.is_out_of_order()
+            || self.waits_wrongly()
+    }
+
+    /// Whether it waited where it should not, or should have waited. What comes after it comes in another
+    /// order then on an engine that is right.
+    pub(super) fn waits_wrongly(&self) -> bool {
+        match self.waits {
+            true => self.right.contains(&Expectation::DoesNotWait),
+            false => self.right.contains(&Expectation::Waits),
+        }
     }
 
     /// Whether the rows that were seen are right but for their order, which the statement fixes.
@@ -216,6 +238,15 @@ impl<'a, M> Scenario<'a, M> {
         all.filter(|step| step.is_disputed())
     }
 
+    /// The statement that has no answer, or at which the server was lost; none where the file does not tell.
+    pub(super) fn without_answer(&self) -> Option<&ClientStep> {
+        let mut steps = self.steps.iter();
+        match self.symptom {
+            Symptom::Hang | Symptom::Crash => steps.find(|step| step.outcome.is_some()),
+            Symptom::WrongAnswer | Symptom::AsSeen | Symptom::NothingWrong => None,
+        }
+    }
+
     /// The versions that showed it, with commas between; empty where the file names none. What stands
     /// in a header came from anywhere: it stays on one line.
     pub(super) fn versions(&self) -> String {
@@ -316,10 +347,10 @@ fn dialect_of(engine: &str) -> Result<Dialect, DoesNotApply> {
 fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep> {
     let is_of_session = |line: &&CaseLine| matches!(line.tag, Tag::Session(_));
     let lines = file.lines.iter().filter(is_of_session);
-    let kind = kind_of(file);
     let mut steps = Vec::new();
     let mut locked = LockedTables::default();
     let mut prepared: BTreeMap<SessionId, PreparedStatements> = BTreeMap::new();
+    let subject = headline::statement(file);
     for (line, statement) in lines.zip(&case.statements) {
         let client = Some(statement.session.0);
         let reads = line
@@ -331,14 +362,23 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
             steps.push(ClientStep::unjudged(client, read.text.clone(), effect));
         }
         let mut step = step(line, client, Some(statement.id), statement.effect.clone());
-        let is_internal_error = step.seen == Some(Expectation::Error(ErrorClass::Internal));
-        if is_internal_error && step.right.is_empty() && kind == Some(FindingKind::InternalError) {
-            // It is right nowhere, whatever the right answer is.
-            step.right.push(Expectation::Accepted);
+        if subject == Some(statement.id) {
+            step.outcome = headline::outcome(file);
+            if step.right.is_empty() {
+                step.right
+                    .extend(headline::right(file, step.seen.as_ref(), &step.effect));
+            }
         }
-        if step.effect.nowait && step.is_disputed() {
+        if step.is_disputed() {
             let is_locked = locked.meet(&step);
-            add_refusal(&mut step, is_locked);
+            if step.effect.nowait {
+                add_refusal(&mut step, is_locked);
+            } else {
+                let kind = step.effect.kind;
+                let locks = kind.is_write() || kind == StatementKind::LockingSelect;
+                let is_about_waiting = step.right.iter().any(Expectation::is_about_waiting);
+                step.may_wait = locks && is_locked && !step.waits && !is_about_waiting;
+            }
         }
         locked.after(&step);
         let own = prepared.entry(statement.session).or_default();
@@ -386,6 +426,8 @@ fn step(
         seen: line.observations().into_iter().next(),
         right: line.expectations(),
         has_wrong_effect: line.has_wrong_effect(),
+        may_wait: false,
+        outcome: None,
         effect,
     }
 }
@@ -448,11 +490,6 @@ fn takes_a_crash(kind: FindingKind) -> bool {
             | FindingKind::UncommittedSurvives
             | FindingKind::UnexplainedRow
     )
-}
-
-/// What is wrong, as the file says.
-pub(super) fn kind_of(file: &CaseFile) -> Option<FindingKind> {
-    file.header.kind.as_deref().and_then(FindingKind::from_slug)
 }
 
 /// How the bug shows.

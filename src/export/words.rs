@@ -1,6 +1,7 @@
 //! Answers and faults in the words of people who know the engine and not this program.
 
-use super::scenario::{ClientStep, Scenario, Symptom, kind_of};
+use super::headline::kind_of;
+use super::scenario::{ClientStep, Scenario, Symptom};
 use crate::dialect::Dialect;
 use crate::model::{ErrorClass, FindingKind, LockBreach, Signature, StatementKind};
 use crate::reproducer::{CaseFile, Expectation, Registry};
@@ -41,9 +42,9 @@ pub(super) fn told(step: &ClientStep, scenario: &Scenario<'_>) -> String {
     if step.waits {
         parts.push("waits".to_owned());
     }
-    if let Some(seen) = &step.seen {
+    if let Some(seen) = outcome(step, &scenario.dialect) {
         let goes_on = if step.waits { "then " } else { "" };
-        parts.push(format!("{goes_on}{}", answer(seen, &scenario.dialect)));
+        parts.push(format!("{goes_on}{seen}"));
     }
     for client in &step.resumes {
         parts.push(format!("client {client} goes on"));
@@ -55,13 +56,11 @@ pub(super) fn told(step: &ClientStep, scenario: &Scenario<'_>) -> String {
     parts.join("; ")
 }
 
-/// The number and the text of the internal error that a file is about, from its headline.
-pub(super) fn internal_error(file: &CaseFile) -> Option<String> {
-    if kind_of(file) != Some(FindingKind::InternalError) {
-        return None;
-    }
-    let (_, message) = file.header.comments.last.first()?.split_once("): ")?;
-    Some(message.to_owned())
+/// What a step came to where the bug was seen.
+pub(super) fn outcome(step: &ClientStep, dialect: &Dialect) -> Option<String> {
+    let seen = step.seen.as_ref();
+    let told = step.outcome.clone();
+    told.or_else(|| seen.map(|seen| answer(seen, dialect)))
 }
 
 /// What an error of this class is about.
@@ -97,11 +96,18 @@ pub(super) fn synopsis<M>(scenario: &Scenario<'_, M>) -> String {
     }
     match (scenario.symptom, scenario.disputed().next()) {
         (Symptom::Crash, _) => format!("the server crashes at {levels}"),
-        (Symptom::Hang, _) => format!("a statement is never answered at {levels}"),
+        (Symptom::Hang, _) => match scenario.without_answer() {
+            Some(step) => format!("{} is never answered at {levels}", a_statement(step)),
+            None => format!("a statement is never answered at {levels}"),
+        },
         (Symptom::WrongAnswer | Symptom::AsSeen, Some(step)) => {
             let level = step.client.and_then(|client| scenario.level(client));
             let level = level.map_or(levels, |level| level.to_string());
-            format!("{} at {level}", fault(step, &scenario.dialect))
+            let fault = fault(step, &scenario.dialect);
+            match step.client {
+                Some(_) => format!("{} {fault} at {level}", a_statement(step)),
+                None => format!("{fault} at {level}"),
+            }
         }
         (Symptom::NothingWrong, _) => format!("transactions side by side at {levels}"),
         (Symptom::WrongAnswer | Symptom::AsSeen, None) => {
@@ -126,42 +132,63 @@ fn registered_note(file: &CaseFile) -> Option<String> {
     own?.note
 }
 
-/// What is wrong with the answer of one statement.
+/// What is wrong with the answer of one statement, as its name is followed by it; a sentence of its own where it
+/// is no statement of a client.
 pub(super) fn fault(step: &ClientStep, dialect: &Dialect) -> String {
-    let name = statement_name(step);
     if step.client.is_none() {
         return "the tables hold wrong rows afterwards".to_owned();
     }
+    if step.waits_wrongly() {
+        return match step.waits {
+            true => "waits for a lock".to_owned(),
+            false => "does not wait for a lock".to_owned(),
+        };
+    }
     let Some(right) = step.right.first() else {
-        return format!("{name} is answered wrongly");
+        return "is answered wrongly".to_owned();
     };
     let Some(seen) = &step.seen else {
-        return format!("{name} does not answer with {}", answer(right, dialect));
+        return format!("does not answer with {}", answer(right, dialect));
     };
     match (seen, right) {
         (Expectation::Error(class), _) => {
-            format!("{name} is rejected with an error ({})", error_words(*class))
+            let number = step
+                .outcome
+                .as_deref()
+                .and_then(|told| told.split(':').next());
+            let number = number.unwrap_or("an error");
+            format!("is rejected with {number} ({})", error_words(*class))
         }
-        (_, Expectation::Error(class)) => format!(
-            "{name} is answered instead of rejected ({})",
-            error_words(*class)
-        ),
+        (_, Expectation::Error(class)) => {
+            format!("is answered instead of rejected ({})", error_words(*class))
+        }
         (Expectation::Rows(seen), Expectation::Rows(right)) if seen.len() < right.len() => {
-            format!("{name} loses rows")
+            "loses rows".to_owned()
         }
         (Expectation::Rows(seen), Expectation::Rows(right)) if seen.len() > right.len() => {
-            format!("{name} returns rows that it should not")
+            "returns rows that it should not".to_owned()
         }
         (Expectation::Affected(seen), Expectation::Affected(right)) => {
-            format!("{name} changes {seen} rows instead of {right}")
+            let rows = if *seen == 1 { "row" } else { "rows" };
+            format!("changes {seen} {rows} instead of {right}")
         }
-        _ => format!("{name} returns wrong rows"),
+        _ => "returns wrong rows".to_owned(),
     }
 }
 
-/// The statement by its keywords: `SELECT .. FOR UPDATE NOWAIT`.
-fn statement_name(step: &ClientStep) -> String {
-    let kind = match step.effect.kind {
+/// The name of a step's statement as the subject of a headline.
+fn a_statement(step: &ClientStep) -> &'static str {
+    statement_name(step).unwrap_or("a statement")
+}
+
+/// The name of a step's statement as the subject of a sentence about this one.
+pub(super) fn the_statement(step: &ClientStep) -> String {
+    format!("the {}", statement_name(step).unwrap_or("statement"))
+}
+
+/// The statement by its keywords; none where it is of no kind that has a name.
+fn statement_name(step: &ClientStep) -> Option<&'static str> {
+    Some(match step.effect.kind {
         StatementKind::Select => "SELECT",
         StatementKind::LockingSelect if step.effect.nowait => "locking SELECT with NOWAIT",
         StatementKind::LockingSelect => "locking SELECT",
@@ -179,9 +206,14 @@ fn statement_name(step: &ClientStep) -> String {
         | StatementKind::RollbackTo
         | StatementKind::ReleaseSavepoint
         | StatementKind::Set
-        | StatementKind::Opaque => "a statement",
-    };
-    kind.to_owned()
+        | StatementKind::Opaque => return None,
+    })
+}
+
+/// What a file is about whose finding is a broken promise about locks.
+pub(super) fn lock_breach(file: &CaseFile) -> Option<String> {
+    let kind = kind_of(file)?;
+    matches!(kind, FindingKind::Lock(_)).then(|| kind_words(kind))
 }
 
 /// What is wrong with answers of which none is wrong alone.

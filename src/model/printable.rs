@@ -2,22 +2,16 @@
 
 use std::fmt::Write as _;
 
-/// Text of a server or a file, made safe to print and to draw: control characters (C0, C1, ESC), the
-/// characters that turn the direction of writing and the code points that are no characters (Unicode, section
-/// 23.7) are shown as escapes. Line feeds stay.
+/// Text of a server or a file, made safe to print and to draw: what a reader does not see, or takes for something
+/// else, is shown as escapes. Line feeds stay.
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        let turns_direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}')
-            || ('\u{202a}'..='\u{202e}').contains(&c)
-            || ('\u{2066}'..='\u{2069}').contains(&c);
-        let is_no_character =
-            u32::from(c) & 0xfffe == 0xfffe || ('\u{fdd0}'..='\u{fdef}').contains(&c);
         if c == '\n' {
             safe.push(c);
         } else if c == '\t' {
             safe.push_str("    ");
-        } else if c.is_control() || turns_direction || is_no_character {
+        } else if c.is_control() || is_unseen(c) {
             // Writing to a String cannot fail.
             let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
         } else {
@@ -25,6 +19,49 @@ pub fn printable(text: &str) -> String {
         }
     }
     safe
+}
+
+/// Whether a character leaves no mark of its own: separators of lines and blanks other than the space
+/// (categories Zl, Zp and Zs), format characters, those that turn the direction of writing among them (Cf), what
+/// is shown as nothing (`Default_Ignorable_Code_Point`), and code points that are no characters (section 23.7).
+/// By Unicode 16, and by no table of the compiler: a case file is the same whatever built the program.
+fn is_unseen(c: char) -> bool {
+    const UNSEEN: &[(char, char)] = &[
+        ('\u{a0}', '\u{a0}'),
+        ('\u{ad}', '\u{ad}'),
+        ('\u{34f}', '\u{34f}'),
+        ('\u{600}', '\u{605}'),
+        ('\u{61c}', '\u{61c}'),
+        ('\u{6dd}', '\u{6dd}'),
+        ('\u{70f}', '\u{70f}'),
+        ('\u{890}', '\u{891}'),
+        ('\u{8e2}', '\u{8e2}'),
+        ('\u{115f}', '\u{1160}'),
+        ('\u{1680}', '\u{1680}'),
+        ('\u{17b4}', '\u{17b5}'),
+        ('\u{180b}', '\u{180f}'),
+        ('\u{2000}', '\u{200f}'),
+        ('\u{2028}', '\u{202f}'),
+        ('\u{205f}', '\u{206f}'),
+        ('\u{3000}', '\u{3000}'),
+        ('\u{3164}', '\u{3164}'),
+        ('\u{fdd0}', '\u{fdef}'),
+        ('\u{fe00}', '\u{fe0f}'),
+        ('\u{feff}', '\u{feff}'),
+        ('\u{ffa0}', '\u{ffa0}'),
+        ('\u{fff0}', '\u{fffb}'),
+        ('\u{110bd}', '\u{110bd}'),
+        ('\u{110cd}', '\u{110cd}'),
+        ('\u{13430}', '\u{1343f}'),
+        ('\u{1bca0}', '\u{1bca3}'),
+        ('\u{1d173}', '\u{1d17a}'),
+        ('\u{e0000}', '\u{e0fff}'),
+    ];
+    let is_no_character = u32::from(c) & 0xfffe == 0xfffe;
+    is_no_character
+        || UNSEEN
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&c))
 }
 
 /// A text of at most so many characters, with a sign at its end where something is left out.
@@ -47,6 +84,16 @@ mod tests {
             printable("a\u{1b}[2Jb\u{9b}c\u{202e}d\ne"),
             "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\ne"
         );
+    }
+
+    #[test]
+    fn what_leaves_no_mark_is_shown_as_escapes() {
+        assert_eq!(
+            printable("a\u{2028}b\u{200b}c\u{feff}d\u{a0}e\u{ad}f\u{3000}g\u{e0041}h"),
+            "a\\u{2028}b\\u{200b}c\\u{feff}d\\u{a0}e\\u{ad}f\\u{3000}g\\u{e0041}h"
+        );
+        let seen = "a b \u{e9} e\u{301} \u{df} \u{4e2d} \u{1f600} \u{915}\u{93e} \u{5e9} \u{661}";
+        assert_eq!(printable(seen), seen);
     }
 
     #[test]

@@ -79,7 +79,8 @@ pub(super) fn picture(cycle: &TransactionCycle) -> Markup {
                 code { "rw" } " it replaced what the first one had read, "
                 code { "wr" } " it read what the first one wrote, "
                 code { "ww" } " it replaced what the first one wrote, "
-                code { "so" } " it follows in the same session."
+                code { "so" } " it follows in the same session, "
+                code { "co" } " a third one must see the first, and reads what the second wrote."
             }
         }
     }

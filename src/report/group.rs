@@ -7,7 +7,7 @@ use super::detail::{GroupDetail, ReportExport};
 use super::explained::linked;
 use super::lane_table::lane_table;
 use super::lanes::Lanes;
-use super::list::{shows_in, sightings, state};
+use super::list::{shows_in, state};
 use super::time::utc;
 use super::visible::is_shown_as_it_is;
 use crate::reproducer::{CaseEvidence, CaseFile, CaseHead};
@@ -46,7 +46,7 @@ fn facts(group: &Group, first: &CaseHead) -> Markup {
             dt { "Levels" } dd { (first.levels) }
             dt { "Seen on" } dd { (servers.join(", ")) }
             dt { "Shows in" } dd { (shows_in(group)) " runs of its case" }
-            dt { "Seen" } dd { (sightings(group)) " times, " (utc(group.first_unix_s())) " to " (utc(group.last_unix_s())) }
+            dt { "Seen" } dd { (seen(group.sightings(), group.first_unix_s(), group.last_unix_s())) }
             @if let Some(signature) = &first.signature { dt { "Found by" } dd { (signature.oracle) ", as " (signature.kind) } }
             @if let Some(known) = &group.explanation {
                 dt { "Known as" }
@@ -114,11 +114,14 @@ fn more(group: &Group) -> Markup {
             summary { "Shapes, runs and files" }
             ul {
                 @for (shape, count) in group.shapes() { li { (count) " x " code { (shape) } } }
-                @for seen in &group.seen {
+                @for seen_in in &group.seen {
                     li {
-                        "run " code { (seen.run) } " (seed " (seen.seed) ") on " (seen.server) ": seen "
-                        (seen.sightings.count) " times, " (utc(Some(seen.sightings.first_unix_s))) " to "
-                        (utc(Some(seen.sightings.last_unix_s)))
+                        "run " code { (seen_in.run) } " (seed " (seen_in.seed) ") on " (seen_in.server) ": seen "
+                        (seen(
+                            seen_in.sightings.count,
+                            Some(seen_in.sightings.first_unix_s),
+                            Some(seen_in.sightings.last_unix_s),
+                        ))
                     }
                 }
                 @for recheck in &group.rechecks {
@@ -140,5 +143,14 @@ fn result(result: RecheckResult) -> &'static str {
         RecheckResult::There => "there",
         RecheckResult::Gone => "gone",
         RecheckResult::Undecided => "undecided",
+    }
+}
+
+/// How often something was seen, and from when to when.
+fn seen(count: u64, first: Option<u64>, last: Option<u64>) -> String {
+    match count {
+        0 => "-".to_owned(),
+        1 => format!("once, {}", utc(last)),
+        count => format!("{count} times, {} to {}", utc(first), utc(last)),
     }
 }

@@ -5,6 +5,9 @@ use maud::{Markup, html};
 use super::lanes::{LaneStep, Lanes};
 use crate::reproducer::Expectation;
 
+/// The style widens a table by so many columns; more share that width.
+const SESSIONS_MAX: usize = 8;
+
 /// The table, with what made the tables before it and what was read after it.
 pub(super) fn lane_table(lanes: &Lanes, name: &str) -> Markup {
     html! {
@@ -15,7 +18,7 @@ pub(super) fn lane_table(lanes: &Lanes, name: &str) -> Markup {
             }
         }
         div.scroll tabindex="0" role="region" aria-label={ "Statements of " (name) } {
-            table.lanes {
+            table class={ "lanes of-" (lanes.sessions.len().min(SESSIONS_MAX)) } {
                 caption {
                     "Time runs down. "
                     @if lanes.is_timed { "A bar is a wait for a lock, as long as it lasted." }

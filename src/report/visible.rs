@@ -2,8 +2,8 @@
 
 use crate::model::printable;
 
-/// The page with every control character and every turn of direction shown as an escape, wherever it came
-/// from. Tabs part the columns of a result file: they stay.
+/// The page with every control character, every turn of direction and every letter that leaves no mark shown as
+/// an escape, wherever it came from. Tabs part the columns of a result file: they stay.
 pub(super) fn visible(page: &str) -> String {
     let parts: Vec<String> = page.split('\t').map(printable).collect();
     parts.join("\t")

@@ -2,6 +2,7 @@
 
 use crate::export::scenario::{ClientStep, Scenario};
 use crate::model::{IsolationLevel, StatementKind};
+use crate::reproducer::Expectation;
 
 /// A sentence of a manual.
 #[derive(Debug)]
@@ -9,6 +10,8 @@ pub(super) struct ManualSentence {
     /// The engine whose manual it is, as case files name it.
     engine: &'static str,
     rule: ManualRule,
+    /// It is about clients that have executed a statement with this first.
+    setting: Option<&'static str>,
     /// The title of its page.
     pub(super) page: &'static str,
     pub(super) address: &'static str,
@@ -39,6 +42,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mysql",
         rule: ManualRule::Nowait,
+        setting: None,
         page: "Locking Reads",
         address: "https://dev.mysql.com/doc/refman/en/innodb-locking-reads.html",
         text: "A locking read that uses NOWAIT never waits to acquire a row lock. The query executes \
@@ -47,6 +51,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mysql",
         rule: ManualRule::FreshSnapshot,
+        setting: None,
         page: "Transaction Isolation Levels",
         address: "https://dev.mysql.com/doc/refman/en/innodb-transaction-isolation-levels.html",
         text: "Each consistent read, even within the same transaction, sets and reads its own fresh \
@@ -55,6 +60,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mysql",
         rule: ManualRule::FirstSnapshot,
+        setting: None,
         page: "Transaction Isolation Levels",
         address: "https://dev.mysql.com/doc/refman/en/innodb-transaction-isolation-levels.html",
         text: "Consistent reads within the same transaction read the snapshot established by the first \
@@ -63,6 +69,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mysql",
         rule: ManualRule::SerializableRead,
+        setting: None,
         page: "Transaction Isolation Levels",
         address: "https://dev.mysql.com/doc/refman/en/innodb-transaction-isolation-levels.html",
         text: "This level is like REPEATABLE READ, but InnoDB implicitly converts all plain SELECT \
@@ -71,6 +78,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mysql",
         rule: ManualRule::LatestRows,
+        setting: None,
         page: "Locking Reads",
         address: "https://dev.mysql.com/doc/refman/en/innodb-locking-reads.html",
         text: "A SELECT ... FOR UPDATE reads the latest available data, setting exclusive locks on each \
@@ -79,6 +87,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mysql",
         rule: ManualRule::UpdatedRows,
+        setting: None,
         page: "UPDATE Statement",
         address: "https://dev.mysql.com/doc/refman/en/update.html",
         text: "The WHERE clause, if given, specifies the conditions that identify which rows to update.",
@@ -86,6 +95,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mysql",
         rule: ManualRule::DeletedRows,
+        setting: None,
         page: "DELETE Statement",
         address: "https://dev.mysql.com/doc/refman/en/delete.html",
         text: "The DELETE statement deletes rows from tbl_name and returns the number of deleted rows.",
@@ -93,6 +103,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mariadb",
         rule: ManualRule::FreshSnapshot,
+        setting: None,
         page: "SET TRANSACTION",
         address: "https://mariadb.com/kb/en/set-transaction/",
         text: "Each consistent read, even within the same transaction, sets and reads its own fresh \
@@ -101,6 +112,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mariadb",
         rule: ManualRule::FirstSnapshot,
+        setting: None,
         page: "SET TRANSACTION",
         address: "https://mariadb.com/kb/en/set-transaction/",
         text: "All consistent reads within the same transaction read the snapshot established by the \
@@ -109,6 +121,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mariadb",
         rule: ManualRule::SerializableRead,
+        setting: None,
         page: "SERIALIZABLE",
         address: "https://mariadb.com/kb/en/transactions-serializable/",
         text: "Similar to REPEATABLE READ, but InnoDB implicitly converts all plain SELECT statements to \
@@ -117,6 +130,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mariadb",
         rule: ManualRule::UpdatedRows,
+        setting: None,
         page: "UPDATE",
         address: "https://mariadb.com/kb/en/update/",
         text: "The WHERE clause, if given, specifies the conditions that identify which rows to update.",
@@ -124,14 +138,44 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "mariadb",
         rule: ManualRule::DeletedRows,
+        setting: None,
         page: "DELETE",
         address: "https://mariadb.com/kb/en/delete/",
         text: "For the single-table syntax, the DELETE statement deletes rows from tbl_name and returns \
                a count of the number of deleted rows.",
     },
     ManualSentence {
+        engine: "tidb",
+        rule: ManualRule::FirstSnapshot,
+        setting: None,
+        page: "TiDB Transaction Isolation Levels",
+        address: "https://docs.pingcap.com/tidb/stable/transaction-isolation-levels",
+        text: "The Repeatable Read isolation level only sees data committed before the transaction begins, and \
+               it never sees either uncommitted data or changes committed during transaction execution by \
+               concurrent transactions.",
+    },
+    ManualSentence {
+        engine: "tidb",
+        rule: ManualRule::UpdatedRows,
+        setting: Some("tidb_txn_mode = 'pessimistic'"),
+        page: "TiDB Pessimistic Transaction Mode",
+        address: "https://docs.pingcap.com/tidb/stable/pessimistic-transaction",
+        text: "When you execute UPDATE, DELETE or INSERT statements, the latest committed data is read, data is \
+               modified, and a pessimistic lock is applied on the modified rows.",
+    },
+    ManualSentence {
+        engine: "tidb",
+        rule: ManualRule::DeletedRows,
+        setting: Some("tidb_txn_mode = 'pessimistic'"),
+        page: "TiDB Pessimistic Transaction Mode",
+        address: "https://docs.pingcap.com/tidb/stable/pessimistic-transaction",
+        text: "When you execute UPDATE, DELETE or INSERT statements, the latest committed data is read, data is \
+               modified, and a pessimistic lock is applied on the modified rows.",
+    },
+    ManualSentence {
         engine: "postgres",
         rule: ManualRule::Nowait,
+        setting: None,
         page: "SELECT",
         address: "https://www.postgresql.org/docs/current/sql-select.html",
         text: "With NOWAIT, the statement reports an error, rather than waiting, if a selected row cannot be \
@@ -140,6 +184,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "postgres",
         rule: ManualRule::FreshSnapshot,
+        setting: None,
         page: "Transaction Isolation",
         address: "https://www.postgresql.org/docs/current/transaction-iso.html",
         text: "When a transaction uses this isolation level, a SELECT query (without a FOR UPDATE/SHARE \
@@ -149,6 +194,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "postgres",
         rule: ManualRule::FirstSnapshot,
+        setting: None,
         page: "Transaction Isolation",
         address: "https://www.postgresql.org/docs/current/transaction-iso.html",
         text: "The Repeatable Read isolation level only sees data committed before the transaction began; it \
@@ -158,6 +204,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "postgres",
         rule: ManualRule::SerializableRead,
+        setting: None,
         page: "Transaction Isolation",
         address: "https://www.postgresql.org/docs/current/transaction-iso.html",
         text: "This level emulates serial transaction execution for all committed transactions; as if \
@@ -166,6 +213,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "postgres",
         rule: ManualRule::UpdatedRows,
+        setting: None,
         page: "UPDATE",
         address: "https://www.postgresql.org/docs/current/sql-update.html",
         text: "UPDATE changes the values of the specified columns in all rows that satisfy the condition.",
@@ -173,6 +221,7 @@ const SENTENCES: &[ManualSentence] = &[
     ManualSentence {
         engine: "postgres",
         rule: ManualRule::DeletedRows,
+        setting: None,
         page: "DELETE",
         address: "https://www.postgresql.org/docs/current/sql-delete.html",
         text: "DELETE deletes rows that satisfy the WHERE clause from the specified table.",
@@ -183,10 +232,19 @@ const SENTENCES: &[ManualSentence] = &[
 /// manual is about such a statement at its level.
 pub(super) fn sentence(scenario: &Scenario<'_>) -> Option<&'static ManualSentence> {
     let step = scenario.disputed().next()?;
-    let rule = rule(step, scenario.level(step.client?)?)?;
-    SENTENCES
+    let is_refused = matches!(step.seen, Some(Expectation::Error(_)));
+    if step.waits_wrongly() || (is_refused && !step.effect.nowait) {
+        // All sentences but that of NOWAIT are about rows.
+        return None;
+    }
+    let client = step.client?;
+    let rule = rule(step, scenario.level(client)?)?;
+    let own = scenario.clients.get(&client)?;
+    let holds = |setting: &str| own.iter().any(|sql| sql.contains(setting));
+    let mut sentences = SENTENCES
         .iter()
-        .find(|s| s.rule == rule && s.engine == scenario.maintainers.engine)
+        .filter(|s| s.rule == rule && s.engine == scenario.maintainers.engine);
+    sentences.find(|s| s.setting.is_none_or(holds))
 }
 
 fn rule(step: &ClientStep, level: IsolationLevel) -> Option<ManualRule> {

@@ -44,8 +44,10 @@ fn report(scenario: &Scenario<'_>) -> String {
     let headings = &scenario.maintainers.headings;
     let _ = write!(text, "\n## {}\n\n", headings.repeat);
     text.push_str(&how_to_repeat(scenario));
-    text.push_str("\nSide by side, with the answers that were seen:\n\n");
-    text.push_str(&fenced("text", &side_by_side::picture(scenario)));
+    if scenario.clients.len() > 1 {
+        text.push_str("\nSide by side, with the answers that were seen:\n\n");
+        text.push_str(&fenced("text", &side_by_side::picture(scenario)));
+    }
     let came = (headings.actual, actual(scenario));
     let mut parts = [came, (headings.expected, expected(scenario))];
     if headings.expected_first {
@@ -95,22 +97,40 @@ fn description(scenario: &Scenario<'_>) -> String {
         scenario.levels_text()
     );
     match scenario.symptom {
-        Symptom::Crash => text.push_str("The server closes the connection.\n"),
+        Symptom::Crash => {
+            let place = without_answer(scenario).map(|(place, _)| place);
+            let place = place.unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "{}.",
+                capital(&format!("{place}the server closes the connection"))
+            );
+        }
         Symptom::Hang => {
-            text.push_str("One of the statements is never answered, and waits for no lock.\n");
+            let subject = match without_answer(scenario) {
+                Some((place, step)) => format!("{place}{}", words::the_statement(step)),
+                None => "one of the statements".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "{} is never answered, and waits for no lock.",
+                capital(&subject)
+            );
         }
         Symptom::WrongAnswer | Symptom::NothingWrong => {
             let faults: Vec<String> = scenario
                 .disputed()
                 .map(|step| {
-                    format!(
-                        "{}{}",
-                        place(scenario, step),
-                        words::fault(step, &scenario.dialect)
-                    )
+                    let fault = words::fault(step, &scenario.dialect);
+                    match place(scenario, step) {
+                        Some(place) => format!("{place}{} {fault}", words::the_statement(step)),
+                        None => fault,
+                    }
                 })
                 .collect();
-            let _ = writeln!(text, "{}.", capital(&faults.join("; ")));
+            let about = words::lock_breach(scenario.file);
+            let about = about.map_or(String::new(), |words| format!(": {words}"));
+            let _ = writeln!(text, "{}{about}.", capital(&faults.join("; ")));
         }
         Symptom::AsSeen => {
             let _ = writeln!(
@@ -133,11 +153,17 @@ fn description(scenario: &Scenario<'_>) -> String {
     text
 }
 
-/// `in step 3 `, where the statement is a step.
-fn place(scenario: &Scenario<'_>, step: &ClientStep) -> String {
+/// `in step 3 `; none where the statement is no step.
+fn place(scenario: &Scenario<'_>, step: &ClientStep) -> Option<String> {
     let mut steps = scenario.steps.iter();
-    let at = steps.position(|other| step.id.is_some() && other.id == step.id);
-    at.map_or(String::new(), |at| format!("in step {} ", at + 1))
+    let at = steps.position(|other| step.id.is_some() && other.id == step.id)?;
+    Some(format!("in step {} ", at + 1))
+}
+
+/// The statement that has no answer, or at which the server was lost, with its place.
+fn without_answer<'s>(scenario: &'s Scenario<'_>) -> Option<(String, &'s ClientStep)> {
+    let step = scenario.without_answer()?;
+    Some((place(scenario, step)?, step))
 }
 
 fn how_to_repeat(scenario: &Scenario<'_>) -> String {
@@ -222,20 +248,28 @@ fn remark(step: &ClientStep, scenario: &Scenario<'_>) -> String {
 
 fn actual(scenario: &Scenario<'_>) -> String {
     match scenario.symptom {
-        Symptom::Crash => return "The server closes the connection.\n".to_owned(),
-        Symptom::Hang => return "A statement is never answered.\n".to_owned(),
+        Symptom::Crash | Symptom::Hang => {
+            return match (scenario.without_answer(), scenario.symptom) {
+                (Some(step), _) => with_answer(step, &seen(step, scenario)),
+                (None, Symptom::Crash) => "The server closes the connection.\n".to_owned(),
+                (None, _) => "A statement is never answered.\n".to_owned(),
+            };
+        }
         Symptom::AsSeen => return "All answers together, as they stand above.\n".to_owned(),
         Symptom::WrongAnswer | Symptom::NothingWrong => {}
     }
-    each_disputed(scenario, |step| {
-        if let Some(message) = words::internal_error(scenario.file) {
-            return message;
-        }
-        let seen = step.seen.as_ref();
-        seen.map_or("(fill in)".to_owned(), |seen| {
-            words::answer(seen, &scenario.dialect)
-        })
-    })
+    each_disputed(scenario, |step| seen(step, scenario))
+}
+
+/// What came of a step that is wrong.
+fn seen(step: &ClientStep, scenario: &Scenario<'_>) -> String {
+    let outcome = words::outcome(step, &scenario.dialect);
+    let outcome = outcome.unwrap_or_else(|| "(fill in)".to_owned());
+    match (step.waits_wrongly(), step.waits) {
+        (true, true) => format!("waits; then {outcome}"),
+        (true, false) => format!("{outcome}, without a wait"),
+        (false, _) => outcome,
+    }
 }
 
 fn expected(scenario: &Scenario<'_>) -> String {
@@ -247,19 +281,30 @@ fn expected(scenario: &Scenario<'_>) -> String {
         }
         Symptom::WrongAnswer | Symptom::NothingWrong => {}
     }
-    each_disputed(scenario, |step| {
+    let mut text = each_disputed(scenario, |step| {
         words::alternatives(&step.right, &scenario.dialect)
-    })
+    });
+    if scenario.disputed().any(|step| step.may_wait) {
+        text.push_str(
+            "\nAn engine that answers so may have the statement wait until the other client's transaction has \
+             ended: go on with the next step then.\n",
+        );
+    }
+    text
 }
 
 /// The statements that are answered wrongly, each with an answer.
 fn each_disputed(scenario: &Scenario<'_>, answer: impl Fn(&ClientStep) -> String) -> String {
     let mut text = String::new();
     for step in scenario.disputed() {
-        let lines = format!("{};\n-- {}\n", step.sql, answer(step).replace('\n', " "));
-        text.push_str(&fenced("sql", &lines));
+        text.push_str(&with_answer(step, &answer(step)));
     }
     text
+}
+
+fn with_answer(step: &ClientStep, answer: &str) -> String {
+    let lines = format!("{};\n-- {}\n", step.sql, answer.replace('\n', " "));
+    fenced("sql", &lines)
 }
 
 fn settings(scenario: &Scenario<'_>) -> String {

@@ -250,7 +250,10 @@ impl<'s> Body<'s> {
 
     /// Says what the answer was where the bug was seen.
     fn remark(&mut self, step: &ClientStep) {
-        if let (true, Some(seen)) = (step.is_disputed(), &step.seen) {
+        if step.waits_wrongly() {
+            let fault = words::fault(step, &self.scenario.dialect);
+            self.line(&format!("// The bug: the statement {fault}."));
+        } else if let (true, Some(seen)) = (step.is_disputed(), &step.seen) {
             let seen = one_line(&words::answer(seen, &self.scenario.dialect));
             self.line(&format!("// The bug: the answer was {seen}."));
         }
@@ -294,7 +297,7 @@ impl<'s> Body<'s> {
     fn due<'e>(&self, step: &'e ClientStep) -> Vec<&'e Expectation> {
         let about_answers = |answer: &&Expectation| !answer.is_about_waiting();
         let right: Vec<&Expectation> = step.right.iter().filter(about_answers).collect();
-        match right.is_empty() && !self.is_open {
+        match right.is_empty() && !self.is_open && !step.waits_wrongly() {
             true => step.seen.iter().filter(about_answers).collect(),
             false => right,
         }

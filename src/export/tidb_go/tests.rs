@@ -113,7 +113,7 @@ fn a_wrong_row_is_told_by_must_query() {
 #[test]
 fn an_internal_error_is_right_nowhere() {
     expect![[r#"
-        // TiDB: SELECT is rejected with an error (internal error) at REPEATABLE READ
+        // TiDB: SELECT is rejected with error 8133 (internal error) at REPEATABLE READ
         // Seen on 8.0.11-TiDB-v8.5.4-ac41d7e on unistore.
         //
         // Put it into TiDB's source as pkg/session/test/bugtorepeat/bug_test.go. It fails while the bug is there:
@@ -185,7 +185,7 @@ fn an_internal_error_is_right_nowhere() {
 #[test]
 fn a_statement_that_is_never_answered_fails_the_test_in_a_minute() {
     expect![[r#"
-        // TiDB: a statement is never answered at READ COMMITTED
+        // TiDB: SELECT is never answered at READ COMMITTED
         // Seen on 8.0.11-TiDB-v8.5.4-ac41d7e on unistore.
         //
         // Put it into TiDB's source as pkg/session/test/bugtorepeat/bug_test.go. It fails while the bug is there:
@@ -280,13 +280,14 @@ fn waits_that_should_or_should_not_be_are_demanded() {
          /* s2 */ UPDATE t SET v = 2 WHERE id = 2; -- @waits  @got affected 1  @expect no wait\n\
          /* s1 */ COMMIT; -- @resumes s2",
         &expect![[r#"
-            	tk1.MustExec("BEGIN")
-            	tk1.MustExec("UPDATE t SET v = 1 WHERE id = 1")
-            	require.Equal(t, uint64(1), tk1.Session().AffectedRows())
-            	answered2x1 := send(tk2, "UPDATE t SET v = 2 WHERE id = 2")
-            	require.False(t, waits(t, tk, tk2, answered2x1), "whether the statement waits for a lock")
-            	check(t, receive(t, answered2x1), changed(1))
-            	tk1.MustExec("COMMIT")
+            tk1.MustExec("BEGIN")
+            tk1.MustExec("UPDATE t SET v = 1 WHERE id = 1")
+            require.Equal(t, uint64(1), tk1.Session().AffectedRows())
+            // The bug: the statement waits for a lock.
+            answered2x1 := send(tk2, "UPDATE t SET v = 2 WHERE id = 2")
+            require.False(t, waits(t, tk, tk2, answered2x1), "whether the statement waits for a lock")
+            check(t, receive(t, answered2x1), accepted)
+            execute(tk1, "COMMIT")
         "#]],
     );
 }

@@ -6,15 +6,19 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
+use super::rows::{ViewPage, rows};
 use super::state::{LineTone, ListedGroup, PaneLine, TriageView};
 use crate::triage::GroupState;
 
 /// Lines that are not the list's or the pane's: title, two of the headline, message, keys.
 const AROUND: u16 = 5;
 
-/// How many lines a page of the list or the pane has on a screen of this height.
-pub(super) fn page(height: u16) -> usize {
-    usize::from(height.saturating_sub(AROUND + 1)).max(1)
+/// How much of the list or the pane a screen of this size shows.
+pub(super) fn page(size: Rect) -> ViewPage {
+    ViewPage {
+        rows: usize::from(size.height.saturating_sub(AROUND)).max(1),
+        columns: usize::from(size.width).max(1),
+    }
 }
 
 /// Whether and how to colour the view.
@@ -118,7 +122,7 @@ fn list(frame: &mut Frame<'_>, view: &TriageView, area: Rect, style: ViewStyle) 
         Constraint::Length(10),
         Constraint::Length(9),
         width(&|group| group.anomaly.chars().count(), 7, 20),
-        width(&|group| group.engines.chars().count(), 6, 12),
+        width(&|group| group.engines.chars().count(), 6, 13),
         Constraint::Length(5),
         Constraint::Length(5),
         Constraint::Fill(1),
@@ -147,11 +151,18 @@ fn row<'g>(group: &'g ListedGroup, style: ViewStyle) -> Row<'g> {
 }
 
 fn pane(frame: &mut Frame<'_>, lines: &[PaneLine], from: usize, area: Rect, style: ViewStyle) {
-    let shown = lines.iter().skip(from).take(usize::from(area.height));
+    let page = ViewPage {
+        rows: usize::from(area.height),
+        columns: usize::from(area.width),
+    };
+    let rows = rows(lines, page.columns);
+    // The screen may have grown since the last key.
+    let from = from.min(page.last_of(rows.len()));
+    let shown = rows.into_iter().skip(from).take(page.rows);
     let text: Vec<Line<'_>> = shown
-        .map(|line| Line::from(line.text.as_str()).style(style.of_line(line.tone)))
+        .map(|line| Line::from(line.text).style(style.of_line(line.tone)))
         .collect();
-    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }), area);
+    frame.render_widget(Paragraph::new(text), area);
 }
 
 fn last_lines(
@@ -179,7 +190,7 @@ fn last_lines(
         (None, true, _) => "Esc stops it",
         (None, false, Some(_)) => "Esc back  r replay  m mark  u unmark  e export  y path  ? keys",
         (None, false, None) => {
-            "Enter open / search s state r replay m mark u unmark e export y path ? keys q"
+            "Enter open / search s state r replay m mark u unmark e export ? keys q leave"
         }
     };
     frame.render_widget(Line::from(told).style(style.faint()), keys);

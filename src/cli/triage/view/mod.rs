@@ -6,6 +6,7 @@
 mod command;
 mod draw;
 mod lanes;
+mod rows;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::layout::Rect;
 
 use self::command::RunningCommand;
 use self::draw::{ViewStyle, draw, page};
@@ -88,12 +90,12 @@ impl TriageScreen<'_> {
         mut terminal: DefaultTerminal,
         stop: &StopFlag,
     ) -> Result<Exit, Failure> {
-        let mut height = 0;
+        let mut size = Rect::default();
         let mut has_changed = true;
         loop {
             if std::mem::take(&mut has_changed) {
                 let drawn = terminal.draw(|frame| draw(frame, &self.view, self.style));
-                height = drawn.map_err(|error| unusable(&error))?.area.height;
+                size = drawn.map_err(|error| unusable(&error))?.area;
             }
             if stop.is_set() {
                 return Ok(match stop.signal() {
@@ -108,7 +110,7 @@ impl TriageScreen<'_> {
                 has_changed = true;
                 if let Event::Key(key) = event
                     && key.kind != KeyEventKind::Release
-                    && let Some(action) = self.view.key(key, page(height))
+                    && let Some(action) = self.view.key(key, page(size))
                     && self.act(action)
                 {
                     return Ok(Exit::Clean);

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::rows::{ViewPage, rows};
 use crate::triage::{Group, GroupState};
 
 /// A group as the list shows it; every text is printable.
@@ -81,7 +82,7 @@ pub(super) struct TriageView {
     pub(super) search: String,
     /// The place of the chosen group among those that are listed.
     pub(super) chosen: usize,
-    /// What the lower part of the screen shows, and from which line on: a group, a command's output, or the keys.
+    /// What the lower part of the screen shows, and from which row on: a group, a command's output, or the keys.
     pub(super) pane: Option<Vec<PaneLine>>,
     pub(super) scrolled: usize,
     /// What is being asked, and the answer so far.
@@ -132,8 +133,8 @@ impl TriageView {
         self.chosen = self.chosen.min(self.listed().len().saturating_sub(1));
     }
 
-    /// Takes a key; `page` is how many lines a page has.
-    pub(super) fn key(&mut self, key: KeyEvent, page: usize) -> Option<ViewAction> {
+    /// Takes a key on a screen of which `page` is what the list or the pane shows.
+    pub(super) fn key(&mut self, key: KeyEvent, page: ViewPage) -> Option<ViewAction> {
         let is_interrupt =
             key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
         if is_interrupt {
@@ -184,17 +185,19 @@ impl TriageView {
         None
     }
 
-    fn key_of_pane(&mut self, key: KeyCode, page: usize) -> Option<ViewAction> {
-        let last = self.pane.as_ref().map_or(0, Vec::len).saturating_sub(1);
+    fn key_of_pane(&mut self, key: KeyCode, page: ViewPage) -> Option<ViewAction> {
+        let lines = self.pane.as_deref().unwrap_or_default();
+        let last = page.last_of(rows(lines, page.columns).len());
+        self.scrolled = self.scrolled.min(last);
         match key {
             KeyCode::Esc | KeyCode::Char('q') if self.is_busy => return Some(ViewAction::Cancel),
             KeyCode::Esc | KeyCode::Char('q') | KeyCode::Left => self.pane = None,
             KeyCode::Down | KeyCode::Char('j') => self.scrolled = (self.scrolled + 1).min(last),
             KeyCode::Up | KeyCode::Char('k') => self.scrolled = self.scrolled.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => {
-                self.scrolled = (self.scrolled + page).min(last);
+                self.scrolled = (self.scrolled + page.rows).min(last);
             }
-            KeyCode::PageUp => self.scrolled = self.scrolled.saturating_sub(page),
+            KeyCode::PageUp => self.scrolled = self.scrolled.saturating_sub(page.rows),
             KeyCode::Home => self.scrolled = 0,
             KeyCode::End => self.scrolled = last,
             key => return self.key_of_group(key),
@@ -202,7 +205,9 @@ impl TriageView {
         None
     }
 
-    fn key_of_list(&mut self, key: KeyCode, page: usize) -> Option<ViewAction> {
+    fn key_of_list(&mut self, key: KeyCode, page: ViewPage) -> Option<ViewAction> {
+        // The headings of the list take a row.
+        let page = page.rows.saturating_sub(1).max(1);
         match key {
             KeyCode::Char('q') => return Some(ViewAction::Leave),
             KeyCode::Esc if self.only.is_none() && self.search.is_empty() => {

@@ -3,12 +3,15 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Rect;
 
 use super::draw::{ViewStyle, draw, page};
 use super::lanes::lanes;
 use super::state::{LineTone, ListedGroup, PaneLine, TriageView, ViewAction};
 use crate::reproducer;
 use crate::triage::GroupState;
+
+const SCREEN: Rect = Rect::new(0, 0, 80, 24);
 
 fn group(id: &str, state: GroupState, anomaly: &str, headline: &str) -> ListedGroup {
     ListedGroup {
@@ -44,6 +47,7 @@ fn press(view: &mut TriageView, keys: &[&str]) -> Option<ViewAction> {
         let (code, modifiers) = match *key {
             "<enter>" => (KeyCode::Enter, KeyModifiers::NONE),
             "<esc>" => (KeyCode::Esc, KeyModifiers::NONE),
+            "<page-down>" => (KeyCode::PageDown, KeyModifiers::NONE),
             "<end>" => (KeyCode::End, KeyModifiers::NONE),
             "<up>" => (KeyCode::Up, KeyModifiers::NONE),
             "<back>" => (KeyCode::Backspace, KeyModifiers::NONE),
@@ -51,12 +55,12 @@ fn press(view: &mut TriageView, keys: &[&str]) -> Option<ViewAction> {
             text => {
                 for letter in text.chars() {
                     let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
-                    last = view.key(key, page(24));
+                    last = view.key(key, page(SCREEN));
                 }
                 continue;
             }
         };
-        last = view.key(KeyEvent::new(code, modifiers), page(24));
+        last = view.key(KeyEvent::new(code, modifiers), page(SCREEN));
     }
     last
 }
@@ -89,7 +93,7 @@ fn the_list_has_a_line_a_group_and_the_headline_of_the_chosen_one() {
         T2.1 (update) at READ COMMITTED: affected differ: got affected 0; on the rows it
         should see: affected 1
 
-        Enter open / search s state r replay m mark u unmark e export y path ? keys q"#]]
+        Enter open / search s state r replay m mark u unmark e export ? keys q leave"#]]
     .assert_eq(&screen(&view(), 80, 11));
     let narrow = screen(&view(), 30, 8);
     assert!(
@@ -206,13 +210,47 @@ fn a_pane_scrolls_to_its_last_line_and_back() {
     };
     view.show((1..=100).map(line).collect());
     press(&mut view, &["<end>", "jj"]);
-    assert!(screen(&view, 80, 24).contains("line 100"));
+    let shown = screen(&view, 80, 24);
+    assert!(
+        shown.contains("line 100") && shown.contains("line 82"),
+        "{shown}"
+    );
     press(&mut view, &["k"]);
     let shown = screen(&view, 80, 24);
     assert!(
-        shown.contains("line 99") && shown.contains("line 100"),
+        shown.contains("line 81") && !shown.contains("line 100"),
         "{shown}"
     );
     press(&mut view, &["?"]);
     assert!(screen(&view, 80, 24).contains("replay the case on a server"));
+}
+
+#[test]
+fn page_by_page_every_line_of_a_pane_is_shown() {
+    let mut view = view();
+    let long = |number: usize| PaneLine {
+        tone: LineTone::Plain,
+        text: format!("line {number} {}", "is longer than the screen ".repeat(5)),
+    };
+    view.show((0..40).map(long).collect());
+    let mut shown = screen(&view, 80, 24);
+    loop {
+        let before = view.scrolled;
+        press(&mut view, &["<page-down>"]);
+        if view.scrolled == before {
+            break;
+        }
+        shown += &screen(&view, 80, 24);
+    }
+    for number in 0..40 {
+        assert!(shown.contains(&format!("line {number} ")), "{shown}");
+    }
+    // The last page is full.
+    assert!(
+        screen(&view, 80, 24).contains("line 33 "),
+        "{}",
+        screen(&view, 80, 24)
+    );
+    press(&mut view, &["<up>"]);
+    assert_eq!(view.scrolled, 40 * 2 - 19 - 1);
 }

@@ -1,0 +1,65 @@
+//! What the headline of a file says of the statement that it is about.
+
+use crate::model::{Effect, ErrorClass, FindingKind, LockBreach, StatementId};
+use crate::reproducer::{CaseFile, Expectation};
+
+/// What is wrong, as the file says.
+pub(super) fn kind_of(file: &CaseFile) -> Option<FindingKind> {
+    file.header.kind.as_deref().and_then(FindingKind::from_slug)
+}
+
+/// The statement that the headline names; none where it names none.
+pub(super) fn statement(file: &CaseFile) -> Option<StatementId> {
+    let words = headline(file)?.split([' ', ':', ',']);
+    words.into_iter().find_map(|word| word.parse().ok())
+}
+
+/// What that statement came to, where the headline tells more of it than the answer does.
+pub(super) fn outcome(file: &CaseFile) -> Option<String> {
+    let kind = kind_of(file)?;
+    if kind == FindingKind::InternalError {
+        let (_, message) = headline(file)?.split_once("): ")?;
+        return Some(message.to_owned());
+    }
+    let words = [
+        (FindingKind::Hang, "never answered"),
+        (FindingKind::Crash, "the server closes the connection"),
+    ];
+    let found = words.into_iter().find(|(of, _)| *of == kind);
+    found.map(|(_, words)| words.to_owned())
+}
+
+/// What is right of that statement, where the kind of the finding says so and no note of the file.
+pub(super) fn right(
+    file: &CaseFile,
+    seen: Option<&Expectation>,
+    effect: &Effect,
+) -> Option<Expectation> {
+    let kind = kind_of(file)?;
+    if kind == FindingKind::InternalError {
+        // It is right nowhere, whatever the right answer is.
+        let internal = Expectation::Error(ErrorClass::Internal);
+        return (seen == Some(&internal)).then_some(Expectation::Accepted);
+    }
+    let FindingKind::Lock(breach) = kind else {
+        return None;
+    };
+    let refused = Expectation::Error(ErrorClass::LockTimeout);
+    match breach {
+        LockBreach::UnlockedWrite
+        | LockBreach::UnlockedRead
+        | LockBreach::UnkeptRow
+        | LockBreach::UnkeptRange => match effect.nowait {
+            true => Some(refused),
+            // Under SKIP LOCKED other rows are right, and nobody says which.
+            false => (!effect.depends_on_locks).then_some(Expectation::Waits),
+        },
+        LockBreach::UnfoundedRefusal => Some(Expectation::Accepted),
+        LockBreach::Waited | LockBreach::KeptPastEnd => Some(Expectation::DoesNotWait),
+        LockBreach::WrongSkip => None,
+    }
+}
+
+fn headline(file: &CaseFile) -> Option<&str> {
+    file.header.comments.last.first().map(String::as_str)
+}
