@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Evidence;
 use crate::dialect::Capability;
 use crate::model::{CaseStatement, Outcome, Role, StatementKind};
-use crate::statement::{TableRead, table_reads};
+use crate::statement::{TableRead, table_reads, tables_read};
 
 /// How a statement reads tables that earlier statements of its transaction changed, or looked for keys of.
 pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
@@ -27,12 +27,12 @@ pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTr
         .flat_map(|other| targets(other))
         .collect();
     let reads = table_reads(&statement.sql, &evidence.dialect);
-    let is_alone = reads_one_table(statement);
+    let has_others = tables_read(&statement.sql, &evidence.dialect) > 1;
     for read in &reads {
         let own = changed.contains(read.table());
         let word = match read {
             TableRead::FilteredLookup { table, column } => {
-                let is_one = own && !is_alone && is_key(evidence, table, column);
+                let is_one = own && has_others && is_key(evidence, table, column);
                 is_one.then_some("own-lookup")
             }
             TableRead::ListLookup { table, column } => {
@@ -75,11 +75,6 @@ fn targets(statement: &CaseStatement) -> impl Iterator<Item = &str> {
     let uses = statement.effect.uses.iter();
     uses.filter(move |used| writes(used.role))
         .map(|used| used.table.as_str())
-}
-
-/// Whether the statement names one table, once.
-fn reads_one_table(statement: &CaseStatement) -> bool {
-    statement.effect.uses.len() == 1 && !statement.sql.to_ascii_uppercase().contains("(SELECT")
 }
 
 /// Whether a column alone is a unique key of a table.

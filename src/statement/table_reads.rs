@@ -14,7 +14,7 @@ use sqlparser::ast::{
 use super::parse::Parsed;
 use super::query::{NamedRelation, relations};
 use super::token::{tokens, without_end};
-use super::walk::{SyntaxNode, walk};
+use super::walk::{SyntaxNode, collect, walk};
 use crate::dialect::Dialect;
 
 /// A way in which a statement reads one table, at any depth. Tables and columns are spelled as the statement does.
@@ -54,6 +54,14 @@ pub fn table_reads(sql: &str, dialect: &Dialect) -> BTreeSet<TableRead> {
     parsed
         .map(|parsed| of_tree(&parsed.tree))
         .unwrap_or_default()
+}
+
+/// How many tables a statement reads, at any depth, one that it reads twice counted twice.
+pub fn tables_read(sql: &str, dialect: &Dialect) -> usize {
+    let parsed =
+        tokens(sql, dialect).and_then(|words| Parsed::new(sql, without_end(&words), dialect));
+    let is_table = |node: SyntaxNode<'_>| matches!(node, SyntaxNode::Table(_)).then_some(());
+    parsed.map_or(0, |parsed| collect(&parsed.tree, is_table).len())
 }
 
 #[expect(

@@ -126,3 +126,18 @@ fn conditions_of_the_left_side_and_groups_are_told() {
         ("SELECT COUNT(*) OVER (ORDER BY c) FROM t ORDER BY c", ""),
     ]);
 }
+
+#[test]
+fn a_table_that_is_read_twice_counts_twice() {
+    let count = |sql: &str| tables_read(sql, &dialect("mysql"));
+    for (sql, expected) in [
+        ("SELECT 1", 0),
+        ("SELECT * FROM t", 1),
+        ("SELECT * FROM t LEFT JOIN t AS x ON t.a = x.a", 2),
+        ("UPDATE t SET a = (SELECT MAX(a) FROM t AS x)", 2),
+        ("DELETE FROM t WHERE a IN (SELECT a FROM u, w)", 3),
+        ("INSERT INTO t (a) SELECT a FROM u", 1),
+    ] {
+        assert_eq!(count(sql), expected, "{sql}");
+    }
+}
