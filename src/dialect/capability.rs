@@ -96,6 +96,9 @@ capabilities! {
     /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
     /// Commit", and the keys other than the primary one of an ordinary commit).
     LocksOutliveEnd = "locks-outlive-end",
+    /// What a transaction changes stays in its session until COMMIT, and each of its reads merges that into what is
+    /// committed (TiDB).
+    MergesOwnChanges = "merges-own-changes",
     /// `DELETE t FROM t JOIN u ..`.
     MultiTableDelete = "multi-table-delete",
     /// `UPDATE t JOIN u .. SET ..`.

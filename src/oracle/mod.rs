@@ -14,6 +14,7 @@ mod history;
 mod isolation;
 mod judging;
 mod locks;
+mod own_changes;
 mod recovery;
 mod refusal;
 mod serial;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Evidence;
+use super::own_changes::own_changes;
 use crate::model::{
     CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, Role, Setting,
     StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
@@ -47,6 +48,7 @@ pub(super) fn statement_features(
     }
     features.insert(differs(direction));
     features.extend(circumstances(evidence, statement));
+    features.extend(own_changes(evidence, statement));
     features
 }
 

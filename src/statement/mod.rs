@@ -27,6 +27,7 @@ mod shown;
 mod simplify;
 mod sorted;
 mod table_options;
+mod table_reads;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -53,6 +54,7 @@ pub use shown::{ShownRows, ShownTable, shown_rows};
 pub use simplify::simplify;
 pub use sorted::{SortedRead, sorted_read};
 pub use table_options::table_options;
+pub use table_reads::{TableRead, table_reads, tables_read};
 pub use trigger::{
     TriggerText, assignment_as_update, has_trigger, has_unknown_trigger, trigger_text,
 };

@@ -12,8 +12,8 @@ use rashomon::reproducer::{self, CaseFile, Match, Registry};
 
 use crate::servers::{self, Needs};
 
-fn on_each_server(test: &str, check: impl Fn(&dyn Server, &mut Driver<'_>)) {
-    for needs in [Needs::MariaDb, Needs::MySql] {
+fn on_each_server(test: &str, kinds: &[Needs], check: impl Fn(&dyn Server, &mut Driver<'_>)) {
+    for needs in kinds.iter().copied() {
         let Some(url) = servers::url(test, needs) else {
             continue;
         };
@@ -71,7 +71,8 @@ fn every_entry_explains_its_own_case_by_the_signature_that_it_names() {
     let test = "every_entry_explains_its_own_case_by_the_signature_that_it_names";
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let registry = Registry::builtin().expect("the registry reads");
-    on_each_server(test, |server, driver| {
+    let kinds = [Needs::MariaDb, Needs::MySql, Needs::TiDb, Needs::TiDb4];
+    on_each_server(test, &kinds, |server, driver| {
         for known in &registry.entries {
             let (Some(case), Some(example)) = (&known.case, &known.example) else {
                 continue;
@@ -97,7 +98,7 @@ fn every_registered_reproducer_comes_to_its_own_entry_and_to_a_violation_without
     let test =
         "every_registered_reproducer_comes_to_its_own_entry_and_to_a_violation_without_a_registry";
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("reproducers");
-    on_each_server(test, |server, driver| {
+    on_each_server(test, &[Needs::MariaDb, Needs::MySql], |server, driver| {
         let folder = root.join(&server.identity().engine);
         let mut replayed = 0;
         for path in std::fs::read_dir(&folder).expect("reproducers of this engine") {

@@ -12,6 +12,8 @@ pub(crate) enum Needs {
     MySql,
     Postgres,
     TiDb,
+    /// TiDB 4.0, which shows no waits and has faults that later ones have not.
+    TiDb4,
 }
 
 impl Needs {
@@ -22,6 +24,7 @@ impl Needs {
             Self::MySql => "RASHOMON_TEST_MYSQL",
             Self::Postgres => "RASHOMON_TEST_POSTGRES",
             Self::TiDb => "RASHOMON_TEST_TIDB",
+            Self::TiDb4 => "RASHOMON_TEST_TIDB4",
         }
     }
 }
@@ -82,6 +85,7 @@ fn required_servers_are_reachable() {
         Needs::MySql,
         Needs::Postgres,
         Needs::TiDb,
+        Needs::TiDb4,
     ] {
         let test = "required_servers_are_reachable";
         assert!(

@@ -28,7 +28,11 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// The server's URL, and the turn to use it; nothing after having said that the test did not run.
 fn turn(test: &str) -> Option<(String, MutexGuard<'static, ()>)> {
-    let url = url(test, Needs::TiDb)?;
+    turn_of(test, Needs::TiDb)
+}
+
+fn turn_of(test: &str, needs: Needs) -> Option<(String, MutexGuard<'static, ()>)> {
+    let url = url(test, needs)?;
     Some((url, TURN.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
@@ -169,6 +173,43 @@ fn the_optimistic_mode_of_tidb_is_right_and_runs_in_it_find_nothing() {
     assert_eq!(summary["blocked"].as_u64(), Some(0), "{summary}");
     let refused = summary["rejected"]["serialization"].as_u64().unwrap_or(0);
     assert!(refused > 0, "{summary}");
+}
+
+/// TiDB before 8.0 can be told to carry out a refused transaction again, over what others have committed (TiDB manual,
+/// "System Variables", `tidb_disable_txn_auto_retry`).
+#[test]
+fn optimistic_transactions_that_are_carried_out_again_lose_updates() {
+    let Some((url, _turn)) = turn_of("tidb_lost_update", Needs::TiDb4) else {
+        return;
+    };
+    let (name, text) = rashomon::dialect::MODES[0];
+    let version = "4.0".parse().expect("a version");
+    let mut setup = rashomon::dialect::parse(name, text, &version)
+        .expect("the file")
+        .session_setup;
+    setup.push("SET SESSION tidb_disable_txn_auto_retry = OFF".to_owned());
+    let folder = folder();
+    let file = folder.path().join("carried-out-again.toml");
+    let again = format!("base = {name:?}\nsession-setup = {setup:?}\n");
+    std::fs::write(&file, again).expect("a file");
+    let file = shown(&file);
+    for (dialect, loses) in [(name, false), (file.as_str(), true)] {
+        let out = shown(&folder.path().join(loses.to_string()));
+        let more = [
+            "--dialect",
+            dialect,
+            "--oracle",
+            "isolation",
+            "--cases",
+            "6",
+        ];
+        let (code, summary) = fuzzed(&url, &out, &more);
+        assert_eq!(code, Some(i32::from(loses)), "{dialect}: {summary}");
+        let found = summary["reproducers"].as_array().into_iter().flatten();
+        let named = found.filter_map(Json::as_str);
+        let lost = named.filter(|path| path.contains("lost-update-")).count();
+        assert_eq!(lost > 0, loses, "{dialect}: {summary}");
+    }
 }
 
 /// The exit code and the summary of a run.
