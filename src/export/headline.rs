@@ -16,15 +16,15 @@ pub(super) fn statement(file: &CaseFile) -> Option<StatementId> {
 
 /// What that statement came to, where the headline tells more of it than the answer does.
 pub(super) fn outcome(file: &CaseFile) -> Option<String> {
-    match kind_of(file)? {
-        FindingKind::InternalError => {
-            let (_, message) = headline(file)?.split_once("): ")?;
-            Some(message.to_owned())
-        }
-        FindingKind::Hang => Some("never answered".to_owned()),
-        FindingKind::Crash => Some("the server closes the connection".to_owned()),
-        _ => None,
+    let kind = kind_of(file)?;
+    if kind == FindingKind::InternalError {
+        let (_, message) = headline(file)?.split_once("): ")?;
+        return Some(message.to_owned());
     }
+    if kind == FindingKind::Hang {
+        return Some("never answered".to_owned());
+    }
+    (kind == FindingKind::Crash).then(|| "the server closes the connection".to_owned())
 }
 
 /// What is right of that statement, where the kind of the finding says so and no note of the file.
@@ -33,27 +33,25 @@ pub(super) fn right(
     seen: Option<&Expectation>,
     effect: &Effect,
 ) -> Option<Expectation> {
-    let refused = Expectation::Error(ErrorClass::LockTimeout);
-    match kind_of(file)? {
-        // It is right nowhere, whatever the right answer is.
-        FindingKind::InternalError => {
-            let internal = Expectation::Error(ErrorClass::Internal);
-            (seen == Some(&internal)).then_some(Expectation::Accepted)
-        }
-        FindingKind::Lock(breach) => match breach {
-            LockBreach::UnlockedWrite
-            | LockBreach::UnlockedRead
-            | LockBreach::UnkeptRow
-            | LockBreach::UnkeptRange => match effect.nowait {
-                true => Some(refused),
-                // Under SKIP LOCKED other rows are right, and nobody says which.
-                false => (!effect.depends_on_locks).then_some(Expectation::Waits),
-            },
-            LockBreach::UnfoundedRefusal => Some(Expectation::Accepted),
-            LockBreach::Waited | LockBreach::KeptPastEnd => Some(Expectation::DoesNotWait),
-            LockBreach::WrongSkip => None,
+    let kind = kind_of(file)?;
+    let FindingKind::Lock(breach) = kind else {
+        // An internal error is right nowhere, whatever the right answer is.
+        let internal = Expectation::Error(ErrorClass::Internal);
+        let is_internal = kind == FindingKind::InternalError && seen == Some(&internal);
+        return is_internal.then_some(Expectation::Accepted);
+    };
+    match breach {
+        LockBreach::UnlockedWrite
+        | LockBreach::UnlockedRead
+        | LockBreach::UnkeptRow
+        | LockBreach::UnkeptRange => match effect.nowait {
+            true => Some(Expectation::Error(ErrorClass::LockTimeout)),
+            // Under SKIP LOCKED other rows are right, and nobody says which.
+            false => (!effect.depends_on_locks).then_some(Expectation::Waits),
         },
-        _ => None,
+        LockBreach::UnfoundedRefusal => Some(Expectation::Accepted),
+        LockBreach::Waited | LockBreach::KeptPastEnd => Some(Expectation::DoesNotWait),
+        LockBreach::WrongSkip => None,
     }
 }
 
