@@ -21,12 +21,10 @@ pub(super) fn outcome(file: &CaseFile) -> Option<String> {
         let (_, message) = headline(file)?.split_once("): ")?;
         return Some(message.to_owned());
     }
-    let words = [
-        (FindingKind::Hang, "never answered"),
-        (FindingKind::Crash, "the server closes the connection"),
-    ];
-    let found = words.into_iter().find(|(of, _)| *of == kind);
-    found.map(|(_, words)| words.to_owned())
+    if kind == FindingKind::Hang {
+        return Some("never answered".to_owned());
+    }
+    (kind == FindingKind::Crash).then(|| "the server closes the connection".to_owned())
 }
 
 /// What is right of that statement, where the kind of the finding says so and no note of the file.
@@ -36,21 +34,18 @@ pub(super) fn right(
     effect: &Effect,
 ) -> Option<Expectation> {
     let kind = kind_of(file)?;
-    if kind == FindingKind::InternalError {
-        // It is right nowhere, whatever the right answer is.
-        let internal = Expectation::Error(ErrorClass::Internal);
-        return (seen == Some(&internal)).then_some(Expectation::Accepted);
-    }
     let FindingKind::Lock(breach) = kind else {
-        return None;
+        // An internal error is right nowhere, whatever the right answer is.
+        let internal = Expectation::Error(ErrorClass::Internal);
+        let is_internal = kind == FindingKind::InternalError && seen == Some(&internal);
+        return is_internal.then_some(Expectation::Accepted);
     };
-    let refused = Expectation::Error(ErrorClass::LockTimeout);
     match breach {
         LockBreach::UnlockedWrite
         | LockBreach::UnlockedRead
         | LockBreach::UnkeptRow
         | LockBreach::UnkeptRange => match effect.nowait {
-            true => Some(refused),
+            true => Some(Expectation::Error(ErrorClass::LockTimeout)),
             // Under SKIP LOCKED other rows are right, and nobody says which.
             false => (!effect.depends_on_locks).then_some(Expectation::Waits),
         },

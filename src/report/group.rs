@@ -8,7 +8,7 @@ use super::explained::linked;
 use super::lane_table::lane_table;
 use super::lanes::Lanes;
 use super::list::{shows_in, state};
-use super::time::utc;
+use super::time::{times, utc};
 use super::visible::is_shown_as_it_is;
 use crate::reproducer::{CaseEvidence, CaseFile, CaseHead};
 use crate::triage::{Group, RecheckResult};
@@ -149,8 +149,7 @@ fn result(result: RecheckResult) -> &'static str {
 /// How often something was seen, and from when to when.
 fn seen(count: u64, first: Option<u64>, last: Option<u64>) -> String {
     match count {
-        0 => "-".to_owned(),
-        1 => format!("once, {}", utc(last)),
-        count => format!("{count} times, {} to {}", utc(first), utc(last)),
+        0 | 1 => format!("{}, {}", times(count), utc(last)),
+        _ => format!("{}, {} to {}", times(count), utc(first), utc(last)),
     }
 }

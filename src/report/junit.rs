@@ -8,7 +8,8 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::list::{shows_in, sightings};
+use super::list::shows_in;
+use super::time::times;
 use super::time::utc;
 use crate::model::printable;
 use crate::triage::{Group, GroupState, RunInFolder, TriageFolder};
@@ -186,10 +187,10 @@ fn text(group: &Group) -> String {
     let known = group.explanation.iter();
     let known = known.map(|known| format!("{} is said to explain it, as fixed\n", known.id));
     format!(
-        "{}\n{}seen {} times, last {}, on {}\nshows in {} runs of its case\n{path}\n",
+        "{}\n{}seen {}, last {}, on {}\nshows in {} runs of its case\n{path}\n",
         first.headline,
         known.collect::<String>(),
-        sightings(group),
+        times(group.sightings()),
         utc(group.last_unix_s()),
         first.server.in_full(),
         shows_in(group),

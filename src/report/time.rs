@@ -19,6 +19,15 @@ pub(super) fn utc(unix_s: Option<u64>) -> String {
     format!("{} UTC", minutes.replace('T', " "))
 }
 
+/// How often something was seen; `-` where nothing tells.
+pub(super) fn times(count: u64) -> String {
+    match count {
+        0 => "-".to_owned(),
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// A length in whole seconds: `1h 5m 3s`.
 pub(super) fn length(time: Duration) -> String {
     humantime::format_duration(Duration::from_secs(time.as_secs())).to_string()

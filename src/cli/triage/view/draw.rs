@@ -6,8 +6,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Wrap};
 
-use super::rows::{ViewPage, rows};
-use super::state::{LineTone, ListedGroup, PaneLine, TriageView};
+use super::rows::{LineTone, PaneLine, ViewPage, rows};
+use super::state::{ListedGroup, TriageView};
 use crate::triage::GroupState;
 
 /// Lines that are not the list's or the pane's: title, two of the headline, message, keys.

@@ -1,6 +1,6 @@
 //! A case with its sessions side by side, as lines for a screen.
 
-use super::state::{LineTone, PaneLine};
+use super::rows::{LineTone, PaneLine};
 use crate::model::printable;
 use crate::reproducer::{CaseFile, CaseLine, Tag};
 

@@ -2,7 +2,22 @@
 
 use ratatui::text::Span;
 
-use super::state::PaneLine;
+/// What a line of an opened group or of a command's output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineTone {
+    Plain,
+    Bold,
+    Faint,
+    /// What should not be so.
+    Wrong,
+}
+
+/// A line of text in the lower part of the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PaneLine {
+    pub(super) tone: LineTone,
+    pub(super) text: String,
+}
 
 /// How far the further rows of a line stand to the right of its first.
 const HANGING: usize = 2;
@@ -58,7 +73,6 @@ fn width(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::triage::view::state::LineTone;
 
     fn broken_at(text: &str, columns: usize) -> Vec<String> {
         let line = PaneLine {

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::rows::{ViewPage, rows};
+use super::rows::{LineTone, PaneLine, ViewPage, rows};
 use crate::triage::{Group, GroupState};
 
 /// A group as the list shows it; every text is printable.
@@ -19,23 +19,6 @@ pub(super) struct ListedGroup {
     pub(super) headline: String,
     /// The case to read first.
     pub(super) path: String,
-}
-
-/// What a line of an opened group or of a command's output is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineTone {
-    Plain,
-    Bold,
-    Faint,
-    /// What should not be so.
-    Wrong,
-}
-
-/// A line of text in the lower part of the screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PaneLine {
-    pub(super) tone: LineTone,
-    pub(super) text: String,
 }
 
 /// What is asked for on the last line.

@@ -7,7 +7,8 @@ use ratatui::layout::Rect;
 
 use super::draw::{ViewStyle, draw, page};
 use super::lanes::lanes;
-use super::state::{LineTone, ListedGroup, PaneLine, TriageView, ViewAction};
+use super::rows::{LineTone, PaneLine};
+use super::state::{ListedGroup, TriageView, ViewAction};
 use crate::reproducer;
 use crate::triage::GroupState;
 
