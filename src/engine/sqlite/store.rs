@@ -1,6 +1,7 @@
 //! The files: one per database, in a folder of our own or beside the file that the target names.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use tempfile::TempDir;
@@ -13,6 +14,9 @@ use crate::engine::marker::{MARKER_TABLE, Marker, is_ours};
 const SUFFIX: &str = ".sqlite3";
 /// What the names of temporary folders begin with.
 const PREFIX: &str = "rashomon-";
+
+/// How long a new database waits for those who look at it before it has its marker.
+const MARKER_WITHIN: Duration = Duration::from_secs(10);
 
 /// How the database file keeps transactions apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +119,7 @@ impl FileStore {
         let raw = rusqlite::Connection::open_with_flags(&path, flags)
             .map_err(|error| connect_error(&path, &error))?;
         let setup = || {
-            raw.busy_timeout(std::time::Duration::ZERO)?;
+            raw.busy_timeout(Duration::ZERO)?;
             raw.pragma_update(None, "synchronous", "OFF")?;
             raw.pragma_update(None, "foreign_keys", true)
         };
@@ -165,6 +169,9 @@ impl Databases for Files<'_> {
         // Opened for creation only: a file that appeared meanwhile is not ours.
         std::fs::File::create_new(&path).map_err(|error| unusable(&path, &error))?;
         let raw = self.store.connect(name)?;
+        // Whoever cleans up reads the marker of every file that appears.
+        raw.busy_timeout(MARKER_WITHIN)
+            .map_err(|error| connect_error(&path, &error))?;
         let sql = format!("PRAGMA journal_mode = {}", self.journal.word());
         raw.query_row(&sql, [], |_| Ok(()))
             .map_err(|error| rejected(&sql, &error))?;
@@ -229,5 +236,50 @@ fn unusable(path: &Path, error: &std::io::Error) -> EngineError {
         engine: NAME,
         address: path.display().to_string(),
         cause: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_database_is_made_while_others_look_for_its_marker() {
+        let store = FileStore::open(None).expect("a folder");
+        let done = AtomicBool::new(false);
+        let files = |journal| Files {
+            store: &store,
+            journal,
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        let mut files = files(Journal::Wal);
+                        for name in files.names().expect("the folder is read") {
+                            files.marker(&name).expect("it is read, or gone");
+                        }
+                    }
+                });
+            }
+            let marker = Marker::of_this_process("looked-at");
+            let mut made = Vec::new();
+            for journal in [Journal::Wal, Journal::Delete] {
+                for number in 0..100 {
+                    let name = format!("rashomon_looked_at_{number}");
+                    let mut files = files(journal);
+                    made.push(
+                        files
+                            .make(&name, &marker)
+                            .and_then(|()| files.remove(&name)),
+                    );
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+            let refused: Vec<EngineError> = made.into_iter().filter_map(Result::err).collect();
+            assert!(refused.is_empty(), "{refused:?}");
+        });
     }
 }
