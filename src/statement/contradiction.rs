@@ -12,6 +12,7 @@ use sqlparser::ast::{
 };
 
 use self::region::{Bounding, Region};
+use super::query::selects;
 use super::walk::{SyntaxNode, walk};
 
 /// The columns of a statement, in lower case, whose conditions leave few values: those of WHERE and ON.
@@ -143,23 +144,6 @@ fn has_window(select: &Select) -> bool {
         | SyntaxNode::Relation(_) => ControlFlow::Continue(()),
     });
     found.is_break()
-}
-
-/// The SELECTs of a body that are no queries of their own.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
-fn selects(body: &SetExpr) -> Vec<&Select> {
-    match body {
-        SetExpr::Select(select) => vec![select],
-        SetExpr::SetOperation { left, right, .. } => {
-            let mut all = selects(left);
-            all.extend(selects(right));
-            all
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// The ON conditions of inner joins: what an outer join demands is no condition on its result.

@@ -358,3 +358,20 @@ pub(super) fn by_call(tables: &[NamedRelation]) -> BTreeMap<String, &str> {
         .map(|table| (table.called.to_ascii_lowercase(), table.table.as_str()))
         .collect()
 }
+
+/// The SELECTs of a body that are no queries of their own.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+pub(super) fn selects(body: &SetExpr) -> Vec<&Select> {
+    match body {
+        SetExpr::Select(select) => vec![select],
+        SetExpr::SetOperation { left, right, .. } => {
+            let mut all = selects(left);
+            all.extend(selects(right));
+            all
+        }
+        _ => Vec::new(),
+    }
+}

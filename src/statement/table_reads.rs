@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, Select, SelectItem,
-    SetExpr, Statement, TableWithJoins, WindowType,
+    BinaryOperator, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, SelectItem, SetExpr,
+    Statement, TableWithJoins, WindowType,
 };
 
 use super::parse::Parsed;
-use super::query::{NamedRelation, relations};
+use super::query::{NamedRelation, relations, selects};
 use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, collect, walk};
 use crate::dialect::Dialect;
@@ -502,22 +502,5 @@ fn join_condition(operator: &JoinOperator) -> (Option<&Expr>, bool) {
         JoinOperator::Left(JoinConstraint::On(on))
         | JoinOperator::LeftOuter(JoinConstraint::On(on)) => (Some(on), true),
         _ => (None, true),
-    }
-}
-
-/// The SELECTs of a body that are no queries of their own.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
-fn selects(body: &SetExpr) -> Vec<&Select> {
-    match body {
-        SetExpr::Select(select) => vec![select],
-        SetExpr::SetOperation { left, right, .. } => {
-            let mut all = selects(left);
-            all.extend(selects(right));
-            all
-        }
-        _ => Vec::new(),
     }
 }

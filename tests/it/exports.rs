@@ -248,6 +248,7 @@ impl MysqlTest {
         let (_, result) = exported.beside.ok_or("there is no result")?;
         std::fs::write(path("case.test"), &exported.text).expect("it is written");
         std::fs::write(path("case.result"), &result).expect("it is written");
+        let socket = self.socket();
         for _ in 0..times {
             let output = Command::new(&self.program)
                 .arg("--no-defaults")
@@ -257,7 +258,7 @@ impl MysqlTest {
                     self.url.host_str().unwrap_or("127.0.0.1")
                 ))
                 .arg(format!("--port={}", self.url.port().unwrap_or(3306)))
-                .arg(format!("--socket={}", self.socket()))
+                .arg(format!("--socket={socket}"))
                 .arg(format!("--user={}", self.url.username()))
                 .arg(format!("--database={}", self.database))
                 .arg(format!("--test-file={}", path("case.test")))

@@ -54,17 +54,27 @@ pub(super) fn let_go(
         if let_go.is_empty() {
             continue;
         }
-        serial.reset()?;
-        let search = SerialOrderSearch {
-            let_go,
-            left_out: BTreeSet::new(),
-            ..*search
-        };
-        if let SearchEnd::Found = search.run(serial)? {
+        if has_order_without(search, serial, let_go, BTreeSet::new())? {
             return Ok(Some(known.to_owned()));
         }
     }
     Ok(None)
+}
+
+/// Whether some order explains the run without what these statements answered, and without those that are left out.
+fn has_order_without(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+    let_go: BTreeSet<StatementId>,
+    left_out: BTreeSet<StatementId>,
+) -> Result<bool, EngineError> {
+    serial.reset()?;
+    let search = SerialOrderSearch {
+        let_go,
+        left_out,
+        ..*search
+    };
+    Ok(matches!(search.run(serial)?, SearchEnd::Found))
 }
 
 /// The id of the registered behaviour by which some order explains the run after all, without what statements answered
@@ -111,13 +121,7 @@ pub(super) fn known_views(
         writes && evidence.account.changes.get(*id).is_none_or(Vec::is_empty)
     };
     let left_out = let_go.iter().filter(changes_nothing).copied().collect();
-    serial.reset()?;
-    let search = SerialOrderSearch {
-        let_go,
-        left_out,
-        ..*search
-    };
-    let explained = matches!(search.run(serial)?, SearchEnd::Found);
+    let explained = has_order_without(search, serial, let_go, left_out)?;
     Ok(explained.then(|| known.to_owned()))
 }
 

@@ -12,6 +12,15 @@ const READ: &str = "SELECT * FROM t WHERE (SELECT COUNT(*) FROM t) < pkey FOR UP
 /// What the count of two rows gives, and the newest rows.
 const TWO_MOMENTS: Rows = &[[3, 3, 0], [6, 6, 0], [11, 1006, 0]];
 
+/// What the oracle says of a run at SERIALIZABLE.
+fn judged(table: &str, initial: Rows, lines: &[Line]) -> Verdict {
+    let script = Script::new(IsolationLevel::Serializable, table, initial, lines);
+    script.learned(|evidence, serial| {
+        let ruling = SerialOracle.judge(evidence, serial);
+        ruling.expect("an answer").verdict
+    })
+}
+
 /// T1 inserts a third row; then comes a read of session 2, and COMMIT before it or behind it.
 fn verdict(tail: Vec<Line>) -> Verdict {
     let mut lines = vec![
@@ -21,12 +30,7 @@ fn verdict(tail: Vec<Line>) -> Verdict {
     ];
     lines.extend(tail);
     let table = "CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INT, c INT)";
-    let initial = &[[3, 3, 0], [6, 6, 0]];
-    let script = Script::new(IsolationLevel::Serializable, table, initial, &lines);
-    script.learned(|evidence, serial| {
-        let ruling = SerialOracle.judge(evidence, serial);
-        ruling.expect("an answer").verdict
-    })
+    judged(table, &[[3, 3, 0], [6, 6, 0]], &lines)
 }
 
 #[test]
@@ -47,9 +51,16 @@ fn a_locking_read_that_waited_may_have_counted_before_it() {
     );
 }
 
+/// Rows lie by `c`.
+const UNIQUE_BESIDE_KEY: &str =
+    "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
+
+/// Before and after row 2 was moved to another key.
+const UNMOVED: Rows = &[[1, 0, 1], [2, 0, 50], [3, 0, 99]];
+const MOVED: Rows = &[[1, 0, 1], [2, 0, 40], [3, 0, 99]];
+
 /// T1 moves row 2 to another key; a read of session 2 waits for it, gives this, and may be followed by more.
 fn beside_a_moved_row(read: &'static str, given: Rows, tail: Vec<Line>) -> Verdict {
-    const MOVED: Rows = &[[1, 0, 1], [2, 0, 40], [3, 0, 99]];
     let mut lines = vec![
         Answers(1, "BEGIN", 0),
         Answers(1, "UPDATE t SET c = 40 WHERE pkey = 2", 1),
@@ -59,13 +70,7 @@ fn beside_a_moved_row(read: &'static str, given: Rows, tail: Vec<Line>) -> Verdi
         Returns(2, given),
     ];
     lines.extend(tail);
-    let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
-    let initial = &[[1, 0, 1], [2, 0, 50], [3, 0, 99]];
-    let script = Script::new(IsolationLevel::Serializable, table, initial, &lines);
-    script.learned(|evidence, serial| {
-        let ruling = SerialOracle.judge(evidence, serial);
-        ruling.expect("an answer").verdict
-    })
+    judged(UNIQUE_BESIDE_KEY, UNMOVED, &lines)
 }
 
 #[test]
@@ -101,7 +106,6 @@ fn a_read_that_waited_for_a_row_that_moved_may_pass_it_over_and_nothing_else() {
 
 #[test]
 fn an_update_that_passed_over_a_row_that_moved_is_left_out_where_it_changed_nothing() {
-    const MOVED: Rows = &[[1, 0, 1], [2, 0, 40], [3, 0, 99]];
     const CHANGED: Rows = &[[1, 0, 1], [2, 7, 40], [3, 0, 99]];
     let verdict = |answered: u64, stands: Rows| {
         let lines = [
@@ -113,13 +117,7 @@ fn an_update_that_passed_over_a_row_that_moved_is_left_out_where_it_changed_noth
             Resumes(2, answered),
             Stands(stands),
         ];
-        let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
-        let initial = &[[1, 0, 1], [2, 0, 50], [3, 0, 99]];
-        let script = Script::new(IsolationLevel::Serializable, table, initial, &lines);
-        script.learned(|evidence, serial| {
-            let ruling = SerialOracle.judge(evidence, serial);
-            ruling.expect("an answer").verdict
-        })
+        judged(UNIQUE_BESIDE_KEY, UNMOVED, &lines)
     };
     assert_eq!(verdict(1, CHANGED), Verdict::Agree);
     assert_eq!(verdict(0, MOVED), Verdict::Known("MySQL#119801".to_owned()));
