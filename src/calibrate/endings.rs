@@ -31,11 +31,13 @@ enum Provocation {
     WriteLock,
     /// By a change of a row that the other session has changed since the snapshot.
     StaleRow,
+    /// By a read of a table that the other session has rebuilt since the snapshot.
+    RebuiltTable,
     /// By closing a circle of waits with a session that has done more.
     Circle,
 }
 
-const ENDINGS: [Ending; 8] = [
+const ENDINGS: [Ending; 9] = [
     Ending {
         class: ErrorClass::Duplicate,
         form: "INSERT of a key that is there",
@@ -72,6 +74,11 @@ const ENDINGS: [Ending; 8] = [
         provocation: Provocation::StaleRow,
     },
     Ending {
+        class: ErrorClass::TableChanged,
+        form: "SELECT from a table that was rebuilt since the snapshot",
+        provocation: Provocation::RebuiltTable,
+    },
+    Ending {
         class: ErrorClass::Deadlock,
         form: "two UPDATEs that wait for each other",
         provocation: Provocation::Circle,
@@ -94,6 +101,7 @@ pub(super) fn of(dialect: &Dialect, waits: bool) -> Vec<Ending> {
         Provocation::WriteInReadOnly => dialect.supports(Capability::ReadOnlyTransaction),
         Provocation::Nowait => dialect.spelling.lock_clauses.contains_key("update-nowait"),
         Provocation::WriteLock => !waits && dialect.spelling.begin.contains_key("immediate"),
+        Provocation::RebuiltTable => dialect.supports(Capability::PhysicalDdl),
         Provocation::StaleRow | Provocation::Circle => waits,
     };
     ENDINGS.into_iter().filter(can).collect()
@@ -180,6 +188,12 @@ impl Ending {
                 stage.tested.must("SELECT * FROM t")?;
                 stage.other.must("UPDATE t SET c = 8 WHERE pkey = 1")?;
                 Ok(stage.tested.run("UPDATE t SET c = 7 WHERE pkey = 1")?)
+            }
+            Provocation::RebuiltTable => {
+                stage.tested.must(begin)?;
+                stage.tested.must("SELECT * FROM w")?;
+                stage.other.must("ALTER TABLE t FORCE")?;
+                Ok(stage.tested.run("SELECT * FROM t")?)
             }
             Provocation::Circle => close_a_circle(stage),
         }

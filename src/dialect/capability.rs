@@ -123,6 +123,9 @@ capabilities! {
     /// Every write and every read that locks passes over a row, without a wait, whose newest committed
     /// version is unfit. Without it an UPDATE may, and nothing else.
     PassesOverUnfitRows = "passes-over-unfit-rows",
+    /// `CREATE INDEX` and `DROP INDEX .. ON` and `ALTER TABLE .. FORCE` while other sessions have transactions open. They
+    /// commit at once, and wait for transactions that have used the table.
+    PhysicalDdl = "physical-ddl",
     /// `START TRANSACTION READ ONLY`.
     ReadOnlyTransaction = "read-only-transaction",
     /// `REPLACE`.

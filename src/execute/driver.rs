@@ -259,7 +259,7 @@ impl<'s> Driver<'s> {
             line.sessions.close_from(0);
         }
         let execution = record.finish(final_state, faults, self.log.take_count());
-        if soils_the_schema(case) || tells_of_broken_tables(&execution) {
+        if leaves_another_schema(case) || tells_of_broken_tables(&execution) {
             self.room.forget();
         }
         Ok(execution)
@@ -397,6 +397,11 @@ fn soils_the_schema(case: &TestCase) -> bool {
         None => effect.kind == StatementKind::Opaque,
     };
     case.statements.iter().any(|s| strange(&s.effect))
+}
+
+/// Whether a case, run as it is, may leave another schema than its set-up's.
+fn leaves_another_schema(case: &TestCase) -> bool {
+    soils_the_schema(case) || case.count(StatementKind::PhysicalDdl) > 0
 }
 
 /// The connection that reads uncommitted rows.

@@ -199,8 +199,10 @@ impl Room {
         engine_check: EngineCheck,
     ) -> Result<Vec<TableFault>, EngineError> {
         let mut touched = Touched::default();
-        for statement in ran.filter(|s| !s.effect.kind.is_control()) {
+        let mut has_other_indexes = false;
+        for statement in ran {
             touched.note_effect(&statement.effect, case);
+            has_other_indexes |= statement.effect.storage_change.is_some();
         }
         let concerned = |shape: &&TableShape| touched.concerns(&shape.name);
         let shapes: Vec<&TableShape> = case.tables.iter().filter(concerned).collect();
@@ -208,7 +210,7 @@ impl Room {
             return Ok(Vec::new());
         };
         let mut indexes = match loaded.indexes.take() {
-            Some(indexes) if touched != Touched::Everything => indexes,
+            Some(indexes) if touched != Touched::Everything && !has_other_indexes => indexes,
             _ => list_indexes(hand)?,
         };
         let mut faults = check(hand, &mut indexes, &shapes, scans)?;

@@ -277,7 +277,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let others_hold = self.holding.iter().any(|session| *session != step.session);
         match step.work {
             Work::Rollback => false,
-            Work::Statement { line } if self.lines[line].kind == StatementKind::Opaque => {
+            Work::Statement { line } if self.lines[line].may_wait_for_any_lock() => {
                 self.scheduler.others_busy(step.session)
             }
             Work::Before { .. } | Work::Statement { .. } | Work::After { .. } => {

@@ -25,6 +25,10 @@ pub(super) struct ScheduledStatement {
     pub(super) after: usize,
     /// The observer reads the tables it wrote once it has answered.
     pub(super) observed: bool,
+    /// The tables that it uses, in lower case, where a statement of the case changes how one is stored.
+    pub(super) tables: BTreeSet<String>,
+    /// The table, in lower case, that no other session may have in use when it is sent.
+    pub(super) waits_for_table: Option<String>,
 }
 
 impl ScheduledStatement {
@@ -43,6 +47,11 @@ impl ScheduledStatement {
         let count = |map: &BTreeMap<StatementId, Vec<Probe>>, id| {
             map.get(id).map_or(0, |probes| probes.len())
         };
+        let changes_storage = case.count(StatementKind::PhysicalDdl) > 0;
+        let tables = |s: &CaseStatement| {
+            let uses = s.effect.uses.iter().filter(|_| changes_storage);
+            uses.map(|used| used.table.to_ascii_lowercase()).collect()
+        };
         case.statements
             .iter()
             .map(|s| (s, explicit.contains(&s.id.transaction)))
@@ -55,8 +64,19 @@ impl ScheduledStatement {
                 before: count(&instrumentation.before, &s.id),
                 after: count(&instrumentation.after, &s.id),
                 observed: instrumentation.observe.contains_key(&s.id),
+                tables: tables(s),
+                waits_for_table: (s.effect.storage_change.as_ref())
+                    .map(|change| change.table.to_ascii_lowercase()),
             })
             .collect()
+    }
+
+    /// Whether it may wait for locks that no statement is known to take: those of DDL.
+    pub(super) fn may_wait_for_any_lock(&self) -> bool {
+        matches!(
+            self.kind,
+            StatementKind::Opaque | StatementKind::PhysicalDdl
+        )
     }
 
     /// Whether it leaves every lock as it was, once it was accepted: it takes none and releases none.
@@ -77,6 +97,7 @@ impl ScheduledStatement {
             | StatementKind::Update
             | StatementKind::Delete
             | StatementKind::Set
+            | StatementKind::PhysicalDdl
             | StatementKind::Opaque => false,
         }
     }

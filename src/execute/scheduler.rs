@@ -14,37 +14,19 @@
 //! another statement caused is recorded after the answer of its cause. At the free pace
 //! the lock view is not polled: a session gets its next statement when the last one has answered.
 
+mod lane;
+mod step;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Pace, SessionId, StatementId, StatementKind, TransactionId, UndecidedReason};
 
 use super::fate::{AnswerState, TransactionFate, fate};
 use super::scheduled_statement::ScheduledStatement;
-
-/// The content of a step. `line` is the place of a statement in submitted order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    Before {
-        line: usize,
-        probe: usize,
-    },
-    Statement {
-        line: usize,
-    },
-    After {
-        line: usize,
-        probe: usize,
-    },
-    /// A ROLLBACK of the driver: ends a transaction that the case, or a refused COMMIT, left open.
-    Rollback,
-}
-
-/// Something to send on a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SessionStep {
-    pub(super) session: SessionId,
-    pub(super) work: Work,
-}
+use lane::{Flight, Lane};
+pub(super) use step::{SessionStep, Work};
 
 /// The driver's next action.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,49 +55,6 @@ pub(super) enum Noted {
         /// Waited before it answered.
         resumed: bool,
     },
-}
-
-/// A step that was sent and is not recorded as answered.
-#[derive(Clone, Debug)]
-struct Flight {
-    step: SessionStep,
-    /// Was seen waiting at any time.
-    waited: bool,
-    /// Was seen waiting in a poll taken after the last answer and the last send that may have changed
-    /// a lock.
-    at_rest: bool,
-    /// Taken for waiting after a timeout.
-    by_timer: bool,
-    on: BTreeSet<SessionId>,
-    /// Its answer, while another's must be recorded first.
-    answer: Option<AnswerState>,
-}
-
-impl Flight {
-    /// Whether it waits, so that only another session can change its state.
-    fn rests(&self) -> bool {
-        self.answer.is_none() && (self.at_rest || self.by_timer)
-    }
-}
-
-/// One session's progress through its statements.
-#[derive(Clone, Debug, Default)]
-struct Lane {
-    /// Its lines, by place in submitted order.
-    lines: Vec<usize>,
-    /// How many of them are done or dropped.
-    done: usize,
-    /// How many steps of the first line that is not done were answered.
-    steps: usize,
-    flight: Option<Flight>,
-    open: bool,
-    rollback_due: bool,
-}
-
-impl Lane {
-    fn head(&self) -> Option<usize> {
-        self.lines.get(self.done).copied()
-    }
 }
 
 /// The state.
@@ -375,6 +314,9 @@ impl Scheduler {
             return None;
         }
         let line = lane.head()?;
+        if self.is_held_back(session, line) {
+            return None;
+        }
         let before = self.lines[line].before;
         let work = match lane.steps.cmp(&before) {
             std::cmp::Ordering::Less => Work::Before {
@@ -390,11 +332,26 @@ impl Scheduler {
         Some(SessionStep { session, work })
     }
 
+    /// Whether a line has to wait until no other session is in a transaction that has used a table. Sent before, it
+    /// would wait for them inside the engine, and keep whoever observes the tables waiting behind it.
+    fn is_held_back(&self, session: SessionId, line: usize) -> bool {
+        let Some(table) = &self.lines[line].waits_for_table else {
+            return false;
+        };
+        // What it does inside a transaction only the engine knows.
+        let is_inside = self.lanes.get(&session).is_some_and(|lane| lane.open);
+        let mut lanes = self.lanes.iter();
+        !is_inside && lanes.any(|(other, lane)| *other != session && lane.tables.contains(table))
+    }
+
     fn send(&mut self, step: SessionStep) {
         self.current = Some(step.session);
         self.turn = Some(step.session);
         if let Some(lane) = self.lanes.get_mut(&step.session) {
             lane.rollback_due = false;
+            if let Work::Statement { line } = step.work {
+                lane.tables.extend(self.lines[line].tables.iter().cloned());
+            }
             lane.flight = Some(Flight {
                 step,
                 waited: false,
@@ -526,6 +483,9 @@ impl Scheduler {
             }
         };
         self.touch(flight.step.work);
+        if let Some(lane) = self.lanes.get_mut(&session).filter(|lane| !lane.open) {
+            lane.tables.clear();
+        }
         Some(Noted::Answered {
             step: flight.step,
             fate,
@@ -595,6 +555,3 @@ impl Scheduler {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -37,6 +37,9 @@ impl Touched {
             *self = Self::Everything;
             return;
         }
+        if let Some(shape) = (effect.storage_change.as_ref()).and_then(|c| case.table(&c.table)) {
+            self.note(&shape.name);
+        }
         for target in effect.targets() {
             match case.table(target) {
                 Some(shape) => self.note(&shape.name),

@@ -78,6 +78,7 @@ pub(super) fn error_words(class: ErrorClass) -> &'static str {
         ErrorClass::Interrupted => "interrupted",
         ErrorClass::Syntax => "the statement is not understood",
         ErrorClass::Missing => "an object is missing",
+        ErrorClass::TableChanged => "the table has changed since the snapshot",
         ErrorClass::Unsupported => "not supported",
         ErrorClass::FailedTransaction => "the transaction has failed",
         ErrorClass::ReadOnly => "a write in a READ ONLY transaction",
@@ -206,6 +207,7 @@ fn statement_name(step: &ClientStep) -> Option<&'static str> {
         | StatementKind::RollbackTo
         | StatementKind::ReleaseSavepoint
         | StatementKind::Set
+        | StatementKind::PhysicalDdl
         | StatementKind::Opaque => return None,
     })
 }

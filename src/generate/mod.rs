@@ -13,6 +13,7 @@ mod failing;
 mod foreign_key;
 mod mode;
 mod options;
+mod physical_ddl;
 mod prepared;
 mod rows;
 mod savepoint;
@@ -39,6 +40,7 @@ use extra_column::add_extra_columns;
 use foreign_key::add_foreign_keys;
 use mode::modes;
 pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice, VersionKeys};
+use physical_ddl::add_physical_ddl;
 use prepared::prepare_some;
 use schema::TablePlan;
 use session::SessionGenerator;
@@ -66,25 +68,12 @@ pub fn generate(
     dialect: &Dialect,
 ) -> Generated {
     let version_keys = options.version_keys.of_schema(index / EPOCH);
-    let EpochSchema {
-        tables,
-        views,
-        triggers,
-    } = schema_of_epoch(run_seed, index / EPOCH, options, dialect);
+    let schema = schema_of_epoch(run_seed, index / EPOCH, options, dialect);
     let case_bytes = entropy::bytes("case", run_seed, index);
     let mut entropy = Entropy::new(&case_bytes);
-    let (inserts, stock) = rows::rows(&mut entropy, &tables, &options.rows);
-    let schema = tables
-        .iter()
-        .flat_map(|table| table.statements.clone())
-        .chain(views.iter().map(|view| view.sql.clone()));
-    let setup: Vec<SetupStatement> = schema
-        .map(|sql| (sql, SetupKind::Schema))
-        .chain(inserts.into_iter().map(|sql| (sql, SetupKind::Rows)))
-        // Behind the rows, which fire none.
-        .chain(triggers.into_iter().map(|sql| (sql, SetupKind::Schema)))
-        .map(|(sql, kind)| SetupStatement { sql, kind })
-        .collect();
+    let (inserts, stock) = rows::rows(&mut entropy, &schema.tables, &options.rows);
+    let setup = schema.set_up(inserts);
+    let EpochSchema { tables, views, .. } = schema;
     let catalog = Catalog::of(&setup, dialect);
     let sessions = entropy.range(&options.sessions);
     let isolation = levels(&mut entropy, options, dialect, sessions);
@@ -104,7 +93,16 @@ pub fn generate(
     let bytes = entropy::bytes("prepared", run_seed, index);
     let percent = options.prepared_percent;
     let prepared = prepare_some(&mut Entropy::new(&bytes), percent, &mut drawn, dialect);
-    // Of a stream of their own: the rest of a case is the same with and without them.
+    // Of streams of their own: the rest of a case is the same with and without them.
+    let bytes = entropy::bytes("physical DDL", run_seed, index);
+    add_physical_ddl(
+        &mut Entropy::new(&bytes),
+        options.physical_ddl_percent,
+        sessions,
+        &mut drawn,
+        (&tables, &catalog),
+        dialect,
+    );
     let bytes = entropy::bytes("settings", run_seed, index);
     let mut entropy = Entropy::new(&bytes);
     let mut settings = SessionGenerator {
@@ -139,6 +137,21 @@ struct EpochSchema {
     views: Vec<ViewPlan>,
     /// The statements that make its triggers.
     triggers: Vec<String>,
+}
+
+impl EpochSchema {
+    /// The set-up that makes it and runs these statements, which fill it.
+    fn set_up(&self, inserts: Vec<String>) -> Vec<SetupStatement> {
+        let tables = self.tables.iter().flat_map(|table| table.statements.iter());
+        let schema = tables.chain(self.views.iter().map(|view| &view.sql));
+        schema
+            .map(|sql| (sql.clone(), SetupKind::Schema))
+            .chain(inserts.into_iter().map(|sql| (sql, SetupKind::Rows)))
+            // Behind the rows, which fire none.
+            .chain((self.triggers.iter()).map(|sql| (sql.clone(), SetupKind::Schema)))
+            .map(|(sql, kind)| SetupStatement { sql, kind })
+            .collect()
+    }
 }
 
 /// The schema of an epoch.

@@ -26,7 +26,7 @@ pub(super) fn modes(
         let value = entropy.pick(&mode.others);
         if let Some(value) = value.filter(|_| entropy.percent(MODE_PERCENT)) {
             let sql = dialect.set_variable(&mode.variable, value);
-            lines.push(DrawnStatement::before_all(session, sql, dialect));
+            lines.push(DrawnStatement::outside(session, sql, dialect));
         }
     }
     lines

@@ -100,6 +100,9 @@ pub struct GenerateOptions {
     /// How many schemas, of a hundred, have triggers, where the engine has them, and the schema has version keys and
     /// no foreign keys.
     pub trigger_percent: usize,
+    /// How many cases, of a hundred, change how a table is stored while transactions are open, where the engine allows
+    /// it and the case has a place for it.
+    pub physical_ddl_percent: usize,
     /// How many schemas, of a hundred, have views.
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
@@ -127,6 +130,7 @@ impl Default for GenerateOptions {
             foreign_key_percent: 12,
             counter_percent: 10,
             trigger_percent: 12,
+            physical_ddl_percent: 12,
             view_percent: 12,
             plan_setting_percent: 15,
             mode_percent: 15,
@@ -151,6 +155,7 @@ impl GenerateOptions {
             foreign_key_percent: 0,
             counter_percent: 0,
             trigger_percent: 0,
+            physical_ddl_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
             mode_percent: 0,

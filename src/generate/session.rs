@@ -32,13 +32,12 @@ pub(super) struct DrawnStatement {
     pub effect: Effect,
     /// Labels of the productions it came from, sorted, without duplicates.
     pub productions: Vec<Arc<str>>,
-    /// After it, its session is inside a transaction.
     inside: bool,
 }
 
 impl DrawnStatement {
-    /// A statement before all transactions of its session, which no production draws.
-    pub(super) fn before_all(session: SessionId, sql: String, dialect: &Dialect) -> Self {
+    /// A statement outside the transactions of its session, which no production draws.
+    pub(super) fn outside(session: SessionId, sql: String, dialect: &Dialect) -> Self {
         Self {
             session,
             effect: analyze(&sql, dialect),
@@ -46,6 +45,11 @@ impl DrawnStatement {
             productions: Vec::new(),
             inside: false,
         }
+    }
+
+    /// After it, its session is inside a transaction.
+    pub(super) fn is_inside(&self) -> bool {
+        self.inside
     }
 }
 

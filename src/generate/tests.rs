@@ -249,3 +249,52 @@ fn generated_statements_are_understood() {
         );
     }
 }
+
+/// A session whose transaction has used the table would keep the DDL waiting, and whoever observes the tables behind it.
+#[test]
+fn ddl_comes_beside_a_transaction_that_has_not_used_its_table_yet_and_will() {
+    let options = GenerateOptions {
+        physical_ddl_percent: 100,
+        ..GenerateOptions::default()
+    };
+    let mut made = 0;
+    for engine in ["mysql", "mariadb"] {
+        for index in 0..300 {
+            let case = case(engine, 31, index, &options).case;
+            for (at, ddl) in case.statements.iter().enumerate() {
+                let Some(change) = &ddl.effect.storage_change else {
+                    continue;
+                };
+                made += 1;
+                let first = at == case.statements.iter().position(not_a_setting).expect("one");
+                let uses = |s: &&CaseStatement| {
+                    let mut uses = s.effect.uses.iter();
+                    uses.any(|used| used.table == change.table)
+                };
+                let (before, after) = case.statements.split_at(at);
+                let is_open = |s: &&CaseStatement| {
+                    s.session != ddl.session
+                        && case.is_explicit(s.id.transaction)
+                        && before.iter().any(|b| b.id.transaction == s.id.transaction)
+                };
+                let mut open = after.iter().filter(is_open);
+                assert!(
+                    first || open.any(|s| uses(&s)),
+                    "{engine} {index}: {}",
+                    ddl.sql
+                );
+                for open in after.iter().filter(is_open) {
+                    let mut own = before
+                        .iter()
+                        .filter(|b| b.id.transaction == open.id.transaction);
+                    assert!(!own.any(|b| uses(&b)), "{engine} {index}: {}", ddl.sql);
+                }
+            }
+        }
+    }
+    assert!(made > 100, "{made}");
+}
+
+fn not_a_setting(statement: &CaseStatement) -> bool {
+    statement.effect.kind != StatementKind::Set
+}

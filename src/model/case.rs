@@ -134,6 +134,8 @@ pub struct TableShape {
     pub unique_keys: Vec<Vec<String>>,
     /// Columns of each index that is not unique.
     pub indexes: Vec<Vec<String>>,
+    /// Columns of each index that a statement of the case makes.
+    pub later_indexes: Vec<Vec<String>>,
     pub foreign_keys: Vec<ForeignKey>,
     pub partitioning: Option<Partitioning>,
     /// The storage engine that the CREATE TABLE names, as it spells it.
@@ -208,11 +210,12 @@ impl TableShape {
         key.iter().map(cell).collect()
     }
 
-    /// The columns of every index, in lower case, those of foreign keys among them: an engine that needs an index for
+    /// The columns of every index that there is at some moment, in lower case, those of foreign keys among them: an engine that needs an index for
     /// one makes it (MySQL manual, "FOREIGN KEY Constraints").
     pub fn indexed_columns(&self) -> impl Iterator<Item = &String> {
         let by_foreign_key = self.foreign_keys.iter().map(|key| &key.columns);
-        let keys = self.unique_keys.iter().chain(&self.indexes);
+        let indexes = self.indexes.iter().chain(&self.later_indexes);
+        let keys = self.unique_keys.iter().chain(indexes);
         keys.chain(by_foreign_key).flatten()
     }
 
@@ -306,6 +309,14 @@ fn with_kept_version_key(mut table: TableShape, statements: &[CaseStatement]) ->
     table
 }
 
+/// The table with the indexes that these statements make.
+fn with_later_indexes(mut table: TableShape, statements: &[CaseStatement]) -> TableShape {
+    let changes = statements.iter().flat_map(|s| &s.effect.storage_change);
+    let own = changes.filter(|change| change.table.eq_ignore_ascii_case(&table.name));
+    table.later_indexes = own.filter_map(|change| change.index.clone()).collect();
+    table
+}
+
 impl TestCase {
     /// The statement by which the session of a statement last chose, before it, what its statements mean.
     pub fn mode_of(&self, statement: &CaseStatement) -> Option<&str> {
@@ -331,6 +342,13 @@ impl TestCase {
         let mut transactions = 0;
         let mut statements = Vec::with_capacity(lines.len());
         for (session, sql, effect) in lines {
+            // There it ends the transaction in some engines, and only the engine knows.
+            let is_inside = open.contains_key(&session);
+            let effect = if is_inside && effect.kind == StatementKind::PhysicalDdl {
+                Effect::of_kind(StatementKind::Opaque)
+            } else {
+                effect
+            };
             let kind = effect.kind;
             let id = match open.get(&session) {
                 Some(last) if !kind.is_begin() => StatementId {
@@ -360,6 +378,7 @@ impl TestCase {
         let tables = tables
             .into_iter()
             .map(|table| with_kept_version_key(table, &statements))
+            .map(|table| with_later_indexes(table, &statements))
             .collect();
         Self {
             setup,

@@ -29,13 +29,16 @@ pub enum StatementKind {
     Delete,
     /// Session settings in a hand-written case.
     Set,
+    /// Changes how a table is stored, and none of its rows and columns: `CREATE INDEX`, `DROP INDEX`,
+    /// `ALTER TABLE .. FORCE`.
+    PhysicalDdl,
     /// Understood by the engine only: it can be run, replayed and dropped whole.
     Opaque,
 }
 
 impl StatementKind {
     /// Every kind.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Begin,
         Self::BeginSnapshot,
         Self::BeginImmediate,
@@ -52,10 +55,11 @@ impl StatementKind {
         Self::Update,
         Self::Delete,
         Self::Set,
+        Self::PhysicalDdl,
         Self::Opaque,
     ];
 
-    /// Neither reads nor writes a table: transaction control and settings.
+    /// Neither reads nor writes a row: transaction control, settings, and DDL that leaves the rows alone.
     pub fn is_control(self) -> bool {
         matches!(
             self,
@@ -68,6 +72,7 @@ impl StatementKind {
                 | Self::RollbackTo
                 | Self::ReleaseSavepoint
                 | Self::Set
+                | Self::PhysicalDdl
         )
     }
 
@@ -111,6 +116,7 @@ impl StatementKind {
             Self::Update => "update",
             Self::Delete => "delete",
             Self::Set => "set",
+            Self::PhysicalDdl => "physical-ddl",
             Self::Opaque => "opaque",
         }
     }
@@ -355,6 +361,16 @@ pub struct Effect {
     pub read_only: bool,
     /// What the triggers that it may fire do to other tables.
     pub trigger_writes: Vec<TriggerWrite>,
+    /// The table whose storage it changes.
+    pub storage_change: Option<StorageChange>,
+}
+
+/// What a statement of kind [`StatementKind::PhysicalDdl`] changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageChange {
+    pub table: String,
+    /// The columns of the index that it makes; none where it makes none.
+    pub index: Option<Vec<String>>,
 }
 
 /// What the body of a trigger does to a table.
@@ -408,6 +424,7 @@ impl Effect {
             assigned: BTreeMap::new(),
             read_only: false,
             trigger_writes: Vec::new(),
+            storage_change: None,
         }
     }
 

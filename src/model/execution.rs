@@ -27,6 +27,9 @@ pub enum ErrorClass {
     Syntax,
     /// A table, column, savepoint or other object is not there.
     Missing,
+    /// DDL of another session changed the table, and the transaction has an older snapshot (MySQL manual, "Consistent
+    /// Nonlocking Reads").
+    TableChanged,
     /// The engine does not do this.
     Unsupported,
     /// The transaction is in a failed state and takes no statements.
@@ -57,6 +60,7 @@ impl ErrorClass {
             Self::Interrupted => "interrupted",
             Self::Syntax => "syntax",
             Self::Missing => "missing",
+            Self::TableChanged => "table-changed",
             Self::Unsupported => "unsupported",
             Self::FailedTransaction => "failed-transaction",
             Self::ReadOnly => "read-only",
@@ -68,7 +72,7 @@ impl ErrorClass {
     }
 
     /// Every class.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Deadlock,
         Self::Serialization,
         Self::LockTimeout,
@@ -81,6 +85,7 @@ impl ErrorClass {
         Self::Interrupted,
         Self::Syntax,
         Self::Missing,
+        Self::TableChanged,
         Self::Unsupported,
         Self::FailedTransaction,
         Self::ReadOnly,
@@ -101,6 +106,7 @@ impl ErrorClass {
                 | Self::Busy
                 | Self::Interrupted
                 | Self::FailedTransaction
+                | Self::TableChanged
         )
     }
 

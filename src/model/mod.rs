@@ -35,7 +35,8 @@ pub use cycle::{CycleStep, TransactionCycle};
 pub use direction::Direction;
 pub use doubt::Doubt;
 pub use effect::{
-    Effect, LockStrength, ReadMode, Role, RowOrder, Setting, StatementKind, TableUse, TriggerWrite,
+    Effect, LockStrength, ReadMode, Role, RowOrder, Setting, StatementKind, StorageChange,
+    TableUse, TriggerWrite,
 };
 pub use execution::{
     ErrorClass, EventKind, Execution, ExecutionEvent, Observation, Outcome, ProbeAnswer, ProbeTag,

@@ -19,6 +19,7 @@ mod recovery;
 mod refusal;
 mod serial;
 mod signature;
+mod storage_changed;
 pub mod tables;
 mod troc;
 mod txcheck;

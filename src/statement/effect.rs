@@ -12,6 +12,7 @@ use super::contradiction::contradictions;
 use super::control;
 use super::form;
 use super::parse::Parsed;
+use super::physical_ddl;
 use super::query::{
     Roles, by_call, last_name, locks, relations, row_by_row, row_order, surely_reads, uses_in,
 };
@@ -31,7 +32,9 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
         return opaque();
     };
     let words = without_end(&words);
-    if let Some(effect) = control::analyze(words, dialect) {
+    let by_words =
+        control::analyze(words, dialect).or_else(|| physical_ddl::analyze(words, dialect));
+    if let Some(effect) = by_words {
         return effect;
     }
     let Some(parsed) = Parsed::new(sql, words, dialect) else {

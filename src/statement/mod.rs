@@ -17,6 +17,7 @@ mod key_value;
 mod lock_clause;
 mod matched;
 mod parse;
+mod physical_ddl;
 mod prepared;
 mod query;
 mod rest;

@@ -77,6 +77,7 @@ pub fn may_be_prepared(kind: StatementKind) -> bool {
         | StatementKind::Savepoint
         | StatementKind::ReleaseSavepoint
         | StatementKind::Set
+        | StatementKind::PhysicalDdl
         | StatementKind::Opaque => false,
     }
 }

@@ -144,6 +144,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         primary_key: None,
         unique_keys: Vec::new(),
         indexes: Vec::new(),
+        later_indexes: Vec::new(),
         foreign_keys: Vec::new(),
         partitioning: None,
         storage_engine: None,
@@ -304,7 +305,7 @@ fn action(words: &[SqlToken<'_>], at: usize) -> ForeignKeyAction {
 
 /// The columns of a key's list, without lengths and directions. None when a part is an expression,
 /// which makes no set of columns unique.
-fn key_columns(words: &[SqlToken<'_>], open: usize) -> Option<Vec<String>> {
+pub(super) fn key_columns(words: &[SqlToken<'_>], open: usize) -> Option<Vec<String>> {
     let end = closing(words, open)?;
     items(words, open + 1..end)
         .into_iter()

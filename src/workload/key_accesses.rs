@@ -53,6 +53,7 @@ impl KeyAccesses {
                 | StatementKind::Replace
                 | StatementKind::Delete
                 | StatementKind::Set
+                | StatementKind::PhysicalDdl
                 | StatementKind::Opaque => return None,
             }
         }

@@ -45,6 +45,7 @@ fn shape() -> TableShape {
         primary_key: Some(vec!["pkey".to_owned()]),
         unique_keys: vec![vec!["pkey".to_owned()]],
         indexes: Vec::new(),
+        later_indexes: Vec::new(),
         foreign_keys: Vec::new(),
         partitioning: None,
         storage_engine: None,

@@ -314,6 +314,10 @@ fn refusals_without_a_cause_are_findings() {
     for kind in heard(test, Fault::TimeoutFromNowhere) {
         assert_eq!(kind, FindingKind::RefusalWithoutCause);
     }
+    // Beside DDL that other cases send, which is a cause.
+    for kind in heard(test, Fault::DdlFromNowhere) {
+        assert_eq!(kind, FindingKind::RefusalWithoutCause);
+    }
 }
 
 #[test]

@@ -347,6 +347,13 @@ fn transactions_end_without_a_cause_or_not_at_all() {
             two.close();
         },
     );
+    on_each("planted_ddl", always(Fault::DdlFromNowhere), |mut two| {
+        two.beside_a_transaction("READ COMMITTED");
+        two.one("BEGIN");
+        assert_eq!(rejected(two.one("SELECT * FROM t")), "1412");
+        assert_eq!(two.state(), TransactionState::Open);
+        two.close();
+    });
     on_each(
         "planted_commit",
         always(Fault::CommitLeavesOpen),

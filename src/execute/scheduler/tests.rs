@@ -30,6 +30,8 @@ fn line(session: u32, transaction: u32, position: u32, kind: StatementKind) -> S
         before: 0,
         after: 0,
         observed: false,
+        tables: BTreeSet::new(),
+        waits_for_table: None,
     }
 }
 
@@ -377,4 +379,37 @@ fn a_failed_transaction_commits_nothing() {
     };
     let update = line(1, 1, 2, StatementKind::Update);
     assert_eq!(fate(&update, refused, true), TransactionFate::Continues);
+}
+
+#[test]
+fn ddl_is_held_back_while_another_transaction_has_used_its_table() {
+    use StatementKind::{Begin, Commit, PhysicalDdl, Select};
+    let using = |line: ScheduledStatement, table: &str| ScheduledStatement {
+        tables: BTreeSet::from([table.to_owned()]),
+        ..line
+    };
+    let ddl = |transaction| ScheduledStatement {
+        explicit: false,
+        waits_for_table: Some("t0".to_owned()),
+        ..line(2, transaction, 1, PhysicalDdl)
+    };
+    let mut scheduler = Scheduler::new(
+        Pace::Scheduled,
+        vec![
+            line(1, 1, 1, Begin),
+            using(line(1, 1, 2, Select), "t1"),
+            ddl(2),
+            using(line(1, 1, 3, Select), "t0"),
+            ddl(3),
+            line(1, 1, 4, Commit),
+        ],
+    );
+    // The first goes: nobody has used t0. The second comes behind the COMMIT.
+    for (line, session) in [(0, 1), (1, 1), (2, 2), (3, 1), (5, 1), (4, 2)] {
+        send(&mut scheduler, line);
+        let open = session == 1 && line != 5;
+        let state = if open { OPEN } else { ENDED };
+        scheduler.answered(SessionId(session), state);
+    }
+    assert_eq!(scheduler.next(), DriverAction::Finish);
 }

@@ -273,6 +273,7 @@ fn rule(step: &ClientStep, level: IsolationLevel) -> Option<ManualRule> {
         | StatementKind::InsertSelect
         | StatementKind::Replace
         | StatementKind::Set
+        | StatementKind::PhysicalDdl
         | StatementKind::Opaque => None,
     }
 }

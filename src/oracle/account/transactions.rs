@@ -2,6 +2,7 @@
 
 use super::super::Evidence;
 use super::super::counted::may_run_out;
+use super::super::storage_changed;
 use crate::dialect::{RejectionEnd, SerializationCause};
 use crate::model::{
     CaseStatement, Effect, ErrorClass, FindingKind, ReadMode, Role, Setting, StatementId,
@@ -117,6 +118,10 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
             "another session that reads or writes",
         ),
         ErrorClass::Serialization => unserializable(evidence, record),
+        ErrorClass::TableChanged => (
+            storage_changed::since_snapshot(evidence, record),
+            "another session that changed the storage of such a table since the snapshot",
+        ),
         ErrorClass::Duplicate
         | ErrorClass::NotNull
         | ErrorClass::ForeignKey

@@ -374,6 +374,7 @@ fn leaves_doubt(class: ErrorClass) -> bool {
         | ErrorClass::Data
         | ErrorClass::Syntax
         | ErrorClass::Missing
+        | ErrorClass::TableChanged
         | ErrorClass::Unsupported
         | ErrorClass::FailedTransaction
         | ErrorClass::ReadOnly

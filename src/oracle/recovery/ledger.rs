@@ -71,6 +71,7 @@ impl RowLedger {
                 | StatementKind::InsertSelect
                 | StatementKind::Replace
                 | StatementKind::Set
+                | StatementKind::PhysicalDdl
                 | StatementKind::Opaque => return None,
             }
         }

@@ -117,6 +117,7 @@ fn allowed_counts(
         | StatementKind::Select
         | StatementKind::LockingSelect
         | StatementKind::Set
+        | StatementKind::PhysicalDdl
         | StatementKind::Opaque => Some(0..=u64::MAX),
     }
 }

@@ -9,6 +9,7 @@ use crate::model::{
 };
 use crate::oracle::counted::{self, GivenNumbers};
 use crate::oracle::evidence::{Evidence, Standing};
+use crate::oracle::storage_changed;
 
 /// The standing of every statement that was answered and reads or writes tables.
 pub(in crate::oracle) fn standings(evidence: &Evidence) -> &BTreeMap<StatementId, Standing> {
@@ -32,6 +33,9 @@ fn standing(evidence: &Evidence, statement: &CaseStatement, record: &StatementRe
         Some(ErrorClass::Busy | ErrorClass::Serialization)
             if someone_stood_in_the_way(case, record, &evidence.execution) =>
         {
+            return Standing::RightlyRefused;
+        }
+        Some(ErrorClass::TableChanged) if storage_changed::since_snapshot(evidence, record) => {
             return Standing::RightlyRefused;
         }
         Some(_) if evidence.timeline.held_read_only(statement.id) => {

@@ -21,6 +21,8 @@ pub(super) enum Refusal {
     LockedNowait,
     /// What the transaction is to change was changed since its snapshot (PostgreSQL, TiDB).
     Conflict,
+    /// DDL of another session changed a table since the snapshot.
+    TableChanged,
     Other,
 }
 

@@ -172,6 +172,14 @@ impl Conversation {
         self.refuse(Refusal::LockTimeout)
     }
 
+    pub(super) fn ddl_from_nowhere(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let reads_or_writes = verb(sql) == "SELECT" || write_kind(sql).is_some();
+        if !self.transaction.is_open || !reads_or_writes || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        self.refuse(Refusal::TableChanged)
+    }
+
     pub(super) fn commit_leaves_open(&mut self, sql: &str) -> io::Result<WireAnswer> {
         if verb(sql) == "COMMIT" && self.transaction.is_open && self.plot.is_due(sql) {
             return Ok(self.done(sql, 0, true));

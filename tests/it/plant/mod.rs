@@ -71,6 +71,8 @@ pub(crate) enum Fault {
     DeadlockFromNowhere,
     /// A write in a transaction is rejected for a lock that another transaction does not hold.
     TimeoutFromNowhere,
+    /// A statement in a transaction is rejected for DDL that no session has sent.
+    DdlFromNowhere,
     /// COMMIT is answered, and the transaction stays open.
     CommitLeavesOpen,
     /// A transaction that begins as READ ONLY takes writes.
@@ -197,7 +199,8 @@ pub(crate) enum Fault {
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
-const MYSQL_ONLY: [Fault; 18] = [
+const MYSQL_ONLY: [Fault; 19] = [
+    Fault::DdlFromNowhere,
     Fault::Lies(WriteKind::Replace),
     Fault::PhantomUnderLock,
     Fault::DirtyRead,
@@ -225,7 +228,7 @@ const POSTGRES_ONLY: [Fault; 2] = [Fault::ErrorKeepsTransaction, Fault::Conflict
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 81] = [
+    pub(crate) const ALL: [(&str, Self); 82] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -249,6 +252,7 @@ impl Fault {
         ("rollback-to-one-too-many", Self::RollbackToOneTooMany),
         ("deadlock-from-nowhere", Self::DeadlockFromNowhere),
         ("timeout-from-nowhere", Self::TimeoutFromNowhere),
+        ("ddl-from-nowhere", Self::DdlFromNowhere),
         ("commit-leaves-open", Self::CommitLeavesOpen),
         ("read-only-forgotten", Self::ReadOnlyForgotten),
         ("index-loses-rows", Self::IndexLosesRows),

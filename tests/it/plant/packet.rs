@@ -188,13 +188,15 @@ pub(super) fn done(affected: u64, in_transaction: bool) -> Vec<u8> {
 }
 
 /// Error numbers that faults ask for or answer, with their SQLSTATEs: `ER_DUP_ENTRY`,
-/// `ER_NO_REFERENCED_ROW_2`, `ER_LOCK_DEADLOCK`, `ER_LOCK_WAIT_TIMEOUT`, `ER_LOCK_NOWAIT`.
-const REFUSALS: [(Refusal, u16, &str); 5] = [
+/// `ER_NO_REFERENCED_ROW_2`, `ER_LOCK_DEADLOCK`, `ER_LOCK_WAIT_TIMEOUT`, `ER_LOCK_NOWAIT`,
+/// `ER_TABLE_DEF_CHANGED`.
+const REFUSALS: [(Refusal, u16, &str); 6] = [
     (Refusal::Duplicate, 1062, "23000"),
     (Refusal::NoParent, 1452, "23000"),
     (Refusal::Deadlock, 1213, "40001"),
     (Refusal::LockTimeout, 1205, "HY000"),
     (Refusal::LockedNowait, 3572, "HY000"),
+    (Refusal::TableChanged, 1412, "HY000"),
 ];
 
 /// An ERR packet; None for a refusal that this protocol does not know.

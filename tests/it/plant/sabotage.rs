@@ -55,6 +55,7 @@ const SPOILS: &[(Fault, Spoil)] = &[
         Fault::TimeoutFromNowhere,
         Conversation::timeout_from_nowhere,
     ),
+    (Fault::DdlFromNowhere, Conversation::ddl_from_nowhere),
     (Fault::CommitLeavesOpen, Conversation::commit_leaves_open),
     (Fault::ReadOnlyForgotten, Conversation::read_only_forgotten),
     (

@@ -173,6 +173,8 @@ fn lines(drawn: &[Drawn]) -> (Vec<ScheduledStatement>, Vec<Doing>) {
             before: if plain { 0 } else { *before },
             after: if plain { 0 } else { *after },
             observed: kind.is_write(),
+            tables: BTreeSet::new(),
+            waits_for_table: None,
         });
         doings.push(if kind.is_write() {
             Doing::Lock(lock % 3)

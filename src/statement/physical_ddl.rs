@@ -1,0 +1,134 @@
+//! DDL that changes how a table is stored, and none of its rows and columns.
+
+use super::shape::{key_columns, object_name};
+use super::token::{SqlToken, closing, stands};
+use crate::dialect::{Capability, Dialect};
+use crate::model::{Effect, StatementKind, StorageChange};
+
+/// The effect of `CREATE INDEX`, `DROP INDEX .. ON` and `ALTER TABLE .. FORCE`; None for any other, such as a unique
+/// index, which the rows of the table may refuse.
+pub(super) fn analyze(words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
+    if !dialect.supports(Capability::PhysicalDdl) {
+        return None;
+    }
+    let change = created(words)
+        .or_else(|| dropped(words))
+        .or_else(|| rebuilt(words))?;
+    Some(Effect {
+        storage_change: Some(change),
+        ..Effect::of_kind(StatementKind::PhysicalDdl)
+    })
+}
+
+fn created(words: &[SqlToken<'_>]) -> Option<StorageChange> {
+    let after_name = index_name(words, "CREATE")?;
+    let (table, at) = object_name(words, on(words, after_name)?)?;
+    words.get(at).filter(|word| word.is_mark('('))?;
+    let columns = key_columns(words, at)?;
+    let end = closing(words, at)?;
+    is_way(&words[end + 1..]).then_some(StorageChange {
+        table,
+        index: Some(columns),
+    })
+}
+
+fn dropped(words: &[SqlToken<'_>]) -> Option<StorageChange> {
+    let after_name = index_name(words, "DROP")?;
+    let (table, at) = object_name(words, on(words, after_name)?)?;
+    is_way(&words[at..]).then_some(StorageChange { table, index: None })
+}
+
+fn rebuilt(words: &[SqlToken<'_>]) -> Option<StorageChange> {
+    stands(words, 0, &["ALTER", "TABLE"]).then_some(())?;
+    let (table, at) = object_name(words, 2)?;
+    words.get(at).filter(|word| word.is("FORCE"))?;
+    let rest = &words[at + 1..];
+    let way = match rest.first() {
+        Some(comma) if comma.is_mark(',') => &rest[1..],
+        _ => rest,
+    };
+    is_way(way).then_some(StorageChange { table, index: None })
+}
+
+/// The place after the name of the index that is created or dropped.
+fn index_name(words: &[SqlToken<'_>], verb: &str) -> Option<usize> {
+    stands(words, 0, &[verb, "INDEX"]).then_some(())?;
+    words.get(2)?.name()?;
+    Some(3)
+}
+
+/// The place after `ON`, which stands here.
+fn on(words: &[SqlToken<'_>], at: usize) -> Option<usize> {
+    stands(words, at, &["ON"]).then_some(at + 1)
+}
+
+/// Whether these words say at most how the engine is to go about it: `ALGORITHM = COPY`.
+fn is_way(words: &[SqlToken<'_>]) -> bool {
+    match words {
+        [] => true,
+        [algorithm, equals, _] => algorithm.is("ALGORITHM") && equals.is_mark('='),
+        [algorithm, _] => algorithm.is("ALGORITHM"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dialect::dialect_of;
+    use crate::model::{Effect, StatementKind, StorageChange};
+    use crate::statement::analyze;
+
+    fn effect(sql: &str) -> Effect {
+        analyze(sql, &dialect_of("mysql", "9.7"))
+    }
+
+    #[test]
+    fn a_table_and_the_columns_of_its_new_index_are_read() {
+        let change = |table: &str, index: Option<&[&str]>| {
+            Some(StorageChange {
+                table: table.to_owned(),
+                index: index.map(|columns| columns.iter().map(|&c| c.to_owned()).collect()),
+            })
+        };
+        let all = [
+            (
+                "CREATE INDEX x1 ON t0 (c0 DESC, vkey)",
+                change("t0", Some(&["c0", "vkey"])),
+            ),
+            (
+                "create index x1 on `t0` (`c0`) algorithm = inplace;",
+                change("t0", Some(&["c0"])),
+            ),
+            ("DROP INDEX x1 ON t0", change("t0", None)),
+            ("ALTER TABLE t0 FORCE", change("t0", None)),
+            ("ALTER TABLE t0 FORCE, ALGORITHM=COPY", change("t0", None)),
+        ];
+        for (sql, expected) in all {
+            let effect = effect(sql);
+            assert_eq!(effect.kind, StatementKind::PhysicalDdl, "{sql}");
+            assert_eq!(effect.storage_change, expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_may_change_rows_or_columns_or_be_refused_for_rows_stays_opaque() {
+        for sql in [
+            "CREATE UNIQUE INDEX x1 ON t0 (c0)",
+            "CREATE INDEX x1 ON t0 ((c0 + 1))",
+            "CREATE INDEX x1 ON t0 (c0) COMMENT 'a'",
+            "ALTER TABLE t0 FORCE, ADD COLUMN c9 INT",
+            "ALTER TABLE t0 ADD COLUMN c9 INT",
+            "ALTER TABLE t0 ADD INDEX x1 (c0)",
+            "DROP TABLE t0",
+        ] {
+            assert_eq!(effect(sql).kind, StatementKind::Opaque, "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_engine_that_does_not_have_it_by_its_dialect_is_not_asked() {
+        let sqlite = dialect_of("sqlite", "3");
+        let effect = analyze("CREATE INDEX x1 ON t0 (c0)", &sqlite);
+        assert_eq!(effect.kind, StatementKind::Opaque);
+    }
+}
