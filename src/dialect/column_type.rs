@@ -24,6 +24,7 @@ pub(super) struct TypeEntry {
     always_nullable: bool,
     collation: Option<Spanned<String>>,
     literals: Vec<String>,
+    too_long: Option<String>,
     since: Option<Spanned<String>>,
 }
 
@@ -70,6 +71,7 @@ pub(super) fn types(
             always_nullable: entry.always_nullable,
             collation: entry.collation.as_ref().map(|name| name.get_ref().clone()),
             literals: entry.literals.clone(),
+            too_long: entry.too_long.clone(),
         });
     }
     Ok(found)

@@ -87,6 +87,10 @@ impl Dialect {
             indexable: spec.indexable && own.indexable,
             always_nullable: spec.always_nullable || own.always_nullable,
             literals,
+            too_long: spec
+                .too_long
+                .clone()
+                .filter(|_| spec.too_long == own.too_long),
             ..spec.clone()
         })
     }

@@ -140,6 +140,8 @@ pub struct TypeSpec {
     pub collation: Option<String>,
     /// Literals a row or expression may use, as SQL text. A small domain makes conflicts.
     pub literals: Vec<String>,
+    /// A literal that is too long: a strict session refuses it, another one cuts it.
+    pub too_long: Option<String>,
 }
 
 /// Families of types whose values compare and combine with each other exactly.

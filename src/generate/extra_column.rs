@@ -85,6 +85,7 @@ fn column(
         indexable: spec.indexable,
         closed: spec.closed,
         refused: None,
+        too_long: None,
         references: None,
     }
 }

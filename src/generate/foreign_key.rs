@@ -116,6 +116,7 @@ fn referencing(key: ReferencedKey, parent: &TablePlan, nullable: bool) -> Column
         indexable: true,
         closed: false,
         refused: None,
+        too_long: None,
         references: Some(key),
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct ColumnPlan {
     pub closed: bool,
     /// A value that a CHECK constraint refuses, as SQL: none of `literals`.
     pub refused: Option<String>,
+    /// A value that is too long for it, as SQL: a strict session refuses it, another one cuts it.
+    pub too_long: Option<String>,
     /// The key whose values it has: a foreign key.
     pub references: Option<ReferencedKey>,
 }
@@ -254,12 +256,13 @@ fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option
         indexable: spec.indexable,
         closed: spec.closed,
         refused,
+        too_long: spec.too_long.clone(),
         references: None,
     })
 }
 
-/// A value for a CHECK constraint to refuse, taken out of the values to draw from: the other columns of the
-/// class still have it, so that some statement assigns it. No value of a unique column is as small.
+/// A value for a CHECK constraint to refuse, taken out of the values to draw from: the rows of the set-up do without it,
+/// and some statements are given it. No value of a unique column is as small.
 fn refused(entropy: &mut Entropy<'_>, literals: &mut Vec<String>) -> Option<String> {
     let is_small = |text: &String| {
         let value = text.parse::<i64>();
@@ -294,6 +297,7 @@ fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<Column
         indexable: true,
         closed: false,
         refused: None,
+        too_long: None,
         references: None,
     })
 }

@@ -10,6 +10,12 @@ use crate::grammar::{AssignedRows, NewRow, class_word};
 /// makes no version hides a newer one (MDEV-26642).
 const IDLE_PERCENT: usize = 15;
 
+/// How many values, of a hundred, of a column with a CHECK constraint are the one that it refuses.
+const REFUSED_PERCENT: usize = 15;
+
+/// How many values, of a hundred, of a column for which the dialect names one that is too long are that one.
+const TOO_LONG_PERCENT: usize = 6;
+
 /// How many values, of a hundred, that a new row has in a unique column no row had before. More rows meet where
 /// equal values are told apart by their bytes.
 fn fresh_percent(column: &ColumnPlan) -> usize {
@@ -136,6 +142,10 @@ impl Expander<'_, '_, '_> {
         let tables = self.tables;
         let column = tables[of.table].column(at);
         if self.reference(column) {
+            return Some(());
+        }
+        // Of many rows, another one could fail first, for another reason.
+        if rows == AssignedRows::One && self.failing(column) {
             return Some(());
         }
         if column.unique {
@@ -294,7 +304,7 @@ impl Expander<'_, '_, '_> {
                 self.write(&value);
             } else if column.nullable && self.entropy.percent(8) {
                 self.write("NULL");
-            } else if !self.reference(column) {
+            } else if !self.reference(column) && !self.failing(column) {
                 self.value("value-", column, depth)?;
             }
         }
@@ -312,6 +322,21 @@ impl Expander<'_, '_, '_> {
             false => self.stock.referenced(self.entropy, key),
         };
         parent.inspect(|value| self.write(value)).is_some()
+    }
+
+    /// Writes a value that the column's CHECK constraint refuses, or that is too long for it; false where there is
+    /// none, and mostly.
+    fn failing(&mut self, column: &ColumnPlan) -> bool {
+        let (value, percent) = match (&column.refused, &column.too_long) {
+            (Some(refused), _) => (refused, REFUSED_PERCENT),
+            (None, Some(long)) if !column.unique => (long, TOO_LONG_PERCENT),
+            (None, _) => return false,
+        };
+        let fails = self.entropy.percent(percent);
+        if fails {
+            self.write(value);
+        }
+        fails
     }
 
     /// The projection of INSERT .. SELECT, for the columns of the list.
