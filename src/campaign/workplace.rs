@@ -109,8 +109,14 @@ impl Workplace for ServerWorkplace {
             driver.restart_by(command.clone());
         }
         // After an error nothing is cleaned up: the server may be gone, and the next workplace of
-        // this worker drops what is left under its name.
-        job(&mut driver)?;
+        // this worker drops what is left under its name. A server that is there would go on with a statement without
+        // end, though nobody waits for it.
+        if let Err(error) = job(&mut driver) {
+            if matches!(error, EngineError::Hang { .. }) {
+                driver.abandon();
+            }
+            return Err(error);
+        }
         self.close(driver, &*server, worker);
         Ok(())
     }

@@ -57,6 +57,17 @@ struct Connections {
     serial_schema_soiled: bool,
 }
 
+impl Connections {
+    /// The connections beside those of the sessions and the watcher. One of them may have been given up in the middle
+    /// of a statement, which the server would go on with for ever.
+    fn beside_sessions(&self) -> impl Iterator<Item = u64> {
+        let others = [&self.observer, &self.serial].into_iter().flatten();
+        others
+            .chain([&self.keeper])
+            .map(|connection| connection.id())
+    }
+}
+
 /// Connections of a driver beside those of its sessions: keeper, watcher, observer and serial run.
 pub const CONNECTIONS_BESIDE_SESSIONS: usize = 4;
 
@@ -162,16 +173,20 @@ impl<'s> Driver<'s> {
         self.log.take_recording().unwrap_or_default()
     }
 
-    /// Closes every connection and kills running statements if the server answers.
-    fn abandon(&mut self) {
+    /// Closes every connection, and ends running statements if the server answers.
+    pub fn abandon(&mut self) {
         self.room.forget();
         self.serial_room.forget();
-        self.log.failed = false;
+        let has_failed = std::mem::take(&mut self.log.failed);
         let Some(mut line) = self.line.take() else {
             return;
         };
+        let mut busy = line.sessions.away();
+        if has_failed {
+            busy.extend(line.beside_sessions());
+        }
         if let Some(watcher) = &mut line.watcher {
-            for id in line.sessions.away() {
+            for id in busy {
                 if watcher.kill(id).is_err() {
                     // The server does not answer: trying the rest would only cost time.
                     return;

@@ -1,6 +1,7 @@
 //! Whole runs on a server that dies, stops or cuts connections: no finding comes of it, the run
 //! waits, and goes on when the server is back.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +14,7 @@ use rashomon::campaign::{
 use rashomon::engine::{EngineError, OpenOptions, Server, open};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
+use rashomon::model::TestCase;
 use rashomon::observe::Learner;
 use rashomon::oracle::{Oracle, SerialOracle, TxCheck};
 use rashomon::reproducer::Registry;
@@ -221,6 +223,53 @@ fn a_run_outlives_cut_connections() {
         drop(cutter);
         server.drop_database(name).expect("dropped");
     });
+}
+
+/// A server would go on with a statement that has no end, and be the slower for it for days.
+#[test]
+fn a_statement_without_end_is_ended_when_it_is_given_up() {
+    let Some(url) = url("a_statement_without_end", Needs::MariaDb) else {
+        return;
+    };
+    let options = OpenOptions {
+        run_id: format!("endless{}", std::process::id()),
+        allow_shared_server: true,
+        deadline: DEADLINE,
+        ..OpenOptions::default()
+    };
+    let server = open(&url, &options).expect("a server");
+    let identity = server.identity().clone();
+    let workplace = ServerWorkplace::new(&url, options.clone(), identity);
+    let levels = BTreeMap::new();
+    let case = TestCase::new(Vec::new(), Vec::new(), Vec::new(), levels, None);
+    let endless = format!("SELECT SLEEP(3600) AS endless{}", std::process::id());
+    let lost = workplace.work(0, &mut |executor| {
+        let mut serial = executor.serial(&case)?;
+        serial.run(&endless).map(drop)
+    });
+    assert!(matches!(lost, Err(EngineError::Hang { .. })), "{lost:?}");
+    // What drops its databases has an answer at once, and nothing runs there any more.
+    workplace
+        .work(0, &mut |_| Ok(()))
+        .expect("the work goes on");
+    let name = format!("rashomon_{}_0", options.run_id);
+    server.create_database(&name).expect("a database");
+    let mut looker = server.connect(&name).expect("a connection");
+    let running = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%3600) AS endless{}'",
+        std::process::id()
+    );
+    let began = Instant::now();
+    loop {
+        let answer = looker.execute(&running).expect("an answer");
+        if answer.rows()[0][0].as_integer() == Some(0) {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "it is still running");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(looker);
+    server.drop_database(&name).expect("dropped");
 }
 
 /// A statement that was given up may go on for long, or be taken back for long: nobody can drop its database then.
