@@ -59,18 +59,21 @@ impl<'a> ServerSerialRun<'a> {
         Ok(())
     }
 
-    /// Makes the triggers again that were dropped, in the order of the set-up.
+    /// Makes the triggers again that were dropped, in the order of the set-up. What statements mean in the body of a trigger
+    /// is fixed when it is made (MySQL manual, "CREATE TRIGGER Statement"), so it is made as the set-up made it.
     fn make_triggers(&mut self) -> Result<(), EngineError> {
         let tables = std::mem::take(&mut self.untriggered);
         if tables.is_empty() {
             return Ok(());
         }
+        let mode = self.mode.clone();
+        self.adopt(None)?;
         for trigger in triggers(&self.case, self.hand.dialect) {
             if tables.contains(&trigger.table.to_ascii_lowercase()) {
                 self.hand.run(trigger.create)?;
             }
         }
-        Ok(())
+        self.adopt(mode.as_deref())
     }
 
     fn refill(&mut self) -> Result<(), EngineError> {
