@@ -21,6 +21,13 @@ use crate::model::IsolationLevel;
 pub enum CalibrationError {
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The server gave no answer, and its database could not be dropped.
+    #[error("{error}")]
+    Left {
+        #[source]
+        error: EngineError,
+        database: String,
+    },
     /// It was asked to stop.
     #[error("the calibration was interrupted: nothing is known of the entries that were left")]
     Interrupted,
@@ -41,10 +48,14 @@ pub fn run(
     server.create_database(&database)?;
     let result = probe_in(server, &database, listener);
     let dropped = server.drop_database(&database);
-    // Why the calibration ended matters more than that its database could not be dropped then.
-    let report = result?;
-    dropped?;
-    Ok(report)
+    match (result, dropped) {
+        (Ok(report), Ok(())) => Ok(report),
+        (Ok(_), Err(error)) | (Err(CalibrationError::Engine(error)), Err(_)) => {
+            // Why the calibration ended matters more than that its database could not be dropped then.
+            Err(CalibrationError::Left { error, database })
+        }
+        (Err(error), _) => Err(error),
+    }
 }
 
 /// Probes everything in this database, and leaves no connection to it open.

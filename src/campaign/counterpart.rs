@@ -8,6 +8,7 @@ use super::activity::PursuitNote;
 use super::comparison::{
     Compared, Freedom, Parting, PartingKind, RunComparison, compare, difference, shape_of, told,
 };
+use super::conclusion::Conclusion;
 use super::event::RunEvent;
 use super::parts::Drawn;
 use super::publish;
@@ -130,15 +131,21 @@ impl Comparing<'_> {
         let Some(heard) = hearing.violation(|_| true) else {
             return Ok(None);
         };
-        let verdict = Pursuit {
+        let mut pursuit = Pursuit {
             shared: self.other_shared,
             executor: self.other,
             oracle: self.other_shared.oracles[heard.judge],
             index: self.index,
             note: self.note.clone(),
+            held: None,
+        };
+        let pursued = pursuit.run(case, heard, hearing.run_of(heard));
+        // The case counts without the counterpart then, so nobody takes the pursuit up again.
+        if let Some(held) = pursuit.held.take() {
+            let (shared, index) = (self.other_shared, self.index);
+            Conclusion { shared, index }.publish_held(&held)?;
         }
-        .run(case, heard, hearing.run_of(heard))?;
-        Ok(Some(verdict))
+        pursued.map(Some)
     }
 
     /// Whether no case of this shape was kept before; from now on one is.

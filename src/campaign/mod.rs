@@ -5,11 +5,13 @@
 //! server is waited for, and the case run again (`suspect`). The run itself only listens: it
 //! passes events on, writes checkpoints, and ends in a [`RunSummary`].
 
+mod absence;
 mod activity;
 mod ahead;
 mod canary;
 mod checkpoint;
 mod comparison;
+mod conclusion;
 mod counterpart;
 mod doublecheck;
 mod event;
@@ -39,6 +41,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use crate::engine::Identity;
 use crate::reproducer::PublishError;
 
+pub use absence::{Absence, AfterLoss, is_loss};
 pub use activity::Activity;
 pub use ahead::Ahead;
 pub use canary::{CANARY_EVERY, CanaryCount};
@@ -54,7 +57,7 @@ pub use statistics::{ComparedCases, Contended, Share, Statistics, Verdicts};
 pub use stop::StopFlag;
 pub use timeline::VerdictTimeline;
 pub use wall_clock::unix_seconds;
-pub use workplace::{Generator, ServerWorkplace, WorkloadShare};
+pub use workplace::{Generator, ServerWorkplace, WorkloadShare, check_same};
 
 use shared::{Message, RunState, Shared};
 

@@ -1,17 +1,14 @@
 //! From a violation to a published reproducer: confirm, keep, minimize, name, publish, announce.
 
 use super::activity::PursuitNote;
-use super::event::{Announcement, RunEvent};
-use super::ledger::{Led, Novelty, Showing};
-use super::publish::{self, Reproducer};
+use super::conclusion::{Conclusion, HeldFinding, IsMinimized};
+use super::ledger::{Led, Showing};
+use super::publish;
 use super::shared::Shared;
 use super::sighting::{Looking, Reduced, Sameness, Sighting, same_shape};
-use super::wall_clock::unix_seconds;
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::model::{
-    Execution, Finding, FindingKind, Pace, Signature, TestCase, UndecidedReason, Verdict,
-};
+use crate::model::{Execution, Finding, Pace, TestCase, Verdict};
 use crate::oracle::{Evidence, Explained, Heard, Oracle, hear, unstable_prediction};
 use crate::reproducer::{PublishError, Reproduced};
 
@@ -27,13 +24,6 @@ pub(super) enum PursuitError {
     Publish(#[from] PublishError),
 }
 
-/// Whether a sighting is of the smallest case that shows its finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IsMinimized {
-    Yes,
-    No,
-}
-
 /// One violation on its way to a file.
 pub(super) struct Pursuit<'a> {
     pub shared: &'a Shared,
@@ -41,6 +31,8 @@ pub(super) struct Pursuit<'a> {
     pub oracle: &'static dyn Oracle,
     pub index: u64,
     pub note: PursuitNote,
+    /// What the loss of the server has left of it, after an error.
+    pub held: Option<HeldFinding>,
 }
 
 impl Pursuit<'_> {
@@ -57,6 +49,9 @@ impl Pursuit<'_> {
         if self.oracle.needs().crash {
             return self.publish_crash(first, first_run);
         }
+        if let Some(held) = self.held.take() {
+            return self.reduce(held);
+        }
         let (reproduced, sighting) = match case.pace {
             Pace::Scheduled => self.confirm(case, first)?,
             Pace::Free => self.confirm_free(case, first, &first_run.execution)?,
@@ -64,10 +59,10 @@ impl Pursuit<'_> {
         let Reproduced { hits, runs } = reproduced;
         let Some(raw) = sighting.filter(|_| hits == runs) else {
             let finding = self.flaky_finding(case, first, first_run, hits)?;
-            if let Some(known) = self.explains_unstable(&finding) {
+            if let Some(known) = self.conclusion().explains_unstable(&finding) {
                 return Ok(known);
             }
-            return self.pursue_flaky(&Sighting {
+            return self.pursue_flaky(Sighting {
                 case: case.clone(),
                 finding,
                 execution: first_run.execution.clone(),
@@ -75,23 +70,43 @@ impl Pursuit<'_> {
             });
         };
         let signature = &raw.finding.signature;
-        let worth = self.is_worth_minimizing(signature, Showing::Always);
-        if !worth {
-            return Ok(self.count_unminimized(raw));
+        let conclusion = self.conclusion();
+        if !conclusion.is_worth_minimizing(signature, Showing::Always) {
+            return Ok(conclusion.count_unminimized(raw));
         }
-        let kept = publish::keep_raw(self.shared, &self.reproducer(&raw))?;
-        let (sighting, how) = match self.minimize(&raw) {
-            Ok(minimized) => minimized,
-            // The server went away meanwhile: what is there is published as it is.
-            Err(error) => {
-                self.conclude(&raw, IsMinimized::No, &raw.finding.signature.clone())?;
-                publish::discard(&kept);
-                return Err(error.into());
-            }
+        let kept = conclusion.keep(&raw)?;
+        self.reduce(HeldFinding {
+            sighting: raw,
+            showing: Showing::Always,
+            kept,
+        })
+    }
+
+    /// Makes a finding smaller that is on disk, and publishes it. One that the loss of the server interrupts
+    /// is held until the server is back.
+    fn reduce(&mut self, found: HeldFinding) -> Result<Verdict, PursuitError> {
+        let reduced = match found.showing {
+            Showing::Always => self.reduce_steady(&found.sighting),
+            Showing::Sometimes => self.reduce_flaky(&found.sighting),
         };
-        let verdict = self.conclude(&sighting, how, &raw.finding.signature)?;
-        publish::discard(&kept);
-        Ok(verdict)
+        match reduced {
+            Ok(_) => publish::discard(&found.kept),
+            Err(_) => self.held = Some(found),
+        }
+        reduced
+    }
+
+    fn reduce_steady(&mut self, raw: &Sighting) -> Result<Verdict, PursuitError> {
+        let (sighting, how) = self.minimize(raw)?;
+        let raw = &raw.finding.signature;
+        Ok(self.conclusion().publish(&sighting, how, raw)?)
+    }
+
+    fn conclusion(&self) -> Conclusion<'_> {
+        Conclusion {
+            shared: self.shared,
+            index: self.index,
+        }
     }
 
     /// Publishes what a crash of the server left, as it was found: another crash would leave something
@@ -113,7 +128,10 @@ impl Pursuit<'_> {
             execution: run.execution.clone(),
             reproduced: Reproduced { hits: 1, runs: 1 },
         };
-        self.conclude(&sighting, IsMinimized::Yes, &signature)
+        let verdict = self
+            .conclusion()
+            .publish(&sighting, IsMinimized::Yes, &signature)?;
+        Ok(verdict)
     }
 
     /// The smallest case of a finding.
@@ -125,7 +143,7 @@ impl Pursuit<'_> {
         let mut reduced = self.looking().minimize(raw, Sameness::Anomaly)?;
         if let Reduced::To(smaller) = &reduced {
             let (found, signature) = (&raw.finding.signature, &smaller.finding.signature);
-            if !same_shape(found, signature) && self.is_old(smaller) {
+            if !same_shape(found, signature) && self.conclusion().is_old(smaller) {
                 reduced = self.looking().minimize(raw, Sameness::Shape)?;
             }
         }
@@ -134,24 +152,6 @@ impl Pursuit<'_> {
             Reduced::Smallest => (raw.clone(), IsMinimized::Yes),
             Reduced::Unreliable => (raw.clone(), IsMinimized::No),
         })
-    }
-
-    /// An entry of the registry explains the finding, or it was published before.
-    fn is_old(&self, sighting: &Sighting) -> bool {
-        let signature = &sighting.finding.signature;
-        let explained = matches!(self.shared.explain(signature), Explained::Known(_));
-        let state = self.shared.state();
-        explained || state.ledger.published(signature).is_some()
-    }
-
-    fn is_worth_minimizing(&self, signature: &Signature, showing: Showing) -> bool {
-        let mut state = self.shared.state();
-        state.ledger.is_worth_minimizing(signature, showing)
-    }
-
-    fn note_minimized(&self, signature: &Signature, showing: Showing, led: Led) {
-        let mut state = self.shared.state();
-        state.ledger.minimized(signature, showing, led);
     }
 
     fn confirm(
@@ -208,78 +208,6 @@ impl Pursuit<'_> {
         }
     }
 
-    /// Known, duplicate or new: counts it or publishes it. What was not minimized is never known.
-    fn conclude(
-        &mut self,
-        sighting: &Sighting,
-        minimized: IsMinimized,
-        raw: &Signature,
-    ) -> Result<Verdict, PursuitError> {
-        let signature = &sighting.finding.signature;
-        let regression = match (minimized, self.shared.explain(signature)) {
-            (IsMinimized::Yes, Explained::Known(id)) => {
-                self.note_minimized(raw, Showing::Always, Led::Known);
-                return Ok(Verdict::Known(id));
-            }
-            (IsMinimized::Yes | IsMinimized::No, Explained::Regression(id)) => Some(id),
-            (IsMinimized::No, Explained::Known(_)) | (_, Explained::Not) => None,
-        };
-        let shared = self.shared;
-        let publishing = shared.publishing();
-        let size = publish::size_of(&sighting.case);
-        let place = self.shared.state().ledger.place(signature, size);
-        let verdict = Verdict::Violation(Box::new(sighting.finding.clone()));
-        if place == Novelty::Duplicate {
-            let mut state = self.shared.state();
-            let led = state.ledger.sighted(signature, unix_seconds());
-            state.ledger.minimized(raw, Showing::Always, led);
-            state.statistics.duplicates += 1;
-            return Ok(verdict);
-        }
-        let path = publish::publish(self.shared, &self.reproducer(sighting))?;
-        let headline = sighting.finding.headline.clone();
-        {
-            let mut state = self.shared.state();
-            let shown = path.display().to_string();
-            let now = unix_seconds();
-            state
-                .ledger
-                .publish(signature, &shown, &headline, size, now);
-            let led = match place {
-                Novelty::New => Led::New,
-                Novelty::Smaller | Novelty::Duplicate => Led::Seen,
-            };
-            state.ledger.minimized(raw, Showing::Always, led);
-            state.statistics.duplicates += u64::from(place == Novelty::Smaller);
-        }
-        drop(publishing);
-        // On disk for good before it is announced: what was announced is never lost.
-        let announcement = Announcement::of(
-            &self.reproducer(sighting),
-            &self.shared.settings,
-            path,
-            regression,
-        );
-        self.shared.tell(match place {
-            Novelty::New => RunEvent::Finding(announcement),
-            Novelty::Smaller | Novelty::Duplicate => RunEvent::Smaller(announcement),
-        });
-        Ok(verdict)
-    }
-
-    /// A finding that looks like those that many minimizations led to. Where these are explained by the
-    /// registry, nothing is said of this one: it may be another.
-    fn count_unminimized(&self, raw: Sighting) -> Verdict {
-        let mut state = self.shared.state();
-        state.statistics.unminimized += 1;
-        let signature = &raw.finding.signature;
-        if state.ledger.looks_known(signature, Showing::Always) {
-            Verdict::Undecided(UndecidedReason::NotMinimized)
-        } else {
-            Verdict::Violation(Box::new(raw.finding))
-        }
-    }
-
     /// What is wrong with a case whose violation did not come every time.
     ///
     /// Where it never came again although the run itself was repeated, the engine answered the
@@ -302,103 +230,40 @@ impl Pursuit<'_> {
         Ok(if repeats { retold } else { first.clone() })
     }
 
-    /// What explains that a statement gave two answers alone: such an answer seldom comes every time,
-    /// and one statement is all that it takes, so there is nothing to minimize first.
-    fn explains_unstable(&self, finding: &Finding) -> Option<Verdict> {
-        let signature = &finding.signature;
-        if signature.kind != FindingKind::UnstableSerialAnswer {
-            return None;
-        }
-        match self.shared.explain(signature) {
-            Explained::Known(id) => Some(Verdict::Known(id)),
-            Explained::Regression(_) | Explained::Not => None,
-        }
-    }
-
-    /// Follows a finding that does not show every time: measures how often it does, minimizes it at that
-    /// rate, and publishes one file for all cases that come to the same.
-    fn pursue_flaky(&mut self, first: &Sighting) -> Result<Verdict, PursuitError> {
-        let raw = first.finding.signature.clone();
+    /// Follows a finding that does not show every time.
+    fn pursue_flaky(&mut self, first: Sighting) -> Result<Verdict, PursuitError> {
+        let raw = &first.finding.signature;
         let Reproduced { hits, runs } = first.reproduced;
-        if !self.is_worth_minimizing(&raw, Showing::Sometimes) {
-            let mut state = self.shared.state();
-            state.statistics.unminimized += 1;
-            state.ledger.sighted_flaky(&raw, unix_seconds());
+        let conclusion = self.conclusion();
+        if !conclusion.is_worth_minimizing(raw, Showing::Sometimes) {
+            conclusion.count_unminimized_flaky(raw);
             return Ok(Verdict::Flaky { hits, runs });
         }
-        let kept = publish::keep_raw(self.shared, &self.reproducer(first))?;
-        let (measured, minimized) = match self.looking().minimize_flaky(first) {
-            Ok(result) => result,
-            Err(error) => {
-                self.publish_flaky(first, &raw)?;
-                publish::discard(&kept);
-                return Err(error.into());
-            }
-        };
+        let kept = conclusion.keep(&first)?;
+        self.reduce(HeldFinding {
+            sighting: first,
+            showing: Showing::Sometimes,
+            kept,
+        })
+    }
+
+    /// Measures how often a finding shows, minimizes it at that rate, and publishes one file for all cases
+    /// that come to the same.
+    fn reduce_flaky(&mut self, first: &Sighting) -> Result<Verdict, PursuitError> {
+        let raw = &first.finding.signature;
+        let (measured, minimized) = self.looking().minimize_flaky(first)?;
+        let conclusion = self.conclusion();
         let sighting = minimized.as_ref().unwrap_or(&measured);
-        let explained = self.shared.explain(&sighting.finding.signature);
-        let verdict = match explained {
+        match self.shared.explain(&sighting.finding.signature) {
             Explained::Known(id) if minimized.is_some() => {
-                self.note_minimized(&raw, Showing::Sometimes, Led::Known);
-                Verdict::Known(id)
+                conclusion.note_minimized(raw, Showing::Sometimes, Led::Known);
+                Ok(Verdict::Known(id))
             }
             Explained::Known(_) | Explained::Regression(_) | Explained::Not => {
-                self.publish_flaky(sighting, &raw)?;
+                conclusion.publish_flaky(sighting, raw)?;
                 let Reproduced { hits, runs } = sighting.reproduced;
-                Verdict::Flaky { hits, runs }
+                Ok(Verdict::Flaky { hits, runs })
             }
-        };
-        publish::discard(&kept);
-        Ok(verdict)
-    }
-
-    /// Publishes a finding that does not show every time under `flaky/`, unless it was before and this
-    /// case is no smaller.
-    fn publish_flaky(&self, sighting: &Sighting, raw: &Signature) -> Result<(), PursuitError> {
-        let signature = &sighting.finding.signature;
-        let publishing = self.shared.publishing();
-        let size = publish::size_of(&sighting.case);
-        let place = self.shared.state().ledger.place_flaky(signature, size);
-        if place == Novelty::Duplicate {
-            let mut state = self.shared.state();
-            let led = state.ledger.sighted_flaky(signature, unix_seconds());
-            state.ledger.minimized(raw, Showing::Sometimes, led);
-            return Ok(());
-        }
-        let path = publish::publish_flaky(self.shared, &self.reproducer(sighting))?;
-        {
-            let mut state = self.shared.state();
-            let (shown, headline) = (path.display().to_string(), &sighting.finding.headline);
-            let ledger = &mut state.ledger;
-            let stamped = (sighting.reproduced, unix_seconds());
-            ledger.publish_flaky(signature, &shown, headline, size, stamped);
-            let led = match place {
-                Novelty::New => Led::New,
-                Novelty::Smaller | Novelty::Duplicate => Led::Seen,
-            };
-            ledger.minimized(raw, Showing::Sometimes, led);
-        }
-        drop(publishing);
-        let announcement = Announcement::of(
-            &self.reproducer(sighting),
-            &self.shared.settings,
-            path,
-            None,
-        );
-        self.shared.tell(match place {
-            Novelty::New => RunEvent::Flaky(announcement),
-            Novelty::Smaller | Novelty::Duplicate => RunEvent::Smaller(announcement),
-        });
-        Ok(())
-    }
-
-    fn reproducer<'s>(&self, sighting: &'s Sighting) -> Reproducer<'s> {
-        Reproducer {
-            case: &sighting.case,
-            finding: &sighting.finding,
-            execution: &sighting.execution,
-            reproduced: sighting.reproduced,
-            index: self.index,
         }
     }
 }

@@ -3,9 +3,13 @@
 //! The case is on disk before anything else happens. It is run again when the server is back; only
 //! the same loss at the same statement in every one of these runs makes a finding. Such a finding is
 //! not minimized: each candidate would take the server down.
+//!
+//! A server that is lost while a violation is pursued takes nothing away from the violation: its pursuit is
+//! taken up where it was.
 
 use std::path::PathBuf;
 
+use super::conclusion::{Conclusion, HeldFinding};
 use super::event::{Announcement, RunEvent};
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
@@ -13,7 +17,7 @@ use super::wall_clock::unix_seconds;
 use crate::engine::EngineError;
 use crate::execute::Interrupted;
 use crate::model::{Pace, StatementId, TestCase, Verdict};
-use crate::oracle::crash;
+use crate::oracle::{Hearing, crash};
 use crate::reproducer::{PublishError, Reproduced};
 
 /// A case is given up after this many losses that do not agree with each other.
@@ -36,9 +40,20 @@ pub(super) enum Next {
     Finding(Verdict),
 }
 
+/// What was heard of a case before the server was lost.
+pub(super) struct HeardBefore {
+    pub hearing: Hearing,
+    /// What was sent to hear it, on every connection.
+    pub statements_sent: u64,
+}
+
 /// A case during which the server was lost.
 pub(super) struct Suspect {
     pub index: u64,
+    /// Where it was lost while a violation was pursued: what had been heard, to go on from.
+    pub heard: Option<HeardBefore>,
+    /// The finding, where it had been confirmed.
+    pub held: Option<HeldFinding>,
     path: Option<PathBuf>,
     losses: u32,
     /// Losses in a row of the same kind at the same statement.
@@ -50,6 +65,8 @@ impl Suspect {
     pub(super) fn new(index: u64) -> Self {
         Self {
             index,
+            heard: None,
+            held: None,
             path: None,
             losses: 0,
             alike: 0,
@@ -111,6 +128,17 @@ impl Suspect {
             _ if self.losses > LOSSES_MAX.max(runs + 1) => Decision::GiveUp,
             _ => Decision::RunAgain,
         }
+    }
+
+    /// Publishes the finding that is held as it was found, where there is one.
+    pub(super) fn publish_held(
+        &mut self,
+        shared: &Shared,
+    ) -> Result<Option<Verdict>, PublishError> {
+        let index = self.index;
+        let held = self.held.take();
+        held.map(|held| Conclusion { shared, index }.publish_held(&held))
+            .transpose()
     }
 
     /// The case came to a verdict: the file that kept it is needed no more.

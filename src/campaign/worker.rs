@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use super::absence::{Absence, AfterLoss, is_loss};
 use super::activity::{Activity, PursuitNote};
 use super::ahead::Ahead;
 use super::canary::CanaryVerdict;
@@ -16,18 +16,11 @@ use super::publish;
 use super::pursue::{Pursuit, PursuitError};
 use super::shared::{Message, Shared};
 use super::statistics::CaseCount;
-use super::suspect::{Next, Suspect};
+use super::suspect::{HeardBefore, Next, Suspect};
 use crate::engine::EngineError;
 use crate::execute::Executor;
 use crate::model::{Pace, UndecidedReason, Verdict};
 use crate::oracle::{Hearing, hear};
-
-/// The pauses between attempts to reach a lost server: from the first, doubled, to the last.
-const PAUSE_MIN: Duration = Duration::from_millis(100);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
-
-/// How often a pause looks whether the run is over.
-const NAP: Duration = Duration::from_millis(50);
 
 /// One worker of a run.
 pub(super) struct Worker {
@@ -63,6 +56,8 @@ impl Worker {
     /// Works until there is nothing left, the run is stopped, or it cannot go on.
     pub(super) fn run(mut self) {
         let result = self.sittings();
+        let published = self.publish_held();
+        let result = result.and(published);
         self.does(Activity::Ended);
         // Nobody listens when the run was given up.
         let _ = self.shared.messages.send(Message::Ended(result));
@@ -70,20 +65,15 @@ impl Worker {
 
     /// Opens the workplace again whenever the server was lost.
     fn sittings(&mut self) -> Result<(), String> {
-        let mut lost: Option<Instant> = None;
-        let mut pause = PAUSE_MIN;
+        let patience = self.shared.settings.patience;
+        let mut absence = Absence::none_yet(self.number, patience, &self.shared.stop);
         loop {
-            // A run that ends while the server is away tries once more, to know whether it is down.
-            let is_last_attempt = self.shared.stop.is_set();
             let workplace = Arc::clone(&self.shared.workplace);
             let result = workplace.work(self.number, &mut |executor| {
-                if let Some(since) = lost.take() {
-                    self.shared.tell(RunEvent::ServerBack {
-                        worker: self.number,
-                        after: since.elapsed(),
-                    });
-                    pause = PAUSE_MIN;
-                }
+                absence
+                    .over()
+                    .into_iter()
+                    .for_each(|back| self.shared.tell(back));
                 let Some(other) = self.other.clone() else {
                     return self.cases(executor, None);
                 };
@@ -94,50 +84,25 @@ impl Worker {
             if let Some(obstacle) = self.obstacle.take() {
                 return Err(obstacle);
             }
-            match result {
+            let error = match result {
                 Ok(()) => return Ok(()),
-                Err(error) if is_loss(&error) || (lost.is_some() && is_unwell(&error)) => {
-                    let since = *lost.get_or_insert_with(|| {
-                        self.shared.state().statistics.server_losses += 1;
-                        let index = self.suspect.as_ref().map(|suspect| suspect.index);
-                        let error = error.to_string();
-                        let worker = self.number;
-                        self.shared.tell(RunEvent::ServerLost {
-                            worker,
-                            index,
-                            error,
-                        });
-                        Instant::now()
-                    });
-                    self.does(Activity::AwaitingServer);
-                    let patience = self.shared.settings.patience;
-                    if since.elapsed() > patience {
-                        let seconds = patience.as_secs();
-                        return Err(format!(
-                            "the server did not come back in {seconds} s: {error}"
-                        ));
-                    }
-                    if is_last_attempt || self.shared.stop.signal().is_some() {
-                        return Ok(());
-                    }
-                    self.rest(pause);
-                    pause = (pause * 2).min(PAUSE_MAX);
-                }
+                Err(error) if absence.explains(&error) => error,
                 Err(error) => return Err(error.to_string()),
+            };
+            let index = self.suspect.as_ref().map(|suspect| suspect.index);
+            if let Some(lost) = absence.begins(index, &error) {
+                self.shared.state().statistics.server_losses += 1;
+                self.shared.tell(lost);
+            }
+            self.does(Activity::AwaitingServer);
+            if absence.sit_out(&error)? == AfterLoss::Leave {
+                return Ok(());
             }
         }
     }
 
     fn does(&self, activity: Activity) {
         self.shared.activities.set(self.number, activity);
-    }
-
-    /// Waits, unless the run is over.
-    fn rest(&self, pause: Duration) {
-        let start = Instant::now();
-        while start.elapsed() < pause && !self.shared.stop.is_set() {
-            std::thread::sleep(NAP.min(pause));
-        }
     }
 
     /// Case after case.
@@ -155,23 +120,11 @@ impl Worker {
             let canary = canary.as_ref();
             self.canary = canary.and_then(|canary| canary.beside(index, self.number, oracles));
             let drawn = self.ahead.case(index, self.block.get(1).copied());
-            let sent_before = executor.statements_sent();
-            match hear(&drawn.case, executor, &self.shared.oracles) {
-                Ok(hearing) => {
-                    let sent = executor.statements_sent() - sent_before;
-                    let heard = HeardCase {
-                        index,
-                        drawn: &drawn,
-                        hearing: &hearing,
-                        statements_sent: sent,
-                    };
-                    match &mut counterpart {
-                        Some(counterpart) => {
-                            self.judged(executor, Some(&mut **counterpart), &heard)?
-                        }
-                        None => self.judged(executor, None, &heard)?,
-                    }
-                }
+            match self.heard(executor, index, &drawn) {
+                Ok(heard) => match &mut counterpart {
+                    Some(counterpart) => self.judged(executor, Some(&mut **counterpart), heard)?,
+                    None => self.judged(executor, None, heard)?,
+                },
                 Err(error @ EngineError::Setup { .. }) => {
                     tracing::warn!("case {index}: {error}");
                     self.undecided(index, UndecidedReason::SetUpRejected);
@@ -189,6 +142,31 @@ impl Worker {
             }
         }
         Ok(())
+    }
+
+    /// Has the case judged, or takes up what was heard of it when the server was lost later.
+    fn heard<'a>(
+        &mut self,
+        executor: &mut dyn Executor,
+        index: u64,
+        drawn: &'a Drawn,
+    ) -> Result<HeardCase<'a>, EngineError> {
+        let suspect = self.suspect.as_mut();
+        let before = suspect.and_then(|suspect| suspect.heard.take());
+        let (hearing, statements_sent) = match before {
+            Some(before) => (before.hearing, before.statements_sent),
+            None => {
+                let sent_before = executor.statements_sent();
+                let hearing = hear(&drawn.case, executor, &self.shared.oracles)?;
+                (hearing, executor.statements_sent() - sent_before)
+            }
+        };
+        Ok(HeardCase {
+            index,
+            drawn,
+            hearing,
+            statements_sent,
+        })
     }
 
     /// The next case: the suspect one, then the rest of the block, then a new block.
@@ -209,15 +187,18 @@ impl Worker {
         &mut self,
         executor: &mut dyn Executor,
         counterpart: Option<&mut dyn Executor>,
-        heard: &HeardCase<'_>,
+        heard: HeardCase<'_>,
     ) -> Result<(), EngineError> {
         let (index, drawn) = (heard.index, heard.drawn);
         let mut verdict = heard.hearing.verdict();
         let is_scheduled = drawn.case.pace == Pace::Scheduled;
         if let Verdict::Violation(_) = &verdict {
-            verdict = match self.pursue(executor, index, drawn, heard.hearing) {
+            verdict = match self.pursue(executor, &heard) {
                 Ok(verdict) => verdict,
-                Err(error) => return self.given_up(executor, heard, error),
+                Err(error) => {
+                    self.keep_heard(heard, &error);
+                    return self.given_up(executor, index, drawn, error);
+                }
             };
         } else if self.shared.settings.doublecheck && is_scheduled {
             match doublecheck(&drawn.case, executor) {
@@ -235,7 +216,7 @@ impl Worker {
         let was_found = matches!(verdict, Verdict::Violation(_) | Verdict::Flaky { .. });
         let compared = match counterpart {
             Some(counterpart) if is_scheduled && !was_found => {
-                self.compare(executor, counterpart, heard)
+                self.compare(executor, counterpart, &heard)
             }
             Some(_) | None => Ok(None),
         };
@@ -245,9 +226,9 @@ impl Worker {
             Err(PursuitError::Engine(error)) if executor.interrupted().is_none() => {
                 (None, Some(error))
             }
-            Err(error) => return self.given_up(executor, heard, error),
+            Err(error) => return self.given_up(executor, index, drawn, error),
         };
-        self.count(heard, verdict, compared);
+        self.count(&heard, verdict, compared);
         lost.map_or(Ok(()), Err)
     }
 
@@ -256,13 +237,14 @@ impl Worker {
     fn given_up(
         &mut self,
         executor: &dyn Executor,
-        heard: &HeardCase<'_>,
+        index: u64,
+        drawn: &Drawn,
         error: PursuitError,
     ) -> Result<(), EngineError> {
         match error {
             PursuitError::Engine(error) => {
                 if is_loss(&error) {
-                    self.lost(executor, heard.index, heard.drawn, &error);
+                    self.lost(executor, index, drawn, &error);
                 }
                 Err(error)
             }
@@ -290,7 +272,7 @@ impl Worker {
             state.statistics.count(&CaseCount {
                 index: heard.index,
                 case,
-                hearing: heard.hearing,
+                hearing: &heard.hearing,
                 verdict: &verdict,
                 productions: &heard.drawn.productions,
                 statements_sent: heard.statements_sent,
@@ -337,25 +319,62 @@ impl Worker {
         }
     }
 
+    /// Follows a violation to its end, from where a loss of the server has interrupted it.
     fn pursue(
         &mut self,
         executor: &mut dyn Executor,
-        index: u64,
-        drawn: &Drawn,
-        hearing: &Hearing,
+        case: &HeardCase<'_>,
     ) -> Result<Verdict, PursuitError> {
-        let shared = Arc::clone(&self.shared);
+        let (shared, index) = (Arc::clone(&self.shared), case.index);
+        let hearing = &case.hearing;
         let Some(heard) = hearing.violation(|_| true) else {
             return Ok(hearing.verdict());
         };
-        Pursuit {
+        let suspect = self.suspect.as_mut();
+        let mut pursuit = Pursuit {
             shared: &shared,
             executor,
             oracle: shared.oracles[heard.judge],
             index,
             note: PursuitNote::new(&shared.activities, self.number, index),
+            held: suspect.and_then(|suspect| suspect.held.take()),
+        };
+        let pursued = pursuit.run(&case.drawn.case, heard, hearing.run_of(heard));
+        if let Some(held) = pursuit.held.take() {
+            self.suspected(index).held = Some(held);
         }
-        .run(&drawn.case, heard, hearing.run_of(heard))
+        pursued
+    }
+
+    /// Keeps what was heard of a case whose pursuit a loss has interrupted: the finding is not lost where the
+    /// case does not show it when it is run again.
+    fn keep_heard(&mut self, heard: HeardCase<'_>, error: &PursuitError) {
+        if matches!(error, PursuitError::Engine(error) if is_loss(error)) {
+            self.suspected(heard.index).heard = Some(HeardBefore {
+                hearing: heard.hearing,
+                statements_sent: heard.statements_sent,
+            });
+        }
+    }
+
+    fn suspected(&mut self, index: u64) -> &mut Suspect {
+        self.suspect.get_or_insert_with(|| Suspect::new(index))
+    }
+
+    /// Publishes the finding whose pursuit was interrupted as it was found: nobody takes it up again.
+    fn publish_held(&mut self) -> Result<(), String> {
+        let Some(suspect) = &mut self.suspect else {
+            return Ok(());
+        };
+        let index = suspect.index;
+        let published = suspect.publish_held(&self.shared);
+        let published = published.map_err(|error| error.to_string())?;
+        if published.is_some() {
+            tracing::warn!(
+                "the finding of case {index} is published as it was found: the server was lost"
+            );
+        }
+        Ok(())
     }
 
     /// Counts a case, and only then calls it done: both under one lock, so that a checkpoint has
@@ -392,18 +411,22 @@ impl Worker {
     fn lost(&mut self, executor: &dyn Executor, index: u64, drawn: &Drawn, error: &EngineError) {
         let suspect = self.suspect.take_if(|suspect| suspect.index == index);
         let mut suspect = suspect.unwrap_or_else(|| Suspect::new(index));
-        let interrupted = executor.interrupted();
-        match suspect.sighted(&self.shared, &drawn.case, interrupted, error) {
-            Ok(Next::RunAgain) => self.suspect = Some(suspect),
-            Ok(Next::GiveUp) => {
-                self.suspect = Some(suspect);
-                self.undecided(index, UndecidedReason::ServerLost);
-            }
-            Ok(Next::Finding(verdict)) => {
-                self.suspect = Some(suspect);
+        // A smaller case is run while a finding is held: its statements are not those of the case.
+        let interrupted = executor.interrupted().filter(|_| suspect.held.is_none());
+        let sighted = suspect.sighted(&self.shared, &drawn.case, interrupted, error);
+        let is_over = matches!(sighted, Ok(Next::GiveUp | Next::Finding(_)));
+        let published = match is_over {
+            true => suspect.publish_held(&self.shared),
+            false => Ok(None),
+        };
+        self.suspect = Some(suspect);
+        match (sighted, published) {
+            (Ok(Next::RunAgain), _) => {}
+            (Ok(Next::GiveUp), Ok(None)) => self.undecided(index, UndecidedReason::ServerLost),
+            (Ok(Next::GiveUp), Ok(Some(verdict))) | (Ok(Next::Finding(verdict)), Ok(_)) => {
                 self.finish(index, |state| state.statistics.count_unheard(&verdict));
             }
-            Err(error) => self.obstacle = Some(error.to_string()),
+            (Err(error), _) | (_, Err(error)) => self.obstacle = Some(error.to_string()),
         }
     }
 }
@@ -412,26 +435,9 @@ impl Worker {
 struct HeardCase<'a> {
     index: u64,
     drawn: &'a Drawn,
-    hearing: &'a Hearing,
+    hearing: Hearing,
     /// What was sent to hear it, on every connection.
     statements_sent: u64,
-}
-
-/// The server or its connection is gone: it may come back.
-fn is_loss(error: &EngineError) -> bool {
-    matches!(
-        error,
-        EngineError::Connect { .. }
-            | EngineError::ConnectionLost { .. }
-            | EngineError::Hang { .. }
-            | EngineError::Resource(_)
-    )
-}
-
-/// A server that was lost and is back may refuse what it takes otherwise: it may be taking back the work of a
-/// statement that was given up, and be short of locks meanwhile.
-fn is_unwell(error: &EngineError) -> bool {
-    matches!(error, EngineError::Rejected { .. })
 }
 
 /// A case without productions, for callers that made it otherwise.

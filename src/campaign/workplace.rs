@@ -123,7 +123,10 @@ impl Workplace for ServerWorkplace {
 }
 
 /// Another server behind the same address would make nonsense of everything judged so far.
-fn check_same(before: &Identity, now: &Identity) -> Result<(), EngineError> {
+///
+/// # Errors
+/// What has changed, where this is another one.
+pub fn check_same(before: &Identity, now: &Identity) -> Result<(), EngineError> {
     if before == now {
         return Ok(());
     }

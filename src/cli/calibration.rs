@@ -18,6 +18,14 @@ pub(super) fn calibrated(
     server: &dyn Server,
     stop: &StopFlag,
 ) -> Result<CalibrationReport, Failure> {
+    shown(server, stop)?.map_err(|error| failure(error, stop))
+}
+
+/// The same, for callers that ask why it ended.
+pub(super) fn shown(
+    server: &dyn Server,
+    stop: &StopFlag,
+) -> Result<Result<CalibrationReport, CalibrationError>, Failure> {
     let mut progress = CalibrationProgress {
         bar: live_line()?,
         stop,
@@ -26,13 +34,17 @@ pub(super) fn calibrated(
     if let Some(bar) = &progress.bar {
         bar.finish_and_clear();
     }
-    result.map_err(|error| match error {
-        CalibrationError::Engine(error) => error.into(),
+    Ok(result)
+}
+
+pub(super) fn failure(error: CalibrationError, stop: &StopFlag) -> Failure {
+    match error {
+        CalibrationError::Engine(error) | CalibrationError::Left { error, .. } => error.into(),
         CalibrationError::Interrupted => Failure {
             exit: stop.signal().map_or(Exit::Interrupted, Exit::of_signal),
             message: "interrupted during the calibration: its database is dropped".to_owned(),
         },
-    })
+    }
 }
 
 /// The live line of a calibration.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::rand::GetRandomFlags;
+
 use super::exit::Failure;
 use super::{shell, text_file};
 use crate::dialect::MODES;
@@ -94,11 +96,11 @@ fn dialect_text(path: &Path) -> Result<(String, String), Failure> {
     }
 }
 
-/// Draws a number from the operating system.
+/// Draws a number from the operating system: by a call, because an empty root has no `/dev`.
 pub(super) fn random_u64() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes))
+    // So few bytes come all at once (getrandom(2)).
+    rustix::rand::getrandom(&mut bytes, GetRandomFlags::empty())
         .map_err(|error| Failure::environment(format!("cannot draw a random number: {error}")))?;
     Ok(u64::from_le_bytes(bytes))
 }

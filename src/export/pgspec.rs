@@ -101,7 +101,7 @@ fn spec(scenario: &Scenario<'_>) -> String {
                     let _ = write!(text, " {}", name(number, step));
                 }
             }
-            Turn::Reap { .. } | Turn::Disconnect(_) => {}
+            Turn::Reap { .. } | Turn::StillWaits(_) | Turn::Disconnect(_) => {}
         }
     }
     for index in 1..=scenario.afterwards.len() {

@@ -21,6 +21,8 @@ pub(super) enum Turn<'s> {
         step: &'s ClientStep,
         may_answer: bool,
     },
+    /// Goes on while a statement that was sent still waits, though it was seen going on.
+    StillWaits(&'s ClientStep),
     /// Takes the answer of a statement that was sent.
     Reap {
         step: &'s ClientStep,
@@ -35,7 +37,7 @@ impl Turn<'_> {
     pub(super) fn may_be_refused(&self) -> bool {
         match self {
             Self::Run { may_be_refused, .. } | Self::Reap { may_be_refused, .. } => *may_be_refused,
-            Self::Send { .. } | Self::Disconnect(_) => false,
+            Self::Send { .. } | Self::StillWaits(_) | Self::Disconnect(_) => false,
         }
     }
 }
@@ -48,6 +50,7 @@ pub(super) fn plan<'s>(scenario: &'s Scenario<'_>) -> Vec<Turn<'s>> {
         sent: BTreeMap::new(),
         deferred: BTreeMap::new(),
         open: BTreeSet::new(),
+        held: BTreeMap::new(),
     };
     for step in &scenario.steps {
         planner.submit(step);
@@ -72,6 +75,8 @@ struct Planner<'s> {
     deferred: BTreeMap<u32, Vec<&'s ClientStep>>,
     /// The clients with an open transaction.
     open: BTreeSet<u32>,
+    /// Clients that wait until the transaction of another one ends: the latter, and who waits for it.
+    held: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl<'s> Planner<'s> {
@@ -125,9 +130,25 @@ impl<'s> Planner<'s> {
     }
 
     /// Takes the answers of the clients that this step lets go on.
+    ///
+    /// One that should have waited, and went on before the transaction in its way had ended, is held until that
+    /// ends.
     fn go_on(&mut self, step: &ClientStep) {
+        let holder = step.client.unwrap_or_default();
+        let is_end = step.effect.kind.is_end();
         for client in &step.resumes {
-            self.reap(*client);
+            match self.sent.get(client) {
+                Some(sent) if waits_too_short(sent) && !is_end && self.open.contains(&holder) => {
+                    self.turns.push(Turn::StillWaits(sent));
+                    self.held.entry(holder).or_default().insert(*client);
+                }
+                Some(_) | None => self.reap(*client),
+            }
+        }
+        if is_end {
+            for client in self.held.remove(&holder).unwrap_or_default() {
+                self.reap(client);
+            }
         }
     }
 
@@ -155,6 +176,11 @@ impl<'s> Planner<'s> {
         let case = &self.scenario.case;
         case.judged_level(session) > case.level(session)
     }
+}
+
+/// Whether a step waited, and should have waited longer.
+fn waits_too_short(step: &ClientStep) -> bool {
+    step.waits && step.right.contains(&Expectation::Waits)
 }
 
 /// Whether a step waits: it was seen to, or it should.

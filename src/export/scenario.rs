@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::case_format::DoesNotApply;
 use super::headline::{self, kind_of};
 use super::maintainers::{self, Maintainers};
-use crate::dialect::{BUILTIN, Dialect, ServerVersion, builtin, parse};
+use crate::dialect::{BUILTIN, Dialect, RejectionEnd, ServerVersion, builtin, parse};
 use crate::model::{
-    Effect, ErrorClass, FindingKind, IsolationLevel, Pace, RowOrder, SessionId, StatementId,
-    StatementKind, TestCase,
+    CaseStatement, Effect, ErrorClass, FindingKind, IsolationLevel, Pace, RowOrder, SessionId,
+    StatementId, StatementKind, TestCase, TransactionId,
 };
 use crate::reproducer::{self, CaseFile, CaseLine, Expectation, Tag};
 use crate::statement::{self, PreparedStatements};
@@ -351,8 +351,12 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
     let mut locked = LockedTables::default();
     let mut prepared: BTreeMap<SessionId, PreparedStatements> = BTreeMap::new();
     let subject = headline::statement(file);
+    let mut ended = EndedTransactions::default();
     for (line, statement) in lines.zip(&case.statements) {
         let client = Some(statement.session.0);
+        if ended.never_sent(line, statement) {
+            continue;
+        }
         let reads = line
             .notes
             .iter()
@@ -381,6 +385,7 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
             }
         }
         locked.after(&step);
+        ended.after(&step, dialect);
         let own = prepared.entry(statement.session).or_default();
         // What names an object that is missing is refused when it is prepared, not when it is executed.
         let mut answers = step.seen.iter().chain(&step.right);
@@ -403,6 +408,29 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
         steps.push(step);
     }
     steps
+}
+
+/// The transactions that a rejection has ended. What was to follow in them was never sent: in autocommit it
+/// would do something else.
+#[derive(Default)]
+struct EndedTransactions(BTreeSet<TransactionId>);
+
+impl EndedTransactions {
+    fn never_sent(&self, line: &CaseLine, statement: &CaseStatement) -> bool {
+        self.0.contains(&statement.id.transaction)
+            && !statement.effect.kind.is_end()
+            && line.notes.is_empty()
+    }
+
+    fn after(&mut self, step: &ClientStep, dialect: &Dialect) {
+        let Some(Expectation::Error(class)) = step.seen else {
+            return;
+        };
+        // An engine that is right goes on where the rejection is the fault.
+        if !step.is_disputed() && dialect.ends_transaction(class) == RejectionEnd::Always {
+            self.0.extend(step.id.map(|id| id.transaction));
+        }
+    }
 }
 
 fn step(

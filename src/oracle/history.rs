@@ -60,7 +60,7 @@ impl Oracle for HistoryOracle {
         else {
             return Ok(Ruling::undecided(UndecidedReason::NotKeysAndValues));
         };
-        let Ok(recorded) = record(case, &keys, execution) else {
+        let Ok(recorded) = record(case, &keys, execution, &BTreeMap::new()) else {
             return Ok(Ruling::undecided(UndecidedReason::StrangeCell));
         };
         if recorded.tested.is_empty() {
@@ -70,8 +70,9 @@ impl Oracle for HistoryOracle {
         let verdict = match checker::check(&recorded.history, model, budget).1 {
             Answer::Satisfied(_) => Verdict::Agree,
             Answer::Violated(found) => {
-                let finding = finding(case, &recorded.history, model, &found);
-                Verdict::Violation(Box::new(finding))
+                let known = with_last_writes(evidence, &keys, model);
+                let (history, found) = known.unwrap_or((recorded.history, found));
+                Verdict::Violation(Box::new(finding(case, &history, model, &found)))
             }
             Answer::Unknown(reason) => {
                 tracing::debug!("{model}: {reason}");
@@ -119,6 +120,7 @@ fn record(
     case: &TestCase,
     keys: &KeyAccesses,
     execution: &Execution,
+    orders: &BTreeMap<i64, [i64; 2]>,
 ) -> Result<RecordedRun, StrangeCell> {
     let mut builder = Builder::new(Atom::NIL);
     let mut tested = BTreeSet::new();
@@ -127,6 +129,13 @@ fn record(
         let number = builder.key(Atom::integer(access.key).ok_or(StrangeCell)?)?;
         if let Some(value) = keys.initial.get(&access.key) {
             builder.set_initial(number, Atom::integer(*value).ok_or(StrangeCell)?);
+        }
+        if let Some(values) = orders.get(&access.key)
+            && !number_of.contains_key(&access.key)
+        {
+            let values = values.iter().map(|value| Atom::integer(*value));
+            let values: Option<Vec<Atom>> = values.collect();
+            builder.order(number, values.ok_or(StrangeCell)?);
         }
         number_of.insert(access.key, number);
     }
@@ -162,6 +171,77 @@ fn record(
         history: builder.finish(),
         tested,
     })
+}
+
+/// What the violation is where more is known than the sessions were answered: of two writes of a key, the one that
+/// the table holds at the end was the last. Without it the checker may have to say that no order will do, or choose
+/// the order that did not happen. Only a violation is looked at again: nothing becomes one by this.
+fn with_last_writes(
+    evidence: &Evidence,
+    keys: &KeyAccesses,
+    model: ConsistencyModel,
+) -> Option<(history::History, Counterexample)> {
+    let (case, execution) = (&evidence.case, &evidence.execution);
+    let orders = last_writes(case, keys, execution);
+    if orders.is_empty() {
+        return None;
+    }
+    let history = record(case, keys, execution, &orders).ok()?.history;
+    match checker::check(&history, model, Budget::of(Some(CHECK_TIME))).1 {
+        Answer::Violated(found) => Some((history, found)),
+        Answer::Satisfied(_) | Answer::Unknown(_) => None,
+    }
+}
+
+/// By key, the values of two committed transactions in the order in which they came about.
+fn last_writes(
+    case: &TestCase,
+    keys: &KeyAccesses,
+    execution: &Execution,
+) -> BTreeMap<i64, [i64; 2]> {
+    if execution.crash.is_some() {
+        return BTreeMap::new();
+    }
+    // A transaction in doubt may have been the last.
+    let mut written: BTreeMap<i64, Vec<(i64, bool, TransactionId)>> = BTreeMap::new();
+    for statement in &case.statements {
+        let id = statement.id;
+        let access = keys.accesses.get(&id);
+        let written_value = access.and_then(|access| Some((access.key, access.written?)));
+        let (Some((key, value)), Some(record), Some(status)) = (
+            written_value,
+            execution.records.get(&id),
+            execution.transactions.get(&id.transaction),
+        ) else {
+            continue;
+        };
+        let is_aborted = matches!(status, TransactionStatus::Aborted(_));
+        if !is_aborted && record.outcome.row_count() == Some(1) {
+            let is_committed = matches!(status, TransactionStatus::Committed(_));
+            let of_key = written.entry(key).or_default();
+            of_key.push((value, is_committed, id.transaction));
+        }
+    }
+    let last = |key: i64| {
+        let mut rows = execution.final_state.values().flatten();
+        rows.find_map(|row| match row.as_slice() {
+            [Value::Integer(of), Value::Integer(value)] if *of == key => Some(*value),
+            _ => None,
+        })
+    };
+    let ordered = written.iter().filter_map(|(key, writes)| {
+        let [(one, true, by), (other, true, by_other)] = writes.as_slice() else {
+            return None;
+        };
+        let last = last(*key).filter(|_| by != by_other)?;
+        let order = match (last == *one, last == *other) {
+            (true, false) => [*other, *one],
+            (false, true) => [*one, *other],
+            _ => return None,
+        };
+        Some((*key, order))
+    });
+    ordered.collect()
 }
 
 /// What a statement did to its key; nothing when it was refused, or there is no row to write.

@@ -22,15 +22,15 @@ const SILENT: u8 = 1;
 const CUT: u8 = 2;
 
 /// A proxy before a real server that can fall silent or cut its connections.
-struct Proxy {
-    port: u16,
+pub(crate) struct Proxy {
+    pub(crate) port: u16,
     mode: Arc<AtomicU8>,
     /// Bytes that the clients sent.
-    sent: Arc<AtomicU64>,
+    pub(crate) sent: Arc<AtomicU64>,
 }
 
 impl Proxy {
-    fn before(host: &str, port: u16) -> Self {
+    pub(crate) fn before(host: &str, port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let proxy = Self {
             port: listener.local_addr().expect("address").port(),
@@ -66,6 +66,13 @@ impl Proxy {
     fn set(&self, mode: u8) {
         self.mode.store(mode, Ordering::SeqCst);
     }
+
+    /// Cuts every connection, and takes new ones a moment later.
+    pub(crate) fn cut(&self) {
+        self.set(CUT);
+        std::thread::sleep(Duration::from_millis(300));
+        self.set(FORWARD);
+    }
 }
 
 /// Forwards from one side to the other until either closes or the proxy cuts.
@@ -98,7 +105,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, sent: Option<&A
 }
 
 /// Host and port of a server's URL.
-fn address(url: &str) -> (String, u16) {
+pub(crate) fn address(url: &str) -> (String, u16) {
     let parsed = url::Url::parse(url).expect("a URL");
     (
         parsed.host_str().expect("a host").to_owned(),

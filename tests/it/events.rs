@@ -31,7 +31,7 @@ fn fields(event: &Json) -> BTreeSet<String> {
 
 /// Holds lines to the schema: each is valid, and has the fields that are named and no others. Returns their
 /// events.
-fn assert_described(out: &str) -> BTreeSet<String> {
+pub(crate) fn assert_described(out: &str) -> BTreeSet<String> {
     let validator = validator();
     let mut events = BTreeSet::new();
     for line in out.lines() {

@@ -28,6 +28,8 @@ mod hearing;
 mod histories;
 mod interruption;
 mod locks;
+mod lost_live;
+mod lost_pursuit;
 mod minimize;
 mod oracle_history;
 mod oracles;

@@ -50,6 +50,31 @@ const WRITE_SKEW: &str = "
     s2: COMMIT
 ";
 
+/// s2 writes both keys between the read and the write of s1. That 22 was written last is in the table only.
+const READ_SKEW: &str = "
+    s1: BEGIN
+    s1: SELECT v FROM kv WHERE k = 1
+    s2: BEGIN
+    s2: UPDATE kv SET v = 21 WHERE k = 2
+    s2: UPDATE kv SET v = 11 WHERE k = 1
+    s2: COMMIT
+    s1: UPDATE kv SET v = 22 WHERE k = 2
+    s1: COMMIT
+    s2: SELECT v FROM kv WHERE k = 2
+";
+
+/// s2 overwrites what s1 wrote after the read of s2. Were 11 the last, s1 would read a stale value at the end.
+const OVERWRITTEN_UNSEEN: &str = "
+    s1: BEGIN
+    s1: UPDATE kv SET v = 11 WHERE k = 1
+    s2: BEGIN
+    s2: SELECT v FROM kv WHERE k = 1
+    s2: UPDATE kv SET v = 12 WHERE k = 1
+    s1: COMMIT
+    s2: COMMIT
+    s1: SELECT v FROM kv WHERE k = 1
+";
+
 const ABORTED_READ: &str = "
     s1: BEGIN
     s1: UPDATE kv SET v = 11 WHERE k = 1
@@ -126,6 +151,13 @@ fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
             ),
             (WRITE_SKEW, RepeatableRead, None, "agree"),
             (WRITE_SKEW, RepeatableRead, Some(Serializable), "write-skew"),
+            (READ_SKEW, RepeatableRead, Some(Serializable), "read-skew"),
+            (
+                OVERWRITTEN_UNSEEN,
+                ReadCommitted,
+                Some(Serializable),
+                "lost-update",
+            ),
             (ABORTED_READ, ReadCommitted, None, "agree"),
             (
                 ABORTED_READ,

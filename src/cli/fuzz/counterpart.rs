@@ -1,18 +1,21 @@
-//! Before the first case of a run with `--against`: opens the second server, proves its dialect, and finds
-//! what both servers take and promise.
+//! Before the first case of a run with `--against`: opens the second server, finds what both servers take and
+//! promise, and proves its dialect.
 
 use std::sync::Arc;
 
+use super::proving::Proving;
 use super::start;
-use crate::campaign::{Counterpart, RunSettings, ServerWorkplace, StopFlag};
-use crate::cli::calibration::calibrated;
+use crate::campaign::{Counterpart, Listener, RunSettings, ServerWorkplace, StopFlag};
 use crate::cli::exit::Failure;
 use crate::dialect::Dialect;
 use crate::engine::{self, EngineError, OpenOptions, Server};
 use crate::generate::LevelChoice;
 
-/// A second server that was opened and proved.
+/// A second server that was opened.
 pub(super) struct OpenedCounterpart {
+    server: Box<dyn Server>,
+    target: String,
+    options: OpenOptions,
     pub(super) counterpart: Counterpart,
     /// What cases are drawn with: what both servers take, at levels at which both promise the same.
     pub(super) common: Dialect,
@@ -23,12 +26,11 @@ pub(super) struct OpenedCounterpart {
 /// Opens the second server of a run, where it has one.
 ///
 /// # Errors
-/// When it cannot be reached or used, its dialect file is wrong, or the two share nothing to compare.
+/// When it cannot be reached or used, or the two share nothing to compare.
 pub(super) fn open(
     settings: &RunSettings,
     first_options: &OpenOptions,
     first: &dyn Server,
-    stop: &StopFlag,
 ) -> Result<Option<OpenedCounterpart>, Failure> {
     let Some(target) = &settings.against else {
         return Ok(None);
@@ -51,16 +53,42 @@ pub(super) fn open(
     let common = first.dialect().in_common(server.dialect());
     let common = common.map_err(|error| Failure::usage(error.to_string()).about(&option))?;
     check_levels(settings, first, &*server)?;
-    start::check_calibration(&calibrated(&*server, stop)?, server.identity())?;
     let identity = server.identity().clone();
+    let workplace = ServerWorkplace::new(&target, options.clone(), identity.clone());
     Ok(Some(OpenedCounterpart {
         left_out: left_out(first, &*server),
         counterpart: Counterpart {
-            workplace: Arc::new(ServerWorkplace::new(&target, options, identity.clone())),
+            workplace: Arc::new(workplace),
             identity,
         },
         common,
+        server,
+        target,
+        options,
     }))
+}
+
+impl OpenedCounterpart {
+    /// The same, once its dialect is proved on it.
+    ///
+    /// # Errors
+    /// When its dialect file is wrong, or it is lost and does not come back.
+    pub(super) fn proved(
+        self,
+        settings: &RunSettings,
+        stop: &StopFlag,
+        listener: &mut dyn Listener,
+    ) -> Result<Self, Failure> {
+        let (target, options) = (&self.target, &self.options);
+        let proving = Proving {
+            settings,
+            stop,
+            open: &|| engine::open(target, options),
+        };
+        let (server, calibration) = proving.run(self.server, listener)?;
+        start::check_calibration(&calibration, server.identity())?;
+        Ok(Self { server, ..self })
+    }
 }
 
 /// Refuses a level at which there is nothing to compare.

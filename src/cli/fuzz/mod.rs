@@ -12,6 +12,7 @@ mod listeners;
 mod live;
 mod live_display;
 mod metrics;
+mod proving;
 mod recovery;
 mod settings;
 mod start;
@@ -20,7 +21,6 @@ mod summary_json;
 
 use std::sync::Arc;
 
-use super::calibration::calibrated;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::server::random_u64;
@@ -36,6 +36,7 @@ pub(super) use arguments::FuzzArguments;
 use counterpart::OpenedCounterpart;
 pub(super) use figures::{clock, rate};
 use listeners::RunListeners;
+use proving::Proving;
 
 pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit, Failure> {
     let stop = StopFlag::default();
@@ -46,14 +47,13 @@ pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit
     let (settings, checkpoint) = settings::plan(arguments, random_u64)?;
     let open_options = open_options(arguments, &settings)?;
     let target = settings.target.to_string();
-    let server = start::reached(arguments.wait_for_server, &stop, || {
-        engine::open(&target, &open_options)
-    })?;
+    let open = || engine::open(&target, &open_options);
+    let server = start::reached(arguments.wait_for_server, &stop, open)?;
     engine::require_cases(&*server)?;
     settings::check_levels(&settings, server.dialect())?;
     settings::check_server(checkpoint.as_ref(), server.identity())?;
     recovery::check_server(&settings, &*server)?;
-    let other = counterpart::open(&settings, &open_options, &*server, &stop)?;
+    let other = counterpart::open(&settings, &open_options, &*server)?;
     let there = other.as_ref().map(|other| &other.counterpart.identity);
     let mut live = RunListeners::new(arguments, output)?;
     live.started(&settings, server.identity(), there)?;
@@ -62,9 +62,16 @@ pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit
     }
     // Held to the end of the run.
     let _lock = start::prepare_output(&settings)?;
-    let calibration = calibrated(&*server, &stop)?;
+    let proving = Proving {
+        settings: &settings,
+        stop: &stop,
+        open: &open,
+    };
+    let (server, calibration) = proving.run(server, &mut live)?;
     start::record_start(&settings, (server.identity(), there), &calibration)?;
     start::check_calibration(&calibration, server.identity())?;
+    let other = other.map(|other| other.proved(&settings, &stop, &mut live));
+    let other = other.transpose()?;
     let parts = parts(&settings, &*server, open_options, other)?;
     drop(server);
     let summary = finish(parts, settings, checkpoint, &stop, &mut live)?;

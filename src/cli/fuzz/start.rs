@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use crate::calibrate::CalibrationReport;
-use crate::campaign::{RunSettings, SettingsRecord, StopFlag, unix_seconds};
+use crate::campaign::{RunSettings, SettingsRecord, StopFlag, is_loss, unix_seconds};
 use crate::cli::calibration::{entry_json, told};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::quantity::shown_time;
@@ -59,7 +59,7 @@ pub(super) fn reached(
     let mut is_told = false;
     loop {
         let error = match open() {
-            Err(error @ EngineError::Connect { .. }) => error,
+            Err(error) if is_loss(&error) => error,
             other => return Ok(other?),
         };
         if let Some(signal) = stop.signal() {

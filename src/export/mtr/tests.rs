@@ -236,6 +236,16 @@ fn with_the_other_victim_of_a_deadlock_the_test_is_skipped() {
     let check = "--error 0,ER_LOCK_DEADLOCK\nDELETE FROM t WHERE id = 1;\nif ($mysql_errno == 0)\n{\n  --connection default\n  \
                  --disconnect c1\n  --disconnect c2\n  DROP TABLE `t`;\n  --skip";
     assert!(victim_closes.contains(check), "{victim_closes}");
+    // It may have been seen waiting for the victim: the engine takes that back at once.
+    let waits_too = steps
+        .replace("@error deadlock  @resumes", "@seen")
+        .replace("@waits  @got affected 1", "@waits  @error deadlock")
+        .replace("@seen", "@waits  @got affected 1  @resumes");
+    let text = exported(&format!("{TABLE}{waits_too}")).text;
+    assert!(
+        text.contains("# Until c2 waits for a lock or is answered."),
+        "{text}"
+    );
     let steps = steps
         .replace("@waits  @got affected 1", "@waits  @error deadlock")
         .replace("@error deadlock  @resumes", "@got affected 1  @resumes");
@@ -412,4 +422,73 @@ fn a_wrong_answer_for_which_a_lock_is_missing_is_skipped_where_the_lock_is() {
     let alone = steps.replace("/* s2 */ BEGIN;\n", "");
     let text = exported(&format!("{TABLE}{alone}")).text;
     assert!(!text.contains("innodb_lock_wait_timeout"), "{text}");
+}
+
+/// Outside of a transaction there is no savepoint, and a write takes effect at once.
+#[test]
+fn what_was_never_sent_behind_a_deadlock_is_left_out() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s2 */ BEGIN;\n\
+                 /* s1 */ DELETE FROM t WHERE id = 1; -- @got affected 1\n\
+                 /* s2 */ DELETE FROM t WHERE id = 2; -- @got affected 1\n\
+                 /* s1 */ DELETE FROM t WHERE id = 2; -- @waits  @got affected 1\n\
+                 /* s2 */ DELETE FROM t WHERE id = 1; -- @error deadlock  @resumes s1\n\
+                 /* s2 */ SAVEPOINT p;\n\
+                 /* s2 */ UPDATE t SET v = 7;\n\
+                 /* s2 */ COMMIT;\n\
+                 /* s2 */ UPDATE t SET v = 8 WHERE id = 9; -- @got affected 0\n\
+                 /* s1 */ COMMIT;\n";
+    let text = exported(&format!("{TABLE}{steps}")).text;
+    assert!(
+        !text.contains("SAVEPOINT p") && !text.contains("v = 7"),
+        "{text}"
+    );
+    assert!(text.contains("UPDATE t SET v = 8"), "{text}");
+    // A rejection of one statement ends nothing.
+    let alone = steps.replace("@error deadlock", "@error duplicate");
+    let text = exported(&format!("{TABLE}{alone}")).text;
+    assert!(
+        text.contains("SAVEPOINT p") && text.contains("v = 7"),
+        "{text}"
+    );
+}
+
+/// The fault committed with the second write of s1, and let s2 go on.
+#[test]
+fn a_statement_that_should_have_waited_longer_is_held_until_the_lock_is_gone() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s1 */ UPDATE t SET v = 1 WHERE id = 1; -- @got affected 1\n\
+                 /* s2 */ BEGIN;\n\
+                 /* s2 */ DELETE FROM t WHERE id = 1; -- @waits  @got affected 1  @expect waits\n\
+                 /* s1 */ UPDATE t SET v = 2 WHERE id = 2; -- @resumes s2  @got affected 1\n\
+                 /* s1 */ COMMIT;\n\
+                 /* s2 */ COMMIT;\n";
+    let text = exported(&format!("{TABLE}{steps}")).text;
+    let (_, behind) = text.split_once("UPDATE t SET v = 2").unwrap();
+    let place = |part: &str| {
+        behind
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {text}"))
+    };
+    let still = place("# The bug: c2 went on here.");
+    let (wait, end, reap) = (
+        place("# Until c2 waits for a lock.\n"),
+        place("--connection c1\nCOMMIT;"),
+        place("--reap"),
+    );
+    assert!(still < wait && wait < end && end < reap, "{text}");
+}
+
+/// Who waits then is not known, and a test that waited for it in vain would print so.
+#[test]
+fn behind_a_wrong_write_a_statement_that_was_seen_waiting_may_be_answered() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s1 */ UPDATE t SET v = 1 WHERE id = 1; -- @got affected 0  @expect affected 1\n\
+                 /* s2 */ UPDATE t SET v = 2 WHERE id = 1; -- @waits  @got affected 1\n\
+                 /* s1 */ COMMIT; -- @resumes s2\n";
+    let text = exported(&format!("{TABLE}{steps}")).text;
+    assert!(
+        text.contains("# Until c2 waits for a lock or is answered."),
+        "{text}"
+    );
 }

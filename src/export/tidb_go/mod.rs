@@ -220,6 +220,7 @@ impl<'s> Body<'s> {
                 self.send(step);
                 self.watch(step, if *may_answer { "" } else { "require.True" });
             }
+            Turn::StillWaits(step) => self.watch(step, "require.True"),
             Turn::Reap { step, .. } => self.receive(step),
             // A session that is closed rolls back.
             Turn::Disconnect(number) => {
