@@ -95,6 +95,9 @@ slugged! {
         TableWithoutTransactions = "table-without-transactions",
 
         // What an oracle could not find out.
+        /// The tables refuse the rows that a statement saw: an engine that is wrong let them in, and the statement that
+        /// brought them is judged by itself.
+        ViewRefused = "view-refused",
         /// A cell of a workload holds what no statement wrote and no number.
         StrangeCell = "strange-cell",
         NothingCommitted = "nothing-committed",

@@ -158,6 +158,17 @@ fn ends_that_do_something_else_are_heard() {
     }
 }
 
+/// The rows that it lets in cannot be put in place for the statements that see them.
+#[test]
+fn checks_that_are_forgotten_are_heard() {
+    for kind in heard(
+        "checks_that_are_forgotten_are_heard",
+        Fault::ChecksForgotten,
+    ) {
+        assert_eq!(kind, FindingKind::Wrong(Aspect::Error));
+    }
+}
+
 #[test]
 fn foreign_keys_that_are_forgotten_are_heard() {
     let test = "foreign_keys_that_are_forgotten_are_heard";

@@ -100,7 +100,8 @@ pub(super) fn known_views(
         let Some(statement) = evidence.case.statement(id) else {
             continue;
         };
-        if alone.judge(id, true)?.is_empty() {
+        let mismatches = alone.judge(id, true)?;
+        if mismatches.is_none_or(|mismatches| mismatches.is_empty()) {
             continue;
         }
         if let Allowed::Mixed(doubt) = alone.allowed(id)?

@@ -82,13 +82,13 @@ impl Check<'_> {
         // A write that says one thing and does another may do it where the final state hides it.
         replay.careful = !miscounts(self.evidence).is_empty();
         let mut tally = StatementVerdicts::default();
-        let found = self.serial_run(&mut replay, &plan)?;
+        let (found, mut refused) = self.serial_run(&mut replay, &plan)?;
         if !found.is_empty() {
             // Again, looking at every effect, so that the first difference is told, not its
             // consequences.
             replay.careful = true;
             replay.reset()?;
-            tally.disagreements = self.serial_run(&mut replay, &plan)?;
+            (tally.disagreements, refused) = self.serial_run(&mut replay, &plan)?;
             let again = |id: &StatementId| {
                 let mut again = tally.disagreements.iter();
                 again.any(|d| d.statement == Some(*id))
@@ -103,6 +103,7 @@ impl Check<'_> {
             .filter(|id| !plan.placeholders.contains(id));
         tally.tested = run.copied().collect();
         let kept = tally.tested.len();
+        refused.into_iter().for_each(|id| tally.cannot_judge(id));
         for &id in &plan.on_own_view {
             tally.judge(&mut replay, id)?;
         }
@@ -117,24 +118,28 @@ impl Check<'_> {
         })
     }
 
+    /// What differs, up to a statement whose view the tables refuse; and those that were not judged therefore.
     fn serial_run(
         &self,
         replay: &mut Alone<'_>,
         plan: &Plan,
-    ) -> Result<Vec<Disagreement>, EngineError> {
+    ) -> Result<(Vec<Disagreement>, Vec<StatementId>), EngineError> {
         let mut found = Vec::new();
         if plan.order.is_empty() && !plan.graph.statements.is_empty() {
             // No order holds even the effects of the writes: each statement is judged by itself, and
             // nothing can be said of what all of them leave.
-            return Ok(found);
+            return Ok((found, Vec::new()));
         }
-        for &id in &plan.order {
+        for (at, &id) in plan.order.iter().enumerate() {
             if plan.placeholders.contains(&id) {
-                replay.place(id)?;
-            } else {
-                let mismatches = replay.judge(id, false)?;
+                if replay.place(id)? {
+                    continue;
+                }
+            } else if let Some(mismatches) = replay.judge(id, false)? {
                 found.extend(mismatches.into_iter().map(|m| Disagreement::at(id, m)));
+                continue;
             }
+            return Ok((found, plan.order[at..].to_vec()));
         }
         let final_state = replay.compare_final_state()?;
         found.extend(
@@ -142,7 +147,7 @@ impl Check<'_> {
                 .into_iter()
                 .map(|(t, m)| Disagreement::finally(t, m)),
         );
-        Ok(found)
+        Ok((found, Vec::new()))
     }
 
     fn explain(&self, plan: &Plan, replay: &Alone<'_>, tally: &StatementVerdicts) -> Vec<String> {

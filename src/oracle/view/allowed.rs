@@ -157,7 +157,7 @@ impl Alone<'_> {
         {
             return Ok(Some(gives));
         }
-        if !self.judge_on(statement, seen, true)?.is_empty() {
+        if !self.does_the_same(statement, seen, true)? {
             return Ok(Some(false));
         }
         let passes = sights(rows, choice).any(|(sight, _)| matches!(sight, Sight::PassedOver(_)));
@@ -168,7 +168,7 @@ impl Alone<'_> {
             return Ok(Some(true));
         }
         let without = self.as_chosen(statement.id, latitude, rows, choice, Passed::Away);
-        Ok(Some(self.judge_on(statement, without, true)?.is_empty()))
+        Ok(Some(self.does_the_same(statement, without, true)?))
     }
 
     /// The tables as this choice shows them.

@@ -71,21 +71,33 @@ impl<'a> Alone<'a> {
     }
 
     /// Runs one statement on its view and compares what it gives with what the interleaved run
-    /// gave. With `look`, its effect on each target is compared too.
+    /// gave. With `look`, its effect on each target is compared too. None where a table refuses the rows of the view:
+    /// an engine that is wrong let them in.
     pub(in crate::oracle) fn judge(
         &mut self,
         id: StatementId,
         look: bool,
-    ) -> Result<Vec<Mismatch>, EngineError> {
+    ) -> Result<Option<Vec<Mismatch>>, EngineError> {
         let Some(statement) = self.evidence.case.statement(id) else {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         };
         let view = self.promised(id);
         let mismatches = self.judge_on(statement, view, look)?;
-        if self.sure && mismatches.is_empty() {
+        if self.sure && mismatches.as_ref().is_some_and(Vec::is_empty) {
             self.evidence.confirm(id);
         }
         Ok(mismatches)
+    }
+
+    /// Whether a statement does on these tables what it did in the run.
+    pub(super) fn does_the_same(
+        &mut self,
+        statement: &CaseStatement,
+        tables: SeenTables,
+        look: bool,
+    ) -> Result<bool, EngineError> {
+        let mismatches = self.judge_on(statement, tables, look)?;
+        Ok(mismatches.is_some_and(|mismatches| mismatches.is_empty()))
     }
 
     /// The tables that a statement names, as it must see them.
@@ -96,18 +108,18 @@ impl<'a> Alone<'a> {
     }
 
     /// As [`Self::judge`], on these tables.
-    pub(super) fn judge_on(
+    fn judge_on(
         &mut self,
         statement: &CaseStatement,
         place: SeenTables,
         look: bool,
-    ) -> Result<Vec<Mismatch>, EngineError> {
+    ) -> Result<Option<Vec<Mismatch>>, EngineError> {
         let id = statement.id;
         let Some(record) = self.evidence.execution.records.get(&id) else {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         };
-        for (table, rows) in place {
-            self.put(&table, rows)?;
+        if !self.put_all(place)? {
+            return Ok(None);
         }
         let predicted = self.run_as_its_transaction_may(statement)?;
         let row_order = statement.effect.row_order;
@@ -115,7 +127,7 @@ impl<'a> Alone<'a> {
             .filter(|_| !self.may_break_either_key(statement, &predicted, &record.outcome));
         let mut mismatches: Vec<Mismatch> = mismatch.into_iter().collect();
         if !statement.effect.kind.is_write() {
-            return Ok(mismatches);
+            return Ok(Some(mismatches));
         }
         let targets: Vec<String> = statement.effect.targets().map(str::to_owned).collect();
         for table in targets {
@@ -126,12 +138,16 @@ impl<'a> Alone<'a> {
                 .is_some_and(is_hidden_row_key);
             let expected = self.after(&table, id);
             if look || hidden || self.careful || !mismatches.is_empty() {
-                mismatches.extend(self.settle(&table, expected)?);
+                let (mismatch, is_settled) = self.settle(&table, expected)?;
+                mismatches.extend(mismatch);
+                if !is_settled {
+                    break;
+                }
             } else {
                 self.state.insert(table, expected);
             }
         }
-        Ok(mismatches)
+        Ok(Some(mismatches))
     }
 
     /// Runs a statement that may be refused in a READ ONLY transaction in such a one, if its own was.
@@ -169,14 +185,14 @@ impl<'a> Alone<'a> {
         if !tables.iter().all(can_hold) {
             return Ok(None);
         }
-        for (table, rows) in tables {
-            self.put(table, rows.clone())?;
+        if !self.put_all(tables.clone())? {
+            return Ok(None);
         }
         self.run.run(sql).map(Some)
     }
 
-    /// Puts the effect of a statement in place without running it.
-    pub(in crate::oracle) fn place(&mut self, id: StatementId) -> Result<(), EngineError> {
+    /// Puts the effect of a statement in place without running it; false where a table refuses it.
+    pub(in crate::oracle) fn place(&mut self, id: StatementId) -> Result<bool, EngineError> {
         let mut tables = SeenTables::new();
         for change in self.evidence.account.changes.get(&id).into_iter().flatten() {
             let now = self.state.get(&change.table).cloned().unwrap_or_default();
@@ -186,9 +202,7 @@ impl<'a> Alone<'a> {
                 None => contents.remove(&change.row),
             };
         }
-        tables
-            .into_iter()
-            .try_for_each(|(table, contents)| self.put(&table, contents))
+        self.put_all(tables)
     }
 
     /// Compares every table with the final state of the interleaved run.
@@ -239,6 +253,21 @@ impl<'a> Alone<'a> {
             };
         }
         contents
+    }
+
+    /// Makes tables hold these rows. False where a table refuses them: all are as the set-up left them then.
+    fn put_all(&mut self, tables: SeenTables) -> Result<bool, EngineError> {
+        for (table, rows) in tables {
+            match self.put(&table, rows) {
+                Ok(()) => {}
+                Err(EngineError::Setup { .. }) => {
+                    self.reset()?;
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
 
     /// Makes a table hold these rows.
@@ -303,23 +332,29 @@ impl<'a> Alone<'a> {
     }
 
     /// Looks at a target after a write, says how it differs from what was observed, and puts the
-    /// observed rows in place, so that one difference is not told again by every later statement.
-    fn settle(&mut self, table: &str, expected: Contents) -> Result<Option<Mismatch>, EngineError> {
+    /// observed rows in place, so that one difference is not told again by every later statement; and whether the
+    /// table takes them.
+    fn settle(
+        &mut self,
+        table: &str,
+        expected: Contents,
+    ) -> Result<(Option<Mismatch>, bool), EngineError> {
         let Some(shape) = self.evidence.case.table(table) else {
-            return Ok(None);
+            return Ok((None, true));
         };
         let rows = self.run.contents(table)?;
         self.state.insert(table.to_owned(), keyed(shape, &rows));
         let observed: Vec<Row> = expected.values().cloned().collect();
         let difference =
             compare::table_difference(&visible(shape, &rows), &visible(shape, &observed));
-        self.put(table, expected)?;
-        Ok(difference.map(|(missing, extra)| Mismatch {
+        let is_settled = self.put_all(SeenTables::from([(table.to_owned(), expected)]))?;
+        let mismatch = difference.map(|(missing, extra)| Mismatch {
             aspect: Aspect::Effect,
             direction: compare::difference_direction(&missing, &extra),
             expected: format!("{table}: {}", compare::rows_text(&missing)),
             got: format!("{table}: {}", compare::rows_text(&extra)),
-        }))
+        });
+        Ok((mismatch, is_settled))
     }
 
     /// What a statement gives on its view, as `judge` ran it; for explanations.

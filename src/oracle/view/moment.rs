@@ -43,7 +43,7 @@ impl Alone<'_> {
             if statement.effect.kind.is_write() {
                 self.reset()?;
             }
-            if self.judge_on(statement, rows, false)?.is_empty() {
+            if self.does_the_same(statement, rows, false)? {
                 return Ok(Some(anomaly));
             }
         }

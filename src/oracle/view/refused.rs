@@ -38,7 +38,7 @@ impl Alone<'_> {
             }
             for first in rows.keys() {
                 self.put_first(table, rows, first)?;
-                if self.judge_on(statement, seen.clone(), true)?.is_empty() {
+                if self.does_the_same(statement, seen.clone(), true)? {
                     return Ok(true);
                 }
             }

@@ -46,7 +46,10 @@ impl StatementVerdicts {
         alone: &mut Alone<'_>,
         id: StatementId,
     ) -> Result<(), EngineError> {
-        let mismatches = alone.judge(id, true)?;
+        let Some(mismatches) = alone.judge(id, true)? else {
+            self.cannot_judge(id);
+            return Ok(());
+        };
         self.tested.insert(id);
         if mismatches.is_empty() {
             return Ok(());
@@ -87,6 +90,12 @@ impl StatementVerdicts {
         self.disagreements
             .extend(differ.map(|m| Disagreement::at(id, m)));
         Ok(())
+    }
+
+    /// Notes that the tables refuse the rows that a statement saw.
+    pub(in crate::oracle) fn cannot_judge(&mut self, id: StatementId) {
+        self.tested.remove(&id);
+        self.unknown.insert(id, UndecidedReason::ViewRefused);
     }
 
     /// Names the first disagreement by the moment whose rows give what the run gave.
@@ -139,7 +148,7 @@ impl StatementVerdicts {
             for opinion in 0..SECOND_OPINIONS {
                 alone.rest(REST * opinion);
                 alone.reset()?;
-                if alone.judge(id, true)?.is_empty() {
+                if (alone.judge(id, true)?).is_some_and(|mismatches| mismatches.is_empty()) {
                     let told = self
                         .disagreements
                         .extract_if(.., |d| d.statement == Some(id));
