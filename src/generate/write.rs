@@ -11,10 +11,10 @@ use crate::grammar::{AssignedRows, NewRow, class_word};
 const IDLE_PERCENT: usize = 15;
 
 /// How many values, of a hundred, of a column with a CHECK constraint are the one that it refuses.
-const REFUSED_PERCENT: usize = 15;
+const REFUSED_PERCENT: usize = 6;
 
 /// How many values, of a hundred, of a column for which the dialect names one that is too long are that one.
-const TOO_LONG_PERCENT: usize = 6;
+const TOO_LONG_PERCENT: usize = 4;
 
 /// How many values, of a hundred, that a new row has in a unique column no row had before. More rows meet where
 /// equal values are told apart by their bytes.
