@@ -12,6 +12,9 @@ use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
 use crate::program::{PATIENCE, end, files, folder, shown, start};
 use crate::servers::{Needs, url};
 
+/// Enough for a finding, whatever the generator draws.
+const CASES: &str = "6";
+
 fn until(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -37,7 +40,7 @@ fn cuts_in_the_calibration_and_while_minimizing_are_told_and_sat_out() {
         &url,
         Plant {
             fault: Fault::Lies(WriteKind::Update),
-            rate: Rate::OneTextIn(7),
+            rate: Rate::Always,
         },
     );
     let (host, port) = address(&planted.url);
@@ -51,9 +54,9 @@ fn cuts_in_the_calibration_and_while_minimizing_are_told_and_sat_out() {
         "--isolation",
         "all",
         "--cases",
-        "1",
+        CASES,
         "--seed",
-        "77",
+        "78",
         "--workers",
         "1",
         "--out",
@@ -78,7 +81,7 @@ fn cuts_in_the_calibration_and_while_minimizing_are_told_and_sat_out() {
     let lost: Vec<Option<u64>> = of("server-lost")
         .map(|line| line["index"].as_u64())
         .collect();
-    assert_eq!(lost, [None, Some(0)], "{}", ran.err);
+    assert!(matches!(lost[..], [None, Some(_)]), "{lost:?}: {}", ran.err);
     assert_eq!(of("server-back").count(), 2, "{}", ran.err);
     assert_eq!(
         ran.err.matches("the server is lost").count(),
@@ -87,16 +90,13 @@ fn cuts_in_the_calibration_and_while_minimizing_are_told_and_sat_out() {
         ran.err
     );
     let found: Vec<&Json> = of("finding").collect();
-    assert_eq!(found.len(), 1, "{}", ran.err);
-    assert_eq!(
-        (&found[0]["hits"], &found[0]["runs"]),
-        (&3.into(), &3.into())
-    );
+    assert!(!found.is_empty(), "{}", ran.err);
+    for found in found {
+        assert_eq!((&found["hits"], &found["runs"]), (&3.into(), &3.into()));
+    }
     assert_eq!(of("flaky").count(), 0, "{}", ran.err);
     let summary = of("summary").next().expect("a summary");
-    assert_eq!(
-        (&summary["cases"], &summary["failure"]),
-        (&1.into(), &Json::Null)
-    );
+    assert_eq!(summary["cases"].to_string(), CASES);
+    assert_eq!(summary["failure"], Json::Null);
     assert!(!is_minimizing(place.path()), "what was kept is removed");
 }
