@@ -113,11 +113,7 @@ impl Conclusion<'_> {
             state
                 .ledger
                 .publish(signature, &shown, &headline, size, now);
-            let led = match place {
-                Novelty::New => Led::New,
-                Novelty::Smaller | Novelty::Duplicate => Led::Seen,
-            };
-            state.ledger.minimized(raw, Showing::Always, led);
+            state.ledger.minimized(raw, Showing::Always, led_to(place));
             state.statistics.duplicates += u64::from(place == Novelty::Smaller);
         }
         drop(publishing);
@@ -192,11 +188,7 @@ impl Conclusion<'_> {
             let ledger = &mut state.ledger;
             let stamped = (sighting.reproduced, unix_seconds());
             ledger.publish_flaky(signature, &shown, headline, size, stamped);
-            let led = match place {
-                Novelty::New => Led::New,
-                Novelty::Smaller | Novelty::Duplicate => Led::Seen,
-            };
-            ledger.minimized(raw, Showing::Sometimes, led);
+            ledger.minimized(raw, Showing::Sometimes, led_to(place));
         }
         drop(publishing);
         let announcement = Announcement::of(
@@ -220,5 +212,13 @@ impl Conclusion<'_> {
             reproduced: sighting.reproduced,
             index: self.index,
         }
+    }
+}
+
+/// What the minimization of a finding led to that has this place among the published ones.
+fn led_to(place: Novelty) -> Led {
+    match place {
+        Novelty::New => Led::New,
+        Novelty::Smaller | Novelty::Duplicate => Led::Seen,
     }
 }

@@ -5,13 +5,13 @@
 //! whoever reads the tables from outside would wait behind that: none is drawn there. None is drawn for tables of foreign
 //! keys, which lead from one table to another, and for tables with a counter, which a rebuilt table begins anew.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::entropy::Entropy;
 use super::schema::TablePlan;
 use super::session::{DrawnStatement, sessions_up_to};
 use crate::dialect::{Capability, Dialect};
-use crate::model::{SessionId, TableShape};
+use crate::model::{Effect, SessionId, TableShape};
 use crate::statement::Catalog;
 
 /// How many of these statements, of a hundred, copy the table row by row.
@@ -29,50 +29,45 @@ pub(super) fn add_physical_ddl(
     if !dialect.supports(Capability::PhysicalDdl) || !entropy.percent(percent) {
         return;
     }
-    let all: Vec<DdlPlace> = tables
+    let effects: Vec<Effect> = lines
         .iter()
-        .filter(|table| !table.counted && !is_tied(&table.name, &catalog.tables))
-        .flat_map(|table| places(&table.name, sessions, lines, catalog))
+        .map(|line| catalog.resolved(line.effect.clone()))
         .collect();
-    let Some(place) = entropy.pick(&all) else {
+    let suited = tables
+        .iter()
+        .filter(|table| !table.counted && !is_tied(&table.name, &catalog.tables));
+    let all: Vec<DdlPlace<'_>> = suited
+        .flat_map(|table| places(table, sessions, lines, &effects))
+        .collect();
+    let Some(DdlPlace { at, session, table }) = entropy.pick(&all) else {
         return;
     };
-    let Some(table) = tables.iter().find(|table| table.name == place.table) else {
-        return;
+    let name = &table.name;
+    let create = format!("CREATE INDEX x1 ON {name} ({})", columns(entropy, table));
+    let mut add = |at: usize, sql: String| {
+        lines.insert(at, DrawnStatement::outside(*session, sql, dialect));
     };
-    let create = format!(
-        "CREATE INDEX x1 ON {} ({})",
-        table.name,
-        columns(entropy, table)
-    );
-    let mut texts = match entropy.below(4) {
-        0 | 1 => vec![(place.at, create)],
-        2 => vec![(place.at, format!("ALTER TABLE {} FORCE", table.name))],
-        _ => vec![
-            (place.at, format!("DROP INDEX x1 ON {}", table.name)),
-            (0, create),
-        ],
+    let (mut sql, way) = match entropy.below(4) {
+        0 | 1 => (create, " ALGORITHM=COPY"),
+        2 => (format!("ALTER TABLE {name} FORCE"), ", ALGORITHM=COPY"),
+        _ => {
+            // Not every product lets DROP INDEX say how.
+            add(*at, format!("DROP INDEX x1 ON {name}"));
+            add(0, create);
+            return;
+        }
     };
-    let comma = if texts[0].1.starts_with("ALTER") {
-        ","
-    } else {
-        ""
-    };
-    // Not every product lets DROP INDEX say how.
-    if texts.len() == 1 && entropy.percent(COPY_PERCENT) {
-        texts[0].1.push_str(comma);
-        texts[0].1.push_str(" ALGORITHM=COPY");
+    if entropy.percent(COPY_PERCENT) {
+        sql.push_str(way);
     }
-    for (at, sql) in texts {
-        lines.insert(at, DrawnStatement::outside(place.session, sql, dialect));
-    }
+    add(*at, sql);
 }
 
 /// Before which line a session can change the storage of a table.
-struct DdlPlace {
+struct DdlPlace<'t> {
     at: usize,
     session: SessionId,
-    table: String,
+    table: &'t TablePlan,
 }
 
 /// Whether a foreign key leads from or to a table.
@@ -85,35 +80,23 @@ fn is_tied(name: &str, tables: &[TableShape]) -> bool {
 
 /// The places for a table: the session is in no transaction, no other session is in one that has used the table, and
 /// one is in one that will.
-fn places(
-    table: &str,
+fn places<'t>(
+    table: &'t TablePlan,
     sessions: usize,
     lines: &[DrawnStatement],
-    catalog: &Catalog,
-) -> Vec<DdlPlace> {
-    let uses: Vec<bool> = lines
-        .iter()
-        .map(|line| {
-            let effect = catalog.resolved(line.effect.clone());
-            effect.uses.iter().any(|used| used.table == table)
-        })
-        .collect();
+    effects: &[Effect],
+) -> Vec<DdlPlace<'t>> {
+    let is_used = |effect: &Effect| effect.uses.iter().any(|used| used.table == table.name);
+    let uses: Vec<bool> = effects.iter().map(is_used).collect();
     let mut found = Vec::new();
     // The sessions that are inside a transaction, and whether it has used the table.
     let mut inside: BTreeMap<SessionId, bool> = BTreeMap::new();
     for (at, line) in lines.iter().enumerate() {
-        let will: BTreeSet<SessionId> = inside
-            .keys()
-            .filter(|session| will_use(**session, at, lines, &uses))
-            .copied()
-            .collect();
-        if !will.is_empty() && inside.values().all(|used| !used) {
+        let mut open = inside.keys();
+        let will_be_used = open.any(|session| will_use(*session, at, lines, &uses));
+        if will_be_used && inside.values().all(|used| !used) {
             let outside = sessions_up_to(sessions).filter(|s| !inside.contains_key(s));
-            found.extend(outside.map(|session| DdlPlace {
-                at,
-                session,
-                table: table.to_owned(),
-            }));
+            found.extend(outside.map(|session| DdlPlace { at, session, table }));
         }
         if line.is_inside() {
             *inside.entry(line.session).or_default() |= uses[at];
