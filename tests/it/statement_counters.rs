@@ -37,7 +37,11 @@ const COUNTERS: &[(&[&str], &[&str])] = &[
     (&["RELEASE"], &["Com_release_savepoint"]),
     (&["TRUNCATE"], &["Com_truncate"]),
     (&["CHECK"], &["Com_check"]),
-    (&["DROP"], &["Com_drop_table", "Com_drop_view"]),
+    (&["ALTER"], &["Com_alter_table"]),
+    (
+        &["DROP"],
+        &["Com_drop_table", "Com_drop_index", "Com_drop_view"],
+    ),
     (
         &["CREATE"],
         &["Com_create_table", "Com_create_index", "Com_create_view"],
@@ -95,21 +99,25 @@ fn counters(server: &dyn Server) -> BTreeMap<String, u64> {
     counters.expect("this engine counts")
 }
 
+/// A server counts twice what it prepares again because DDL has changed a table since PREPARE:
+/// `Com_stmt_reprepare` has how often that was, over all kinds.
 fn compare(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>, sent: &Recording) {
     let words = sent.first_words();
     let executed = executed_words(sent);
+    let increase = |name: &str| after.get(name).unwrap_or(&0) - before.get(name).unwrap_or(&0);
     let mut known = 0;
+    let mut twice = 0;
     for (of, names) in COUNTERS {
         let count_of = |words: &BTreeMap<String, u64>| -> u64 {
             of.iter().filter_map(|word| words.get(*word)).sum()
         };
         known += count_of(&words);
         let told = count_of(&words) + count_of(&executed);
-        let count = |counters: &BTreeMap<String, u64>| -> u64 {
-            names.iter().filter_map(|name| counters.get(*name)).sum()
-        };
-        assert_eq!(told, count(after) - count(before), "{of:?}: {words:?}");
+        let counted: u64 = names.iter().map(|name| increase(name)).sum();
+        assert!(told <= counted, "{of:?}: {told} > {counted}: {words:?}");
+        twice += counted - told;
     }
+    assert_eq!(twice, increase("Com_stmt_reprepare"), "{words:?}");
     let settings = words.get("SET").copied().unwrap_or(0);
     assert_eq!(known + settings, sent.stream.len() as u64, "{words:?}");
 }

@@ -1,8 +1,8 @@
 --! format = 1
 --! engine = "mariadb"
 --! isolation = "REPEATABLE READ"
---! # MySQL manual, "Consistent Nonlocking Reads": the snapshot does not reach into the table that was built anew
---! # status: no bug
+--! # DESIGN; MySQL manual, "Consistent Nonlocking Reads"
+--! # status: no bug: the snapshot does not reach into the table that was built anew
 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);
 /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT);
 /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);
