@@ -118,7 +118,8 @@ pub fn generate(
     let mut statements = Vec::with_capacity(lines.len());
     for line in lines {
         productions.push(line.productions);
-        statements.push((line.session, line.sql, catalog.resolved(line.effect)));
+        let effect = catalog.resolved(&line.sql, line.effect, dialect);
+        statements.push((line.session, line.sql, effect));
     }
     let case = TestCase::new(setup, catalog.tables, statements, isolation, options.claim)
         .prepared_in(prepared);

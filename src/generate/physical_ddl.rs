@@ -31,7 +31,7 @@ pub(super) fn add_physical_ddl(
     }
     let effects: Vec<Effect> = lines
         .iter()
-        .map(|line| catalog.resolved(line.effect.clone()))
+        .map(|line| catalog.resolved(&line.sql, line.effect.clone(), dialect))
         .collect();
     let suited = tables
         .iter()

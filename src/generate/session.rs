@@ -173,7 +173,8 @@ impl SessionGenerator<'_, '_, '_> {
             if let Some((sql, productions)) = expander.statement(rule) {
                 let effect = analyze(&sql, self.dialect);
                 // Engines refuse it, or the plan decides what comes first.
-                if self.catalog.resolved(effect.clone()).changes_what_it_uses() {
+                let resolved = self.catalog.resolved(&sql, effect.clone(), self.dialect);
+                if resolved.changes_what_it_uses() {
                     continue;
                 }
                 lines.push(DrawnStatement {

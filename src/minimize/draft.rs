@@ -54,7 +54,7 @@ impl Draft {
     /// The case of this draft.
     pub(super) fn case(&self, dialect: &Dialect) -> TestCase {
         let catalog = Catalog::of(&self.setup, dialect);
-        let resolved = |line: &DraftLine| catalog.resolved(line.effect.clone());
+        let resolved = |line: &DraftLine| catalog.resolved(&line.sql, line.effect.clone(), dialect);
         let lines = self
             .lines
             .iter()

@@ -77,7 +77,7 @@ impl CaseFile {
             }
             self.check_session_setup(session, level, dialect)?;
             isolation.insert(session, level);
-            let effect = catalog.resolved(statement::analyze(&line.sql, dialect));
+            let effect = catalog.effect(&line.sql, dialect);
             lines.push((session, line.sql.clone(), effect));
         }
         let prepared = self.header.prepared.clone();

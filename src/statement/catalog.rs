@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{Expr, SelectItem, Statement};
 
+use super::contradiction::{Regions, contradictions, passed_on};
 use super::effect::analyze;
 use super::parse::Parsed;
 use super::shape::{object_name, shapes};
@@ -40,6 +41,8 @@ struct NamedQuery {
     from: BTreeSet<String>,
     /// Its columns are columns of its tables, by their own names.
     plain_columns: bool,
+    /// What its conditions leave those columns.
+    left: Regions,
 }
 
 impl Catalog {
@@ -78,9 +81,15 @@ impl Catalog {
         })
     }
 
-    /// The effect of a statement, by [`analyze`], in a database of these tables and views.
-    pub fn resolved(&self, effect: Effect) -> Effect {
+    /// The effect of a statement in a database of these tables and views.
+    pub fn effect(&self, sql: &str, dialect: &Dialect) -> Effect {
+        self.resolved(sql, analyze(sql, dialect), dialect)
+    }
+
+    /// The same from what [`analyze`] made of the text, or from what another set-up made of that.
+    pub fn resolved(&self, sql: &str, effect: Effect, dialect: &Dialect) -> Effect {
         let effect = self.behind_views(effect);
+        let effect = self.merged_with_views(sql, effect, dialect);
         let effect = self.beyond_keys(effect);
         self.triggers.fired_by(effect)
     }
@@ -94,7 +103,11 @@ impl Catalog {
         let named = || locking.uses.iter().filter(locked);
         let through = named().filter_map(|used| self.view(&used.table));
         let tables = named().filter(|used| self.view(&used.table).is_none());
+        let words = tokens(sql, dialect).unwrap_or_default();
+        let parsed = Parsed::new(sql, without_end(&words), dialect);
+        let left = parsed.map(|parsed| passed_on(&parsed.tree, &|name| self.left_by(name)));
         NamedQuery {
+            left: left.unwrap_or_default(),
             from: through
                 .flat_map(|view| view.from.iter().cloned())
                 .chain(tables.map(|used| used.table.clone()))
@@ -106,6 +119,10 @@ impl Catalog {
 
     fn view(&self, name: &str) -> Option<&NamedQuery> {
         self.views.get(&name.to_ascii_lowercase())
+    }
+
+    fn left_by(&self, view: &str) -> Option<Regions> {
+        self.view(view).map(|view| view.left.clone())
     }
 
     /// The effect with the tables behind every view that it names.
@@ -145,6 +162,23 @@ impl Catalog {
         effect.uses = uses.into_iter().collect();
         // A view may call anything `pkey`.
         effect.row_order = RowOrder::Unordered;
+        effect
+    }
+
+    /// The effect with the columns that its conditions and those of the views that it names leave no value.
+    fn merged_with_views(&self, sql: &str, mut effect: Effect, dialect: &Dialect) -> Effect {
+        let lower = sql.to_ascii_lowercase();
+        if effect.kind == StatementKind::Opaque
+            || !self.views.keys().any(|name| lower.contains(name.as_str()))
+        {
+            return effect;
+        }
+        let words = tokens(sql, dialect).unwrap_or_default();
+        if let Some(parsed) = Parsed::new(sql, without_end(&words), dialect) {
+            let found = contradictions(&parsed.tree, &|name| self.left_by(name));
+            effect.impossible_ranges = found.impossible;
+            effect.null_only = found.null_only;
+        }
         effect
     }
 
@@ -398,7 +432,7 @@ mod tests {
 
     /// The tables that a statement uses, each with its role.
     fn uses(catalog: &Catalog, sql: &str) -> Vec<String> {
-        let effect = catalog.resolved(analyze(sql, &dialect("mysql")));
+        let effect = catalog.effect(sql, &dialect("mysql"));
         let uses = effect.uses.iter();
         uses.map(|u| format!("{} {}", u.table, u.role)).collect()
     }
@@ -444,7 +478,7 @@ mod tests {
     #[test]
     fn what_a_view_hides_is_not_claimed_of_a_statement_that_names_it() {
         let catalog = catalog(&VIEWS);
-        let effect = |sql: &str| catalog.resolved(analyze(sql, &dialect("mysql")));
+        let effect = |sql: &str| catalog.effect(sql, &dialect("mysql"));
         let read = effect("SELECT pkey FROM v ORDER BY v.pkey");
         assert!(!read.surely_takes_snapshot && !read.row_by_row);
         assert_eq!(read.row_order, RowOrder::Unordered);
@@ -452,6 +486,31 @@ mod tests {
         // Which column of the table a name means, only the engine knows.
         for sql in ["UPDATE other SET c = 1", "UPDATE called SET d = 1"] {
             assert_eq!(effect(sql).kind, StatementKind::Opaque, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_condition_counts_with_that_of_the_view_it_is_put_to() {
+        let catalog = catalog(&[
+            "CREATE TABLE t (pkey INT PRIMARY KEY, c INT)",
+            "CREATE VIEW v AS SELECT pkey, c FROM t WHERE pkey > 1",
+            "CREATE VIEW over_v AS SELECT * FROM v WHERE c < 5",
+            "CREATE VIEW cut AS SELECT pkey, c FROM t WHERE pkey > 1 LIMIT 3",
+        ]);
+        for (sql, expected) in [
+            ("UPDATE v SET c = 1 WHERE v.pkey = 1", "pkey"),
+            ("UPDATE v SET c = 1 WHERE v.pkey = 2", ""),
+            ("DELETE FROM V WHERE pkey < 0", "pkey"),
+            ("SELECT * FROM v WHERE pkey < 0", "pkey"),
+            // A query prunes nothing by an equality.
+            ("SELECT * FROM v WHERE pkey = 0", ""),
+            ("SELECT * FROM over_v WHERE pkey < 0 AND c > 7", "c pkey"),
+            ("SELECT * FROM cut WHERE pkey < 0", ""),
+            ("SELECT * FROM t WHERE pkey < 0", ""),
+        ] {
+            let effect = catalog.effect(sql, &dialect("mysql"));
+            let found: Vec<String> = effect.impossible_ranges.into_iter().collect();
+            assert_eq!(found.join(" "), expected, "{sql}");
         }
     }
 
@@ -505,10 +564,11 @@ mod tests {
     fn an_effect_follows_the_set_up_that_it_is_resolved_by() {
         let sql = "DELETE FROM parent";
         let with = catalog(&FAMILY);
-        let effect = with.resolved(analyze(sql, &dialect("mysql")));
-        assert_eq!(with.resolved(effect.clone()), effect);
+        let dialect = dialect("mysql");
+        let effect = with.effect(sql, &dialect);
+        assert_eq!(with.resolved(sql, effect.clone(), &dialect), effect);
         assert!(effect.assigned.contains_key("f"));
-        let without = catalog(&FAMILY[..1]).resolved(effect);
+        let without = catalog(&FAMILY[..1]).resolved(sql, effect, &dialect);
         assert_eq!(without.uses.len(), 1);
     }
 }

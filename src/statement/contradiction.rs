@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, Select, SelectItem,
-    SetExpr, Statement, TableFactor, TableWithJoins, UnaryOperator, Value as Literal,
+    BinaryOperator, Cte, Expr, FromTable, GroupByExpr, JoinConstraint, JoinOperator, Query, Select,
+    SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, UnaryOperator, Value as Literal,
 };
 
 use self::region::{Bounding, Region};
@@ -25,9 +25,13 @@ pub(super) struct Contradictions {
 }
 
 /// What a condition leaves each column that it names; a column that is not here may have any value.
-type Regions = BTreeMap<String, Region>;
+pub(super) type Regions = BTreeMap<String, Region>;
 
-/// The contradictions of a statement, at any depth.
+/// What the conditions of a relation of this name, which is a view, leave the columns that it shows.
+type LeftByViews<'v> = &'v dyn Fn(&str) -> Option<Regions>;
+
+/// The contradictions of a statement, at any depth, with the conditions of the views that it names: engines merge
+/// them with those of the statement.
 ///
 /// A query whose condition fixes the column by an equality prunes nothing: a contradiction is found
 /// before its ranges are looked at. An UPDATE or DELETE prunes by an equality, too, and by a mere IS NULL,
@@ -36,22 +40,32 @@ type Regions = BTreeMap<String, Region>;
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-pub(super) fn contradictions(tree: &Statement) -> Contradictions {
+pub(super) fn contradictions(tree: &Statement, views: LeftByViews<'_>) -> Contradictions {
     let mut found = Contradictions::default();
     match tree {
         Statement::Update(update) => {
-            found.of_a_write(update.selection.as_ref());
-            joined(std::slice::from_ref(&update.table)).for_each(|on| found.of_a_write(Some(on)));
+            let table = std::slice::from_ref(&update.table);
+            found.of_a_write(both(
+                of_a_condition(update.selection.as_ref()),
+                merged(&[], table, views),
+            ));
+            joined(table).for_each(|on| found.of_a_write(regions(on)));
         }
-        Statement::Delete(delete) => found.of_a_write(delete.selection.as_ref()),
+        Statement::Delete(delete) => {
+            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+            found.of_a_write(both(
+                of_a_condition(delete.selection.as_ref()),
+                merged(&[], from, views),
+            ));
+        }
         _ => {}
     }
     let _ = walk(tree, &mut |node| {
         if let SyntaxNode::Query(query) = node {
             for select in selects(&query.body) {
-                let inner = merged(query, &select.from);
-                let own = select.selection.as_ref().map(regions);
-                found.of_a_query(both(own.unwrap_or_default(), inner), has_window(select));
+                let inner = merged(named(query), &select.from, views);
+                let own = of_a_condition(select.selection.as_ref());
+                found.of_a_query(both(own, inner), has_window(select));
                 joined(&select.from)
                     .for_each(|on| found.of_a_query(regions(on), has_window(select)));
             }
@@ -62,8 +76,8 @@ pub(super) fn contradictions(tree: &Statement) -> Contradictions {
 }
 
 impl Contradictions {
-    fn of_a_write(&mut self, condition: Option<&Expr>) {
-        for (column, region) in condition.map(regions).unwrap_or_default() {
+    fn of_a_write(&mut self, regions: Regions) {
+        for (column, region) in regions {
             if region.is_empty() {
                 self.impossible.insert(column);
             } else if region.is_null_only() {
@@ -83,27 +97,44 @@ impl Contradictions {
     }
 }
 
-/// What the conditions of derived tables and common table expressions leave the columns that they pass on: engines
-/// merge such a query with the one that names it.
+fn of_a_condition(condition: Option<&Expr>) -> Regions {
+    condition.map(regions).unwrap_or_default()
+}
+
+/// The common table expressions of a query.
+fn named(query: &Query) -> &[Cte] {
+    query.with.as_ref().map_or(&[], |with| &with.cte_tables)
+}
+
+/// What the conditions of derived tables, common table expressions and views leave the columns that they pass on:
+/// engines merge such a query with the one that names it.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-fn merged(query: &Query, from: &[TableWithJoins]) -> Regions {
-    let with = query.with.iter().flat_map(|with| &with.cte_tables);
-    let named: Vec<(&str, &Query)> = with
-        .map(|table| (table.alias.name.value.as_str(), &*table.query))
-        .collect();
+fn merged(named: &[Cte], from: &[TableWithJoins], views: LeftByViews<'_>) -> Regions {
     let inner = from.iter().filter_map(|item| match &item.relation {
-        TableFactor::Derived { subquery, .. } => Some(&**subquery),
+        TableFactor::Derived { subquery, .. } => passed_on_by(subquery, views),
         TableFactor::Table { name, .. } => {
             let name = name.to_string();
-            let is_it = |(other, _): &&(&str, &Query)| other.eq_ignore_ascii_case(&name);
-            named.iter().find(is_it).map(|(_, query)| *query)
+            let is_it = |other: &&Cte| other.alias.name.value.eq_ignore_ascii_case(&name);
+            match named.iter().find(is_it) {
+                Some(table) => passed_on_by(&table.query, views),
+                None => views(&name),
+            }
         }
         _ => None,
     });
-    inner.filter_map(passed_on).reduce(both).unwrap_or_default()
+    inner.reduce(both).unwrap_or_default()
+}
+
+/// What the query of a view leaves the columns that it shows under their own names; nothing is said of one that
+/// cannot be merged.
+pub(super) fn passed_on(tree: &Statement, views: LeftByViews<'_>) -> Regions {
+    let Statement::Query(query) = tree else {
+        return Regions::new();
+    };
+    passed_on_by(query, views).unwrap_or_default()
 }
 
 /// What a query leaves the columns that it shows under their own names, where it can be merged.
@@ -111,7 +142,7 @@ fn merged(query: &Query, from: &[TableWithJoins]) -> Regions {
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-fn passed_on(query: &Query) -> Option<Regions> {
+fn passed_on_by(query: &Query, views: LeftByViews<'_>) -> Option<Regions> {
     let SetExpr::Select(select) = &*query.body else {
         return None;
     };
@@ -126,7 +157,10 @@ fn passed_on(query: &Query) -> Option<Regions> {
             _ => false,
         })
     };
-    let mut left = regions(select.selection.as_ref()?);
+    let mut left = both(
+        of_a_condition(select.selection.as_ref()),
+        merged(named(query), &select.from, views),
+    );
     left.retain(|column, _| shows(column));
     Some(left)
 }

@@ -52,7 +52,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
         effect.forms.extend(effect.nowait.then_some(Form::Nowait));
         let skips = effect.depends_on_locks;
         effect.forms.extend(skips.then_some(Form::SkipLocked));
-        let contradictions = contradictions(&parsed.tree);
+        let contradictions = contradictions(&parsed.tree, &|_| None);
         effect.impossible_ranges = contradictions.impossible;
         effect.null_only = contradictions.null_only;
     }

@@ -347,7 +347,7 @@ mod tests {
         let dialect = dialect("mysql");
         let catalog = Catalog::of(&setup(triggers), &dialect);
         assert!(!catalog.triggers.has_unknown, "{triggers:?}");
-        catalog.resolved(analyze(sql, &dialect))
+        catalog.effect(sql, &dialect)
     }
 
     fn triggered(triggers: &[&str], sql: &str) -> Vec<String> {
@@ -419,8 +419,9 @@ mod tests {
     #[test]
     fn an_effect_follows_the_triggers_that_it_is_resolved_by() {
         let dialect = dialect("mysql");
-        let with = effect(&[FILLS_LOG], "INSERT INTO t VALUES (1, 1, 1)");
-        let without = Catalog::of(&setup(&[]), &dialect).resolved(with);
+        let sql = "INSERT INTO t VALUES (1, 1, 1)";
+        let with = effect(&[FILLS_LOG], sql);
+        let without = Catalog::of(&setup(&[]), &dialect).resolved(sql, with, &dialect);
         assert_eq!(without.uses.len(), 1);
         assert!(without.trigger_writes.is_empty());
     }

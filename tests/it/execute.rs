@@ -55,7 +55,7 @@ pub(crate) fn case(server: &dyn Server, level: IsolationLevel, text: &str) -> Te
     let catalog = Catalog::of(&setup, dialect);
     let isolation = lines.iter().map(|(session, _)| (*session, level)).collect();
     let lines = lines.into_iter().map(|(session, sql)| {
-        let effect = catalog.resolved(statement::analyze(&sql, dialect));
+        let effect = catalog.effect(&sql, dialect);
         (session, sql, effect)
     });
     let lines: Vec<_> = lines.collect();

@@ -31,7 +31,7 @@ mod tests {
     use crate::calibrate::schema::schema;
     use crate::dialect::{BUILTIN, ServerVersion, parse};
     use crate::model::{Role, SetupKind, SetupStatement};
-    use crate::statement::{Catalog, analyze};
+    use crate::statement::Catalog;
 
     /// A probe stands for its role only if the analysis of statements gives it that role.
     #[test]
@@ -61,7 +61,7 @@ mod tests {
                     ProbedRow::Child => "kept_child",
                 };
                 let catalog = Catalog::of(&setup, &dialect);
-                let effect = catalog.resolved(analyze(&sql, &dialect));
+                let effect = catalog.effect(&sql, &dialect);
                 let roles: Vec<Role> = effect
                     .uses
                     .iter()

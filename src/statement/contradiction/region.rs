@@ -78,7 +78,7 @@ fn inner(one: &Option<End>, other: &Option<End>, way: Ordering) -> Option<End> {
 
 /// The values that a condition leaves a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Region {
+pub(in crate::statement) struct Region {
     intervals: Vec<Interval>,
     /// NULL, too.
     null: bool,
