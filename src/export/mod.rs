@@ -11,6 +11,7 @@ mod docker;
 mod dot;
 mod edn;
 mod headline;
+mod held_back;
 mod issue;
 mod maintainers;
 mod mtr;

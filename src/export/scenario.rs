@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::case_format::DoesNotApply;
 use super::headline::{self, kind_of};
+use super::held_back::in_order_of_a_run;
 use super::maintainers::{self, Maintainers};
 use crate::dialect::{BUILTIN, Dialect, RejectionEnd, ServerVersion, builtin, parse};
 use crate::model::{
@@ -188,7 +189,7 @@ impl<'a, M> Scenario<'a, M> {
             });
             clients.insert(session.0, setup);
         }
-        let steps = steps(file, &case, &dialect);
+        let steps = in_order_of_a_run(steps(file, &case, &dialect), &dialect);
         let afterwards: Vec<ClientStep> = file
             .tagged(Tag::End)
             .map(|line| step(line, None, None, statement::analyze(&line.sql, &dialect)))

@@ -492,3 +492,24 @@ fn behind_a_wrong_write_a_statement_that_was_seen_waiting_may_be_answered() {
         "{text}"
     );
 }
+
+#[test]
+fn ddl_that_a_run_holds_back_comes_after_the_transactions_that_used_its_table() {
+    let ddl = "/* s3 */ CREATE INDEX i ON t (v);\n/* s3 */ DELETE FROM t WHERE id = 2; -- @got affected 1\n";
+    let (before, after) = WAITING.split_once("/* s2 */ BEGIN").unwrap();
+    let text = exported(&format!("{TABLE}{before}{ddl}/* s2 */ BEGIN{after}")).text;
+    let place = |text: &str, part: &str| text.rfind(part).unwrap();
+    // The transaction of s2 goes on, and ends, when that of s1 has ended.
+    let ends = place(&text, "COMMIT;");
+    let (index, delete) = (
+        place(&text, "CREATE INDEX"),
+        place(&text, "DELETE FROM t WHERE id = 2"),
+    );
+    assert!(ends < index && index < delete, "{text}");
+    // Where nobody has used the table yet it stays where it is.
+    let first = exported(&format!("{TABLE}{ddl}{WAITING}")).text;
+    assert!(
+        place(&first, "CREATE INDEX") < place(&first, "BEGIN;"),
+        "{first}"
+    );
+}
