@@ -101,7 +101,7 @@ pub(super) fn of(dialect: &Dialect, waits: bool) -> Vec<Ending> {
         Provocation::WriteInReadOnly => dialect.supports(Capability::ReadOnlyTransaction),
         Provocation::Nowait => dialect.spelling.lock_clauses.contains_key("update-nowait"),
         Provocation::WriteLock => !waits && dialect.spelling.begin.contains_key("immediate"),
-        Provocation::RebuiltTable => dialect.supports(Capability::PhysicalDdl),
+        Provocation::RebuiltTable => !dialect.error_codes(ending.class).is_empty(),
         Provocation::StaleRow | Provocation::Circle => waits,
     };
     ENDINGS.into_iter().filter(can).collect()

@@ -123,8 +123,8 @@ capabilities! {
     /// Every write and every read that locks passes over a row, without a wait, whose newest committed
     /// version is unfit. Without it an UPDATE may, and nothing else.
     PassesOverUnfitRows = "passes-over-unfit-rows",
-    /// `CREATE INDEX` and `DROP INDEX .. ON` and `ALTER TABLE .. FORCE` while other sessions have transactions open. They
-    /// commit at once, and wait for transactions that have used the table.
+    /// `CREATE INDEX` while other sessions have transactions open, and `DROP INDEX .. ON` and `ALTER TABLE .. FORCE`, or the
+    /// commands of [`Vacuum`](Self::Vacuum). They commit at once, and wait for transactions that have used the table.
     PhysicalDdl = "physical-ddl",
     /// `START TRANSACTION READ ONLY`.
     ReadOnlyTransaction = "read-only-transaction",
@@ -148,6 +148,9 @@ capabilities! {
     UpdateFrom = "update-from",
     /// `ON CONFLICT DO UPDATE .. WHERE`, and `EXCLUDED`, which is the row that was not inserted.
     UpsertCondition = "upsert-condition",
+    /// `VACUUM`, which waits for nobody and takes away what no transaction sees any more, and `VACUUM FULL` and `REINDEX
+    /// TABLE`.
+    Vacuum = "vacuum",
     /// A transaction that the engine ended by a rejection keeps its tables from DDL until ROLLBACK, and
     /// the next statement of the session begins another, as if autocommit were off.
     VictimKeepsTables = "victim-keeps-tables",

@@ -66,6 +66,7 @@ impl ScheduledStatement {
                 observed: instrumentation.observe.contains_key(&s.id),
                 tables: tables(s),
                 waits_for_table: (s.effect.storage_change.as_ref())
+                    .filter(|change| change.waits_for_users)
                     .map(|change| change.table.to_ascii_lowercase()),
             })
             .collect()

@@ -50,7 +50,8 @@ struct Client {
 fn next(clients: &mut BTreeMap<Option<u32>, Client>) -> Option<ClientStep> {
     let is_free = |(name, client): &(&Option<u32>, &Client)| {
         client.held.front().is_some_and(|step| {
-            let Some(change) = &step.effect.storage_change else {
+            let change = step.effect.storage_change.as_ref();
+            let Some(change) = change.filter(|change| change.waits_for_users) else {
                 return true;
             };
             let table = change.table.to_ascii_lowercase();

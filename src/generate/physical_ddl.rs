@@ -1,8 +1,8 @@
 //! DDL that changes how a table is stored while another session's transaction, which has not used the table yet, is
 //! open and will.
 //!
-//! Such a transaction finds the table as another one than its snapshot knows. One that has used it keeps DDL waiting, and
-//! whoever reads the tables from outside would wait behind that: none is drawn there. None is drawn for tables of foreign
+//! Such a transaction finds the table as another one than its snapshot knows. One that has used it keeps most DDL waiting,
+//! and whoever reads the tables from outside would wait behind that: none is drawn there but a VACUUM that waits for nobody. None is drawn for tables of foreign
 //! keys, which lead from one table to another, and for tables with a counter, which a rebuilt table begins anew.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ use crate::statement::Catalog;
 
 /// How many of these statements, of a hundred, copy the table row by row.
 const COPY_PERCENT: usize = 30;
+
+/// How many of them, of a hundred, are a VACUUM that waits for nobody, where there is one.
+const VACUUM_PERCENT: usize = 50;
 
 /// Puts such a statement into some cases that have a place for one.
 pub(super) fn add_physical_ddl(
@@ -39,28 +42,68 @@ pub(super) fn add_physical_ddl(
     let all: Vec<DdlPlace<'_>> = suited
         .flat_map(|table| places(table, sessions, lines, &effects))
         .collect();
-    let Some(DdlPlace { at, session, table }) = entropy.pick(&all) else {
+    let has_vacuum = dialect.supports(Capability::Vacuum);
+    let waits = !has_vacuum || !entropy.percent(VACUUM_PERCENT);
+    let free: Vec<&DdlPlace<'_>> = all
+        .iter()
+        .filter(|place| !waits || !place.is_used)
+        .collect();
+    let Some(place) = entropy.pick(&free) else {
         return;
     };
-    let name = &table.name;
-    let create = format!("CREATE INDEX x1 ON {name} ({})", columns(entropy, table));
-    let mut add = |at: usize, sql: String| {
-        lines.insert(at, DrawnStatement::outside(*session, sql, dialect));
+    let drawn = match (has_vacuum, waits) {
+        (true, false) => vec![(place.at, vacuum(entropy, &place.table.name))],
+        (true, true) => vec![(place.at, rewriting(entropy, place.table))],
+        (false, _) => rebuilding(entropy, place),
     };
+    for (at, sql) in drawn {
+        let line = DrawnStatement::outside(place.session, sql, dialect);
+        lines.insert(at, line);
+    }
+}
+
+/// The DDL of MariaDB and MySQL, the last line first, each with the line that it comes before.
+fn rebuilding(entropy: &mut Entropy<'_>, place: &DdlPlace<'_>) -> Vec<(usize, String)> {
+    let name = &place.table.name;
+    let create = create_index(entropy, place.table);
     let (mut sql, way) = match entropy.below(4) {
         0 | 1 => (create, " ALGORITHM=COPY"),
         2 => (format!("ALTER TABLE {name} FORCE"), ", ALGORITHM=COPY"),
+        // Not every product lets DROP INDEX say how.
         _ => {
-            // Not every product lets DROP INDEX say how.
-            add(*at, format!("DROP INDEX x1 ON {name}"));
-            add(0, create);
-            return;
+            return vec![(place.at, format!("DROP INDEX x1 ON {name}")), (0, create)];
         }
     };
     if entropy.percent(COPY_PERCENT) {
         sql.push_str(way);
     }
-    add(*at, sql);
+    vec![(place.at, sql)]
+}
+
+/// PostgreSQL's that wait for those who have used the table. An ALTER TABLE that rewrites it is not among them: the
+/// table looks empty to older snapshots then (PostgreSQL manual, "Caveats" of concurrency control).
+fn rewriting(entropy: &mut Entropy<'_>, table: &TablePlan) -> String {
+    match entropy.below(4) {
+        0 => format!("VACUUM FULL {}", table.name),
+        1 => format!("REINDEX TABLE {}", table.name),
+        _ => create_index(entropy, table),
+    }
+}
+
+/// A VACUUM that waits for nobody: it would, to give the end of the file back.
+fn vacuum(entropy: &mut Entropy<'_>, table: &str) -> String {
+    let how = match entropy.below(4) {
+        0 => "",
+        1 => ", FREEZE",
+        // Without it the few dead entries of a small table stay in its indexes.
+        _ => ", INDEX_CLEANUP ON",
+    };
+    format!("VACUUM (TRUNCATE FALSE{how}) {table}")
+}
+
+fn create_index(entropy: &mut Entropy<'_>, table: &TablePlan) -> String {
+    let columns = columns(entropy, table);
+    format!("CREATE INDEX x1 ON {} ({columns})", table.name)
 }
 
 /// Before which line a session can change the storage of a table.
@@ -68,6 +111,8 @@ struct DdlPlace<'t> {
     at: usize,
     session: SessionId,
     table: &'t TablePlan,
+    /// A transaction that is open there has used the table.
+    is_used: bool,
 }
 
 /// Whether a foreign key leads from or to a table.
@@ -78,8 +123,7 @@ fn is_tied(name: &str, tables: &[TableShape]) -> bool {
     keys.any(|(table, key)| table.name == name || key.parent.eq_ignore_ascii_case(name))
 }
 
-/// The places for a table: the session is in no transaction, no other session is in one that has used the table, and
-/// one is in one that will.
+/// The places for a table: the session is in no transaction, and another is in one that has used the table or will.
 fn places<'t>(
     table: &'t TablePlan,
     sessions: usize,
@@ -93,10 +137,15 @@ fn places<'t>(
     let mut inside: BTreeMap<SessionId, bool> = BTreeMap::new();
     for (at, line) in lines.iter().enumerate() {
         let mut open = inside.keys();
-        let will_be_used = open.any(|session| will_use(*session, at, lines, &uses));
-        if will_be_used && inside.values().all(|used| !used) {
+        let is_used = inside.values().any(|used| *used);
+        if is_used || open.any(|session| will_use(*session, at, lines, &uses)) {
             let outside = sessions_up_to(sessions).filter(|s| !inside.contains_key(s));
-            found.extend(outside.map(|session| DdlPlace { at, session, table }));
+            found.extend(outside.map(|session| DdlPlace {
+                at,
+                session,
+                table,
+                is_used,
+            }));
         }
         if line.is_inside() {
             *inside.entry(line.session).or_default() |= uses[at];

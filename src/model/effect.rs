@@ -369,6 +369,8 @@ pub struct Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageChange {
     pub table: String,
+    /// It waits for the transactions that have used the table.
+    pub waits_for_users: bool,
     /// The columns of the index that it makes; none where it makes none.
     pub index: Option<Vec<String>>,
 }

@@ -5,15 +5,17 @@ use super::token::{SqlToken, closing, stands};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{Effect, StatementKind, StorageChange};
 
-/// The effect of `CREATE INDEX`, `DROP INDEX .. ON` and `ALTER TABLE .. FORCE`; None for any other, such as a unique
-/// index, which the rows of the table may refuse.
+/// The effect of `CREATE INDEX`, and of what the dialect has of `DROP INDEX .. ON`, `ALTER TABLE .. FORCE`, `VACUUM` and
+/// `REINDEX TABLE`; None for any other, such as a unique index, which the rows of the table may refuse.
 pub(super) fn analyze(words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
     if !dialect.supports(Capability::PhysicalDdl) {
         return None;
     }
-    let change = created(words)
-        .or_else(|| dropped(words))
-        .or_else(|| rebuilt(words))?;
+    let own = match dialect.supports(Capability::Vacuum) {
+        true => |words: &[SqlToken<'_>]| vacuumed(words).or_else(|| reindexed(words)),
+        false => |words: &[SqlToken<'_>]| dropped(words).or_else(|| rebuilt(words)),
+    };
+    let change = created(words).or_else(|| own(words))?;
     Some(Effect {
         storage_change: Some(change),
         ..Effect::of_kind(StatementKind::PhysicalDdl)
@@ -27,15 +29,15 @@ fn created(words: &[SqlToken<'_>]) -> Option<StorageChange> {
     let columns = key_columns(words, at)?;
     let end = closing(words, at)?;
     is_way(&words[end + 1..]).then_some(StorageChange {
-        table,
         index: Some(columns),
+        ..without_index(table)
     })
 }
 
 fn dropped(words: &[SqlToken<'_>]) -> Option<StorageChange> {
     let after_name = index_name(words, "DROP")?;
     let (table, at) = object_name(words, on(words, after_name)?)?;
-    is_way(&words[at..]).then_some(StorageChange { table, index: None })
+    is_way(&words[at..]).then(|| without_index(table))
 }
 
 fn rebuilt(words: &[SqlToken<'_>]) -> Option<StorageChange> {
@@ -47,7 +49,38 @@ fn rebuilt(words: &[SqlToken<'_>]) -> Option<StorageChange> {
         Some(comma) if comma.is_mark(',') => &rest[1..],
         _ => rest,
     };
-    is_way(way).then_some(StorageChange { table, index: None })
+    is_way(way).then(|| without_index(table))
+}
+
+fn without_index(table: String) -> StorageChange {
+    StorageChange {
+        table,
+        waits_for_users: true,
+        index: None,
+    }
+}
+
+/// `VACUUM (TRUNCATE FALSE, ..) t` and `VACUUM FULL t`. Another may cut the table's file, for which it waits.
+fn vacuumed(words: &[SqlToken<'_>]) -> Option<StorageChange> {
+    words.first().filter(|word| word.is("VACUUM"))?;
+    let is_full = stands(words, 1, &["FULL"]);
+    let keeps_size = stands(words, 2, &["TRUNCATE", "FALSE"]) && words.get(1)?.is_mark('(');
+    let after = match (is_full, keeps_size) {
+        (true, _) => 2,
+        (false, true) => closing(words, 1)? + 1,
+        (false, false) => return None,
+    };
+    let (table, at) = object_name(words, after)?;
+    (at == words.len()).then(|| StorageChange {
+        waits_for_users: is_full,
+        ..without_index(table)
+    })
+}
+
+fn reindexed(words: &[SqlToken<'_>]) -> Option<StorageChange> {
+    stands(words, 0, &["REINDEX", "TABLE"]).then_some(())?;
+    let (table, at) = object_name(words, 2)?;
+    (at == words.len()).then(|| without_index(table))
 }
 
 /// The place after the name of the index that is created or dropped.
@@ -87,6 +120,7 @@ mod tests {
         let change = |table: &str, index: Option<&[&str]>| {
             Some(StorageChange {
                 table: table.to_owned(),
+                waits_for_users: true,
                 index: index.map(|columns| columns.iter().map(|&c| c.to_owned()).collect()),
             })
         };
@@ -122,6 +156,29 @@ mod tests {
             "DROP TABLE t0",
         ] {
             assert_eq!(effect(sql).kind, StatementKind::Opaque, "{sql}");
+        }
+    }
+
+    #[test]
+    fn only_a_vacuum_that_keeps_the_size_of_the_file_waits_for_nobody() {
+        let postgres = dialect_of("postgres", "18");
+        for (sql, waits) in [
+            ("VACUUM (TRUNCATE FALSE) t0", false),
+            (
+                "vacuum (truncate false, INDEX_CLEANUP ON, FREEZE) t0",
+                false,
+            ),
+            ("VACUUM FULL t0", true),
+            ("REINDEX TABLE t0", true),
+            ("CREATE INDEX x1 ON t0 (c0 DESC, vkey)", true),
+        ] {
+            let change = analyze(sql, &postgres).storage_change;
+            let change = change.unwrap_or_else(|| panic!("{sql}"));
+            assert_eq!(change.table, "t0", "{sql}");
+            assert_eq!(change.waits_for_users, waits, "{sql}");
+        }
+        for sql in ["VACUUM t0", "VACUUM (FULL) t0", "VACUUM", "DROP INDEX x1"] {
+            assert_eq!(analyze(sql, &postgres).kind, StatementKind::Opaque, "{sql}");
         }
     }
 
