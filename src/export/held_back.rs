@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem::take;
 
-use super::scenario::ClientStep;
+use super::client_step::ClientStep;
 use crate::dialect::{Dialect, RejectionEnd};
 use crate::model::StatementKind;
 use crate::reproducer::Expectation;
@@ -17,7 +17,7 @@ pub(super) fn in_order_of_a_run(steps: Vec<ClientStep>, dialect: &Dialect) -> Ve
     if !steps.iter().any(is_ddl) {
         return steps;
     }
-    let mut clients: BTreeMap<Option<u32>, Client> = BTreeMap::new();
+    let mut clients: BTreeMap<Option<u32>, ClientProgress> = BTreeMap::new();
     let mut ordered = Vec::with_capacity(steps.len());
     for step in steps {
         let client = step.client;
@@ -34,7 +34,7 @@ pub(super) fn in_order_of_a_run(steps: Vec<ClientStep>, dialect: &Dialect) -> Ve
 
 /// What a client is at, as far as others wait for it.
 #[derive(Default)]
-struct Client {
+struct ClientProgress {
     is_open: bool,
     /// It waits for a lock: what it is to execute next is sent when it goes on.
     waits: bool,
@@ -47,8 +47,8 @@ struct Client {
 }
 
 /// Takes the next step that nothing holds back.
-fn next(clients: &mut BTreeMap<Option<u32>, Client>) -> Option<ClientStep> {
-    let is_free = |(name, client): &(&Option<u32>, &Client)| {
+fn next(clients: &mut BTreeMap<Option<u32>, ClientProgress>) -> Option<ClientStep> {
+    let is_free = |(name, client): &(&Option<u32>, &ClientProgress)| {
         client.held.front().is_some_and(|step| {
             let change = step.effect.storage_change.as_ref();
             let Some(change) = change.filter(|change| change.waits_for_users) else {
@@ -64,7 +64,11 @@ fn next(clients: &mut BTreeMap<Option<u32>, Client>) -> Option<ClientStep> {
 }
 
 /// Notes what a step that has its place comes to, now or when its client goes on.
-fn executed(clients: &mut BTreeMap<Option<u32>, Client>, step: &ClientStep, dialect: &Dialect) {
+fn executed(
+    clients: &mut BTreeMap<Option<u32>, ClientProgress>,
+    step: &ClientStep,
+    dialect: &Dialect,
+) {
     let client = clients.entry(step.client).or_default();
     if client.waits {
         client.deferred.push_back(step.clone());

@@ -7,6 +7,7 @@
 
 mod case_format;
 mod case_sql;
+mod client_step;
 mod docker;
 mod dot;
 mod edn;

@@ -7,9 +7,10 @@
 use std::fmt::Write as _;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::client_step::ClientStep;
 use super::maintainers::ClientKind;
 use super::plan::{Turn, plan};
-use super::scenario::{ClientStep, Scenario};
+use super::scenario::Scenario;
 use super::words;
 use crate::reproducer::CaseFile;
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::export::scenario::{ClientStep, Scenario};
+use crate::export::client_step::ClientStep;
+use crate::export::scenario::Scenario;
 use crate::model::{IsolationLevel, SessionId, StatementKind};
 use crate::reproducer::Expectation;
 

@@ -6,7 +6,8 @@
 use std::fmt::Write as _;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
-use super::scenario::{ClientStep, LockedTables, Scenario, Symptom};
+use super::client_step::ClientStep;
+use super::scenario::{LockedTables, Scenario, Symptom};
 use super::words;
 use crate::dialect::{Dialect, ParserKind};
 use crate::model::{ErrorClass, StatementKind};

@@ -1,7 +1,8 @@
 //! Answers and faults in the words of people who know the engine and not this program.
 
+use super::client_step::ClientStep;
 use super::headline::kind_of;
-use super::scenario::{ClientStep, Scenario, Symptom};
+use super::scenario::{Scenario, Symptom};
 use crate::dialect::Dialect;
 use crate::model::{ErrorClass, FindingKind, LockBreach, Signature, StatementKind};
 use crate::reproducer::{CaseFile, Expectation, Registry};

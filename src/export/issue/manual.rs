@@ -1,6 +1,7 @@
 //! Sentences of the manuals that a wrong answer violates.
 
-use crate::export::scenario::{ClientStep, Scenario};
+use crate::export::client_step::ClientStep;
+use crate::export::scenario::Scenario;
 use crate::model::{IsolationLevel, StatementKind};
 use crate::reproducer::Expectation;
 

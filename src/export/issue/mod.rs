@@ -7,8 +7,9 @@ mod side_by_side;
 use std::fmt::Write as _;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::client_step::ClientStep;
 use super::maintainers::ClientKind;
-use super::scenario::{ClientStep, Scenario, Symptom, one_line};
+use super::scenario::{Scenario, Symptom, one_line};
 use super::words;
 use crate::reproducer::CaseFile;
 

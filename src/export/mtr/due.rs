@@ -2,7 +2,8 @@
 
 use super::pages::Pages;
 use crate::export::case_format::DoesNotApply;
-use crate::export::scenario::{ClientStep, Scenario};
+use crate::export::client_step::ClientStep;
+use crate::export::scenario::Scenario;
 use crate::model::{ErrorClass, IsolationLevel, RowOrder, StatementKind};
 use crate::reproducer::{Cell, Expectation};
 use crate::statement;

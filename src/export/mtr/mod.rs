@@ -10,8 +10,9 @@ mod pages;
 mod tests;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::client_step::ClientStep;
 use super::plan::{Turn, plan};
-use super::scenario::{ClientStep, Scenario, Symptom};
+use super::scenario::{Scenario, Symptom};
 use super::words;
 use crate::model::SessionId;
 use crate::reproducer::CaseFile;

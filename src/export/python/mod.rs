@@ -5,8 +5,9 @@
 use std::fmt::Write as _;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::client_step::ClientStep;
 use super::maintainers::ScriptDriver;
-use super::scenario::{ClientStep, Scenario, Symptom};
+use super::scenario::{Scenario, Symptom};
 use super::words;
 use crate::model::RowOrder;
 use crate::reproducer::{CaseFile, Cell, Expectation, quoted};

@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
+use super::client_step::ClientStep;
 use super::plan::{Turn, plan};
-use super::scenario::{ClientStep, Scenario, Symptom};
+use super::scenario::{Scenario, Symptom};
 use super::words;
 use crate::model::{RowOrder, StatementKind};
 use crate::reproducer::{CaseFile, Expectation};
