@@ -88,6 +88,8 @@ capabilities! {
     InvisibleColumn = "invisible-column",
     /// `JSON_CONTAINS`, `JSON_LENGTH`, `JSON_REMOVE`, `JSON_SET`.
     JsonFunction = "json-function",
+    /// `FOR UPDATE OF t`: the other tables of the FROM are read without locks.
+    LockOf = "lock-of",
     /// `SELECT` with a lock clause.
     LockingRead = "locking-read",
     /// A transaction takes its locks when it commits: no statement waits, and a COMMIT is refused that meets

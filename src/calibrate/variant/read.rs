@@ -121,6 +121,14 @@ pub(super) const LOCKING_READS: &[Variant] = &[
     )
     .needing(&[Capability::LockingRead]),
     variant(
+        Role::LockingSelectSource,
+        "joined, another is named",
+        "SELECT t.pkey FROM t JOIN u ON u.pkey = t.pkey WHERE t.pkey = 1 AND u.c = {seen} {update} OF t",
+        Source,
+        Rows,
+    )
+    .needing(&[Capability::LockOf]),
+    variant(
         Role::LockingSelect,
         "scan for the value",
         "SELECT pkey FROM u WHERE c = {seen} {update}",
