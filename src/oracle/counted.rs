@@ -9,7 +9,10 @@ use super::Evidence;
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{CaseStatement, ErrorClass, Pace, StatementRecord, TableShape, TestCase};
+use crate::model::{
+    CaseStatement, ErrorClass, Pace, SetupKind, StatementKind, StatementRecord, TableShape,
+    TestCase,
+};
 use crate::observe::is_hidden_row_key;
 use crate::statement::{self, CountedInsert, Counting, Filling};
 
@@ -48,28 +51,78 @@ pub(super) fn numbers(evidence: &Evidence, statement: &CaseStatement) -> GivenNu
         return GivenNumbers::Unknown;
     }
     let Some(changed) = record.outcome.row_count() else {
-        let is_duplicate = record.outcome.error_class() == Some(ErrorClass::Duplicate);
-        // It left no row that would have one: any number does that no row has.
-        return match is_duplicate && may_meet_itself(evidence, table, &insert) {
-            true => GivenNumbers::Unknown,
-            false => beyond_all(table),
-        };
+        return without_row(evidence, record, table, &insert);
     };
     match first(record, &insert, changed) {
         First::Number(first) if follow_each_other(case, record, &insert, changed, first) => {
             GivenNumbers::From(first)
         }
         First::Number(_) | First::Unknown => GivenNumbers::Unknown,
-        First::NoRow => beyond_all(table),
+        First::NoRow => without_row(evidence, record, table, &insert),
     }
+}
+
+/// The numbers of a statement that left no row which would have one: any number does that no row has, except where the
+/// statement itself gives one to another row. Such a statement gets what its counter was to give next.
+///
+/// Where that is not known, a duplicate may be the engine's right answer. Another refusal is judged all the same: a
+/// correct engine comes to it with either number, or with neither.
+fn without_row(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    table: &TableShape,
+    insert: &CountedInsert,
+) -> GivenNumbers {
+    let Counting::Rows(rows) = &insert.counting else {
+        return beyond_all(table);
+    };
+    if !may_meet_itself(evidence, table, rows) {
+        return beyond_all(table);
+    }
+    match untouched_counter(evidence, record, table) {
+        Some(next) if stay_behind(rows, next) => GivenNumbers::From(next),
+        _ if record.outcome.error_class() == Some(ErrorClass::Duplicate) => GivenNumbers::Unknown,
+        _ => beyond_all(table),
+    }
+}
+
+/// What a counter gives next where a statement is the first of the sessions that may take or give a number of it: one more
+/// than the greatest of the set-up, which took none (a case whose set-up does is refused), and 1 in an empty table.
+fn untouched_counter(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    table: &TableShape,
+) -> Option<i64> {
+    let case = &evidence.case;
+    // A DELETE takes nothing back.
+    let touches = |statement: &CaseStatement| {
+        let kind = statement.effect.kind;
+        let mut targets = statement.effect.targets();
+        kind == StatementKind::Opaque
+            || (kind != StatementKind::Delete && targets.any(|name| name == table.name))
+    };
+    let mut others = case.statements.iter().filter(|s| s.id != record.id);
+    let is_earlier = |statement: &CaseStatement| {
+        let other = evidence.execution.records.get(&statement.id);
+        other.is_some_and(|other| other.sent < record.answered)
+    };
+    if others.any(|statement| touches(statement) && is_earlier(statement)) {
+        return None;
+    }
+    let only_inserts = case
+        .setup
+        .iter()
+        .filter(|s| s.kind == SetupKind::Rows)
+        .all(|s| statement::analyze(&s.sql, &evidence.dialect).kind == StatementKind::Insert);
+    let place = table.columns.iter().position(|column| column.counted)?;
+    let rows = evidence.initial.get(&table.name).filter(|_| only_inserts)?;
+    let numbers = rows.iter().filter_map(|row| row.get(place)?.as_integer());
+    numbers.max().unwrap_or(0).max(0).checked_add(1)
 }
 
 /// Whether a number that a statement takes may be one that it gives another row. A counter is beyond all that the set-up
 /// gave.
-fn may_meet_itself(evidence: &Evidence, table: &TableShape, insert: &CountedInsert) -> bool {
-    let Counting::Rows(rows) = &insert.counting else {
-        return false;
-    };
+fn may_meet_itself(evidence: &Evidence, table: &TableShape, rows: &[Filling]) -> bool {
     let place = table.columns.iter().position(|column| column.counted);
     let initial = evidence.initial.get(&table.name).into_iter().flatten();
     let highest = initial
@@ -128,18 +181,7 @@ fn follow_each_other(
     first: i64,
 ) -> bool {
     match &insert.counting {
-        Counting::Rows(rows) => {
-            let is_small = |row: &Filling| match row {
-                Filling::Counted => true,
-                Filling::Given(number) => *number < first,
-                Filling::Either => false,
-            };
-            let last = rows
-                .iter()
-                .rposition(|row| !matches!(row, Filling::Given(_)));
-            let before = last.map_or(&[][..], |last| &rows[..last]);
-            rows.len() == 1 || before.iter().all(is_small)
-        }
+        Counting::Rows(rows) => stay_behind(rows, first),
         Counting::Query { ordered } => {
             let alone = !record.resumed() && case.pace == Pace::Scheduled;
             changed <= 1 || (*ordered && alone)
@@ -147,6 +189,20 @@ fn follow_each_other(
         Counting::Never => true,
         Counting::Unknown => false,
     }
+}
+
+/// Whether no row that takes a number stands behind one that is given this number or a greater one.
+fn stay_behind(rows: &[Filling], first: i64) -> bool {
+    let is_small = |row: &Filling| match row {
+        Filling::Counted => true,
+        Filling::Given(number) => *number < first,
+        Filling::Either => false,
+    };
+    let last = rows
+        .iter()
+        .rposition(|row| !matches!(row, Filling::Given(_)));
+    let before = last.map_or(&[][..], |last| &rows[..last]);
+    rows.len() == 1 || before.iter().all(is_small)
 }
 
 /// A number that no row of a table has or had; none is known for the narrowest types.

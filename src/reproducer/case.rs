@@ -7,8 +7,9 @@ use super::{cell, note};
 use crate::dialect::Dialect;
 use crate::engine::Identity;
 use crate::model::{
-    Aspect, Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome, ProbeAnswer,
-    ProbeTag, RowOrder, SessionId, SetupStatement, StatementId, TestCase,
+    Aspect, CaseStatement, Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome,
+    ProbeAnswer, ProbeTag, RowOrder, SessionId, SetupStatement, StatementId, StatementKind,
+    TableShape, TestCase, TransactionStatus,
 };
 use crate::statement::{self, Catalog};
 
@@ -211,6 +212,9 @@ impl CaseFile {
             for difference in &finding.differences {
                 comments.extend(file.note_wrong_effect(case, difference));
             }
+            if let Some(difference) = last_effect(case, finding, execution) {
+                file.expect_end_behind(case, difference, execution);
+            }
         } else {
             comments.extend(finding.explanation.iter().map(|line| one_line(line)));
         }
@@ -330,6 +334,55 @@ impl CaseFile {
             "the end of {table}, but for the effects above: expected {first}"
         )))
     }
+}
+
+impl CaseFile {
+    /// Writes behind a table's line of the end state what the table holds where its last write had done what it should.
+    fn expect_end_behind(&mut self, case: &TestCase, effect: &Difference, execution: &Execution) {
+        let Some((table, text)) = expected_end(case, effect, execution) else {
+            return;
+        };
+        let sql = whole_table(case, table);
+        let is_end = |line: &&mut CaseLine| line.tag == Tag::End && line.sql == sql;
+        if let Some(end) = self.lines.iter_mut().find(is_end) {
+            end.notes.push(Note::new(note::EXPECT, text));
+        }
+    }
+}
+
+/// The wrong effect of a finding, if nothing else is wrong with it, the write's transaction committed, and no other statement
+/// may have written the table since the write was sent. Then the end follows from it.
+fn last_effect<'f>(
+    case: &TestCase,
+    finding: &'f Finding,
+    execution: &Execution,
+) -> Option<&'f Difference> {
+    let [difference] = finding.differences.as_slice() else {
+        return None;
+    };
+    let id = difference
+        .statement
+        .filter(|_| difference.aspect == Aspect::Effect)?;
+    let (table, _) = difference.expected.split_once(": ")?;
+    // Which numbers a counter gives depends on what took some before, and on what went wrong there.
+    let has_counter = |shape: &TableShape| shape.columns.iter().any(|column| column.counted);
+    case.table(table).filter(|shape| !has_counter(shape))?;
+    let sent = execution.records.get(&id)?.sent;
+    let status = execution.transactions.get(&id.transaction)?;
+    let disturbs = |statement: &&CaseStatement| {
+        let kind = statement.effect.kind;
+        let mut targets = statement.effect.targets();
+        let undoes =
+            kind == StatementKind::RollbackTo && statement.id.transaction == id.transaction;
+        undoes || kind == StatementKind::Opaque || targets.any(|target| target == table)
+    };
+    let is_later = |statement: &CaseStatement| {
+        let record = execution.records.get(&statement.id);
+        record.is_some_and(|record| record.answered > sent)
+    };
+    let mut others = case.statements.iter().filter(|s| s.id != id);
+    let is_last = !others.any(|statement| is_later(statement) && disturbs(&statement));
+    (is_last && matches!(status, TransactionStatus::Committed(_))).then_some(difference)
 }
 
 /// What each session of the case executed before its first statement.

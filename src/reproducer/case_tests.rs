@@ -10,7 +10,7 @@ use crate::engine::Identity;
 use crate::model::{
     Aspect, Difference, Direction, Execution, Finding, FindingKind, IsolationLevel, Outcome,
     ProbeAnswer, ProbeTag, Signature, SqlError, StatementId, StatementRecord, TestCase, Tick,
-    TransactionId, Value,
+    TransactionId, TransactionStatus, Value,
 };
 
 fn mysql() -> Dialect {
@@ -352,5 +352,46 @@ fn a_wrong_effect_is_noted_and_the_end_expects_nothing_that_does_not_follow() {
         assert!(line(&untold, "end */").ends_with("-- @got (7)"), "{untold}");
         let said = "--! # the end of t0, but for the effects above: expected (1)";
         assert!(untold.contains(said), "{untold}");
+    }
+}
+
+#[test]
+fn the_end_behind_the_last_write_of_a_table_expects_what_it_should_have_left() {
+    let dialect = mysql();
+    let end_with = |column: &str, later: &str, status: TransactionStatus| {
+        let sessions = format!("{SESSIONS}{later}");
+        let text = write(&file("", &sessions)).replace("c0 INT", column);
+        let case = read(&text, "x.sql").unwrap();
+        let case = case.test_case(&dialect).unwrap();
+        let mut execution = run(&case, Outcome::Rows(vec![row(&[2])]));
+        let delete = case.statements[2].id;
+        execution.transactions.insert(delete.transaction, status);
+        if case.statements.len() > 4 {
+            let later = record(&case, 4, 4, Outcome::Affected(1));
+            execution.records.insert(later.id, later);
+        }
+        let effect = difference(Some(delete), ["effect", "t0: (1)", "t0: (7)"]);
+        let finding = found("wrong-effect", vec![effect]);
+        let reproduced = Reproduced { hits: 3, runs: 3 };
+        let server = server(&dialect);
+        let text = write(&CaseFile::of_finding(
+            &case, &finding, &execution, &server, "", reproduced,
+        ));
+        let end = text.lines().find(|line| line.contains("end */"));
+        end.unwrap().to_owned()
+    };
+    let end_of = |later: &str, status| end_with("c0 INT", later, status);
+    let committed = TransactionStatus::Committed(Tick(9));
+    let certain = end_of("", committed);
+    assert!(certain.ends_with("-- @got (7)  @expect (1)"), "{certain}");
+    let read_later = end_of("/* s2 T3.1 */ SELECT * FROM t0;\n", committed);
+    assert_eq!(read_later, certain);
+    // Another write may have met what was left, the write was undone, or a counter gives other numbers where nothing is wrong.
+    for uncertain in [
+        end_with("c0 INT AUTO_INCREMENT PRIMARY KEY", "", committed),
+        end_of("/* s2 T3.1 */ UPDATE t0 SET c0 = 3;\n", committed),
+        end_of("", TransactionStatus::Aborted(Tick(9))),
+    ] {
+        assert!(uncertain.ends_with("-- @got (7)"), "{uncertain}");
     }
 }

@@ -230,9 +230,10 @@ fn a_query_without_an_order_is_left_out_and_nothing_else_is() {
     });
 }
 
-/// A row that is given the number which the counter gives the one before it.
+/// A row that is given the number which the counter gives the one before it, where the counter was used before.
 const MEETS_ITSELF: &str = "
-    s1: INSERT INTO t (pkey, vkey, c) VALUES (NULL, 1000, 10), (3, 1000, 11)
+    s1: INSERT INTO t (vkey, c) VALUES (999, 9)
+    s1: INSERT INTO t (pkey, vkey, c) VALUES (NULL, 1000, 10), (4, 1000, 11)
     s1: INSERT INTO t (pkey, vkey, c) VALUES (NULL, 1001, 12), (2, 1001, 13)
 ";
 
@@ -254,4 +255,37 @@ fn a_statement_that_may_meet_its_own_number_is_left_out_and_one_that_cannot_is_n
             "{hearing:?}"
         );
     });
+}
+
+const MEETS_ITSELF_FIRST: &str = "
+    s1: INSERT INTO t (pkey, vkey, c) VALUES (NULL, 1000, 10), (3, 1000, 11)
+";
+
+/// A right engine refuses the statement for a duplicate: a finding must expect that, not what other numbers come to.
+#[test]
+fn a_statement_that_meets_its_own_number_is_judged_where_nothing_used_the_counter_before() {
+    const TEST: &str = "counters_meet_first";
+    let level = IsolationLevel::RepeatableRead;
+    heard(TEST, level, MEETS_ITSELF_FIRST, Wrong::Nothing, |hearing| {
+        assert_eq!(hearing.verdict(), Verdict::Agree);
+        assert!(
+            left_out(hearing).iter().all(|count| *count == 0),
+            "{hearing:?}"
+        );
+    });
+    // It puts in no row, and is refused for another reason.
+    for other in [
+        "INSERT INTO t (vkey, c) SELECT 1000, 10 FROM t AS r WHERE r.pkey = 9",
+        "INSERT INTO t (pkey, vkey, c) VALUES (NULL, 1000, 99999999999)",
+    ] {
+        let text = "INSERT INTO t (pkey, vkey, c) VALUES (NULL, 1000, 10), (3, 1000, 11)";
+        let wrong = Wrong::Runs(text, other);
+        heard(TEST, level, MEETS_ITSELF_FIRST, wrong, |hearing| {
+            let Verdict::Violation(finding) = hearing.verdict() else {
+                panic!("{hearing:?}");
+            };
+            let first = finding.differences.first().expect("a difference");
+            assert!(first.expected.contains("duplicate"), "{finding:?}");
+        });
+    }
 }

@@ -11,6 +11,7 @@ mod campaign;
 mod check;
 mod cli;
 mod counters;
+mod cycles;
 mod data;
 mod doctor;
 mod engine_faults;

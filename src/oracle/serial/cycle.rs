@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use super::super::compare::place_text;
 use super::super::isolation::{self, ItemAnomaly, ItemEdgeKind, ItemGraph, JudgedBy};
-use super::search::SerialOrderSearch;
+use super::search::{SearchEnd, SerialOrderSearch};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{AnomalyClass, Difference, TestCase, TransactionCycle, TransactionId};
@@ -58,7 +58,8 @@ pub(super) fn explain(
                 class: Some(class),
             })
         }
-        None => by_refutation(search, serial),
+        None if search.transactions.len() == 2 => by_refutation(search, serial),
+        None => by_two_of_several(search, serial),
     }
 }
 
@@ -96,23 +97,62 @@ fn by_ranges(evidence: &Evidence) -> Option<ItemAnomaly> {
     isolation::cycle(&graph)
 }
 
-/// The cycle between two transactions: `cycle: T1 -rw(t0)-> T2 -ww(t0)-> T1`. Nothing for more than two:
-/// what refutes an order of two may then be what the third one wrote.
+/// The cycle between two transactions: `cycle: T1 -rw(t0)-> T2 -ww(t0)-> T1`.
 fn by_refutation(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<Cycle, EngineError> {
-    if search.transactions.len() != 2 {
-        return Ok(Cycle::default());
-    }
-    let mut dependencies = Vec::new();
-    for order in [[1, 0], [0, 1]] {
-        match search.refute(serial, order)? {
-            Some(refutation) => dependencies.push(dependency(search, order, &refutation)),
-            // The order of their session is the other dependency.
-            None => return Ok(Cycle::default()),
+    let dependencies = both_refuted(search, serial, [0, 1])?;
+    Ok(dependencies.map_or(Cycle::default(), |found| cycle(search, found)))
+}
+
+/// The cycle between two of several transactions, whose answers no order explains wherever the others stand and whatever
+/// those were answered. None where each two have an order: then what refutes one may be what a third one wrote.
+fn by_two_of_several(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<Cycle, EngineError> {
+    let count = search.transactions.len();
+    let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |other| [one, other]));
+    for pair in pairs {
+        let two = search.answers_of(pair);
+        let Some(dependencies) = both_refuted(&two, serial, pair)? else {
+            continue;
+        };
+        serial.reset()?;
+        if let SearchEnd::None { .. } = two.run(serial)? {
+            let mut cycle = cycle(search, dependencies);
+            let [one, other] = pair.map(|at| search.transactions[at]);
+            cycle.lines.push(format!(
+                "no order explains the answers of {one} and {other}, wherever the others stand"
+            ));
+            return Ok(cycle);
         }
     }
+    Ok(Cycle::default())
+}
+
+/// The dependencies that both orders of two transactions show, behind all that committed before them; none where one
+/// order is not refuted.
+fn both_refuted(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+    pair: [usize; 2],
+) -> Result<Option<Vec<CycleDependency>>, EngineError> {
+    let [one, other] = pair;
+    let before: Vec<usize> = (0..one).collect();
+    let mut dependencies = Vec::new();
+    for order in [[other, one], [one, other]] {
+        match search.refute(serial, &before, order)? {
+            Some(refutation) => dependencies.push(dependency(search, order, &refutation)),
+            // The order of their session is the other dependency.
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(dependencies))
+}
+
+fn cycle(search: &SerialOrderSearch<'_>, mut dependencies: Vec<CycleDependency>) -> Cycle {
     let lowest = dependencies.iter().map(|dependency| dependency.from).min();
     dependencies.sort_by_key(|dependency| Some(dependency.from) != lowest);
     let steps = dependencies.iter();
@@ -125,7 +165,7 @@ fn by_refutation(
         .claim
         .and_then(|_| class(&dependencies));
     lines.extend(dependencies.into_iter().map(|dependency| dependency.reason));
-    Ok(Cycle { lines, class })
+    Cycle { lines, class }
 }
 
 /// The anomaly of two dependencies that refutations show. Asked only where a stronger level was claimed than
@@ -151,26 +191,26 @@ fn dependency(
 ) -> CycleDependency {
     let [earlier, later] = order.map(|at| search.transactions[at]);
     let (by_earlier, by_later) = (search.written(order[0]), search.written(order[1]));
-    let (kind, tables): (ItemEdgeKind, BTreeSet<&str>) = match refutation.statement {
-        None => (
-            ItemEdgeKind::Write,
-            by_earlier.intersection(&by_later).copied().collect(),
-        ),
-        Some(id) => {
-            let statement = search.evidence.case.statement(id);
-            let uses = statement.into_iter().flat_map(|s| &s.effect.uses);
-            let named: BTreeSet<&str> = uses.map(|u| u.table.as_str()).collect();
-            if id.transaction == later {
-                (
-                    ItemEdgeKind::Anti,
-                    named.intersection(&by_earlier).copied().collect(),
-                )
-            } else {
-                (
-                    ItemEdgeKind::Read,
-                    named.intersection(&by_later).copied().collect(),
-                )
-            }
+    let kind = match refutation.statement {
+        Some(id) if id.transaction == later => ItemEdgeKind::Anti,
+        Some(_) => ItemEdgeKind::Read,
+        None => kind_at_the_end(&refutation.expected, &by_earlier, &by_later),
+    };
+    // One statement differs; where the end does, whatever the transaction names may have been read for it.
+    let of_reader = |of: TransactionId| -> BTreeSet<&str> {
+        let statements = search.evidence.case.statements.iter();
+        let reader = statements.filter(|s| match refutation.statement {
+            Some(id) => s.id == id,
+            None => s.id.transaction == of,
+        });
+        let uses = reader.flat_map(|s| &s.effect.uses);
+        uses.map(|u| u.table.as_str()).collect()
+    };
+    let tables: BTreeSet<&str> = match kind {
+        ItemEdgeKind::Anti => &of_reader(later) & &by_earlier,
+        ItemEdgeKind::Read => &of_reader(earlier) & &by_later,
+        ItemEdgeKind::Write | ItemEdgeKind::Session | ItemEdgeKind::Program => {
+            &by_earlier & &by_later
         }
     };
     let tables: Vec<&str> = tables.into_iter().collect();
@@ -192,5 +232,39 @@ fn dependency(
         reason: format!(
             "{later} before {earlier}: were {earlier} first, {place}{what} would be {expected}; it was {got}"
         ),
+    }
+}
+
+/// What a difference at the end, `t0: (1) (2)`, shows of an order of two. In a table that one of them alone writes it is no order
+/// of writes: that one wrote by what it had read.
+fn kind_at_the_end(
+    expected: &str,
+    by_earlier: &BTreeSet<&str>,
+    by_later: &BTreeSet<&str>,
+) -> ItemEdgeKind {
+    let table = expected
+        .split_once(": ")
+        .map_or(expected, |(table, _)| table);
+    match (by_earlier.contains(table), by_later.contains(table)) {
+        (false, true) => ItemEdgeKind::Anti,
+        (true, false) => ItemEdgeKind::Read,
+        (true, true) | (false, false) => ItemEdgeKind::Write,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::kind_at_the_end;
+    use crate::oracle::isolation::ItemEdgeKind;
+
+    #[test]
+    fn the_end_of_a_table_that_one_transaction_writes_shows_what_that_one_read() {
+        let (earlier, later) = (BTreeSet::from(["a", "b"]), BTreeSet::from(["b", "c"]));
+        let kind = |table: &str| kind_at_the_end(&format!("{table}: (1, 2)"), &earlier, &later);
+        assert_eq!(kind("a"), ItemEdgeKind::Read);
+        assert_eq!(kind("b"), ItemEdgeKind::Write);
+        assert_eq!(kind("c"), ItemEdgeKind::Anti);
     }
 }

@@ -90,6 +90,7 @@ impl Oracle for SerialOracle {
             budget: TRANSACTION_BUDGET,
             let_go: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            to_the_end: true,
         };
         let verdict = match search.run(serial)? {
             SearchEnd::Found => held_read_only(evidence).map_or(Verdict::Agree, Verdict::Known),

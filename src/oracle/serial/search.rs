@@ -20,6 +20,8 @@ pub(super) struct SerialOrderSearch<'a> {
     pub(super) let_go: BTreeSet<StatementId>,
     /// Those of them that are left out, because they changed nothing in the run.
     pub(super) left_out: BTreeSet<StatementId>,
+    /// Whether the tables at the end are compared, too, and not answers alone.
+    pub(super) to_the_end: bool,
 }
 
 /// How the search ended.
@@ -74,25 +76,39 @@ impl<'a> SerialOrderSearch<'a> {
         })
     }
 
-    /// What refutes this order of two transactions; none where the order of their session does, or
+    /// What refutes this order of two transactions behind others; none where the order of their session does, or
     /// nothing.
     pub(super) fn refute(
         &self,
         serial: &mut dyn SerialRun,
+        before: &[usize],
         order: [usize; 2],
     ) -> Result<Option<Difference>, EngineError> {
-        if !self.may_follow(&[], order[0]) {
+        if !self.may_follow(before, order[0]) {
             return Ok(None);
         }
         serial.reset()?;
         let mut walk = self.walk(serial);
-        for next in order {
+        for next in before.iter().copied().chain(order) {
             if let Some(difference) = walk.place(next)? {
                 return Ok(Some(difference));
             }
         }
         walk.final_state(&order)?;
         Ok(walk.first)
+    }
+
+    /// The same search, which compares what two of the transactions were answered and nothing else.
+    pub(super) fn answers_of(&self, pair: [usize; 2]) -> Self {
+        let pair = pair.map(|at| self.transactions[at]);
+        let statements = self.evidence.case.statements.iter().map(|s| s.id);
+        let others = statements.filter(|id| !pair.contains(&id.transaction));
+        Self {
+            let_go: self.let_go.iter().copied().chain(others).collect(),
+            left_out: self.left_out.clone(),
+            to_the_end: false,
+            ..*self
+        }
     }
 
     /// The tables that a transaction may write.
@@ -239,8 +255,11 @@ impl Walk<'_, '_> {
     }
 
     fn final_state(&mut self, prefix: &[usize]) -> Result<Step, EngineError> {
-        self.bring_to(prefix)?;
         let search = self.search;
+        if !search.to_the_end {
+            return Ok(Step::Found);
+        }
+        self.bring_to(prefix)?;
         for table in &search.evidence.case.tables {
             let Some(got) = search.evidence.execution.final_state.get(&table.name) else {
                 continue;

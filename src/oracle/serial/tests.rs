@@ -125,3 +125,65 @@ fn an_update_that_passed_over_a_row_that_moved_is_left_out_where_it_changed_noth
     let lies = verdict(1, MOVED);
     assert!(matches!(lies, Verdict::Violation(_)), "{lies:?}");
 }
+
+const PLAIN: &str = "CREATE TABLE t (pkey INTEGER PRIMARY KEY, vkey INT, c INT)";
+const THREE: Rows = &[[1, 1, 0], [2, 2, 0], [3, 3, 0]];
+
+/// Counts of rows, which show none: what they depend on is told by refutation alone.
+const COUNT_1: &str = "SELECT COUNT(*), 0, 0 FROM t WHERE pkey = 1 AND c = 0";
+const COUNT_2: &str = "SELECT COUNT(*), 0, 0 FROM t WHERE pkey = 2 AND c = 0";
+const COUNT_3: &str = "SELECT COUNT(*), 0, 0 FROM t WHERE pkey = 3 AND c = 0";
+
+fn headline(lines: &[Line]) -> String {
+    match judged(PLAIN, THREE, lines) {
+        Verdict::Violation(finding) => finding.headline,
+        other @ (Verdict::Agree
+        | Verdict::Known(_)
+        | Verdict::Undecided(_)
+        | Verdict::Flaky { .. }) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn two_of_three_transactions_that_have_no_order_are_told_as_a_cycle() {
+    // T1 sees row 2 as T2 left it, and missed what T2 did to row 1.
+    let skew = [
+        Answers(1, "BEGIN", 0),
+        Reads(1, COUNT_1, &[[1, 0, 0]]),
+        Answers(2, "UPDATE t SET vkey = 1001, c = 1 WHERE pkey < 3", 2),
+        Stands(&[[1, 1001, 1], [2, 1001, 1], [3, 3, 0]]),
+        Answers(3, "UPDATE t SET vkey = 1002, c = 7 WHERE pkey = 3", 1),
+        Stands(&[[1, 1001, 1], [2, 1001, 1], [3, 1002, 7]]),
+        Reads(1, COUNT_2, &[[0, 0, 0]]),
+        Answers(1, "COMMIT", 0),
+    ];
+    let told = headline(&skew);
+    assert!(
+        told.ends_with(": cycle: T1 -rw(t)-> T2 -wr(t)-> T1"),
+        "{told}"
+    );
+}
+
+#[test]
+fn three_transactions_of_which_each_two_have_an_order_are_no_cycle_of_two() {
+    const LEFT: Rows = &[[1, 1002, 1], [2, 1003, 1], [3, 1001, 1]];
+    let circle = [
+        Answers(1, "BEGIN", 0),
+        Reads(1, COUNT_1, &[[1, 0, 0]]),
+        Answers(2, "BEGIN", 0),
+        Reads(2, COUNT_2, &[[1, 0, 0]]),
+        Answers(3, "BEGIN", 0),
+        Reads(3, COUNT_3, &[[1, 0, 0]]),
+        Answers(1, "UPDATE t SET vkey = 1001, c = 1 WHERE pkey = 3", 1),
+        Stands(&[[1, 1, 0], [2, 2, 0], [3, 1001, 1]]),
+        Answers(2, "UPDATE t SET vkey = 1002, c = 1 WHERE pkey = 1", 1),
+        Stands(&[[1, 1002, 1], [2, 2, 0], [3, 1001, 1]]),
+        Answers(3, "UPDATE t SET vkey = 1003, c = 1 WHERE pkey = 2", 1),
+        Stands(LEFT),
+        Answers(1, "COMMIT", 0),
+        Answers(2, "COMMIT", 0),
+        Answers(3, "COMMIT", 0),
+    ];
+    let told = headline(&circle);
+    assert!(told.contains(": in commit order "), "{told}");
+}

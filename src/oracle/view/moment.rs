@@ -23,6 +23,8 @@ struct OtherMoment {
 enum ShownUntil {
     /// What was committed before.
     Committed(Tick),
+    /// The same without what its own transaction wrote.
+    CommittedByOthers(Tick),
     /// Whatever was written before.
     Written(Tick),
 }
@@ -69,7 +71,7 @@ impl Alone<'_> {
         let mut found = Vec::new();
         // Behind the promised moment the rows are too new, before it too old.
         let mut is_newer = self.reads_a_transaction_snapshot(statement);
-        for moment in moments.into_iter().rev() {
+        for &moment in moments.iter().rev() {
             let rows = self.rows_at(statement, ShownUntil::Committed(moment));
             if rows == promised {
                 is_newer = false;
@@ -81,6 +83,7 @@ impl Alone<'_> {
             };
             found.push(OtherMoment { rows, anomaly });
         }
+        found.extend(self.hiding_own_rows(statement, &moments));
         if record.resumed() {
             // What came into its range while it waited is not seen: new rows, or those that were moved
             // within an index, too. The range was not locked.
@@ -111,6 +114,28 @@ impl Alone<'_> {
         }
         found.retain(|moment| moment.rows != promised);
         found
+    }
+
+    /// Older rows in place of those that a statement's own transaction wrote where others had written newer ones. Where a
+    /// weaker level ran than is claimed, a write replaces rows that the snapshot does not hold, and a read by a key that the old
+    /// row and the new one share finds the old one and stops.
+    fn hiding_own_rows(
+        &self,
+        statement: &CaseStatement,
+        moments: &BTreeSet<Tick>,
+    ) -> Vec<OtherMoment> {
+        if self.evidence.case.claim.is_none() || self.reads_a_transaction_snapshot(statement) {
+            return Vec::new();
+        }
+        let at = |moment: &Tick| self.rows_at(statement, ShownUntil::CommittedByOthers(*moment));
+        let newest = moments.last().map(at);
+        let rows = moments.iter().rev().map(at);
+        let older = rows.filter(|rows| Some(rows) != newest.as_ref());
+        let stale = |rows| OtherMoment {
+            rows,
+            anomaly: AnomalyClass::StaleRead,
+        };
+        older.map(stale).collect()
     }
 
     /// The rows of the tables that a statement names, with what its own transaction wrote before.
@@ -144,10 +169,11 @@ impl Alone<'_> {
             return true;
         }
         if writer.transaction == reader.transaction {
-            return writer.position < reader.position;
+            let is_left_out = matches!(until, ShownUntil::CommittedByOthers(_));
+            return !is_left_out && writer.position < reader.position;
         }
         match until {
-            ShownUntil::Committed(at) => self
+            ShownUntil::Committed(at) | ShownUntil::CommittedByOthers(at) => self
                 .evidence
                 .timeline
                 .committed_before(writer.transaction, at),

@@ -5,7 +5,7 @@ pub(in crate::oracle) mod script;
 
 use self::script::{Line, Rows, Script};
 use crate::model::{AnomalyClass, ErrorClass, IsolationLevel, SqlError, UndecidedReason, Verdict};
-use Line::{Answers, Fails, Resumes, Returns, Stands, Waits};
+use Line::{Answers, Fails, Reads, Resumes, Returns, Stands, Waits};
 
 const RC: IsolationLevel = IsolationLevel::ReadCommitted;
 const RR: IsolationLevel = IsolationLevel::RepeatableRead;
@@ -396,4 +396,35 @@ fn under_a_claim_rows_of_two_moments_are_a_read_skew() {
     // Both as they were: one moment, an older one.
     let stale = anomaly(&[[1, 1000, 9], [2, 1000, 9]], 0);
     assert_eq!(stale, Some(AnomalyClass::StaleRead));
+}
+
+#[test]
+fn an_old_row_that_hides_the_own_one_of_its_key_is_a_stale_read() {
+    const BY_C: &str = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
+    const READ: &str = "SELECT * FROM t WHERE pkey = 1";
+    let anomaly = |given: Rows| {
+        let lines = [
+            Answers(1, "BEGIN", 0),
+            Reads(1, READ, &[[1, 1, 20]]),
+            Answers(2, "UPDATE t SET vkey = 1005, c = 0 WHERE pkey = 1", 1),
+            Stands(&[[1, 1005, 0]]),
+            Answers(1, "DELETE FROM t WHERE pkey = 1", 1),
+            Stands(&[]),
+            Answers(1, "INSERT INTO t VALUES (1, 1010, 29)", 1),
+            Stands(&[[1, 1010, 29]]),
+            Reads(1, READ, given),
+            Answers(1, "COMMIT", 0),
+        ];
+        let script = Script::new(RR, BY_C, &[[1, 1, 20]], &lines);
+        match script.claimed(IsolationLevel::Serializable).verdict() {
+            Verdict::Violation(finding) => Some(finding.signature.anomaly),
+            Verdict::Agree | Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. } => {
+                None
+            }
+        }
+    };
+    assert_eq!(anomaly(&[[1, 1010, 29]]), None);
+    assert_eq!(anomaly(&[[1, 1, 20]]), Some(AnomalyClass::StaleRead));
+    // A row that never was.
+    assert_eq!(anomaly(&[[1, 7, 20]]), Some(AnomalyClass::WrongRow));
 }
