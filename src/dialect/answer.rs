@@ -100,6 +100,14 @@ impl ChangedRows {
 }
 
 impl AffectedRows {
+    /// How the rows count that a write returned, where its answer has no count beside them (MariaDB): each row that it
+    /// put in, removed, or found and perhaps changed, once. MariaDB manual, "INSERT...RETURNING", "REPLACE...RETURNING".
+    pub const RETURNED: Self = Self {
+        update: UpdateCount::Matched,
+        upsert: 1,
+        replace: ReplaceCount::Inserted,
+    };
+
     /// The counts that an UPDATE may answer that changed these rows; None where it cannot have.
     pub fn of_update(self, changed: ChangedRows) -> Option<RangeInclusive<u64>> {
         let rows = changed.moved().filter(|rows| rows.new == 0)?.other;

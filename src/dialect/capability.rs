@@ -132,8 +132,16 @@ capabilities! {
     ReadOnlyTransaction = "read-only-transaction",
     /// `REPLACE`.
     Replace = "replace",
-    /// `RETURNING` in every write.
-    Returning = "returning",
+    /// `DELETE .. RETURNING`, of one table.
+    ReturningDelete = "returning-delete",
+    /// `INSERT .. RETURNING`.
+    ReturningInsert = "returning-insert",
+    /// A RETURNING of an UPDATE may name columns of the tables that it only reads.
+    ReturningJoined = "returning-joined",
+    /// `REPLACE .. RETURNING`.
+    ReturningReplace = "returning-replace",
+    /// `UPDATE .. RETURNING`.
+    ReturningUpdate = "returning-update",
     /// Tables have a hidden row number that a query can name.
     Rowid = "rowid",
     /// Savepoints.

@@ -29,8 +29,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::model::{
-    ConsistencyModel, Doubt, ErrorClass, Folding, IsolationLevel, ReadMode, Role, StatementKind,
-    TableShape,
+    ConsistencyModel, Doubt, ErrorClass, Folding, IsolationLevel, Outcome, ReadMode, Role,
+    StatementKind, StatementRecord, TableShape,
 };
 
 pub use answer::{
@@ -337,6 +337,16 @@ impl Dialect {
     /// Whether the engine, in this version, has a feature.
     pub fn supports(&self, capability: Capability) -> bool {
         self.capabilities.contains(&capability)
+    }
+
+    /// How the rows count that the answer of a write says it changed.
+    pub fn counts_of(&self, answered: &StatementRecord) -> AffectedRows {
+        match (&answered.outcome, answered.reported) {
+            (Outcome::Rows(_), None) => AffectedRows::RETURNED,
+            (Outcome::Rows(_), Some(_)) | (Outcome::Affected(_) | Outcome::Rejected(_), _) => {
+                self.affected_rows
+            }
+        }
     }
 
     /// Why this version of the engine lacks a feature that others have; none where it is not known.

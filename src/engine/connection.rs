@@ -43,7 +43,7 @@ pub trait Connection: Send {
     }
 
     /// How many rows the answer to the last statement said it changed, where it returned rows as well: PostgreSQL's
-    /// command tag. None where there is none.
+    /// command tag, `sqlite3_changes()`. None where there is none.
     fn reported(&self) -> Option<u64> {
         None
     }

@@ -230,6 +230,15 @@ pub struct StatementRecord {
 }
 
 impl StatementRecord {
+    /// How many rows a write says that it changed: the count of its answer, or else how many rows it returned. None
+    /// for a rejection.
+    pub fn changed_rows(&self) -> Option<u64> {
+        match self.outcome {
+            Outcome::Rows(_) => self.reported.or_else(|| self.outcome.row_count()),
+            Outcome::Affected(_) | Outcome::Rejected(_) => self.outcome.row_count(),
+        }
+    }
+
     /// It waited for a lock before it answered.
     pub fn resumed(&self) -> bool {
         self.waiting.is_some()

@@ -73,25 +73,33 @@ pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
 /// that was learned of the run can excuse it.
 fn returned_otherwise(evidence: &Evidence) -> Option<Finding> {
     let execution = &evidence.execution;
-    execution.probes.iter().find_map(|probe| {
-        let ProbeTag::Returned { table } = &probe.tag else {
-            return None;
-        };
-        let returned = probe.outcome.row_count()?;
-        let reported = execution.records.get(&probe.statement)?.reported?;
+    let asked = execution.probes.iter().filter_map(|probe| {
+        let is_of_write = matches!(probe.tag, ProbeTag::Returned { .. });
+        let returned = probe.outcome.row_count().filter(|_| is_of_write)?;
+        Some((probe.statement, returned))
+    });
+    let own = evidence.case.user_statements().filter_map(|statement| {
+        let record = execution.records.get(&statement.id)?;
+        let returns = matches!(record.outcome, Outcome::Rows(_));
+        let is_write = statement.effect.kind.is_write();
+        let returned = record.outcome.row_count().filter(|_| returns && is_write)?;
+        Some((statement.id, returned))
+    });
+    asked.chain(own).find_map(|(write, returned)| {
+        let reported = execution.records.get(&write)?.reported?;
         let difference = Difference {
-            statement: Some(probe.statement),
+            statement: Some(write),
             aspect: Aspect::Affected,
             direction: if reported < returned {
                 Direction::Lower
             } else {
                 Direction::Higher
             },
-            expected: format!("affected {returned}, as many rows of {table} as it returned"),
+            expected: format!("affected {returned}, as many rows as it returned"),
             got: Outcome::Affected(reported).to_string(),
         };
         let kind = FindingKind::MiscountedWrite;
-        let sent = sent_as(evidence, probe.statement);
+        let sent = sent_as(evidence, write);
         (reported != returned).then(|| finding(evidence, kind, difference, sent))
     })
 }

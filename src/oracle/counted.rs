@@ -5,16 +5,18 @@
 //! follows that (MySQL manual, "AUTO_INCREMENT Handling in InnoDB"; MariaDB manual, "AUTO_INCREMENT Handling in
 //! InnoDB"; "Server System Variables", `insert_id`).
 
+use std::collections::BTreeSet;
+
 use super::Evidence;
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    CaseStatement, ErrorClass, Pace, SetupKind, StatementKind, StatementRecord, TableShape,
-    TestCase,
+    CaseStatement, ErrorClass, Pace, SetupKind, StatementId, StatementKind, StatementRecord,
+    TableShape, TestCase,
 };
 use crate::observe::is_hidden_row_key;
-use crate::statement::{self, CountedInsert, Counting, Filling};
+use crate::statement::{self, CountedInsert, Counting, Filling, Returned};
 
 /// The numbers with which a statement is run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub(super) fn numbers(evidence: &Evidence, statement: &CaseStatement) -> GivenNu
     let Some(changed) = record.outcome.row_count() else {
         return without_row(evidence, record, table, &insert);
     };
-    match first(record, &insert, changed) {
+    match first(evidence, table, record, &insert, changed) {
         First::Number(first) if follow_each_other(case, record, &insert, changed, first) => {
             GivenNumbers::From(first)
         }
@@ -144,28 +146,85 @@ enum First {
     Unknown,
 }
 
-fn first(record: &StatementRecord, insert: &CountedInsert, changed: u64) -> First {
-    if insert.returns {
-        return First::Unknown;
-    }
+fn first(
+    evidence: &Evidence,
+    table: &TableShape,
+    record: &StatementRecord,
+    insert: &CountedInsert,
+    changed: u64,
+) -> First {
+    let told = first_told(evidence, table, record, insert);
     if insert.updates {
         // The answer names the number of the row that was changed, where one was (MySQL manual, "INSERT .. ON
         // DUPLICATE KEY UPDATE Statement"). A row that was put in counts as 1.
         return match &insert.counting {
             Counting::Rows(rows) if rows.len() == 1 && changed != 1 => First::NoRow,
-            Counting::Rows(rows) if rows.len() == 1 => {
-                record.counted.map_or(First::Unknown, First::Number)
-            }
+            Counting::Rows(rows) if rows.len() == 1 => told.map_or(First::Unknown, First::Number),
             Counting::Never | Counting::Rows(_) | Counting::Query { .. } | Counting::Unknown => {
                 First::Unknown
             }
         };
     }
-    match record.counted {
+    match told {
         _ if changed == 0 => First::NoRow,
         Some(first) => First::Number(first),
         None => First::Unknown,
     }
+}
+
+/// The first number that a statement took, as its answer or a row says that it returned; where it took none, perhaps a
+/// number that it gave a row itself.
+pub(super) fn first_told(
+    evidence: &Evidence,
+    table: &TableShape,
+    record: &StatementRecord,
+    insert: &CountedInsert,
+) -> Option<i64> {
+    match insert.returns {
+        Returned::Nothing => record.counted,
+        Returned::Number(at) => first_returned(evidence, table, record, insert, at),
+        Returned::Elsewhere => None,
+    }
+}
+
+/// The number of the first counted row of a VALUES list, of rows that come back in the order of the list. Where every row
+/// is known that was put in and none has that number, the answer is wrong: the least of theirs, with which the statement
+/// returns other rows.
+fn first_returned(
+    evidence: &Evidence,
+    table: &TableShape,
+    record: &StatementRecord,
+    insert: &CountedInsert,
+    at: usize,
+) -> Option<i64> {
+    let Counting::Rows(rows) = &insert.counting else {
+        return None;
+    };
+    let counted = rows.iter().filter(|row| **row == Filling::Counted).count();
+    // A row may be another one's instead of a new one, or stand for a later one of the list.
+    if insert.updates || (insert.ignores && counted < rows.len()) {
+        return None;
+    }
+    let first = rows
+        .iter()
+        .position(|row| !matches!(row, Filling::Given(_)))?;
+    let returned = record.outcome.rows().get(first)?;
+    let told = returned.get(at)?.as_integer()?;
+    let made = put_in(evidence, record.id, table);
+    match made.len() == rows.len() && !made.contains(&told) {
+        true => made.first().copied(),
+        false => Some(told),
+    }
+}
+
+/// The numbers of the rows that a statement is known to have put in.
+fn put_in(evidence: &Evidence, writer: StatementId, table: &TableShape) -> BTreeSet<i64> {
+    let place = table.columns.iter().position(|column| column.counted);
+    let account = &evidence.account;
+    let changes = account.changes.get(&writer).into_iter().flatten();
+    let new = changes.filter(|change| change.table == table.name && change.before.is_none());
+    new.filter_map(|change| account.chains.row(change.after)?.get(place?)?.as_integer())
+        .collect()
 }
 
 /// Whether the rows took the numbers after the first one, each the next, in an order that the statement fixes.

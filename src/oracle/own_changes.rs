@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::dialect::Capability;
-use crate::model::{CaseStatement, Outcome, Role, StatementKind};
+use crate::model::{CaseStatement, Role, StatementKind};
 use crate::statement::{TableRead, table_reads, tables_read};
 
 /// How a statement reads tables that earlier statements of its transaction changed, or looked for keys of.
@@ -54,10 +54,8 @@ pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTr
 /// Whether a statement was answered that it changed rows.
 fn has_changed_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let record = evidence.execution.records.get(&statement.id);
-    record.is_some_and(|record| match &record.outcome {
-        Outcome::Affected(rows) => *rows > 0,
-        Outcome::Rows(_) | Outcome::Rejected(_) => false,
-    })
+    statement.effect.kind.is_write()
+        && record.is_some_and(|record| record.changed_rows().is_some_and(|rows| rows > 0))
 }
 
 /// The tables that a statement writes.

@@ -1,7 +1,8 @@
 //! Which rows of an INSERT or REPLACE take a number from the counter of a column.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Insert, OnInsert, Query, SelectItem, SetExpr, Statement, Value,
+    BinaryOperator, Expr, Insert, OnInsert, Query, SelectItem, SetExpr, Statement, TableObject,
+    Value,
 };
 
 use super::effect::analyze;
@@ -50,8 +51,19 @@ pub struct CountedInsert {
     pub updates: bool,
     /// Rows that stand in the way go: REPLACE.
     pub replaces: bool,
-    /// It has a RETURNING: its answer does not say which number came first.
-    pub returns: bool,
+    pub returns: Returned,
+}
+
+/// What an INSERT or REPLACE says of the numbers that its rows took. One that returns rows does not say which number
+/// came first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// It returns no rows.
+    Nothing,
+    /// The counted column is this one of the columns that it returns, counted from 0.
+    Number(usize),
+    /// Its rows do not show it, or the text does not tell where.
+    Elsewhere,
 }
 
 /// How an INSERT or REPLACE fills the counted column of its target, by its text; `tables` are those of the case. None
@@ -72,7 +84,7 @@ fn counting(
             ignores: false,
             updates: false,
             replaces: false,
-            returns: false,
+            returns: Returned::Elsewhere,
         });
     };
     Some(CountedInsert {
@@ -80,8 +92,35 @@ fn counting(
         ignores: insert.ignore,
         updates: matches!(insert.on, Some(OnInsert::DuplicateKeyUpdate(_))),
         replaces: insert.replace_into,
-        returns: insert.returning.is_some(),
+        returns: returned(&insert, target, place),
     })
+}
+
+/// Where the counted column stands, which is this one of the target, in what an INSERT returns.
+fn returned(insert: &Insert, target: &TableShape, place: usize) -> Returned {
+    let Some(items) = &insert.returning else {
+        return Returned::Nothing;
+    };
+    let is_target = |name: &str| name.eq_ignore_ascii_case(&target.name);
+    let by_its_name = match &insert.table {
+        TableObject::TableName(name) => last_name(name).is_some_and(is_target),
+        TableObject::TableFunction(_) | TableObject::TableQuery(_) => false,
+    };
+    let at = match items.as_slice() {
+        [SelectItem::Wildcard(_)] => Some(place),
+        items => items.iter().position(|item| {
+            let SelectItem::UnnamedExpr(expression) = item else {
+                return false;
+            };
+            column_name(expression)
+                .is_some_and(|name| name.eq_ignore_ascii_case(&target.columns[place].name))
+        }),
+    };
+    let has_other_wildcard = items.len() > 1 && !items.iter().all(is_one);
+    match at.filter(|_| by_its_name && !has_other_wildcard) {
+        Some(at) => Returned::Number(at),
+        None => Returned::Elsewhere,
+    }
 }
 
 /// How a statement of a session uses a counter, and whose; none where it takes no number.
@@ -191,12 +230,6 @@ fn gives_each_a_value<'i>(
     item: &SelectItem,
     tables: &[TableShape],
 ) -> bool {
-    let is_one = |item: &SelectItem| {
-        matches!(
-            item,
-            SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
-        )
-    };
     let (SelectItem::UnnamedExpr(expression)
     | SelectItem::ExprWithAlias {
         expr: expression, ..
@@ -223,17 +256,30 @@ fn gives_each_a_value<'i>(
     before.all(is_one) && is_given
 }
 
+/// An item of a select list that gives one column.
+fn is_one(item: &SelectItem) -> bool {
+    matches!(
+        item,
+        SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
+    )
+}
+
+fn is_row_key(expression: &Expr) -> bool {
+    column_name(expression).is_some_and(|name| name.eq_ignore_ascii_case(ROW_KEY))
+}
+
+/// The name of the column that an expression is.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-fn is_row_key(expression: &Expr) -> bool {
+fn column_name(expression: &Expr) -> Option<&str> {
     let name = match expression {
         Expr::Identifier(name) => Some(name),
         Expr::CompoundIdentifier(parts) => parts.last(),
         _ => None,
     };
-    name.is_some_and(|name| name.value.eq_ignore_ascii_case(ROW_KEY))
+    name.map(|name| name.value.as_str())
 }
 
 #[expect(
@@ -346,5 +392,39 @@ mod tests {
         let insert = read("INSERT INTO t (c) VALUES (1) ON DUPLICATE KEY UPDATE c = 2");
         assert!(!insert.ignores && insert.updates);
         assert!(read("REPLACE INTO t (c) VALUES (1)").replaces);
+    }
+
+    #[test]
+    fn the_place_of_the_number_in_what_is_returned_is_told() {
+        let table = [
+            ("INSERT INTO t (c) VALUES (1)", Returned::Nothing),
+            (
+                "INSERT INTO t (c) VALUES (1) RETURNING *",
+                Returned::Number(1),
+            ),
+            (
+                "REPLACE INTO t (c) VALUES (1) RETURNING c + 1, t.PKEY",
+                Returned::Number(1),
+            ),
+            (
+                "INSERT INTO t (c) VALUES (1) RETURNING pkey",
+                Returned::Number(0),
+            ),
+            (
+                "INSERT INTO t (c) VALUES (1) RETURNING c, pkey + 1",
+                Returned::Elsewhere,
+            ),
+            (
+                "INSERT INTO t (c) VALUES (1) RETURNING t.*, pkey",
+                Returned::Elsewhere,
+            ),
+            (
+                "INSERT INTO a_view (c) VALUES (1) RETURNING *",
+                Returned::Elsewhere,
+            ),
+        ];
+        for (sql, expected) in table {
+            assert_eq!(read(sql).returns, expected, "{sql}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use sqlparser::dialect::{
 use sqlparser::parser::{Parser, ParserOptions};
 
 use super::lock_clause::LockClauses;
+use super::returning_place;
 use super::token::SqlToken;
 use crate::dialect::{Dialect, ParserKind};
 
@@ -28,14 +29,15 @@ impl Parsed {
     /// Parses one statement; None when it does not parse or does not round-trip.
     pub(super) fn new(sql: &str, words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Self> {
         let (text, locks) = LockClauses::take(sql, words, dialect);
-        let tree = read(&text, dialect)?;
+        let tree = read(&returning_place::as_read(&text, dialect), dialect)?;
         let again = read(&tree.to_string(), dialect)?;
         (again == tree).then_some(Self { tree, locks })
     }
 
     /// The text of another tree in the spelling of this one.
     pub(super) fn print(&self, tree: &Statement, dialect: &Dialect) -> Option<String> {
-        self.locks.put_back(&tree.to_string(), dialect)
+        let text = self.locks.put_back(&tree.to_string(), dialect)?;
+        Some(returning_place::as_written(&text, dialect))
     }
 }
 

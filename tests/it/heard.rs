@@ -26,7 +26,7 @@ const LEVELS: [IsolationLevel; 3] = [
 const CASES: u64 = 140;
 
 /// A server behind which a fault is always planted, and the way to it.
-fn open_planted(url: &str, fault: Fault) -> (PlantedServer, Box<dyn Server>) {
+pub(crate) fn open_planted(url: &str, fault: Fault) -> (PlantedServer, Box<dyn Server>) {
     let plant = Plant {
         fault,
         rate: Rate::Always,
@@ -41,7 +41,7 @@ fn open_planted(url: &str, fault: Fault) -> (PlantedServer, Box<dyn Server>) {
 }
 
 /// The kind of the first finding in a case in which the fault was planted.
-fn first_finding(
+pub(crate) fn first_finding(
     url: &str,
     fault: Fault,
     level: IsolationLevel,

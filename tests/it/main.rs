@@ -47,6 +47,7 @@ mod recovery;
 mod registry;
 mod replay;
 mod report;
+mod returning;
 mod run_end;
 mod run_faults;
 mod running;

@@ -55,6 +55,8 @@ pub(super) struct SqliteConnection {
     patience: Duration,
     deadline: Arc<StatementDeadline>,
     running: Running,
+    /// How many rows the last statement said it changed beside those that it returned.
+    reported: Option<u64>,
 }
 
 impl SqliteConnection {
@@ -78,6 +80,7 @@ impl SqliteConnection {
             patience,
             deadline,
             running,
+            reported: None,
         };
         for sql in connection.dialect.session_setup.clone() {
             if let Outcome::Rejected(error) = connection.execute(&sql)? {
@@ -91,19 +94,19 @@ impl SqliteConnection {
         Ok(connection)
     }
 
-    fn run(&self, sql: &str) -> Result<Outcome, rusqlite::Error> {
+    fn run(&mut self, sql: &str) -> Result<Outcome, rusqlite::Error> {
+        let before = self.raw.total_changes();
+        // The count of changes is that of the last writing statement: BEGIN leaves it alone.
+        let changes = || match self.raw.total_changes() == before {
+            true => 0,
+            false => self.raw.changes(),
+        };
         let mut statement = self.raw.prepare(sql)?;
         if statement.column_count() == 0 {
-            let before = self.raw.total_changes();
             statement.execute([])?;
-            // The count of changes is that of the last writing statement: BEGIN leaves it alone.
-            let changed = self.raw.total_changes() != before;
-            return Ok(Outcome::Affected(if changed {
-                self.raw.changes()
-            } else {
-                0
-            }));
+            return Ok(Outcome::Affected(changes()));
         }
+        let writes = !statement.readonly();
         let mut rows = Vec::new();
         let mut cursor = statement.query([])?;
         while let Some(row) = cursor.next()? {
@@ -116,6 +119,7 @@ impl SqliteConnection {
             }
             rows.push(cells);
         }
+        self.reported = writes.then(changes);
         Ok(Outcome::Rows(rows))
     }
 
@@ -150,6 +154,7 @@ impl Connection for SqliteConnection {
 
     fn execute(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         self.deadline.set(Instant::now().checked_add(self.patience));
+        self.reported = None;
         let result = self.run(sql);
         let outcome = match result {
             Ok(outcome) => Ok(outcome),
@@ -165,6 +170,10 @@ impl Connection for SqliteConnection {
         } else {
             TransactionState::Open
         })
+    }
+
+    fn reported(&self) -> Option<u64> {
+        self.reported
     }
 
     fn dialect(&self) -> &Dialect {

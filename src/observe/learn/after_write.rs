@@ -218,11 +218,14 @@ impl Beyond<'_> {
             return Some(hidden.iter().filter(fits).cloned().collect());
         }
         let one_target = effect.counts_rows_of(&self.shape.name);
-        let Some(Outcome::Affected(deleted)) = self.answer.filter(|_| one_target && !moves) else {
-            return None;
+        let deleted = match self.answer.filter(|_| one_target && !moves)? {
+            Outcome::Affected(count) => *count,
+            // Those that it deleted; a REPLACE returns those that it put in.
+            Outcome::Rows(rows) if effect.kind == StatementKind::Delete => rows.len() as u64,
+            Outcome::Rows(_) | Outcome::Rejected(_) => return None,
         };
         let shown = stood.checked_sub(left.len() + hidden.len())?;
-        let unseen = usize::try_from(*deleted).ok()?.checked_sub(shown)?;
+        let unseen = usize::try_from(deleted).ok()?.checked_sub(shown)?;
         if unseen == 0 {
             return Some(hidden.to_vec());
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{ContestedChange, Learning};
 use crate::dialect::{ReplaceCount, UpdateCount};
 use crate::model::{
-    Outcome, StatementId, StatementKind, TableShape, Tick, TransactionStatus, UndecidedReason,
+    StatementId, StatementKind, TableShape, Tick, TransactionStatus, UndecidedReason,
 };
 
 impl Learning<'_> {
@@ -98,15 +98,13 @@ impl Learning<'_> {
     pub(super) fn lacking(&self, shape: &TableShape, id: StatementId, at: Tick) -> Option<u64> {
         let statement = self.case.statement(id)?;
         let record = self.execution.records.get(&id)?;
-        let Outcome::Affected(counted) = record.outcome else {
-            return None;
-        };
+        let counted = record.changed_rows()?;
         if record.answered > at || !statement.effect.counts_rows_of(&shape.name) {
             return None;
         }
         let (changed, counts) = (
             self.account.changed_rows(statement),
-            self.dialect.affected_rows,
+            self.dialect.counts_of(record),
         );
         let kind = statement.effect.kind;
         let known = if kind == StatementKind::Delete {

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Learning, cell};
-use crate::model::{
-    CaseStatement, Outcome, Role, Row, StatementId, StatementKind, TableShape, Tick, Value,
-};
+use crate::model::{CaseStatement, Role, Row, StatementId, StatementKind, TableShape, Tick, Value};
 use crate::statement::value_keys;
 
 impl Learning<'_> {
@@ -149,7 +147,7 @@ impl<'a> Learning<'a> {
             };
             candidates.retain(|s| {
                 let record = self.execution.records.get(&s.id);
-                let counted_none = record.is_some_and(|r| r.outcome == Outcome::Affected(0));
+                let counted_none = record.is_some_and(|r| r.changed_rows() == Some(0));
                 let undone = self.timeline.undone(s.id);
                 let undone = undone.is_some_and(|undone| undone <= again.at);
                 (undone || again.may_be_new) && !counted_none

@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use super::super::Evidence;
-use super::super::counted::counted_insert;
+use super::super::counted::{counted_insert, first_told};
 use super::transactions::Strangeness;
 use crate::dialect::Capability;
 use crate::model::{CaseStatement, FindingKind, Setting, StatementKind, StatementRecord};
@@ -78,7 +78,7 @@ fn taken<'e>(evidence: &'e Evidence, statement: &CaseStatement) -> Option<Taken<
     let (table, insert) = counted_insert(&evidence.case, statement, &evidence.dialect)?;
     let record = evidence.execution.records.get(&statement.id)?;
     let changed = record.outcome.row_count()?;
-    let first = record.counted?;
+    let first = first_told(evidence, table, record, &insert)?;
     let count = count(&insert, changed)?;
     Some(Taken {
         table: &table.name,

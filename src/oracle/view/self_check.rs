@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use crate::dialect::ChangedRows;
+use crate::dialect::{AffectedRows, ChangedRows};
 use crate::model::{
     CaseStatement, Outcome, StatementId, StatementKind, StatementRecord, Tick, TransactionId,
     TransactionStatus, UndecidedReason,
@@ -43,7 +43,8 @@ fn miscount(evidence: &Evidence, statement: &CaseStatement) -> Option<Miscount> 
         return None;
     }
     let changed = evidence.account.changed_rows(statement);
-    let allowed = allowed_counts(evidence, statement, changed);
+    let counts = evidence.dialect.counts_of(record);
+    let allowed = allowed_counts(evidence, statement, counts, changed);
     let fits = allowed.is_some_and(|allowed| allowed.contains(&answered));
     (!fits).then(|| Miscount {
         statement: statement.id,
@@ -63,10 +64,15 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
         .map(|(id, _)| *id);
     let statements = evidence.case.user_statements();
     let hidden = statements.filter(|statement| {
-        let record = evidence.execution.records.get(&statement.id);
-        let answered = record.and_then(|record| affected(statement, record));
+        let Some(record) = evidence.execution.records.get(&statement.id) else {
+            return false;
+        };
+        let (answered, counts) = (
+            affected(statement, record),
+            evidence.dialect.counts_of(record),
+        );
         let changed = evidence.account.changed_rows(statement);
-        let allowed = allowed_counts(evidence, statement, changed);
+        let allowed = allowed_counts(evidence, statement, counts, changed);
         // An upsert or REPLACE may count more than changed; beside who may have written over it, that
         // is doubt enough.
         answered.is_some_and(|answered| allowed.is_none_or(|allowed| *allowed.start() != answered))
@@ -77,24 +83,19 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
 
 /// How many rows a write says that it changed.
 fn affected(statement: &CaseStatement, record: &StatementRecord) -> Option<u64> {
-    match &record.outcome {
-        Outcome::Affected(count) => Some(*count),
-        Outcome::Rows(rows) if statement.effect.kind.is_write() => {
-            Some(record.reported.unwrap_or(rows.len() as u64))
-        }
-        Outcome::Rows(_) | Outcome::Rejected(_) => None,
-    }
+    let is_read = matches!(record.outcome, Outcome::Rows(_)) && !statement.effect.kind.is_write();
+    record.changed_rows().filter(|_| !is_read)
 }
 
-/// The counts that the engine, by its dialect, may answer for the changes of a write; None where no
-/// count fits.
+/// The counts that the engine, as it counts rows here, may answer for the changes of a write; None where
+/// no count fits.
 fn allowed_counts(
     evidence: &Evidence,
     statement: &CaseStatement,
+    counts: AffectedRows,
     changed: ChangedRows,
 ) -> Option<RangeInclusive<u64>> {
     let dialect = &evidence.dialect;
-    let counts = dialect.affected_rows;
     let has = |word: &str| statement::mentions(&statement.sql, word, dialect);
     match statement.effect.kind {
         StatementKind::Update => counts.of_update(changed),

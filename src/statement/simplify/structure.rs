@@ -332,6 +332,9 @@ fn updates(update: &Update) -> Vec<Statement> {
             u.order_by.clear();
         });
     }
+    for fewer in returning_less(update.returning.as_deref()) {
+        push(&|u| u.returning.clone_from(&fewer));
+    }
     if update.assignments.len() > 1 {
         for gone in 0..update.assignments.len() {
             push(&|u| drop(u.assignments.remove(gone)));
@@ -383,6 +386,8 @@ fn deletes(delete: &sqlparser::ast::Delete) -> Vec<Statement> {
             d.order_by.clear();
         })));
     }
+    let fewer = returning_less(delete.returning.as_deref()).into_iter();
+    found.extend(fewer.map(|fewer| Statement::Delete(with(delete, |d| d.returning = fewer))));
     let [target] = delete.tables.as_slice() else {
         return found;
     };
@@ -417,6 +422,8 @@ fn inserts(insert: &Insert) -> Vec<Statement> {
     if insert.ignore {
         found.push(with(insert, |i| i.ignore = false));
     }
+    let fewer = returning_less(insert.returning.as_deref()).into_iter();
+    found.extend(fewer.map(|fewer| with(insert, |i| i.returning = fewer)));
     let columns = insert.columns.len();
     let rows = match insert.source.as_ref().map(|query| query.body.as_ref()) {
         Some(SetExpr::Values(values)) => values.rows.len(),
@@ -437,6 +444,22 @@ fn inserts(insert: &Insert) -> Vec<Statement> {
         found.extend((0..columns).filter_map(|gone| without_position(insert, gone)));
     }
     found.into_iter().map(Statement::Insert).collect()
+}
+
+/// What a write may return less: nothing, or all but one of several items.
+fn returning_less(items: Option<&[SelectItem]>) -> Vec<Option<Vec<SelectItem>>> {
+    let Some(items) = items else {
+        return Vec::new();
+    };
+    let mut found = vec![None];
+    if items.len() > 1 {
+        found.extend((0..items.len()).map(|gone| {
+            let mut fewer = items.to_vec();
+            fewer.remove(gone);
+            Some(fewer)
+        }));
+    }
+    found
 }
 
 /// The INSERT without the column at this place of its list, and without its values.
