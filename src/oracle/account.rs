@@ -16,7 +16,7 @@ use super::evidence::{Miscount, Standing};
 use super::signature::{
     AFTER_WAITING_CASCADE, differs, finding_levels, follows_waiting_cascade, form_features,
 };
-use super::view::{miscounts, overwritten_unseen, standings};
+use super::view::{miscounts, overwritten_unseen, standings, written_over_uncounted};
 use crate::dialect::ChangedRows;
 use crate::model::{
     Aspect, Difference, Direction, Finding, FindingKind, Outcome, ProbeTag, RESUMED, Signature,
@@ -106,7 +106,9 @@ fn returned_otherwise(evidence: &Evidence) -> Option<Finding> {
 
 fn of_known_changes(evidence: &Evidence) -> Option<Finding> {
     // A version may be missing too where one was written over unseen.
-    let has_gaps = evidence.account.gap.is_some() || !overwritten_unseen(evidence).is_empty();
+    let has_gaps = evidence.account.gap.is_some()
+        || !overwritten_unseen(evidence).is_empty()
+        || written_over_uncounted(evidence);
     if has_gaps {
         return None;
     }

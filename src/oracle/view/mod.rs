@@ -22,6 +22,6 @@ pub(super) use allowed::Allowed;
 pub(super) use alone::{Alone, Contents, rows_of, visible};
 pub use finding::unstable_prediction;
 pub(super) use finding::{Disagreement, unstable_finding};
-pub(super) use self_check::{is_miscounted, miscounts, overwritten_unseen};
+pub(super) use self_check::{is_miscounted, miscounts, overwritten_unseen, written_over_uncounted};
 pub(super) use standing::{blind, standings};
 pub(super) use verdicts::StatementVerdicts;

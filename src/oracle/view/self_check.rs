@@ -81,6 +81,34 @@ pub(in crate::oracle) fn overwritten_unseen(evidence: &Evidence) -> BTreeSet<Sta
     hidden.map(|statement| statement.id).chain(late).collect()
 }
 
+/// Whether a write may have changed rows that its answer does not count, by a trigger or a foreign key, and another statement wrote
+/// over rows of that table between the same two observations: what the first one left there, and the second one met, nothing
+/// shows.
+pub(in crate::oracle) fn written_over_uncounted(evidence: &Evidence) -> bool {
+    let account = &evidence.account;
+    let mut statements = evidence.case.user_statements();
+    statements.any(|statement| {
+        let uses = statement.effect.uses.iter();
+        let mut uncounted = uses.filter(|used| used.role.is_unnamed_target()).peekable();
+        let record = evidence.execution.records.get(&statement.id);
+        let wrote = record.and_then(StatementRecord::changed_rows);
+        if uncounted.peek().is_none() || wrote.is_none_or(|rows| rows == 0) {
+            return false;
+        }
+        let among = hidden_among(evidence, statement);
+        let changes = among.iter().filter_map(|other| account.changes.get(other));
+        let over: BTreeSet<&str> = changes
+            .flatten()
+            .filter(|change| {
+                let before = change.before.map(|before| account.chains.version(before));
+                before.is_some_and(|before| before.writer != statement.id)
+            })
+            .map(|change| change.table.as_str())
+            .collect();
+        uncounted.any(|used| over.contains(used.table.as_str()))
+    })
+}
+
 /// How many rows a write says that it changed.
 fn affected(statement: &CaseStatement, record: &StatementRecord) -> Option<u64> {
     let is_read = matches!(record.outcome, Outcome::Rows(_)) && !statement.effect.kind.is_write();
@@ -192,17 +220,27 @@ mod tests {
     use crate::oracle::Evidence;
     use crate::reproducer::case_of;
 
+    const BOTH_BY_NAME: &str = "--! isolation = \"READ COMMITTED\"\n\
+         /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n\
+         /* s1 */ UPDATE t SET vkey = 1001;\n\
+         /* s2 */ UPDATE t SET vkey = 1002;\n";
+
+    const ONE_BY_TRIGGER: &str = "--! isolation = \"READ COMMITTED\"\n\
+         /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n\
+         /* init */ CREATE TABLE u (pkey INT PRIMARY KEY, vkey INT);\n\
+         /* init */ CREATE TRIGGER g AFTER UPDATE ON u FOR EACH ROW UPDATE t SET vkey = NEW.vkey WHERE pkey = NEW.pkey;\n\
+         /* s1 */ UPDATE u SET vkey = 1001;\n\
+         /* s2 */ UPDATE t SET vkey = 1002;\n";
+
+    fn evidence(looks: &[(&[u32], i64)], answered: [u64; 2]) -> Evidence {
+        evidence_of(BOTH_BY_NAME, looks, answered)
+    }
+
     /// Two sessions that update the only row, in autocommit and woken by one release or in turn, with
     /// the row that the observer saw after the writes of each look.
-    fn evidence(looks: &[(&[u32], i64)], answered: [u64; 2]) -> Evidence {
+    fn evidence_of(case: &str, looks: &[(&[u32], i64)], answered: [u64; 2]) -> Evidence {
         let dialect = dialect_of("mysql", "9.7.0");
-        let case = case_of(
-            "--! isolation = \"READ COMMITTED\"\n\
-             /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n\
-             /* s1 */ UPDATE t SET vkey = 1001;\n\
-             /* s2 */ UPDATE t SET vkey = 1002;\n",
-            &dialect,
-        );
+        let case = case_of(case, &dialect);
         let execution = play(&case, looks, answered);
         let mut evidence = Evidence::of_answers(case, execution, Arc::new(dialect));
         evidence.initial = [("t".to_owned(), vec![row(1)])].into();
@@ -291,6 +329,22 @@ mod tests {
         let [first, second] = [0, 1].map(|place| evidence.case.statements[place].id);
         assert_eq!(overwritten_unseen(&evidence), [first].into());
         assert_eq!(miscounts(&evidence)[0].hidden_among, [second].into());
+    }
+
+    #[test]
+    fn what_a_trigger_wrote_is_unknown_only_where_it_was_written_over_in_the_same_look() {
+        let together: &[(&[u32], i64)] = &[(&[1, 2], 1002)];
+        let in_turn: &[(&[u32], i64)] = &[(&[1], 1001), (&[2], 1002)];
+        let unknown = |case, looks, answered| {
+            let evidence = evidence_of(case, looks, answered);
+            written_over_uncounted(&evidence)
+        };
+        assert!(unknown(ONE_BY_TRIGGER, together, [1, 1]));
+        assert!(!unknown(ONE_BY_TRIGGER, in_turn, [1, 1]));
+        // It has changed no row, so its trigger did not fire.
+        assert!(!unknown(ONE_BY_TRIGGER, together, [0, 1]));
+        // The count tells.
+        assert!(!unknown(BOTH_BY_NAME, together, [1, 1]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::self_check::overwritten_unseen;
+use super::self_check::{overwritten_unseen, written_over_uncounted};
 use crate::model::{
     CaseStatement, ErrorClass, Execution, StatementId, StatementKind, StatementRecord, TestCase,
     TransactionStatus, UndecidedReason,
@@ -113,6 +113,9 @@ pub(in crate::oracle) fn blind(evidence: &Evidence) -> Option<UndecidedReason> {
     // version between, and every later view may lack it.
     if !overwritten_unseen(evidence).is_empty() {
         return Some(UndecidedReason::ChangesAndAffectedRowsDisagree);
+    }
+    if written_over_uncounted(evidence) {
+        return Some(UndecidedReason::ChangeOfSeveralWriters);
     }
     const OPAQUE: UndecidedReason = UndecidedReason::OpaqueStatement;
     let opaque_ran = |(id, standing): (&StatementId, &Standing)| {
