@@ -1,14 +1,14 @@
-//! The headings that an engine of MySQL's protocol gives the columns of a SELECT.
+//! The headings that an engine of MySQL's protocol gives the columns of a SELECT, or of what a write returns.
 //!
 //! A column is called by its name, another expression by its text as it is written (MySQL manual,
 //! "Problems with Column Aliases"; seen on MySQL 9.7 and MariaDB 10.11).
 
 use std::ops::Range;
 
-use sqlparser::ast::{JoinConstraint, JoinOperator, Select, SetExpr, Statement};
+use sqlparser::ast::{FromTable, JoinConstraint, JoinOperator, Select, Statement, TableObject};
 
 use super::parse::Parsed;
-use super::query::relations;
+use super::query::{last_name, relations};
 use super::token::without_end;
 use super::token::{SqlToken, TokenKind, items, tokens};
 use crate::dialect::Dialect;
@@ -34,12 +34,31 @@ const AFTER_LIST: [&str; 10] = [
 /// Words that an expression may end with.
 const LAST_WORDS: [&str; 5] = ["END", "NULL", "TRUE", "FALSE", "UNKNOWN"];
 
-/// The headings of a SELECT; none where they cannot be told from its text.
+/// Whether a statement is a write that returns rows.
+pub fn returns(sql: &str, dialect: &Dialect) -> bool {
+    tokens(sql, dialect).is_some_and(|words| returning(&words).is_some())
+}
+
+/// The place of a RETURNING outside of parentheses.
+fn returning(words: &[SqlToken<'_>]) -> Option<usize> {
+    let mut depth = 0_i32;
+    words.iter().position(|word| {
+        depth += i32::from(word.is_mark('(')) - i32::from(word.is_mark(')'));
+        depth == 0 && word.is("RETURNING")
+    })
+}
+
+/// The headings of a SELECT or of a RETURNING; none where they cannot be told from its text.
 pub fn headings(sql: &str, tables: &[TableShape], dialect: &Dialect) -> Option<Vec<String>> {
     let words = tokens(sql, dialect)?;
     let words = without_end(&words);
     let mut found = Vec::new();
-    for item in items(words, list(words)?) {
+    let list = match returning(words) {
+        Some(place) => place + 1..words.len(),
+        None if is_read(words) => list(words)?,
+        None => return None,
+    };
+    for item in items(words, list) {
         let item = &words[item];
         match star(item) {
             None => found.push(heading(sql, item)?),
@@ -50,6 +69,11 @@ pub fn headings(sql: &str, tables: &[TableShape], dialect: &Dialect) -> Option<V
         .iter()
         .all(|name| name.chars().count() <= HEADING_CHARACTERS_MAX && !name.contains('\n'));
     (all_short && !found.is_empty()).then_some(found)
+}
+
+fn is_read(words: &[SqlToken<'_>]) -> bool {
+    let first = words.first();
+    first.is_some_and(|first| first.is("SELECT") || first.is("WITH") || first.is_mark('('))
 }
 
 /// The tokens of the list of the first SELECT outside of parentheses.
@@ -129,7 +153,12 @@ fn has_bare_alias(item: &[SqlToken<'_>]) -> bool {
         || last.kind == TokenKind::Text && is_value_end
 }
 
-/// The columns of the tables that a FROM clause joins, or of the one that is called so.
+/// The columns of the tables that a FROM clause joins, or of the one that is called so, or of the one that a write returns
+/// rows of.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
 fn columns(
     sql: &str,
     words: &[SqlToken<'_>],
@@ -137,16 +166,31 @@ fn columns(
     tables: &[TableShape],
     dialect: &Dialect,
 ) -> Option<Vec<String>> {
-    let Statement::Query(query) = Parsed::new(sql, words, dialect)?.tree else {
-        return None;
+    let of_table = |name: &str| {
+        let is_it = |table: &&TableShape| table.name.eq_ignore_ascii_case(name);
+        let columns = tables.iter().find(is_it)?.columns.iter();
+        Some(columns.map(|column| column.name.clone()))
     };
-    let SetExpr::Select(select) = *query.body else {
-        return None;
+    let (relations, other) = match Parsed::new(sql, words, dialect)?.tree {
+        Statement::Query(query) => {
+            let select = query
+                .body
+                .as_select()
+                .filter(|select| !merges_columns(select))?;
+            relations(&select.from)
+        }
+        Statement::Insert(insert) => {
+            let TableObject::TableName(name) = &insert.table else {
+                return None;
+            };
+            return Some(of_table(last_name(name)?)?.collect());
+        }
+        Statement::Delete(delete) => {
+            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+            relations(from)
+        }
+        _ => return None,
     };
-    if merges_columns(&select) {
-        return None;
-    }
-    let (relations, other) = relations(&select.from);
     if other {
         return None;
     }
@@ -155,9 +199,7 @@ fn columns(
         if called.is_some_and(|called| !called.eq_ignore_ascii_case(&relation.called)) {
             continue;
         }
-        let is_it = |table: &&TableShape| table.name.eq_ignore_ascii_case(&relation.table);
-        let table = tables.iter().find(is_it)?;
-        found.extend(table.columns.iter().map(|column| column.name.clone()));
+        found.extend(of_table(&relation.table)?);
     }
     Some(found)
 }
@@ -220,6 +262,10 @@ mod tests {
                 "CASE WHEN a = 1 THEN 2 END",
             ),
             ("SELECT EXTRACT(YEAR FROM a), 1", "EXTRACT(YEAR FROM a)|1"),
+            ("INSERT INTO t (a) VALUES (1) RETURNING *", "a|b c"),
+            ("INSERT INTO t (a) SELECT d FROM u RETURNING a + 1", "a + 1"),
+            ("REPLACE INTO u VALUES (1) RETURNING d AS x", "x"),
+            ("DELETE FROM t WHERE a = 1 RETURNING t.*", "a|b c"),
         ] {
             assert_eq!(told(sql).as_deref(), Some(expected), "{sql}");
         }
@@ -234,6 +280,7 @@ mod tests {
             "SELECT * FROM (SELECT a FROM t) AS w",
             "SELECT (a) FROM t",
             "UPDATE t SET a = 1",
+            "INSERT INTO t SELECT d, d FROM u",
         ] {
             assert_eq!(told(sql), None, "{sql}");
         }

@@ -45,7 +45,7 @@ pub use constraints::{constraints, foreign_key_actions};
 pub use control::assignment;
 pub use counting::{CountedInsert, Counting, Filling, Returned, counted_insert, set_up_counts};
 pub use effect::analyze;
-pub use heading::headings;
+pub use heading::{headings, returns};
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use matched::matched_rows;
 pub use prepared::{PreparedStatements, may_be_prepared};

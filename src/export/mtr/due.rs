@@ -72,10 +72,13 @@ impl Due {
     /// # Errors
     /// When the right answer in place of a wrong one cannot be written as mysqltest prints it.
     pub(super) fn of(step: &ClientStep, scenario: &Scenario<'_>) -> Result<Self, DoesNotApply> {
-        let prints_rows = matches!(
-            step.effect.kind,
+        let kind = step.effect.kind;
+        let is_read = matches!(
+            kind,
             StatementKind::Select | StatementKind::LockingSelect | StatementKind::Opaque
         );
+        let prints_rows =
+            is_read || (kind.is_write() && statement::returns(&step.sql, &scenario.dialect));
         let silent = match prints_rows {
             true => Self::Untold,
             false => Self::Nothing,

@@ -513,3 +513,20 @@ fn ddl_that_a_run_holds_back_comes_after_the_transactions_that_used_its_table() 
         "{first}"
     );
 }
+
+#[test]
+fn what_a_write_returns_is_printed_under_its_headings() {
+    check_result(
+        "/* s1 */ INSERT INTO t VALUES (3, 30) RETURNING *; -- @got (3, 31)  @expect (3, 30)\n\
+         /* s1 */ DELETE FROM t WHERE id = 1 RETURNING v + 1; -- @got (11)\n\
+         /* end */ SELECT * FROM t; -- @got (2, 20) (3, 30)\n",
+        &expect![[r#"
+            INSERT INTO t VALUES (3, 30) RETURNING *;
+            id	v
+            3	30
+            DELETE FROM t WHERE id = 1 RETURNING v + 1;
+            SELECT * FROM t;
+            DROP TABLE `t`;
+        "#]],
+    );
+}
