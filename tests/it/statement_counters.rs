@@ -6,7 +6,7 @@ use rashomon::engine::{OpenOptions, Server, open};
 use rashomon::execute::{Driver, Executor, Instrumentation, Recording, Sent, first_word};
 use rashomon::generate::{GenerateOptions, generate};
 use rashomon::grammar::Grammar;
-use rashomon::model::TestCase;
+use rashomon::model::{TestCase, UndecidedReason};
 
 use crate::engine_faults::OwnServer;
 use crate::servers::{Needs, url};
@@ -84,7 +84,10 @@ fn run(driver: &mut Driver<'_>, case: &TestCase) {
         ..Instrumentation::default()
     };
     let execution = driver.execute(case, &instrumentation).expect("a run");
-    assert_eq!(execution.unreliable, None);
+    // On a busy machine a wait may be concluded from a timer: what was sent is counted all the same.
+    let by_timer = Some(UndecidedReason::BlockedByTimer);
+    let reason = execution.unreliable;
+    assert!(reason.is_none() || reason == by_timer, "{reason:?}");
     let mut serial = driver.serial(case).expect("a serial run");
     for statement in &case.statements {
         serial.run(&statement.sql).expect("an answer");
