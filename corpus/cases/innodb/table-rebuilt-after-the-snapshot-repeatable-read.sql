@@ -10,7 +10,7 @@
 /* s1 T1.1 */ BEGIN;
 /* s1 T1.2 */ SELECT * FROM t1;             -- @got (1, 1)
 /* s2 T2.1 */ ALTER TABLE t0 FORCE;
-/* s1 T1.3 */ SELECT * FROM t0;             -- @expect error table-changed  @got error table-changed 1412
+/* s1 T1.3 */ SELECT * FROM t0;             -- @expect error table-changed  @expect (1, 1, 10) (2, 2, 20)  @got error table-changed 1412
 /* s1 T1.4 */ UPDATE t1 SET vkey = 1001;    -- @got affected 1
 /* s1 T1.5 */ COMMIT;
 /* s2 T3.1 */ CREATE INDEX x1 ON t0 (c0 DESC, pkey) ALGORITHM=COPY;
