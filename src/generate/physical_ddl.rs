@@ -2,8 +2,9 @@
 //! open and will.
 //!
 //! Such a transaction finds the table as another one than its snapshot knows. One that has used it keeps most DDL waiting,
-//! and whoever reads the tables from outside would wait behind that: none is drawn there but a VACUUM that waits for nobody. None is drawn for tables of foreign
-//! keys, which lead from one table to another, and for tables with a counter, which a rebuilt table begins anew.
+//! and whoever reads the tables from outside would wait behind that: none is drawn there but a VACUUM that waits for
+//! nobody. None is drawn for tables of foreign keys, which lead from one table to another, and for tables with a
+//! counter, which a rebuilt table begins anew.
 
 use std::collections::BTreeMap;
 

@@ -116,20 +116,22 @@ fn untouched_counter(
         .iter()
         .filter(|s| s.kind == SetupKind::Rows)
         .all(|s| statement::analyze(&s.sql, &evidence.dialect).kind == StatementKind::Insert);
+    let is_known = only_inserts && evidence.initial.contains_key(&table.name);
+    let highest = highest_of_setup(evidence, table).unwrap_or(0).max(0);
+    highest.checked_add(1).filter(|_| is_known)
+}
+
+/// The greatest number that the set-up gave; none in an empty table.
+fn highest_of_setup(evidence: &Evidence, table: &TableShape) -> Option<i64> {
     let place = table.columns.iter().position(|column| column.counted)?;
-    let rows = evidence.initial.get(&table.name).filter(|_| only_inserts)?;
-    let numbers = rows.iter().filter_map(|row| row.get(place)?.as_integer());
-    numbers.max().unwrap_or(0).max(0).checked_add(1)
+    let rows = evidence.initial.get(&table.name)?.iter();
+    rows.filter_map(|row| row.get(place)?.as_integer()).max()
 }
 
 /// Whether a number that a statement takes may be one that it gives another row. A counter is beyond all that the set-up
 /// gave.
 fn may_meet_itself(evidence: &Evidence, table: &TableShape, rows: &[Filling]) -> bool {
-    let place = table.columns.iter().position(|column| column.counted);
-    let initial = evidence.initial.get(&table.name).into_iter().flatten();
-    let highest = initial
-        .filter_map(|row| row.get(place?)?.as_integer())
-        .max();
+    let highest = highest_of_setup(evidence, table);
     let is_below = |filling: &Filling| match filling {
         Filling::Counted => true,
         Filling::Given(number) => highest.is_some_and(|highest| *number <= highest),

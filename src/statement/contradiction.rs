@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Cte, Expr, FromTable, GroupByExpr, JoinConstraint, JoinOperator, Query, Select,
+    BinaryOperator, Cte, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, Select,
     SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, UnaryOperator, Value as Literal,
 };
 
 use self::region::{Bounding, Region};
-use super::query::selects;
+use super::query::{deleted_from, selects};
 use super::walk::{SyntaxNode, walk};
 
 /// The columns of a statement, in lower case, whose conditions leave few values: those of WHERE and ON.
@@ -52,10 +52,9 @@ pub(super) fn contradictions(tree: &Statement, views: LeftByViews<'_>) -> Contra
             joined(table).for_each(|on| found.of_a_write(regions(on)));
         }
         Statement::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
             found.of_a_write(both(
                 of_a_condition(delete.selection.as_ref()),
-                merged(&[], from, views),
+                merged(&[], deleted_from(delete), views),
             ));
         }
         _ => {}

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, OnConflictAction,
-    OnInsert, Query, SetExpr, SqliteOnConflict, Statement, TableFactor, TableObject,
-    TableWithJoins, Update, UpdateTableFromKind, Value as Literal,
+    Assignment, AssignmentTarget, Delete, Expr, Insert, ObjectName, OnConflictAction, OnInsert,
+    Query, SetExpr, SqliteOnConflict, Statement, TableFactor, TableObject, TableWithJoins, Update,
+    UpdateTableFromKind, Value as Literal,
 };
 
 use super::contradiction::contradictions;
@@ -14,7 +14,8 @@ use super::form;
 use super::parse::Parsed;
 use super::physical_ddl;
 use super::query::{
-    Roles, by_call, last_name, locks, relations, row_by_row, row_order, surely_reads, uses_in,
+    Roles, by_call, deleted_from, last_name, locks, relations, row_by_row, row_order, surely_reads,
+    uses_in,
 };
 use super::token::{SqlToken, stands, tokens, without_end};
 use super::unrepeatable;
@@ -278,7 +279,7 @@ fn assigned_owner(assignment: &Assignment) -> Option<Option<&str>> {
 }
 
 fn delete(delete: &Delete) -> Option<Effect> {
-    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    let from = deleted_from(delete);
     let (tables, _) = relations(from);
     let mut joined = tables.clone();
     if let Some(using) = &delete.using {

@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use sqlparser::ast::{FromTable, JoinConstraint, JoinOperator, Select, Statement, TableObject};
+use sqlparser::ast::{JoinConstraint, JoinOperator, Select, Statement, TableObject};
 
 use super::parse::Parsed;
-use super::query::{last_name, relations};
+use super::query::{deleted_from, last_name, relations};
 use super::token::without_end;
-use super::token::{SqlToken, TokenKind, items, tokens};
+use super::token::{SqlToken, TokenKind, items, outside_parentheses, tokens};
 use crate::dialect::Dialect;
 use crate::model::TableShape;
 
@@ -41,11 +41,9 @@ pub fn returns(sql: &str, dialect: &Dialect) -> bool {
 
 /// The place of a RETURNING outside of parentheses.
 fn returning(words: &[SqlToken<'_>]) -> Option<usize> {
-    let mut depth = 0_i32;
-    words.iter().position(|word| {
-        depth += i32::from(word.is_mark('(')) - i32::from(word.is_mark(')'));
-        depth == 0 && word.is("RETURNING")
-    })
+    let mut top = outside_parentheses(words);
+    top.find(|(_, word)| word.is("RETURNING"))
+        .map(|(place, _)| place)
 }
 
 /// The headings of a SELECT or of a RETURNING; none where they cannot be told from its text.
@@ -78,30 +76,18 @@ fn is_read(words: &[SqlToken<'_>]) -> bool {
 
 /// The tokens of the list of the first SELECT outside of parentheses.
 fn list(words: &[SqlToken<'_>]) -> Option<Range<usize>> {
-    let mut depth = 0_i32;
-    let mut start = None;
-    for (index, word) in words.iter().enumerate() {
-        if word.is_mark('(') {
-            depth += 1;
-        } else if word.is_mark(')') {
-            depth -= 1;
-        } else if depth == 0 && start.is_none() && word.is("SELECT") {
-            let mut at = index + 1;
-            while ["DISTINCT", "ALL", "STRAIGHT_JOIN"]
-                .iter()
-                .any(|option| words.get(at).is_some_and(|word| word.is(option)))
-            {
-                at += 1;
-            }
-            start = Some(at);
-        } else if depth == 0
-            && let Some(start) = start
-            && AFTER_LIST.iter().any(|end| word.is(end))
-        {
-            return Some(start..index);
-        }
-    }
-    start.map(|start| start..words.len())
+    let is_option = |word: &SqlToken<'_>| {
+        let options = ["DISTINCT", "ALL", "STRAIGHT_JOIN"];
+        options.iter().any(|option| word.is(option))
+    };
+    let mut top = outside_parentheses(words);
+    let (select, _) = top.find(|(_, word)| word.is("SELECT"))?;
+    let options = words[select + 1..]
+        .iter()
+        .take_while(|word| is_option(word));
+    let start = select + 1 + options.count();
+    let end = top.find(|(_, word)| AFTER_LIST.iter().any(|end| word.is(end)));
+    Some(start..end.map_or(words.len(), |(place, _)| place))
 }
 
 /// `*` is every column, `t.*` those of one table.
@@ -185,10 +171,7 @@ fn columns(
             };
             return Some(of_table(last_name(name)?)?.collect());
         }
-        Statement::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            relations(from)
-        }
+        Statement::Delete(delete) => relations(deleted_from(&delete)),
         _ => return None,
     };
     if other {

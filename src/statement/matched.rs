@@ -1,8 +1,9 @@
 //! The rows that a write will touch, as a query of their own.
 
-use sqlparser::ast::{Expr, FromTable, OrderByExpr, Statement, TableFactor, TableWithJoins};
+use sqlparser::ast::{Expr, OrderByExpr, Statement, TableFactor, TableWithJoins};
 
 use super::parse::Parsed;
+use super::query::deleted_from;
 use super::token::tokens;
 use super::token::without_end;
 use crate::dialect::Dialect;
@@ -49,10 +50,8 @@ impl<'a> Matched<'a> {
                 limit: update.limit.as_ref(),
             }),
             Statement::Delete(delete) if delete.tables.is_empty() && delete.using.is_none() => {
-                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) =
-                    &delete.from;
                 Some(Self {
-                    table: alone(from)?,
+                    table: alone(deleted_from(delete))?,
                     condition: delete.selection.as_ref(),
                     order: &delete.order_by,
                     limit: delete.limit.as_ref(),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, JoinOperator, ObjectName, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableFactor, TableWithJoins, Visit,
+    Delete, Expr, FromTable, GroupByExpr, Ident, JoinOperator, ObjectName, OrderByKind, Query,
+    Select, SelectItem, SetExpr, TableFactor, TableWithJoins, Visit,
 };
 
 use super::walk::{SyntaxNode, walk};
@@ -25,6 +25,12 @@ pub(super) struct NamedRelation {
     pub table: String,
     /// Its alias, or its own name.
     pub called: String,
+}
+
+/// The FROM of a DELETE, with the word or without.
+pub(super) fn deleted_from(delete: &Delete) -> &[TableWithJoins] {
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    from
 }
 
 /// The base tables and CTEs directly in FROM clauses, joins included; the second value says whether

@@ -1,8 +1,9 @@
 //! A write that says itself which rows it made or removed.
 
-use sqlparser::ast::{Delete, FromTable, Ident, Statement, TableFactor, TableWithJoins};
+use sqlparser::ast::{Delete, Ident, Statement, TableFactor, TableWithJoins};
 
 use super::parse::Parsed;
+use super::query::deleted_from;
 use super::token::tokens;
 use super::token::without_end;
 use crate::dialect::Dialect;
@@ -55,8 +56,7 @@ fn target(tree: &Statement) -> Option<(Option<&Ident>, bool)> {
 }
 
 fn of_delete(delete: &Delete) -> Option<Option<&Ident>> {
-    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-    match from.as_slice() {
+    match deleted_from(delete) {
         [one] => alias_of(one),
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Where the RETURNING of a DELETE stands that has an ORDER BY or a LIMIT: the SQL parser reads it before them, and
 //! MariaDB takes it behind them only (MariaDB manual, "DELETE").
 
-use super::token::{SqlToken, tokens, without_end};
+use super::token::{outside_parentheses, tokens, without_end};
 use crate::dialect::{Capability, Dialect};
 
 /// The text as the parser reads it.
@@ -42,28 +42,13 @@ fn places(sql: &str, dialect: &Dialect) -> Option<(usize, usize, usize)> {
     if !words.first()?.is("DELETE") {
         return None;
     }
-    let top = outside_parentheses(words);
     let place = |names: &[&str]| {
-        let mut found = top.iter().filter(|w| names.iter().any(|name| w.is(name)));
-        found.next().map(|word| word.span.start)
+        let mut top = outside_parentheses(words);
+        let found = top.find(|(_, word)| names.iter().any(|name| word.is(name)));
+        found.map(|(_, word)| word.span.start)
     };
     let end = words.last()?.span.end;
     Some((place(&["ORDER", "LIMIT"])?, place(&["RETURNING"])?, end))
-}
-
-fn outside_parentheses<'t, 'a>(words: &'t [SqlToken<'a>]) -> Vec<&'t SqlToken<'a>> {
-    let mut depth = 0_u32;
-    let mut top = Vec::new();
-    for word in words {
-        if word.is_mark('(') {
-            depth += 1;
-        } else if word.is_mark(')') {
-            depth = depth.saturating_sub(1);
-        } else if depth == 0 {
-            top.push(word);
-        }
-    }
-    top
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use sqlparser::ast::{
 };
 
 use super::parse::Parsed;
-use super::query::{NamedRelation, relations, selects};
+use super::query::{NamedRelation, deleted_from, relations, selects};
 use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, collect, walk};
 use crate::dialect::Dialect;
@@ -78,11 +78,7 @@ fn of_tree(tree: &Statement) -> BTreeSet<TableRead> {
             );
         }
         Statement::Delete(delete) => {
-            let from = match &delete.from {
-                sqlparser::ast::FromTable::WithFromKeyword(from)
-                | sqlparser::ast::FromTable::WithoutKeyword(from) => from,
-            };
-            let from = delete.using.as_ref().unwrap_or(from);
+            let from = delete.using.as_deref().unwrap_or(deleted_from(delete));
             reads.enter_block(from, delete.selection.as_ref());
         }
         // What an INSERT names stands in its query.

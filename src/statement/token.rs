@@ -162,6 +162,18 @@ pub(super) fn closing(tokens: &[SqlToken<'_>], open: usize) -> Option<usize> {
     None
 }
 
+/// The tokens that stand in no parentheses, each with its place; the parentheses are not among them.
+pub(super) fn outside_parentheses<'t, 'a>(
+    tokens: &'t [SqlToken<'a>],
+) -> impl Iterator<Item = (usize, &'t SqlToken<'a>)> {
+    let mut depth = 0_i32;
+    tokens.iter().enumerate().filter(move |(_, token)| {
+        let closes = token.is_mark(')');
+        depth += i32::from(token.is_mark('(')) - i32::from(closes);
+        depth == 0 && !closes
+    })
+}
+
 /// The ranges of tokens between commas that stand outside parentheses.
 pub(super) fn items(tokens: &[SqlToken<'_>], within: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();

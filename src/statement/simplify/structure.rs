@@ -7,7 +7,7 @@ use sqlparser::ast::{
     SetExpr, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind, Visit,
 };
 
-use crate::statement::query::relations;
+use crate::statement::query::{deleted_from, relations};
 use crate::statement::walk::{NodeMut, SyntaxNode, collect, replace, walk};
 
 /// Every variant without one clause, or without one element of a clause.
@@ -393,12 +393,11 @@ fn deletes(delete: &sqlparser::ast::Delete) -> Vec<Statement> {
     };
     // A DELETE over a join becomes one of its target alone.
     let called = target.to_string();
-    let (sqlparser::ast::FromTable::WithFromKeyword(from)
-    | sqlparser::ast::FromTable::WithoutKeyword(from)) = &delete.from;
+    let from = deleted_from(delete);
     let (tables, other) = relations(from);
     let own = tables.iter().find(|table| table.called == called);
     if let Some(own) = own.filter(|own| !other && own.table == own.called) {
-        let mut rest = from.clone();
+        let mut rest = from.to_vec();
         for table in tables.iter().filter(|table| table.called != own.called) {
             rest = without_relation(&rest, &table.called).unwrap_or_default();
         }
