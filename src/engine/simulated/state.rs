@@ -72,6 +72,8 @@ pub(super) struct DatabaseState {
     /// By ticket: who began to wait first looks first.
     pub(super) waiters: BTreeMap<u64, Waiter>,
     pub(super) commits: u64,
+    /// The newest commit of a transaction that wrote.
+    newest_change: u64,
     /// Statements that wrote.
     pub(super) writes: u64,
     /// How often something was let go that a statement may wait for.
@@ -175,16 +177,19 @@ impl DatabaseState {
         taken
     }
 
-    /// The newest commit but one, where both came after a transaction began.
+    /// The moment before the newest commit that changed a row, where it came after a transaction began. A
+    /// commit that changed none would be missed by nobody.
     pub(super) fn newest_missed(&self, began: u64) -> u64 {
-        self.commits.saturating_sub(1).max(began)
+        self.newest_change.saturating_sub(1).max(began)
     }
 
     pub(super) fn commit(&mut self, transaction: TransactionNumber) {
         self.commits += 1;
         let place = self.commits;
         for table in self.tables.values_mut() {
-            table.commit(transaction, place);
+            if table.commit(transaction, place) {
+                self.newest_change = place;
+            }
         }
         self.conflicts.committed(transaction, place);
         self.end(transaction);

@@ -84,12 +84,15 @@ impl VersionedTable {
         self.next_row
     }
 
-    /// Stamps the versions of a writer with its place in the order of commits.
-    pub(super) fn commit(&mut self, writer: TransactionNumber, place: u64) {
+    /// Stamps the versions of a writer with its place in the order of commits. Whether there were any.
+    pub(super) fn commit(&mut self, writer: TransactionNumber, place: u64) -> bool {
+        let mut has_written = false;
         let versions = self.rows.values_mut().flatten();
         for version in versions.filter(|v| v.writer == writer && v.committed.is_none()) {
             version.committed = Some(place);
+            has_written = true;
         }
+        has_written
     }
 
     /// Takes back what a writer has written since the database's count of writes was this.
