@@ -126,10 +126,13 @@ capabilities! {
     /// version is unfit. Without it an UPDATE may, and nothing else.
     PassesOverUnfitRows = "passes-over-unfit-rows",
     /// `CREATE INDEX` while other sessions have transactions open, and `DROP INDEX .. ON` and `ALTER TABLE .. FORCE`, or the
-    /// commands of [`Vacuum`](Self::Vacuum). They commit at once, and wait for transactions that have used the table.
+    /// commands of [`Vacuum`](Self::Vacuum) or [`Reindex`](Self::Reindex). They commit at once, and wait for transactions
+    /// that have used the table, unless one of those says otherwise.
     PhysicalDdl = "physical-ddl",
     /// `START TRANSACTION READ ONLY`.
     ReadOnlyTransaction = "read-only-transaction",
+    /// `REINDEX t`, and DDL that waits for nobody: it is refused while another transaction writes.
+    Reindex = "reindex",
     /// `REPLACE`.
     Replace = "replace",
     /// `DELETE .. RETURNING`, of one table.

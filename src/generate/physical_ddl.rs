@@ -2,8 +2,8 @@
 //! open and will.
 //!
 //! Such a transaction finds the table as another one than its snapshot knows. One that has used it keeps most DDL waiting,
-//! and whoever reads the tables from outside would wait behind that: none is drawn there but a VACUUM that waits for
-//! nobody. None is drawn for tables of foreign keys, which lead from one table to another, and for tables with a
+//! and whoever reads the tables from outside would wait behind that: none is drawn there but what waits for nobody, a
+//! VACUUM, and all of it in SQLite, which refuses DDL while another transaction writes. None is drawn for tables of foreign keys, which lead from one table to another, and for tables with a
 //! counter, which a rebuilt table begins anew.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::entropy::Entropy;
 use super::schema::TablePlan;
 use super::session::{DrawnStatement, sessions_up_to};
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Effect, SessionId, TableShape};
+use crate::model::{Effect, SessionId, StatementKind, TableShape};
 use crate::statement::Catalog;
 
 /// How many of these statements, of a hundred, copy the table row by row.
@@ -43,23 +43,55 @@ pub(super) fn add_physical_ddl(
     let all: Vec<DdlPlace<'_>> = suited
         .flat_map(|table| places(table, sessions, lines, &effects))
         .collect();
-    let has_vacuum = dialect.supports(Capability::Vacuum);
-    let waits = !has_vacuum || !entropy.percent(VACUUM_PERCENT);
-    let free: Vec<&DdlPlace<'_>> = all
-        .iter()
-        .filter(|place| !waits || !place.is_used)
-        .collect();
+    let way = DdlWay::draw(entropy, dialect);
+    let is_free = |place: &&DdlPlace<'_>| match way {
+        DdlWay::Rebuilding | DdlWay::Rewriting => !place.is_used,
+        DdlWay::Vacuum => true,
+        DdlWay::Reindexing => !place.is_written,
+    };
+    let mut free: Vec<&DdlPlace<'_>> = all.iter().filter(is_free).collect();
+    if matches!(way, DdlWay::Reindexing) && free.iter().any(|place| place.is_used) {
+        free.retain(|place| place.is_used);
+    }
     let Some(place) = entropy.pick(&free) else {
         return;
     };
-    let drawn = match (has_vacuum, waits) {
-        (true, false) => vec![(place.at, vacuum(entropy, &place.table.name))],
-        (true, true) => vec![(place.at, rewriting(entropy, place.table))],
-        (false, _) => rebuilding(entropy, place),
+    let drawn = match way {
+        DdlWay::Rebuilding => rebuilding(entropy, place),
+        DdlWay::Rewriting => vec![(place.at, rewriting(entropy, place.table))],
+        DdlWay::Vacuum => vec![(place.at, vacuum(entropy, &place.table.name))],
+        DdlWay::Reindexing => vec![(place.at, reindexing(entropy, place.table))],
     };
     for (at, sql) in drawn {
         let line = DrawnStatement::outside(place.session, sql, dialect);
         lines.insert(at, line);
+    }
+}
+
+/// Which of these statements a case gets.
+#[derive(Clone, Copy)]
+enum DdlWay {
+    /// Those of MariaDB and MySQL.
+    Rebuilding,
+    /// PostgreSQL's that wait for users of the table.
+    Rewriting,
+    Vacuum,
+    /// SQLite's.
+    Reindexing,
+}
+
+impl DdlWay {
+    fn draw(entropy: &mut Entropy<'_>, dialect: &Dialect) -> Self {
+        if dialect.supports(Capability::Vacuum) {
+            match entropy.percent(VACUUM_PERCENT) {
+                true => Self::Vacuum,
+                false => Self::Rewriting,
+            }
+        } else if dialect.supports(Capability::Reindex) {
+            Self::Reindexing
+        } else {
+            Self::Rebuilding
+        }
     }
 }
 
@@ -91,6 +123,13 @@ fn rewriting(entropy: &mut Entropy<'_>, table: &TablePlan) -> String {
     }
 }
 
+fn reindexing(entropy: &mut Entropy<'_>, table: &TablePlan) -> String {
+    match entropy.below(2) {
+        0 => format!("REINDEX {}", table.name),
+        _ => create_index(entropy, table),
+    }
+}
+
 /// A VACUUM that waits for nobody: it would, to give the end of the file back.
 fn vacuum(entropy: &mut Entropy<'_>, table: &str) -> String {
     let how = match entropy.below(4) {
@@ -114,6 +153,8 @@ struct DdlPlace<'t> {
     table: &'t TablePlan,
     /// A transaction that is open there has used the table.
     is_used: bool,
+    /// One that is open there has written, or means to.
+    is_written: bool,
 }
 
 /// Whether a foreign key leads from or to a table.
@@ -134,11 +175,12 @@ fn places<'t>(
     let is_used = |effect: &Effect| effect.uses.iter().any(|used| used.table == table.name);
     let uses: Vec<bool> = effects.iter().map(is_used).collect();
     let mut found = Vec::new();
-    // The sessions that are inside a transaction, and whether it has used the table.
-    let mut inside: BTreeMap<SessionId, bool> = BTreeMap::new();
+    // The sessions that are inside a transaction, and whether it has used the table and written.
+    let mut inside: BTreeMap<SessionId, (bool, bool)> = BTreeMap::new();
     for (at, line) in lines.iter().enumerate() {
         let mut open = inside.keys();
-        let is_used = inside.values().any(|used| *used);
+        let is_used = inside.values().any(|(used, _)| *used);
+        let is_written = inside.values().any(|(_, written)| *written);
         if is_used || open.any(|session| will_use(*session, at, lines, &uses)) {
             let outside = sessions_up_to(sessions).filter(|s| !inside.contains_key(s));
             found.extend(outside.map(|session| DdlPlace {
@@ -146,10 +188,14 @@ fn places<'t>(
                 session,
                 table,
                 is_used,
+                is_written,
             }));
         }
         if line.is_inside() {
-            *inside.entry(line.session).or_default() |= uses[at];
+            let (used, written) = inside.entry(line.session).or_default();
+            *used |= uses[at];
+            let kind = line.effect.kind;
+            *written |= kind.is_write() || kind == StatementKind::BeginImmediate;
         } else {
             inside.remove(&line.session);
         }

@@ -295,6 +295,41 @@ fn ddl_comes_beside_a_transaction_that_has_not_used_its_table_yet_and_will() {
     assert!(made > 100, "{made}");
 }
 
+/// SQLite refuses DDL while another transaction writes, and no other waits for one that reads.
+#[test]
+fn ddl_of_sqlite_comes_beside_a_transaction_that_has_not_written_yet() {
+    let options = GenerateOptions {
+        physical_ddl_percent: 100,
+        ..GenerateOptions::default()
+    };
+    let (mut made, mut beside_users) = (0, 0);
+    for index in 0..300 {
+        let case = case("sqlite", 31, index, &options).case;
+        for (at, ddl) in case.statements.iter().enumerate() {
+            let Some(change) = &ddl.effect.storage_change else {
+                continue;
+            };
+            made += 1;
+            let (before, after) = case.statements.split_at(at);
+            let open: Vec<&CaseStatement> = before
+                .iter()
+                .filter(|b| {
+                    case.is_explicit(b.id.transaction)
+                        && after.iter().any(|a| a.id.transaction == b.id.transaction)
+                })
+                .collect();
+            let writes = |s: &&&CaseStatement| {
+                s.effect.kind.is_write() || s.effect.kind == StatementKind::BeginImmediate
+            };
+            assert!(!open.is_empty(), "{index}: {}", ddl.sql);
+            assert_eq!(open.iter().find(writes), None, "{index}: {}", ddl.sql);
+            let uses = |s: &&CaseStatement| s.effect.uses.iter().any(|u| u.table == change.table);
+            beside_users += usize::from(open.iter().any(uses));
+        }
+    }
+    assert!(made > 100 && beside_users > 20, "{made} {beside_users}");
+}
+
 fn not_a_setting(statement: &CaseStatement) -> bool {
     statement.effect.kind != StatementKind::Set
 }

@@ -11,13 +11,21 @@ pub(super) fn analyze(words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effec
     if !dialect.supports(Capability::PhysicalDdl) {
         return None;
     }
-    let own = match dialect.supports(Capability::Vacuum) {
-        true => |words: &[SqlToken<'_>]| vacuumed(words).or_else(|| reindexed(words)),
-        false => |words: &[SqlToken<'_>]| dropped(words).or_else(|| rebuilt(words)),
+    let (has_vacuum, has_reindex) = (
+        dialect.supports(Capability::Vacuum),
+        dialect.supports(Capability::Reindex),
+    );
+    let own = match (has_vacuum, has_reindex) {
+        (true, _) => |words: &[SqlToken<'_>]| vacuumed(words).or_else(|| reindexed(words, "TABLE")),
+        (false, true) => |words: &[SqlToken<'_>]| reindexed(words, ""),
+        (false, false) => |words: &[SqlToken<'_>]| dropped(words).or_else(|| rebuilt(words)),
     };
     let change = created(words).or_else(|| own(words))?;
     Some(Effect {
-        storage_change: Some(change),
+        storage_change: Some(StorageChange {
+            waits_for_users: change.waits_for_users && !has_reindex,
+            ..change
+        }),
         ..Effect::of_kind(StatementKind::PhysicalDdl)
     })
 }
@@ -77,9 +85,12 @@ fn vacuumed(words: &[SqlToken<'_>]) -> Option<StorageChange> {
     })
 }
 
-fn reindexed(words: &[SqlToken<'_>]) -> Option<StorageChange> {
-    stands(words, 0, &["REINDEX", "TABLE"]).then_some(())?;
-    let (table, at) = object_name(words, 2)?;
+/// `REINDEX TABLE t`, or without the word.
+fn reindexed(words: &[SqlToken<'_>], of: &str) -> Option<StorageChange> {
+    let verb = ["REINDEX", of];
+    let verb = &verb[..if of.is_empty() { 1 } else { 2 }];
+    stands(words, 0, verb).then_some(())?;
+    let (table, at) = object_name(words, verb.len())?;
     (at == words.len()).then(|| without_index(table))
 }
 
@@ -184,8 +195,27 @@ mod tests {
 
     #[test]
     fn an_engine_that_does_not_have_it_by_its_dialect_is_not_asked() {
-        let sqlite = dialect_of("sqlite", "3");
-        let effect = analyze("CREATE INDEX x1 ON t0 (c0)", &sqlite);
+        let tidb = dialect_of("tidb", "8.5");
+        let effect = analyze("CREATE INDEX x1 ON t0 (c0)", &tidb);
         assert_eq!(effect.kind, StatementKind::Opaque);
+    }
+
+    #[test]
+    fn sqlite_refuses_where_others_wait() {
+        let sqlite = dialect_of("sqlite", "3");
+        for sql in ["REINDEX t0", "CREATE INDEX x1 ON t0 (c0 DESC, vkey)"] {
+            let change = analyze(sql, &sqlite).storage_change;
+            let change = change.unwrap_or_else(|| panic!("{sql}"));
+            assert_eq!(change.table, "t0", "{sql}");
+            assert!(!change.waits_for_users, "{sql}");
+        }
+        for sql in [
+            "REINDEX",
+            "REINDEX TABLE t0",
+            "VACUUM t0",
+            "DROP INDEX x1 ON t0",
+        ] {
+            assert_eq!(analyze(sql, &sqlite).kind, StatementKind::Opaque, "{sql}");
+        }
     }
 }

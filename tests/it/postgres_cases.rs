@@ -1,56 +1,18 @@
 //! Cases on PostgreSQL: what is documented is no violation, and what is not is heard: false claims, and
 //! answers that are changed after the server gave them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use rashomon::dialect::Dialect;
 use rashomon::engine::{self, EngineError, OpenOptions, Server};
-use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
+use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{
-    ErrorClass, Execution, IsolationLevel, Outcome, Row, SqlError, StatementId, TestCase,
-    TransactionId, Value, Verdict,
-};
+use rashomon::model::{ErrorClass, Execution, Outcome, Row, SqlError, Value, Verdict};
 use rashomon::oracle::{ORACLES, hear};
-use rashomon::reproducer::read;
 
+use crate::lying::{Lie, honest, id, verdict};
 use crate::oracles;
 use crate::program::run;
 use crate::servers::{Needs, url};
-
-/// What changes a record after the run.
-type Lie = fn(&mut Execution);
-
-/// A driver whose records are changed before anything judges them.
-struct LyingDriver<'s> {
-    driver: Driver<'s>,
-    lie: Lie,
-}
-
-impl Executor for LyingDriver<'_> {
-    fn execute(
-        &mut self,
-        case: &TestCase,
-        instrumentation: &Instrumentation,
-    ) -> Result<Execution, EngineError> {
-        let mut execution = self.driver.execute(case, instrumentation)?;
-        (self.lie)(&mut execution);
-        Ok(execution)
-    }
-
-    fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
-        self.driver.serial(case)
-    }
-
-    fn dialect(&self) -> &Arc<Dialect> {
-        self.driver.dialect()
-    }
-}
-
-fn honest(_: &mut Execution) {}
 
 pub(crate) fn server(test: &str) -> Option<Box<dyn Server>> {
     let url = url(test, Needs::Postgres)?;
@@ -59,44 +21,6 @@ pub(crate) fn server(test: &str) -> Option<Box<dyn Server>> {
         ..OpenOptions::default()
     };
     Some(engine::open(&url, &options).expect("the test server answers"))
-}
-
-const SETUP: &str = "\
-    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
-    /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n";
-
-/// What all oracles together say of a script at a level, run by a driver that lies.
-fn verdict(
-    server: &dyn Server,
-    level: IsolationLevel,
-    claim: Option<IsolationLevel>,
-    script: &str,
-    lie: Lie,
-) -> Verdict {
-    let lines = script.lines().map(|line| {
-        let (session, sql) = line.split_once(' ').expect("a session and a statement");
-        format!("/* {session} */ {sql};\n")
-    });
-    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
-    let text = format!("{header}{SETUP}{}", lines.collect::<String>());
-    let file = read(&text, "test.sql").expect("a case file");
-    let mut case = file.test_case(server.dialect()).expect("a case");
-    case.claim = claim;
-    static DATABASES: AtomicU32 = AtomicU32::new(0);
-    let number = DATABASES.fetch_add(1, Ordering::Relaxed);
-    let name = format!("rashomon_it_pg_cases_{}_{number}", std::process::id());
-    let driver = Driver::open(server, &name).expect("a database of our own");
-    let mut driver = LyingDriver { driver, lie };
-    let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
-    driver.driver.close().expect("the database goes");
-    hearing.verdict()
-}
-
-fn id(transaction: u32, position: u32) -> StatementId {
-    StatementId {
-        transaction: TransactionId(transaction),
-        position,
-    }
 }
 
 fn rejection(code: &str, class: ErrorClass) -> Outcome {

@@ -114,7 +114,9 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
             "another session with locks",
         ),
         ErrorClass::Busy => (
-            another_overlaps(evidence, record, record.sent, touches_tables),
+            another_overlaps(evidence, record, record.sent, |s| {
+                touches_tables(s) || s.effect.kind == StatementKind::PhysicalDdl
+            }),
             "another session that reads or writes",
         ),
         ErrorClass::Serialization => unserializable(evidence, record),
@@ -161,7 +163,11 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
         ),
         SerializationCause::AnyWriter => (
             another_overlaps(evidence, record, began(evidence, record), |s| {
-                s.effect.kind.is_write() || s.effect.kind == StatementKind::Opaque
+                let is_ddl = matches!(
+                    s.effect.kind,
+                    StatementKind::Opaque | StatementKind::PhysicalDdl
+                );
+                s.effect.kind.is_write() || is_ddl
             }),
             "another session that wrote since the transaction began",
         ),

@@ -1,0 +1,80 @@
+//! Cases that are judged by every oracle after a driver has changed their record, as if the engine had answered otherwise.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rashomon::dialect::Dialect;
+use rashomon::engine::{EngineError, Server};
+use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
+use rashomon::model::{Execution, IsolationLevel, StatementId, TestCase, TransactionId, Verdict};
+use rashomon::oracle::{ORACLES, hear};
+use rashomon::reproducer::read;
+
+/// What changes a record after the run.
+pub(crate) type Lie = fn(&mut Execution);
+
+/// A driver whose records are changed before anything judges them.
+struct LyingDriver<'s> {
+    driver: Driver<'s>,
+    lie: Lie,
+}
+
+impl Executor for LyingDriver<'_> {
+    fn execute(
+        &mut self,
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+    ) -> Result<Execution, EngineError> {
+        let mut execution = self.driver.execute(case, instrumentation)?;
+        (self.lie)(&mut execution);
+        Ok(execution)
+    }
+
+    fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
+        self.driver.serial(case)
+    }
+
+    fn dialect(&self) -> &Arc<Dialect> {
+        self.driver.dialect()
+    }
+}
+
+pub(crate) fn honest(_: &mut Execution) {}
+
+const SETUP: &str = "\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n";
+
+/// What all oracles together say of a script at a level, run by a driver that lies.
+pub(crate) fn verdict(
+    server: &dyn Server,
+    level: IsolationLevel,
+    claim: Option<IsolationLevel>,
+    script: &str,
+    lie: Lie,
+) -> Verdict {
+    let lines = script.lines().map(|line| {
+        let (session, sql) = line.split_once(' ').expect("a session and a statement");
+        format!("/* {session} */ {sql};\n")
+    });
+    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
+    let text = format!("{header}{SETUP}{}", lines.collect::<String>());
+    let file = read(&text, "test.sql").expect("a case file");
+    let mut case = file.test_case(server.dialect()).expect("a case");
+    case.claim = claim;
+    static DATABASES: AtomicU32 = AtomicU32::new(0);
+    let number = DATABASES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("rashomon_it_lying_{}_{number}", std::process::id());
+    let driver = Driver::open(server, &name).expect("a database of our own");
+    let mut driver = LyingDriver { driver, lie };
+    let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
+    driver.driver.close().expect("the database goes");
+    hearing.verdict()
+}
+
+pub(crate) fn id(transaction: u32, position: u32) -> StatementId {
+    StatementId {
+        transaction: TransactionId(transaction),
+        position,
+    }
+}
