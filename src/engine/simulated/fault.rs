@@ -27,7 +27,7 @@ pub enum Fault {
     CommitLost,
     /// An UPDATE or DELETE that waited computes on the rows as they were when it was sent.
     LostUpdate,
-    /// A plain read misses the newest commit.
+    /// A plain read misses the newest commit that changed a row.
     StaleSnapshot,
     /// The snapshot is taken by BEGIN.
     SnapshotTooEarly,
@@ -174,7 +174,7 @@ const FAULTS: &[About] = &[
     about(
         Fault::StaleSnapshot,
         "stale-snapshot",
-        "a plain read misses the newest commit",
+        "a plain read misses the newest commit that changed a row",
         "stale read",
         &[ReadCommitted, RepeatableRead],
     ),
