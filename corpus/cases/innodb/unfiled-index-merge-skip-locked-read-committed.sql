@@ -1,7 +1,7 @@
 --! format = 1
 --! engine = "mariadb"
 --! isolation = "READ COMMITTED"
---! known = "unfiled:mariadb-index-merge-skip-locked"
+--! known = "unfiled:innodb-index-merge-skip-locked"
 --! # OPEN; found by Rashomon, on 10.11.18
 --! # not reported yet
 --! # status: -
