@@ -17,8 +17,8 @@ use crate::execute::SerialRun;
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
     Anomaly, AnomalyClass, ConsistencyModel, Execution, Finding, FindingKind, Outcome, Pace, Row,
-    Signature, StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Value,
-    Verdict,
+    Signature, StatementId, StatementRecord, TestCase, TransactionId, TransactionStatus,
+    UndecidedReason, Value, Verdict,
 };
 use crate::statement::{self, KeyAccess};
 use crate::workload::KeyAccesses;
@@ -120,7 +120,7 @@ fn record(
     case: &TestCase,
     keys: &KeyAccesses,
     execution: &Execution,
-    orders: &BTreeMap<i64, [i64; 2]>,
+    orders: &BTreeMap<i64, Vec<i64>>,
 ) -> Result<RecordedRun, StrangeCell> {
     let mut builder = Builder::new(Atom::NIL);
     let mut tested = BTreeSet::new();
@@ -173,7 +173,7 @@ fn record(
     })
 }
 
-/// What the violation is where more is known than the sessions were answered: of two writes of a key, the one that
+/// What the violation is where more is known than the sessions were answered: of the writes of a key, the one that
 /// the table holds at the end was the last. Without it the checker may have to say that no order will do, or choose
 /// the order that did not happen. Only a violation is looked at again: nothing becomes one by this.
 fn with_last_writes(
@@ -182,7 +182,7 @@ fn with_last_writes(
     model: ConsistencyModel,
 ) -> Option<(history::History, Counterexample)> {
     let (case, execution) = (&evidence.case, &evidence.execution);
-    let orders = last_writes(case, keys, execution);
+    let orders = write_orders(case, keys, execution);
     if orders.is_empty() {
         return None;
     }
@@ -193,33 +193,41 @@ fn with_last_writes(
     }
 }
 
-/// By key, the values of two committed transactions in the order in which they came about.
-fn last_writes(
+/// A write of a key that was not taken back.
+struct KeptWrite<'e> {
+    value: i64,
+    /// A transaction in doubt may have been the last.
+    is_committed: bool,
+    record: &'e StatementRecord,
+}
+
+/// By key, the values that several committed transactions wrote, in the order in which they came about.
+fn write_orders(
     case: &TestCase,
     keys: &KeyAccesses,
     execution: &Execution,
-) -> BTreeMap<i64, [i64; 2]> {
+) -> BTreeMap<i64, Vec<i64>> {
     if execution.crash.is_some() {
         return BTreeMap::new();
     }
-    // A transaction in doubt may have been the last.
-    let mut written: BTreeMap<i64, Vec<(i64, bool, TransactionId)>> = BTreeMap::new();
+    let mut written: BTreeMap<i64, Vec<KeptWrite<'_>>> = BTreeMap::new();
     for statement in &case.statements {
-        let id = statement.id;
-        let access = keys.accesses.get(&id);
+        let access = keys.accesses.get(&statement.id);
         let written_value = access.and_then(|access| Some((access.key, access.written?)));
         let (Some((key, value)), Some(record), Some(status)) = (
             written_value,
-            execution.records.get(&id),
-            execution.transactions.get(&id.transaction),
+            execution.records.get(&statement.id),
+            execution.transactions.get(&statement.id.transaction),
         ) else {
             continue;
         };
         let is_aborted = matches!(status, TransactionStatus::Aborted(_));
         if !is_aborted && record.outcome.row_count() == Some(1) {
-            let is_committed = matches!(status, TransactionStatus::Committed(_));
-            let of_key = written.entry(key).or_default();
-            of_key.push((value, is_committed, id.transaction));
+            written.entry(key).or_default().push(KeptWrite {
+                value,
+                is_committed: matches!(status, TransactionStatus::Committed(_)),
+                record,
+            });
         }
     }
     let last = |key: i64| {
@@ -229,19 +237,37 @@ fn last_writes(
             _ => None,
         })
     };
-    let ordered = written.iter().filter_map(|(key, writes)| {
-        let [(one, true, by), (other, true, by_other)] = writes.as_slice() else {
-            return None;
-        };
-        let last = last(*key).filter(|_| by != by_other)?;
-        let order = match (last == *one, last == *other) {
-            (true, false) => [*other, *one],
-            (false, true) => [*one, *other],
-            _ => return None,
-        };
-        Some((*key, order))
+    let ordered = written.into_iter().filter_map(|(key, writes)| {
+        let order = in_order(writes, last(key)?, execution)?;
+        Some((key, order))
     });
     ordered.collect()
+}
+
+/// The values in the order in which they were written, each by a transaction of its own: of two the last is the one that the table
+/// holds. More are in order where each transaction had been sent its end before the next write was answered.
+fn in_order(mut writes: Vec<KeptWrite<'_>>, last: i64, execution: &Execution) -> Option<Vec<i64>> {
+    let transaction = |write: &KeptWrite<'_>| write.record.id.transaction;
+    let writers: BTreeSet<TransactionId> = writes.iter().map(transaction).collect();
+    let values: BTreeSet<i64> = writes.iter().map(|write| write.value).collect();
+    let is_told_apart = writers.len() == writes.len() && values.len() == writes.len();
+    if writes.len() < 2 || !is_told_apart || !writes.iter().all(|write| write.is_committed) {
+        return None;
+    }
+    writes.sort_by_key(|write| (write.value == last, write.record.answered));
+    let ended = |id: TransactionId| {
+        let own = execution
+            .records
+            .values()
+            .filter(|r| r.id.transaction == id);
+        own.map(|record| record.sent).max()
+    };
+    let follows = |[one, next]: &[KeptWrite<'_>; 2]| {
+        ended(transaction(one)).is_some_and(|end| end < next.record.answered)
+    };
+    let is_clear = writes.len() == 2 || writes.array_windows().all(follows);
+    let is_last = writes.last().is_some_and(|write| write.value == last);
+    (is_last && is_clear).then(|| writes.iter().map(|write| write.value).collect())
 }
 
 /// What a statement did to its key; nothing when it was refused, or there is no row to write.

@@ -75,6 +75,24 @@ const OVERWRITTEN_UNSEEN: &str = "
     s1: SELECT v FROM kv WHERE k = 1
 ";
 
+/// Three write k = 1, and only who came second is read. That s3 was the last is in the table only; were it the first, the
+/// violation would be another.
+const THREE_WRITERS: &str = "
+    s1: BEGIN
+    s1: UPDATE kv SET v = 12 WHERE k = 1
+    s1: UPDATE kv SET v = 21 WHERE k = 2
+    s1: COMMIT
+    s2: BEGIN
+    s2: SELECT v FROM kv WHERE k = 1
+    s2: UPDATE kv SET v = 22 WHERE k = 2
+    s2: UPDATE kv SET v = 11 WHERE k = 1
+    s3: BEGIN
+    s3: SELECT v FROM kv WHERE k = 2
+    s3: UPDATE kv SET v = 14 WHERE k = 1
+    s2: COMMIT
+    s3: COMMIT
+";
+
 const ABORTED_READ: &str = "
     s1: BEGIN
     s1: UPDATE kv SET v = 11 WHERE k = 1
@@ -157,6 +175,12 @@ fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
                 ReadCommitted,
                 Some(Serializable),
                 "lost-update",
+            ),
+            (
+                THREE_WRITERS,
+                RepeatableRead,
+                Some(Serializable),
+                "read-skew",
             ),
             (ABORTED_READ, ReadCommitted, None, "agree"),
             (
