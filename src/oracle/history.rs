@@ -262,10 +262,11 @@ fn in_order(mut writes: Vec<KeptWrite<'_>>, last: i64, execution: &Execution) ->
             .filter(|r| r.id.transaction == id);
         own.map(|record| record.sent).max()
     };
-    let follows = |[one, next]: &[KeptWrite<'_>; 2]| {
-        ended(transaction(one)).is_some_and(|end| end < next.record.answered)
-    };
-    let is_clear = writes.len() == 2 || writes.array_windows().all(follows);
+    let mut pairs = writes.iter().zip(writes.iter().skip(1));
+    let is_clear = writes.len() == 2
+        || pairs.all(|(one, next)| {
+            ended(transaction(one)).is_some_and(|end| end < next.record.answered)
+        });
     let is_last = writes.last().is_some_and(|write| write.value == last);
     (is_last && is_clear).then(|| writes.iter().map(|write| write.value).collect())
 }

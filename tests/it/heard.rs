@@ -1,6 +1,7 @@
 //! Faults planted in a real server, and whether they are heard in generated cases, at each level where
 //! they can bite.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use rashomon::engine::{self, OpenOptions, Server};
@@ -77,7 +78,8 @@ pub(crate) fn first_finding(
         let was_planted = planted.planted.try_iter().count() > 0;
         let heard = hearing.violation(|_| was_planted)?;
         let finding = heard.finding()?;
-        println!("{fault:?} at {level}, case {index}: {}", finding.headline);
+        let headline = &finding.headline;
+        let _ = writeln!(io::stderr(), "{fault} at {level}, case {index}: {headline}");
         Some(finding.signature.kind)
     });
     driver.close().expect("the database goes");
