@@ -3,8 +3,8 @@
 //!
 //! Such a transaction finds the table as another one than its snapshot knows. One that has used it keeps most DDL waiting,
 //! and whoever reads the tables from outside would wait behind that: none is drawn there but what waits for nobody, a
-//! VACUUM, and all of it in SQLite, which refuses DDL while another transaction writes. None is drawn for tables of foreign keys, which lead from one table to another, and for tables with a
-//! counter, which a rebuilt table begins anew.
+//! VACUUM, and all of it in SQLite, which refuses DDL while another transaction writes. None is drawn for tables of
+//! foreign keys, which lead from one table to another, and for tables with a counter, which a rebuilt table begins anew.
 
 use std::collections::BTreeMap;
 

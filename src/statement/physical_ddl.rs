@@ -16,8 +16,10 @@ pub(super) fn analyze(words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effec
         dialect.supports(Capability::Reindex),
     );
     let own = match (has_vacuum, has_reindex) {
-        (true, _) => |words: &[SqlToken<'_>]| vacuumed(words).or_else(|| reindexed(words, "TABLE")),
-        (false, true) => |words: &[SqlToken<'_>]| reindexed(words, ""),
+        (true, _) => |words: &[SqlToken<'_>]| {
+            vacuumed(words).or_else(|| reindexed(words, &["REINDEX", "TABLE"]))
+        },
+        (false, true) => |words: &[SqlToken<'_>]| reindexed(words, &["REINDEX"]),
         (false, false) => |words: &[SqlToken<'_>]| dropped(words).or_else(|| rebuilt(words)),
     };
     let change = created(words).or_else(|| own(words))?;
@@ -85,10 +87,8 @@ fn vacuumed(words: &[SqlToken<'_>]) -> Option<StorageChange> {
     })
 }
 
-/// `REINDEX TABLE t`, or without the word.
-fn reindexed(words: &[SqlToken<'_>], of: &str) -> Option<StorageChange> {
-    let verb = ["REINDEX", of];
-    let verb = &verb[..if of.is_empty() { 1 } else { 2 }];
+/// `REINDEX TABLE t`, or as the dialect begins it.
+fn reindexed(words: &[SqlToken<'_>], verb: &[&str]) -> Option<StorageChange> {
     stands(words, 0, verb).then_some(())?;
     let (table, at) = object_name(words, verb.len())?;
     (at == words.len()).then(|| without_index(table))

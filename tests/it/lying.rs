@@ -45,6 +45,30 @@ const SETUP: &str = "\
     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
     /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n";
 
+/// A case of a script, whose lines are a session and what it sends.
+pub(crate) fn scripted(
+    server: &dyn Server,
+    level: IsolationLevel,
+    setup: &str,
+    script: &str,
+) -> TestCase {
+    let lines = script.lines().map(|line| {
+        let (session, sql) = line.split_once(' ').expect("a session and a statement");
+        format!("/* {session} */ {sql};\n")
+    });
+    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
+    let text = format!("{header}{setup}{}", lines.collect::<String>());
+    let file = read(&text, "test.sql").expect("a case file");
+    file.test_case(server.dialect()).expect("a case")
+}
+
+/// The name of a database that no other test has.
+pub(crate) fn database() -> String {
+    static DATABASES: AtomicU32 = AtomicU32::new(0);
+    let number = DATABASES.fetch_add(1, Ordering::Relaxed);
+    format!("rashomon_it_lying_{}_{number}", std::process::id())
+}
+
 /// What all oracles together say of a script at a level, run by a driver that lies.
 pub(crate) fn verdict(
     server: &dyn Server,
@@ -53,18 +77,9 @@ pub(crate) fn verdict(
     script: &str,
     lie: Lie,
 ) -> Verdict {
-    let lines = script.lines().map(|line| {
-        let (session, sql) = line.split_once(' ').expect("a session and a statement");
-        format!("/* {session} */ {sql};\n")
-    });
-    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
-    let text = format!("{header}{SETUP}{}", lines.collect::<String>());
-    let file = read(&text, "test.sql").expect("a case file");
-    let mut case = file.test_case(server.dialect()).expect("a case");
+    let mut case = scripted(server, level, SETUP, script);
     case.claim = claim;
-    static DATABASES: AtomicU32 = AtomicU32::new(0);
-    let number = DATABASES.fetch_add(1, Ordering::Relaxed);
-    let name = format!("rashomon_it_lying_{}_{number}", std::process::id());
+    let name = database();
     let driver = Driver::open(server, &name).expect("a database of our own");
     let mut driver = LyingDriver { driver, lie };
     let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");

@@ -1,7 +1,6 @@
 //! Locks on PostgreSQL: which strengths meet, and a stand-in that forgets the lock clause of a statement.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use rashomon::dialect::Dialect;
 use rashomon::engine::{EngineError, Server};
@@ -11,8 +10,8 @@ use rashomon::grammar::Grammar;
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{Execution, IsolationLevel, TestCase, Verdict};
 use rashomon::oracle::{ORACLES, Oracle, hear};
-use rashomon::reproducer::read;
 
+use crate::lying::{database, scripted};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -77,17 +76,8 @@ const SETUP: &str = "\
 
 /// What all oracles together say of a script at a level.
 fn verdict(server: &dyn Server, level: IsolationLevel, script: &str, forgets: Forgets) -> Verdict {
-    let lines = script.lines().map(|line| {
-        let (session, sql) = line.split_once(' ').expect("a session and a statement");
-        format!("/* {session} */ {sql};\n")
-    });
-    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
-    let text = format!("{header}{SETUP}{}", lines.collect::<String>());
-    let file = read(&text, "test.sql").expect("a case file");
-    let case = file.test_case(server.dialect()).expect("a case");
-    static DATABASES: AtomicU32 = AtomicU32::new(0);
-    let number = DATABASES.fetch_add(1, Ordering::Relaxed);
-    let name = format!("rashomon_it_pg_locks_{}_{number}", std::process::id());
+    let case = scripted(server, level, SETUP, script);
+    let name = database();
     let driver = Driver::open(server, &name).expect("a database of our own");
     let mut driver = ForgetfulDriver { driver, forgets };
     let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
