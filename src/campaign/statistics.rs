@@ -180,7 +180,8 @@ pub struct Statistics {
     pub deadlocks: u64,
     /// Statements that the engine rejected, by error class.
     pub rejected: BTreeMap<String, u64>,
-    /// Generated user statements that some oracle compared with a prediction.
+    /// Generated user statements whose answer was compared with a prediction: by an oracle, or because their
+    /// transactions had failed.
     pub tested: Share,
     /// Why the others were not, by reason.
     #[serde(default)]
@@ -272,7 +273,8 @@ impl Statistics {
     fn count_tested(&mut self, case: &TestCase, hearing: &Hearing) {
         for statement in case.user_statements() {
             let rulings = || hearing.rulings.iter().map(|heard| &heard.ruling);
-            let tested = rulings().any(|ruling| ruling.tested.contains(&statement.id));
+            let tested = rulings().any(|ruling| ruling.tested.contains(&statement.id))
+                || hearing.rightly_refused.contains(&statement.id);
             self.tested.add(tested);
             if !tested {
                 let reason = rulings().find_map(|ruling| ruling.untested.get(&statement.id));

@@ -43,6 +43,9 @@ pub struct Latitude {
     pub snapshots: Vec<View>,
     /// The whole view at each earlier moment of the wait, oldest first.
     pub moments: Vec<View>,
+    /// Rows of which another version than the promised one was committed before the statement went on to them.
+    /// It locks what counts, so that it can have met the promised version only to let the row go.
+    pub replaced: Vec<(String, RowId)>,
     /// Why it may have seen more than is listed here.
     pub beyond: Option<UndecidedReason>,
 }

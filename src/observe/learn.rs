@@ -56,6 +56,7 @@ pub fn learn(
         newly_waiting: BTreeSet::new(),
         resumed: Vec::new(),
         batch_end: Tick::default(),
+        released_at: Tick::default(),
         arrived: None,
         released: false,
         version_key_owner: BTreeMap::new(),
@@ -123,6 +124,8 @@ struct Learning<'a> {
     resumed: Vec<(StatementId, Tick)>,
     /// When the last statement of the batch that resumed last was answered.
     batch_end: Tick,
+    /// When the last transaction had ended that did not end with a statement which had waited.
+    released_at: Tick,
     /// Seen waiting since the last observation.
     newly_waiting: BTreeSet<StatementId>,
     /// Locks were released since the last observation: a statement that still waits may have gone
@@ -212,6 +215,9 @@ impl Learning<'_> {
                     self.released = true;
                     self.released_since_moment = true;
                     self.note_moment(Tick(event.tick.0 + 1));
+                    if !record.resumed() {
+                        self.released_at = Tick(event.tick.0 + 1);
+                    }
                 }
                 if record.resumed() {
                     self.resumed.push((event.statement, event.tick));

@@ -9,6 +9,7 @@ mod transactions;
 
 use std::collections::BTreeSet;
 
+pub(super) use self::failed::rightly_refused;
 use self::transactions::Strangeness;
 use super::Evidence;
 use super::compare::rows_text;

@@ -101,10 +101,14 @@ fn hear_every_run(hearing: &mut Hearing, evidence: &Evidence, judge: usize) {
         hearing.by_every_run(tables::TABLES, finding, judge);
     }
     // A server that was killed ends transactions without an answer.
-    if execution.crash.is_none()
-        && let Some(finding) = account::of_transactions(evidence)
-    {
-        hearing.account(finding, judge);
+    if execution.crash.is_some() {
+        return;
+    }
+    match account::of_transactions(evidence) {
+        Some(finding) => hearing.account(finding, judge),
+        None => hearing
+            .rightly_refused
+            .extend(account::rightly_refused(evidence)),
     }
 }
 

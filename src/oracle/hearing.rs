@@ -1,10 +1,12 @@
 //! What the oracles said of a case, and the one verdict that follows.
 
+use std::collections::BTreeSet;
+
 use super::account::ACCOUNT;
 use super::crash::CRASH;
 use super::tables::TABLES;
 use super::{Evidence, Oracle, Ruling};
-use crate::model::{Finding, Signature, UndecidedReason, Verdict};
+use crate::model::{Finding, Signature, StatementId, UndecidedReason, Verdict};
 
 /// The names under which it is told what every run is heard for.
 pub const EVERY_RUN: [&str; 3] = [CRASH, ACCOUNT, TABLES];
@@ -18,6 +20,8 @@ pub struct Hearing {
     pub inapplicable: Vec<(&'static str, UndecidedReason)>,
     /// The runs that were made.
     pub runs: Vec<Evidence>,
+    /// Statements that some run refused because their transactions had failed, as each had to be.
+    pub rightly_refused: BTreeSet<StatementId>,
 }
 
 /// One ruling and where it comes from.

@@ -7,7 +7,7 @@ use rashomon::dialect::Dialect;
 use rashomon::engine::{EngineError, Server};
 use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
 use rashomon::model::{Execution, IsolationLevel, StatementId, TestCase, TransactionId, Verdict};
-use rashomon::oracle::{ORACLES, hear};
+use rashomon::oracle::{Hearing, ORACLES, hear};
 use rashomon::reproducer::read;
 
 /// What changes a record after the run.
@@ -77,6 +77,17 @@ pub(crate) fn verdict(
     script: &str,
     lie: Lie,
 ) -> Verdict {
+    hearing(server, level, claim, script, lie).verdict()
+}
+
+/// What each oracle says of it.
+pub(crate) fn hearing(
+    server: &dyn Server,
+    level: IsolationLevel,
+    claim: Option<IsolationLevel>,
+    script: &str,
+    lie: Lie,
+) -> Hearing {
     let mut case = scripted(server, level, SETUP, script);
     case.claim = claim;
     let name = database();
@@ -84,7 +95,7 @@ pub(crate) fn verdict(
     let mut driver = LyingDriver { driver, lie };
     let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
     driver.driver.close().expect("the database goes");
-    hearing.verdict()
+    hearing
 }
 
 pub(crate) fn id(transaction: u32, position: u32) -> StatementId {

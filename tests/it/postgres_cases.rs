@@ -1,6 +1,8 @@
 //! Cases on PostgreSQL: what is documented is no violation, and what is not is heard: false claims, and
 //! answers that are changed after the server gave them.
 
+use std::collections::BTreeSet;
+
 use rashomon::engine::{self, EngineError, OpenOptions, Server};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
@@ -9,7 +11,7 @@ use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializabl
 use rashomon::model::{ErrorClass, Execution, Outcome, Row, SqlError, Value, Verdict};
 use rashomon::oracle::{ORACLES, hear};
 
-use crate::lying::{Lie, honest, id, verdict};
+use crate::lying::{Lie, hearing, honest, id, verdict};
 use crate::oracles;
 use crate::program::run;
 use crate::servers::{Needs, url};
@@ -231,15 +233,17 @@ fn a_failed_transaction_refuses_until_it_goes_back_and_commits_nothing() {
     let Some(server) = server("a_failed_transaction_refuses") else {
         return;
     };
-    let said = verdict(&*server, ReadCommitted, None, FAILED, honest);
-    assert_eq!(oracles::kind(&said), "agree");
+    let said = hearing(&*server, ReadCommitted, None, FAILED, honest);
+    assert_eq!(oracles::kind(&said.verdict()), "agree");
+    assert_eq!(said.rightly_refused, BTreeSet::from([id(1, 4)]));
     let lies: [(Lie, &str); 2] = [
         (answers_in_a_failed_transaction, "wrong-transaction-end"),
         (refuses_without_an_error, "refusal-without-cause"),
     ];
     for (lie, kind) in lies {
-        let said = verdict(&*server, ReadCommitted, None, FAILED, lie);
-        assert_eq!(oracles::kind(&said), kind);
+        let said = hearing(&*server, ReadCommitted, None, FAILED, lie);
+        assert_eq!(oracles::kind(&said.verdict()), kind);
+        assert_eq!(said.rightly_refused, BTreeSet::new());
     }
 }
 
@@ -411,4 +415,41 @@ fn fuzz_is_ready_for_postgres_and_the_dialect_holds() {
     let ran = run(&["calibrate", &url, "--allow-shared-server"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("re-evaluates-after-wait"), "{}", ran.out);
+}
+
+/// T2 waits for T1 and locks the row that T1 changed.
+const LOCKED_AFTER_A_WAIT: &str = "s1 BEGIN
+s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s2 BEGIN
+s2 SELECT * FROM t0 WHERE pkey = 1 FOR UPDATE
+s1 COMMIT
+s2 COMMIT";
+
+fn locks_the_old_row(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = Outcome::Rows(vec![vec![
+        Value::Integer(1),
+        Value::Integer(1),
+        Value::Integer(10),
+    ]]);
+}
+
+#[test]
+fn a_locking_read_of_old_rows_after_a_wait_is_heard() {
+    let Some(server) = server("a_locking_read_of_old_rows") else {
+        return;
+    };
+    let said = verdict(&*server, ReadCommitted, None, LOCKED_AFTER_A_WAIT, honest);
+    assert_eq!(
+        said,
+        Verdict::Known("documented:read-committed-looks-again".to_owned())
+    );
+    let said = verdict(
+        &*server,
+        ReadCommitted,
+        None,
+        LOCKED_AFTER_A_WAIT,
+        locks_the_old_row,
+    );
+    assert_eq!(oracles::kind(&said), "wrong-rows");
 }

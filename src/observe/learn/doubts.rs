@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::latitude::{Latitude, Sight};
 use super::super::moved::{old_place, other_columns, other_keys, takes_over};
-use super::super::{Learner, RowId, TableView, VersionId, View};
+use super::super::{Learner, Reader, RowId, TableView, VersionId, View};
 use super::Learning;
-use crate::dialect::SnapshotPoint;
+use crate::dialect::{LockingWrite, SnapshotPoint};
 use crate::model::{
     CaseStatement, Doubt, ReadMode, Role, Row, StatementId, StatementKind, StatementRecord, Tick,
     UndecidedReason,
@@ -34,6 +34,9 @@ impl Learning<'_> {
             if let Some(record) = record.filter(|_| self.re_evaluates(statement)) {
                 for at in [record.answered, self.batch_end] {
                     self.looked_at_again(statement, promised, at, &mut latitude);
+                }
+                if latitude.beyond.is_none() {
+                    latitude.replaced = self.replaced_meanwhile(statement, promised);
                 }
             }
         }
@@ -243,6 +246,40 @@ impl Learning<'_> {
             _ => false,
         };
         latitude.beyond = (!simple).then_some(UndecidedReason::RowReadAgainAfterAWait);
+    }
+
+    /// The rows that a read locks where they count, and of which another version than the promised one was committed
+    /// when the transaction ended for which it waited. What only its own release set going may have come after it.
+    fn replaced_meanwhile(
+        &self,
+        statement: &CaseStatement,
+        promised: &View,
+    ) -> Vec<(String, RowId)> {
+        let rules = &self.dialect.lock_rules;
+        let keeps_changes_out = statement
+            .effect
+            .lock
+            .is_some_and(|lock| rules.exclude(lock, rules.of_write(LockingWrite::Update)));
+        let mut replaced = Vec::new();
+        let uses = statement.effect.uses.iter();
+        let locked = uses.filter(|table_use| table_use.role == Role::LockingSelect);
+        for table_use in locked.filter(|_| keeps_changes_out) {
+            let reader = Reader {
+                statement: statement.id,
+                mode: ReadMode::StatementSnapshot,
+                at: self.released_at,
+                snapshot: self.released_at,
+            };
+            let table = table_use.table.as_str();
+            let then = self.timeline.view(&self.account.chains, table, reader);
+            for (row, seen) in promised.get(table).into_iter().flatten() {
+                let newer = then.get(row).copied().flatten();
+                if self.content(*seen).is_some() && self.content(*seen) != self.content(newer) {
+                    replaced.push((table.to_owned(), row.clone()));
+                }
+            }
+        }
+        replaced
     }
 
     /// The modes in which a statement reads each table.

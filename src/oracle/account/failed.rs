@@ -7,37 +7,68 @@ use std::collections::BTreeSet;
 use super::super::Evidence;
 use super::transactions::{Strangeness, is_in_the_dark};
 use crate::dialect::Capability;
-use crate::model::{ErrorClass, FindingKind, StatementKind, StatementRecord, TransactionId};
+use crate::model::{
+    CaseStatement, ErrorClass, FindingKind, StatementId, StatementKind, StatementRecord,
+    TransactionId,
+};
+
+/// A statement that was answered, and whether its transaction had failed before.
+struct Answered<'e> {
+    statement: &'e CaseStatement,
+    record: &'e StatementRecord,
+    was_failed: bool,
+}
 
 /// The first answer that a failed transaction may not give, or that only a failed one may.
 pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
-    if !evidence.dialect.supports(Capability::FailedTransaction) {
-        return None;
-    }
-    let mut failed: BTreeSet<TransactionId> = BTreeSet::new();
-    let mut records: Vec<&StatementRecord> = evidence.execution.records.values().collect();
-    records.sort_by_key(|record| record.answered);
-    records
-        .into_iter()
-        .find_map(|record| judge(evidence, record, &mut failed))
+    answers(evidence).find_map(|answered| judge(evidence, &answered))
 }
 
-fn judge(
-    evidence: &Evidence,
-    record: &StatementRecord,
-    failed: &mut BTreeSet<TransactionId>,
-) -> Option<Strangeness> {
-    let id = record.id.transaction;
-    let kind = evidence.case.statement(record.id)?.effect.kind;
-    let class = record.outcome.error_class();
-    let was_failed = failed.contains(&id);
-    if class.is_some() && evidence.case.is_explicit(id) {
-        failed.insert(id);
-    } else if kind == StatementKind::RollbackTo {
-        failed.remove(&id);
+/// The statements that were refused because their transactions had failed, as each had to be: their answers are
+/// predicted, and are what was predicted.
+pub(in crate::oracle) fn rightly_refused(evidence: &Evidence) -> BTreeSet<StatementId> {
+    let refused = answers(evidence).filter(|answered| {
+        let class = answered.record.outcome.error_class();
+        answered.was_failed
+            && class == Some(ErrorClass::FailedTransaction)
+            && !is_in_the_dark(evidence, answered.record.id)
+    });
+    refused.map(|answered| answered.record.id).collect()
+}
+
+/// The answers of a run in their order; none where an error fails no transaction.
+fn answers(evidence: &Evidence) -> impl Iterator<Item = Answered<'_>> {
+    let mut records: Vec<&StatementRecord> = Vec::new();
+    if evidence.dialect.supports(Capability::FailedTransaction) {
+        records.extend(evidence.execution.records.values());
     }
+    records.sort_by_key(|record| record.answered);
+    let mut failed: BTreeSet<TransactionId> = BTreeSet::new();
+    records.into_iter().filter_map(move |record| {
+        let id = record.id.transaction;
+        let statement = evidence.case.statement(record.id)?;
+        let was_failed = failed.contains(&id);
+        if record.outcome.error_class().is_some() && evidence.case.is_explicit(id) {
+            failed.insert(id);
+        } else if statement.effect.kind == StatementKind::RollbackTo {
+            failed.remove(&id);
+        }
+        Some(Answered {
+            statement,
+            record,
+            was_failed,
+        })
+    })
+}
+
+fn judge(evidence: &Evidence, answered: &Answered<'_>) -> Option<Strangeness> {
+    let Answered {
+        statement,
+        record,
+        was_failed,
+    } = answered;
     let leaves = matches!(
-        kind,
+        statement.effect.kind,
         StatementKind::Rollback | StatementKind::RollbackTo | StatementKind::Commit
     );
     let strange = |kind, expected: &str, got: String| {
@@ -48,13 +79,13 @@ fn judge(
             got,
         })
     };
-    match class {
+    match record.outcome.error_class() {
         Some(ErrorClass::FailedTransaction) if !was_failed => strange(
             FindingKind::RefusalWithoutCause,
             "an error before it in its transaction",
             format!("{} and no such error", record.outcome),
         ),
-        None if was_failed && !leaves => strange(
+        None if *was_failed && !leaves => strange(
             FindingKind::WrongTransactionEnd,
             "a refusal, because its transaction has failed",
             record.outcome.to_string(),

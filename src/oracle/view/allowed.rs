@@ -6,6 +6,7 @@
 //! is tried twice, once in the older version and once away: a version that counts would have been
 //! locked, and then it would not be old.
 
+use super::super::compare::Mismatch;
 use super::alone::{Alone, Contents, SeenTables};
 use crate::engine::EngineError;
 use crate::model::{CaseStatement, Doubt, StatementId, TableShape, UndecidedReason, Value};
@@ -73,6 +74,41 @@ impl Alone<'_> {
             beyond = beyond.or(Some(UndecidedReason::MixesOutOfBudget));
         }
         Ok(beyond.map_or(Allowed::Never { tried }, Allowed::Unknown))
+    }
+
+    /// Runs a statement on its promised view and compares; where it gives the same by a row that it cannot have
+    /// seen so any more, on the rows as they stood when it went on.
+    pub(in crate::oracle) fn judge_as_it_went_on(
+        &mut self,
+        id: StatementId,
+    ) -> Result<Option<Vec<Mismatch>>, EngineError> {
+        let judged = self.judge(id, true)?;
+        let evidence = self.evidence;
+        let (Some(statement), Some(latitude)) = (
+            evidence.case.statement(id),
+            evidence.account.latitudes.get(&id),
+        ) else {
+            return Ok(judged);
+        };
+        let agrees = judged.as_ref().is_some_and(Vec::is_empty);
+        if !agrees || latitude.replaced.is_empty() {
+            return Ok(judged);
+        }
+        let promised = Choice {
+            rows: Vec::new(),
+            snapshot: None,
+        };
+        if self.gives(statement, latitude, &[], &promised)? != Some(false) {
+            return Ok(judged);
+        }
+        let rows: Vec<&RowLatitude> = latitude.rows.iter().collect();
+        let last = |row: &&RowLatitude| row.sights.len().checked_sub(1);
+        let newest = Choice {
+            rows: rows.iter().map(last).collect(),
+            snapshot: None,
+        };
+        let seen = self.as_chosen(id, latitude, &rows, &newest, Passed::Stand);
+        self.judge_on(statement, seen, true)
     }
 
     /// The rows of a latitude without those that the statement wrote: it had them under a lock, in the
@@ -160,7 +196,11 @@ impl Alone<'_> {
         if !self.does_the_same(statement, seen, true)? {
             return Ok(Some(false));
         }
-        let passes = sights(rows, choice).any(|(sight, _)| matches!(sight, Sight::PassedOver(_)));
+        let passes = sights(rows, choice).any(|(sight, _)| matches!(sight, Sight::PassedOver(_)))
+            || latitude
+                .replaced
+                .iter()
+                .any(|row| stands_as_promised(row, rows, choice));
         let record = self.evidence.execution.records.get(&statement.id);
         let rejected = record.is_some_and(|record| record.outcome.error_class().is_some());
         if !passes || rejected {
@@ -208,6 +248,15 @@ impl Alone<'_> {
                     if let (Some(shape), Some(values)) = (shape, values) {
                         beside(shape, contents, &row.row, values.clone());
                     }
+                }
+            }
+        }
+        if passed == Passed::Away {
+            for (table, row) in &latitude.replaced {
+                if let Some(contents) = place.get_mut(table)
+                    && stands_as_promised(&(table.clone(), row.clone()), rows, choice)
+                {
+                    contents.remove(row);
                 }
             }
         }
@@ -298,6 +347,12 @@ fn one_more(level: &[Vec<Option<usize>>], rows: &[&RowLatitude]) -> Vec<Vec<Opti
         }
     }
     next
+}
+
+/// Whether a choice shows this row in the promised version.
+fn stands_as_promised(row: &(String, RowId), rows: &[&RowLatitude], choice: &Choice) -> bool {
+    let mut chosen = rows.iter().zip(&choice.rows);
+    !chosen.any(|(other, sight)| sight.is_some() && other.table == row.0 && other.row == row.1)
 }
 
 /// The registered behaviour that a choice needs; none where all rows are as promised.

@@ -108,7 +108,7 @@ impl<'a> Alone<'a> {
     }
 
     /// As [`Self::judge`], on these tables.
-    fn judge_on(
+    pub(super) fn judge_on(
         &mut self,
         statement: &CaseStatement,
         place: SeenTables,

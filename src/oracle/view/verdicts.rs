@@ -46,7 +46,7 @@ impl StatementVerdicts {
         alone: &mut Alone<'_>,
         id: StatementId,
     ) -> Result<(), EngineError> {
-        let Some(mismatches) = alone.judge(id, true)? else {
+        let Some(mismatches) = alone.judge_as_it_went_on(id)? else {
             self.cannot_judge(id);
             return Ok(());
         };
@@ -148,7 +148,8 @@ impl StatementVerdicts {
             for opinion in 0..SECOND_OPINIONS {
                 alone.rest(REST * opinion);
                 alone.reset()?;
-                if (alone.judge(id, true)?).is_some_and(|mismatches| mismatches.is_empty()) {
+                let again = alone.judge_as_it_went_on(id)?;
+                if again.is_some_and(|mismatches| mismatches.is_empty()) {
                     let told = self
                         .disagreements
                         .extract_if(.., |d| d.statement == Some(id));

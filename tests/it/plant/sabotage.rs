@@ -514,7 +514,9 @@ impl Conversation {
         let sent = self.sent_by_others();
         let answer = self.ask(sql)?;
         let waited = self.sent_by_others() > sent;
-        if waited && answer.error().is_none() && old.error().is_none() && self.plot.is_due(sql) {
+        let answered = answer.error().is_none() && old.error().is_none();
+        // The other transaction may have been rolled back, or have changed other rows.
+        if waited && answered && old.rows != answer.rows && self.plot.is_due(sql) {
             return Ok(old);
         }
         Ok(answer)
