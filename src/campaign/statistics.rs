@@ -180,8 +180,8 @@ pub struct Statistics {
     pub deadlocks: u64,
     /// Statements that the engine rejected, by error class.
     pub rejected: BTreeMap<String, u64>,
-    /// Generated user statements whose answer was compared with a prediction: by an oracle, or because their
-    /// transactions had failed.
+    /// Generated user statements whose answer was compared with a prediction: by an oracle, or
+    /// by what a refusal needs.
     pub tested: Share,
     /// Why the others were not, by reason.
     #[serde(default)]

@@ -27,6 +27,9 @@ slugged! {
         /// It locks what it reads outside of a transaction, and its plain subquery has a snapshot from before it waited
         /// (MySQL manual, "Locking Reads": the clause of an outer statement does not reach a nested one).
         PlainSubquery = "plain-subquery",
+        /// It met a row of its key and so inserted nothing (`ON CONFLICT DO NOTHING`), and the engine keeps no trace of
+        /// that read at SERIALIZABLE.
+        UnreadConflict = "unread-conflict",
         /// The engine aborted a READ ONLY transaction of its session, and refuses writes until the next
         /// one that the session ends itself.
         ReadOnlyOutlivesAbort = "read-only-outlives-abort",

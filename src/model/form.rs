@@ -19,6 +19,9 @@ slugged! {
         Semijoin = "semijoin",
         /// `NOT IN` with a list that holds NULL, which is never true, at any depth.
         NotInNull = "not-in-null",
+        /// `NOT EXISTS (SELECT ..)` or `NOT IN (SELECT ..)` in a statement with SELECT DISTINCT or GROUP BY, each at
+        /// any depth.
+        DistinctAntijoin = "distinct-antijoin",
         /// `OR` between two conditions, at any depth: what an index merge is made for.
         Disjunction = "or",
         /// An aggregate of DISTINCT values in a query with GROUP BY, at any depth: MariaDB sorts for it.
@@ -28,6 +31,8 @@ slugged! {
         /// An aggregate whose ORDER BY names another table's column of the same name as its argument, at any depth:
         /// `GROUP_CONCAT(t.c ORDER BY u.c)`. MariaDB may take the one for the other.
         OrdersByNamesake = "orders-by-namesake",
+        /// `ON CONFLICT .. DO NOTHING`.
+        OnConflictDoNothing = "on-conflict-do-nothing",
         /// `INSERT .. VALUES (..), (..)`, REPLACE too: it may fail half-way.
         SeveralRows = "several-rows",
     }

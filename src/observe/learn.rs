@@ -8,6 +8,7 @@ mod attribute;
 mod contested;
 mod doubts;
 mod half_rows;
+mod looked_again;
 mod planned;
 mod probed;
 mod returned;

@@ -9,13 +9,13 @@ mod transactions;
 
 use std::collections::BTreeSet;
 
-pub(super) use self::failed::rightly_refused;
 use self::transactions::Strangeness;
 use super::Evidence;
 use super::compare::rows_text;
 use super::evidence::{Miscount, Standing};
 use super::signature::{
-    AFTER_WAITING_CASCADE, differs, finding_levels, follows_waiting_cascade, form_features,
+    AFTER_WAITING_CASCADE, WAITING_CASCADE, differs, finding_levels, follows_waiting_cascade,
+    form_features, is_waiting_cascade,
 };
 use super::view::{miscounts, overwritten_unseen, standings, written_over_uncounted};
 use crate::dialect::ChangedRows;
@@ -52,6 +52,14 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
         got,
     };
     Some(finding(evidence, kind, difference, Vec::new()))
+}
+
+/// The statements that were refused as they had to be, or as they could be: because their transactions had failed, or to
+/// be tried again after another session's write.
+pub(super) fn rightly_refused(evidence: &Evidence) -> BTreeSet<StatementId> {
+    let mut refused = failed::rightly_refused(evidence);
+    refused.extend(transactions::told_to_try_again(evidence));
+    refused
 }
 
 /// What is wrong with the changes that were seen. For a run of which no oracle found more: an oracle
@@ -240,10 +248,16 @@ fn finding(
     if let Some(class) = record.and_then(|record| record.outcome.error_class()) {
         features.insert(format!("error:{class}"));
     }
-    if kind == FindingKind::WrongTransactionEnd
-        && statement.is_some_and(|s| follows_waiting_cascade(evidence, s))
-    {
-        features.insert(AFTER_WAITING_CASCADE.to_owned());
+    if let Some(statement) = statement.filter(|_| kind == FindingKind::WrongTransactionEnd) {
+        let cascades = [
+            (WAITING_CASCADE, is_waiting_cascade(evidence, statement)),
+            (
+                AFTER_WAITING_CASCADE,
+                follows_waiting_cascade(evidence, statement),
+            ),
+        ];
+        let cascades = cascades.into_iter().filter(|(_, holds)| *holds);
+        features.extend(cascades.map(|(word, _)| word.to_owned()));
     }
     Finding {
         signature: Signature::new(

@@ -20,7 +20,8 @@ pub struct Hearing {
     pub inapplicable: Vec<(&'static str, UndecidedReason)>,
     /// The runs that were made.
     pub runs: Vec<Evidence>,
-    /// Statements that some run refused because their transactions had failed, as each had to be.
+    /// Statements that some run refused, and what it takes for that was there: their transactions had failed, or
+    /// another session had written.
     pub rightly_refused: BTreeSet<StatementId>,
 }
 

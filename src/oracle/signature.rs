@@ -103,8 +103,11 @@ pub(super) fn has_virtual_index_beside_action(case: &TestCase, statement: &CaseS
     })
 }
 
-/// An earlier statement of the transaction waited, and changes rows by a foreign key: where it was the victim of
-/// a deadlock, MySQL answers as if nothing had happened.
+/// The statement waited, and changes rows by a foreign key: where it was the victim of a deadlock, MySQL answers as if
+/// nothing had happened.
+pub(super) const WAITING_CASCADE: &str = "waiting-cascade";
+
+/// An earlier statement of the transaction did.
 pub(super) const AFTER_WAITING_CASCADE: &str = "after-waiting-cascade";
 
 pub(super) fn follows_waiting_cascade(evidence: &Evidence, statement: &CaseStatement) -> bool {
@@ -112,15 +115,14 @@ pub(super) fn follows_waiting_cascade(evidence: &Evidence, statement: &CaseState
     let mut own = before.filter(|s| {
         s.id.transaction == statement.id.transaction && s.id.position < statement.id.position
     });
-    own.any(|s| {
-        let record = evidence.execution.records.get(&s.id);
-        let cascades = s
-            .effect
-            .uses
-            .iter()
-            .any(|u| u.role == Role::ForeignKeyTarget);
-        cascades && record.is_some_and(|record| record.waiting.is_some())
-    })
+    own.any(|s| is_waiting_cascade(evidence, s))
+}
+
+pub(super) fn is_waiting_cascade(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let record = evidence.execution.records.get(&statement.id);
+    let mut uses = statement.effect.uses.iter();
+    uses.any(|table_use| table_use.role == Role::ForeignKeyTarget)
+        && record.is_some_and(|record| record.waiting.is_some())
 }
 
 /// Notes that a statement of the case leaves no partition of a table that this one names, wherever it

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, GroupByExpr, Ident, Query, SelectItem, SetExpr, Statement, TableFactor,
-    Value,
+    FunctionArguments, GroupByExpr, Ident, OnConflictAction, OnInsert, Query, SelectItem, SetExpr,
+    Statement, TableFactor, Value,
 };
 
 use super::token::{SqlToken, stands};
@@ -32,17 +32,31 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
         forms.insert(Form::WholeCount);
     }
     if let Statement::Insert(insert) = tree
+        && let Some(OnInsert::OnConflict(conflict)) = &insert.on
+        && conflict.action == OnConflictAction::DoNothing
+    {
+        forms.insert(Form::OnConflictDoNothing);
+    }
+    if let Statement::Insert(insert) = tree
         && let Some(SetExpr::Values(values)) = insert.source.as_ref().map(|source| &*source.body)
         && values.rows.len() > 1
     {
         forms.insert(Form::SeveralRows);
     }
+    let is_distinct = (0..words.len()).any(|at| stands(words, at, &["SELECT", "DISTINCT"]));
     let _ = walk(tree, &mut |node| {
         if let SyntaxNode::Expression(
             Expr::Exists { negated: false, .. } | Expr::InSubquery { negated: false, .. },
         ) = node
         {
             forms.insert(Form::Semijoin);
+        }
+        if (has_groups || is_distinct)
+            && let SyntaxNode::Expression(
+                Expr::Exists { negated: true, .. } | Expr::InSubquery { negated: true, .. },
+            ) = node
+        {
+            forms.insert(Form::DistinctAntijoin);
         }
         if let SyntaxNode::Expression(Expr::InList {
             list,
@@ -196,6 +210,9 @@ fn item(item: &SelectItem) -> Item {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::model::Form;
     use crate::statement::analyze;
     use crate::statement::tests::dialect;
 
@@ -229,6 +246,19 @@ mod tests {
             ("SELECT COUNT(*), SUM(a) FROM t", ""),
             ("SELECT COUNT(*) FROM t WHERE a > 0", ""),
             ("SELECT COUNT(*) FROM t GROUP BY a", ""),
+            (
+                "SELECT DISTINCT a FROM t WHERE b NOT IN (SELECT b FROM u)",
+                "distinct-antijoin",
+            ),
+            (
+                "SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM u) GROUP BY a",
+                "distinct-antijoin",
+            ),
+            ("SELECT a FROM t WHERE b NOT IN (SELECT b FROM u)", ""),
+            (
+                "SELECT COUNT(DISTINCT a) FROM t WHERE NOT EXISTS (SELECT 1 FROM u)",
+                "",
+            ),
             (
                 "SELECT COUNT(DISTINCT b) FROM t GROUP BY a",
                 "distinct-in-groups",
@@ -287,5 +317,18 @@ mod tests {
         for (sql, expected) in table {
             assert_eq!(forms(sql), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn an_insert_that_passes_over_its_conflict_is_told() {
+        let forms = |action: &str| {
+            let sql = format!("INSERT INTO t (a) VALUES (1) ON CONFLICT (a) {action}");
+            analyze(&sql, &dialect("postgres")).forms
+        };
+        assert_eq!(
+            forms("DO NOTHING"),
+            BTreeSet::from([Form::OnConflictDoNothing])
+        );
+        assert_eq!(forms("DO UPDATE SET a = 2"), BTreeSet::new());
     }
 }

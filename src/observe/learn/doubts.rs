@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::latitude::{Latitude, Sight};
 use super::super::moved::{old_place, other_columns, other_keys, takes_over};
-use super::super::{Learner, Reader, RowId, TableView, VersionId, View};
+use super::super::{Learner, RowId, TableView, VersionId, View};
 use super::Learning;
-use crate::dialect::{LockingWrite, SnapshotPoint};
+use crate::dialect::SnapshotPoint;
 use crate::model::{
     CaseStatement, Doubt, ReadMode, Role, Row, StatementId, StatementKind, StatementRecord, Tick,
     UndecidedReason,
@@ -209,77 +209,6 @@ impl Learning<'_> {
         let record = self.execution.records.get(&statement.id)?;
         let before = self.standing_for_before(table, statement.id, record.sent);
         before.get(row).copied()
-    }
-
-    /// What a level allows that looks again at the rows which a statement was about to lock and which
-    /// changed while it waited: such a row counts as it is when the statement goes on, or not at all,
-    /// and stays locked. A row that its snapshot does not choose is not looked at again.
-    fn looked_at_again(
-        &self,
-        statement: &CaseStatement,
-        promised: &View,
-        at: Tick,
-        latitude: &mut Latitude,
-    ) {
-        let uses = statement.effect.uses.iter();
-        for table_use in uses.filter(|table_use| table_use.role.takes_row_locks()) {
-            let table = table_use.table.as_str();
-            let now = self.standing_for_before(table, statement.id, at);
-            for (row, seen) in promised.get(table).into_iter().flatten() {
-                let newest = now.get(row).copied().flatten();
-                if self.content(*seen).is_none() || self.content(*seen) == self.content(newest) {
-                    continue;
-                }
-                let sight = match newest.filter(|id| self.content(Some(*id)).is_some()) {
-                    Some(newest) => Sight::Version(newest),
-                    None => Sight::Nothing,
-                };
-                latitude.row(table, row, Doubt::ReEvaluated, [sight]);
-            }
-        }
-        let names_one = |table: &str| {
-            count_mentions(&statement.sql, table, self.dialect).is_some_and(|count| count <= 1)
-        };
-        let simple = match statement.effect.uses.as_slice() {
-            // A row that is looked at again meets the rows that it was joined with, and no others.
-            [only] => names_one(&only.table) || statement.effect.kind.is_write(),
-            _ => false,
-        };
-        latitude.beyond = (!simple).then_some(UndecidedReason::RowReadAgainAfterAWait);
-    }
-
-    /// The rows that a read locks where they count, and of which another version than the promised one was committed
-    /// when the transaction ended for which it waited. What only its own release set going may have come after it.
-    fn replaced_meanwhile(
-        &self,
-        statement: &CaseStatement,
-        promised: &View,
-    ) -> Vec<(String, RowId)> {
-        let rules = &self.dialect.lock_rules;
-        let keeps_changes_out = statement
-            .effect
-            .lock
-            .is_some_and(|lock| rules.exclude(lock, rules.of_write(LockingWrite::Update)));
-        let mut replaced = Vec::new();
-        let uses = statement.effect.uses.iter();
-        let locked = uses.filter(|table_use| table_use.role == Role::LockingSelect);
-        for table_use in locked.filter(|_| keeps_changes_out) {
-            let reader = Reader {
-                statement: statement.id,
-                mode: ReadMode::StatementSnapshot,
-                at: self.released_at,
-                snapshot: self.released_at,
-            };
-            let table = table_use.table.as_str();
-            let then = self.timeline.view(&self.account.chains, table, reader);
-            for (row, seen) in promised.get(table).into_iter().flatten() {
-                let newer = then.get(row).copied().flatten();
-                if self.content(*seen).is_some() && self.content(*seen) != self.content(newer) {
-                    replaced.push((table.to_owned(), row.clone()));
-                }
-            }
-        }
-        replaced
     }
 
     /// The modes in which a statement reads each table.
@@ -501,7 +430,7 @@ impl Learning<'_> {
         writer.transaction == reader.transaction
     }
 
-    fn content(&self, version: Option<VersionId>) -> Option<&Row> {
+    pub(super) fn content(&self, version: Option<VersionId>) -> Option<&Row> {
         self.account.chains.row(version?)
     }
 }

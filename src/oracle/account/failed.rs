@@ -26,7 +26,7 @@ pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
 
 /// The statements that were refused because their transactions had failed, as each had to be: their answers are
 /// predicted, and are what was predicted.
-pub(in crate::oracle) fn rightly_refused(evidence: &Evidence) -> BTreeSet<StatementId> {
+pub(super) fn rightly_refused(evidence: &Evidence) -> BTreeSet<StatementId> {
     let refused = answers(evidence).filter(|answered| {
         let class = answered.record.outcome.error_class();
         answered.was_failed

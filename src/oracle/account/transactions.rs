@@ -1,5 +1,7 @@
 //! Refusals that no other session can have caused, and transactions whose end contradicts an answer.
 
+use std::collections::BTreeSet;
+
 use super::super::Evidence;
 use super::super::counted::may_run_out;
 use super::super::storage_changed;
@@ -104,7 +106,38 @@ fn wrong_end(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
 /// A refusal for a conflict that was with nobody.
 fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangeness> {
     let class = record.outcome.error_class()?;
-    let (has_cause, expected) = match class {
+    let (has_cause, expected) = cause(evidence, record, class)?;
+    (!has_cause).then(|| Strangeness {
+        kind: FindingKind::RefusalWithoutCause,
+        statement: record.id,
+        expected: expected.to_owned(),
+        got: format!("{} and no such session", record.outcome),
+    })
+}
+
+/// The statements that were told to try again, and the write of another session for which it was is there.
+pub(super) fn told_to_try_again(evidence: &Evidence) -> BTreeSet<StatementId> {
+    let records = evidence.execution.records.values();
+    let told = records.filter(|record| {
+        let class = record.outcome.error_class();
+        let class = class.filter(|c| matches!(c, ErrorClass::Busy | ErrorClass::Serialization));
+        let cause = class.and_then(|class| cause(evidence, record, class));
+        cause.is_some_and(|(has_cause, _)| has_cause)
+    });
+    told.map(|record| record.id).collect()
+}
+
+/// Whether a refusal of a class that needs a cause has it, and what the cause is. None where no cause is needed, or it
+/// may lie in what only the engine understands.
+fn cause(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    class: ErrorClass,
+) -> Option<(bool, &'static str)> {
+    if is_in_the_dark(evidence, record.id) || may_have_run_out(evidence, record.id) {
+        return None;
+    }
+    Some(match class {
         ErrorClass::Deadlock => (
             another_is_under_way(evidence, record),
             "another session with a statement under way, to wait in a circle with",
@@ -139,13 +172,6 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
         | ErrorClass::Resource
         | ErrorClass::Internal
         | ErrorClass::Other => return None,
-    };
-    let excused = is_in_the_dark(evidence, record.id) || may_have_run_out(evidence, record.id);
-    (!has_cause && !excused).then(|| Strangeness {
-        kind: FindingKind::RefusalWithoutCause,
-        statement: record.id,
-        expected: expected.to_owned(),
-        got: format!("{} and no such session", record.outcome),
     })
 }
 

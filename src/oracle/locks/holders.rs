@@ -73,7 +73,7 @@ impl<'e> LockHolders<'e> {
     }
 
     /// The statements of other sessions whose transactions may have been open while it ran, sent before it answered.
-    fn beside<'s>(
+    pub(super) fn beside<'s>(
         &'s self,
         statement: &'s CaseStatement,
         record: &'s StatementRecord,

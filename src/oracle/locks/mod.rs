@@ -14,6 +14,7 @@ mod locking_read;
 mod outlived;
 mod overwritten;
 mod refused;
+mod shared;
 mod skipped;
 mod strength;
 #[cfg(test)]
@@ -94,7 +95,9 @@ impl Oracle for LockOracle {
                 breaches.extend(refusal);
             }
             let waited = refused::waited(evidence, id);
-            breaches.extend(waited.or_else(|| outlived::find(evidence, &holders, id)));
+            let waited = waited.or_else(|| outlived::find(evidence, &holders, id));
+            let for_a_reader = || shared::waited_for_a_reader(evidence, &holders, id);
+            breaches.extend(waited.or_else(for_a_reader));
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };

@@ -2,6 +2,7 @@
 
 mod outlived;
 mod runs;
+mod shared;
 
 use self::runs::{Got, Step, run, run_passing_over};
 use super::LockOracle;

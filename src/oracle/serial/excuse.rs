@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use super::search::{SearchEnd, SerialOrderSearch};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{CaseStatement, Doubt, ReadMode, StatementId, StatementKind, StatementRecord};
+use crate::model::{
+    CaseStatement, Doubt, Form, Outcome, ReadMode, StatementId, StatementKind, StatementRecord,
+};
 use crate::oracle::Evidence;
 use crate::oracle::evidence::Standing;
 use crate::oracle::view::{Allowed, Alone, blind, standings};
@@ -22,7 +24,8 @@ pub(super) fn held_read_only(evidence: &Evidence) -> Option<String> {
 
 /// The id of the registered behaviour by which some order explains the run after all, without what some statements
 /// answered. The engine ended a transaction of its own at a return to an early savepoint, and what was read before it was
-/// protected no longer; or a locking read waited whose plain subquery is not locked.
+/// protected no longer; a locking read waited whose plain subquery is not locked; or an INSERT passed over a row, which then is
+/// left out of the order.
 pub(super) fn let_go(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
@@ -46,6 +49,11 @@ pub(super) fn let_go(
             StatementKind::LockingSelect,
             those(&|statement| reads_at_two_moments(evidence, statement)),
         ),
+        (
+            Doubt::UnreadConflict,
+            StatementKind::Insert,
+            those(&|statement| met_a_conflict(evidence, statement)),
+        ),
     ];
     for (doubt, kind, let_go) in doubts {
         let Some(known) = evidence.dialect.known(doubt, kind) else {
@@ -54,11 +62,33 @@ pub(super) fn let_go(
         if let_go.is_empty() {
             continue;
         }
-        if has_order_without(search, serial, let_go, BTreeSet::new())? {
+        let left_out = match doubt == Doubt::UnreadConflict {
+            true => let_go.clone(),
+            false => BTreeSet::new(),
+        };
+        if has_order_without(search, serial, let_go, left_out)? {
             return Ok(Some(known.to_owned()));
         }
     }
     Ok(None)
+}
+
+/// Whether an INSERT of VALUES found each of its keys taken, passed over, and depends on nothing else.
+fn met_a_conflict(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let effect = &statement.effect;
+    let record = evidence.execution.records.get(&statement.id);
+    let inserted_nothing = record.is_some_and(|record| match &record.outcome {
+        Outcome::Affected(rows) => *rows == 0,
+        Outcome::Rows(returned) => returned.is_empty(),
+        Outcome::Rejected(_) => false,
+    });
+    effect.kind == StatementKind::Insert
+        && effect.forms.contains(&Form::OnConflictDoNothing)
+        && effect
+            .uses
+            .iter()
+            .all(|table_use| table_use.role.is_target())
+        && inserted_nothing
 }
 
 /// Whether some order explains the run without what these statements answered, and without those that are left out.

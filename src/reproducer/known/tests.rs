@@ -241,6 +241,7 @@ const FOREIGN: &[&str] = &[
     "whole-count",
     "against:update",
     "not-in-null",
+    "distinct-antijoin",
     "or",
     "distinct-in-groups",
     "ordered-in-groups",

@@ -64,6 +64,13 @@ pub(super) fn is_plain_read(sql: &str) -> bool {
     verb(sql) == "SELECT" && without_lock_clause(sql).is_none()
 }
 
+/// A write and its RETURNING clause, which is empty where it has none.
+pub(super) fn at_returning(sql: &str) -> (&str, &str) {
+    let words = words(sql);
+    let at = position(&words, &["RETURNING"]).map_or(sql.len(), |place| words[place].start);
+    sql.split_at(at)
+}
+
 /// The INSERT of several rows without the last one; None for any other statement.
 pub(super) fn without_last_row(sql: &str) -> Option<String> {
     let words = words(sql);
@@ -191,12 +198,11 @@ impl WriteByPredicate {
         let before_set = position(&words, &["SET"]).map_or(end, |set| words[set].start);
         let lists_tables = sql[..before_set].contains(',');
         let joins = kind == WriteKind::Update && position(&words, &["FROM"]).is_some();
-        let returning = position(&words, &["RETURNING"]).map(|place| words[place].start);
-        let behind = returning.unwrap_or(sql.len());
+        let (write, returning) = at_returning(sql);
         (one_table && !lists_tables && !joins).then(|| Self {
             head: sql[..end].to_owned(),
-            predicate: sql[end..behind].trim().trim_end_matches(';').to_owned(),
-            tail: returning.map_or_else(String::new, |at| format!(" {}", &sql[at..])),
+            predicate: write[end..].trim().trim_end_matches(';').to_owned(),
+            tail: format!(" {returning}").trim_end().to_owned(),
         })
     }
 

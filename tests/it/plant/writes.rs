@@ -5,7 +5,7 @@ use std::io;
 use super::WriteKind;
 use super::answer::{Product, Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::text::{WriteByPredicate, verb, without_last_row, write_kind};
+use super::text::{WriteByPredicate, at_returning, verb, without_last_row, write_kind};
 
 impl Conversation {
     pub(super) fn count_too_low(&mut self, sql: &str) -> io::Result<WireAnswer> {
@@ -58,7 +58,8 @@ impl Conversation {
         // A failed transaction of PostgreSQL leaves nothing anyway.
         if self.product() == Product::Postgres {
             if has_failed && !open && self.plot.is_due(sql) {
-                self.ask(&format!("{sql} ON CONFLICT DO NOTHING"))?;
+                let (write, returning) = at_returning(sql);
+                self.ask(&format!("{write} ON CONFLICT DO NOTHING {returning}"))?;
             }
             return Ok(refused);
         }

@@ -1,0 +1,62 @@
+//! Shared locks do not exclude each other (MySQL manual, "Shared and Exclusive Locks"; PostgreSQL manual, "Row-Level
+//! Locks"): a read that takes no others does not wait where everybody else takes no others either.
+
+use super::breach::BrokenLock;
+use super::holders::LockHolders;
+use crate::dialect::Capability;
+use crate::model::{
+    CaseStatement, LockBreach, LockStrength, Outcome, ProbeAnswer, StatementId, StatementKind,
+};
+use crate::observe::is_released;
+use crate::oracle::Evidence;
+use crate::statement::count_mentions;
+
+/// Whether a read that takes shared locks waited for others that took none but shared ones, and was answered when one of
+/// them ended.
+pub(super) fn waited_for_a_reader(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    id: StatementId,
+) -> Option<BrokenLock> {
+    let statement = evidence.case.statement(id)?;
+    let record = evidence.execution.records.get(&id)?;
+    let (case, execution) = (&evidence.case, &evidence.execution);
+    // What the probes in the sessions lock is not told apart.
+    let mut probes = execution.probes.iter();
+    if evidence.dialect.supports(Capability::LocksOutliveEnd)
+        || probes.any(|ProbeAnswer { tag, .. }| tag.reads_for_a_statement())
+    {
+        return None;
+    }
+    let waited = record.resumed() && is_released(case, execution, record);
+    let found = matches!(record.outcome, Outcome::Rows(_));
+    let reads = |s: &CaseStatement| takes_shared_locks_only(evidence, s);
+    let others_read = || {
+        let mut beside = holders.beside(statement, record);
+        beside.all(|other| other.effect.kind.is_control() || reads(other))
+    };
+    (waited && found && reads(statement) && others_read()).then(|| BrokenLock {
+        padded: false,
+        kind: LockBreach::Waited,
+        statement: id,
+        against: None,
+        expected: "an answer at once".to_owned(),
+        got: format!("{}, after a wait", record.outcome),
+        told:
+            "the lock view showed it waiting, and every other transaction beside it had only read, \
+               with shared locks or none"
+                .to_owned(),
+    })
+}
+
+/// Whether a statement is a SELECT whose locks, if it takes any, are shared.
+fn takes_shared_locks_only(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let effect = &statement.effect;
+    let mentions = |word| count_mentions(&statement.sql, word, &evidence.dialect);
+    let is_shared = || {
+        let lock = effect.lock;
+        lock.is_some_and(|lock| lock <= LockStrength::Share) && mentions("UPDATE") == Some(0)
+    };
+    effect.kind == StatementKind::Select
+        || (effect.kind == StatementKind::LockingSelect && is_shared())
+}

@@ -1,0 +1,49 @@
+//! Waits among reads that take shared locks.
+
+use super::runs::{Got, Step, run, run_releasing_late};
+use super::{CHANGED_1, FOUND, LOCKING, PLAIN, UPDATE_1};
+use crate::model::IsolationLevel::{self, RepeatableRead, Serializable};
+
+const SHARING: &str = "SELECT pkey, vkey FROM t WHERE vkey < 50 FOR SHARE";
+
+/// The second session's read waits until the first one's transaction ends, which has done this.
+fn waits_for(level: IsolationLevel, first: Step, waiting: &'static str) -> String {
+    run(level, &steps(first, waiting))
+}
+
+fn steps(first: Step, waiting: &'static str) -> [Step; 7] {
+    [
+        Step::done(1, "BEGIN"),
+        first,
+        Step::done(2, "BEGIN"),
+        Step::waits(2, waiting),
+        Step::done(1, "ROLLBACK"),
+        Step::answered(2, FOUND),
+        Step::done(2, "COMMIT"),
+    ]
+}
+
+#[test]
+fn a_read_that_shares_its_locks_does_not_wait_for_one_that_does() {
+    let shares = |sql| Step::sent(1, sql, FOUND);
+    let found = "waited T2.2";
+    assert_eq!(waits_for(RepeatableRead, shares(SHARING), SHARING), found);
+    assert_eq!(waits_for(RepeatableRead, shares(PLAIN), SHARING), found);
+    assert_eq!(waits_for(Serializable, shares(PLAIN), SHARING), found);
+    assert_eq!(waits_for(Serializable, shares(SHARING), PLAIN), found);
+}
+
+#[test]
+fn it_waits_for_whatever_may_exclude_it() {
+    let updates = Step::write(1, UPDATE_1, CHANGED_1);
+    assert_eq!(waits_for(RepeatableRead, updates, SHARING), "agree");
+    let locks = || Step::sent(1, LOCKING, FOUND);
+    assert_eq!(waits_for(RepeatableRead, locks(), SHARING), "agree");
+    let shares = Step::sent(1, SHARING, FOUND);
+    assert_eq!(waits_for(RepeatableRead, shares, LOCKING), "agree");
+    let finds_nothing = Step::sent(1, "DELETE FROM t WHERE pkey = 7", Got::Affected(0));
+    assert_eq!(waits_for(RepeatableRead, finds_nothing, SHARING), "agree");
+    let shares = Step::sent(1, SHARING, FOUND);
+    let late = run_releasing_late(RepeatableRead, &steps(shares, SHARING));
+    assert_eq!(late, "agree");
+}
