@@ -149,6 +149,8 @@ capabilities! {
     Rowid = "rowid",
     /// Savepoints.
     Savepoint = "savepoint",
+    /// A scan of an index from its end goes another way through the store than one from its start (TiDB).
+    ScansBackwards = "scans-backwards",
     /// `SKIP LOCKED`.
     SkipLocked = "skip-locked",
     /// Triggers, whose body is one statement for each row; what it writes is read as the role `trigger-target` says.

@@ -150,6 +150,9 @@ slugged! {
         /// A write may have deleted rows that its transaction's snapshot, and so the probe after it, does
         /// not show.
         DeletionBeyondTheSnapshot = "deletion-beyond-the-snapshot",
+        /// A write may have given rows what its transaction's snapshot shows of them, which others have changed since,
+        /// and so the probe after it does not tell.
+        ChangeBackToTheSnapshot = "change-back-to-the-snapshot",
         /// A probe showed a version that no statement of the case wrote.
         VersionWithoutAKnownWriter = "a-version-without-a-known-writer",
         /// A write has a RETURNING of its own, or is of a form that takes none, on an engine where writes

@@ -2,8 +2,10 @@
 //! that something is broken.
 
 use super::signature::{
-    VIRTUAL_INDEX_BESIDE_ACTION, finding_levels, has_virtual_index_beside_action,
+    BACKWARD_SCAN, VIRTUAL_INDEX_BESIDE_ACTION, finding_levels, has_virtual_index_beside_action,
+    may_scan_backwards,
 };
+use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::model::{
     Aspect, Difference, Direction, ErrorClass, Execution, Finding, FindingKind, Outcome, RESUMED,
@@ -14,7 +16,11 @@ use crate::model::{
 pub const CRASH: &str = "crash";
 
 /// An internal error among the answers of a run: corruption, a failed assertion.
-pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding> {
+pub fn internal_error(
+    case: &TestCase,
+    execution: &Execution,
+    dialect: &Dialect,
+) -> Option<Finding> {
     let (record, error) = execution
         .records
         .values()
@@ -38,6 +44,9 @@ pub fn internal_error(case: &TestCase, execution: &Execution) -> Option<Finding>
         }
         if has_virtual_index_beside_action(case, statement) {
             features.push(VIRTUAL_INDEX_BESIDE_ACTION.to_owned());
+        }
+        if may_scan_backwards(dialect, statement) {
+            features.push(BACKWARD_SCAN.to_owned());
         }
     }
     features.extend(signature.features.iter().cloned());

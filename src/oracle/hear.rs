@@ -94,7 +94,7 @@ pub fn hear(
 /// What every run is heard for, before its oracles judge it.
 fn hear_every_run(hearing: &mut Hearing, evidence: &Evidence, judge: usize) {
     let (case, execution) = (&evidence.case, &evidence.execution);
-    if let Some(finding) = crash::internal_error(case, execution) {
+    if let Some(finding) = crash::internal_error(case, execution, &evidence.dialect) {
         hearing.by_every_run(crash::CRASH, finding, judge);
     }
     if let Some(finding) = tables::fault(case, execution) {

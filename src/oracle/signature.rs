@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use super::own_changes::own_changes;
+use crate::dialect::{Capability, Dialect};
 use crate::model::{
     CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, Role, Setting,
     StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
@@ -84,7 +85,19 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
     if follows_impossible_range(evidence, statement) {
         features.extend(after_impossible_range(&evidence.case, statement));
     }
+    if may_scan_backwards(&evidence.dialect, statement) {
+        features.insert(BACKWARD_SCAN.to_owned());
+    }
     features
+}
+
+/// The statement asks for something in descending order, or for a greatest value: it may scan an index from its end.
+pub(super) const BACKWARD_SCAN: &str = "backward-scan";
+
+/// Whether it does, where that matters.
+pub(super) fn may_scan_backwards(dialect: &Dialect, statement: &CaseStatement) -> bool {
+    let mentions = |word| statement::mentions(&statement.sql, word, dialect);
+    dialect.supports(Capability::ScansBackwards) && (mentions("DESC") || mentions("MAX"))
 }
 
 /// A table that the statement names has an index on a virtual column and a foreign key with an action: MariaDB's

@@ -79,7 +79,9 @@ impl<'a> Tally<'a> {
         let mut shown: Option<(TestCase, Execution)> = None;
         match expectation::check(self.file, case, executor) {
             Ok(checked) => {
-                if let Some(found) = crash::internal_error(&checked.case, &checked.execution) {
+                let dialect = executor.dialect();
+                let internal = crash::internal_error(&checked.case, &checked.execution, dialect);
+                if let Some(found) = internal {
                     words.push(self.word(crash::CRASH, Verdict::Violation(Box::new(found))));
                 }
                 if let Some(found) = tables::fault(&checked.case, &checked.execution) {

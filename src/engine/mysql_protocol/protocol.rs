@@ -1,6 +1,7 @@
 //! MySQL's protocol, for every product that speaks it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::binlog::BinlogTimestamps;
 use super::connection::MySqlSession;
@@ -19,6 +20,9 @@ use crate::engine::server::Identity;
 use crate::engine::session::BareSession;
 use crate::engine::target::AddressKind;
 use crate::engine::timestamps::{Timestamps, no_timestamps};
+
+/// Among the variables of a server that keeps its rows elsewhere: where ([`Product::ask_store`]).
+const STORE: &str = "store";
 
 /// Variables that change what transactions mean, where the server has them.
 const VARIABLES: [&str; 10] = [
@@ -89,10 +93,12 @@ impl Protocol for Product {
         let names = VARIABLES.iter().chain(self.variables).copied();
         let mut variables = variables(session, "GLOBAL", names)?;
         variables.insert("version_comment".to_owned(), server.comment);
-        let version_text = match self.ask_store {
-            Some(ask) => format!("{} on {}", server.version, ask(session)?),
-            None => server.version.clone(),
-        };
+        let mut version_text = server.version.clone();
+        if let Some(ask) = self.ask_store {
+            let store = ask(session)?;
+            let _ = write!(version_text, " on {store}");
+            variables.insert(STORE.to_owned(), store);
+        }
         Ok(Identity {
             engine: self.name.to_owned(),
             version: (self.version)(&server.version),

@@ -8,7 +8,7 @@ use crate::model::{
     TransactionId, UndecidedReason,
 };
 use crate::observe::TableView;
-use crate::observe::chain::{Chains, VersionId};
+use crate::observe::chain::{Chains, RowId, VersionId};
 use crate::observe::instrument::promised_mode;
 use crate::observe::view::ProbedTable;
 use crate::observe::visibility::Reader;
@@ -106,25 +106,41 @@ impl Learning<'_> {
         for row in self.rows_at_old_places(shape, &shown_before, reader) {
             take(&mut own, |shown| *shown == row);
         }
+        let changed = own.len();
         let mut left: Vec<Row> = Vec::new();
+        let mut unclear: Vec<GivenBack<'_>> = Vec::new();
         let mut elsewhere: Vec<(&Row, bool)> = Vec::new();
         for (row_id, version) in before {
             let Some(stood) = row_of(chains, *version) else {
                 continue;
             };
-            let was = shown_before.get(row_id);
-            let was = was.and_then(|version| row_of(chains, *version));
-            // A row that another moved since is another row to the engine.
-            let was =
-                was.filter(|was| shape.clustered_key().is_none() || same_place(shape, was, stood));
+            let shown = shown_before.get(row_id).copied().flatten();
+            let was = row_of(chains, shown);
+            // A row that another moved or replaced since is another row to the engine.
+            let was = was.filter(|was| match shape.clustered_key() {
+                Some(_) => same_place(shape, was, stood),
+                None => !self.is_replaced_since(&shape.name, row_id, shown),
+            });
             if let Some(new) = take(&mut own, |new| same_place(shape, stood, new)) {
                 left.push(new.clone());
-            } else if was.is_some_and(|was| rows.contains(was)) {
-                left.push(stood.clone());
+            } else if let Some(was) = was.filter(|was| rows.contains(was)) {
+                if was == stood {
+                    left.push(stood.clone());
+                } else {
+                    unclear.push(GivenBack { stood, was });
+                }
             } else {
                 elsewhere.push((stood, was.is_some()));
             }
         }
+        let answer = self.execution.records.get(&id).map(|r| &r.outcome);
+        let matched = self.matched(id, &shape.name);
+        let count = given_back(shape, statement, answer, changed);
+        let Some(given_back) = GivenBack::settle(&unclear, count, matched) else {
+            self.gap(UndecidedReason::ChangeBackToTheSnapshot);
+            return rows.to_vec();
+        };
+        left.extend(given_back);
         let stood = left.len() + elsewhere.len();
         // A row that is not where it stood was changed into the new one under its key, or is gone.
         let key = |row: &Row| cell(shape, shape.row_key.as_deref(), row);
@@ -140,8 +156,8 @@ impl Learning<'_> {
         let beyond = Beyond {
             shape,
             statement,
-            matched: self.matched(id, &shape.name),
-            answer: self.execution.records.get(&id).map(|r| &r.outcome),
+            matched,
+            answer,
         };
         match beyond.remaining(&hidden, &left, stood) {
             Some(remaining) => left.extend(remaining),
@@ -151,6 +167,19 @@ impl Learning<'_> {
             }
         }
         left
+    }
+
+    /// Whether a row was deleted, or replaced, after this version: what stands under its row key then is another row
+    /// of a table whose rows lie by a key of the engine's own.
+    fn is_replaced_since(&self, table: &str, row: &RowId, shown: Option<VersionId>) -> bool {
+        let chains = &self.account.chains;
+        let chain = chains.chain(table, row).iter();
+        let mut since = chain.skip_while(|version| Some(**version) != shown).skip(1);
+        since.any(|version| {
+            let writer = self.case.statement(chains.version(*version).writer);
+            let replaces = writer.is_some_and(|s| s.effect.kind == StatementKind::Replace);
+            replaces || chains.row(*version).is_none()
+        })
     }
 
     /// Rows of a snapshot that show beside their own newer versions: others moved them to another place,
@@ -194,6 +223,65 @@ impl Learning<'_> {
     }
 }
 
+/// A row that others have changed since the snapshot of a write's transaction, and that a plain read shows as it was
+/// then: the write left it as it stood, or gave it back what it had.
+struct GivenBack<'r> {
+    stood: &'r Row,
+    was: &'r Row,
+}
+
+impl GivenBack<'_> {
+    /// These rows as they are now, if so many of them were given back what they had; None where it is not known which.
+    fn settle(
+        all: &[GivenBack<'_>],
+        count: Option<usize>,
+        matched: Option<&[Row]>,
+    ) -> Option<Vec<Row>> {
+        if all.is_empty() {
+            return Some(Vec::new());
+        }
+        let count = count?;
+        let may_be = |row: &GivenBack<'_>| matched.is_none_or(|rows| rows.contains(row.stood));
+        let candidates = all.iter().filter(|row| may_be(row)).count();
+        (count == 0 || count == candidates).then(|| {
+            let now = |row: &GivenBack<'_>| match count > 0 && may_be(row) {
+                true => row.was.clone(),
+                false => row.stood.clone(),
+            };
+            all.iter().map(now).collect()
+        })
+    }
+}
+
+/// How many rows a write changed beside those `changed` ones that a plain read shows with new values; none where its
+/// count does not tell.
+fn given_back(
+    shape: &TableShape,
+    statement: &CaseStatement,
+    answer: Option<&Outcome>,
+    changed: usize,
+) -> Option<usize> {
+    let effect = &statement.effect;
+    let assigns = |key: &String| effect.assigns(&shape.name, key);
+    let inserts = effect.kind != StatementKind::Update && effect.assigned.is_empty();
+    let version_key = shape.version_key.as_ref();
+    // A version of its own is one that no snapshot from before the write shows.
+    let gives_version = version_key.is_some_and(|key| inserts || assigns(key));
+    if gives_version || effect.kind == StatementKind::Delete {
+        return Some(0);
+    }
+    match answer? {
+        Outcome::Affected(count)
+            if effect.kind == StatementKind::Update && effect.counts_rows_of(&shape.name) =>
+        {
+            usize::try_from(*count).ok()?.checked_sub(changed)
+        }
+        // It may have been refused half-way, and left nothing.
+        Outcome::Rejected(_) => Some(0),
+        Outcome::Affected(_) | Outcome::Rows(_) => None,
+    }
+}
+
 /// Rows that are newer than the snapshot of a write's transaction: a plain read does not show whether
 /// they are gone.
 struct Beyond<'a> {
@@ -209,7 +297,11 @@ impl Beyond<'_> {
     fn remaining(&self, hidden: &[Row], left: &[Row], stood: usize) -> Option<Vec<Row>> {
         let effect = &self.statement.effect;
         let moves = gives_key(self.shape, self.statement);
-        if hidden.is_empty() || (!effect.removes_from(&self.shape.name) && !moves) {
+        let table = &self.shape.name;
+        // A REPLACE removes rows by their keys, and its count holds those that it puts in, too.
+        let deletes = effect.removes_from(table)
+            && (effect.kind != StatementKind::Replace || effect.is_triggered_on(table));
+        if hidden.is_empty() || (!deletes && !moves) {
             // Whoever had a unique key of a row that stands now had to go: a REPLACE saw to it.
             let fits = |row: &&Row| {
                 let all = left.iter().chain(std::iter::once(*row));
@@ -217,7 +309,7 @@ impl Beyond<'_> {
             };
             return Some(hidden.iter().filter(fits).cloned().collect());
         }
-        let one_target = effect.counts_rows_of(&self.shape.name);
+        let one_target = effect.counts_rows_of(table);
         let deleted = match self.answer.filter(|_| one_target && !moves)? {
             Outcome::Affected(count) => *count,
             // Those that it deleted; a REPLACE returns those that it put in.

@@ -194,6 +194,80 @@ fn a_replace_removes_whoever_has_its_key() {
     assert_eq!(changes(&account, id(1, 2)), expected);
 }
 
+/// Its count holds the row that it puts in, too.
+#[test]
+fn a_replace_leaves_rows_newer_than_its_snapshot_that_have_other_keys() {
+    let replace = "REPLACE INTO t (pkey, vkey, c0) VALUES (1, 1001, 8)";
+    let account = past_the_snapshot(replace, 2, &[], &[[1, 1001, 8]]);
+    let expected = vec![(vec![1, 10, 5], vec![1, 1001, 8])];
+    assert_eq!(changes(&account, id(1, 2)), expected);
+    assert_eq!(account.gap, None);
+}
+
+/// In a table without a primary key, a row that was replaced lies elsewhere: a snapshot shows the old one beside what
+/// its transaction made of the new one.
+#[test]
+fn a_row_that_was_replaced_since_the_snapshot_is_not_the_one_that_the_snapshot_shows() {
+    let lines: [WideLine<'_>; 4] = [
+        (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
+        (
+            2,
+            "REPLACE INTO t (pkey, vkey, c0) VALUES (1, 1000, 6)",
+            None,
+        ),
+        (1, "UPDATE t SET vkey = 1001", None),
+        (1, "COMMIT", None),
+    ];
+    let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)";
+    let mut script = wide_script(table, &lines);
+    answer_after(&mut script, id(2, 1), &[[1, 1000, 6]]);
+    answer_before(&mut script, id(1, 2), &[[1, 1000, 6]]);
+    answer_after(&mut script, id(1, 2), &[[1, 10, 5], [1, 1001, 6]]);
+    let account = learn_by_probes(&script, &[[1, 10, 5]]);
+    let expected = vec![(vec![1, 1000, 6], vec![1, 1001, 6])];
+    assert_eq!(changes(&account, id(1, 2)), expected);
+    assert_eq!(account.gap, None);
+}
+
+/// s1 has a snapshot; s2 changes the row (1, 10, 5) to (1, 10, 6) and commits; s1 runs `sql` (T1.2), which counts
+/// `affected` rows, and its plain read afterwards shows the row as the snapshot has it. No column tells versions apart.
+fn back_to_the_snapshot(sql: &str, affected: u64, matched: &[[i64; 3]]) -> Account {
+    let lines: [WideLine<'_>; 4] = [
+        (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
+        (2, "UPDATE t SET c0 = 6", None),
+        (1, sql, None),
+        (1, "COMMIT", None),
+    ];
+    let table = "CREATE TABLE t (pkey INT PRIMARY KEY, c1 INT, c0 INT)";
+    let mut script = wide_script(table, &lines);
+    answer_after(&mut script, id(2, 1), &[[1, 10, 6]]);
+    answer_before(&mut script, id(1, 2), matched);
+    answer_after(&mut script, id(1, 2), &[[1, 10, 5]]);
+    let record = script.execution.records.get_mut(&id(1, 2));
+    record.expect("it ran").outcome = Outcome::Affected(affected);
+    learn_by_probes(&script, &[[1, 10, 5]])
+}
+
+#[test]
+fn a_row_that_gets_back_what_the_snapshot_shows_of_it_is_told_by_the_count() {
+    let update = "UPDATE t SET c0 = 5";
+    let stood = [[1, 10, 6]];
+    let account = back_to_the_snapshot(update, 1, &stood);
+    assert_eq!(
+        changes(&account, id(1, 2)),
+        [(vec![1, 10, 6], vec![1, 10, 5])]
+    );
+    assert_eq!(account.gap, None);
+    let account = back_to_the_snapshot("UPDATE t SET c0 = c0", 0, &stood);
+    assert_eq!(changes(&account, id(1, 2)), []);
+    assert_eq!(account.gap, None);
+    // It counts a row that it did not match; a count that holds rows put in, too.
+    let unclear = Some(UndecidedReason::ChangeBackToTheSnapshot);
+    assert_eq!(back_to_the_snapshot(update, 1, &[]).gap, unclear);
+    let replace = "REPLACE INTO t (pkey, c1, c0) VALUES (1, 10, 5)";
+    assert_eq!(back_to_the_snapshot(replace, 2, &stood).gap, unclear);
+}
+
 /// An optimistic transaction of TiDB: what it writes over is what its snapshot shows, whatever stands there now.
 #[test]
 fn an_optimistic_write_changes_the_row_of_its_snapshot_though_another_has_deleted_or_changed_it() {

@@ -16,7 +16,7 @@ pub(super) use self::anomalies::{ItemAnomaly, cycle};
 pub(super) use self::dependencies::{ItemEdgeKind, ItemGraph, JudgedBy};
 use self::reads::ItemQuery;
 pub(super) use self::reads::{item_queries, ranges};
-use super::signature::finding_levels;
+use super::signature::{BACKWARD_SCAN, finding_levels, may_scan_backwards};
 use super::view::blind;
 use super::{Evidence, Needs, Oracle, Ruling, refusal};
 use crate::dialect::Dialect;
@@ -139,6 +139,9 @@ fn features(evidence: &Evidence, statements: &BTreeSet<StatementId>) -> Vec<Stri
     for id in statements {
         let statement = evidence.case.statement(*id);
         features.extend(statement.map(|s| s.effect.kind.to_string()));
+        if statement.is_some_and(|s| may_scan_backwards(&evidence.dialect, s)) {
+            features.insert(BACKWARD_SCAN.to_owned());
+        }
         let record = evidence.execution.records.get(id);
         if record.is_some_and(|record| record.resumed()) {
             features.insert(RESUMED.to_owned());

@@ -123,6 +123,12 @@ impl Shape {
             }
         }
         let has = |feature: &String| signature.features.contains(feature);
+        // An anomaly names every kind of statement that made one of its dependencies.
+        let statements = if matches!(self.kind, FindingKind::Anomaly(_)) {
+            statements.min(1)
+        } else {
+            statements
+        };
         directions == usize::from(!self.directions.is_empty())
             && statements == usize::from(!self.statements.is_empty())
             && self.features_all.iter().all(has)
