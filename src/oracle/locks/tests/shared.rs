@@ -34,6 +34,30 @@ fn a_read_that_shares_its_locks_does_not_wait_for_one_that_does() {
 }
 
 #[test]
+fn where_a_reader_is_named_a_writer_beside_it_is_no_excuse() {
+    let waits_for = |named| {
+        let steps = [
+            Step::done(1, "BEGIN"),
+            Step::sent(1, SHARING, FOUND),
+            Step::done(3, "BEGIN"),
+            Step::write(
+                3,
+                "UPDATE t SET vkey = 1000 WHERE pkey = 3",
+                &[(1, 10), (2, 20), (3, 1000)],
+            ),
+            Step::done(2, "BEGIN"),
+            Step::waits_for(2, SHARING, named),
+            Step::done(named, "ROLLBACK"),
+            Step::answered(2, FOUND),
+            Step::done(2, "COMMIT"),
+        ];
+        run(RepeatableRead, &steps)
+    };
+    assert_eq!(waits_for(1), "waited T3.2");
+    assert_eq!(waits_for(3), "agree");
+}
+
+#[test]
 fn it_waits_for_whatever_may_exclude_it() {
     let updates = Step::write(1, UPDATE_1, CHANGED_1);
     assert_eq!(waits_for(RepeatableRead, updates, SHARING), "agree");
