@@ -199,6 +199,33 @@ fn a_silent_server_is_a_hang_within_the_deadline_and_nothing_is_sent_again() {
     });
 }
 
+/// Each packet comes in time, and the answer has no end.
+#[test]
+fn rows_that_come_for_ever_are_a_hang_at_the_deadline() {
+    behind_a_proxy("fault_endless", |url, _, scheme| {
+        let server = engine::open(url, &impatient()).expect("open");
+        let name = format!("rashomon_fault_endless_{scheme}");
+        server.create_database(&name).expect("create");
+        let mut connection = server.connect(&name).expect("connect");
+        let every = "information_schema.COLLATIONS";
+        let sql = format!("SELECT 1 FROM {every} AS a, {every} AS b, {every} AS c, {every} AS d");
+        let sql = sql.as_str();
+        let error = error_of(connection.execute(sql));
+        assert!(
+            matches!(&error, EngineError::Hang { sql: s, seconds: 4 } if s == sql),
+            "{error}"
+        );
+        let error = error_of(connection.execute("SELECT 1"));
+        assert!(
+            matches!(error, EngineError::ConnectionLost { .. }),
+            "{error}"
+        );
+        let mut watcher = server.watcher().expect("watcher");
+        watcher.kill(connection.id()).expect("kill");
+        server.drop_database(&name).expect("drop");
+    });
+}
+
 #[test]
 fn a_cut_connection_is_lost_wherever_it_was_cut() {
     behind_a_proxy("fault_cut", |url, proxy, scheme| {

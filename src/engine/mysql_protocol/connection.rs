@@ -1,5 +1,8 @@
 //! A bare connection.
 
+use std::io;
+use std::time::{Duration, Instant};
+
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::session_state_change::SessionStateChange;
@@ -191,7 +194,7 @@ impl BareSession for MySqlSession {
         self.fitness.check(self.access.engine, sql)?;
         self.ended_transaction = false;
         self.counted = None;
-        match read_answer(&mut self.raw, sql) {
+        match read_answer(&mut self.raw, sql, self.access.deadline) {
             Ok(outcome) => {
                 self.ended_transaction = says_that_none_is_open(&self.raw);
                 let id = self.raw.last_insert_id();
@@ -267,15 +270,27 @@ fn says_that_none_is_open(raw: &Conn) -> bool {
 }
 
 /// Reads the whole answer. Of several result sets, which only a procedure gives, the first counts.
-fn read_answer(raw: &mut Conn, sql: &str) -> Result<Outcome, mysql::Error> {
+///
+/// The socket's deadline begins anew with each packet; rows that come for ever end at the deadline, too.
+fn read_answer(raw: &mut Conn, sql: &str, deadline: Duration) -> Result<Outcome, mysql::Error> {
+    let began = Instant::now();
     let mut answer = raw.query_iter(sql)?;
     let affected = answer.affected_rows();
     let mut outcome = None;
-    while let Some(set) = answer.iter() {
+    loop {
+        let Some(mut set) = answer.iter() else {
+            break;
+        };
         let has_columns = !set.columns().as_ref().is_empty();
         let mut rows = Vec::new();
-        for row in set {
+        while let Some(row) = set.next() {
             rows.push(value::typed_row(row?));
+            if began.elapsed() > deadline {
+                // Each would read the rest when it is dropped. The connection is given up.
+                std::mem::forget(set);
+                std::mem::forget(answer);
+                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+            }
         }
         outcome.get_or_insert(if has_columns {
             Outcome::Rows(rows)
