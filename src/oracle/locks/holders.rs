@@ -96,7 +96,11 @@ impl<'e> LockHolders<'e> {
     }
 
     /// Whether a statement takes locks on a table that another names.
-    fn may_lock_a_table_of(&self, other: &CaseStatement, statement: &CaseStatement) -> bool {
+    pub(super) fn may_lock_a_table_of(
+        &self,
+        other: &CaseStatement,
+        statement: &CaseStatement,
+    ) -> bool {
         if other.effect.kind == StatementKind::Opaque {
             return true;
         }

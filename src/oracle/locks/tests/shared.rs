@@ -58,6 +58,21 @@ fn where_a_reader_is_named_a_writer_beside_it_is_no_excuse() {
 }
 
 #[test]
+fn what_the_reader_writes_elsewhere_is_no_excuse() {
+    let steps = [
+        Step::done(1, "BEGIN"),
+        Step::sent(1, SHARING, FOUND),
+        Step::sent(1, "DELETE FROM u WHERE pkey = 7", Got::Affected(0)),
+        Step::done(2, "BEGIN"),
+        Step::waits(2, SHARING),
+        Step::done(1, "ROLLBACK"),
+        Step::answered(2, FOUND),
+        Step::done(2, "COMMIT"),
+    ];
+    assert_eq!(run(RepeatableRead, &steps), "waited T2.2");
+}
+
+#[test]
 fn it_waits_for_whatever_may_exclude_it() {
     let updates = Step::write(1, UPDATE_1, CHANGED_1);
     assert_eq!(waits_for(RepeatableRead, updates, SHARING), "agree");
