@@ -42,15 +42,19 @@ pub(super) struct Shape {
 
 impl Rule {
     pub(super) fn explains(&self, signature: &Signature, server: &Identity) -> bool {
-        let variables = match self {
-            Self::Signature { variables, .. } => variables,
-            Self::Shape(shape) => &shape.variables,
-        };
         let is = |(name, value): (&String, &String)| {
             let got = server.variables.get(name);
             got.is_some_and(|got| got.eq_ignore_ascii_case(value))
         };
-        self.has_shape(signature) && variables.iter().all(is)
+        self.has_shape(signature) && self.variables().iter().all(is)
+    }
+
+    /// What the server's variables have to be, by name.
+    pub(super) fn variables(&self) -> &BTreeMap<String, String> {
+        match self {
+            Self::Signature { variables, .. } => variables,
+            Self::Shape(shape) => &shape.variables,
+        }
     }
 
     /// Whether the finding looks as the rule says, on whatever server.
