@@ -10,4 +10,5 @@
 /* s2 T2.1 */ BEGIN;
 /* s2 T2.2 */ UPDATE t0 SET vkey = 1000;
 /* s1 T1.3 */ COMMIT;
-/* s2 T2.3 */ COMMIT;
+/* s2 T2.3 */ DELETE FROM t0;
+/* s2 T2.4 */ COMMIT;

@@ -119,7 +119,7 @@ impl Learning<'_> {
             // A row that another moved or replaced since is another row to the engine.
             let was = was.filter(|was| match shape.clustered_key() {
                 Some(_) => same_place(shape, was, stood),
-                None => !self.is_replaced_since(&shape.name, row_id, shown),
+                None => !self.others_replaced(&shape.name, row_id, shown, id.transaction),
             });
             if let Some(new) = take(&mut own, |new| same_place(shape, stood, new)) {
                 left.push(new.clone());
@@ -169,28 +169,35 @@ impl Learning<'_> {
         left
     }
 
-    /// Whether a row was deleted, or replaced, after this version: what stands under its row key then is another row
-    /// of a table whose rows lie by a key of the engine's own.
-    fn is_replaced_since(&self, table: &str, row: &RowId, shown: Option<VersionId>) -> bool {
+    /// Whether another transaction than this one deleted a row, or replaced it, after this version: what stands under
+    /// its row key then is another row of a table whose rows lie by a key of the engine's own.
+    fn others_replaced(
+        &self,
+        table: &str,
+        row: &RowId,
+        shown: Option<VersionId>,
+        own: TransactionId,
+    ) -> bool {
         let chains = &self.account.chains;
         let chain = chains.chain(table, row).iter();
         let mut since = chain.skip_while(|version| Some(**version) != shown).skip(1);
         since.any(|version| {
-            let writer = self.case.statement(chains.version(*version).writer);
-            let replaces = writer.is_some_and(|s| s.effect.kind == StatementKind::Replace);
-            replaces || chains.row(*version).is_none()
+            let writer = chains.version(*version).writer;
+            let statement = self.case.statement(writer);
+            let replaces = statement.is_some_and(|s| s.effect.kind == StatementKind::Replace);
+            writer.transaction != own && (replaces || chains.row(*version).is_none())
         })
     }
 
-    /// Rows of a snapshot that show beside their own newer versions: others moved them to another place,
-    /// and the transaction of the reader changed or deleted them there.
+    /// Rows of a snapshot that show beside their own newer versions: others moved them to another place, or replaced
+    /// them, and the transaction of the reader changed or deleted them there.
     fn rows_at_old_places(
         &self,
         shape: &TableShape,
         shown: &TableView,
         reader: Reader,
     ) -> Vec<&Row> {
-        if reader.mode != ReadMode::TransactionSnapshot || shape.clustered_key().is_none() {
+        if reader.mode != ReadMode::TransactionSnapshot {
             return Vec::new();
         }
         let nobody = StatementId {
@@ -209,7 +216,12 @@ impl Learning<'_> {
             // Of a row that the reader has deleted, the place where it stood last.
             let versions = || chains.chain(&shape.name, &row_id).iter().rev();
             let newer = newer.or_else(|| versions().find_map(|v| chains.row(*v)))?;
-            (!same_place(shape, row, newer)).then_some(row)
+            let own = reader.statement.transaction;
+            let lies_elsewhere = match shape.clustered_key() {
+                Some(_) => !same_place(shape, row, newer),
+                None => self.others_replaced(&shape.name, &row_id, version, own),
+            };
+            lies_elsewhere.then_some(row)
         });
         rows.collect()
     }

@@ -208,7 +208,7 @@ fn a_replace_leaves_rows_newer_than_its_snapshot_that_have_other_keys() {
 /// its transaction made of the new one.
 #[test]
 fn a_row_that_was_replaced_since_the_snapshot_is_not_the_one_that_the_snapshot_shows() {
-    let lines: [WideLine<'_>; 4] = [
+    let lines: [WideLine<'_>; 5] = [
         (1, "START TRANSACTION WITH CONSISTENT SNAPSHOT", None),
         (
             2,
@@ -216,16 +216,24 @@ fn a_row_that_was_replaced_since_the_snapshot_is_not_the_one_that_the_snapshot_s
             None,
         ),
         (1, "UPDATE t SET vkey = 1001", None),
+        (1, "DELETE FROM t", None),
         (1, "COMMIT", None),
     ];
-    let table = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c0 INT)";
+    let table = "CREATE TABLE t (pkey INT UNIQUE, vkey INT, c0 INT)";
     let mut script = wide_script(table, &lines);
     answer_after(&mut script, id(2, 1), &[[1, 1000, 6]]);
     answer_before(&mut script, id(1, 2), &[[1, 1000, 6]]);
     answer_after(&mut script, id(1, 2), &[[1, 10, 5], [1, 1001, 6]]);
+    answer_before(&mut script, id(1, 3), &[[1, 1001, 6]]);
+    answer_after(&mut script, id(1, 3), &[[1, 10, 5]]);
+    for write in [id(1, 2), id(1, 3)] {
+        let record = script.execution.records.get_mut(&write);
+        record.expect("it ran").outcome = Outcome::Affected(1);
+    }
     let account = learn_by_probes(&script, &[[1, 10, 5]]);
     let expected = vec![(vec![1, 1000, 6], vec![1, 1001, 6])];
     assert_eq!(changes(&account, id(1, 2)), expected);
+    assert_eq!(changes(&account, id(1, 3)), [(vec![1, 1001, 6], vec![])]);
     assert_eq!(account.gap, None);
 }
 
