@@ -12,6 +12,7 @@
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 --! ]
 --! anomaly = "internal-error"
+--! known = "unfiled:tidb-unistore-backward-scan"
 --! oracle = "crash"
 --! kind = "internal-error"
 --! seed = "21:165"

@@ -12,6 +12,7 @@
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 --! ]
 --! anomaly = "non-repeatable-read"
+--! known = "unfiled:tidb-unistore-backward-scan"
 --! oracle = "txcheck"
 --! kind = "wrong-rows"
 --! seed = "41:96"
