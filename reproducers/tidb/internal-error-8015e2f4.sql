@@ -12,9 +12,9 @@
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 --! ]
 --! anomaly = "internal-error"
---! known = "unfiled:tidb-unistore-backward-scan"
 --! oracle = "crash"
 --! kind = "internal-error"
+--! known = "unfiled:tidb-unistore-backward-scan"
 --! seed = "21:165"
 --! reproduced = "3/3"
 --! signature = "8015e2f4"

@@ -12,9 +12,9 @@
 --!   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 --! ]
 --! anomaly = "non-repeatable-read"
---! known = "unfiled:tidb-unistore-backward-scan"
 --! oracle = "txcheck"
 --! kind = "wrong-rows"
+--! known = "unfiled:tidb-unistore-backward-scan"
 --! seed = "41:96"
 --! reproduced = "3/3"
 --! signature = "ab82943a"
