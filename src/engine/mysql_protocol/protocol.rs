@@ -1,7 +1,6 @@
 //! MySQL's protocol, for every product that speaks it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use super::binlog::BinlogTimestamps;
 use super::connection::MySqlSession;
@@ -93,12 +92,12 @@ impl Protocol for Product {
         let names = VARIABLES.iter().chain(self.variables).copied();
         let mut variables = variables(session, "GLOBAL", names)?;
         variables.insert("version_comment".to_owned(), server.comment);
-        let mut version_text = server.version.clone();
-        if let Some(ask) = self.ask_store {
-            let store = ask(session)?;
-            let _ = write!(version_text, " on {store}");
-            variables.insert(STORE.to_owned(), store);
-        }
+        let store = self.ask_store.map(|ask| ask(session)).transpose()?;
+        let version_text = match &store {
+            Some(store) => format!("{} on {store}", server.version),
+            None => server.version.clone(),
+        };
+        variables.extend(store.map(|store| (STORE.to_owned(), store)));
         Ok(Identity {
             engine: self.name.to_owned(),
             version: (self.version)(&server.version),

@@ -117,10 +117,10 @@ impl Learning<'_> {
             let shown = shown_before.get(row_id).copied().flatten();
             let was = row_of(chains, shown);
             // A row that another moved or replaced since is another row to the engine.
-            let was = was.filter(|was| match shape.clustered_key() {
-                Some(_) => same_place(shape, was, stood),
-                None => !self.others_replaced(&shape.name, row_id, shown, id.transaction),
-            });
+            let stays = |was: &&Row| {
+                self.is_the_same_row(shape, row_id, (shown, was), stood, id.transaction)
+            };
+            let was = was.filter(stays);
             if let Some(new) = take(&mut own, |new| same_place(shape, stood, new)) {
                 left.push(new.clone());
             } else if let Some(was) = was.filter(|was| rows.contains(was)) {
@@ -167,6 +167,22 @@ impl Learning<'_> {
             }
         }
         left
+    }
+
+    /// Whether a version of a row and what stands under its row key later are one row to the engine, whatever the
+    /// transaction `own` did to it.
+    fn is_the_same_row(
+        &self,
+        shape: &TableShape,
+        row: &RowId,
+        (version, was): (Option<VersionId>, &Row),
+        now: &Row,
+        own: TransactionId,
+    ) -> bool {
+        match shape.clustered_key() {
+            Some(_) => same_place(shape, was, now),
+            None => !self.others_replaced(&shape.name, row, version, own),
+        }
     }
 
     /// Whether another transaction than this one deleted a row, or replaced it, after this version: what stands under
@@ -217,11 +233,7 @@ impl Learning<'_> {
             let versions = || chains.chain(&shape.name, &row_id).iter().rev();
             let newer = newer.or_else(|| versions().find_map(|v| chains.row(*v)))?;
             let own = reader.statement.transaction;
-            let lies_elsewhere = match shape.clustered_key() {
-                Some(_) => !same_place(shape, row, newer),
-                None => self.others_replaced(&shape.name, &row_id, version, own),
-            };
-            lies_elsewhere.then_some(row)
+            (!self.is_the_same_row(shape, &row_id, (version, row), newer, own)).then_some(row)
         });
         rows.collect()
     }

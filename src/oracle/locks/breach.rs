@@ -9,6 +9,9 @@ use crate::model::{
 use crate::oracle::Evidence;
 use crate::oracle::signature::{finding_levels, form_features, settings_before};
 
+/// What is expected of a statement that nobody keeps waiting.
+pub(super) const AT_ONCE: &str = "an answer at once";
+
 /// One promise about locks that the run broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BrokenLock {
@@ -26,6 +29,24 @@ pub(super) struct BrokenLock {
 }
 
 impl BrokenLock {
+    /// A statement that was answered after a wait which should not have been.
+    pub(super) fn needless_wait(
+        kind: LockBreach,
+        waiter: &StatementRecord,
+        expected: &str,
+        told: String,
+    ) -> Self {
+        Self {
+            kind,
+            statement: waiter.id,
+            against: None,
+            padded: false,
+            expected: expected.to_owned(),
+            got: format!("{}, after a wait", waiter.outcome),
+            told,
+        }
+    }
+
     /// A statement that should have waited for the transaction of this holder.
     pub(super) fn without_waiting(
         kind: LockBreach,

@@ -1,7 +1,7 @@
 //! Locks that outlive their transaction: a statement waits, and whom it can wait for had ended before it
 //! was sent.
 
-use super::breach::BrokenLock;
+use super::breach::{AT_ONCE, BrokenLock};
 use super::holders::LockHolders;
 use crate::dialect::Capability;
 use crate::model::{
@@ -36,15 +36,8 @@ pub(super) fn find(
                     before it was sent";
         told.to_owned()
     };
-    Some(BrokenLock {
-        padded: false,
-        kind: LockBreach::KeptPastEnd,
-        statement: id,
-        against: None,
-        expected: "an answer at once".to_owned(),
-        got: format!("{}, after a wait", record.outcome),
-        told,
-    })
+    let kind = LockBreach::KeptPastEnd;
+    Some(BrokenLock::needless_wait(kind, record, AT_ONCE, told))
 }
 
 /// The first of those that the engine named which had ended before the statement was sent.

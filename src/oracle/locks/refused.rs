@@ -1,7 +1,7 @@
 //! NOWAIT: refused where somebody holds a lock and nowhere else; neither it nor SKIP LOCKED
 //! ever waits, and nor does a read that takes no lock.
 
-use super::breach::BrokenLock;
+use super::breach::{AT_ONCE, BrokenLock};
 use super::holders::LockHolders;
 use crate::model::{
     CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, StatementId, StatementKind,
@@ -52,18 +52,13 @@ pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock>
     let never_waits = has_clause || takes_no_lock(evidence, statement);
     let found = matches!(record.outcome, Outcome::Rows(_));
     let waited = record.resumed() && is_released(&evidence.case, &evidence.execution, record);
-    (never_waits && found && waited).then(|| BrokenLock {
-        padded: false,
-        kind: LockBreach::Waited,
-        statement: id,
-        against: None,
-        expected: if has_clause {
-            "an answer or a refusal at once".to_owned()
-        } else {
-            "an answer at once".to_owned()
-        },
-        got: format!("{}, after a wait", record.outcome),
-        told: "the lock view showed it waiting".to_owned(),
+    let expected = match has_clause {
+        true => "an answer or a refusal at once",
+        false => AT_ONCE,
+    };
+    (never_waits && found && waited).then(|| {
+        let told = "the lock view showed it waiting".to_owned();
+        BrokenLock::needless_wait(LockBreach::Waited, record, expected, told)
     })
 }
 

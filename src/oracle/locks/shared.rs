@@ -1,7 +1,7 @@
 //! Shared locks do not exclude each other (MySQL manual, "Shared and Exclusive Locks"; PostgreSQL manual, "Row-Level
 //! Locks"): a read that takes no others does not wait where everybody else takes no others either.
 
-use super::breach::BrokenLock;
+use super::breach::{AT_ONCE, BrokenLock};
 use super::holders::LockHolders;
 use crate::dialect::Capability;
 use crate::model::{
@@ -21,14 +21,15 @@ pub(super) fn waited_for_a_reader(
     let statement = evidence.case.statement(id)?;
     let record = evidence.execution.records.get(&id)?;
     let (case, execution) = (&evidence.case, &evidence.execution);
+    let waited = record.resumed() && is_released(case, execution, record);
     // What the probes in the sessions lock is not told apart.
     let mut probes = execution.probes.iter();
-    if evidence.dialect.supports(Capability::LocksOutliveEnd)
+    if !waited
+        || evidence.dialect.supports(Capability::LocksOutliveEnd)
         || probes.any(|ProbeAnswer { tag, .. }| tag.reads_for_a_statement())
     {
         return None;
     }
-    let waited = record.resumed() && is_released(case, execution, record);
     let found = matches!(record.outcome, Outcome::Rows(_));
     let reads = |s: &CaseStatement| takes_shared_locks_only(evidence, s);
     let names = evidence.dialect.supports(Capability::NamesBlockers);
@@ -44,16 +45,10 @@ pub(super) fn waited_for_a_reader(
             is_harmless || !(is_ddl || (is_named && meets()))
         })
     };
-    (waited && found && reads(statement) && others_read()).then(|| BrokenLock {
-        padded: false,
-        kind: LockBreach::Waited,
-        statement: id,
-        against: None,
-        expected: "an answer at once".to_owned(),
-        got: format!("{}, after a wait", record.outcome),
-        told: "the lock view showed it waiting for transactions that had only read its tables, with shared locks or \
-               none"
-            .to_owned(),
+    (found && reads(statement) && others_read()).then(|| {
+        let told = "the lock view showed it waiting for transactions that had only read its tables, with shared \
+                    locks or none";
+        BrokenLock::needless_wait(LockBreach::Waited, record, AT_ONCE, told.to_owned())
     })
 }
 

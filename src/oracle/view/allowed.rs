@@ -252,11 +252,10 @@ impl Alone<'_> {
             }
         }
         if passed == Passed::Away {
-            for (table, row) in &latitude.replaced {
-                if let Some(contents) = place.get_mut(table)
-                    && stands_as_promised(&(table.clone(), row.clone()), rows, choice)
-                {
-                    contents.remove(row);
+            let replaced = latitude.replaced.iter();
+            for gone in replaced.filter(|row| stands_as_promised(row, rows, choice)) {
+                if let Some(contents) = place.get_mut(&gone.0) {
+                    contents.remove(&gone.1);
                 }
             }
         }
