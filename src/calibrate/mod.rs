@@ -15,6 +15,7 @@ mod plan_settings;
 mod run;
 mod schema;
 mod stage;
+mod table_locks;
 mod variant;
 
 pub use entry::{CalibratedEntry, CalibrationReport, PROBES_OF_A_WRONG_ENTRY, Proof};

@@ -11,7 +11,7 @@ use super::modes;
 use super::moments;
 use super::stage::{Halt, Stage};
 use super::variant::{VARIANTS, Variant};
-use super::{collations, plan_settings};
+use super::{collations, plan_settings, table_locks};
 use crate::dialect::Dialect;
 use crate::engine::{EngineError, Server, require_cases};
 use crate::model::IsolationLevel;
@@ -117,6 +117,7 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
         }
     }
     stage.reset()?;
+    probe_table_locks(stage, entries)?;
     probe_endings(stage, entries)?;
     probe_counters(stage, entries)?;
     probe_plan_settings(stage, entries)
@@ -166,6 +167,25 @@ fn probe_counters(stage: &mut Stage<'_>, entries: &mut Vec<CalibratedEntry>) -> 
         let probe = &mut |stage: &mut Stage<'_>| fact.probe(stage);
         entries.push(settled(stage, probe)?);
     }
+    Ok(())
+}
+
+/// Probes locks of whole tables, which no level has a part in but where it says when a snapshot is taken.
+fn probe_table_locks(
+    stage: &mut Stage<'_>,
+    entries: &mut Vec<CalibratedEntry>,
+) -> Result<(), Halt> {
+    let dialect = stage.server.dialect();
+    let Some(level) = dialect.levels.first().copied() else {
+        return Ok(());
+    };
+    stage.levels(level, level)?;
+    for fact in table_locks::of(dialect) {
+        stage.listener.probing(level, fact.key(), entries.len());
+        let probe = &mut |stage: &mut Stage<'_>| fact.probe(stage);
+        entries.push(settled(stage, probe)?);
+    }
+    stage.reset()?;
     Ok(())
 }
 

@@ -92,6 +92,8 @@ capabilities! {
     LockOf = "lock-of",
     /// `SELECT` with a lock clause.
     LockingRead = "locking-read",
+    /// `LOCK TABLE .. IN .. MODE`, kept until the transaction ends. `[table-locks]` says which modes exclude which.
+    LockTable = "lock-table",
     /// A transaction takes its locks when it commits: no statement waits, and a COMMIT is refused that meets
     /// a version newer than its snapshot.
     LocksAtCommit = "locks-at-commit",

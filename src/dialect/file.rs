@@ -10,7 +10,7 @@ use super::column_type::{CollationEntry, TypeEntry, collations, extra_types, typ
 use super::durability::{DurabilityEntry, durability};
 use super::errors::{CodeEntry, MessageEntry, class_words, error_messages, errors};
 use super::levels::{CauseEntry, PromiseEntry, causes, has_all, level_words, locks, promises};
-use super::lock_rules::lock_rules;
+use super::lock_rules::{ExclusionEntries, lock_rules};
 use super::overlay;
 use super::plan_setting::{PlanSettingEntry, SessionMode, plan_settings};
 use super::text::{DialectError, DialectText};
@@ -63,7 +63,9 @@ struct File {
     #[serde(default)]
     locks: BTreeMap<Spanned<String>, Spanned<String>>,
     #[serde(default)]
-    row_locks: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
+    row_locks: ExclusionEntries,
+    #[serde(default)]
+    table_locks: ExclusionEntries,
     #[serde(default)]
     write_locks: BTreeMap<Spanned<String>, Spanned<String>>,
     errors: BTreeMap<Spanned<String>, Vec<CodeEntry>>,
@@ -216,6 +218,7 @@ pub fn parse_for(
         }
     }
     let (capabilities, why_not) = capabilities(&source, &file.capabilities, version)?;
+    let excludes = (&file.row_locks, &file.table_locks);
     Ok(Dialect {
         engine: file.engine,
         capabilities,
@@ -243,7 +246,7 @@ pub fn parse_for(
         read_modes,
         promises: promises(&source, &file.promises, &file.promise_changes, variables)?,
         locks: locks(&source, &file.locks)?,
-        lock_rules: lock_rules(&source, &file.row_locks, &file.write_locks)?,
+        lock_rules: lock_rules(&source, excludes, &file.write_locks)?,
         errors: errors(&source, &file.errors)?,
         error_messages: error_messages(&source, &file.error_messages)?,
         ends_transaction: ends(&source, &file.ends_transaction, version, variables)?,

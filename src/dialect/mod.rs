@@ -317,7 +317,7 @@ pub struct Dialect {
     autocommit_read_modes: BTreeMap<(IsolationLevel, Role), ReadMode>,
     promises: BTreeMap<IsolationLevel, ConsistencyModel>,
     locks: BTreeMap<IsolationLevel, LockReach>,
-    /// Which locks of a row exclude which, and what a write takes.
+    /// Which locks of a row or a table exclude which, and what a write takes.
     pub lock_rules: LockRules,
     errors: BTreeMap<String, ErrorClass>,
     error_messages: Vec<ErrorMessage>,

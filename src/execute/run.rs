@@ -303,7 +303,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
     fn is_plain_read(&self, step: SessionStep) -> bool {
         match step.work {
             Work::Rollback | Work::Before { .. } | Work::After { .. } => false,
-            Work::Statement { line } => self.lines[line].kind == StatementKind::Select,
+            Work::Statement { line } => self.lines[line].is_plain_read,
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) struct ScheduledStatement {
     pub(super) kind: StatementKind,
     /// Between the BEGIN and the end of a transaction, both included.
     pub(super) explicit: bool,
-    /// It may take locks on rows, and so hold or meet some.
+    /// It may take locks, and so hold or meet some: of rows, or of a table in a case that locks one by name.
     pub(super) takes_locks: bool,
     /// How many probes are sent before it.
     pub(super) before: usize,
@@ -27,6 +27,8 @@ pub(super) struct ScheduledStatement {
     pub(super) observed: bool,
     /// The tables that it uses, in lower case, where a statement of the case changes how one is stored.
     pub(super) tables: BTreeSet<String>,
+    /// A SELECT, in a case that locks no table by name: what takes no lock of a row waits for that, too.
+    pub(super) is_plain_read: bool,
     /// The table, in lower case, that no other session may have in use when it is sent.
     pub(super) waits_for_table: Option<String>,
 }
@@ -48,6 +50,7 @@ impl ScheduledStatement {
             map.get(id).map_or(0, |probes| probes.len())
         };
         let changes_storage = case.count(StatementKind::PhysicalDdl) > 0;
+        let locks_tables = case.count(StatementKind::LockTable) > 0;
         let tables = |s: &CaseStatement| {
             let uses = s.effect.uses.iter().filter(|_| changes_storage);
             uses.map(|used| used.table.to_ascii_lowercase()).collect()
@@ -60,11 +63,13 @@ impl ScheduledStatement {
                 session: s.session,
                 kind: s.effect.kind,
                 explicit,
-                takes_locks: takes_locks(case, s, explicit, dialect),
+                takes_locks: takes_locks(case, s, explicit, dialect)
+                    || (s.effect.kind == StatementKind::Select && locks_tables),
                 before: count(&instrumentation.before, &s.id),
                 after: count(&instrumentation.after, &s.id),
                 observed: instrumentation.observe.contains_key(&s.id),
                 tables: tables(s),
+                is_plain_read: s.effect.kind == StatementKind::Select && !locks_tables,
                 waits_for_table: (s.effect.storage_change.as_ref())
                     .filter(|change| change.waits_for_users)
                     .map(|change| change.table.to_ascii_lowercase()),
@@ -72,11 +77,11 @@ impl ScheduledStatement {
             .collect()
     }
 
-    /// Whether it may wait for locks that no statement is known to take: those of DDL.
+    /// Whether it may wait for locks that no statement is known to take, as DDL and LOCK TABLE do.
     pub(super) fn may_wait_for_any_lock(&self) -> bool {
         matches!(
             self.kind,
-            StatementKind::Opaque | StatementKind::PhysicalDdl
+            StatementKind::Opaque | StatementKind::PhysicalDdl | StatementKind::LockTable
         )
     }
 
@@ -99,6 +104,7 @@ impl ScheduledStatement {
             | StatementKind::Delete
             | StatementKind::Set
             | StatementKind::PhysicalDdl
+            | StatementKind::LockTable
             | StatementKind::Opaque => false,
         }
     }
@@ -115,5 +121,9 @@ fn takes_locks(
         let level = case.level(statement.session);
         return dialect.read_mode(level, Role::PlainSelect, explicit) == ReadMode::Current;
     }
-    !kind.is_control() || kind == StatementKind::BeginImmediate
+    !kind.is_control()
+        || matches!(
+            kind,
+            StatementKind::BeginImmediate | StatementKind::LockTable
+        )
 }

@@ -44,7 +44,8 @@ pub(super) fn right(
         LockBreach::UnlockedWrite
         | LockBreach::UnlockedRead
         | LockBreach::UnkeptRow
-        | LockBreach::UnkeptRange => match effect.nowait {
+        | LockBreach::UnkeptRange
+        | LockBreach::UnkeptTable => match effect.nowait {
             true => Some(Expectation::Error(ErrorClass::LockTimeout)),
             // Under SKIP LOCKED other rows are right, and nobody says which.
             false => (!effect.depends_on_locks).then_some(Expectation::Waits),

@@ -201,6 +201,7 @@ fn statement_name(step: &ClientStep) -> Option<&'static str> {
         StatementKind::Delete => "DELETE",
         StatementKind::Commit => "COMMIT",
         StatementKind::Rollback => "ROLLBACK",
+        StatementKind::LockTable => "LOCK TABLE",
         StatementKind::Begin
         | StatementKind::BeginSnapshot
         | StatementKind::BeginImmediate
@@ -235,6 +236,7 @@ fn kind_words(kind: FindingKind) -> String {
             LockBreach::UnlockedWrite => "a write that does not wait for a lock",
             LockBreach::UnlockedRead => "a locking read that does not wait for a lock",
             LockBreach::UnkeptRow => "a locked row that can be changed",
+            LockBreach::UnkeptTable => "a locked table that can be used",
             LockBreach::UnkeptRange => "a locked range that a row can join",
             LockBreach::UnfoundedRefusal => "a refusal for a lock that nobody holds",
             LockBreach::WrongSkip => "SKIP LOCKED skips other rows than the locked ones",

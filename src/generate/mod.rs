@@ -21,6 +21,7 @@ mod schema;
 mod scope;
 mod session;
 mod special_index;
+mod table_lock;
 #[cfg(test)]
 mod tests;
 mod trigger;
@@ -45,6 +46,7 @@ use prepared::prepare_some;
 use schema::TablePlan;
 use session::SessionGenerator;
 use special_index::add_special_indexes;
+use table_lock::add_table_locks;
 use trigger::add_triggers;
 use view::{ViewPlan, send_through, views};
 
@@ -103,6 +105,10 @@ pub fn generate(
         (&tables, &catalog),
         dialect,
     );
+    let bytes = entropy::bytes("table locks", run_seed, index);
+    let percent = options.table_lock_percent;
+    let mut entropy = Entropy::new(&bytes);
+    add_table_locks(&mut entropy, percent, &mut drawn, &catalog, dialect);
     let bytes = entropy::bytes("settings", run_seed, index);
     let mut entropy = Entropy::new(&bytes);
     let mut settings = SessionGenerator {

@@ -103,6 +103,8 @@ pub struct GenerateOptions {
     /// How many cases, of a hundred, change how a table is stored while transactions are open, where the engine allows
     /// it and the case has a place for it.
     pub physical_ddl_percent: usize,
+    /// How many cases, of a hundred, lock a table by name, where the engine has that.
+    pub table_lock_percent: usize,
     /// How many schemas, of a hundred, have views.
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
@@ -131,6 +133,7 @@ impl Default for GenerateOptions {
             counter_percent: 10,
             trigger_percent: 12,
             physical_ddl_percent: 12,
+            table_lock_percent: 12,
             view_percent: 12,
             plan_setting_percent: 15,
             mode_percent: 15,
@@ -156,6 +159,7 @@ impl GenerateOptions {
             counter_percent: 0,
             trigger_percent: 0,
             physical_ddl_percent: 0,
+            table_lock_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
             mode_percent: 0,

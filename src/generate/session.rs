@@ -47,6 +47,14 @@ impl DrawnStatement {
         }
     }
 
+    /// A statement within a transaction of its session, which no production draws.
+    pub(super) fn inside(session: SessionId, sql: String, dialect: &Dialect) -> Self {
+        Self {
+            inside: true,
+            ..Self::outside(session, sql, dialect)
+        }
+    }
+
     /// After it, its session is inside a transaction.
     pub(super) fn is_inside(&self) -> bool {
         self.inside

@@ -139,7 +139,9 @@ impl AnomalyClass {
     fn of_lock(breach: LockBreach) -> Self {
         match breach {
             LockBreach::UnlockedWrite => Self::DirtyWrite,
-            LockBreach::UnlockedRead | LockBreach::UnkeptRow => Self::MissingLock,
+            LockBreach::UnlockedRead | LockBreach::UnkeptRow | LockBreach::UnkeptTable => {
+                Self::MissingLock
+            }
             LockBreach::UnkeptRange => Self::Phantom,
             LockBreach::UnfoundedRefusal => Self::NeedlessRefusal,
             LockBreach::WrongSkip => Self::WrongSkip,

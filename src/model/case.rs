@@ -344,10 +344,14 @@ impl TestCase {
         for (session, sql, effect) in lines {
             // There it ends the transaction in some engines, and only the engine knows.
             let is_inside = open.contains_key(&session);
-            let effect = if is_inside && effect.kind == StatementKind::PhysicalDdl {
-                Effect::of_kind(StatementKind::Opaque)
-            } else {
-                effect
+            let is_misplaced = match is_inside {
+                true => effect.kind == StatementKind::PhysicalDdl,
+                // A lock that a transaction keeps: it is refused, or more than a lock.
+                false => effect.kind == StatementKind::LockTable,
+            };
+            let effect = match is_misplaced {
+                true => Effect::of_kind(StatementKind::Opaque),
+                false => effect,
             };
             let kind = effect.kind;
             let id = match open.get(&session) {

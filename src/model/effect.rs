@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::Form;
+use super::{Form, TableLock, TableLockMode};
 
 /// The kind of a statement, as signatures and statistics name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,13 +32,15 @@ pub enum StatementKind {
     /// Changes how a table is stored, and none of its rows and columns: `CREATE INDEX`, `DROP INDEX`,
     /// `ALTER TABLE .. FORCE`.
     PhysicalDdl,
+    /// `LOCK TABLE .. IN .. MODE`, in a transaction.
+    LockTable,
     /// Understood by the engine only: it can be run, replayed and dropped whole.
     Opaque,
 }
 
 impl StatementKind {
     /// Every kind.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Begin,
         Self::BeginSnapshot,
         Self::BeginImmediate,
@@ -56,10 +58,11 @@ impl StatementKind {
         Self::Delete,
         Self::Set,
         Self::PhysicalDdl,
+        Self::LockTable,
         Self::Opaque,
     ];
 
-    /// Neither reads nor writes a row: transaction control, settings, and DDL that leaves the rows alone.
+    /// Neither reads nor writes a row: transaction control, settings, locks of tables, and DDL that leaves the rows alone.
     pub fn is_control(self) -> bool {
         matches!(
             self,
@@ -73,6 +76,7 @@ impl StatementKind {
                 | Self::ReleaseSavepoint
                 | Self::Set
                 | Self::PhysicalDdl
+                | Self::LockTable
         )
     }
 
@@ -117,6 +121,7 @@ impl StatementKind {
             Self::Delete => "delete",
             Self::Set => "set",
             Self::PhysicalDdl => "physical-ddl",
+            Self::LockTable => "lock-table",
             Self::Opaque => "opaque",
         }
     }
@@ -363,6 +368,8 @@ pub struct Effect {
     pub trigger_writes: Vec<TriggerWrite>,
     /// The table whose storage it changes.
     pub storage_change: Option<StorageChange>,
+    /// The tables that it locks by name.
+    pub table_lock: Option<TableLock>,
 }
 
 /// What a statement of kind [`StatementKind::PhysicalDdl`] changes.
@@ -405,6 +412,34 @@ pub enum Setting {
 }
 
 impl Effect {
+    /// The lock of a table that it surely takes before it looks for rows; none where it does not name the table
+    /// (PostgreSQL manual, "Table-Level Locks").
+    pub fn table_lock_mode(&self, table: &str) -> Option<TableLockMode> {
+        let is_it = |name: &str| name.eq_ignore_ascii_case(table);
+        let asked = self.table_lock.iter();
+        let asked = asked.filter(|lock| lock.tables.iter().any(|name| is_it(name)));
+        let uses = self.uses.iter().filter(|used| is_it(&used.table));
+        let taken = uses.filter(|used| !used.role.is_unnamed()).map(|used| {
+            if used.role.is_target() {
+                TableLockMode::RowExclusive
+            } else if used.role == Role::LockingSelect {
+                TableLockMode::RowShare
+            } else {
+                TableLockMode::AccessShare
+            }
+        });
+        asked.map(|lock| lock.mode).chain(taken).max()
+    }
+
+    /// The tables that it names.
+    pub fn named_tables(&self) -> BTreeSet<&str> {
+        let uses = self.uses.iter().filter(|used| !used.role.is_unnamed());
+        let locked = self.table_lock.iter().flat_map(|lock| &lock.tables);
+        uses.map(|used| used.table.as_str())
+            .chain(locked.map(String::as_str))
+            .collect()
+    }
+
     /// An effect of this kind that touches no table.
     pub fn of_kind(kind: StatementKind) -> Self {
         Self {
@@ -427,6 +462,7 @@ impl Effect {
             read_only: false,
             trigger_writes: Vec::new(),
             storage_change: None,
+            table_lock: None,
         }
     }
 

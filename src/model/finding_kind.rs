@@ -35,6 +35,8 @@ slugged! {
         /// A change gave a read that had locked its range another result while its transaction was
         /// open: a phantom.
         UnkeptRange = "unkept-range",
+        /// Two transactions had locks of a table at once that exclude each other.
+        UnkeptTable = "unkept-table",
         /// NOWAIT was refused although nobody could hold a lock.
         UnfoundedRefusal = "unfounded-refusal",
         /// SKIP LOCKED left out a row that nobody could hold, or returned one that was held.
@@ -133,6 +135,7 @@ impl FindingKind {
                 | LockBreach::UnkeptRange
                 | LockBreach::WrongSkip => true,
                 LockBreach::UnlockedWrite
+                | LockBreach::UnkeptTable
                 | LockBreach::UnfoundedRefusal
                 | LockBreach::Waited
                 | LockBreach::KeptPastEnd => false,

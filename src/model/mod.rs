@@ -21,6 +21,7 @@ mod reason;
 mod signature;
 pub(crate) mod slug;
 mod table_fault;
+mod table_lock;
 mod value;
 mod verdict;
 
@@ -50,5 +51,6 @@ pub use printable::{cut_to, printable};
 pub use reason::UndecidedReason;
 pub use signature::{RESUMED, Signature, group_id};
 pub use table_fault::TableFault;
+pub use table_lock::{TableLock, TableLockMode};
 pub use value::{Row, Value, rows_text};
 pub use verdict::{Difference, Finding, Verdict};

@@ -17,6 +17,7 @@ use super::query::{
     Roles, by_call, deleted_from, last_name, locks, relations, row_by_row, row_order, surely_reads,
     uses_in,
 };
+use super::table_lock;
 use super::token::{SqlToken, stands, tokens, without_end};
 use super::unrepeatable;
 use crate::dialect::Dialect;
@@ -33,8 +34,9 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
         return opaque();
     };
     let words = without_end(&words);
-    let by_words =
-        control::analyze(words, dialect).or_else(|| physical_ddl::analyze(words, dialect));
+    let by_words = control::analyze(words, dialect)
+        .or_else(|| physical_ddl::analyze(words, dialect))
+        .or_else(|| table_lock::analyze(words, dialect));
     if let Some(effect) = by_words {
         return effect;
     }

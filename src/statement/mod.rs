@@ -28,6 +28,7 @@ mod shape;
 mod shown;
 mod simplify;
 mod sorted;
+mod table_lock;
 mod table_options;
 mod table_reads;
 #[cfg(test)]

@@ -78,6 +78,7 @@ pub fn may_be_prepared(kind: StatementKind) -> bool {
         | StatementKind::ReleaseSavepoint
         | StatementKind::Set
         | StatementKind::PhysicalDdl
+        | StatementKind::LockTable
         | StatementKind::Opaque => false,
     }
 }

@@ -54,6 +54,7 @@ impl KeyAccesses {
                 | StatementKind::Delete
                 | StatementKind::Set
                 | StatementKind::PhysicalDdl
+                | StatementKind::LockTable
                 | StatementKind::Opaque => return None,
             }
         }

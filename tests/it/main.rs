@@ -41,6 +41,7 @@ mod planted;
 mod postgres;
 mod postgres_cases;
 mod postgres_locks;
+mod postgres_table_locks;
 mod prepared;
 mod profiles;
 mod program;

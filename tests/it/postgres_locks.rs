@@ -16,10 +16,10 @@ use crate::oracles;
 use crate::postgres_cases::server;
 
 /// Whether the stand-in forgets the lock clause of this text.
-type Forgets = fn(&str) -> bool;
+pub(crate) type Forgets = fn(&str) -> bool;
 
-/// A driver that sends some statements without their last lock clause, as an engine would run them that
-/// forgets it.
+/// A driver that sends some statements without their last lock clause, and LOCK TABLE with the weakest mode, as an engine would run
+/// them that forgets it.
 struct ForgetfulDriver<'s> {
     driver: Driver<'s>,
     forgets: Forgets,
@@ -38,6 +38,13 @@ impl Executor for ForgetfulDriver<'_> {
             if let Some(at) = clause.filter(|_| locks) {
                 statement.sql.truncate(at);
             }
+            // The weakest lock that the statement can ask for.
+            let mode = statement.sql.find(" IN ");
+            let locks = statement.effect.table_lock.is_some() && (self.forgets)(&statement.sql);
+            if let Some(at) = mode.filter(|_| locks) {
+                statement.sql.truncate(at);
+                statement.sql.push_str(" IN ACCESS SHARE MODE");
+            }
         }
         self.driver.execute(&sent, instrumentation)
     }
@@ -51,11 +58,11 @@ impl Executor for ForgetfulDriver<'_> {
     }
 }
 
-fn nothing(_: &str) -> bool {
+pub(crate) fn nothing(_: &str) -> bool {
     false
 }
 
-fn every_clause(_: &str) -> bool {
+pub(crate) fn every_clause(_: &str) -> bool {
     true
 }
 
@@ -75,7 +82,12 @@ const SETUP: &str = "\
     /* init */ INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 3, 10), (2, 4, 20);\n";
 
 /// What all oracles together say of a script at a level.
-fn verdict(server: &dyn Server, level: IsolationLevel, script: &str, forgets: Forgets) -> Verdict {
+pub(crate) fn verdict(
+    server: &dyn Server,
+    level: IsolationLevel,
+    script: &str,
+    forgets: Forgets,
+) -> Verdict {
     let case = scripted(server, level, SETUP, script);
     let name = database();
     let driver = Driver::open(server, &name).expect("a database of our own");

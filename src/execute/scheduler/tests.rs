@@ -31,6 +31,7 @@ fn line(session: u32, transaction: u32, position: u32, kind: StatementKind) -> S
         after: 0,
         observed: false,
         tables: BTreeSet::new(),
+        is_plain_read: kind == StatementKind::Select,
         waits_for_table: None,
     }
 }
@@ -390,6 +391,7 @@ fn ddl_is_held_back_while_another_transaction_has_used_its_table() {
     };
     let ddl = |transaction| ScheduledStatement {
         explicit: false,
+        is_plain_read: false,
         waits_for_table: Some("t0".to_owned()),
         ..line(2, transaction, 1, PhysicalDdl)
     };

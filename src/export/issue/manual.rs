@@ -275,6 +275,7 @@ fn rule(step: &ClientStep, level: IsolationLevel) -> Option<ManualRule> {
         | StatementKind::Replace
         | StatementKind::Set
         | StatementKind::PhysicalDdl
+        | StatementKind::LockTable
         | StatementKind::Opaque => None,
     }
 }

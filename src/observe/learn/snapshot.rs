@@ -6,6 +6,7 @@ use crate::model::{
     CaseStatement, ErrorClass, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
 };
 use crate::observe::instrument::promised_mode;
+use crate::observe::table_wait::{looks_before_it_locks, table_wait_ended};
 
 impl Learning<'_> {
     /// Notes the snapshot point of the statement's transaction, if this statement was it.
@@ -97,13 +98,30 @@ impl Learning<'_> {
     }
 
     /// When a statement that reads at this moment takes a snapshot of its own: where a snapshot belongs
-    /// to the start of a statement, no wait moves it.
+    /// to the start of a statement, a wait for a row does not move it, and one for a table does.
     pub(super) fn statement_snapshot(&self, id: StatementId, at: Tick) -> Tick {
         let record = self.execution.records.get(&id);
         match self.dialect.snapshot_point {
-            SnapshotPoint::FirstStatement => record.map_or(at, |record| record.sent),
+            SnapshotPoint::FirstStatement => record.map_or(at, |record| {
+                self.looked_after_a_table_wait(record)
+                    .unwrap_or(record.sent)
+            }),
             SnapshotPoint::FirstConsistentRead | SnapshotPoint::Begin => at,
         }
+    }
+
+    /// When a statement looked for its rows that had waited for a table, at a level whose statements have snapshots of their
+    /// own: the first snapshot of a transaction is taken before anything is locked.
+    fn looked_after_a_table_wait(&self, record: &StatementRecord) -> Option<Tick> {
+        let statement = self.case.statement(record.id)?;
+        let mode = promised_mode(self.case, self.dialect, statement, Role::PlainSelect);
+        if mode == ReadMode::TransactionSnapshot {
+            return None;
+        }
+        let run = (self.case, self.execution, self.timeline);
+        let ended = table_wait_ended(run, self.dialect, statement)?;
+        let is_early = looks_before_it_locks(self.case, self.execution, statement, record);
+        (!is_early).then_some(ended)
     }
 
     /// The mode in which a statement reads a table in this role, and when.

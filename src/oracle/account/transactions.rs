@@ -137,13 +137,17 @@ fn cause(
     if is_in_the_dark(evidence, record.id) || may_have_run_out(evidence, record.id) {
         return None;
     }
+    let kind_of = |id| evidence.case.statement(id).map(|s| s.effect.kind);
+    let locks_a_table = kind_of(record.id) == Some(StatementKind::LockTable);
     Some(match class {
         ErrorClass::Deadlock => (
             another_is_under_way(evidence, record),
             "another session with a statement under way, to wait in a circle with",
         ),
         ErrorClass::LockTimeout => (
-            another_overlaps(evidence, record, record.sent, |s| takes_locks(evidence, s)),
+            another_overlaps(evidence, record, record.sent, |s| {
+                takes_locks(evidence, s) || (locks_a_table && touches_tables(s))
+            }),
             "another session with locks",
         ),
         ErrorClass::Busy => (
@@ -296,7 +300,8 @@ fn touches_tables(statement: &CaseStatement) -> bool {
 /// Whether a statement takes locks that last, or may.
 fn takes_locks(evidence: &Evidence, statement: &CaseStatement) -> bool {
     if statement.effect.kind != StatementKind::Select {
-        return touches_tables(statement);
+        let locks_a_table = statement.effect.kind == StatementKind::LockTable;
+        return locks_a_table || touches_tables(statement);
     }
     let level = evidence.case.level(statement.session);
     let explicit = evidence.case.is_explicit(statement.id.transaction);

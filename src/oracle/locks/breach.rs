@@ -118,6 +118,7 @@ fn words(kind: LockBreach) -> &'static str {
         LockBreach::UnlockedRead => "it should have waited before it read",
         LockBreach::UnkeptRow => "it should have waited for a row that was locked",
         LockBreach::UnkeptRange => "it should have waited for a range that was locked",
+        LockBreach::UnkeptTable => "it should have waited for a table that was locked",
         LockBreach::UnfoundedRefusal => "it was refused though nobody can have held a lock",
         LockBreach::WrongSkip => "it left out other rows than those that were locked",
         LockBreach::Waited | LockBreach::KeptPastEnd => "it should not have waited",

@@ -95,7 +95,8 @@ impl<'e> LockHolders<'e> {
             .is_some_and(|end| end < at)
     }
 
-    /// Whether a statement takes locks on a table that another names.
+    /// Whether a statement takes locks on a table that another names. LOCK TABLE is one of rows, too, and may wait for
+    /// whoever has used the table.
     pub(super) fn may_lock_a_table_of(
         &self,
         other: &CaseStatement,
@@ -106,16 +107,22 @@ impl<'e> LockHolders<'e> {
         }
         let (case, dialect) = (&self.evidence.case, &self.evidence.dialect);
         let explicit = case.is_explicit(other.id.transaction);
+        let whole = statement.effect.table_lock.is_some();
         let names = |table: &str| {
             let mut uses = statement.effect.uses.iter();
             uses.any(|u| u.table.eq_ignore_ascii_case(table))
+                || statement.effect.table_lock_mode(table).is_some()
         };
+        let mut asked = other.effect.table_lock.iter().flat_map(|lock| &lock.tables);
+        if asked.any(|table| names(table)) {
+            return true;
+        }
         other.effect.uses.iter().any(|u| {
             let level = case.level(other.session);
             let locks = u.role.takes_row_locks()
                 || other.effect.kind == StatementKind::LockingSelect
                 || dialect.read_mode(level, u.role, explicit) == ReadMode::Current;
-            locks && names(&u.table)
+            (locks || whole) && names(&u.table)
         })
     }
 }

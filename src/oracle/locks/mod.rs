@@ -10,6 +10,7 @@ mod got_past;
 mod held_twice;
 mod holders;
 mod kept;
+mod locked_table;
 mod locking_read;
 mod outlived;
 mod overwritten;
@@ -94,7 +95,10 @@ impl Oracle for LockOracle {
                 tested.insert(id);
                 breaches.extend(refusal);
             }
-            let waited = refused::waited(evidence, id);
+            let statement = evidence.case.statement(id);
+            let used = |statement| locked_table::find(evidence, &holders, statement);
+            breaches.extend(statement.and_then(used));
+            let waited = refused::waited(evidence, &holders, id);
             let waited = waited.or_else(|| outlived::find(evidence, &holders, id));
             let for_a_reader = || shared::waited_for_a_reader(evidence, &holders, id);
             breaches.extend(waited.or_else(for_a_reader));
@@ -156,8 +160,12 @@ fn verdict(evidence: &Evidence, breaches: &[BrokenLock]) -> Verdict {
     if let Some(first) = breaches.first() {
         return Verdict::Violation(Box::new(breach::finding(evidence, first, breaches)));
     }
-    let mut user = evidence.case.user_statements();
-    if user.any(|s| evidence.execution.records.contains_key(&s.id)) {
+    let judged = |s: &CaseStatement| {
+        let kind = s.effect.kind;
+        !kind.is_control() || kind == StatementKind::LockTable
+    };
+    let mut statements = evidence.case.statements.iter();
+    if statements.any(|s| judged(s) && evidence.execution.records.contains_key(&s.id)) {
         Verdict::Agree
     } else {
         Verdict::Undecided(UndecidedReason::NothingRan)

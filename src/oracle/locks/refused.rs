@@ -3,6 +3,7 @@
 
 use super::breach::{AT_ONCE, BrokenLock};
 use super::holders::LockHolders;
+use super::locked_table;
 use crate::model::{
     CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, StatementId, StatementKind,
 };
@@ -42,7 +43,13 @@ pub(super) fn judge(
 /// An engine may put a request in its queue before it refuses it or leaves the row out, and a look at its locks
 /// may fall between the two: a refusal is no sign of a wait, and no answer is one that came while every
 /// transaction went on that it could wait for. A subquery has no part in the clause: it may wait.
-pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock> {
+///
+/// Nor does the clause mean the table: it waits for a LOCK TABLE, and so does a plain read for the strongest one.
+pub(super) fn waited(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    id: StatementId,
+) -> Option<BrokenLock> {
     let statement = evidence.case.statement(id)?;
     let record = evidence.execution.records.get(&id)?;
     let effect = &statement.effect;
@@ -56,7 +63,8 @@ pub(super) fn waited(evidence: &Evidence, id: StatementId) -> Option<BrokenLock>
         true => "an answer or a refusal at once",
         false => AT_ONCE,
     };
-    (never_waits && found && waited).then(|| {
+    let for_a_table = || locked_table::may_keep_waiting(evidence, holders, statement, record);
+    (never_waits && found && waited && !for_a_table()).then(|| {
         let told = "the lock view showed it waiting".to_owned();
         BrokenLock::needless_wait(LockBreach::Waited, record, expected, told)
     })

@@ -41,8 +41,9 @@ pub(super) fn waited_for_a_reader(
             // A reader may wait behind DDL that waits for another reader, which is named then.
             let is_ddl = other.effect.kind == StatementKind::PhysicalDdl;
             let meets = || holders.may_lock_a_table_of(other, statement);
+            let locks_a_table = other.effect.kind == StatementKind::LockTable;
             let is_harmless = other.effect.kind.is_control() || reads(other);
-            is_harmless || !(is_ddl || (is_named && meets()))
+            (is_harmless && !locks_a_table) || !(is_ddl || (is_named && meets()))
         })
     };
     (found && reads(statement) && others_read()).then(|| {

@@ -64,7 +64,8 @@ impl RowLedger {
                 | StatementKind::BeginSnapshot
                 | StatementKind::BeginImmediate
                 | StatementKind::Commit
-                | StatementKind::Rollback => {}
+                | StatementKind::Rollback
+                | StatementKind::LockTable => {}
                 StatementKind::Savepoint
                 | StatementKind::RollbackTo
                 | StatementKind::ReleaseSavepoint

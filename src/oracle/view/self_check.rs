@@ -147,6 +147,7 @@ fn allowed_counts(
         | StatementKind::LockingSelect
         | StatementKind::Set
         | StatementKind::PhysicalDdl
+        | StatementKind::LockTable
         | StatementKind::Opaque => Some(0..=u64::MAX),
     }
 }

@@ -196,6 +196,8 @@ pub(crate) enum Fault {
     ErrorKeepsTransaction,
     /// A write is refused for a change since the snapshot that nobody made (PostgreSQL).
     ConflictFromNowhere,
+    /// LOCK TABLE is answered and locks nothing (PostgreSQL).
+    TableLockForgotten,
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
@@ -224,11 +226,15 @@ const MYSQL_ONLY: [Fault; 19] = [
 ];
 
 /// What only PostgreSQL can be made to do.
-const POSTGRES_ONLY: [Fault; 2] = [Fault::ErrorKeepsTransaction, Fault::ConflictFromNowhere];
+const POSTGRES_ONLY: [Fault; 3] = [
+    Fault::ErrorKeepsTransaction,
+    Fault::ConflictFromNowhere,
+    Fault::TableLockForgotten,
+];
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 82] = [
+    pub(crate) const ALL: [(&str, Self); 83] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -323,6 +329,7 @@ impl Fault {
         ("duplicate-from-nowhere", Self::DuplicateFromNowhere),
         ("error-keeps-transaction", Self::ErrorKeepsTransaction),
         ("conflict-from-nowhere", Self::ConflictFromNowhere),
+        ("table-lock-forgotten", Self::TableLockForgotten),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

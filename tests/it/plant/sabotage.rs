@@ -209,6 +209,12 @@ const SPOILS: &[(Fault, Spoil)] = &[
         Fault::ErrorKeepsTransaction,
         Conversation::error_keeps_transaction,
     ),
+    (Fault::TableLockForgotten, |this, sql| {
+        if verb(sql) == "LOCK" && this.plot.is_due(sql) {
+            return Ok(this.done(sql, 0, this.transaction.is_open));
+        }
+        this.ask(sql)
+    }),
     (
         Fault::ConflictFromNowhere,
         Conversation::conflict_from_nowhere,

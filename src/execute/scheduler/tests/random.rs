@@ -174,6 +174,7 @@ fn lines(drawn: &[Drawn]) -> (Vec<ScheduledStatement>, Vec<Doing>) {
             after: if plain { 0 } else { *after },
             observed: kind.is_write(),
             tables: BTreeSet::new(),
+            is_plain_read: false,
             waits_for_table: None,
         });
         doings.push(if kind.is_write() {

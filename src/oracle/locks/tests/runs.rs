@@ -370,6 +370,16 @@ pub(super) fn run_releasing_late(level: IsolationLevel, steps: &[Step]) -> Strin
     judge_by(mysql_with(late), level, steps).0
 }
 
+/// The verdict about a run on an engine that has PostgreSQL's locks of tables.
+pub(super) fn run_with_table_locks(level: IsolationLevel, steps: &[Step]) -> String {
+    let postgres = builtin("postgres").expect("listed");
+    let rules = postgres.split("\n\n");
+    let mut rules = rules.filter(|part| part.contains("\n[table-locks]\n"));
+    let rules = rules.next().expect("a part of its own");
+    let locking = |text: &str| format!("{}\n{rules}\n", also(text, "lock-table"));
+    judge_by(mysql_with(locking), level, steps).0
+}
+
 fn judge_by(dialect: Dialect, level: IsolationLevel, steps: &[Step]) -> (String, Vec<String>) {
     let dialect = Arc::new(dialect);
     let case = case(level, steps, &dialect);

@@ -1,0 +1,92 @@
+//! When a statement had the locks of its tables, where another session's LOCK TABLE kept it waiting.
+
+use crate::dialect::{Capability, Dialect};
+use crate::model::{
+    CaseStatement, Execution, StatementKind, StatementRecord, TableLockMode, TestCase, Tick,
+};
+
+use super::Timeline;
+
+/// The moment after the last LOCK TABLE was released for which the statement waited; none where it waited for no table.
+///
+/// A request waits behind those before it that exclude it, unless its own transaction keeps one of them waiting
+/// (PostgreSQL sources, the README of the lock manager).
+pub fn table_wait_ended(
+    (case, execution, timeline): (&TestCase, &Execution, &Timeline),
+    dialect: &Dialect,
+    statement: &CaseStatement,
+) -> Option<Tick> {
+    let record = execution.records.get(&statement.id)?;
+    if !record.resumed() || !dialect.supports(Capability::LockTable) {
+        return None;
+    }
+    let excludes = |one: TableLockMode, other| dialect.lock_rules.exclude_tables(one, other);
+    let earlier = case.statements.iter().filter(|own| {
+        let answered = execution.records.get(&own.id);
+        own.id.transaction == statement.id.transaction
+            && own.id.position < statement.id.position
+            && answered.is_some_and(|own| own.outcome.error_class().is_none())
+            && timeline.undone(own.id).is_none_or(|at| at > record.sent)
+    });
+    let earlier: Vec<&CaseStatement> = earlier.collect();
+    let released = case.statements.iter().filter_map(|other| {
+        let lock = other.effect.table_lock.as_ref()?;
+        let asked = execution.records.get(&other.id)?;
+        let is_before = other.session != statement.session && asked.sent < record.sent;
+        let meets = lock.tables.iter().any(|table| {
+            let mode = statement.effect.table_lock_mode(table);
+            let own = earlier
+                .iter()
+                .filter_map(|own| own.effect.table_lock_mode(table));
+            let passes = own.into_iter().any(|own| excludes(own, lock.mode));
+            mode.is_some_and(|mode| excludes(mode, lock.mode)) && !passes
+        });
+        let released = released_at(execution, timeline, dialect, other)?;
+        let kept = record.sent < released && released < record.answered;
+        (is_before && meets && kept).then_some(released)
+    });
+    released.max().map(|at| Tick(at.0 + 1))
+}
+
+/// When what a statement locked until the end of its transaction was released; none where that is unknown.
+fn released_at(
+    execution: &Execution,
+    timeline: &Timeline,
+    dialect: &Dialect,
+    statement: &CaseStatement,
+) -> Option<Tick> {
+    let id = statement.id;
+    // An error takes away what the transaction had locked, where it stays open.
+    let failing = execution.records.values().filter(|record| {
+        dialect.supports(Capability::FailedTransaction)
+            && record.id.transaction == id.transaction
+            && record.outcome.error_class().is_some()
+    });
+    let failed = failing.map(|record| record.answered).min();
+    let ended = timeline.undone(id).or(timeline.commit(id.transaction));
+    ended.into_iter().chain(failed).min()
+}
+
+/// Whether a statement that waited for a table looks for its rows as of the moment when it was sent all the same: a
+/// SELECT that EXECUTE runs once more, which takes its snapshot before it asks for the table (PostgreSQL 13 to 18, by hand in two
+/// clients; a write takes another snapshot then).
+pub(super) fn looks_before_it_locks(
+    case: &TestCase,
+    execution: &Execution,
+    statement: &CaseStatement,
+    record: &StatementRecord,
+) -> bool {
+    let reads = matches!(
+        statement.effect.kind,
+        StatementKind::Select | StatementKind::LockingSelect
+    );
+    let mut own = case.statements.iter();
+    reads
+        && case.prepared.contains(&statement.session)
+        && own.any(|own| {
+            let answered = execution.records.get(&own.id);
+            own.session == statement.session
+                && own.sql == statement.sql
+                && answered.is_some_and(|own| own.answered < record.sent)
+        })
+}

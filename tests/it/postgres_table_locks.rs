@@ -1,0 +1,119 @@
+//! LOCK TABLE on PostgreSQL: who waits for whom, and as of when a statement looks that waited for a table.
+
+use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+use rashomon::model::{IsolationLevel, Verdict};
+
+use crate::oracles;
+use crate::postgres_cases::server;
+use crate::postgres_locks::{every_clause, nothing, verdict};
+
+const LEVELS: [IsolationLevel; 3] = [ReadCommitted, RepeatableRead, Serializable];
+
+/// What uses `t0`, and the weakest mode that keeps it waiting (PostgreSQL manual, "Conflicting Lock Modes").
+const USES: [(&str, &str); 5] = [
+    ("SELECT c0 FROM t0", "ACCESS EXCLUSIVE"),
+    ("SELECT c0 FROM t0 WHERE pkey = 2 FOR SHARE", "EXCLUSIVE"),
+    ("UPDATE t0 SET vkey = 1000 WHERE pkey = 2", "SHARE"),
+    ("DELETE FROM t0 WHERE pkey = 2", "SHARE"),
+    (
+        "INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 30)",
+        "SHARE",
+    ),
+];
+
+#[test]
+fn a_forgotten_lock_of_a_table_is_heard_whichever_comes_first() {
+    let Some(server) = server("a_forgotten_lock_of_a_table_is_heard") else {
+        return;
+    };
+    for (used, mode) in USES {
+        let lock = format!("LOCK TABLE t0 IN {mode} MODE");
+        let lock_first = format!("s1 BEGIN\ns1 {lock}\ns2 BEGIN\ns2 {used}\ns1 COMMIT\ns2 COMMIT");
+        let use_first = format!("s2 BEGIN\ns2 {used}\ns1 BEGIN\ns1 {lock}\ns2 COMMIT\ns1 COMMIT");
+        for script in [lock_first, use_first] {
+            for level in LEVELS {
+                let said = verdict(&*server, level, &script, nothing);
+                assert_eq!(oracles::kind(&said), "agree", "{level}: {script}: {said}");
+                let said = verdict(&*server, level, &script, every_clause);
+                let kind = oracles::kind(&said);
+                assert_eq!(kind, "unkept-table", "{level}: {script}: {said}");
+            }
+        }
+    }
+}
+
+/// The second session waits for the table alone, and the first one changes it meanwhile.
+const WAITING: [&str; 6] = [
+    "s2 SELECT * FROM t0",
+    "s2 SELECT * FROM t0 WHERE c0 < 40 FOR UPDATE",
+    "s2 UPDATE t0 SET vkey = 1010, c0 = c0 + 100",
+    "s2 DELETE FROM t0 WHERE c0 < 25",
+    "s2 INSERT INTO t1 (pkey, vkey, c0) SELECT pkey + 10, 1010, c0 FROM t0",
+    "s2 BEGIN\ns2 SELECT * FROM t1\ns2 SELECT * FROM t0\ns2 UPDATE t0 SET vkey = 1010, c0 = c0 + 100\ns2 COMMIT",
+];
+
+#[test]
+fn a_statement_that_waited_for_a_table_is_judged_as_of_the_end_of_the_wait() {
+    let Some(server) = server("a_statement_that_waited_for_a_table") else {
+        return;
+    };
+    for waiting in WAITING {
+        let script = format!(
+            "s1 BEGIN\ns1 LOCK TABLE t0\n{waiting}\n\
+             s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 30)\n\
+             s1 UPDATE t0 SET vkey = 1001, c0 = 5 WHERE pkey = 1\ns1 COMMIT"
+        );
+        for level in LEVELS {
+            let said = verdict(&*server, level, &script, nothing);
+            let kind = oracles::kind(&said);
+            assert_eq!(kind, "agree", "{level}: {script}: {said}");
+        }
+    }
+}
+
+/// T2 waits behind T1, which waits for T3, and its own transaction passes one that it keeps waiting itself.
+const QUEUED: [&str; 3] = [
+    "s3 BEGIN
+s3 UPDATE t0 SET vkey = 1001, c0 = 5 WHERE pkey = 1
+s1 BEGIN
+s1 LOCK TABLE t0 IN SHARE MODE
+s2 UPDATE t0 SET vkey = 1002, c0 = c0 + 1
+s3 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 30)
+s3 COMMIT
+s1 SELECT * FROM t0
+s1 COMMIT",
+    "s2 BEGIN
+s2 SELECT * FROM t0
+s3 BEGIN
+s3 UPDATE t0 SET vkey = 1001, c0 = 5 WHERE pkey = 1
+s1 BEGIN
+s1 LOCK TABLE t0
+s2 UPDATE t0 SET vkey = 1002, c0 = c0 + 1
+s3 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 30)
+s3 COMMIT
+s2 COMMIT
+s1 COMMIT",
+    "s1 BEGIN
+s1 SAVEPOINT a
+s1 UPDATE t1 SET vkey = 1000 WHERE pkey = 1
+s1 LOCK TABLE t0, t1 IN SHARE ROW EXCLUSIVE MODE
+s2 INSERT INTO t0 (pkey, vkey, c0) SELECT pkey + 10, 1010, c0 + 100 FROM t1
+s1 ROLLBACK TO SAVEPOINT a
+s1 LOCK TABLE t1 IN ROW SHARE MODE NOWAIT
+s1 COMMIT",
+];
+
+#[test]
+fn a_queue_before_a_table_is_no_finding() {
+    let Some(server) = server("a_queue_before_a_table") else {
+        return;
+    };
+    for script in QUEUED {
+        let said = verdict(&*server, ReadCommitted, script, nothing);
+        assert!(!matches!(said, Verdict::Violation(_)), "{script}: {said}");
+        for level in [RepeatableRead, Serializable] {
+            let said = verdict(&*server, level, script, nothing);
+            assert_eq!(oracles::kind(&said), "agree", "{level}: {script}: {said}");
+        }
+    }
+}
