@@ -90,10 +90,10 @@ capabilities! {
     JsonFunction = "json-function",
     /// `FOR UPDATE OF t`: the other tables of the FROM are read without locks.
     LockOf = "lock-of",
-    /// `SELECT` with a lock clause.
-    LockingRead = "locking-read",
     /// `LOCK TABLE .. IN .. MODE`, kept until the transaction ends. `[table-locks]` says which modes exclude which.
     LockTable = "lock-table",
+    /// `SELECT` with a lock clause.
+    LockingRead = "locking-read",
     /// A transaction takes its locks when it commits: no statement waits, and a COMMIT is refused that meets
     /// a version newer than its snapshot.
     LocksAtCommit = "locks-at-commit",
