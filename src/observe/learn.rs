@@ -3,6 +3,7 @@
 //! One pass over events, observations and probe answers in the order of their ticks. A view is
 //! worked out at the moment the statement reads: when it is sent, or at the resume when it waited.
 
+mod after_table_wait;
 mod after_write;
 mod attribute;
 mod contested;

@@ -117,3 +117,21 @@ fn a_queue_before_a_table_is_no_finding() {
         }
     }
 }
+
+/// T3 may look before T2 has committed, or behind it: one ROLLBACK wakes both.
+const WOKEN_TOGETHER: &str = "s1 BEGIN
+s1 LOCK TABLE t0
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 30)
+s3 SELECT * FROM t0
+s1 ROLLBACK";
+
+#[test]
+fn statements_that_one_end_wakes_see_each_other_or_not() {
+    let Some(server) = server("statements_that_one_end_wakes") else {
+        return;
+    };
+    for _ in 0..40 {
+        let said = verdict(&*server, ReadCommitted, WOKEN_TOGETHER, nothing);
+        assert_eq!(oracles::kind(&said), "agree", "{said}");
+    }
+}

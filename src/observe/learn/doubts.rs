@@ -31,6 +31,9 @@ impl Learning<'_> {
             in_two_modes =
                 self.saw_two_snapshots(statement, &read, promised, moments, &mut latitude)
                     | self.went_on(statement, &read, promised, moments, &mut latitude);
+            if let Some(record) = record {
+                self.woken_with_others(statement, record, promised, &mut latitude);
+            }
             if let Some(record) = record.filter(|_| self.re_evaluates(statement)) {
                 for at in [record.answered, self.batch_end] {
                     self.looked_at_again(statement, promised, at, &mut latitude);

@@ -6,7 +6,6 @@ use crate::model::{
     CaseStatement, ErrorClass, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
 };
 use crate::observe::instrument::promised_mode;
-use crate::observe::table_wait::{looks_before_it_locks, table_wait_ended};
 
 impl Learning<'_> {
     /// Notes the snapshot point of the statement's transaction, if this statement was it.
@@ -108,20 +107,6 @@ impl Learning<'_> {
             }),
             SnapshotPoint::FirstConsistentRead | SnapshotPoint::Begin => at,
         }
-    }
-
-    /// When a statement looked for its rows that had waited for a table, at a level whose statements have snapshots of their
-    /// own: the first snapshot of a transaction is taken before anything is locked.
-    fn looked_after_a_table_wait(&self, record: &StatementRecord) -> Option<Tick> {
-        let statement = self.case.statement(record.id)?;
-        let mode = promised_mode(self.case, self.dialect, statement, Role::PlainSelect);
-        if mode == ReadMode::TransactionSnapshot {
-            return None;
-        }
-        let run = (self.case, self.execution, self.timeline);
-        let ended = table_wait_ended(run, self.dialect, statement)?;
-        let is_early = looks_before_it_locks(self.case, self.execution, statement, record);
-        (!is_early).then_some(ended)
     }
 
     /// The mode in which a statement reads a table in this role, and when.
