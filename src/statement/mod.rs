@@ -14,6 +14,7 @@ mod effect;
 mod form;
 mod heading;
 mod key_value;
+mod limit;
 mod lock_clause;
 mod matched;
 mod parse;
@@ -48,6 +49,7 @@ pub use counting::{CountedInsert, Counting, Filling, Returned, counted_insert, s
 pub use effect::analyze;
 pub use heading::{headings, returns};
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
+pub use limit::without_limit;
 pub use matched::matched_rows;
 pub use prepared::{PreparedStatements, may_be_prepared};
 pub use returning::{ReturningText, with_returning};

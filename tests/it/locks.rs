@@ -107,6 +107,25 @@ const TWO_READS: &str = "
     s2: COMMIT
 ";
 
+/// The read shows nothing of what the UPDATE changes.
+const KEY_READ_AND_UPDATE: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT pkey FROM t WHERE pkey = 1 FOR UPDATE
+    s2: UPDATE t SET vkey = 1001, c = 7 WHERE pkey = 1
+    s1: COMMIT
+    s2: COMMIT
+";
+
+const UPDATE_AND_KEY_READ: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s2: UPDATE t SET vkey = 1001, c = 7 WHERE pkey = 1
+    s1: SELECT pkey FROM t WHERE pkey = 1 FOR UPDATE
+    s2: COMMIT
+    s1: COMMIT
+";
+
 /// The UPDATE matches no row, and would match the one that is added.
 const WRITE_AND_INSERT: &str = "
     s1: BEGIN
@@ -123,6 +142,16 @@ const TWO_SKIPS: &str = "
     s2: BEGIN
     s1: SELECT pkey FROM t WHERE c < 5 FOR UPDATE SKIP LOCKED
     s2: SELECT pkey, c FROM t FOR UPDATE SKIP LOCKED
+    s1: COMMIT
+    s2: COMMIT
+";
+
+/// The same of one job at a time.
+const TWO_SKIPS_OF_ONE: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT pkey, c FROM t ORDER BY pkey LIMIT 1 FOR UPDATE SKIP LOCKED
+    s2: SELECT pkey, c FROM t ORDER BY pkey LIMIT 1 FOR UPDATE SKIP LOCKED
     s1: COMMIT
     s2: COMMIT
 ";
@@ -191,7 +220,12 @@ fn two_reads_for_a_change_and_a_row_that_a_write_would_match_have_to_wait() {
     use IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
     let shared = Fault::ForUpdateIsShared;
     let ungapped = Fault::PhantomUnderWrite;
+    let unlocked = Fault::MissingRowLocks;
     for (script, fault, level, wanted) in [
+        (KEY_READ_AND_UPDATE, unlocked, ReadCommitted, UnkeptRow),
+        (KEY_READ_AND_UPDATE, unlocked, RepeatableRead, UnkeptRow),
+        (UPDATE_AND_KEY_READ, unlocked, ReadCommitted, UnlockedRead),
+        (UPDATE_AND_KEY_READ, unlocked, RepeatableRead, UnlockedRead),
         (TWO_READS, shared, ReadCommitted, UnkeptRow),
         (TWO_READS, shared, RepeatableRead, UnkeptRow),
         (TWO_READS, shared, Serializable, UnkeptRow),
@@ -221,6 +255,8 @@ fn a_skip_locked_locks_what_it_gives_and_leaves_out_what_is_locked() {
         for (script, fault, level, wanted) in [
             (TWO_SKIPS, unlocked, ReadCommitted, WrongSkip),
             (TWO_SKIPS, unlocked, RepeatableRead, WrongSkip),
+            (TWO_SKIPS_OF_ONE, unlocked, ReadCommitted, WrongSkip),
+            (TWO_SKIPS_OF_ONE, unlocked, RepeatableRead, WrongSkip),
             (SKIP_AND_UPDATE, unlocked, ReadCommitted, UnkeptRow),
             (SKIP_AND_UPDATE, unlocked, RepeatableRead, UnkeptRow),
             (SKIP_AND_READ, unlocked, ReadCommitted, UnkeptRow),

@@ -35,6 +35,7 @@ mod lying;
 mod minimize;
 mod oracle_history;
 mod oracles;
+mod orphans;
 mod pgspec;
 mod plant;
 mod planted;

@@ -8,7 +8,7 @@ use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{ErrorClass, Execution, Outcome, Row, SqlError, Value, Verdict};
+use rashomon::model::{ErrorClass, Execution, Outcome, ProbeTag, Row, SqlError, Value, Verdict};
 use rashomon::oracle::{ORACLES, hear};
 
 use crate::lying::{Lie, hearing, honest, id, verdict};
@@ -184,6 +184,61 @@ s2 BEGIN
 s2 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
 s2 COMMIT
 s1 COMMIT";
+
+/// T1 has gone on, and nobody else is there to wait in a circle with.
+fn is_a_victim_without_a_circle(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = rejection("40P01", ErrorClass::Deadlock);
+}
+
+#[test]
+fn a_deadlock_needs_somebody_who_may_wait_beside_it() {
+    let Some(server) = server("a_deadlock_needs_somebody_who_may_wait") else {
+        return;
+    };
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        let lie = is_a_victim_without_a_circle;
+        let said = verdict(&*server, level, None, WAITING_UPDATE, lie);
+        assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
+    }
+}
+
+/// T2 waits for row 2, and its snapshot does not show row 3.
+const NEW_ROW: &str = "s1 BEGIN
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 20)
+s1 UPDATE t0 SET vkey = 1002 WHERE pkey = 2
+s2 BEGIN
+s2 UPDATE t0 SET vkey = 1001 WHERE c0 = 20
+s1 COMMIT
+s2 COMMIT";
+
+fn changes_the_new_row_too(execution: &mut Execution) {
+    let row = [3, 1001, 20].map(Value::Integer).to_vec();
+    let returned = execution.probes.iter_mut().find(|probe| {
+        probe.statement == id(2, 2) && matches!(probe.tag, ProbeTag::Returned { .. })
+    });
+    let Some(Outcome::Rows(rows)) = returned.map(|probe| &mut probe.outcome) else {
+        panic!("it returned rows");
+    };
+    rows.push(row.clone());
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = Outcome::Affected(2);
+    let rows = execution.final_state.get_mut("t0").expect("it was read");
+    rows.retain(|other| other[0] != row[0]);
+    rows.push(row);
+}
+
+#[test]
+fn a_write_that_waited_leaves_rows_alone_that_its_snapshot_does_not_show() {
+    let Some(server) = server("a_write_that_waited_leaves_rows_alone") else {
+        return;
+    };
+    let said = verdict(&*server, ReadCommitted, None, NEW_ROW, honest);
+    assert!(!matches!(said, Verdict::Violation(_)), "{said}");
+    let lie = changes_the_new_row_too;
+    let said = verdict(&*server, ReadCommitted, None, NEW_ROW, lie);
+    assert!(matches!(said, Verdict::Violation(_)), "{said}");
+}
 
 fn refused_beside_a_reader(execution: &mut Execution) {
     let record = execution.records.get_mut(&id(2, 2)).expect("it ran");

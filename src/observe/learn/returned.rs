@@ -179,8 +179,23 @@ impl Learning<'_> {
         stands.last()
     }
 
-    /// What a write that took over the rows which it changed saw of them: the versions that it replaced.
+    /// What a write that took over the rows which it changed saw of them: the versions that it replaced. An UPDATE or a
+    /// DELETE looks again at rows that its snapshot shows, and at no new one.
     pub(super) fn overlay_replaced(&mut self, id: StatementId) {
+        let looks_again = self.case.statement(id).is_some_and(|statement| {
+            let kind = statement.effect.kind;
+            matches!(kind, StatementKind::Update | StatementKind::Delete)
+        });
+        let chains = &self.account.chains;
+        let is_new = |table: &str, row: &RowId| {
+            let first = chains.chain(table, row).first();
+            let writer = first.map(|version| chains.version(*version).writer);
+            let writer = writer.and_then(|writer| self.case.statement(writer));
+            writer.is_some_and(|writer| {
+                let kind = writer.effect.kind;
+                matches!(kind, StatementKind::Insert | StatementKind::InsertSelect)
+            })
+        };
         let Some(view) = self.account.views.get_mut(&id) else {
             return;
         };
@@ -188,7 +203,11 @@ impl Learning<'_> {
             let (Some(seen), Some(before)) = (view.get_mut(&change.table), change.before) else {
                 continue;
             };
-            seen.insert(change.row.clone(), Some(before));
+            let shown = seen.get(&change.row).copied().flatten();
+            let is_shown = shown.is_some_and(|version| chains.row(version).is_some());
+            if is_shown || !looks_again || !is_new(&change.table, &change.row) {
+                seen.insert(change.row.clone(), Some(before));
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::Evidence;
 use super::super::counted::may_run_out;
 use super::super::storage_changed;
-use crate::dialect::{RejectionEnd, SerializationCause};
+use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
     CaseStatement, Effect, ErrorClass, FindingKind, ReadMode, Role, Setting, StatementId,
     StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus, UndecidedReason,
@@ -142,7 +142,7 @@ fn cause(
     Some(match class {
         ErrorClass::Deadlock => (
             another_is_under_way(evidence, record),
-            "another session with a statement under way, to wait in a circle with",
+            "another session with a statement under way that may wait, in a circle with this one",
         ),
         ErrorClass::LockTimeout => (
             another_overlaps(evidence, record, record.sent, |s| {
@@ -233,12 +233,17 @@ fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
     uses.any(|u| wrote(&u.table))
 }
 
-/// Whether a statement of another session was under way when this one was. A circle of waits may
+/// Whether a statement of another session that may wait was under way when this one was. A circle of waits may
 /// close before the lock view shows any of them: that the other was seen waiting is not asked.
 fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
     let is_other = |id: TransactionId| is_of_another_session(evidence, record, id);
     let records = evidence.execution.records.values();
-    let mut others = records.filter(|other| is_other(other.id.transaction));
+    let mut others = records
+        .filter(|other| is_other(other.id.transaction))
+        .filter(|other| {
+            let statement = evidence.case.statement(other.id);
+            statement.is_none_or(|statement| may_wait(evidence, statement))
+        });
     let mut probes = evidence.execution.probes.iter();
     others.any(|other| other.sent < record.answered && other.answered > record.sent)
         || probes.any(|probe| is_other(probe.statement.transaction) && probe.tick > record.sent)
@@ -264,6 +269,50 @@ fn another_overlaps(
             && (counts(statement) || probed(&statement.id))
             && !ended_before(evidence, statement.id.transaction, since)
     })
+}
+
+/// Whether a statement may wait for locks of others. The end of a transaction waits where locks are taken then, or a constraint is
+/// held against the rows of others, and a plain read where something locks whole tables.
+fn may_wait(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let (case, dialect) = (&evidence.case, &evidence.dialect);
+    let locks_tables = || {
+        let mut all = case.statements.iter();
+        all.any(|s| {
+            matches!(
+                s.effect.kind,
+                StatementKind::PhysicalDdl | StatementKind::LockTable | StatementKind::Opaque
+            )
+        })
+    };
+    // What is left of an ended transaction's locks there is not told.
+    if dialect.supports(Capability::LocksOutliveEnd) {
+        return true;
+    }
+    match statement.effect.kind {
+        StatementKind::Commit => {
+            let mut setup = case.setup.iter();
+            dialect.supports(Capability::LocksAtCommit)
+                || setup.any(|s| statement::mentions(&s.sql, "DEFERRED", dialect))
+        }
+        StatementKind::Begin
+        | StatementKind::BeginSnapshot
+        | StatementKind::Rollback
+        | StatementKind::Savepoint
+        | StatementKind::RollbackTo
+        | StatementKind::ReleaseSavepoint
+        | StatementKind::Set => false,
+        StatementKind::Select => takes_locks(evidence, statement) || locks_tables(),
+        StatementKind::BeginImmediate
+        | StatementKind::LockingSelect
+        | StatementKind::Insert
+        | StatementKind::InsertSelect
+        | StatementKind::Replace
+        | StatementKind::Update
+        | StatementKind::Delete
+        | StatementKind::PhysicalDdl
+        | StatementKind::LockTable
+        | StatementKind::Opaque => true,
+    }
 }
 
 fn is_of_another_session(evidence: &Evidence, record: &StatementRecord, id: TransactionId) -> bool {

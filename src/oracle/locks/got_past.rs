@@ -8,6 +8,7 @@ use super::locking_read::{HeldVersion, LockingRead, held_versions, meanwhile};
 use super::trial::ReadTrial;
 use crate::engine::EngineError;
 use crate::model::{Direction, LockBreach};
+use crate::observe::RowId;
 use crate::oracle::Evidence;
 
 /// A read that gives another result when it also sees what open transactions have changed: whatever
@@ -60,7 +61,14 @@ fn depends_on(
             None => rows.remove(&version.id),
         };
     }
-    trial.difference(read, &read.seen, &uncommitted)
+    let direction = trial.difference(read, &read.seen, &uncommitted)?;
+    if direction.is_some() || !read.locks_whole_rows() {
+        return Ok(direction);
+    }
+    // What others have changed of the rows that it found does not show in the result.
+    let chains = held.iter().map(|held| chains.version(held.version));
+    let rows: Vec<(&str, &RowId)> = chains.map(|v| (v.table.as_str(), &v.id)).collect();
+    trial.difference(read, &read.seen, &read.without(&rows))
 }
 
 fn breach(

@@ -47,13 +47,17 @@ pub(super) fn find(
             judge.apply(&mut all, change);
         }
     }
-    if all == read.seen || trial.agrees(read, &all)? != Some(false) {
+    if all == read.seen {
         return Ok(None);
     }
-    if keeps_rows && let Some(broken) = judge.changed_row(&writes, trial)? {
+    let gives_another = trial.agrees(read, &all)? == Some(false);
+    if keeps_rows
+        && (gives_another || read.locks_whole_rows())
+        && let Some(broken) = judge.changed_row(&writes, trial)?
+    {
         return Ok(Some(broken));
     }
-    if ranges {
+    if ranges && gives_another {
         judge.changed_range(&writes, trial)
     } else {
         Ok(None)
@@ -107,9 +111,11 @@ impl Judge<'_> {
                 self.apply(&mut changed, change);
                 let without = self.read.without(&[(&change.table, &change.row)]);
                 let seen = &self.read.seen;
-                if trial.agrees(self.read, seen)? == Some(true)
-                    && trial.tells_apart(self.read, seen, &changed)?
+                let is_held =
+                    self.read.locks_whole_rows() || trial.tells_apart(self.read, seen, &changed)?;
+                if is_held
                     && trial.tells_apart(self.read, seen, &without)?
+                    && trial.agrees(self.read, seen)? == Some(true)
                 {
                     let told = format!(
                         "it changed a row of {}, with the key {}, that {} had found",

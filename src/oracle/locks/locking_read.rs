@@ -97,6 +97,12 @@ impl<'e> LockingRead<'e> {
         self.by_snapshot.contains(table) || self.keeps_every_row_it_found()
     }
 
+    /// Whether it locks every row that it finds whole, whatever it gives of it. InnoDB locks one under a shared lock in the index
+    /// alone where that has all that is asked for (MySQL manual, "Locks Set by Different SQL Statements in InnoDB").
+    pub(super) fn locks_whole_rows(&self) -> bool {
+        self.strength == LockStrength::Update || !self.by_snapshot.is_empty()
+    }
+
     /// Its view without these rows.
     pub(super) fn without(&self, rows: &[(&str, &RowId)]) -> FoundRows {
         let mut left = self.seen.clone();

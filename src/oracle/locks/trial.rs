@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use super::locking_read::{FoundRows, LockingRead};
+use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{Direction, Outcome};
 use crate::oracle::Evidence;
 use crate::oracle::compare;
 use crate::oracle::view::Alone;
+use crate::statement::{analyze, without_limit};
 
 /// How often two answers are asked for again before they are called different: an engine whose
 /// answer alone on the same rows is not always the same predicts nothing.
@@ -38,6 +40,21 @@ impl<'a> ReadTrial<'a> {
         tables: &FoundRows,
     ) -> Result<Option<Outcome>, EngineError> {
         self.alone.answer(&read.sql, tables)
+    }
+
+    /// What the read would give on these tables if nothing cut its result, where it gives row by row then.
+    pub(super) fn uncut_answer(
+        &mut self,
+        read: &LockingRead<'_>,
+        tables: &FoundRows,
+        dialect: &Dialect,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let uncut = without_limit(&read.sql, dialect);
+        let uncut = uncut.filter(|sql| analyze(sql, dialect).row_by_row);
+        match uncut {
+            Some(sql) => self.alone.answer(&sql, tables),
+            None => Ok(None),
+        }
     }
 
     /// Whether the read gives on these tables what it gave in the run, or what the search of a write gives on
