@@ -191,15 +191,22 @@ fn is_a_victim_without_a_circle(execution: &mut Execution) {
     record.outcome = rejection("40P01", ErrorClass::Deadlock);
 }
 
+/// T1 has ended, and with it the lock.
+fn ran_out_of_time_behind_the_end(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = rejection("55P03", ErrorClass::LockTimeout);
+}
+
 #[test]
-fn a_deadlock_needs_somebody_who_may_wait_beside_it() {
+fn a_deadlock_needs_somebody_who_may_wait_and_a_timeout_somebody_who_holds() {
     let Some(server) = server("a_deadlock_needs_somebody_who_may_wait") else {
         return;
     };
     for level in [ReadCommitted, RepeatableRead, Serializable] {
-        let lie = is_a_victim_without_a_circle;
-        let said = verdict(&*server, level, None, WAITING_UPDATE, lie);
-        assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
+        for lie in [is_a_victim_without_a_circle, ran_out_of_time_behind_the_end] {
+            let said = verdict(&*server, level, None, WAITING_UPDATE, lie);
+            assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
+        }
     }
 }
 

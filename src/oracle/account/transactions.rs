@@ -7,7 +7,7 @@ use super::super::counted::may_run_out;
 use super::super::storage_changed;
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, FindingKind, ReadMode, Role, Setting, StatementId,
+    CaseStatement, Effect, ErrorClass, FindingKind, Pace, ReadMode, Role, Setting, StatementId,
     StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus, UndecidedReason,
 };
 use crate::statement;
@@ -145,7 +145,7 @@ fn cause(
             "another session with a statement under way that may wait, in a circle with this one",
         ),
         ErrorClass::LockTimeout => (
-            another_overlaps(evidence, record, record.sent, |s| {
+            another_overlaps(evidence, record, held_since(evidence, record), |s| {
                 takes_locks(evidence, s) || (locks_a_table && touches_tables(s))
             }),
             "another session with locks",
@@ -269,6 +269,21 @@ fn another_overlaps(
             && (counts(statement) || probed(&statement.id))
             && !ended_before(evidence, statement.id.transaction, since)
     })
+}
+
+/// Until when a transaction must have been open that kept a statement waiting for too long: where a run goes step by step, until
+/// the statement was answered. It had gone on otherwise.
+fn held_since(evidence: &Evidence, record: &StatementRecord) -> Tick {
+    let waits = evidence
+        .case
+        .statement(record.id)
+        .is_some_and(|s| !s.effect.nowait);
+    let in_steps = evidence.case.pace == Pace::Scheduled;
+    let let_go = !evidence.dialect.supports(Capability::LocksOutliveEnd);
+    match waits && in_steps && let_go {
+        true => record.answered,
+        false => record.sent,
+    }
 }
 
 /// Whether a statement may wait for locks of others. The end of a transaction waits where locks are taken then, or a constraint is
