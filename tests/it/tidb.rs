@@ -8,7 +8,7 @@ use rashomon::calibrate::{self, Unattended};
 use rashomon::engine::{self, Connection, EngineError, OpenOptions, Server, TransactionState};
 use rashomon::execute::Driver;
 use rashomon::model::{
-    ErrorClass, FindingKind, IsolationLevel,
+    AnomalyClass, ErrorClass, FindingKind, IsolationLevel,
     LockBreach::{UnkeptRow, UnlockedRead},
     Outcome, Verdict,
 };
@@ -16,6 +16,7 @@ use rashomon::oracle::{LockOracle, hear};
 use serde_json::Value as Json;
 
 use crate::execute::case;
+use crate::heard::heard_in;
 use crate::plant::{Fault, Plant, PlantedServer, Rate};
 use crate::program::{folder, run, shown, summary};
 use crate::servers::{Needs, url};
@@ -373,4 +374,28 @@ fn a_write_that_waited_for_no_commit_goes_on_and_must_keep_its_effect() {
         let said = format!("{fault}: {}{}", replayed.out, replayed.err);
         assert_eq!(replayed.code, Some(code), "{said}");
     }
+}
+
+/// T3 begins when the COMMIT of T2 was answered.
+const BEGUN_BEHIND_A_COMMIT: &str = "\
+    --! format = 1\n--! isolation = \"REPEATABLE READ\"\n\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ INSERT INTO t0 VALUES (1, 1, 10), (2, 2, 20);\n\
+    /* s3 */ BEGIN;\n/* s3 */ SELECT vkey FROM t0 WHERE pkey = 2;\n\
+    /* s1 */ BEGIN;\n/* s1 */ UPDATE t0 SET vkey = 1000, c0 = 3 WHERE pkey = 1;\n/* s1 */ COMMIT;\n\
+    /* s2 */ BEGIN;\n/* s2 */ SELECT pkey, vkey, c0 FROM t0;\n/* s2 */ COMMIT;\n/* s3 */ COMMIT;\n";
+
+/// No other connection sees rows there that are not committed, and a probe misses what its statement misses.
+#[test]
+fn a_snapshot_that_misses_an_answered_commit_is_heard() {
+    let test = "a_snapshot_that_misses_an_answered_commit";
+    let Some((url, _turn)) = turn_of(test, Needs::TiDb) else {
+        return;
+    };
+    let said = |fault| heard_in(&url, fault, "rashomon_tidb_late", BEGUN_BEHIND_A_COMMIT);
+    assert_eq!(said(Fault::None), Verdict::Agree);
+    let late = said(Fault::CommitComesLate);
+    let is_stale = matches!(&late, Verdict::Violation(finding)
+        if finding.signature.anomaly == AnomalyClass::StaleRead);
+    assert!(is_stale, "{late:?}");
 }

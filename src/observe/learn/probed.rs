@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{Learning, cell};
-use crate::model::{Outcome, ProbeAnswer, ProbeTag, Row, StatementId, UndecidedReason, Value};
+use crate::dialect::ObserverKind;
+use crate::model::{
+    Outcome, ProbeAnswer, ProbeTag, ReadMode, Row, StatementId, UndecidedReason, Value,
+};
 use crate::observe::chain::{Chains, VersionId};
 use crate::observe::view::{ProbedTable, View};
 
 impl Learning<'_> {
     /// Replaces what a view promises by what the probes of this statement showed. What no probe showed
-    /// stays as it is promised.
+    /// stays as it is promised, and so does a commit that a snapshot must show, where probes are all that there is to
+    /// learn by: a probe misses with its statement what the snapshot misses.
     pub(super) fn overlay_probes(
         &self,
         id: StatementId,
@@ -30,10 +34,11 @@ impl Learning<'_> {
                 left.entry(key).or_default().push(row);
             }
             // The newest row of a key first: a probe shows the one that stands.
-            for (id, position) in seen.iter_mut().rev() {
-                let chain = self.account.chains.chain(table, id);
-                let shown = left.get_mut(&id.key);
+            for (row, position) in seen.iter_mut().rev() {
+                let chain = self.account.chains.chain(table, row);
+                let shown = left.get_mut(&row.key);
                 let shown = shown.and_then(|rows| take_newest(&self.account.chains, chain, rows));
+                let promised = *position;
                 if shown.is_some() {
                     *position = shown;
                 } else if whole {
@@ -41,12 +46,46 @@ impl Learning<'_> {
                         .filter(|&id| self.account.chains.row(id).is_none())
                         .or_else(|| newest_deletion(&self.account.chains, chain));
                 }
+                if self.misses_a_commit(id, table, chain, (promised, *position)) {
+                    *position = promised;
+                }
             }
             if left.values().any(|rows| !rows.is_empty()) {
                 return Some(UndecidedReason::VersionWithoutAKnownWriter);
             }
         }
         None
+    }
+
+    /// Whether a statement that reads a table through a snapshot alone was shown an older state of a row than the promised one,
+    /// which another transaction had committed.
+    fn misses_a_commit(
+        &self,
+        id: StatementId,
+        table: &str,
+        chain: &[VersionId],
+        (promised, shown): (Option<VersionId>, Option<VersionId>),
+    ) -> bool {
+        let Some(statement) = self.case.statement(id) else {
+            return false;
+        };
+        let mut modes = self.modes(statement).filter(|(of, _)| *of == table);
+        let by_snapshot = modes.all(|(_, mode)| {
+            matches!(
+                mode,
+                ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot
+            )
+        });
+        let place = |version: VersionId| chain.iter().position(|id| *id == version);
+        let is_older = promised.is_some_and(|promised| {
+            let shown = shown.and_then(place);
+            place(promised).is_some_and(|promised| shown.is_none_or(|shown| shown < promised))
+        });
+        let writer = promised.map(|promised| self.account.chains.version(promised).writer);
+        let foreign = writer.is_some_and(|writer| {
+            writer != StatementId::SETUP && writer.transaction != id.transaction
+        });
+        self.dialect.observer == ObserverKind::Absent && by_snapshot && is_older && foreign
     }
 
     pub(super) fn probe(&mut self, probe: &ProbeAnswer) {
