@@ -1,9 +1,12 @@
 //! The proxy that plants faults: it forwards unchanged without one, plants each where it should, and
 //! nowhere else.
 
+mod endings;
 mod meanings;
 mod postgres;
 mod refusals;
+mod snapshots;
+mod waits;
 
 use rashomon::engine::{self, Connection, OpenOptions, Server, TransactionState};
 use rashomon::execute::{Driver, Executor, Instrumentation};

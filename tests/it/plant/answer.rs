@@ -128,6 +128,19 @@ impl WireAnswer {
         self
     }
 
+    /// The answer to a statement that was done in two steps, the other one's after this one's; an error of the
+    /// other one is the whole.
+    pub(super) fn and_then(self, mut other: Self) -> Self {
+        if other.error().is_some() {
+            return other;
+        }
+        other.rows.splice(0..0, self.rows);
+        match (self.affected, other.affected) {
+            (Some(before), Some(behind)) => other.with_affected(before + behind),
+            _ => other,
+        }
+    }
+
     /// The same answer, from a server that says this of its transaction.
     pub(super) fn in_transaction(mut self, is_open: Option<bool>) -> Self {
         self.in_transaction = is_open;

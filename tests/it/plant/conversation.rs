@@ -12,7 +12,10 @@ use super::answer::{Product, Refusal, WireAnswer};
 use super::line::{Line, Request};
 use super::mysql::MySqlLine;
 use super::postgres::PostgresLine;
-use super::text::{SavepointStep, executed_name, prepared_text, savepoint_step, write_kind};
+use super::text::{
+    SavepointStep, executed_name, is_plain_read, prepared_text, savepoint_step,
+    without_lock_clause, write_kind,
+};
 use super::{Fault, Party, Plot, Protocol, is_for_cases};
 
 /// How long to wait for another transaction's statement, at most.
@@ -30,6 +33,24 @@ pub(super) struct OwnTransaction {
     pub(super) answers: BTreeMap<String, WireAnswer>,
     /// Names in capitals, oldest first.
     pub(super) savepoints: Vec<String>,
+    pub(super) is_read_only: bool,
+    pub(super) done: Done,
+    /// What it had done when it set a savepoint, by the savepoint's name.
+    pub(super) marks: BTreeMap<String, Done>,
+    /// It went back to a savepoint that it had set behind a plain read.
+    pub(super) is_back: bool,
+    /// The table and the new key of each row that it gave another key.
+    pub(super) moved: Vec<(String, String)>,
+    /// A savepoint of ours stands before its last write.
+    pub(super) is_last_write_marked: bool,
+}
+
+/// How many statements of a transaction were answered and stand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Done {
+    pub(super) reads: u64,
+    pub(super) locking_reads: u64,
+    pub(super) writes: u64,
 }
 
 /// A client, its connection to the server, and the fault of the plot.
@@ -43,6 +64,10 @@ pub(super) struct Conversation {
     has_replied: bool,
     /// What the client has prepared, by name.
     prepared: BTreeMap<String, String>,
+    /// The isolation level that the client has set last, in capitals.
+    level: String,
+    /// COMMIT was answered, and the server has not heard of it yet.
+    pub(super) is_commit_due: bool,
     line: Box<dyn Line>,
 }
 
@@ -79,6 +104,8 @@ impl Conversation {
             is_session_of_case: false,
             has_replied: false,
             prepared: BTreeMap::new(),
+            level: String::new(),
+            is_commit_due: false,
             line,
         }
     }
@@ -146,6 +173,7 @@ impl Conversation {
             let party = parties.entry(number).or_default();
             party.in_transaction = in_transaction;
             party.answered = party.sent;
+            party.victims += u64::from(answer.error() == Some(Refusal::Deadlock));
         });
         Ok(answer)
     }
@@ -153,6 +181,9 @@ impl Conversation {
     /// Learns from a statement of the client and its answer.
     fn heed(&mut self, sql: &str, answer: &WireAnswer) {
         let failed = answer.error();
+        if let Some((_, level)) = sql.split_once("TRANSACTION ISOLATION LEVEL ") {
+            self.level = level.trim().to_ascii_uppercase();
+        }
         if let Some(is_open) = answer.in_transaction {
             self.transaction.is_open = is_open;
         }
@@ -169,26 +200,60 @@ impl Conversation {
         if failed.is_some() {
             return;
         }
+        self.transaction.is_read_only |= sql.ends_with(" READ ONLY");
+        let done = &mut self.transaction.done;
+        done.reads += u64::from(is_plain_read(sql));
+        done.locking_reads += u64::from(without_lock_clause(sql).is_some());
+        done.writes += u64::from(is_write);
         if is_write {
             self.transaction.last_write = Some(sql.to_owned());
             self.transaction.answers.clear();
         }
+        if let Some(step) = savepoint_step(sql) {
+            self.heed_savepoint(step);
+        }
+    }
+
+    fn heed_savepoint(&mut self, step: SavepointStep) {
         let nests = self.product() == Product::Postgres;
-        let names = &mut self.transaction.savepoints;
+        let OwnTransaction {
+            savepoints: names,
+            done,
+            marks,
+            is_back,
+            ..
+        } = &mut self.transaction;
         let place =
             |names: &Vec<String>, name: &String| names.iter().rposition(|other| other == name);
-        match savepoint_step(sql) {
-            Some(SavepointStep::Set(name)) => {
+        match step {
+            SavepointStep::Set(name) => {
                 names.retain(|other| nests || *other != name);
+                marks.insert(name.clone(), *done);
                 names.push(name);
             }
-            Some(SavepointStep::RollbackTo(name)) => {
+            SavepointStep::RollbackTo(name) => {
                 names.truncate(place(names, &name).map_or(names.len(), |place| place + 1));
+                if let Some(mark) = marks.get(&name) {
+                    done.writes = mark.writes;
+                    *is_back |= mark.reads > 0;
+                }
             }
-            Some(SavepointStep::Release(name)) => {
+            SavepointStep::Release(name) => {
                 names.truncate(place(names, &name).unwrap_or(names.len()));
             }
-            None => {}
+        }
+    }
+
+    /// Whether the session is at this level.
+    pub(super) fn is_at(&self, level: &str) -> bool {
+        self.level == level
+    }
+
+    /// Whether the plain reads of a transaction keep to one snapshot.
+    pub(super) fn has_snapshot(&self) -> bool {
+        match self.product() {
+            Product::Postgres => !self.is_at("READ COMMITTED"),
+            Product::MariaDb | Product::MySql => self.is_at("REPEATABLE READ"),
         }
     }
 
@@ -201,6 +266,21 @@ impl Conversation {
     /// committed and locks nothing.
     pub(super) fn ask_beside(&mut self, sql: &str) -> io::Result<WireAnswer> {
         self.line.ask_beside(sql)
+    }
+
+    /// The same at another level, where the product has one that sees more or less.
+    pub(super) fn ask_beside_at(&mut self, level: &str, sql: &str) -> io::Result<WireAnswer> {
+        if self.product() != Product::Postgres {
+            self.ask_beside(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
+        }
+        self.ask_beside(sql)
+    }
+
+    /// Sends a statement; says whether another connection sent something before it was answered.
+    pub(super) fn ask_waiting(&mut self, sql: &str) -> io::Result<(WireAnswer, bool)> {
+        let sent = self.sent_by_others();
+        let answer = self.ask(sql)?;
+        Ok((answer, self.sent_by_others() > sent))
     }
 
     /// Answers the client before the server has done what it asked for.
@@ -232,6 +312,11 @@ impl Conversation {
     /// Statements that the other connections of the database have sent.
     pub(super) fn sent_by_others(&self) -> u64 {
         self.others().iter().map(|party| party.sent).sum()
+    }
+
+    /// Victims of deadlocks among the other connections of the database.
+    pub(super) fn victims_among_others(&self) -> u64 {
+        self.others().iter().map(|party| party.victims).sum()
     }
 
     /// Waits until a statement was answered that another transaction sent from now on; not for ever, as none

@@ -3,12 +3,16 @@
 use std::io;
 
 use super::WriteKind;
-use super::answer::{Refusal, WireAnswer};
+use super::answer::{Product, Refusal, WireAnswer};
 use super::conversation::Conversation;
+use super::sabotage::enlist;
 use super::text::{SavepointStep, savepoint_step, verb, write_kind};
 
 /// Statements outside of a case's transactions that are nobody's to spoil: what ends, opens or sets.
 const CONTROL: [&str; 6] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"];
+
+/// Set before the last write of a transaction.
+const BEFORE_LAST: &str = "rashomon_last";
 
 impl Conversation {
     /// Ends the transaction the other way.
@@ -89,14 +93,6 @@ impl Conversation {
             }
             Some(_) | None => self.ask(sql),
         }
-    }
-
-    pub(super) fn snapshot_taken_late(&mut self, sql: &str) -> io::Result<WireAnswer> {
-        let snapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
-        if sql.starts_with(snapshot) && self.plot.is_due(sql) {
-            return self.ask("START TRANSACTION");
-        }
-        self.ask(sql)
     }
 
     pub(super) fn error_keeps_transaction(&mut self, sql: &str) -> io::Result<WireAnswer> {
@@ -217,5 +213,59 @@ impl Conversation {
             return self.refuse(Refusal::Duplicate);
         }
         self.ask(sql)
+    }
+
+    /// Savepoints of the client's own would be mixed up with ours.
+    pub(super) fn commit_loses_last_write(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        if !self.transaction.is_open || !self.transaction.savepoints.is_empty() {
+            return self.ask(sql);
+        }
+        if write_kind(sql).is_some() {
+            if self.product() != Product::Postgres {
+                self.ask(&enlist())?;
+            }
+            self.ask(&format!("SAVEPOINT {BEFORE_LAST}"))?;
+            self.transaction.is_last_write_marked = true;
+            return self.ask(sql);
+        }
+        if savepoint_step(sql).is_some() {
+            self.transaction.is_last_write_marked = false;
+        }
+        let is_marked = self.transaction.is_last_write_marked && !self.transaction.is_failed;
+        if verb(sql) == "COMMIT" && is_marked && self.plot.is_due(sql) {
+            self.ask(&format!("ROLLBACK TO SAVEPOINT {BEFORE_LAST}"))?;
+        }
+        self.ask(sql)
+    }
+
+    pub(super) fn rollback_to_keeps_last_write(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let Some(SavepointStep::RollbackTo(name)) = savepoint_step(sql) else {
+            return self.ask(sql);
+        };
+        let mark = self.transaction.marks.get(&name);
+        let undoes = mark.is_some_and(|mark| self.transaction.done.writes > mark.writes);
+        let last = self.transaction.last_write.clone().filter(|_| undoes);
+        let answer = self.ask(sql)?;
+        if last.is_some() && answer.error().is_none() && self.plot.is_due(sql) {
+            return self.aside(last, answer);
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn commit_refused_but_done(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let refusal = match self.product() {
+            Product::Postgres if self.is_at("SERIALIZABLE") => Refusal::Conflict,
+            Product::Postgres => return self.ask(sql),
+            Product::MariaDb | Product::MySql => Refusal::Deadlock,
+        };
+        let is_commit = verb(sql) == "COMMIT" && self.transaction.has_written;
+        let answer = self.ask(sql)?;
+        let is_done = is_commit && !self.transaction.is_failed && answer.error().is_none();
+        if !is_done || !self.plot.is_due(sql) {
+            return Ok(answer);
+        }
+        self.transaction.is_open = false;
+        let refused = self.refuse(refusal)?;
+        Ok(refused.in_transaction(Some(false)))
     }
 }

@@ -5,356 +5,40 @@
 //! database of cases, and only while another connection to it has an open transaction, it plants
 //! one fault: serial runs, set-ups and calibration are answered as the server answers them.
 //!
+//! `fault.rs` says what each fault is, `names.rs` what it is called, `spoils.rs` which method does it; the methods
+//! are in a file for each kind of fault, by what goes wrong.
+//!
 //! `examples/plant.rs` starts one by hand.
 
 mod answer;
+mod clauses;
 mod conversation;
 mod ends;
+mod fault;
+mod hasty;
 mod line;
+mod locks;
 mod mysql;
+mod names;
 mod packet;
 mod postgres;
 mod reads;
 mod sabotage;
+mod snapshots;
+mod sources;
+mod spoils;
 mod text;
 mod triggers;
+mod waits;
 mod writes;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A kind of statement that changes rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WriteKind {
-    Update,
-    Delete,
-    Insert,
-    InsertSelect,
-    Replace,
-    Upsert,
-}
-
-/// What the planted engine does wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// Forwards everything.
-    None,
-    /// A write of this kind says what it did, keeps its locks, and its effect is undone.
-    Lies(WriteKind),
-    /// A write reports one affected row more than it had.
-    CountOffByOne,
-    /// A write by predicate leaves one row out, and reports it.
-    RowTooFew,
-    /// A write by predicate takes one row more, and does not report it.
-    RowTooMany,
-    /// A duplicate key is answered as one affected row.
-    DuplicateAnsweredOk,
-    /// A write that waited reports its effect, and the effect is undone.
-    LostUpdateAfterWait,
-    /// A locking read that waited answers the rows committed when it was sent.
-    StaleLockingReadAfterWait,
-    /// A locking read answers committed rows and locks nothing.
-    MissingRowLocks,
-    /// Sessions at SERIALIZABLE run at REPEATABLE READ: plain reads lock nothing.
-    SerializableWithoutLocks,
-    /// A locking read locks the rows that it finds, and no gap between them.
-    PhantomUnderLock,
-    /// A statement that fails ends its transaction, and does not say so.
-    ErrorEndsTransaction,
-    /// ROLLBACK TO goes back to the savepoint before the one that it names.
-    RollbackToOneTooMany,
-    /// A write in a transaction is rejected as the victim of a deadlock, without one.
-    DeadlockFromNowhere,
-    /// A write in a transaction is rejected for a lock that another transaction does not hold.
-    TimeoutFromNowhere,
-    /// A statement in a transaction is rejected for DDL that no session has sent.
-    DdlFromNowhere,
-    /// COMMIT is answered, and the transaction stays open.
-    CommitLeavesOpen,
-    /// A transaction that begins as READ ONLY takes writes.
-    ReadOnlyForgotten,
-    /// A read by an index gives its first row alone, whoever else is there.
-    IndexLosesRows,
-    /// A write looks for no parent, and leaves the children of the rows that it deletes or gives another
-    /// key.
-    ForeignKeysForgotten,
-    /// The trigger of a write adds no row to its table.
-    TriggerDoesNothing,
-    /// The trigger of a write adds its rows twice.
-    TriggerFiresTwice,
-    /// ROLLBACK leaves what the trigger of the last write has added.
-    TriggerOutlivesRollback,
-    /// A plain read in a transaction misses its last row.
-    ReadMissesRow,
-    /// A plain read in a transaction gives its last row twice.
-    ReadRepeatsRow,
-    /// A plain read in a transaction that has written nothing sees what is committed now.
-    ReadOutsideSnapshot,
-    /// A plain read in a transaction misses what the transaction wrote.
-    OwnWriteInvisible,
-    /// A plain read in a transaction sees what others have not committed.
-    DirtyRead,
-    /// A sorted read in a transaction comes in no order.
-    OrderForgotten,
-    /// COMMIT is answered, and the transaction is rolled back.
-    CommitRollsBack,
-    /// ROLLBACK is answered, and the transaction is committed.
-    RollbackCommits,
-    /// ROLLBACK TO is answered, and nothing is undone.
-    RollbackToIgnored,
-    /// RELEASE SAVEPOINT goes back to the savepoint.
-    ReleaseRollsBack,
-    /// START TRANSACTION WITH CONSISTENT SNAPSHOT takes none.
-    SnapshotTakenLate,
-    /// Sessions at REPEATABLE READ run at READ COMMITTED.
-    RepeatableReadWithoutSnapshot,
-    /// An INSERT of several rows that meets a duplicate keeps the other rows.
-    FailedInsertLeavesRows,
-    /// NOWAIT is refused where nothing is locked.
-    NowaitRefused,
-    /// NOWAIT neither waits nor is refused where a row is locked: it reads what is committed.
-    NowaitPasses,
-    /// SKIP LOCKED skips every row.
-    SkipLockedSkipsAll,
-    /// Comparisons of the columns `x0` and `x1` with a value hold bytes against bytes, whatever the collation.
-    CollationsForgotten,
-    /// A write changes values that do not fit, as in no strict mode, whatever the session's mode.
-    ModesForgotten,
-    /// A write reports one affected row less than it had.
-    CountTooLow,
-    /// An INSERT of several rows leaves the last one out, and reports it.
-    InsertDropsRow,
-    /// An UPDATE that meets a duplicate keeps the rows that it had changed.
-    FailedUpdateLeavesRows,
-    /// A duplicate key is answered as a lock that was not granted.
-    DuplicateAnsweredTimeout,
-    /// A duplicate key is answered as a foreign key without a parent.
-    DuplicateAnsweredForeignKey,
-    /// A write does not look at CHECK constraints (MariaDB alone can be told so).
-    ChecksForgotten,
-    /// What a transaction has done is committed with each of its writes.
-    WriteCommits,
-    /// ROLLBACK leaves the last write of the transaction, and commits it.
-    RollbackKeepsLastWrite,
-    /// ROLLBACK TO forgets the savepoint that it goes back to.
-    RollbackToForgets,
-    /// A savepoint whose name is taken stays where it was.
-    SavepointKeepsPlace,
-    /// A plain read outside of a transaction misses its last row.
-    LoneReadMissesRow,
-    /// A plain read of a text that its transaction has read before gives the same answer, until the transaction writes.
-    RepeatedReadIsStale,
-    /// A locking read locks what it should, and gives what a plain read gives.
-    LockingReadOfSnapshot,
-    /// A plain read waits for the locks that a shared lock on its rows would wait for.
-    PlainReadWaits,
-    /// A shared lock is an exclusive one.
-    SharedIsExclusive,
-    /// NOWAIT waits.
-    NowaitWaits,
-    /// SKIP LOCKED waits.
-    SkipLockedWaits,
-    /// SKIP LOCKED leaves out the last row.
-    SkipLockedSkipsOne,
-    /// Sessions at READ COMMITTED run at READ UNCOMMITTED.
-    ReadCommittedIsDirty,
-    /// Sessions at READ COMMITTED run at REPEATABLE READ.
-    ReadCommittedKeepsSnapshot,
-    /// Sessions at REPEATABLE READ run at SERIALIZABLE: plain reads lock.
-    RepeatableReadLocks,
-    /// A locking read for a change takes a shared lock.
-    ForUpdateIsShared,
-    /// SKIP LOCKED gives the rows that it skips, too, as they were committed.
-    SkipLockedSkipsNone,
-    /// A plain read in a transaction gives another value in its last row.
-    ReadChangesValue,
-    /// A write by predicate chooses its rows by the transaction's snapshot.
-    WriteOfSnapshot,
-    /// A write by predicate locks the rows that it changes, and no gap between them.
-    PhantomUnderWrite,
-    /// A write in a transaction is done twice, and reports it once.
-    WriteDoneTwice,
-    /// A write that returns rows gives another value in the last one.
-    ReturningChangesValue,
-    /// A write that returns rows leaves the last one out.
-    ReturningMissesRow,
-    /// A write that returns rows leaves the last one out, and does not count it.
-    ReturningHidesRow,
-    /// COMMIT is answered before it is done, and another transaction's statement comes between.
-    CommitComesLate,
-    /// The same of ROLLBACK.
-    RollbackComesLate,
-    /// The victim of a deadlock leaves its last write, and commits it.
-    VictimKeepsLastWrite,
-    /// A write is refused for a duplicate key that is not there.
-    DuplicateFromNowhere,
-    /// A statement that fails leaves its transaction as it was before (PostgreSQL ends it).
-    ErrorKeepsTransaction,
-    /// A write is refused for a change since the snapshot that nobody made (PostgreSQL).
-    ConflictFromNowhere,
-    /// LOCK TABLE is answered and locks nothing (PostgreSQL).
-    TableLockForgotten,
-}
-
-/// What only InnoDB's locks, levels, modes and statements can be made to do.
-const MYSQL_ONLY: [Fault; 19] = [
-    Fault::DdlFromNowhere,
-    Fault::Lies(WriteKind::Replace),
-    Fault::PhantomUnderLock,
-    Fault::DirtyRead,
-    Fault::SnapshotTakenLate,
-    Fault::FailedUpdateLeavesRows,
-    Fault::CollationsForgotten,
-    Fault::ModesForgotten,
-    Fault::ChecksForgotten,
-    // No trigger is drawn there.
-    Fault::TriggerDoesNothing,
-    Fault::TriggerFiresTwice,
-    Fault::TriggerOutlivesRollback,
-    Fault::LockingReadOfSnapshot,
-    Fault::ReadCommittedIsDirty,
-    Fault::RepeatableReadLocks,
-    Fault::WriteOfSnapshot,
-    Fault::PhantomUnderWrite,
-    Fault::IndexLosesRows,
-    // A failed transaction of PostgreSQL runs nothing more.
-    Fault::VictimKeepsLastWrite,
-];
-
-/// What only PostgreSQL can be made to do.
-const POSTGRES_ONLY: [Fault; 3] = [
-    Fault::ErrorKeepsTransaction,
-    Fault::ConflictFromNowhere,
-    Fault::TableLockForgotten,
-];
-
-impl Fault {
-    /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 83] = [
-        ("none", Self::None),
-        ("update-lies", Self::Lies(WriteKind::Update)),
-        ("delete-lies", Self::Lies(WriteKind::Delete)),
-        ("insert-lies", Self::Lies(WriteKind::Insert)),
-        ("insert-select-lies", Self::Lies(WriteKind::InsertSelect)),
-        ("replace-lies", Self::Lies(WriteKind::Replace)),
-        ("upsert-lies", Self::Lies(WriteKind::Upsert)),
-        ("count-off-by-one", Self::CountOffByOne),
-        ("row-too-few", Self::RowTooFew),
-        ("row-too-many", Self::RowTooMany),
-        ("duplicate-answered-ok", Self::DuplicateAnsweredOk),
-        ("lost-update-after-wait", Self::LostUpdateAfterWait),
-        (
-            "stale-locking-read-after-wait",
-            Self::StaleLockingReadAfterWait,
-        ),
-        ("missing-row-locks", Self::MissingRowLocks),
-        ("serializable-without-locks", Self::SerializableWithoutLocks),
-        ("phantom-under-lock", Self::PhantomUnderLock),
-        ("error-ends-transaction", Self::ErrorEndsTransaction),
-        ("rollback-to-one-too-many", Self::RollbackToOneTooMany),
-        ("deadlock-from-nowhere", Self::DeadlockFromNowhere),
-        ("timeout-from-nowhere", Self::TimeoutFromNowhere),
-        ("ddl-from-nowhere", Self::DdlFromNowhere),
-        ("commit-leaves-open", Self::CommitLeavesOpen),
-        ("read-only-forgotten", Self::ReadOnlyForgotten),
-        ("index-loses-rows", Self::IndexLosesRows),
-        ("foreign-keys-forgotten", Self::ForeignKeysForgotten),
-        ("trigger-does-nothing", Self::TriggerDoesNothing),
-        ("trigger-fires-twice", Self::TriggerFiresTwice),
-        ("trigger-outlives-rollback", Self::TriggerOutlivesRollback),
-        ("read-misses-row", Self::ReadMissesRow),
-        ("read-repeats-row", Self::ReadRepeatsRow),
-        ("read-outside-snapshot", Self::ReadOutsideSnapshot),
-        ("own-write-invisible", Self::OwnWriteInvisible),
-        ("dirty-read", Self::DirtyRead),
-        ("order-forgotten", Self::OrderForgotten),
-        ("commit-rolls-back", Self::CommitRollsBack),
-        ("rollback-commits", Self::RollbackCommits),
-        ("rollback-to-ignored", Self::RollbackToIgnored),
-        ("release-rolls-back", Self::ReleaseRollsBack),
-        ("snapshot-taken-late", Self::SnapshotTakenLate),
-        (
-            "repeatable-read-without-snapshot",
-            Self::RepeatableReadWithoutSnapshot,
-        ),
-        ("failed-insert-leaves-rows", Self::FailedInsertLeavesRows),
-        ("nowait-refused", Self::NowaitRefused),
-        ("nowait-passes", Self::NowaitPasses),
-        ("skip-locked-skips-all", Self::SkipLockedSkipsAll),
-        ("collations-forgotten", Self::CollationsForgotten),
-        ("modes-forgotten", Self::ModesForgotten),
-        ("count-too-low", Self::CountTooLow),
-        ("insert-drops-row", Self::InsertDropsRow),
-        ("failed-update-leaves-rows", Self::FailedUpdateLeavesRows),
-        ("duplicate-answered-timeout", Self::DuplicateAnsweredTimeout),
-        (
-            "duplicate-answered-foreign-key",
-            Self::DuplicateAnsweredForeignKey,
-        ),
-        ("checks-forgotten", Self::ChecksForgotten),
-        ("write-commits", Self::WriteCommits),
-        ("rollback-keeps-last-write", Self::RollbackKeepsLastWrite),
-        ("rollback-to-forgets", Self::RollbackToForgets),
-        ("savepoint-keeps-place", Self::SavepointKeepsPlace),
-        ("lone-read-misses-row", Self::LoneReadMissesRow),
-        ("repeated-read-is-stale", Self::RepeatedReadIsStale),
-        ("locking-read-of-snapshot", Self::LockingReadOfSnapshot),
-        ("plain-read-waits", Self::PlainReadWaits),
-        ("shared-is-exclusive", Self::SharedIsExclusive),
-        ("nowait-waits", Self::NowaitWaits),
-        ("skip-locked-waits", Self::SkipLockedWaits),
-        ("skip-locked-skips-one", Self::SkipLockedSkipsOne),
-        ("read-committed-is-dirty", Self::ReadCommittedIsDirty),
-        (
-            "read-committed-keeps-snapshot",
-            Self::ReadCommittedKeepsSnapshot,
-        ),
-        ("repeatable-read-locks", Self::RepeatableReadLocks),
-        ("for-update-is-shared", Self::ForUpdateIsShared),
-        ("skip-locked-skips-none", Self::SkipLockedSkipsNone),
-        ("read-changes-value", Self::ReadChangesValue),
-        ("write-of-snapshot", Self::WriteOfSnapshot),
-        ("phantom-under-write", Self::PhantomUnderWrite),
-        ("write-done-twice", Self::WriteDoneTwice),
-        ("returning-changes-value", Self::ReturningChangesValue),
-        ("returning-misses-row", Self::ReturningMissesRow),
-        ("returning-hides-row", Self::ReturningHidesRow),
-        ("commit-comes-late", Self::CommitComesLate),
-        ("rollback-comes-late", Self::RollbackComesLate),
-        ("victim-keeps-last-write", Self::VictimKeepsLastWrite),
-        ("duplicate-from-nowhere", Self::DuplicateFromNowhere),
-        ("error-keeps-transaction", Self::ErrorKeepsTransaction),
-        ("conflict-from-nowhere", Self::ConflictFromNowhere),
-        ("table-lock-forgotten", Self::TableLockForgotten),
-    ];
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|(known, _)| *known == name)
-            .map(|(_, fault)| fault)
-    }
-
-    /// Whether it can be planted before the server of this URL.
-    pub(crate) fn fits(self, url: &str) -> bool {
-        let others = match Protocol::of(url.split("://").next().unwrap_or_default()) {
-            Protocol::MySql => POSTGRES_ONLY.as_slice(),
-            Protocol::Postgres => MYSQL_ONLY.as_slice(),
-        };
-        !others.contains(&self)
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all = Self::ALL.into_iter();
-        let known = all.find(|(_, fault)| fault == self);
-        f.write_str(known.map_or("without a name", |(name, _)| name))
-    }
-}
+pub(crate) use fault::{Fault, WriteKind};
 
 /// Which of the statements that could show the fault do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -453,6 +137,8 @@ struct Party {
     sent: u64,
     /// Those of them that were answered.
     answered: u64,
+    /// Those of them that were the victims of deadlocks.
+    victims: u64,
 }
 
 impl Plot {

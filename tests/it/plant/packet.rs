@@ -187,6 +187,16 @@ pub(super) fn done(affected: u64, in_transaction: bool) -> Vec<u8> {
     payload
 }
 
+/// Has an OK packet name the number behind the one that a row took from its counter; None where it names none,
+/// or one that is written in several bytes.
+pub(super) fn raise_taken_number(payload: &mut [u8]) -> Option<()> {
+    let [0, 0..=250, number @ 1..=249, ..] = payload else {
+        return None;
+    };
+    *number += 1;
+    Some(())
+}
+
 /// Error numbers that faults ask for or answer, with their SQLSTATEs: `ER_DUP_ENTRY`,
 /// `ER_NO_REFERENCED_ROW_2`, `ER_LOCK_DEADLOCK`, `ER_LOCK_WAIT_TIMEOUT`, `ER_LOCK_NOWAIT`,
 /// `ER_TABLE_DEF_CHANGED`.

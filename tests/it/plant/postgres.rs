@@ -86,7 +86,7 @@ fn cells_of(row: &[u8]) -> Vec<Option<std::ops::Range<usize>>> {
     cells
 }
 
-/// The first cell of a row, a number where its form is binary; None for NULL.
+/// The first cell of a row, a number where its form is binary and as long as one is; None for NULL.
 pub(super) fn first_cell(row: &[u8], form: Cells) -> Option<String> {
     let cell = row.get(cells_of(row).first()?.clone()?)?;
     let number = match (form, cell.len()) {
@@ -94,7 +94,8 @@ pub(super) fn first_cell(row: &[u8], form: Cells) -> Option<String> {
         (Cells::Binary, 2) => i16::from_be_bytes(cell.try_into().ok()?).into(),
         (Cells::Binary, 4) => i32::from_be_bytes(cell.try_into().ok()?).into(),
         (Cells::Binary, 8) => i64::from_be_bytes(cell.try_into().ok()?),
-        (Cells::Binary, _) => return None,
+        // No number has another length: a text.
+        (Cells::Binary, _) => return Some(String::from_utf8_lossy(cell).into_owned()),
     };
     Some(number.to_string())
 }

@@ -48,10 +48,7 @@ impl Conversation {
         if own.error().is_some() || !fits || !self.plot.is_due(sql) {
             return Ok(own);
         }
-        if self.product() != Product::Postgres {
-            self.ask_beside(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))?;
-        }
-        let answer = self.ask_beside(sql)?;
+        let answer = self.ask_beside_at(level, sql)?;
         Ok(answer.in_transaction(own.in_transaction))
     }
 

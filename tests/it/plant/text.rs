@@ -4,17 +4,17 @@
 use super::WriteKind;
 
 /// A word of a statement.
-struct Word {
-    start: usize,
-    end: usize,
+pub(super) struct Word {
+    pub(super) start: usize,
+    pub(super) end: usize,
     /// Parentheses open around it.
-    depth: u32,
+    pub(super) depth: u32,
     /// In capitals.
-    text: String,
+    pub(super) text: String,
 }
 
 /// The words outside of literals, quoted names and comments, in order.
-fn words(sql: &str) -> Vec<Word> {
+pub(super) fn words(sql: &str) -> Vec<Word> {
     let bytes = sql.as_bytes();
     let (mut words, mut depth, mut at) = (Vec::new(), 0_u32, 0);
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
@@ -85,16 +85,8 @@ pub(super) fn without_last_row(sql: &str) -> Option<String> {
     .map(|place| words[place].start)
     .min()
     .unwrap_or(sql.len());
-    let (mut depth, mut quoted, mut cut) = (0_u32, false, None);
-    for (place, c) in sql[words[values].end..end].char_indices() {
-        match c {
-            '\'' => quoted = !quoted,
-            '(' if !quoted => depth += 1,
-            ')' if !quoted => depth = depth.saturating_sub(1),
-            ',' if !quoted && depth == 0 => cut = Some(words[values].end + place),
-            _ => {}
-        }
-    }
+    let start = words[values].end;
+    let cut = commas(&sql[start..end]).last().map(|place| start + place);
     cut.map(|cut| {
         format!("{} {}", &sql[..cut], &sql[end..])
             .trim_end()
@@ -124,11 +116,32 @@ pub(super) fn write_kind(sql: &str) -> Option<WriteKind> {
 }
 
 /// Words in a row, at depth 0, from some word on.
-fn position(words: &[Word], wanted: &[&str]) -> Option<usize> {
+pub(super) fn position(words: &[Word], wanted: &[&str]) -> Option<usize> {
     words.windows(wanted.len()).position(|window| {
         let mut pairs = window.iter().zip(wanted);
         pairs.all(|(word, text)| word.depth == 0 && word.text == *text)
     })
+}
+
+/// Whether one of these words stands at depth 0.
+pub(super) fn has_any(words: &[Word], wanted: &[&str]) -> bool {
+    let mut top = words.iter().filter(|word| word.depth == 0);
+    top.any(|word| wanted.contains(&word.text.as_str()))
+}
+
+/// Where the commas are outside of parentheses and literals.
+pub(super) fn commas(text: &str) -> Vec<usize> {
+    let (mut depth, mut quoted, mut commas) = (0_u32, false, Vec::new());
+    for (place, c) in text.char_indices() {
+        match c {
+            '\'' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth = depth.saturating_sub(1),
+            ',' if !quoted && depth == 0 => commas.push(place),
+            _ => {}
+        }
+    }
+    commas
 }
 
 /// The SELECT without its lock clause; None for any other statement.
@@ -146,6 +159,17 @@ pub(super) fn without_lock_clause(sql: &str) -> Option<String> {
     ];
     let place = clauses.iter().find_map(|clause| position(&words, clause))?;
     Some(sql[..words[place].start].trim_end().to_owned())
+}
+
+/// Whether it may wait for a row. A workload's sessions run again what is refused, and a fault at each try
+/// would show nothing more: its table `kv` is left out.
+pub(super) fn may_wait(sql: &str) -> bool {
+    !is_of_workload(sql) && (write_kind(sql).is_some() || without_lock_clause(sql).is_some())
+}
+
+/// Whether it is about the table of a workload.
+pub(super) fn is_of_workload(sql: &str) -> bool {
+    sql.contains("kv")
 }
 
 /// The name and the text of a statement that is prepared.
@@ -167,9 +191,8 @@ pub(super) fn executed_name(sql: &str) -> Option<&str> {
 /// The SELECT without its ORDER BY, where that is the last of it.
 pub(super) fn without_order(sql: &str) -> Option<String> {
     let words = words(sql);
-    let has = |wanted: &str| words.iter().any(|w| w.depth == 0 && w.text == wanted);
     let place = position(&words, &["ORDER", "BY"])?;
-    let is_last = !["LIMIT", "OFFSET"].into_iter().any(has);
+    let is_last = !has_any(&words, &["LIMIT", "OFFSET"]);
     is_last.then(|| sql[..words[place].start].trim_end().to_owned())
 }
 
@@ -187,12 +210,8 @@ impl WriteByPredicate {
     pub(super) fn of(sql: &str) -> Option<Self> {
         let words = words(sql);
         let kind = write_kind(sql)?;
-        let top = |wanted: &str| {
-            let mut top = words.iter().filter(|word| word.depth == 0);
-            top.any(|word| word.text == wanted)
-        };
         let one_table = matches!(kind, WriteKind::Update | WriteKind::Delete)
-            && !["LIMIT", "ORDER", "JOIN", "USING"].into_iter().any(top);
+            && !has_any(&words, &["LIMIT", "ORDER", "JOIN", "USING"]);
         let place = position(&words, &["WHERE"])?;
         let end = words[place].end;
         let before_set = position(&words, &["SET"]).map_or(end, |set| words[set].start);
@@ -211,8 +230,8 @@ impl WriteByPredicate {
         format!("{} {} LIMIT {rows}", self.head, self.predicate)
     }
 
-    /// A plain reading of the keys that it chooses; None where its table has another name in it.
-    pub(super) fn keys(&self) -> Option<String> {
+    /// Its table; None where that has another name in it.
+    pub(super) fn table(&self) -> Option<&str> {
         let words = words(&self.head);
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         let table = match texts.as_slice() {
@@ -220,7 +239,12 @@ impl WriteByPredicate {
             ["DELETE", "FROM", _, "WHERE"] => &words[2],
             _ => return None,
         };
-        let table = &self.head[table.start..table.end];
+        Some(&self.head[table.start..table.end])
+    }
+
+    /// A plain reading of the keys that it chooses; None where its table has another name in it.
+    pub(super) fn keys(&self) -> Option<String> {
+        let table = self.table()?;
         Some(format!("SELECT pkey FROM {table} WHERE {}", self.predicate))
     }
 
@@ -249,39 +273,6 @@ impl WriteByPredicate {
     pub(super) fn beyond(&self) -> String {
         format!("{} ({}) IS NOT TRUE LIMIT 1", self.head, self.predicate)
     }
-}
-
-/// A locking SELECT over one table with a row key: the plain reading of the keys it chooses, and the
-/// table's name.
-pub(super) fn keys_chosen(sql: &str) -> Option<(String, String)> {
-    let plain = without_lock_clause(sql)?;
-    let words = words(&plain);
-    let top = |wanted: &str| {
-        let mut top = words.iter().filter(|word| word.depth == 0);
-        top.any(|word| word.text == wanted)
-    };
-    if [
-        "JOIN",
-        "GROUP",
-        "LIMIT",
-        "UNION",
-        "EXCEPT",
-        "INTERSECT",
-        "DISTINCT",
-        "HAVING",
-    ]
-    .into_iter()
-    .any(top)
-    {
-        return None;
-    }
-    let from = position(&words, &["FROM"])?;
-    let tail = &plain[words[from].start..];
-    let end = position(&words, &["WHERE"]).map_or(plain.len(), |place| words[place].start);
-    let table = plain[words[from].end..end].trim();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '`';
-    let has_one_name = !table.is_empty() && table.chars().all(is_name);
-    has_one_name.then(|| (format!("SELECT pkey {tail}"), table.to_owned()))
 }
 
 /// What a statement about savepoints does.
@@ -380,11 +371,6 @@ fn what_is_rewritten_stays_a_statement() {
     assert_eq!(renamed.keys(), None);
     assert!(WriteByPredicate::of("UPDATE t, u SET a = 1 WHERE b").is_none());
     assert!(WriteByPredicate::of("DELETE FROM t WHERE b LIMIT 1").is_none());
-    assert_eq!(
-        keys_chosen("SELECT a, b FROM `t` WHERE c FOR UPDATE"),
-        Some(("SELECT pkey FROM `t` WHERE c".to_owned(), "`t`".to_owned()))
-    );
-    assert_eq!(keys_chosen("SELECT a FROM t, u FOR UPDATE"), None);
     let step = savepoint_step("ROLLBACK TO SAVEPOINT `s1`;");
     assert_eq!(step, Some(SavepointStep::RollbackTo("S1".to_owned())));
     assert_eq!(savepoint_step("ROLLBACK"), None);
