@@ -440,6 +440,7 @@ const LISTED: &[&str] = &[
     "unfiled:mysql-cascade-deadlock: -open:locking-select",
     "unfiled:mysql-cascade-deadlock: -open:update",
     "unfiled:mysql-cascade-deadlock: -several-rows",
+    "unfiled:mysql-count-nowait: +against:update",
     "unfiled:mysql-count-nowait: -locking-select:current",
     "unfiled:mysql-hypergraph-not-in-null: +committed:insert",
     "unfiled:mysql-hypergraph-not-in-null: +rolled-back:update",

@@ -92,3 +92,33 @@ fn a_replaced_row_keeps_the_columns_that_are_not_named() {
         two.close();
     });
 }
+
+#[test]
+fn a_write_outside_of_a_transaction_is_done_in_steps_or_late() {
+    for fault in [Fault::LoneWriteInSteps, Fault::LoneWriteComesLate] {
+        on_all("planted_lone", always(fault), |mut two| {
+            two.beside_a_transaction("READ COMMITTED");
+            let update = "UPDATE t SET c = c + 1 WHERE pkey < 5";
+            assert_eq!(two.one(update), Outcome::Affected(2), "{fault}");
+            assert_eq!(two.rows(), [(1, 1), (2, 1), (5, 0)], "{fault}");
+            assert_eq!(two.texts(), [update]);
+            two.close();
+        });
+    }
+}
+
+#[test]
+fn a_failed_insert_leaves_rows_outside_of_a_transaction_alone() {
+    let fault = always(Fault::LoneFailedInsertLeavesRows);
+    on_each("planted_lone_insert", fault, |mut two| {
+        two.beside_a_transaction("READ COMMITTED");
+        let insert = "INSERT INTO t VALUES (3, 3, 3), (1, 1, 1)";
+        two.one("BEGIN");
+        assert!(matches!(two.one(insert), Outcome::Rejected(_)));
+        two.one("COMMIT");
+        assert_eq!(two.rows(), [(1, 0), (2, 0), (5, 0)]);
+        assert!(matches!(two.one(insert), Outcome::Rejected(_)));
+        assert_eq!(two.rows(), [(1, 0), (2, 0), (3, 3), (5, 0)]);
+        two.close();
+    });
+}

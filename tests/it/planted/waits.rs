@@ -12,8 +12,12 @@ use crate::plant::Fault;
 /// committed.
 fn waited(two: &mut Two, sql: &str) -> Outcome {
     two.beside_a_transaction("READ COMMITTED");
-    two.other("UPDATE t SET c = 7 WHERE pkey = 1");
     two.one("BEGIN");
+    waited_in_transaction(two, sql)
+}
+
+fn waited_in_transaction(two: &mut Two, sql: &str) -> Outcome {
+    two.other("UPDATE t SET c = 7 WHERE pkey = 1");
     let Two { one, other, .. } = two;
     thread::scope(|scope| {
         let waiting = scope.spawn(|| one.execute(sql).expect("an answer"));
@@ -167,4 +171,51 @@ fn writes_lock_their_whole_table_or_nothing() {
             two.close();
         });
     }
+}
+
+#[test]
+fn what_a_write_reads_is_neither_waited_for_nor_locked() {
+    let writes = [
+        (
+            Fault::ForeignKeyCheckDoesNotWait,
+            "INSERT INTO u (pkey, c) VALUES (1, 1)",
+        ),
+        (
+            Fault::InsertSelectLocksNothing,
+            "INSERT INTO v (pkey, c) SELECT pkey, c FROM t WHERE pkey = 1",
+        ),
+        (
+            Fault::WriteSubqueryLocksNothing,
+            "INSERT INTO v (pkey, c) VALUES (1, (SELECT c FROM t WHERE pkey = 1))",
+        ),
+    ];
+    for (fault, write) in writes {
+        on_each("planted_unwaited", always(fault), |mut two| {
+            two.one(
+                "CREATE TABLE u (pkey INT PRIMARY KEY, c INT, FOREIGN KEY (c) REFERENCES t (pkey))",
+            );
+            two.one("CREATE TABLE v (pkey INT PRIMARY KEY, c INT)");
+            two.beside_a_transaction("REPEATABLE READ");
+            two.other("SELECT 1 FROM t WHERE pkey = 1 FOR UPDATE");
+            two.one("SET SESSION innodb_lock_wait_timeout = 1");
+            two.one("BEGIN");
+            assert_eq!(two.one(write), Outcome::Affected(1), "{fault}");
+            assert_eq!(two.texts(), [write]);
+            two.close();
+        });
+    }
+}
+
+#[test]
+fn what_was_written_before_a_wait_is_committed_with_the_refusal() {
+    let fault = always(Fault::VictimCommits);
+    on_each("planted_victim", fault, |mut two| {
+        two.beside_a_transaction("READ COMMITTED");
+        two.one("BEGIN");
+        two.one("UPDATE t SET c = 4 WHERE pkey = 2");
+        let outcome = waited_in_transaction(&mut two, "UPDATE t SET c = 5 WHERE pkey = 1");
+        assert!(matches!(outcome, Outcome::Rejected(error) if error.code == "1213"));
+        assert_eq!(two.rows(), [(1, 7), (2, 4), (5, 0)]);
+        two.close();
+    });
 }
