@@ -16,7 +16,8 @@ slugged! {
         NoOpUpdate = "no-op-update",
         /// A row that it read was moved to another key while it waited (MySQL#119801).
         MovedWhileWaiting = "moved-while-waiting",
-        /// Its snapshot holds a row that another transaction moved to another key (MDEV-32898).
+        /// Its snapshot holds a row that another transaction moved to another key (MDEV-32898), or replaced where rows lie by
+        /// a key of the engine's own.
         MovedKey = "moved-key",
         /// Its snapshot holds a row whose value of a unique key another row took over, which its own
         /// transaction has written since (`TiDB#44200`).

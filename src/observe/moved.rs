@@ -7,8 +7,8 @@ use super::visibility::Timeline;
 use crate::model::{TableShape, Tick};
 
 /// [`Doubt::MovedKey`](crate::model::Doubt::MovedKey): the version that a snapshot shows of a row
-/// which the reader's transaction wrote on top of a version with other keys. `own` picks the versions of that
-/// transaction that it has not taken back.
+/// which the reader's transaction wrote on top of a version with other keys, or of another row that replaced it. `own` picks the
+/// versions of that transaction that it has not taken back, `replaces` those that lie elsewhere whatever their keys.
 ///
 /// An engine that keeps rows by their key leaves the old one in place for the snapshot: the
 /// transaction's own write went to the new one, and it sees both (MDEV-32898, `TiDB#23966`).
@@ -18,6 +18,7 @@ pub(super) fn old_place(
     timeline: &Timeline,
     chain: &[VersionId],
     own: impl Fn(&VersionId) -> bool,
+    replaces: impl Fn(VersionId) -> bool,
     snapshot: Tick,
 ) -> Option<VersionId> {
     let first_own = chain.iter().position(&own);
@@ -32,7 +33,7 @@ pub(super) fn old_place(
     below[shown + 1..]
         .iter()
         .filter(|id| stands(chains.version(**id)))
-        .any(|id| other_keys(shape, chains, below[shown], *id))
+        .any(|id| replaces(*id) || other_keys(shape, chains, below[shown], *id))
         .then_some(below[shown])
 }
 

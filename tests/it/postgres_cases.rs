@@ -210,6 +210,37 @@ fn a_deadlock_needs_somebody_who_may_wait_and_a_timeout_somebody_who_holds() {
     }
 }
 
+/// T2 closes a circle and is its victim; T1 goes on then.
+const CIRCLE: &str = "s1 BEGIN
+s1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1
+s2 BEGIN
+s2 UPDATE t0 SET vkey = 1001 WHERE pkey = 2
+s1 UPDATE t0 SET vkey = 1002 WHERE pkey = 2
+s2 UPDATE t0 SET vkey = 1003 WHERE pkey = 1
+s1 ROLLBACK
+s2 ROLLBACK";
+
+/// Whoever of the two went on.
+fn both_are_victims(execution: &mut Execution) {
+    for statement in [id(1, 3), id(2, 3)] {
+        let record = execution.records.get_mut(&statement).expect("it ran");
+        record.outcome = rejection("40P01", ErrorClass::Deadlock);
+    }
+}
+
+#[test]
+fn a_circle_has_one_victim() {
+    let Some(server) = server("a_circle_has_one_victim") else {
+        return;
+    };
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        let said = verdict(&*server, level, None, CIRCLE, honest);
+        assert!(!matches!(said, Verdict::Violation(_)), "{level}: {said}");
+        let said = verdict(&*server, level, None, CIRCLE, both_are_victims);
+        assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
+    }
+}
+
 /// T2 waits for row 2, and its snapshot does not show row 3.
 const NEW_ROW: &str = "s1 BEGIN
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 20)

@@ -399,3 +399,24 @@ fn a_snapshot_that_misses_an_answered_commit_is_heard() {
         if finding.signature.anomaly == AnomalyClass::StaleRead);
     assert!(is_stale, "{late:?}");
 }
+
+/// T2 changes the row that replaced one of its snapshot: it sees both, as it does of a row that was moved.
+const REPLACED_UNDER_A_SNAPSHOT: &str = "\
+    --! format = 1\n--! isolation = \"REPEATABLE READ\"\n\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL UNIQUE, vkey INT);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey) VALUES (3, 2), (4, 3);\n\
+    /* s1 */ BEGIN;\n/* s1 */ UPDATE t0 SET vkey = 1008;\n\
+    /* s2 */ BEGIN;\n/* s2 */ UPDATE t0 SET vkey = 1012;\n\
+    /* s2 */ SELECT * FROM t0 ORDER BY t0.pkey LIMIT 2;\n/* s2 */ COMMIT;\n\
+    /* s1 */ REPLACE INTO t0 (pkey, vkey) VALUES (4, 1009);\n/* s1 */ COMMIT;\n";
+
+#[test]
+fn a_row_that_was_replaced_under_a_snapshot_is_seen_beside_the_new_one() {
+    let test = "a_row_that_was_replaced_under_a_snapshot";
+    let Some((url, _turn)) = turn_of(test, Needs::TiDb) else {
+        return;
+    };
+    let text = REPLACED_UNDER_A_SNAPSHOT;
+    let said = heard_in(&url, Fault::None, "rashomon_tidb_replaced", text);
+    assert_eq!(said, Verdict::Known("TiDB#23966".to_owned()));
+}

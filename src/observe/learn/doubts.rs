@@ -352,7 +352,21 @@ impl Learning<'_> {
                     continue;
                 };
                 let is_own = |id: &VersionId| self.is_own_standing(*id, statement, sent);
-                let old = old_place(shape, chains, self.timeline, chain, is_own, snapshot);
+                // Where rows lie by a key of the engine's own, one that replaces another lies elsewhere.
+                let replaces = |id: VersionId| {
+                    let writer = self.case.statement(chains.version(id).writer);
+                    let is_new = writer.is_some_and(|s| s.effect.kind == StatementKind::Replace);
+                    is_new && shape.clustered_key().is_none()
+                };
+                let old = old_place(
+                    shape,
+                    chains,
+                    self.timeline,
+                    chain,
+                    is_own,
+                    replaces,
+                    snapshot,
+                );
                 let Some(old) = old else {
                     continue;
                 };

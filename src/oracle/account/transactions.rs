@@ -234,7 +234,8 @@ fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
 }
 
 /// Whether a statement of another session that may wait was under way when this one was. A circle of waits may
-/// close before the lock view shows any of them: that the other was seen waiting is not asked.
+/// close before the lock view shows any of them: that the other was seen waiting is not asked. One circle has one victim:
+/// who was a victim before does not count.
 fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
     let is_other = |id: TransactionId| is_of_another_session(evidence, record, id);
     let records = evidence.execution.records.values();
@@ -243,6 +244,11 @@ fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
         .filter(|other| {
             let statement = evidence.case.statement(other.id);
             statement.is_none_or(|statement| may_wait(evidence, statement))
+        })
+        .filter(|other| {
+            let is_victim = other.outcome.error_class() == Some(ErrorClass::Deadlock);
+            let let_go = !evidence.dialect.supports(Capability::LocksOutliveEnd);
+            !(is_victim && let_go && other.answered < record.answered)
         });
     let mut probes = evidence.execution.probes.iter();
     others.any(|other| other.sent < record.answered && other.answered > record.sent)
