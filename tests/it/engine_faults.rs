@@ -27,6 +27,8 @@ pub(crate) struct Proxy {
     mode: Arc<AtomicU8>,
     /// Bytes that the clients sent.
     pub(crate) sent: Arc<AtomicU64>,
+    /// The same of each connection, in the order in which they came.
+    sent_by_each: Arc<Mutex<Vec<Arc<AtomicU64>>>>,
 }
 
 impl Proxy {
@@ -36,12 +38,14 @@ impl Proxy {
             port: listener.local_addr().expect("address").port(),
             mode: Arc::new(AtomicU8::new(FORWARD)),
             sent: Arc::new(AtomicU64::new(0)),
+            sent_by_each: Arc::default(),
         };
         let (mode, sent, server) = (
             Arc::clone(&proxy.mode),
             Arc::clone(&proxy.sent),
             format!("{host}:{port}"),
         );
+        let sent_by_each = Arc::clone(&proxy.sent_by_each);
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if mode.load(Ordering::SeqCst) == CUT {
@@ -54,13 +58,21 @@ impl Proxy {
                     (a.try_clone().expect("clone"), b.try_clone().expect("clone"))
                 };
                 let (there, back) = (pair(&client, &upstream), pair(&upstream, &client));
+                let own = Arc::new(AtomicU64::new(0));
+                sent_by_each.lock().expect("whole").push(Arc::clone(&own));
                 let (m, s) = (Arc::clone(&mode), Arc::clone(&sent));
-                std::thread::spawn(move || pump(there.0, there.1, &m, Some(&s)));
+                std::thread::spawn(move || pump(there.0, there.1, &m, &[&s, &own]));
                 let m = Arc::clone(&mode);
-                std::thread::spawn(move || pump(back.0, back.1, &m, None));
+                std::thread::spawn(move || pump(back.0, back.1, &m, &[]));
             }
         });
         proxy
+    }
+
+    /// Bytes that each connection sent. One that was closed may still say so.
+    fn sent_by_each(&self) -> Vec<u64> {
+        let all = self.sent_by_each.lock().expect("whole");
+        all.iter().map(|sent| sent.load(Ordering::SeqCst)).collect()
     }
 
     fn set(&self, mode: u8) {
@@ -76,7 +88,7 @@ impl Proxy {
 }
 
 /// Forwards from one side to the other until either closes or the proxy cuts.
-fn pump(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, sent: Option<&AtomicU64>) {
+fn pump(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, counters: &[&AtomicU64]) {
     let _ = from.set_read_timeout(Some(Duration::from_millis(20)));
     let mut buffer = [0; 16384];
     loop {
@@ -88,7 +100,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, sent: Option<&A
             // What was read while the proxy cut goes nowhere.
             Ok(_) if mode.load(Ordering::SeqCst) == CUT => break,
             Ok(length) => {
-                if let Some(sent) = sent {
+                for sent in counters {
                     sent.fetch_add(length as u64, Ordering::SeqCst);
                 }
                 let silent = mode.load(Ordering::SeqCst) == SILENT;
@@ -169,7 +181,13 @@ fn a_silent_server_is_a_hang_within_the_deadline_and_nothing_is_sent_again() {
         let server = engine::open(url, &impatient()).expect("open");
         let mut connection = server.connect(&name).expect("connect");
         proxy.set(SILENT);
-        let before = proxy.sent.load(Ordering::SeqCst);
+        let before = proxy.sent_by_each();
+        // What came last is the one connection that is still open.
+        let sent = || {
+            let now = proxy.sent_by_each();
+            assert_eq!(now.len(), before.len(), "another connection was made");
+            now.last().expect("one") - before.last().expect("one")
+        };
         let began = Instant::now();
         let sql = "SELECT 'silence'";
         let error = error_of(connection.execute(sql));
@@ -179,19 +197,15 @@ fn a_silent_server_is_a_hang_within_the_deadline_and_nothing_is_sent_again() {
             "{error}"
         );
         assert!(took >= DEADLINE, "{took:?}");
-        // The header of a packet, the command, and the text: once. On a busy machine the parting word of a connection
-        // that was closed before may pass here, too.
-        let packet = |sql: &str| 4 + 1 + sql.len() as u64;
-        let sent = proxy.sent.load(Ordering::SeqCst) - before;
-        let once = packet(sql)..2 * packet(sql);
-        assert!(once.contains(&sent), "{sent} bytes");
+        // The header of a packet, the command, and the text: once.
+        let once = 4 + 1 + sql.len() as u64;
+        assert_eq!(sent(), once);
         let error = error_of(connection.execute("SELECT 1"));
         assert!(
             matches!(error, EngineError::ConnectionLost { .. }),
             "{error}"
         );
-        let since = proxy.sent.load(Ordering::SeqCst) - before - sent;
-        assert!(since < packet("SELECT 1"), "{since} bytes");
+        assert_eq!(sent(), once);
         let error = error_of(server.connect(&name));
         assert!(matches!(error, EngineError::Connect { .. }), "{error}");
         // The server is back: what was open is lost, what is new works.
