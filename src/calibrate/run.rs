@@ -96,24 +96,29 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
                 continue;
             }
             for explicit in [true, false] {
-                stage
-                    .listener
-                    .probing(level, form.role.slug(), entries.len());
-                let probe = &mut |stage: &mut Stage<'_>| modes::probe(stage, level, form, explicit);
-                entries.push(settled(stage, probe)?);
+                prove(
+                    stage,
+                    entries,
+                    (level, form.role.slug()),
+                    &mut |stage: &mut Stage<'_>| modes::probe(stage, level, form, explicit),
+                )?;
             }
         }
         for moment in moments::at(dialect, stage.server.waits(), level) {
-            stage.listener.probing(level, moment.key(), entries.len());
-            let probe = &mut |stage: &mut Stage<'_>| moment.probe(stage, level);
-            entries.push(settled(stage, probe)?);
+            prove(
+                stage,
+                entries,
+                (level, moment.key()),
+                &mut |stage: &mut Stage<'_>| moment.probe(stage, level),
+            )?;
         }
         for kept in keeping::at(dialect, level) {
-            stage
-                .listener
-                .probing(level, keeping::Keeping::key(), entries.len());
-            let probe = &mut |stage: &mut Stage<'_>| kept.probe(stage, level);
-            entries.push(settled(stage, probe)?);
+            prove(
+                stage,
+                entries,
+                (level, keeping::Keeping::key()),
+                &mut |stage: &mut Stage<'_>| kept.probe(stage, level),
+            )?;
         }
     }
     stage.reset()?;
@@ -133,25 +138,28 @@ fn probe_plan_settings(
         return Ok(());
     };
     for (name, folding) in &dialect.collations {
-        stage
-            .listener
-            .probing(level, collations::COLLATION, entries.len());
-        let probe = &mut |stage: &mut Stage<'_>| collations::probe(stage, name, *folding);
-        entries.push(settled(stage, probe)?);
+        prove(
+            stage,
+            entries,
+            (level, collations::COLLATION),
+            &mut |stage: &mut Stage<'_>| collations::probe(stage, name, *folding),
+        )?;
     }
     for value in dialect.session_mode.iter().flat_map(|mode| &mode.others) {
-        stage
-            .listener
-            .probing(level, collations::MODE, entries.len());
-        let probe = &mut |stage: &mut Stage<'_>| collations::probe_mode(stage, value);
-        entries.push(settled(stage, probe)?);
+        prove(
+            stage,
+            entries,
+            (level, collations::MODE),
+            &mut |stage: &mut Stage<'_>| collations::probe_mode(stage, value),
+        )?;
     }
     for setting in plan_settings::of(dialect) {
-        stage
-            .listener
-            .probing(level, plan_settings::KEY, entries.len());
-        let probe = &mut |stage: &mut Stage<'_>| plan_settings::probe(stage, setting);
-        entries.push(settled(stage, probe)?);
+        prove(
+            stage,
+            entries,
+            (level, plan_settings::KEY),
+            &mut |stage: &mut Stage<'_>| plan_settings::probe(stage, setting),
+        )?;
     }
     Ok(())
 }
@@ -163,9 +171,12 @@ fn probe_counters(stage: &mut Stage<'_>, entries: &mut Vec<CalibratedEntry>) -> 
         return Ok(());
     };
     for fact in counters::of(dialect) {
-        stage.listener.probing(level, fact.key(), entries.len());
-        let probe = &mut |stage: &mut Stage<'_>| fact.probe(stage);
-        entries.push(settled(stage, probe)?);
+        prove(
+            stage,
+            entries,
+            (level, fact.key()),
+            &mut |stage: &mut Stage<'_>| fact.probe(stage),
+        )?;
     }
     Ok(())
 }
@@ -181,9 +192,12 @@ fn probe_table_locks(
     };
     stage.levels(level, level)?;
     for fact in table_locks::of(dialect) {
-        stage.listener.probing(level, fact.key(), entries.len());
-        let probe = &mut |stage: &mut Stage<'_>| fact.probe(stage);
-        entries.push(settled(stage, probe)?);
+        prove(
+            stage,
+            entries,
+            (level, fact.key()),
+            &mut |stage: &mut Stage<'_>| fact.probe(stage),
+        )?;
     }
     stage.reset()?;
     Ok(())
@@ -197,15 +211,30 @@ fn probe_endings(stage: &mut Stage<'_>, entries: &mut Vec<CalibratedEntry>) -> R
     };
     stage.levels(level, level)?;
     for ending in endings::of(dialect, stage.server.waits()) {
-        stage.listener.probing(level, Ending::key(), entries.len());
-        let probe = &mut |stage: &mut Stage<'_>| ending.probe(stage);
-        entries.push(settled(stage, probe)?);
+        prove(
+            stage,
+            entries,
+            (level, Ending::key()),
+            &mut |stage: &mut Stage<'_>| ending.probe(stage),
+        )?;
     }
     Ok(())
 }
 
 /// One probe of an entry.
 type EntryProbe<'p> = dyn FnMut(&mut Stage<'_>) -> Result<CalibratedEntry, Halt> + 'p;
+
+/// Probes the entry of a key, tells the listener before, and notes what came of it.
+fn prove(
+    stage: &mut Stage<'_>,
+    entries: &mut Vec<CalibratedEntry>,
+    (level, key): (IsolationLevel, &str),
+    probe: &mut EntryProbe<'_>,
+) -> Result<(), Halt> {
+    stage.listener.probing(level, key, entries.len());
+    entries.push(settled(stage, probe)?);
+    Ok(())
+}
 
 /// Probes an entry; one that does not hold is probed again, so that the report can say whether the
 /// server keeps to its answer.
