@@ -32,7 +32,6 @@ pub use instrument::{instrument, promised_mode};
 pub use latitude::{Latitude, RowLatitude, Sight};
 pub use learn::{holds_a_key_twice, learn};
 pub use released::is_released;
-pub use table_wait::table_wait_ended;
 pub use view::{TableView, View};
 pub use visibility::{Reader, Timeline};
 

@@ -11,7 +11,7 @@ use super::Timeline;
 ///
 /// A request waits behind those before it that exclude it, unless its own transaction keeps one of them waiting
 /// (PostgreSQL sources, the README of the lock manager).
-pub fn table_wait_ended(
+pub(super) fn table_wait_ended(
     (case, execution, timeline): (&TestCase, &Execution, &Timeline),
     dialect: &Dialect,
     statement: &CaseStatement,

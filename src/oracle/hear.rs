@@ -97,8 +97,7 @@ fn hear_every_run(hearing: &mut Hearing, evidence: &Evidence, judge: usize) {
     if let Some(finding) = crash::internal_error(case, execution, &evidence.dialect) {
         hearing.by_every_run(crash::CRASH, finding, judge);
     }
-    let orphan = || tables::orphan(case, execution, &evidence.dialect);
-    if let Some(finding) = tables::fault(case, execution).or_else(orphan) {
+    if let Some(finding) = tables::fault(case, execution, &evidence.dialect) {
         hearing.by_every_run(tables::TABLES, finding, judge);
     }
     // A server that was killed ends transactions without an answer.

@@ -15,11 +15,13 @@ use crate::model::{
 pub const TABLES: &str = "tables";
 
 /// What is wrong with the tables that a run left: an index that disagrees before a complaint of the
-/// engine, because it says which rows.
-pub fn fault(case: &TestCase, execution: &Execution) -> Option<Finding> {
+/// engine, because it says which rows, and a row that refers to no row.
+pub fn fault(case: &TestCase, execution: &Execution, dialect: &Dialect) -> Option<Finding> {
     let is_index = |fault: &&TableFault| matches!(fault, TableFault::Index { .. });
     let faults = &execution.table_faults;
-    let first = faults.iter().find(is_index).or_else(|| faults.first())?;
+    let Some(first) = faults.iter().find(is_index).or_else(|| faults.first()) else {
+        return orphan(case, execution, dialect);
+    };
     let (kind, headline) = told(first);
     Some(Finding {
         signature: Signature::new(
@@ -42,60 +44,56 @@ pub fn doubled_key(case: &TestCase, execution: &Execution) -> Option<Finding> {
         Some((shape, doubled(shape, rows)?))
     })?;
     let (table, rows) = (&shape.name, compare::rows_text(&rows));
-    Some(Finding {
-        signature: Signature::new(
-            TABLES,
-            FindingKind::TableCheckFailed,
-            finding_levels(case),
-            features(case, execution, Some(table)),
-        ),
-        headline: format!("rows of {table} have the same primary key: {rows}"),
-        differences: vec![Difference {
-            statement: None,
-            aspect: Aspect::FinalState,
-            direction: Direction::Other,
-            expected: format!("{table}: one row for each primary key"),
-            got: format!("{table}: {rows}"),
-        }],
-        explanation: vec!["no transaction was open when the table was read".to_owned()],
-    })
+    let headline = format!("rows of {table} have the same primary key: {rows}");
+    let sides = ("one row for each primary key", rows.as_str());
+    Some(wrong_rows(case, execution, table, headline, sides))
 }
 
 /// A row at the end that refers to no row, though the engine enforces its foreign key: a check or an action went past
 /// another transaction. Keys of integers alone are looked at, which are equal only where they look equal.
 ///
 /// A session that did something which only the engine understands may have switched the checks off.
-pub fn orphan(case: &TestCase, execution: &Execution, dialect: &Dialect) -> Option<Finding> {
-    if checks_may_be_off(case) || !dialect.supports(Capability::ForeignKey) {
+fn orphan(case: &TestCase, execution: &Execution, dialect: &Dialect) -> Option<Finding> {
+    if !dialect.supports(Capability::ForeignKey) || checks_may_be_off(case) {
         return None;
     }
-    let keys = case.tables.iter().flat_map(|child| {
-        let keys = child.foreign_keys.iter();
-        keys.map(move |key| (child, key))
-    });
-    let (child, key, row) = keys.into_iter().find_map(|(child, key)| {
-        let row = orphan_of(case, execution, child, key)?;
-        Some((child, key, row))
+    let (child, key, row) = case.tables.iter().find_map(|child| {
+        let mut keys = child.foreign_keys.iter();
+        keys.find_map(|key| Some((child, key, orphan_of(case, execution, child, key)?)))
     })?;
     let (table, parent) = (&child.name, &key.parent);
     let row = compare::rows_text(&[row]);
-    Some(Finding {
+    let headline = format!("a row of {table} refers to no row of {parent}: {row}");
+    let expected = format!("a row of {parent} for each row");
+    let sides = (expected.as_str(), row.as_str());
+    Some(wrong_rows(case, execution, table, headline, sides))
+}
+
+/// A finding about rows that no table can hold; what is expected of it and what it has.
+fn wrong_rows(
+    case: &TestCase,
+    execution: &Execution,
+    table: &str,
+    headline: String,
+    (expected, got): (&str, &str),
+) -> Finding {
+    Finding {
         signature: Signature::new(
             TABLES,
             FindingKind::TableCheckFailed,
             finding_levels(case),
             features(case, execution, Some(table)),
         ),
-        headline: format!("a row of {table} refers to no row of {parent}: {row}"),
+        headline,
         differences: vec![Difference {
             statement: None,
             aspect: Aspect::FinalState,
             direction: Direction::Other,
-            expected: format!("{table}: a row of {parent} for each row"),
-            got: format!("{table}: {row}"),
+            expected: format!("{table}: {expected}"),
+            got: format!("{table}: {got}"),
         }],
-        explanation: vec!["no transaction was open when the tables were read".to_owned()],
-    })
+        explanation: vec!["no transaction was open when the table was read".to_owned()],
+    }
 }
 
 /// Whether the set-up or a session has changed a setting, or done something that only the engine understands.

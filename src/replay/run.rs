@@ -84,7 +84,8 @@ impl<'a> Tally<'a> {
                 if let Some(found) = internal {
                     words.push(self.word(crash::CRASH, Verdict::Violation(Box::new(found))));
                 }
-                if let Some(found) = tables::fault(&checked.case, &checked.execution) {
+                let fault = tables::fault(&checked.case, &checked.execution, dialect);
+                if let Some(found) = fault {
                     words.push(self.word(tables::TABLES, Verdict::Violation(Box::new(found))));
                 }
                 if self.rejections.is_empty() {

@@ -12,13 +12,11 @@ impl Learning<'_> {
     /// of a transaction is taken before anything is locked.
     pub(super) fn looked_after_a_table_wait(&self, record: &StatementRecord) -> Option<Tick> {
         let statement = self.case.statement(record.id)?;
-        let mode = promised_mode(self.case, self.dialect, statement, Role::PlainSelect);
-        if mode == ReadMode::TransactionSnapshot {
-            return None;
-        }
         let run = (self.case, self.execution, self.timeline);
         let ended = table_wait_ended(run, self.dialect, statement)?;
-        let is_early = looks_before_it_locks(self.case, self.execution, statement, record);
+        let mode = promised_mode(self.case, self.dialect, statement, Role::PlainSelect);
+        let is_early = mode == ReadMode::TransactionSnapshot
+            || looks_before_it_locks(self.case, self.execution, statement, record);
         (!is_early).then_some(ended)
     }
 

@@ -198,11 +198,16 @@ impl Learning<'_> {
         let chain = chains.chain(table, row).iter();
         let mut since = chain.skip_while(|version| Some(**version) != shown).skip(1);
         since.any(|version| {
-            let writer = chains.version(*version).writer;
-            let statement = self.case.statement(writer);
-            let replaces = statement.is_some_and(|s| s.effect.kind == StatementKind::Replace);
-            writer.transaction != own && (replaces || chains.row(*version).is_none())
+            let is_another = self.came_by_replace(*version) || chains.row(*version).is_none();
+            chains.version(*version).writer.transaction != own && is_another
         })
+    }
+
+    /// Whether a REPLACE made a version.
+    pub(super) fn came_by_replace(&self, version: VersionId) -> bool {
+        let writer = self.account.chains.version(version).writer;
+        let statement = self.case.statement(writer);
+        statement.is_some_and(|s| s.effect.kind == StatementKind::Replace)
     }
 
     /// Rows of a snapshot that show beside their own newer versions: others moved them to another place, or replaced

@@ -353,11 +353,7 @@ impl Learning<'_> {
                 };
                 let is_own = |id: &VersionId| self.is_own_standing(*id, statement, sent);
                 // Where rows lie by a key of the engine's own, one that replaces another lies elsewhere.
-                let replaces = |id: VersionId| {
-                    let writer = self.case.statement(chains.version(id).writer);
-                    let is_new = writer.is_some_and(|s| s.effect.kind == StatementKind::Replace);
-                    is_new && shape.clustered_key().is_none()
-                };
+                let replaces = |id| shape.clustered_key().is_none() && self.came_by_replace(id);
                 let old = old_place(
                     shape,
                     chains,

@@ -33,6 +33,7 @@ impl Learning<'_> {
                 let key = cell(shape, shape.row_key.as_deref(), row)?;
                 left.entry(key).or_default().push(row);
             }
+            let is_strict = self.is_known_by_its_snapshot(id, table);
             // The newest row of a key first: a probe shows the one that stands.
             for (row, position) in seen.iter_mut().rev() {
                 let chain = self.account.chains.chain(table, row);
@@ -46,7 +47,7 @@ impl Learning<'_> {
                         .filter(|&id| self.account.chains.row(id).is_none())
                         .or_else(|| newest_deletion(&self.account.chains, chain));
                 }
-                if self.misses_a_commit(id, table, chain, (promised, *position)) {
+                if is_strict && self.misses_a_commit(id, chain, (promised, *position)) {
                     *position = promised;
                 }
             }
@@ -57,35 +58,36 @@ impl Learning<'_> {
         None
     }
 
-    /// Whether a statement that reads a table through a snapshot alone was shown an older state of a row than the promised one,
-    /// which another transaction had committed.
+    /// Whether nothing but probes tells of this table, and the statement reads it through a snapshot alone.
+    fn is_known_by_its_snapshot(&self, id: StatementId, table: &str) -> bool {
+        let by_snapshot = |statement| {
+            let mut modes = self.modes(statement).filter(|(of, _)| *of == table);
+            modes.all(|(_, mode)| {
+                matches!(
+                    mode,
+                    ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot
+                )
+            })
+        };
+        self.dialect.observer == ObserverKind::Absent
+            && self.case.statement(id).is_some_and(by_snapshot)
+    }
+
+    /// Whether a statement was shown an older state of a row than the promised one, which another transaction had committed.
     fn misses_a_commit(
         &self,
         id: StatementId,
-        table: &str,
         chain: &[VersionId],
         (promised, shown): (Option<VersionId>, Option<VersionId>),
     ) -> bool {
-        let Some(statement) = self.case.statement(id) else {
-            return false;
-        };
-        let mut modes = self.modes(statement).filter(|(of, _)| *of == table);
-        let by_snapshot = modes.all(|(_, mode)| {
-            matches!(
-                mode,
-                ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot
-            )
-        });
         let place = |version: VersionId| chain.iter().position(|id| *id == version);
-        let is_older = promised.is_some_and(|promised| {
+        promised.is_some_and(|promised| {
             let shown = shown.and_then(place);
-            place(promised).is_some_and(|promised| shown.is_none_or(|shown| shown < promised))
-        });
-        let writer = promised.map(|promised| self.account.chains.version(promised).writer);
-        let foreign = writer.is_some_and(|writer| {
-            writer != StatementId::SETUP && writer.transaction != id.transaction
-        });
-        self.dialect.observer == ObserverKind::Absent && by_snapshot && is_older && foreign
+            let is_newer = |promised| shown.is_none_or(|shown| shown < promised);
+            let writer = self.account.chains.version(promised).writer;
+            let foreign = writer != StatementId::SETUP && writer.transaction != id.transaction;
+            foreign && place(promised).is_some_and(is_newer)
+        })
     }
 
     pub(super) fn probe(&mut self, probe: &ProbeAnswer) {

@@ -137,8 +137,8 @@ fn cause(
     if is_in_the_dark(evidence, record.id) || may_have_run_out(evidence, record.id) {
         return None;
     }
-    let kind_of = |id| evidence.case.statement(id).map(|s| s.effect.kind);
-    let locks_a_table = kind_of(record.id) == Some(StatementKind::LockTable);
+    let statement = evidence.case.statement(record.id);
+    let locks_a_table = statement.is_some_and(|s| s.effect.kind == StatementKind::LockTable);
     Some(match class {
         ErrorClass::Deadlock => (
             another_is_under_way(evidence, record),
@@ -239,17 +239,17 @@ fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
 fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
     let is_other = |id: TransactionId| is_of_another_session(evidence, record, id);
     let records = evidence.execution.records.values();
+    // What is left of an ended transaction's locks is not told there.
+    let anyone = evidence.dialect.supports(Capability::LocksOutliveEnd);
+    let is_in_the_circle = |other: &&StatementRecord| {
+        let statement = evidence.case.statement(other.id);
+        let is_victim = other.outcome.error_class() == Some(ErrorClass::Deadlock);
+        let was_victim = is_victim && other.answered < record.answered;
+        anyone || (!was_victim && statement.is_none_or(|s| may_wait(evidence, s)))
+    };
     let mut others = records
         .filter(|other| is_other(other.id.transaction))
-        .filter(|other| {
-            let statement = evidence.case.statement(other.id);
-            statement.is_none_or(|statement| may_wait(evidence, statement))
-        })
-        .filter(|other| {
-            let is_victim = other.outcome.error_class() == Some(ErrorClass::Deadlock);
-            let let_go = !evidence.dialect.supports(Capability::LocksOutliveEnd);
-            !(is_victim && let_go && other.answered < record.answered)
-        });
+        .filter(is_in_the_circle);
     let mut probes = evidence.execution.probes.iter();
     others.any(|other| other.sent < record.answered && other.answered > record.sent)
         || probes.any(|probe| is_other(probe.statement.transaction) && probe.tick > record.sent)
@@ -305,10 +305,6 @@ fn may_wait(evidence: &Evidence, statement: &CaseStatement) -> bool {
             )
         })
     };
-    // What is left of an ended transaction's locks there is not told.
-    if dialect.supports(Capability::LocksOutliveEnd) {
-        return true;
-    }
     match statement.effect.kind {
         StatementKind::Commit => {
             let mut setup = case.setup.iter();

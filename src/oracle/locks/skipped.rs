@@ -54,13 +54,13 @@ pub(super) fn judge(
         return Ok(SkipJudged::Right(free));
     }
     let others_may_hold = holders.someone_may_hold(read.statement, read.record);
-    // Whichever rows a LIMIT leaves, each of them was free.
-    let all = match read.statement.effect.row_by_row {
-        true => Some(predicted.clone()),
-        false => trial.uncut_answer(read, &free, &evidence.dialect)?,
-    };
     let told = match (&predicted, got) {
         (Outcome::Rows(_), Outcome::Rows(got)) if others_may_hold => {
+            // Whichever rows a LIMIT leaves, each of them was free.
+            let all = match read.statement.effect.row_by_row {
+                true => Some(predicted.clone()),
+                false => trial.uncut_answer(read, &free, &evidence.dialect)?,
+            };
             let Some(Outcome::Rows(all)) = all else {
                 return Ok(SkipJudged::Left);
             };
