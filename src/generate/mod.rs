@@ -15,6 +15,7 @@ mod mode;
 mod options;
 mod physical_ddl;
 mod prepared;
+mod rival;
 mod rows;
 mod savepoint;
 mod schema;
@@ -90,12 +91,19 @@ pub fn generate(
         stock,
     };
     let mut drawn = lines.lines(sessions);
+    // Of streams of their own: the rest of a case is the same with and without them.
+    let bytes = entropy::bytes("rivals", run_seed, index);
+    let mut entropy = Entropy::new(&bytes);
+    let mut rivals = SessionGenerator {
+        entropy: &mut entropy,
+        ..lines
+    };
+    rivals.add_rivals(&mut drawn);
     let bytes = entropy::bytes("through views", run_seed, index);
     send_through(&mut Entropy::new(&bytes), &views, &mut drawn, dialect);
     let bytes = entropy::bytes("prepared", run_seed, index);
     let percent = options.prepared_percent;
     let prepared = prepare_some(&mut Entropy::new(&bytes), percent, &mut drawn, dialect);
-    // Of streams of their own: the rest of a case is the same with and without them.
     let bytes = entropy::bytes("physical DDL", run_seed, index);
     add_physical_ddl(
         &mut Entropy::new(&bytes),
@@ -113,28 +121,23 @@ pub fn generate(
     let mut entropy = Entropy::new(&bytes);
     let mut settings = SessionGenerator {
         entropy: &mut entropy,
-        ..lines
+        ..rivals
     };
     let mut lines = settings.settings(sessions);
     let bytes = entropy::bytes("modes", run_seed, index);
     let percent = options.mode_percent;
     lines.extend(modes(&mut Entropy::new(&bytes), percent, sessions, dialect));
     lines.extend(drawn);
-    let mut productions = Vec::with_capacity(lines.len());
-    let mut statements = Vec::with_capacity(lines.len());
-    for line in lines {
-        productions.push(line.productions);
+    let productions: Vec<_> = lines.iter().map(|line| line.productions.clone()).collect();
+    let statements = lines.into_iter().map(|line| {
         let effect = catalog.resolved(&line.sql, line.effect, dialect);
-        statements.push((line.session, line.sql, effect));
-    }
+        (line.session, line.sql, effect)
+    });
+    let statements = statements.collect();
     let case = TestCase::new(setup, catalog.tables, statements, isolation, options.claim)
         .prepared_in(prepared);
-    let productions = case
-        .statements
-        .iter()
-        .map(|s| s.id)
-        .zip(productions)
-        .collect();
+    let ids = case.statements.iter().map(|s| s.id);
+    let productions = ids.zip(productions).collect();
     Generated { case, productions }
 }
 

@@ -105,6 +105,9 @@ pub struct GenerateOptions {
     pub physical_ddl_percent: usize,
     /// How many cases, of a hundred, lock a table by name, where the engine has that.
     pub table_lock_percent: usize,
+    /// How many cases, of a hundred, have statements aimed at what another session has left open, or at what a return
+    /// to a savepoint takes back.
+    pub rival_percent: usize,
     /// How many schemas, of a hundred, have views.
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
@@ -134,6 +137,7 @@ impl Default for GenerateOptions {
             trigger_percent: 12,
             physical_ddl_percent: 12,
             table_lock_percent: 12,
+            rival_percent: 30,
             view_percent: 12,
             plan_setting_percent: 15,
             mode_percent: 15,
@@ -160,6 +164,7 @@ impl GenerateOptions {
             trigger_percent: 0,
             physical_ddl_percent: 0,
             table_lock_percent: 0,
+            rival_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
             mode_percent: 0,

@@ -75,7 +75,7 @@ pub(super) struct SessionGenerator<'g, 'a, 'e> {
     pub stock: Stock,
 }
 
-impl SessionGenerator<'_, '_, '_> {
+impl<'e> SessionGenerator<'_, '_, 'e> {
     /// The statements of every session, merged into the submitted order.
     pub(super) fn lines(&mut self, sessions: usize) -> Vec<DrawnStatement> {
         let own: Vec<Vec<DrawnStatement>> = sessions_up_to(sessions)
@@ -111,6 +111,25 @@ impl SessionGenerator<'_, '_, '_> {
             }
         }
         lines
+    }
+
+    /// A text that a rule of the grammar gives; none where no production of it can be finished.
+    pub(super) fn text(&mut self, rule: &str) -> Option<String> {
+        let mut savepoints = Vec::new();
+        let drawn = self.expander(&mut savepoints).statement(rule);
+        drawn.map(|(text, _)| text)
+    }
+
+    fn expander<'x>(&'x mut self, savepoints: &'x mut Vec<String>) -> Expander<'x, 'x, 'e> {
+        Expander::new(
+            self.grammar,
+            self.dialect,
+            self.tables,
+            self.version_keys,
+            self.entropy,
+            &mut self.stock,
+            savepoints,
+        )
     }
 
     fn session(&mut self, session: SessionId) -> Vec<DrawnStatement> {
@@ -169,16 +188,7 @@ impl SessionGenerator<'_, '_, '_> {
         lines: &mut Vec<DrawnStatement>,
     ) -> bool {
         for _ in 0..ATTEMPTS {
-            let expander = Expander::new(
-                self.grammar,
-                self.dialect,
-                self.tables,
-                self.version_keys,
-                self.entropy,
-                &mut self.stock,
-                savepoints,
-            );
-            if let Some((sql, productions)) = expander.statement(rule) {
+            if let Some((sql, productions)) = self.expander(savepoints).statement(rule) {
                 let effect = analyze(&sql, self.dialect);
                 // Engines refuse it, or the plan decides what comes first.
                 let resolved = self.catalog.resolved(&sql, effect.clone(), self.dialect);

@@ -1,6 +1,7 @@
 //! Cases are decided by their seed and keep the discipline that oracles rely on.
 
 mod frequency;
+mod rival;
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -50,7 +50,7 @@ pub use effect::analyze;
 pub use heading::{headings, returns};
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use limit::without_limit;
-pub use matched::matched_rows;
+pub use matched::{matched_rows, search_of_write};
 pub use prepared::{PreparedStatements, may_be_prepared};
 pub use returning::{ReturningText, with_returning};
 pub use row_write::{RowWrite, row_write};

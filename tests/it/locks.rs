@@ -242,6 +242,52 @@ fn two_reads_for_a_change_and_a_row_that_a_write_would_match_have_to_wait() {
     }
 }
 
+/// A second table, into which rows are put, and whose rows are changed by what the first one has.
+const SECOND: &str = "
+    init: CREATE TABLE u (pkey INT PRIMARY KEY, vkey INT, d INT)
+    init: INSERT INTO u VALUES (1, 11, 1), (2, 12, 2)
+    s1: BEGIN
+    s2: BEGIN
+";
+
+/// What a write reads of another table it locks, from REPEATABLE READ on (MySQL manual, "Locks Set by Different SQL
+/// Statements in InnoDB").
+#[test]
+fn what_a_write_reads_of_another_table_it_locks() {
+    use IsolationLevel::{RepeatableRead, Serializable};
+    let changes = "s2: UPDATE t SET vkey = 1001, c = 7 WHERE pkey = 1";
+    let adds = "s2: INSERT INTO t VALUES (3, 1001, 0)";
+    let copies =
+        "s1: INSERT INTO u (pkey, vkey, d) SELECT t.pkey + 4096, 1000, t.c FROM t WHERE t.c < 5";
+    let finds =
+        "s1: UPDATE u SET vkey = 1000, d = 5 WHERE u.pkey IN (SELECT t.pkey FROM t WHERE t.c < 5)";
+    let sets = "s1: UPDATE u SET vkey = 1000, d = (SELECT MIN(t.c) FROM t) WHERE u.pkey = 1";
+    let deletes = "s1: DELETE FROM u WHERE u.d < (SELECT COUNT(*) FROM t WHERE t.c < 5)";
+    let of_insert = Fault::InsertSelectLocksNothing;
+    let of_query = Fault::WriteSubqueryLocksNothing;
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url("locks_of_sources", needs) else {
+            continue;
+        };
+        for (fault, write, other, wanted) in [
+            (of_insert, copies, changes, UnkeptRow),
+            (of_insert, copies, adds, UnkeptRange),
+            (of_query, finds, changes, UnkeptRow),
+            (of_query, sets, changes, UnkeptRow),
+            (of_query, deletes, adds, UnkeptRange),
+        ] {
+            for level in [RepeatableRead, Serializable] {
+                let ends = "s2: COMMIT\n s1: COMMIT";
+                let kept = format!("{SECOND}\n{write}\n{other}\n{ends}");
+                let past = format!("{SECOND}\n{other}\n{write}\n{ends}");
+                let database = "rashomon_it_locks_of_sources";
+                hear_written(&url, database, &kept, (fault, level), wanted);
+                hear_written(&url, database, &past, (fault, level), UnlockedRead);
+            }
+        }
+    }
+}
+
 /// What a SKIP LOCKED gives it has locked, and what another read has locked it does not give.
 #[test]
 fn a_skip_locked_locks_what_it_gives_and_leaves_out_what_is_locked() {

@@ -13,17 +13,17 @@ use crate::model::{
 use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
 use crate::oracle::view::{Contents, rows_of};
-use crate::statement::{count_mentions, matched_rows, mentions};
+use crate::statement::{count_mentions, mentions, search_of_write};
 
 /// Every table that a read names, with rows that it may find.
 pub(super) type FoundRows = BTreeMap<String, Contents>;
 
-/// A read that locked what it found, and of which it is sure what it saw: a SELECT, or what an UPDATE or
-/// DELETE looks for.
+/// A read that locked what it found, and of which it is sure what it saw: a SELECT, or what a write looks
+/// for and reads.
 pub(super) struct LockingRead<'e> {
     pub(super) statement: &'e CaseStatement,
     pub(super) record: &'e StatementRecord,
-    /// The SELECT; of a write, how many rows its condition matches.
+    /// The SELECT; of a write, a query for what it looks at.
     pub(super) sql: Cow<'e, str>,
     /// The rows of its view.
     pub(super) seen: FoundRows,
@@ -49,7 +49,7 @@ impl<'e> LockingRead<'e> {
         let sql = if matches!(kind, StatementKind::Select | StatementKind::LockingSelect) {
             Cow::from(&statement.sql)
         } else {
-            Cow::from(count_of_matched(evidence, statement)?)
+            Cow::from(search_of(evidence, statement)?)
         };
         let view = account.views.get(&id)?;
         let TableGrips {
@@ -57,6 +57,7 @@ impl<'e> LockingRead<'e> {
             plain,
             by_snapshot,
         } = TableGrips::of(evidence, statement);
+        let is_looked_at = |table: &String| locked.contains(&**table) || plain.contains(&**table);
         if locked.is_empty() || !locked.is_disjoint(&plain) {
             return None;
         }
@@ -64,14 +65,14 @@ impl<'e> LockingRead<'e> {
             let shape = case.table(table);
             shape.is_some() && view.contains_key(*table)
         });
-        let seen = view
-            .iter()
-            .map(|(table, seen)| (table.clone(), rows_of(evidence, seen)));
+        let seen = view.iter().filter(|(table, _)| is_looked_at(table));
+        let seen = seen.map(|(table, seen)| (table.clone(), rows_of(evidence, seen)));
+        let seen: FoundRows = seen.collect();
         all_known.then(|| Self {
             statement,
             record,
             sql,
-            seen: seen.collect(),
+            seen,
             locked,
             by_snapshot,
             strength: strength::of_search(&statement.effect),
@@ -136,24 +137,36 @@ impl<'e> LockingRead<'e> {
     }
 }
 
-/// How many rows an UPDATE or DELETE of one table finds, where everything that it meets stays locked; none
-/// for any other statement. At levels that lock rows only, InnoDB passes by locked rows that did not fit
-/// when they were committed (MySQL manual, "Transaction Isolation Levels", READ COMMITTED), and what one with
-/// a LIMIT meets depends on the way it takes.
-fn count_of_matched(evidence: &Evidence, statement: &CaseStatement) -> Option<String> {
+/// What a write looks at where everything that it meets stays locked: the source of an INSERT .. SELECT, what an UPDATE or
+/// DELETE of one table finds, and the tables of its subqueries (MySQL manual, "Locks Set by Different SQL Statements in
+/// InnoDB"); none for any other statement. At levels that lock rows only, InnoDB passes by locked rows that did not fit
+/// when they were committed (same manual, "Transaction Isolation Levels", READ COMMITTED), and what one with a LIMIT
+/// meets depends on the way it takes.
+fn search_of(evidence: &Evidence, statement: &CaseStatement) -> Option<String> {
     let effect = &statement.effect;
     let level = evidence.case.judged_level(statement.session);
     let locks_ranges = evidence.dialect.lock_reach(level) == Some(LockReach::Ranges);
-    let [target] = effect.uses.as_slice() else {
-        return None;
-    };
-    let searches = matches!(target.role, Role::UpdateTarget | Role::DeleteTarget);
+    let is_plain = effect.uses.iter().all(|used| {
+        let role = used.role;
+        match role {
+            Role::UpdateTarget | Role::DeleteTarget | Role::InsertTarget => true,
+            Role::UpdateSource | Role::DeleteSource | Role::InsertSelectSource => true,
+            // What a row of the target refers to is not looked at by the source.
+            Role::ForeignKeyCheck => effect.kind == StatementKind::InsertSelect,
+            Role::PlainSelect
+            | Role::LockingSelect
+            | Role::LockingSelectSource
+            | Role::UpdateJoinSource
+            | Role::InsertValuesSource
+            | Role::ForeignKeyTarget
+            | Role::TriggerTarget => false,
+        }
+    });
     let dialect = &evidence.dialect;
-    let stops = mentions(&statement.sql, "LIMIT", dialect);
-    if !locks_ranges || !searches || stops {
+    if !locks_ranges || !is_plain || mentions(&statement.sql, "LIMIT", dialect) {
         return None;
     }
-    matched_rows(&statement.sql, "COUNT(*)", dialect)
+    search_of_write(&statement.sql, dialect)
 }
 
 /// What a statement does with the tables that it reads, by the level that it is judged by.
@@ -171,7 +184,14 @@ impl<'e> TableGrips<'e> {
         let level = evidence.case.judged_level(statement.session);
         // An engine that passes over rows whose committed version is unfit chooses by that version.
         let passes_over = dialect.supports(Capability::PassesOverUnfitRows);
-        for used in &statement.effect.uses {
+        // Of an INSERT the source alone is a read.
+        let is_read = |role: Role| !matches!(role, Role::InsertTarget | Role::ForeignKeyCheck);
+        for used in statement
+            .effect
+            .uses
+            .iter()
+            .filter(|used| is_read(used.role))
+        {
             let table = used.table.as_str();
             // A table that the text does not name stands behind a view; not every engine locks its rows.
             let is_behind_view = count_mentions(&statement.sql, table, dialect) == Some(0);

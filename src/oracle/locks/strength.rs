@@ -6,10 +6,13 @@ use crate::observe::{Change, VersionId};
 use crate::oracle::Evidence;
 
 /// The lock that a statement takes of what it finds: a read by its weakest clause, and a shared one
-/// without a clause.
+/// without a clause, as a write does of tables that it reads and does not write.
 pub(super) fn of_search(effect: &Effect) -> LockStrength {
     if effect.kind.is_write() {
-        return LockStrength::Update;
+        return match effect.uses.iter().all(|used| used.role.is_target()) {
+            true => LockStrength::Update,
+            false => LockStrength::Share,
+        };
     }
     effect.lock.unwrap_or(LockStrength::Share)
 }

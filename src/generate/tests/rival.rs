@@ -1,0 +1,95 @@
+//! Statements that are aimed at what another session has left open.
+
+use super::parts;
+use crate::dialect::Dialect;
+use crate::generate::{GenerateOptions, generate};
+use crate::model::{CaseStatement, StatementKind, TestCase, Value};
+use crate::statement::{RowWrite, row_write};
+
+/// A statement that stands while a transaction of another session is open.
+fn beside(case: &TestCase, at: usize) -> impl Iterator<Item = &CaseStatement> {
+    let own = case.statements[at].session;
+    let before = case.statements[..at].iter().enumerate();
+    before.filter_map(move |(earlier, statement)| {
+        let ends = |s: &CaseStatement| {
+            s.id.transaction == statement.id.transaction && s.effect.kind.is_end()
+        };
+        let is_open = !case.statements[earlier..at].iter().any(ends);
+        let is_inside = case.statements.iter().any(ends);
+        (statement.session != own && is_open && is_inside).then_some(statement)
+    })
+}
+
+/// The key of the one row that an INSERT gives.
+fn inserted_key(statement: &CaseStatement, dialect: &Dialect) -> Option<(String, i64)> {
+    match row_write(&statement.sql, dialect)? {
+        RowWrite::Insert { table, rows, .. } => match (rows.len(), rows.first()?.first()?) {
+            (1, Value::Integer(key)) => Some((table, *key)),
+            _ => None,
+        },
+        RowWrite::Update { .. } | RowWrite::Delete { .. } => None,
+    }
+}
+
+/// How often, in these cases, an INSERT names the key of another one that is not committed, a read outside of
+/// transactions locks rows of a table in which another session has written, and a read comes behind a return.
+#[derive(Debug, Default)]
+struct Meetings {
+    same_key: usize,
+    lone_reads: usize,
+    after_return: usize,
+}
+
+impl Meetings {
+    fn of(engine: &str, rival_percent: usize) -> Self {
+        let (grammar, dialect) = parts(engine);
+        let options = GenerateOptions {
+            rival_percent,
+            ..GenerateOptions::default()
+        };
+        let mut meetings = Self::default();
+        for index in 0..300 {
+            let case = generate(5, index, &options, &grammar, &dialect).case;
+            for at in 0..case.statements.len() {
+                meetings.count(&case, at, &dialect);
+            }
+        }
+        meetings
+    }
+
+    fn count(&mut self, case: &TestCase, at: usize, dialect: &Dialect) {
+        let statement = &case.statements[at];
+        let transaction = statement.id.transaction;
+        let own = || (case.statements.iter()).filter(|s| s.id.transaction == transaction);
+        let kind = statement.effect.kind;
+        if kind == StatementKind::Insert {
+            let key = inserted_key(statement, dialect);
+            let is_same = |s: &CaseStatement| inserted_key(s, dialect) == key;
+            let meets = key.is_some() && beside(case, at).any(is_same);
+            self.same_key += usize::from(meets);
+        }
+        if kind == StatementKind::LockingSelect && !own().any(|s| s.effect.kind.is_begin()) {
+            let table = &statement.effect.uses[0].table;
+            let writes =
+                |s: &CaseStatement| s.effect.counted_targets().any(|target| target == table);
+            self.lone_reads += usize::from(beside(case, at).any(writes));
+        }
+        if kind == StatementKind::Select {
+            let before = own().take_while(|s| s.id != statement.id);
+            let last = before.last().map(|s| s.effect.kind);
+            self.after_return += usize::from(last == Some(StatementKind::RollbackTo));
+        }
+    }
+}
+
+#[test]
+fn statements_meet_what_another_session_has_left_open() {
+    for engine in ["mariadb", "mysql", "postgres", "sqlite"] {
+        let (with, without) = (Meetings::of(engine, 30), Meetings::of(engine, 0));
+        let told = format!("{engine}: {with:?}, without {without:?}");
+        assert!(with.same_key >= 10 && without.same_key <= 2, "{told}");
+        let locks = engine != "sqlite";
+        assert_eq!(with.lone_reads >= 30, locks, "{told}");
+        assert!(with.after_return >= without.after_return + 10, "{told}");
+    }
+}
