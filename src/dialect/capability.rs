@@ -99,6 +99,7 @@ capabilities! {
     LocksAtCommit = "locks-at-commit",
     /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
     /// Commit", and the keys other than the primary one of an ordinary commit).
+    LocksChosenRows = "locks-chosen-rows",
     LocksOutliveEnd = "locks-outlive-end",
     /// What a transaction changes stays in its session until COMMIT, and each of its reads merges that into what is
     /// committed (TiDB).

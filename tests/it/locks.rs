@@ -7,7 +7,10 @@ use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
     Finding, FindingKind, IsolationLevel,
-    LockBreach::{self, UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite, Waited, WrongSkip},
+    LockBreach::{
+        self, UnfoundedRefusal, UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite, Waited,
+        WrongSkip,
+    },
     Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
@@ -316,6 +319,36 @@ fn a_skip_locked_locks_what_it_gives_and_leaves_out_what_is_locked() {
                 (fault, level),
                 wanted,
             );
+        }
+    }
+}
+
+/// A row of the table is locked, and another one is asked for.
+#[test]
+fn what_nobody_may_hold_is_neither_refused_nor_left_out() {
+    use IsolationLevel::{ReadCommitted, RepeatableRead};
+    let Some(url) = url("locks_beside", Needs::Postgres) else {
+        return;
+    };
+    let begin = "s1: BEGIN\n s2: BEGIN\n";
+    let holders = [
+        "s1: UPDATE t SET vkey = 1001, c = 7 WHERE pkey = 1",
+        "s1: SELECT pkey FROM t WHERE pkey = 1 FOR UPDATE",
+        "s1: DELETE FROM t WHERE pkey = 1",
+    ];
+    let nowait = "s2: SELECT * FROM t WHERE pkey = 2 FOR UPDATE NOWAIT";
+    let skip = "s2: SELECT * FROM t WHERE pkey < 3 FOR UPDATE SKIP LOCKED";
+    let end = "s2: COMMIT\n s1: COMMIT";
+    for holds in holders {
+        for (read, fault, wanted) in [
+            (nowait, Fault::NowaitRefused, UnfoundedRefusal),
+            (skip, Fault::SkipLockedSkipsOne, WrongSkip),
+        ] {
+            for level in [ReadCommitted, RepeatableRead] {
+                let script = format!("{begin}\n{holds}\n{read}\n{end}");
+                let database = "rashomon_it_locks_beside";
+                hear_written(&url, database, &script, (fault, level), wanted);
+            }
         }
     }
 }

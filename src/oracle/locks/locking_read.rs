@@ -38,11 +38,17 @@ pub(super) struct LockingRead<'e> {
 impl<'e> LockingRead<'e> {
     /// The read of this name; none where it is something else, was rejected, or is doubtful.
     pub(super) fn of(evidence: &'e Evidence, id: StatementId) -> Option<Self> {
+        let record = evidence.execution.records.get(&id)?;
+        let is_answered = record.outcome.error_class().is_none();
+        is_answered.then(|| Self::sent(evidence, id)).flatten()
+    }
+
+    /// The same, whether it was rejected or not.
+    pub(super) fn sent(evidence: &'e Evidence, id: StatementId) -> Option<Self> {
         let (case, account) = (&evidence.case, &evidence.account);
         let statement = case.statement(id)?;
         let record = evidence.execution.records.get(&id)?;
-        let certain = !account.unsure.contains_key(&id) && !account.latitudes.contains_key(&id);
-        if !certain || record.outcome.error_class().is_some() {
+        if account.unsure.contains_key(&id) || account.latitudes.contains_key(&id) {
             return None;
         }
         let kind = statement.effect.kind;

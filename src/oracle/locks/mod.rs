@@ -12,6 +12,7 @@ mod holders;
 mod kept;
 mod locked_table;
 mod locking_read;
+mod may_hold;
 mod outlived;
 mod overwritten;
 mod refused;
@@ -93,6 +94,10 @@ impl Oracle for LockOracle {
         for id in evidence.execution.execution_order() {
             if let Some(refusal) = refused::judge(evidence, &holders, id) {
                 tested.insert(id);
+                let refusal = match refusal {
+                    Some(refusal) => Some(refusal),
+                    None => refused::beside_locks(evidence, &holders, id, &earlier, &mut trial)?,
+                };
                 breaches.extend(refusal);
             }
             let statement = evidence.case.statement(id);

@@ -3,9 +3,13 @@
 
 use super::breach::{AT_ONCE, BrokenLock};
 use super::holders::LockHolders;
-use super::locked_table;
+use super::locking_read::LockingRead;
+use super::trial::{ReadTrial, same};
+use super::{locked_table, may_hold};
+use crate::engine::EngineError;
 use crate::model::{
     CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, StatementId, StatementKind,
+    StatementRecord,
 };
 use crate::observe::{is_released, promised_mode};
 use crate::oracle::Evidence;
@@ -24,16 +28,45 @@ pub(super) fn judge(
     if !statement.effect.nowait || !refused {
         return None;
     }
-    let breach = BrokenLock {
+    let told = "no other session has touched its tables in a transaction that is open";
+    let someone_may = holders.someone_may_hold(statement, record);
+    Some((!someone_may).then(|| unfounded(record, told)))
+}
+
+/// The same of one that was refused beside locks which others hold of its tables: whether one of these can be in its way.
+pub(super) fn beside_locks(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    id: StatementId,
+    earlier: &[LockingRead<'_>],
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<BrokenLock>, EngineError> {
+    let Some(read) = LockingRead::sent(evidence, id) else {
+        return Ok(None);
+    };
+    let Some(held) = may_hold::rows(evidence, holders, &read, earlier, trial)? else {
+        return Ok(None);
+    };
+    let held: Vec<_> = held.into_iter().collect();
+    let all = trial.answer(&read, &read.seen)?;
+    let free = trial.answer(&read, &read.without(&held))?;
+    let finds_none_held = all.is_some_and(|all| {
+        matches!(all, Outcome::Rows(_)) && free.is_some_and(|free| same(&read, &all, &free))
+    });
+    let told = "no other session may hold a lock on a row that it finds";
+    Ok(finds_none_held.then(|| unfounded(read.record, told)))
+}
+
+fn unfounded(record: &StatementRecord, told: &str) -> BrokenLock {
+    BrokenLock {
         padded: false,
         kind: LockBreach::UnfoundedRefusal,
-        statement: id,
+        statement: record.id,
         against: None,
         expected: "an answer".to_owned(),
         got: record.outcome.to_string(),
-        told: "no other session has touched its tables in a transaction that is open".to_owned(),
-    };
-    Some((!holders.someone_may_hold(statement, record)).then_some(breach))
+        told: told.to_owned(),
+    }
 }
 
 /// Whether a read that never waits for a row lock did, and was answered then: one with NOWAIT or SKIP LOCKED, or a

@@ -4,6 +4,7 @@ use super::breach::BrokenLock;
 use super::held_twice::{FoundRow, held_rows};
 use super::holders::LockHolders;
 use super::locking_read::{FoundRows, LockingRead, held_versions};
+use super::may_hold;
 use super::trial::ReadTrial;
 use crate::engine::EngineError;
 use crate::model::{LockBreach, Outcome, Row};
@@ -64,7 +65,10 @@ pub(super) fn judge(
             let Some(Outcome::Rows(all)) = all else {
                 return Ok(SkipJudged::Left);
             };
-            beyond(got, &all)
+            match beyond(got, &all) {
+                None => left_out(evidence, holders, read, earlier, trial)?,
+                told => told,
+            }
         }
         _ => Some("nobody else may hold a lock".to_owned()),
     };
@@ -89,6 +93,31 @@ pub(super) fn judge(
         got: outcome_text(got, order),
         told,
     }))
+}
+
+/// The rows that a result has not, though nobody else may hold a lock on them, in words.
+fn left_out(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    read: &LockingRead<'_>,
+    earlier: &[LockingRead<'_>],
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<String>, EngineError> {
+    let Some(held) = may_hold::rows(evidence, holders, read, earlier, trial)? else {
+        return Ok(None);
+    };
+    let held: Vec<_> = held.into_iter().collect();
+    let free = trial.answer(read, &read.without(&held))?;
+    let (Some(Outcome::Rows(free)), Outcome::Rows(got)) = (free, &read.record.outcome) else {
+        return Ok(None);
+    };
+    let missing = compare::table_difference(&free, got).map(|(missing, _)| missing);
+    Ok(missing
+        .filter(|missing| !missing.is_empty())
+        .map(|missing| {
+            let rows = rows_text(&missing);
+            format!("it left out {rows}, on which nobody else may hold a lock")
+        }))
 }
 
 /// Whether the read that holds a row gives another answer without it, however often it is asked.

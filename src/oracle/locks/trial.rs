@@ -113,6 +113,7 @@ impl<'a> ReadTrial<'a> {
     }
 }
 
-fn same(read: &LockingRead<'_>, one: &Outcome, other: &Outcome) -> bool {
+/// Whether two answers of a read are one, but for an order that it does not promise.
+pub(super) fn same(read: &LockingRead<'_>, one: &Outcome, other: &Outcome) -> bool {
     compare::outcomes(one, other, read.statement.effect.row_order).is_none()
 }

@@ -1,0 +1,160 @@
+//! Rows on which another session may hold a lock, where each lock is one of a row that was chosen (PostgreSQL manual,
+//! "Row-Level Locks"): what nobody may hold is free, whatever else of the table is locked.
+
+use std::collections::BTreeSet;
+
+use super::holders::LockHolders;
+use super::locking_read::LockingRead;
+use super::trial::ReadTrial;
+use crate::dialect::Capability;
+use crate::engine::EngineError;
+use crate::model::{CaseStatement, StatementKind};
+use crate::observe::RowId;
+use crate::oracle::Evidence;
+use crate::statement::{count_mentions, mentions};
+
+/// Rows of the tables that a read names.
+pub(super) type NamedRows<'r> = BTreeSet<(&'r str, &'r RowId)>;
+
+/// The rows of its tables on which another session may have held a lock while the read ran that excludes its own; none
+/// where it may have been any of them, or where the result does not tell which rows the read would lock.
+pub(super) fn rows<'r>(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    read: &'r LockingRead<'_>,
+    earlier: &[LockingRead<'_>],
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<NamedRows<'r>>, EngineError> {
+    if !evidence.dialect.supports(Capability::LocksChosenRows)
+        || !finds_rows_plainly(evidence, read)
+    {
+        return Ok(None);
+    }
+    let mut held = NamedRows::new();
+    let beside: Vec<&CaseStatement> = holders.beside(read.statement, read.record).collect();
+    for other in beside {
+        let is_ddl = other.effect.kind == StatementKind::PhysicalDdl;
+        if !is_ddl && !holders.may_lock_a_table_of(other, read.statement) {
+            continue;
+        }
+        if is_ddl || !has_done_what_it_says(evidence, read, other) {
+            return Ok(None);
+        }
+        let found = match other.effect.kind.is_write() {
+            true => written_rows(evidence, read, other),
+            false => match earlier.iter().find(|by| by.statement.id == other.id) {
+                Some(by) => read_rows(evidence, read, by, trial)?,
+                None => None,
+            },
+        };
+        match found {
+            Some(found) => held.extend(found),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(held))
+}
+
+/// Whether each row that a read finds shows in its result by itself: no LIMIT, outer join or subquery, and one clause.
+fn finds_rows_plainly(evidence: &Evidence, read: &LockingRead<'_>) -> bool {
+    let (sql, dialect) = (&read.statement.sql, &evidence.dialect);
+    let effect = &read.statement.effect;
+    effect.kind == StatementKind::LockingSelect
+        && effect.row_by_row
+        && !effect.outer_join
+        && !mentions(sql, "LIMIT", dialect)
+        && count_mentions(sql, "SELECT", dialect) == Some(1)
+        && count_mentions(sql, "FOR", dialect) == Some(1)
+}
+
+/// Whether a statement of another session was answered before the read was sent, waited for nothing, and did what its
+/// answer says: one that waited keeps rows that it looked at again and found unfit.
+fn has_done_what_it_says(
+    evidence: &Evidence,
+    read: &LockingRead<'_>,
+    other: &CaseStatement,
+) -> bool {
+    let account = &evidence.account;
+    let record = evidence.execution.records.get(&other.id);
+    let is_over = record.is_some_and(|record| {
+        record.answered < read.record.sent
+            && !record.resumed()
+            && record.outcome.error_class().is_none()
+    });
+    is_over
+        && other.effect.table_lock.is_none()
+        && !account.unsure.contains_key(&other.id)
+        && !account.latitudes.contains_key(&other.id)
+}
+
+/// The rows that a write has changed, which are all that it has locked; none where it may have locked others, too: by an
+/// upsert, for a foreign key, in a trigger, or an UPDATE that leaves no trace of itself in a row.
+fn written_rows<'r>(
+    evidence: &Evidence,
+    read: &'r LockingRead<'_>,
+    other: &CaseStatement,
+) -> Option<NamedRows<'r>> {
+    let effect = &other.effect;
+    let names_version = |table: &str| {
+        let shape = evidence.case.table(table);
+        let version = shape.and_then(|shape| shape.version_key.as_ref());
+        version.is_some_and(|name| effect.assigned.contains_key(&name.to_ascii_lowercase()))
+    };
+    let kind = effect.kind;
+    let inserts = matches!(kind, StatementKind::Insert | StatementKind::InsertSelect);
+    let is_plain = |table: &str| {
+        kind == StatementKind::Delete
+            || (kind == StatementKind::Update && names_version(table))
+            || (inserts && effect.assigned.is_empty())
+    };
+    let may_lock_others = effect.uses.iter().any(|used| {
+        let table = used.table.as_str();
+        let is_named = effect.counted_targets().any(|target| target == table);
+        (used.role.is_target() || used.role.is_by_foreign_key())
+            && read.locked.contains(table)
+            && !(is_named && is_plain(table))
+    });
+    if may_lock_others {
+        return None;
+    }
+    let changes = evidence.account.changes.get(&other.id);
+    let changed = |table: &str, row: &RowId| {
+        let mut changes = changes.into_iter().flatten();
+        changes.any(|change| change.table == table && change.row == *row)
+    };
+    Some(rows_that(read, changed).collect())
+}
+
+/// The rows that another read may have found, as both see them; none where its answer does not tell.
+fn read_rows<'r>(
+    evidence: &Evidence,
+    read: &'r LockingRead<'_>,
+    by: &LockingRead<'_>,
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<NamedRows<'r>>, EngineError> {
+    let rules = &evidence.dialect.lock_rules;
+    if !finds_rows_plainly(evidence, by) || trial.agrees(by, &by.seen)? != Some(true) {
+        return Ok(None);
+    }
+    let mut found = NamedRows::new();
+    if !rules.exclude(by.strength, read.strength) {
+        return Ok(Some(found));
+    }
+    for (table, row) in rows_that(read, |table, row| by.shows(table, row)) {
+        if trial.agrees(by, &by.without(&[(table, row)]))? != Some(true) {
+            found.insert((table, row));
+        }
+    }
+    Ok(Some(found))
+}
+
+/// The rows of the tables that a read locks of which this is true.
+fn rows_that<'r>(
+    read: &'r LockingRead<'_>,
+    is_it: impl Fn(&str, &RowId) -> bool,
+) -> impl Iterator<Item = (&'r str, &'r RowId)> {
+    let tables = read.seen.iter();
+    let locked = tables.filter(|(table, _)| read.locked.contains(table.as_str()));
+    let rows = locked.flat_map(|(table, rows)| rows.keys().map(move |row| (table.as_str(), row)));
+    rows.filter(move |(table, row)| is_it(table, row))
+}
