@@ -96,7 +96,7 @@ impl<'e> LockHolders<'e> {
     }
 
     /// Whether a statement takes locks on a table that another names. LOCK TABLE is one of rows, too, and may wait for
-    /// whoever has used the table.
+    /// whoever has used the table; DDL that waits for those keeps others waiting (MySQL manual, "Metadata Locking").
     pub(super) fn may_lock_a_table_of(
         &self,
         other: &CaseStatement,
@@ -114,7 +114,8 @@ impl<'e> LockHolders<'e> {
                 || statement.effect.table_lock_mode(table).is_some()
         };
         let mut asked = other.effect.table_lock.iter().flat_map(|lock| &lock.tables);
-        if asked.any(|table| names(table)) {
+        let changed = other.effect.storage_change.as_ref();
+        if asked.any(|table| names(table)) || changed.is_some_and(|change| names(&change.table)) {
             return true;
         }
         other.effect.uses.iter().any(|u| {

@@ -394,6 +394,27 @@ fn nowait_is_refused_only_where_somebody_may_hold_a_lock() {
     assert_eq!(run(RepeatableRead, &somebody), "agree");
 }
 
+/// DDL that waits for the users of a table keeps whoever comes behind it from the table, NOWAIT or not.
+#[test]
+fn nowait_may_be_refused_behind_ddl_of_its_table() {
+    let behind = |ddl: &'static str| {
+        [
+            Step::done(1, "BEGIN"),
+            Step::sent(1, PLAIN, FOUND),
+            Step::waits(2, ddl),
+            Step::sent(1, NOWAIT, Got::Refused),
+            Step::done(1, "COMMIT"),
+            Step::answered(2, Got::Affected(0)),
+        ]
+    };
+    let (own, other) = ("CREATE INDEX x1 ON t (vkey)", "CREATE INDEX x1 ON u (vkey)");
+    assert_eq!(run(RepeatableRead, &behind(own)), "agree");
+    assert_eq!(
+        run(RepeatableRead, &behind(other)),
+        "unfounded-refusal T1.3"
+    );
+}
+
 /// T2.1 waits for T1 and is answered when that has ended.
 fn after_a_wait(sql: &'static str, got: Got) -> [Step; 5] {
     [
