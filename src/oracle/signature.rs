@@ -6,8 +6,8 @@ use super::Evidence;
 use super::own_changes::own_changes;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, Role, Setting,
-    StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
+    CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, ReadMode, Role,
+    Setting, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
 };
 use crate::statement::{self, may_be_prepared};
 
@@ -242,8 +242,13 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
         let Some(before) = execution.records.get(&other.id) else {
             continue;
         };
+        // One that does not wait meets the locks of reads without a clause, too, where these take any.
+        let may_lock = |u: &TableUse| {
+            let reads_current = || evidence.promised_mode(other, u.role) == ReadMode::Current;
+            u.role.takes_row_locks() || (statement.effect.nowait && reads_current())
+        };
         let touches = |u: &TableUse| {
-            u.role.takes_row_locks() && statement.effect.uses.iter().any(|own| own.table == u.table)
+            may_lock(u) && statement.effect.uses.iter().any(|own| own.table == u.table)
         };
         if !other.effect.uses.iter().any(touches) {
             continue;
@@ -261,7 +266,7 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
         if rejected.is_some_and(ErrorClass::is_concurrency) {
             continue;
         }
-        let locks = other.effect.kind == StatementKind::LockingSelect;
+        let locks = !other.effect.kind.is_write();
         let state = match execution.transactions.get(&other.id.transaction) {
             Some(TransactionStatus::Committed(end)) if *end < record.sent => "committed",
             Some(TransactionStatus::Aborted(end)) if *end < record.sent => "rolled-back",
