@@ -12,6 +12,7 @@ use rashomon::reproducer::Tag;
 use rashomon::workload::{self, CaseLevels};
 
 use crate::execute::case;
+use crate::plant::{Fault, Plant, PlantedServer, Rate};
 use crate::program::{folder, run, shown, summary};
 use crate::servers::{self, Needs};
 
@@ -90,6 +91,20 @@ const THREE_WRITERS: &str = "
     s3: SELECT v FROM kv WHERE k = 2
     s3: UPDATE kv SET v = 14 WHERE k = 1
     s2: COMMIT
+    s3: COMMIT
+";
+
+/// The second transaction of s1 begins when s2 has been answered. Faults show while another transaction is open.
+const READ_AFTER_A_COMMIT: &str = "
+    s3: BEGIN
+    s3: SELECT v FROM kv WHERE k = 2
+    s1: BEGIN
+    s1: SELECT v FROM kv WHERE k = 1
+    s1: COMMIT
+    s2: UPDATE kv SET v = 11 WHERE k = 1
+    s1: BEGIN
+    s1: SELECT v FROM kv WHERE k = 1
+    s1: COMMIT
     s3: COMMIT
 ";
 
@@ -196,6 +211,29 @@ fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
             let judgements = judge(&*server, [case]);
             let found = kind(&judgements[0].verdict);
             assert_eq!(found, expected, "{needs:?} {level} {claim:?} {script}");
+        }
+    }
+}
+
+/// An old snapshot in a new transaction satisfies every model that knows no real time.
+#[test]
+fn a_snapshot_shows_what_was_committed_before_it_was_taken() {
+    let level = IsolationLevel::RepeatableRead;
+    for needs in [Needs::MariaDb, Needs::MySql, Needs::Postgres] {
+        let Some(url) = servers::url("a_snapshot_shows_what_was_committed", needs) else {
+            continue;
+        };
+        for (fault, expected) in [
+            (Fault::None, "agree"),
+            (Fault::TransactionKeepsSnapshot, "stale-read"),
+        ] {
+            let rate = Rate::Always;
+            let planted = PlantedServer::before(&url, Plant { fault, rate });
+            let server = open(&planted.url);
+            let script = format!("{SETUP}{READ_AFTER_A_COMMIT}");
+            let judgements = judge(&*server, [case(&*server, level, &script)]);
+            let found = kind(&judgements[0].verdict);
+            assert_eq!(found, expected, "{needs:?} {fault}");
         }
     }
 }

@@ -5,9 +5,12 @@
 //! history, and a checker decides. Every statement must read or write one value by its key.
 //! `docs/oracle-history.md` says what this claims and what it may miss.
 
+mod stale;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use self::stale::OutdatedRead;
 use super::signature::finding_levels;
 use super::{Evidence, Needs, Oracle, Ruling};
 use crate::checker::{self, Answer, Budget, Counterexample};
@@ -68,7 +71,10 @@ impl Oracle for HistoryOracle {
         }
         let budget = Budget::of(Some(CHECK_TIME));
         let verdict = match checker::check(&recorded.history, model, budget).1 {
-            Answer::Satisfied(_) => Verdict::Agree,
+            Answer::Satisfied(_) => match stale::find(evidence, &keys) {
+                Some(outdated) => Verdict::Violation(Box::new(outdated_finding(case, outdated))),
+                None => Verdict::Agree,
+            },
             Answer::Violated(found) => {
                 let known = with_last_writes(evidence, &keys, model);
                 let (history, found) = known.unwrap_or((recorded.history, found));
@@ -376,6 +382,29 @@ fn class(history: &history::History, found: &Counterexample) -> AnomalyClass {
     match circular && named.iter().any(replaces_unseen) {
         true => AnomalyClass::LostUpdate,
         false => found.anomaly.into(),
+    }
+}
+
+fn outdated_finding(case: &TestCase, outdated: OutdatedRead) -> Finding {
+    let OutdatedRead {
+        read,
+        key,
+        value,
+        missed,
+    } = outdated;
+    let (reader, writer) = (read.transaction, missed.transaction);
+    let levels = finding_levels(case);
+    let anomaly = Anomaly::StaleRead;
+    let signature = Signature::new("history", FindingKind::Anomaly(anomaly), levels, Vec::new());
+    Finding {
+        headline: format!(
+            "{read} reads {value} of the key {key}, which {missed} had replaced before"
+        ),
+        signature: signature.with_anomaly(anomaly.into()),
+        differences: Vec::new(),
+        explanation: vec![format!(
+            "{writer} had been answered its end before {reader} took its snapshot; a snapshot shows what was committed before"
+        )],
     }
 }
 
