@@ -56,11 +56,12 @@ fn released_at(
     statement: &CaseStatement,
 ) -> Option<Tick> {
     let id = statement.id;
-    // An error takes away what the transaction had locked, where it stays open.
+    // An error takes away what the transaction had locked behind its last savepoint, where it stays open.
     let failing = execution.records.values().filter(|record| {
         dialect.supports(Capability::FailedTransaction)
             && record.id.transaction == id.transaction
             && record.outcome.error_class().is_some()
+            && timeline.loses_its_locks(id, record.id)
     });
     let failed = failing.map(|record| record.answered).min();
     let ended = timeline.undone(id).or(timeline.commit(id.transaction));

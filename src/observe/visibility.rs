@@ -17,6 +17,8 @@ pub struct Timeline {
     undone: BTreeMap<StatementId, Tick>,
     /// Statements of which the engine has let go of locks and snapshot, and when.
     let_go: BTreeMap<StatementId, Tick>,
+    /// Of statements that were refused where a savepoint stood, the position at which the last one had been set.
+    refused_behind: BTreeMap<StatementId, u32>,
     /// Statements that found a savepoint which does not stand, or did not find one that does.
     misfound_savepoints: BTreeSet<StatementId>,
     /// Statements that were refused because the engine had aborted a READ ONLY transaction.
@@ -148,6 +150,9 @@ impl Timeline {
             let savepoints = transactions.entry(id.transaction).or_default();
             let refused = record.outcome.error_class();
             savepoints.is_over |= refused.is_some() && !record.transaction_survives;
+            if let Some(last) = savepoints.open.last().filter(|_| refused.is_some()) {
+                self.refused_behind.insert(id, last.position);
+            }
             if touches_tables(statement) && !is_refused_by_the_server(record) {
                 savepoints.held_from.get_or_insert(id.position);
             }
@@ -206,6 +211,13 @@ impl Timeline {
     /// transaction touched a table ([`Doubt::EarlySavepoint`]).
     pub fn let_go(&self, statement: StatementId) -> Option<Tick> {
         self.let_go.get(&statement).copied()
+    }
+
+    /// Whether a refusal lets go of what an earlier statement of its transaction had locked, where an error takes back
+    /// everything behind the last savepoint (PostgreSQL manual, "SAVEPOINT").
+    pub(super) fn loses_its_locks(&self, earlier: StatementId, refused: StatementId) -> bool {
+        let behind = self.refused_behind.get(&refused);
+        earlier.position < refused.position && behind.is_none_or(|at| *at <= earlier.position)
     }
 
     /// Whether the statement was refused because the engine had aborted a READ ONLY transaction of its
