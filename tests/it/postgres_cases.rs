@@ -8,7 +8,9 @@ use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{ErrorClass, Execution, Outcome, ProbeTag, Row, SqlError, Value, Verdict};
+use rashomon::model::{
+    ErrorClass, Execution, Outcome, ProbeTag, Row, SqlError, UndecidedReason, Value, Verdict,
+};
 use rashomon::oracle::{ORACLES, hear};
 
 use crate::lying::{Lie, hearing, honest, id, verdict};
@@ -197,6 +199,12 @@ fn ran_out_of_time_behind_the_end(execution: &mut Execution) {
     record.outcome = rejection("55P03", ErrorClass::LockTimeout);
 }
 
+/// The same in a run that needed a timer: which of the two came first is not known.
+fn ran_out_of_time_in_a_run_by_timer(execution: &mut Execution) {
+    ran_out_of_time_behind_the_end(execution);
+    execution.unreliable = Some(UndecidedReason::BlockedByTimer);
+}
+
 #[test]
 fn a_deadlock_needs_somebody_who_may_wait_and_a_timeout_somebody_who_holds() {
     let Some(server) = server("a_deadlock_needs_somebody_who_may_wait") else {
@@ -207,6 +215,9 @@ fn a_deadlock_needs_somebody_who_may_wait_and_a_timeout_somebody_who_holds() {
             let said = verdict(&*server, level, None, WAITING_UPDATE, lie);
             assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
         }
+        let by_timer = ran_out_of_time_in_a_run_by_timer;
+        let said = verdict(&*server, level, None, WAITING_UPDATE, by_timer);
+        assert_ne!(oracles::kind(&said), "refusal-without-cause", "{level}");
     }
 }
 

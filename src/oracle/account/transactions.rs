@@ -278,13 +278,14 @@ fn another_overlaps(
 }
 
 /// Until when a transaction must have been open that kept a statement waiting for too long: where a run goes step by step, until
-/// the statement was answered. It had gone on otherwise.
+/// the statement was answered. It had gone on otherwise. In a run that needed a timer the wait may have been over in the
+/// same moment as the transaction.
 fn held_since(evidence: &Evidence, record: &StatementRecord) -> Tick {
     let waits = evidence
         .case
         .statement(record.id)
         .is_some_and(|s| !s.effect.nowait);
-    let in_steps = evidence.case.pace == Pace::Scheduled;
+    let in_steps = evidence.case.pace == Pace::Scheduled && evidence.execution.unreliable.is_none();
     let let_go = !evidence.dialect.supports(Capability::LocksOutliveEnd);
     match waits && in_steps && let_go {
         true => record.answered,
