@@ -56,6 +56,8 @@ capabilities! {
     Cte = "cte",
     /// `UNIQUE .. DEFERRABLE`: a key that is checked when the statement ends, not row by row.
     DeferrableKey = "deferrable-key",
+    /// `DELETE FROM .. USING`.
+    DeleteUsing = "delete-using",
     /// `DESC` in an index.
     DescendingIndex = "descending-index",
     /// `EXCEPT` and `INTERSECT`.
@@ -97,9 +99,10 @@ capabilities! {
     /// A transaction takes its locks when it commits: no statement waits, and a COMMIT is refused that meets
     /// a version newer than its snapshot.
     LocksAtCommit = "locks-at-commit",
+    /// A statement locks the rows that it finds, and nothing between or beside them.
+    LocksChosenRows = "locks-chosen-rows",
     /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
     /// Commit", and the keys other than the primary one of an ordinary commit).
-    LocksChosenRows = "locks-chosen-rows",
     LocksOutliveEnd = "locks-outlive-end",
     /// What a transaction changes stays in its session until COMMIT, and each of its reads merges that into what is
     /// committed (TiDB).

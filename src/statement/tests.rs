@@ -135,6 +135,10 @@ const MYSQL: &[(&str, &str)] = &[
         "DELETE a FROM t AS a JOIN u AS b ON a.pkey = b.pkey WHERE b.c = 1",
         "delete: t=delete-target u=delete-source",
     ),
+    (
+        "DELETE FROM t USING u WHERE t.pkey = u.pkey AND u.c = 1",
+        "delete: t=delete-target u=delete-source",
+    ),
     ("INSERT INTO t VALUES (1, 2)", "insert: t=insert-target"),
     ("INSERT INTO t SET a = 1", "insert: t=insert-target"),
     (

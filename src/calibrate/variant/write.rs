@@ -178,6 +178,14 @@ pub(super) const DELETES: &[Variant] = &[
         Affected(1),
     )
     .needing(&[Capability::MultiTableDelete]),
+    variant(
+        Role::DeleteSource,
+        "USING",
+        "DELETE FROM t USING u WHERE t.pkey = 1 AND u.pkey = 1 AND u.c = {seen}",
+        Source,
+        Affected(1),
+    )
+    .needing(&[Capability::DeleteUsing]),
 ];
 
 /// By foreign keys: `child` references `parent`, and `kept_child` goes with its row of `kept_parent`.
