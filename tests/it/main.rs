@@ -29,6 +29,7 @@ mod hearing;
 mod histories;
 mod interruption;
 mod locks;
+mod looked_again;
 mod lost_live;
 mod lost_pursuit;
 mod lying;

@@ -70,6 +70,9 @@ impl Alone<'_> {
                 None => beyond = Some(UndecidedReason::TwoRowsOfOneUniqueKey),
             }
         }
+        if self.is_beyond_looking_again(statement, latitude)? {
+            beyond = None;
+        }
         if !all {
             beyond = beyond.or(Some(UndecidedReason::MixesOutOfBudget));
         }
@@ -91,6 +94,10 @@ impl Alone<'_> {
             return Ok(judged);
         };
         let agrees = judged.as_ref().is_some_and(Vec::is_empty);
+        if agrees && self.is_beyond_looking_again(statement, latitude)? {
+            let now = self.as_they_are_now(statement, latitude);
+            return self.judge_on(statement, now, true);
+        }
         if !agrees || latitude.replaced.is_empty() {
             return Ok(judged);
         }

@@ -150,6 +150,27 @@ impl<'a> Alone<'a> {
         Ok(Some(mismatches))
     }
 
+    /// What a table holds when a statement was run on these tables; none where it was refused. All are as the set-up left
+    /// them then.
+    pub(super) fn left_by(
+        &mut self,
+        statement: &CaseStatement,
+        tables: SeenTables,
+        table: &str,
+    ) -> Result<Option<Contents>, EngineError> {
+        let Some(shape) = self.evidence.case.table(table) else {
+            return Ok(None);
+        };
+        if !self.put_all(tables)? {
+            return Ok(None);
+        }
+        let outcome = self.run_as_its_transaction_may(statement)?;
+        let rows = self.run.contents(table)?;
+        self.reset()?;
+        let is_answered = outcome.error_class().is_none();
+        Ok(is_answered.then(|| keyed(shape, &rows)))
+    }
+
     /// Runs a statement that may be refused in a READ ONLY transaction in such a one, if its own was.
     fn run_as_its_transaction_may(
         &mut self,

@@ -9,6 +9,7 @@
 mod allowed;
 mod alone;
 mod finding;
+mod looked_again;
 mod moment;
 mod refused;
 mod self_check;
