@@ -283,8 +283,13 @@ fn a_fault_in_one_run_of_thirty_comes_out_as_groups_of_small_cases_with_their_ra
     let flaky = summary.statistics.verdicts.flaky;
     assert!(flaky >= 2, "{flaky} flaky cases");
     assert_eq!(summary.statistics.verdicts.violation, 0);
-    // Selects of two forms at most are left: the cases of a form are one group.
-    assert!(summary.flaky.len() <= 2, "{:#?}", summary.flaky);
+    // Selects of two forms at most are left: the cases of a form are one group. A case that shows too seldom is left with what
+    // it was found with, below, and is a group of its own.
+    let counts = summary.flaky.iter().map(|group| group.sightings.count);
+    let (again, once): (Vec<_>, Vec<_>) = counts.partition(|count| *count >= 2);
+    assert!(again.len() <= 2, "{:#?}", summary.flaky);
+    let most_are_of_a_form = again.iter().sum::<u64>() > once.iter().sum();
+    assert!(most_are_of_a_form, "{:#?}", summary.flaky);
     assert_eq!(witness.flaky.len(), summary.flaky.len());
     let most = summary
         .flaky

@@ -29,6 +29,10 @@ const WRITES: [&str; 3] = [
 const JOIN: &str = "SELECT r1.pkey, r1.c0, r2.c0 FROM t0 AS r1 JOIN t1 AS r2 ON r1.pkey = r2.pkey \
     WHERE r1.c0 < 25 FOR UPDATE";
 
+/// The clause locks the one of the two, and the other stays as the snapshot shows it.
+const SELF_JOIN: &str = "SELECT r1.c0, r2.c0 FROM t0 AS r1 JOIN t0 AS r2 ON r1.pkey = r2.pkey \
+    WHERE r1.c0 < 60 FOR UPDATE OF r1";
+
 fn said(url: &str, fault: Fault, change: &str, waits: &str) -> Verdict {
     let text = format!(
         "{TABLES}/* s1 */ BEGIN;\n/* s1 */ {change};\n/* s2 */ BEGIN;\n/* s2 */ {waits};\n\
@@ -43,7 +47,7 @@ fn rows_that_did_not_change_are_written_and_read_as_the_snapshot_says() {
         return;
     };
     for change in CHANGES {
-        for waits in WRITES.iter().chain([&JOIN]) {
+        for waits in WRITES.iter().chain([&JOIN, &SELF_JOIN]) {
             let said = said(&url, Fault::None, change, waits);
             let is_violation = matches!(said, Verdict::Violation(_));
             assert!(!is_violation, "{change}: {waits}: {said}");

@@ -100,7 +100,10 @@ impl Alone<'_> {
         let evidence = self.evidence;
         let (sql, dialect) = (&statement.sql, &evidence.dialect);
         let effect = &statement.effect;
-        let is_plain = effect.row_by_row
+        // Of a table that is joined to itself the clause may lock one of the two, and the other stays as it was.
+        let mut uses = effect.uses.iter();
+        let is_plain = uses.all(|used| count_mentions(sql, &used.table, dialect) == Some(1))
+            && effect.row_by_row
             && !effect.outer_join
             && !mentions(sql, "LIMIT", dialect)
             && count_mentions(sql, "SELECT", dialect) == Some(1);
