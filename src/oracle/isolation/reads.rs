@@ -1,10 +1,10 @@
 //! Item reads: which row versions a transaction was shown, where the rows themselves say so.
 
 use crate::model::{
-    CaseStatement, Outcome, ProbeTag, ReadMode, Role, Row, StatementId, StatementKind, TableShape,
-    Tick, Value,
+    CaseStatement, Outcome, ProbeTag, ReadMode, Role, Row, StatementId, StatementKind,
+    StatementRecord, TableShape, Tick, Value,
 };
-use crate::observe::{VersionId, is_hidden_row_key};
+use crate::observe::{RowId, VersionId, is_hidden_row_key};
 use crate::oracle::Evidence;
 use crate::statement::{ShownTable, shown_rows};
 
@@ -83,7 +83,8 @@ pub(in crate::oracle) fn item_queries(evidence: &Evidence) -> Vec<ItemQuery> {
 }
 
 /// What every statement ranges over, by the views of an account: not what it was shown, but what it
-/// must have looked at on an engine that keeps the promises of this account.
+/// must have looked at on an engine that keeps the promises of this account. Of a table into which it only puts rows, itself
+/// or by a trigger, these are the rows that it changed.
 pub(in crate::oracle) fn ranges(evidence: &Evidence) -> Vec<ItemQuery> {
     let chains = &evidence.account.chains;
     let mut queries = Vec::new();
@@ -92,8 +93,9 @@ pub(in crate::oracle) fn ranges(evidence: &Evidence) -> Vec<ItemQuery> {
             continue;
         };
         let rows = || {
-            view.iter()
-                .flat_map(|(table, seen)| seen.iter().map(move |s| (table, s)))
+            let all = view.iter();
+            let all = all.flat_map(|(table, seen)| seen.iter().map(move |s| (table, s)));
+            all.filter(|(table, (row, _))| looks_at(evidence, record, table, row))
         };
         let unborn = rows().filter(|(_, (_, version))| version.is_none());
         queries.push(ItemQuery {
@@ -109,6 +111,19 @@ pub(in crate::oracle) fn ranges(evidence: &Evidence) -> Vec<ItemQuery> {
     }
     queries.sort_by_key(|query| query.at);
     queries
+}
+
+/// Whether a statement looks at a row of its view.
+fn looks_at(evidence: &Evidence, record: &StatementRecord, table: &str, row: &RowId) -> bool {
+    let puts_rows = |role: Role| matches!(role, Role::InsertTarget | Role::TriggerTarget);
+    let statement = evidence.case.statement(record.id);
+    let mut uses = statement.into_iter().flat_map(|s| &s.effect.uses);
+    let changes = evidence.account.changes.get(&record.id);
+    let mut changes = changes.into_iter().flatten();
+    // What refuses it may be any row.
+    record.outcome.error_class().is_some()
+        || uses.any(|used| used.table == table && !puts_rows(used.role))
+        || changes.any(|change| change.table == table && change.row == *row)
 }
 
 fn of_statement(evidence: &Evidence, statement: &CaseStatement) -> Option<ItemQuery> {
