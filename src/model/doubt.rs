@@ -31,6 +31,9 @@ slugged! {
         /// It met a row of its key and so inserted nothing (`ON CONFLICT DO NOTHING`), and the engine keeps no trace of
         /// that read at SERIALIZABLE.
         UnreadConflict = "unread-conflict",
+        /// It put in a row whose key nobody else had, and a ROLLBACK TO took that back; the engine keeps no trace at
+        /// SERIALIZABLE of having looked for the key.
+        UndoneInsert = "undone-insert",
         /// The engine aborted a READ ONLY transaction of its session, and refuses writes until the next
         /// one that the session ends itself.
         ReadOnlyOutlivesAbort = "read-only-outlives-abort",

@@ -44,6 +44,7 @@ mod postgres;
 mod postgres_cases;
 mod postgres_locks;
 mod postgres_table_locks;
+mod postgres_unread;
 mod prepared;
 mod profiles;
 mod program;

@@ -24,8 +24,8 @@ pub(super) fn held_read_only(evidence: &Evidence) -> Option<String> {
 
 /// The id of the registered behaviour by which some order explains the run after all, without what some statements
 /// answered. The engine ended a transaction of its own at a return to an early savepoint, and what was read before it was
-/// protected no longer; a locking read waited whose plain subquery is not locked; or an INSERT passed over a row, which then is
-/// left out of the order.
+/// protected no longer; a locking read waited whose plain subquery is not locked; or an INSERT passed over a row, or was undone
+/// by a return to a savepoint, which then is left out of the order.
 pub(super) fn let_go(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
@@ -54,6 +54,11 @@ pub(super) fn let_go(
             StatementKind::Insert,
             those(&|statement| met_a_conflict(evidence, statement)),
         ),
+        (
+            Doubt::UndoneInsert,
+            StatementKind::Insert,
+            those(&|statement| was_undone(evidence, statement)),
+        ),
     ];
     for (doubt, kind, let_go) in doubts {
         let Some(known) = evidence.dialect.known(doubt, kind) else {
@@ -62,7 +67,8 @@ pub(super) fn let_go(
         if let_go.is_empty() {
             continue;
         }
-        let left_out = match doubt == Doubt::UnreadConflict {
+        let leaves_nothing = [Doubt::UnreadConflict, Doubt::UndoneInsert].contains(&doubt);
+        let left_out = match leaves_nothing {
             true => let_go.clone(),
             false => BTreeSet::new(),
         };
@@ -89,6 +95,20 @@ fn met_a_conflict(evidence: &Evidence, statement: &CaseStatement) -> bool {
             .iter()
             .all(|table_use| table_use.role.is_target())
         && inserted_nothing
+}
+
+/// Whether an INSERT of VALUES put rows in that a return to a savepoint took back, and depends on nothing but its keys.
+fn was_undone(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let effect = &statement.effect;
+    let record = evidence.execution.records.get(&statement.id);
+    effect.kind == StatementKind::Insert
+        && effect.assigned.is_empty()
+        && effect
+            .uses
+            .iter()
+            .all(|table_use| table_use.role.is_target())
+        && record.is_some_and(|record| record.outcome.error_class().is_none())
+        && evidence.timeline.undone(statement.id).is_some()
 }
 
 /// Whether some order explains the run without what these statements answered, and without those that are left out.

@@ -1,0 +1,84 @@
+//! What SERIALIZABLE of PostgreSQL keeps no trace of, and what is heard beside that.
+
+use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
+use rashomon::model::Verdict;
+
+use crate::lying::{honest, verdict};
+use crate::oracles;
+use crate::postgres_cases::server;
+
+/// T2.1 deletes the row that T1.2 met: were T2 first, T1.2 would insert; were T1 first, T1.3 would be refused.
+const UNREAD_CONFLICT: &str = "s1 BEGIN
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1) ON CONFLICT (pkey) DO NOTHING
+s2 DELETE FROM t0 WHERE pkey = 1
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 2)
+s1 COMMIT";
+
+/// A write skew, beside a row that was met and that nobody changes.
+const SKEW_BESIDE_A_CONFLICT: &str = "s1 BEGIN
+s2 BEGIN
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1) ON CONFLICT (pkey) DO NOTHING
+s1 SELECT c0 FROM t0 WHERE pkey = 1
+s2 SELECT c0 FROM t0 WHERE pkey = 2
+s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
+s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
+s1 COMMIT
+s2 COMMIT";
+
+#[test]
+fn a_conflict_that_serializable_does_not_note_is_known_and_a_skew_beside_one_is_heard() {
+    let Some(server) = server("a_conflict_that_serializable_does_not_note") else {
+        return;
+    };
+    let said = verdict(&*server, Serializable, None, UNREAD_CONFLICT, honest);
+    let id = "unfiled:postgresql-on-conflict-unread";
+    assert_eq!(said, Verdict::Known(id.to_owned()));
+    let claim = Some(Serializable);
+    let said = verdict(
+        &*server,
+        RepeatableRead,
+        claim,
+        SKEW_BESIDE_A_CONFLICT,
+        honest,
+    );
+    assert_eq!(oracles::kind(&said), "not-serializable");
+}
+
+/// T1.4 found the key 11 free, and is undone; T2 does not see the row 10.
+const UNDONE_INSERT: &str = "s1 BEGIN
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (10, 1000, 1)
+s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1001, 1)
+s2 BEGIN
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1002, 2)
+s2 SELECT pkey, c0 FROM t0
+s2 COMMIT
+s1 ROLLBACK TO SAVEPOINT a
+s1 COMMIT";
+
+/// A write skew, beside an INSERT that is undone and that nobody asks for.
+const SKEW_BESIDE_AN_UNDONE_INSERT: &str = "s1 BEGIN
+s2 BEGIN
+s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1000, 1)
+s1 ROLLBACK TO SAVEPOINT a
+s1 SELECT c0 FROM t0 WHERE pkey = 1
+s2 SELECT c0 FROM t0 WHERE pkey = 2
+s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
+s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
+s1 COMMIT
+s2 COMMIT";
+
+#[test]
+fn an_undone_insert_that_serializable_does_not_note_is_known_and_a_skew_beside_one_is_heard() {
+    let Some(server) = server("an_undone_insert_that_serializable_does_not_note") else {
+        return;
+    };
+    let said = verdict(&*server, Serializable, None, UNDONE_INSERT, honest);
+    let id = "unfiled:postgresql-undone-insert-unread";
+    assert_eq!(said, Verdict::Known(id.to_owned()));
+    let claim = Some(Serializable);
+    let skew = SKEW_BESIDE_AN_UNDONE_INSERT;
+    let said = verdict(&*server, RepeatableRead, claim, skew, honest);
+    assert_eq!(oracles::kind(&said), "not-serializable");
+}
