@@ -63,3 +63,18 @@ fn rows_that_did_not_change_are_written_and_read_as_the_snapshot_says() {
         }
     }
 }
+
+/// The row 2 is waited for, and the row 1 is not, whose key stays: one is as of the end of the wait, the other as of the snapshot.
+#[test]
+fn a_read_that_waited_for_one_of_two_rows_shows_two_moments() {
+    let Some(url) = url("a_read_that_waited_for_one_of_two_rows", Needs::Postgres) else {
+        return;
+    };
+    let text = format!(
+        "{TABLES}/* s1 */ BEGIN;\n/* s1 */ SELECT * FROM t0 WHERE pkey = 2 FOR UPDATE;\n\
+         /* s1 */ UPDATE t0 SET vkey = 1000, c0 = 7;\n/* s2 */ SELECT * FROM t0 FOR KEY SHARE;\n\
+         /* s1 */ COMMIT;\n"
+    );
+    let said = heard_in(&url, Fault::None, "rashomon_heard_moments", &text);
+    assert!(!matches!(said, Verdict::Violation(_)), "{said}");
+}

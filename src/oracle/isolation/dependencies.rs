@@ -13,8 +13,8 @@ use std::fmt;
 use super::reads::{ItemQuery, QuerySource};
 use crate::graph::Graph;
 use crate::model::{
-    ConsistencyModel, ReadMode, SessionId, StatementId, StatementKind, TransactionId,
-    TransactionStatus, Value,
+    ConsistencyModel, Doubt, ReadMode, SessionId, StatementId, StatementKind, StatementRecord,
+    TransactionId, TransactionStatus, Value,
 };
 use crate::observe::{RowId, Version, VersionId};
 use crate::oracle::Evidence;
@@ -319,12 +319,27 @@ impl Dependencies<'_> {
             ReadMode::Anything | ReadMode::EitherSnapshot => return None,
             // A current read keeps nobody from replacing what it read.
             ReadMode::Current => (ItemMoment::Commit(reader), false),
+            // Each row as of when it was locked.
+            ReadMode::StatementSnapshot if self.looked_again(query.statement) => {
+                (ItemMoment::Commit(reader), false)
+            }
             ReadMode::StatementSnapshot if model < ConsistencyModel::Causal => alone,
             ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot if is_let_go => alone,
             ReadMode::TransactionSnapshot | ReadMode::StatementSnapshot => {
                 (ItemMoment::Snapshot(reader), true)
             }
         })
+    }
+
+    /// Whether a read that locks has waited, at a level that looks again at what changed meanwhile (PostgreSQL manual, "Read
+    /// Committed Isolation Level").
+    fn looked_again(&self, id: StatementId) -> bool {
+        let evidence = self.evidence;
+        let record = evidence.execution.records.get(&id);
+        let kind = evidence.case.statement(id).map(|s| s.effect.kind);
+        kind == Some(StatementKind::LockingSelect)
+            && record.is_some_and(StatementRecord::resumed)
+            && evidence.dialect.registers(Doubt::ReEvaluated)
     }
 
     /// Before the writers of rows that it did not see.
