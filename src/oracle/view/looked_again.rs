@@ -3,6 +3,7 @@
 //! are those of its snapshot, and a read gives no row but as those that it locked are now.
 
 use super::alone::{Alone, SeenTables};
+use crate::dialect::LockingWrite;
 use crate::engine::EngineError;
 use crate::model::{CaseStatement, Doubt, Outcome, StatementKind, UndecidedReason};
 use crate::observe::{Latitude, RowId, Sight};
@@ -100,9 +101,15 @@ impl Alone<'_> {
         let evidence = self.evidence;
         let (sql, dialect) = (&statement.sql, &evidence.dialect);
         let effect = &statement.effect;
+        // A weaker lock stands beside a change of the row, which is shown as it was then.
+        let rules = &dialect.lock_rules;
+        let keeps_changes_out = effect
+            .lock
+            .is_some_and(|lock| rules.exclude(lock, rules.of_write(LockingWrite::Update)));
         // Of a table that is joined to itself the clause may lock one of the two, and the other stays as it was.
         let mut uses = effect.uses.iter();
         let is_plain = uses.all(|used| count_mentions(sql, &used.table, dialect) == Some(1))
+            && keeps_changes_out
             && effect.row_by_row
             && !effect.outer_join
             && !mentions(sql, "LIMIT", dialect)
