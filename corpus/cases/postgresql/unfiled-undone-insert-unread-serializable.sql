@@ -15,5 +15,5 @@
 /* s2 T2.2 */ INSERT INTO t0 (pkey) VALUES (11); -- @blocks s1
 /* s2 T2.3 */ SELECT * FROM t0;
 /* s2 T2.4 */ COMMIT;
-/* s1 T1.5 */ ROLLBACK TO SAVEPOINT sp2; -- @resumes s2
+/* s1 T1.5 */ ROLLBACK TO SAVEPOINT sp2;    -- @resumes s2
 /* s1 T1.6 */ COMMIT;
