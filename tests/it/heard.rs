@@ -140,11 +140,27 @@ fn reads_that_miss_repeat_or_reorder_rows_are_heard() {
     }
     for fault in [
         Fault::ReadOutsideSnapshot,
-        Fault::SnapshotTakenLate,
         Fault::RepeatableReadWithoutSnapshot,
     ] {
         heard_at(test, fault, &[repeatable_read]);
     }
+}
+
+/// One transaction in seven begins so, and another one has to commit before its first read.
+#[test]
+fn a_snapshot_that_is_taken_late_is_heard() {
+    let Some(url) = url("a_snapshot_that_is_taken_late", Needs::MariaDb) else {
+        return;
+    };
+    let short = GenerateOptions {
+        transactions: 3..=5,
+        statements: 1..=3,
+        lone_percent: 60,
+        ..GenerateOptions::default()
+    };
+    let (fault, level) = (Fault::SnapshotTakenLate, IsolationLevel::RepeatableRead);
+    let found = first_finding(&url, fault, level, Learner::Observer, short);
+    assert!(found.is_some(), "{fault}: not heard in {CASES} cases");
 }
 
 #[test]
