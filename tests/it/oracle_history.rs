@@ -108,6 +108,15 @@ const READ_AFTER_A_COMMIT: &str = "
     s3: COMMIT
 ";
 
+/// The snapshot of s1 is older than what s2 writes: s1 comes first.
+const READ_OF_A_SNAPSHOT: &str = "
+    s1: BEGIN
+    s1: SELECT v FROM kv WHERE k = 1
+    s2: UPDATE kv SET v = 21 WHERE k = 2
+    s1: SELECT v FROM kv WHERE k = 2
+    s1: COMMIT
+";
+
 const ABORTED_READ: &str = "
     s1: BEGIN
     s1: UPDATE kv SET v = 11 WHERE k = 1
@@ -181,6 +190,12 @@ fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
                 ReadCommitted,
                 Some(RepeatableRead),
                 "non-repeatable-read",
+            ),
+            (
+                READ_OF_A_SNAPSHOT,
+                RepeatableRead,
+                Some(Serializable),
+                "agree",
             ),
             (WRITE_SKEW, RepeatableRead, None, "agree"),
             (WRITE_SKEW, RepeatableRead, Some(Serializable), "write-skew"),
