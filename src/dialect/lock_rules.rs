@@ -50,6 +50,11 @@ impl LockRules {
         self.excluded_tables.contains(&(one, other))
     }
 
+    /// Whether nobody changes a row while another transaction has this lock of it, not even where its keys stay.
+    pub fn keeps_changes_out(&self, lock: LockStrength) -> bool {
+        self.exclude(lock, self.of_write(LockingWrite::Update))
+    }
+
     /// The lock that a write takes of a row which is there.
     pub fn of_write(&self, change: LockingWrite) -> LockStrength {
         let strength = self.writes.get(&change).copied();

@@ -128,11 +128,9 @@ impl SessionGenerator<'_, '_, '_> {
     /// A place behind a line and before the next one of its session.
     fn before_next(&mut self, lines: &[DrawnStatement], at: usize) -> usize {
         let session = lines[at].session;
-        let room = lines[at + 1..].iter();
-        at + 1
-            + self
-                .entropy
-                .below(room.take_while(|line| line.session != session).count() + 1)
+        let others = lines[at + 1..].iter();
+        let room = others.take_while(|line| line.session != session).count();
+        at + 1 + self.entropy.below(room + 1)
     }
 
     /// A statement of another session while the transaction of a line is open.
@@ -182,9 +180,8 @@ impl SessionGenerator<'_, '_, '_> {
                     .rfind(|line| line.session == session && line.effect.kind.is_begin());
                 let refuses = began.is_some_and(|line| Some(&line.sql) == read_only);
                 if (is_inside && !refuses) || (!is_inside && lone) {
-                    let at = place;
                     openings.push(Opening {
-                        at,
+                        at: place,
                         session,
                         is_inside,
                     });

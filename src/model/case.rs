@@ -477,6 +477,11 @@ impl TestCase {
             .find(|table| table.name.eq_ignore_ascii_case(name))
     }
 
+    /// The version key of a table, by the table's name, where it has one.
+    pub fn version_key(&self, table: &str) -> Option<&str> {
+        self.table(table)?.version_key.as_deref()
+    }
+
     /// Every table after a run, in the case's own columns. An oracle may have run the case with a row key
     /// behind them that no statement sees.
     pub fn own_final_state<'a>(&self, execution: &'a Execution) -> BTreeMap<&'a str, Vec<Row>> {

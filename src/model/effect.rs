@@ -510,6 +510,14 @@ impl Effect {
         }
     }
 
+    /// Whether every row that it touches of a table with this version key is another one afterwards: a DELETE, or an UPDATE
+    /// that sets the version key.
+    pub fn leaves_a_trace(&self, version_key: Option<&str>) -> bool {
+        let sets = |name: &str| self.assigned.contains_key(&name.to_ascii_lowercase());
+        self.kind == StatementKind::Delete
+            || (self.kind == StatementKind::Update && version_key.is_some_and(sets))
+    }
+
     /// Whether it may remove rows of a table, itself or by a trigger.
     pub fn removes_from(&self, table: &str) -> bool {
         let mut triggered = self.triggered_on(table).peekable();

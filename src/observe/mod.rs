@@ -112,6 +112,12 @@ pub struct MistoldRow {
 }
 
 impl Account {
+    /// Whether a statement changed this row.
+    pub fn has_changed(&self, statement: StatementId, table: &str, row: &RowId) -> bool {
+        let mut changes = self.changes.get(&statement).into_iter().flatten();
+        changes.any(|change| change.table == table && change.row == *row)
+    }
+
     /// What became of the rows that a statement changed, as engines count them: without those that the
     /// action of a foreign key or a trigger changed (MySQL manual, "FOREIGN KEY Constraints", "Trigger Syntax
     /// and Examples"; SQLite manual, "sqlite3_changes()").

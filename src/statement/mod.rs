@@ -66,4 +66,4 @@ pub use trigger::{
 pub use unrepeatable::is_unrepeatable;
 pub use value_keys::value_keys;
 pub(crate) use walk::{SyntaxNode, walk};
-pub use words::{ValueRows, count_mentions, mentions, renamed};
+pub use words::{ValueRows, count_mentions, mentions, renamed, shows_each_row};

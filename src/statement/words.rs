@@ -3,6 +3,7 @@
 
 use super::token::{SqlToken, TokenKind, stands, tokens};
 use crate::dialect::Dialect;
+use crate::model::Effect;
 
 /// Whether a statement contains a name, quoted or not, in any case. Keywords count as names. True
 /// for a text with an unclosed quote or comment.
@@ -19,6 +20,14 @@ pub fn count_mentions(sql: &str, table: &str, dialect: &Dialect) -> Option<usize
         names(&tokens[at], table) && !qualifies
     };
     Some((0..tokens.len()).filter(|at| is_table(*at)).count())
+}
+
+/// Whether each row that a SELECT finds shows in its result by itself: row by row, without LIMIT, outer join or subquery.
+pub fn shows_each_row(sql: &str, effect: &Effect, dialect: &Dialect) -> bool {
+    effect.row_by_row
+        && !effect.outer_join
+        && !mentions(sql, "LIMIT", dialect)
+        && count_mentions(sql, "SELECT", dialect) == Some(1)
 }
 
 /// The statement with every occurrence of a name replaced.

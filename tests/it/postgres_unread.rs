@@ -14,36 +14,6 @@ s2 DELETE FROM t0 WHERE pkey = 1
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 2)
 s1 COMMIT";
 
-/// A write skew, beside a row that was met and that nobody changes.
-const SKEW_BESIDE_A_CONFLICT: &str = "s1 BEGIN
-s2 BEGIN
-s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1) ON CONFLICT (pkey) DO NOTHING
-s1 SELECT c0 FROM t0 WHERE pkey = 1
-s2 SELECT c0 FROM t0 WHERE pkey = 2
-s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
-s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
-s1 COMMIT
-s2 COMMIT";
-
-#[test]
-fn a_conflict_that_serializable_does_not_note_is_known_and_a_skew_beside_one_is_heard() {
-    let Some(server) = server("a_conflict_that_serializable_does_not_note") else {
-        return;
-    };
-    let said = verdict(&*server, Serializable, None, UNREAD_CONFLICT, honest);
-    let id = "unfiled:postgresql-on-conflict-unread";
-    assert_eq!(said, Verdict::Known(id.to_owned()));
-    let claim = Some(Serializable);
-    let said = verdict(
-        &*server,
-        RepeatableRead,
-        claim,
-        SKEW_BESIDE_A_CONFLICT,
-        honest,
-    );
-    assert_eq!(oracles::kind(&said), "not-serializable");
-}
-
 /// T1.4 found the key 11 free, and is undone; T2 does not see the row 10.
 const UNDONE_INSERT: &str = "s1 BEGIN
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (10, 1000, 1)
@@ -56,13 +26,17 @@ s2 COMMIT
 s1 ROLLBACK TO SAVEPOINT a
 s1 COMMIT";
 
-/// A write skew, beside an INSERT that is undone and that nobody asks for.
-const SKEW_BESIDE_AN_UNDONE_INSERT: &str = "s1 BEGIN
-s2 BEGIN
-s1 SAVEPOINT a
+/// A row that is met and that nobody changes.
+const CONFLICT: &str =
+    "s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1) ON CONFLICT (pkey) DO NOTHING";
+
+/// An INSERT that is undone and that nobody asks for.
+const UNDONE: &str = "s1 SAVEPOINT a
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1000, 1)
-s1 ROLLBACK TO SAVEPOINT a
-s1 SELECT c0 FROM t0 WHERE pkey = 1
+s1 ROLLBACK TO SAVEPOINT a";
+
+/// A write skew.
+const SKEW: &str = "s1 SELECT c0 FROM t0 WHERE pkey = 1
 s2 SELECT c0 FROM t0 WHERE pkey = 2
 s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
 s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
@@ -70,15 +44,26 @@ s1 COMMIT
 s2 COMMIT";
 
 #[test]
-fn an_undone_insert_that_serializable_does_not_note_is_known_and_a_skew_beside_one_is_heard() {
-    let Some(server) = server("an_undone_insert_that_serializable_does_not_note") else {
+fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {
+    let Some(server) = server("what_serializable_does_not_note") else {
         return;
     };
-    let said = verdict(&*server, Serializable, None, UNDONE_INSERT, honest);
-    let id = "unfiled:postgresql-undone-insert-unread";
-    assert_eq!(said, Verdict::Known(id.to_owned()));
-    let claim = Some(Serializable);
-    let skew = SKEW_BESIDE_AN_UNDONE_INSERT;
-    let said = verdict(&*server, RepeatableRead, claim, skew, honest);
-    assert_eq!(oracles::kind(&said), "not-serializable");
+    for (unread, id, beside) in [
+        (
+            UNREAD_CONFLICT,
+            "unfiled:postgresql-on-conflict-unread",
+            CONFLICT,
+        ),
+        (
+            UNDONE_INSERT,
+            "unfiled:postgresql-undone-insert-unread",
+            UNDONE,
+        ),
+    ] {
+        let said = verdict(&*server, Serializable, None, unread, honest);
+        assert_eq!(said, Verdict::Known(id.to_owned()));
+        let skew = format!("s1 BEGIN\ns2 BEGIN\n{beside}\n{SKEW}");
+        let said = verdict(&*server, RepeatableRead, Some(Serializable), &skew, honest);
+        assert_eq!(oracles::kind(&said), "not-serializable", "{beside}");
+    }
 }

@@ -4,7 +4,6 @@
 use super::super::latitude::{Latitude, Sight};
 use super::super::{Reader, RowId, View};
 use super::Learning;
-use crate::dialect::LockingWrite;
 use crate::model::{CaseStatement, Doubt, ReadMode, Role, Tick, UndecidedReason};
 use crate::statement::count_mentions;
 
@@ -57,7 +56,7 @@ impl Learning<'_> {
         let keeps_changes_out = statement
             .effect
             .lock
-            .is_some_and(|lock| rules.exclude(lock, rules.of_write(LockingWrite::Update)));
+            .is_some_and(|lock| rules.keeps_changes_out(lock));
         let mut replaced = Vec::new();
         let uses = statement.effect.uses.iter();
         let locked = uses.filter(|table_use| table_use.role == Role::LockingSelect);

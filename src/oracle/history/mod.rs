@@ -5,11 +5,13 @@
 //! history, and a checker decides. Every statement must read or write one value by its key.
 //! `docs/oracle-history.md` says what this claims and what it may miss.
 
+mod answers;
 mod stale;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use self::answers::{KeptWrite, kept_writes, only_number};
 use self::stale::OutdatedRead;
 use super::signature::finding_levels;
 use super::{Evidence, Needs, Oracle, Ruling};
@@ -20,8 +22,8 @@ use crate::execute::SerialRun;
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
     Anomaly, AnomalyClass, ConsistencyModel, Execution, Finding, FindingKind, Outcome, Pace, Row,
-    Signature, StatementId, StatementRecord, TestCase, TransactionId, TransactionStatus,
-    UndecidedReason, Value, Verdict,
+    Signature, StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Value,
+    Verdict,
 };
 use crate::statement::{self, KeyAccess};
 use crate::workload::KeyAccesses;
@@ -199,14 +201,6 @@ fn with_last_writes(
     }
 }
 
-/// A write of a key that was not taken back.
-struct KeptWrite<'e> {
-    value: i64,
-    /// A transaction in doubt may have been the last.
-    is_committed: bool,
-    record: &'e StatementRecord,
-}
-
 /// By key, the values that several committed transactions wrote, in the order in which they came about.
 fn write_orders(
     case: &TestCase,
@@ -216,26 +210,7 @@ fn write_orders(
     if execution.crash.is_some() {
         return BTreeMap::new();
     }
-    let mut written: BTreeMap<i64, Vec<KeptWrite<'_>>> = BTreeMap::new();
-    for statement in &case.statements {
-        let access = keys.accesses.get(&statement.id);
-        let written_value = access.and_then(|access| Some((access.key, access.written?)));
-        let (Some((key, value)), Some(record), Some(status)) = (
-            written_value,
-            execution.records.get(&statement.id),
-            execution.transactions.get(&statement.id.transaction),
-        ) else {
-            continue;
-        };
-        let is_aborted = matches!(status, TransactionStatus::Aborted(_));
-        if !is_aborted && record.outcome.row_count() == Some(1) {
-            written.entry(key).or_default().push(KeptWrite {
-                value,
-                is_committed: matches!(status, TransactionStatus::Committed(_)),
-                record,
-            });
-        }
-    }
+    let written = kept_writes(case, keys, execution);
     let last = |key: i64| {
         let mut rows = execution.final_state.values().flatten();
         rows.find_map(|row| match row.as_slice() {
@@ -257,7 +232,7 @@ fn in_order(mut writes: Vec<KeptWrite<'_>>, last: i64, execution: &Execution) ->
     let writers: BTreeSet<TransactionId> = writes.iter().map(transaction).collect();
     let values: BTreeSet<i64> = writes.iter().map(|write| write.value).collect();
     let is_told_apart = writers.len() == writes.len() && values.len() == writes.len();
-    if writes.len() < 2 || !is_told_apart || !writes.iter().all(|write| write.is_committed) {
+    if writes.len() < 2 || !is_told_apart || !writes.iter().all(|write| write.committed.is_some()) {
         return None;
     }
     writes.sort_by_key(|write| (write.value == last, write.record.answered));
@@ -302,11 +277,7 @@ fn event(
 fn cell(rows: &[Row]) -> Result<Atom, StrangeCell> {
     match rows {
         [] => Ok(Atom::NIL),
-        [row] => match row.as_slice() {
-            [Value::Integer(value)] => Atom::integer(*value).ok_or(StrangeCell),
-            _ => Err(StrangeCell),
-        },
-        _ => Err(StrangeCell),
+        rows => only_number(rows).and_then(Atom::integer).ok_or(StrangeCell),
     }
 }
 

@@ -4,12 +4,8 @@
 //! "Transaction Isolation"), and what was committed is what was answered. No consistency model without real time knows
 //! that: an old snapshot satisfies snapshot isolation.
 
-use std::collections::BTreeMap;
-
-use crate::model::{
-    Outcome, ReadMode, Role, StatementId, StatementRecord, Tick, TransactionId, TransactionStatus,
-    Value,
-};
+use super::answers::{kept_writes, only_number};
+use crate::model::{ReadMode, Role, StatementId, StatementRecord, Tick, TransactionId};
 use crate::oracle::Evidence;
 use crate::statement::KeyAccess;
 use crate::workload::KeyAccesses;
@@ -24,39 +20,34 @@ pub(super) struct OutdatedRead {
     pub(super) missed: StatementId,
 }
 
-/// A committed write.
-struct CommittedWrite<'e> {
-    record: &'e StatementRecord,
-    /// When its transaction's end was answered.
-    committed: Tick,
-}
-
 /// The first read that is surely outdated.
 pub(super) fn find(evidence: &Evidence, keys: &KeyAccesses) -> Option<OutdatedRead> {
-    let writes = committed_writes(evidence, keys);
-    let records = &evidence.execution.records;
+    let execution = &evidence.execution;
+    let writes = kept_writes(&evidence.case, keys, execution);
     let mut reads = keys
         .accesses
         .iter()
         .filter(|(_, access)| access.written.is_none());
     reads.find_map(|(id, access)| {
-        let record = records.get(id)?;
-        let value = value_of(record)?;
+        let record = execution.records.get(id)?;
+        let value = only_number(record.outcome.rows())?;
         let began = snapshot_taken_after(evidence, *id)?;
         let of_key = writes.get(&access.key)?;
-        let seen = match of_key.get(&value) {
-            Some(write) => Some(write),
-            None if keys.initial.get(&access.key) == Some(&value) => None,
-            // Its own, or of a transaction that is not known to have committed: others judge that.
+        let is_initial = keys.initial.get(&access.key) == Some(&value);
+        let committed = match of_key.iter().find(|write| write.value == value) {
+            Some(seen) => Some(seen.committed?),
+            None if is_initial => None,
+            // Of a transaction that was aborted: others judge that.
             None => return None,
         };
         let own = id.transaction;
         if has_written(keys, record, access, own) {
             return None;
         }
-        let mut later = of_key.values().filter(|write| {
-            let came_after = seen.is_none_or(|seen| seen.committed < write.record.sent);
-            came_after && write.committed < began && write.record.id.transaction != own
+        let mut later = of_key.iter().filter(|write| {
+            let came_after = committed.is_none_or(|committed| committed < write.record.sent);
+            let was_there = write.committed.is_some_and(|committed| committed < began);
+            came_after && was_there && write.record.id.transaction != own
         });
         later.next().map(|missed| OutdatedRead {
             read: *id,
@@ -65,29 +56,6 @@ pub(super) fn find(evidence: &Evidence, keys: &KeyAccesses) -> Option<OutdatedRe
             missed: missed.record.id,
         })
     })
-}
-
-/// By key and value, the writes of transactions that have committed.
-fn committed_writes<'e>(
-    evidence: &'e Evidence,
-    keys: &KeyAccesses,
-) -> BTreeMap<i64, BTreeMap<i64, CommittedWrite<'e>>> {
-    let execution = &evidence.execution;
-    let mut writes: BTreeMap<i64, BTreeMap<i64, CommittedWrite<'e>>> = BTreeMap::new();
-    for (id, access) in &keys.accesses {
-        let (Some(value), Some(record)) = (access.written, execution.records.get(id)) else {
-            continue;
-        };
-        let status = execution.transactions.get(&id.transaction);
-        if let Some(TransactionStatus::Committed(committed)) = status
-            && record.outcome.row_count() == Some(1)
-        {
-            let committed = *committed;
-            let write = CommittedWrite { record, committed };
-            writes.entry(access.key).or_default().insert(value, write);
-        }
-    }
-    writes
 }
 
 /// A moment before which no snapshot was taken that the read may look at; none where its level shows it anything.
@@ -126,18 +94,4 @@ fn has_written(
             && access.key == of.key
             && access.written.is_some()
     })
-}
-
-/// The one number that a read gave.
-fn value_of(record: &StatementRecord) -> Option<i64> {
-    let Outcome::Rows(rows) = &record.outcome else {
-        return None;
-    };
-    match rows.as_slice() {
-        [row] => match row.as_slice() {
-            [Value::Integer(value)] => Some(*value),
-            _ => None,
-        },
-        _ => None,
-    }
 }

@@ -118,12 +118,10 @@ fn looks_at(evidence: &Evidence, record: &StatementRecord, table: &str, row: &Ro
     let puts_rows = |role: Role| matches!(role, Role::InsertTarget | Role::TriggerTarget);
     let statement = evidence.case.statement(record.id);
     let mut uses = statement.into_iter().flat_map(|s| &s.effect.uses);
-    let changes = evidence.account.changes.get(&record.id);
-    let mut changes = changes.into_iter().flatten();
     // What refuses it may be any row.
     record.outcome.error_class().is_some()
         || uses.any(|used| used.table == table && !puts_rows(used.role))
-        || changes.any(|change| change.table == table && change.row == *row)
+        || evidence.account.has_changed(record.id, table, row)
 }
 
 fn of_statement(evidence: &Evidence, statement: &CaseStatement) -> Option<ItemQuery> {

@@ -11,7 +11,7 @@ use crate::engine::EngineError;
 use crate::model::{CaseStatement, StatementKind};
 use crate::observe::RowId;
 use crate::oracle::Evidence;
-use crate::statement::{count_mentions, mentions};
+use crate::statement::{count_mentions, shows_each_row};
 
 /// Rows of the tables that a read names.
 pub(super) type NamedRows<'r> = BTreeSet<(&'r str, &'r RowId)>;
@@ -60,10 +60,7 @@ fn finds_rows_plainly(evidence: &Evidence, read: &LockingRead<'_>) -> bool {
     let (sql, dialect) = (&read.statement.sql, &evidence.dialect);
     let effect = &read.statement.effect;
     effect.kind == StatementKind::LockingSelect
-        && effect.row_by_row
-        && !effect.outer_join
-        && !mentions(sql, "LIMIT", dialect)
-        && count_mentions(sql, "SELECT", dialect) == Some(1)
+        && shows_each_row(sql, effect, dialect)
         && count_mentions(sql, "FOR", dialect) == Some(1)
 }
 
@@ -95,17 +92,11 @@ fn written_rows<'r>(
     other: &CaseStatement,
 ) -> Option<NamedRows<'r>> {
     let effect = &other.effect;
-    let names_version = |table: &str| {
-        let shape = evidence.case.table(table);
-        let version = shape.and_then(|shape| shape.version_key.as_ref());
-        version.is_some_and(|name| effect.assigned.contains_key(&name.to_ascii_lowercase()))
-    };
     let kind = effect.kind;
     let inserts = matches!(kind, StatementKind::Insert | StatementKind::InsertSelect);
     let is_plain = |table: &str| {
-        kind == StatementKind::Delete
-            || (kind == StatementKind::Update && names_version(table))
-            || (inserts && effect.assigned.is_empty())
+        let version_key = evidence.case.version_key(table);
+        (inserts && effect.assigned.is_empty()) || effect.leaves_a_trace(version_key)
     };
     let may_lock_others = effect.uses.iter().any(|used| {
         let table = used.table.as_str();
@@ -117,11 +108,7 @@ fn written_rows<'r>(
     if may_lock_others {
         return None;
     }
-    let changes = evidence.account.changes.get(&other.id);
-    let changed = |table: &str, row: &RowId| {
-        let mut changes = changes.into_iter().flatten();
-        changes.any(|change| change.table == table && change.row == *row)
-    };
+    let changed = |table: &str, row: &RowId| evidence.account.has_changed(other.id, table, row);
     Some(rows_that(read, changed).collect())
 }
 

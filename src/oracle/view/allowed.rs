@@ -95,8 +95,7 @@ impl Alone<'_> {
         };
         let agrees = judged.as_ref().is_some_and(Vec::is_empty);
         if agrees && self.is_beyond_looking_again(statement, latitude)? {
-            let now = self.as_they_are_now(statement, latitude);
-            return self.judge_on(statement, now, true);
+            return self.judge_on(statement, self.newest(id, latitude), true);
         }
         if !agrees || latitude.replaced.is_empty() {
             return Ok(judged);
@@ -108,14 +107,18 @@ impl Alone<'_> {
         if self.gives(statement, latitude, &[], &promised)? != Some(false) {
             return Ok(judged);
         }
+        self.judge_on(statement, self.newest(id, latitude), true)
+    }
+
+    /// The promised tables with each row of a latitude as it stood when the statement went on.
+    pub(super) fn newest(&self, id: StatementId, latitude: &Latitude) -> SeenTables {
         let rows: Vec<&RowLatitude> = latitude.rows.iter().collect();
         let last = |row: &&RowLatitude| row.sights.len().checked_sub(1);
         let newest = Choice {
             rows: rows.iter().map(last).collect(),
             snapshot: None,
         };
-        let seen = self.as_chosen(id, latitude, &rows, &newest, Passed::Stand);
-        self.judge_on(statement, seen, true)
+        self.as_chosen(id, latitude, &rows, &newest, Passed::Stand)
     }
 
     /// The rows of a latitude without those that the statement wrote: it had them under a lock, in the
@@ -125,11 +128,8 @@ impl Alone<'_> {
         statement: &CaseStatement,
         latitude: &'l Latitude,
     ) -> Vec<&'l RowLatitude> {
-        let changes = self.evidence.account.changes.get(&statement.id);
-        let wrote = |row: &RowLatitude| {
-            let mut changes = changes.into_iter().flatten();
-            changes.any(|change| change.table == row.table && change.row == row.row)
-        };
+        let account = &self.evidence.account;
+        let wrote = |row: &RowLatitude| account.has_changed(statement.id, &row.table, &row.row);
         latitude.rows.iter().filter(|row| !wrote(row)).collect()
     }
 
