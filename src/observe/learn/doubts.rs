@@ -96,7 +96,7 @@ impl Learning<'_> {
                 }
                 let mut places = then;
                 if modes.contains(&Grip::Locks) {
-                    places.extend(self.locked_place(statement, table, row));
+                    places.extend(self.locked_places(statement, table, row));
                 }
                 if moves && self.moved(table, seen, &places, mixes) {
                     let sights = moved_sights(self, seen, &places, modes, mixes);
@@ -201,17 +201,33 @@ impl Learning<'_> {
             .collect()
     }
 
-    /// The last committed version of a row when a statement began to wait: whoever has moved the row holds a
-    /// lock at its old place, where one waits that reads whatever stands and locks what it changes.
-    fn locked_place(
+    /// The versions of a row when a statement began to wait, the last committed one and the newest: whoever has moved the
+    /// row, or moves one that it has put in itself, holds a lock at its old place, where one waits that reads whatever stands
+    /// and locks what it changes.
+    fn locked_places(
         &self,
         statement: &CaseStatement,
         table: &str,
         row: &RowId,
-    ) -> Option<Option<VersionId>> {
-        let record = self.execution.records.get(&statement.id)?;
+    ) -> Vec<Option<VersionId>> {
+        let Some(record) = self.execution.records.get(&statement.id) else {
+            return Vec::new();
+        };
         let before = self.standing_for_before(table, statement.id, record.sent);
-        before.get(row).copied()
+        let stood = |id: &VersionId| {
+            let version = self.account.chains.version(*id);
+            let writer = self.execution.records.get(&version.writer);
+            let is_written = writer.is_some_and(|writer| writer.answered < record.sent);
+            is_written && version.undone.is_none_or(|undone| undone > record.sent)
+        };
+        let chain = self.account.chains.chain(table, row).iter();
+        let newest = chain.rev().copied().find(stood);
+        before
+            .get(row)
+            .copied()
+            .into_iter()
+            .chain(newest.map(Some))
+            .collect()
     }
 
     /// The modes in which a statement reads each table.

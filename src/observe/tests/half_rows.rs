@@ -452,3 +452,32 @@ fn a_row_that_was_moved_before_the_wait_may_be_missed() {
     assert_eq!(missed, [(2, vec![Sight::Nothing])]);
     assert_eq!(third("UPDATE t SET vkey = 1009", [2, 1009, 21]), []);
 }
+
+/// s2 waits for the row that s1 has put in and then writes once more.
+#[test]
+fn a_row_that_its_own_inserter_moves_during_the_wait_may_be_missed() {
+    let missed = |write: &str, written: [i64; 3]| {
+        let lines: [WideLine<'_>; 6] = [
+            (1, "BEGIN", None),
+            (
+                1,
+                "INSERT INTO t (pkey, vkey, c0) VALUES (2, 1000, 50)",
+                Some(&[[2, 1000, 50]]),
+            ),
+            (2, "UPDATE t SET vkey = 1001 WHERE pkey = 2", None),
+            (1, write, Some(&[written])),
+            (1, "COMMIT", Some(&[written])),
+            (3, "SELECT * FROM t", None),
+        ];
+        let mut script = wide_script(BY_C0, &lines);
+        wait_for(&mut script, id(2, 1), id(3, 1));
+        let account = learn_wide(&script, &[]);
+        let latitude = account.latitudes.get(&id(2, 1));
+        latitude.map_or(0, |latitude| latitude.rows.len())
+    };
+    assert_eq!(
+        missed("UPDATE t SET vkey = 1002, c0 = 40", [2, 1002, 40]),
+        1
+    );
+    assert_eq!(missed("UPDATE t SET vkey = 1002", [2, 1002, 50]), 0);
+}
