@@ -64,10 +64,15 @@ impl SecondAnswer {
     }
 }
 
-const WRITES: [WrittenRow; 5] = [
+const WRITES: [WrittenRow; 6] = [
     WrittenRow {
         form: "a found row is changed",
         sql: "UPDATE u SET c = 55 WHERE pkey = 1",
+        change: Some(LockingWrite::Update),
+    },
+    WrittenRow {
+        form: "a found row is given its own values",
+        sql: "UPDATE u SET c = c WHERE pkey = 1",
         change: Some(LockingWrite::Update),
     },
     WrittenRow {

@@ -159,6 +159,16 @@ const TWO_SKIPS_OF_ONE: &str = "
     s2: COMMIT
 ";
 
+/// An UPDATE that leaves its row as it is, and one that does not.
+const SAME_AND_UPDATE: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: UPDATE t SET c = 1 WHERE pkey = 1
+    s2: UPDATE t SET vkey = 1001, c = 7 WHERE pkey = 1
+    s1: COMMIT
+    s2: COMMIT
+";
+
 const SKIP_AND_UPDATE: &str = "
     s1: BEGIN
     s2: BEGIN
@@ -224,6 +234,7 @@ fn two_reads_for_a_change_and_a_row_that_a_write_would_match_have_to_wait() {
     let shared = Fault::ForUpdateIsShared;
     let ungapped = Fault::PhantomUnderWrite;
     let unlocked = Fault::MissingRowLocks;
+    let same = Fault::NoOpLocksNothing;
     for (script, fault, level, wanted) in [
         (KEY_READ_AND_UPDATE, unlocked, ReadCommitted, UnkeptRow),
         (KEY_READ_AND_UPDATE, unlocked, RepeatableRead, UnkeptRow),
@@ -234,6 +245,8 @@ fn two_reads_for_a_change_and_a_row_that_a_write_would_match_have_to_wait() {
         (TWO_READS, shared, Serializable, UnkeptRow),
         (WRITE_AND_INSERT, ungapped, RepeatableRead, UnkeptRange),
         (WRITE_AND_INSERT, ungapped, Serializable, UnkeptRange),
+        (SAME_AND_UPDATE, same, ReadCommitted, UnkeptRow),
+        (SAME_AND_UPDATE, same, RepeatableRead, UnkeptRow),
     ] {
         hear_written(
             &url,

@@ -143,20 +143,24 @@ impl<'e> LockingRead<'e> {
     }
 }
 
-/// What a write looks at where everything that it meets stays locked: the source of an INSERT .. SELECT, what an UPDATE or
-/// DELETE of one table finds, and the tables of its subqueries (MySQL manual, "Locks Set by Different SQL Statements in
-/// InnoDB"); none for any other statement. At levels that lock rows only, InnoDB passes by locked rows that did not fit
-/// when they were committed (same manual, "Transaction Isolation Levels", READ COMMITTED), and what one with a LIMIT
-/// meets depends on the way it takes.
+/// What a write looks at where what it meets stays locked, as a query: at levels that lock ranges the source of an
+/// INSERT .. SELECT, what an UPDATE or DELETE of one table finds, and the tables of its subqueries (MySQL manual, "Locks Set by
+/// Different SQL Statements in InnoDB"); at levels that lock rows the rows that an UPDATE or DELETE of one table matches,
+/// whatever it makes of them (same manual, "Transaction Isolation Levels", READ COMMITTED). None for any other statement: what one with a
+/// LIMIT meets depends on the way it takes.
 fn search_of(evidence: &Evidence, statement: &CaseStatement) -> Option<String> {
     let effect = &statement.effect;
     let level = evidence.case.judged_level(statement.session);
-    let locks_ranges = evidence.dialect.lock_reach(level) == Some(LockReach::Ranges);
+    let locks_ranges = match evidence.dialect.lock_reach(level)? {
+        LockReach::Ranges => true,
+        LockReach::Rows => false,
+    };
     let is_plain = effect.uses.iter().all(|used| {
         let role = used.role;
         match role {
-            Role::UpdateTarget | Role::DeleteTarget | Role::InsertTarget => true,
-            Role::UpdateSource | Role::DeleteSource | Role::InsertSelectSource => true,
+            Role::UpdateTarget | Role::DeleteTarget => true,
+            Role::InsertTarget => locks_ranges,
+            Role::UpdateSource | Role::DeleteSource | Role::InsertSelectSource => locks_ranges,
             // What a row of the target refers to is not looked at by the source.
             Role::ForeignKeyCheck => effect.kind == StatementKind::InsertSelect,
             Role::PlainSelect
@@ -169,7 +173,7 @@ fn search_of(evidence: &Evidence, statement: &CaseStatement) -> Option<String> {
         }
     });
     let dialect = &evidence.dialect;
-    if !locks_ranges || !is_plain || mentions(&statement.sql, "LIMIT", dialect) {
+    if !is_plain || mentions(&statement.sql, "LIMIT", dialect) {
         return None;
     }
     search_of_write(&statement.sql, dialect)
@@ -188,8 +192,11 @@ impl<'e> TableGrips<'e> {
         let mut grips = Self::default();
         let dialect = &evidence.dialect;
         let level = evidence.case.judged_level(statement.session);
-        // An engine that passes over rows whose committed version is unfit chooses by that version.
-        let passes_over = dialect.supports(Capability::PassesOverUnfitRows);
+        // An engine that passes over rows whose committed version is unfit chooses by that version; so does InnoDB for a
+        // write where it locks rows alone (MySQL manual, "Transaction Isolation Levels": a semi-consistent read).
+        let locks_rows = dialect.lock_reach(level) == Some(LockReach::Rows);
+        let passes_over = dialect.supports(Capability::PassesOverUnfitRows)
+            || (statement.effect.kind.is_write() && locks_rows);
         // Of an INSERT the source alone is a read.
         let is_read = |role: Role| !matches!(role, Role::InsertTarget | Role::ForeignKeyCheck);
         for used in statement

@@ -4,6 +4,7 @@ mod locked_table;
 mod outlived;
 mod runs;
 mod shared;
+mod writes;
 
 use self::runs::{Got, Step, run, run_passing_over};
 use super::LockOracle;
@@ -268,47 +269,6 @@ fn a_row_that_comes_to_fit_is_kept_out_where_ranges_are_locked() {
         assert_eq!(run(RepeatableRead, &steps), found);
         assert_eq!(run(Serializable, &steps), found);
     }
-}
-
-/// Row 1 of `(1, 10), (2, 20), (3, 90)`.
-const DELETE_LOW: &str = "DELETE FROM t WHERE vkey < 15";
-
-#[test]
-fn what_a_write_looks_for_is_kept_out_where_ranges_are_locked() {
-    let deletion = |write, then| {
-        [
-            Step::done(1, "BEGIN"),
-            Step::write(1, DELETE_LOW, &[(2, 20), (3, 90)]),
-            Step::write(2, write, then),
-            Step::done(1, "COMMIT"),
-        ]
-    };
-    let fits = deletion("INSERT INTO t VALUES (4, 12)", &[(2, 20), (3, 90), (4, 12)]);
-    assert_eq!(run(ReadCommitted, &fits), "agree");
-    let found = "unkept-range T2.1 against T1.2";
-    assert_eq!(run(RepeatableRead, &fits), found);
-    assert_eq!(run(Serializable, &fits), found);
-    let other = deletion("INSERT INTO t VALUES (4, 40)", &[(2, 20), (3, 90), (4, 40)]);
-    assert_eq!(run(RepeatableRead, &other), "agree");
-}
-
-#[test]
-fn a_write_does_not_get_past_a_row_that_would_fit_where_ranges_are_locked() {
-    let steps = [
-        Step::done(1, "BEGIN"),
-        Step::write(
-            1,
-            "UPDATE t SET vkey = 12 WHERE pkey = 3",
-            &[(1, 10), (2, 20), (3, 12)],
-        ),
-        Step::write(2, DELETE_LOW, &[(2, 20), (3, 12)]),
-        Step::done(1, "COMMIT"),
-    ];
-    let found = "unlocked-read T2.1 against T1.2";
-    assert_eq!(run(RepeatableRead, &steps), found);
-    assert_eq!(run(Serializable, &steps), found);
-    // It looks at what is committed, and goes on if that does not fit.
-    assert_eq!(run(ReadCommitted, &steps), "agree");
 }
 
 #[test]
