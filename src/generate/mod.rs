@@ -11,6 +11,7 @@ mod expand;
 mod extra_column;
 mod failing;
 mod foreign_key;
+mod late_read;
 mod mode;
 mod options;
 mod physical_ddl;
@@ -99,6 +100,7 @@ pub fn generate(
         ..lines
     };
     rivals.add_rivals(&mut drawn);
+    rivals.add_late_read(&mut drawn);
     let bytes = entropy::bytes("through views", run_seed, index);
     send_through(&mut Entropy::new(&bytes), &views, &mut drawn, dialect);
     let bytes = entropy::bytes("prepared", run_seed, index);

@@ -108,6 +108,9 @@ pub struct GenerateOptions {
     /// How many cases, of a hundred, have statements aimed at what another session has left open, or at what a return
     /// to a savepoint takes back.
     pub rival_percent: usize,
+    /// How many cases, of a hundred, have a commit between the beginning of a transaction and its first read, where they have a
+    /// place for it.
+    pub late_read_percent: usize,
     /// How many schemas, of a hundred, have views.
     pub view_percent: usize,
     /// In how many cases, of a hundred, sessions begin with settings of the optimizer.
@@ -138,6 +141,7 @@ impl Default for GenerateOptions {
             physical_ddl_percent: 12,
             table_lock_percent: 12,
             rival_percent: 30,
+            late_read_percent: 45,
             view_percent: 12,
             plan_setting_percent: 15,
             mode_percent: 15,
@@ -165,6 +169,7 @@ impl GenerateOptions {
             physical_ddl_percent: 0,
             table_lock_percent: 0,
             rival_percent: 0,
+            late_read_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,
             mode_percent: 0,
