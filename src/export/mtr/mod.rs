@@ -5,6 +5,7 @@
 //! follows a write that went wrong is run and not compared: on an engine that is right it differs.
 
 mod due;
+mod hex;
 mod pages;
 mod refused_late;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use super::words;
 use crate::model::SessionId;
 use crate::reproducer::CaseFile;
 use due::{Detour, Due, closes_deadlock};
+use hex::by_hex;
 use pages::Pages;
 use refused_late::is_refused_late;
 
@@ -243,11 +245,15 @@ impl<'s> Writer<'s> {
         }
         for step in &scenario.afterwards {
             let is_compared = self.compared || (step.is_disputed() && self.is_end_known);
-            let due = match is_compared {
+            let shown = by_hex(step, scenario).filter(|_| is_compared);
+            let due = match is_compared && shown.is_none() {
                 true => Due::of(step, scenario)?,
                 false => Due::Untold,
             };
             take(pages, step, &due);
+            if let Some(read) = shown {
+                take(pages, &read, &Due::of(&read, scenario)?);
+            }
         }
         for sql in drops(scenario) {
             pages.sql(&sql);

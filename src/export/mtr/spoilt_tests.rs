@@ -106,6 +106,19 @@ fn one_that_went_on_while_the_transaction_in_its_way_was_open_is_to_wait_until_t
     );
 }
 
+#[test]
+fn bytes_that_have_no_certain_text_are_read_by_hex_at_the_end() {
+    let table = "/* init */ CREATE TABLE b (k INT PRIMARY KEY, v VARBINARY(8));\n";
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s1 */ INSERT INTO b VALUES (1, X'FF00'), (2, 'ab'); -- @got affected 2  @wrong-effect b\n\
+                 /* s1 */ COMMIT;\n\
+                 /* end */ SELECT * FROM b; -- @got empty  @expect (1, x'ff00') (2, 'ab') (3, NULL)\n";
+    let (_, result) = exported(&format!("{table}{steps}")).beside.unwrap();
+    let end =
+        "SELECT * FROM b;\nSELECT `k`, HEX(`v`) AS `v` FROM b;\nk\tv\n1\tFF00\n2\t6162\n3\tNULL\n";
+    assert!(result.contains(end), "{result}");
+}
+
 /// The refusal came when s1 had committed, and the oracle judged what was behind it. An engine that is right executes the DELETE.
 #[test]
 fn a_refusal_for_a_lock_that_has_gone_is_not_expected_nor_what_was_predicted_behind_it() {
