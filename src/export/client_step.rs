@@ -15,6 +15,8 @@ pub(super) struct ClientStep {
     pub(super) effect: Effect,
     /// It was seen waiting for a lock.
     pub(super) waits: bool,
+    /// The clients that it waited for, where the engine said.
+    pub(super) waits_for: Vec<u32>,
     /// The clients that went on when it was answered.
     pub(super) resumes: Vec<u32>,
     /// The answer that was seen.
@@ -39,6 +41,7 @@ impl ClientStep {
             sql,
             effect,
             waits: false,
+            waits_for: Vec::new(),
             resumes: Vec::new(),
             seen: None,
             right: Vec::new(),

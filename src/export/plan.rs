@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::export::client_step::ClientStep;
-use crate::export::scenario::Scenario;
-use crate::model::{IsolationLevel, SessionId, StatementKind};
+use crate::export::scenario::{Scenario, Symptom};
+use crate::model::{IsolationLevel, SessionId, StatementKind, TransactionId};
 use crate::reproducer::Expectation;
 
 /// What the test does next. A statement may be refused that the run had answered: the claimed level takes locks
@@ -21,6 +21,9 @@ pub(super) enum Turn<'s> {
     Send {
         step: &'s ClientStep,
         may_answer: bool,
+        /// It was not seen waiting, and on an engine that is right it may wait for a transaction that changes what it
+        /// reads: its answer is not known then.
+        meets_changes: bool,
     },
     /// Goes on while a statement that was sent still waits, though it was seen going on.
     StillWaits(&'s ClientStep),
@@ -51,6 +54,8 @@ pub(super) fn plan<'s>(scenario: &'s Scenario<'_>) -> Vec<Turn<'s>> {
         sent: BTreeMap::new(),
         deferred: BTreeMap::new(),
         open: BTreeSet::new(),
+        begun: BTreeMap::new(),
+        freed: BTreeSet::new(),
         held: BTreeMap::new(),
     };
     for step in &scenario.steps {
@@ -76,6 +81,10 @@ struct Planner<'s> {
     deferred: BTreeMap<u32, Vec<&'s ClientStep>>,
     /// The clients with an open transaction.
     open: BTreeSet<u32>,
+    /// The transaction that each client began last.
+    begun: BTreeMap<u32, TransactionId>,
+    /// The clients that wait, and locks of another one may be gone since.
+    freed: BTreeSet<u32>,
     /// Clients that wait until the transaction of another one ends: the latter, and who waits for it.
     held: BTreeMap<u32, BTreeSet<u32>>,
 }
@@ -93,6 +102,8 @@ impl<'s> Planner<'s> {
         let kind = step.effect.kind;
         if kind.is_begin() {
             self.open.insert(client);
+            self.begun
+                .extend(step.id.map(|id| (client, id.transaction)));
         } else if kind.is_end() {
             self.open.remove(&client);
         }
@@ -101,8 +112,10 @@ impl<'s> Planner<'s> {
             self.turns.push(Turn::Send {
                 step,
                 may_answer: !waits(step),
+                meets_changes: !waits(step) && self.meets_changes(step, client),
             });
             self.sent.insert(client, step);
+            self.freed.remove(&client);
         } else {
             let may_be_refused = self.claims_locks(client) && self.may_meet_lock(step, client);
             self.turns.push(Turn::Run {
@@ -132,25 +145,70 @@ impl<'s> Planner<'s> {
 
     /// Takes the answers of the clients that this step lets go on.
     ///
-    /// One that should have waited, and went on before the transaction in its way had ended, is held until that
+    /// One that went on before the transaction in its way had ended, and should not have, is held until that
     /// ends.
     fn go_on(&mut self, step: &ClientStep) {
-        let holder = step.client.unwrap_or_default();
+        let client = step.client.unwrap_or_default();
         let is_end = step.effect.kind.is_end();
-        for client in &step.resumes {
-            match self.sent.get(client) {
-                Some(sent) if waits_too_short(sent) && !is_end && self.open.contains(&holder) => {
-                    self.turns.push(Turn::StillWaits(sent));
-                    self.held.entry(holder).or_default().insert(*client);
+        let keeps_locks = self.keeps_locks(step, client);
+        for resumed in &step.resumes {
+            let sent = self.sent.get(resumed).copied();
+            let holders = match sent {
+                Some(sent) if waits_too_short(sent) && !is_end && self.open.contains(&client) => {
+                    vec![client]
                 }
-                Some(_) | None => self.reap(*client),
+                Some(sent) if keeps_locks && !self.freed.contains(resumed) => {
+                    self.holders(sent, client)
+                }
+                Some(_) | None => Vec::new(),
+            };
+            match sent {
+                Some(sent) if !holders.is_empty() => {
+                    self.turns.push(Turn::StillWaits(sent));
+                    for holder in holders {
+                        self.held.entry(holder).or_default().insert(*resumed);
+                    }
+                }
+                Some(_) | None => self.reap(*resumed),
             }
+        }
+        if !keeps_locks {
+            self.freed.extend(self.sent.keys());
         }
         if is_end {
-            for client in self.held.remove(&holder).unwrap_or_default() {
-                self.reap(client);
+            for waiting in self.held.remove(&client).unwrap_or_default() {
+                let is_held = self.held.values().any(|held| held.contains(&waiting));
+                if !is_held {
+                    self.reap(waiting);
+                }
             }
         }
+    }
+
+    /// Whether a client has after this step every lock that it had before: all engines keep them until the transaction
+    /// ends, but for those of what is rolled back.
+    fn keeps_locks(&self, step: &ClientStep, client: u32) -> bool {
+        let kind = step.effect.kind;
+        let is_refused = matches!(step.seen, Some(Expectation::Error(_)));
+        let undoes = kind == StatementKind::RollbackTo || kind == StatementKind::PhysicalDdl;
+        self.open.contains(&client) && !is_refused && !undoes
+    }
+
+    /// The clients whose open transactions are in the way of a statement that went on behind a step of `client`: it
+    /// waited for them, and no lock has gone since. On an engine that is right it still waits; in a case whose answers
+    /// are right, or where it was refused, there is another reason.
+    fn holders(&self, sent: &ClientStep, client: u32) -> Vec<u32> {
+        let is_refused = matches!(sent.seen, Some(Expectation::Error(_)));
+        if !sent.waits || is_refused || self.scenario.symptom != Symptom::WrongAnswer {
+            return Vec::new();
+        }
+        let known = sent.waits_for.as_slice();
+        let named = match known.is_empty() {
+            true => &[client],
+            false => known,
+        };
+        let open = named.iter().copied().filter(|n| self.open.contains(n));
+        open.collect()
     }
 
     /// Whether an engine that is right may have this step wait, though it was not seen waiting: it was
@@ -169,6 +227,21 @@ impl<'s> Planner<'s> {
             || kind == StatementKind::LockingSelect
             || (kind == StatementKind::Select && level == IsolationLevel::Serializable);
         takes_locks && !step.effect.nowait && self.open.iter().any(|other| *other != client)
+    }
+
+    /// Whether an open transaction of another client changes a table that a step names.
+    fn meets_changes(&self, step: &ClientStep, client: u32) -> bool {
+        let others = self.open.iter().filter(|other| **other != client);
+        let others: Vec<&TransactionId> = others.filter_map(|o| self.begun.get(o)).collect();
+        let used = step.effect.uses.iter();
+        let used: BTreeSet<&str> = used.map(|used| used.table.as_str()).collect();
+        let changes = |other: &ClientStep| {
+            let is_theirs = other.id.is_some_and(|id| others.contains(&&id.transaction));
+            let mut uses = other.effect.uses.iter();
+            let shares = uses.any(|theirs| used.contains(theirs.table.as_str()));
+            other.effect.kind.is_write() && is_theirs && shares
+        };
+        self.scenario.steps.iter().any(changes)
     }
 
     /// Whether a client is judged by a stronger level than it runs at.

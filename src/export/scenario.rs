@@ -362,17 +362,20 @@ fn step(
     effect: Effect,
 ) -> ClientStep {
     let has_note = |name: &str| line.notes.iter().any(|note| note.name == name);
-    let resumed = line.notes.iter().filter(|note| note.name == "resumes");
-    let resumes = resumed
-        .flat_map(|note| note.text.split([',', ' ']))
-        .filter_map(|word| word.strip_prefix('s')?.parse().ok())
-        .collect();
+    let clients = |name: &'static str| {
+        let notes = line.notes.iter().filter(move |note| note.name == name);
+        let words = notes.flat_map(|note| note.text.split([',', ' ']));
+        words
+            .filter_map(|word| word.strip_prefix('s')?.parse().ok())
+            .collect()
+    };
     ClientStep {
         client,
         id,
         sql: line.sql.clone(),
         waits: has_note("waits") || has_note("blocks"),
-        resumes,
+        waits_for: clients("blocks"),
+        resumes: clients("resumes"),
         seen: line.observations().into_iter().next(),
         right: line.expectations(),
         has_wrong_effect: line.has_wrong_effect(),

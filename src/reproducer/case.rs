@@ -7,9 +7,9 @@ use super::{cell, note};
 use crate::dialect::Dialect;
 use crate::engine::Identity;
 use crate::model::{
-    Aspect, CaseStatement, Difference, Execution, Finding, FindingKind, IsolationLevel, Outcome,
-    ProbeAnswer, ProbeTag, RowOrder, SessionId, SetupStatement, StatementId, StatementKind,
-    TableShape, TestCase, TransactionStatus,
+    Aspect, CaseStatement, Difference, ErrorClass, Execution, Finding, FindingKind, IsolationLevel,
+    Outcome, ProbeAnswer, ProbeTag, RowOrder, SessionId, SetupStatement, StatementId,
+    StatementKind, TableShape, TestCase, TransactionStatus,
 };
 use crate::statement::{self, Catalog};
 
@@ -250,7 +250,7 @@ impl CaseFile {
                 if record.waited_for.is_empty() {
                     line.notes.push(Note::new("waits", ""));
                 }
-                let resumer = resumer(case, execution, statement.session, waiting, record.answered);
+                let resumer = resumer(case, execution, statement, waiting);
                 if let Some(resumer) = resumer {
                     self.lines[first + resumer]
                         .notes
@@ -449,20 +449,30 @@ fn expected_end<'a>(
     readable.then_some((table, text))
 }
 
-/// The statement of another session whose answer came last before a waiting one's.
+/// The statement of another session that lets one go on which waits since `waiting`: the one whose answer came last
+/// before. The victim of a deadlock may be told before the statement that closes it is answered: the one sent last.
 fn resumer(
     case: &TestCase,
     execution: &Execution,
-    session: SessionId,
+    waiter: &CaseStatement,
     waiting: crate::model::Tick,
-    answered: crate::model::Tick,
 ) -> Option<usize> {
+    let record = execution.records.get(&waiter.id)?;
+    let is_victim = record.outcome.error_class() == Some(ErrorClass::Deadlock);
     case.statements
         .iter()
         .enumerate()
-        .filter(|(_, s)| s.session != session)
-        .filter_map(|(index, s)| Some((execution.records.get(&s.id)?.answered, index)))
-        .filter(|(tick, _)| (waiting..answered).contains(tick))
+        .filter(|(_, s)| s.session != waiter.session)
+        .filter_map(|(index, s)| {
+            let other = execution.records.get(&s.id)?;
+            let moment = if is_victim {
+                other.sent
+            } else {
+                other.answered
+            };
+            Some((moment, index))
+        })
+        .filter(|(tick, _)| (waiting..record.answered).contains(tick))
         .max()
         .map(|(_, index)| index)
 }

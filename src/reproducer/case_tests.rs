@@ -8,9 +8,9 @@ use super::*;
 use crate::dialect::{Dialect, dialect_of};
 use crate::engine::Identity;
 use crate::model::{
-    Aspect, Difference, Direction, Execution, Finding, FindingKind, IsolationLevel, Outcome,
-    ProbeAnswer, ProbeTag, Signature, SqlError, StatementId, StatementRecord, TestCase, Tick,
-    TransactionId, TransactionStatus, Value,
+    Aspect, Difference, Direction, ErrorClass, Execution, Finding, FindingKind, IsolationLevel,
+    Outcome, ProbeAnswer, ProbeTag, Signature, SqlError, StatementId, StatementRecord, TestCase,
+    Tick, TransactionId, TransactionStatus, Value,
 };
 
 fn mysql() -> Dialect {
@@ -394,4 +394,42 @@ fn the_end_behind_the_last_write_of_a_table_expects_what_it_should_have_left() {
     ] {
         assert!(uncertain.ends_with("-- @got (7)"), "{uncertain}");
     }
+}
+
+/// InnoDB tells the victim first, and the statement that closed the deadlock is answered when that has gone.
+#[test]
+fn the_victim_of_a_deadlock_goes_on_by_the_statement_that_is_sent_last_before() {
+    let text = "--! format = 1\n--! isolation = \"REPEATABLE READ\"\n\
+                /* init */ CREATE TABLE t0 (c0 INT);\n\
+                /* s1 T1.1 */ BEGIN;\n\
+                /* s2 T2.1 */ BEGIN;\n\
+                /* s2 T2.2 */ DELETE FROM t0 WHERE c0 = 1;\n\
+                /* s1 T1.2 */ SELECT * FROM t0 WHERE c0 = 3;\n\
+                /* s1 T1.3 */ DELETE FROM t0 WHERE c0 = 2;\n";
+    let dialect = mysql();
+    let case = read(text, "x.sql").unwrap().test_case(&dialect).unwrap();
+    let resumed_by = |class: ErrorClass, code: &str| {
+        let mut execution = Execution::default();
+        for (at, sent, answered) in [(0, 1, 2), (1, 3, 4), (2, 5, 10), (3, 7, 8), (4, 9, 11)] {
+            let mut record = record(&case, at, sent, Outcome::Affected(0));
+            record.answered = Tick(answered);
+            execution.records.insert(record.id, record);
+        }
+        let waiter = execution.records.get_mut(&case.statements[2].id).unwrap();
+        waiter.waiting = Some(Tick(6));
+        waiter.outcome = Outcome::Rejected(SqlError {
+            code: code.to_owned(),
+            class,
+            message: String::new(),
+        });
+        let server = server(&dialect);
+        let file = CaseFile::of_run(&case, &execution, &server);
+        let text = write(&file);
+        let line = text.lines().find(|line| line.contains("@resumes s2"));
+        line.map(|line| line[..13].to_owned())
+    };
+    let victim = resumed_by(ErrorClass::Deadlock, "1213");
+    assert_eq!(victim.as_deref(), Some("/* s1 T1.3 */"));
+    let timeout = resumed_by(ErrorClass::LockTimeout, "1205");
+    assert_eq!(timeout.as_deref(), Some("/* s1 T1.2 */"));
 }

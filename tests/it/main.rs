@@ -37,6 +37,7 @@ mod minimize;
 mod oracle_history;
 mod oracles;
 mod orphans;
+mod packages;
 mod pgspec;
 mod plant;
 mod planted;

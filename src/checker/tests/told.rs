@@ -313,14 +313,38 @@ fn nothing_can_be_left_out_of_a_set_without_an_order() {
     .assert_eq(&words(tried, ConsistencyModel::Causal));
 }
 
+/// Runs of MySQL and MariaDB at REPEATABLE READ. They are causally consistent, and a version order that is not cannot be theirs.
+#[test]
+fn a_set_is_named_by_the_version_orders_that_its_causality_leaves() {
+    let torn = "initial 0\ncommitted s1 w(x,2) w(y,1) w(x,1)\ncommitted s2 r(y,0) w(x,3)\n\
+                committed s2 r(y,1) r(x,3)\n";
+    let torn_behind_a_session = "initial 0\ncommitted s1 w(x,1) w(x,2)\n\
+                                 committed s1 w(x,5) w(y,1) r(z,0)\n\
+                                 committed s2 r(x,2) w(z,1) w(y,3)\n";
+    // 2 comes between the 3 that was read and the 4 that was written, and nobody has read it.
+    let lost = "initial 0\ncommitted s1 w(x,1) w(x,3)\ncommitted s1 w(x,2)\n\
+                committed s2 r(x,3) w(x,4)\ncommitted s1 r(x,4)\n";
+    for (lines, name) in [
+        (torn, "read-skew"),
+        (torn_behind_a_session, "read-skew"),
+        (lost, "lost-update"),
+    ] {
+        let history = read(lines);
+        assert_eq!(judged(&history, ConsistencyModel::Causal), None, "{lines}");
+        let found = judged(&history, ConsistencyModel::Serializable);
+        assert_eq!(found, Some(name), "{lines}");
+    }
+}
+
 /// A set gets the name of a cycle only where every version order has such a cycle.
 #[test]
 fn a_set_has_the_name_of_what_every_version_order_leads_to() {
-    // T3 before T1 wrote x and y in contradicting orders; T3 after T2 is torn by T4.
-    let differ = "initial 0\ncommitted s1 w(x,1) w(y,1)\ncommitted s1 r(x,1) r(z,0) w(x,6)\n\
+    // T3 before T1 wrote x and y in contradicting orders, and T3 after T2 is torn by T4: T3 wrote x between the read and
+    // the write of T2.
+    let between = "initial 0\ncommitted s1 w(x,1) w(y,1)\ncommitted s1 r(x,1) r(z,0) w(x,6)\n\
                   committed s2 w(x,3) w(y,3)\ncommitted s3 r(y,3) r(x,6)\n";
     expect_test::expect![[r#"
-        no version order
+        lost update (G-single; Elle: lost-update)
           no order of the writes of these explains all reads: T1, T2, T3, T4
           x: 1 by T1, read by T2; 6 by T2, read by T4; 3 by T3
           y: 1 by T1; 3 by T3, read by T4
@@ -332,7 +356,7 @@ fn a_set_has_the_name_of_what_every_version_order_leads_to() {
           T3 of session s2: w(x,3) w(y,3)
           T4 of session s3: r(y,3) r(x,6)
     "#]]
-    .assert_eq(&words(differ, ConsistencyModel::Serializable));
+    .assert_eq(&words(between, ConsistencyModel::Serializable));
     // Whoever wrote x first, two readers see two writers in opposite orders.
     let forked = "initial 0\ncommitted s1 w(x,1) w(d,1)\ncommitted s2 w(x,2) w(b,1)\n\
                   committed s3 w(c,1)\ncommitted s4 w(e,1)\n\

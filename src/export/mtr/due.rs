@@ -1,5 +1,7 @@
 //! What the answer of a step has to be, as mysqltest prints it.
 
+use std::ptr;
+
 use super::pages::Pages;
 use crate::export::case_format::DoesNotApply;
 use crate::export::client_step::ClientStep;
@@ -34,7 +36,7 @@ impl Detour {
         }
     }
 
-    fn reason(self) -> String {
+    pub(super) fn reason(self) -> String {
         match self {
             Self::None | Self::OtherVictim => {
                 "The other transaction was the victim of the deadlock".to_owned()
@@ -214,16 +216,23 @@ fn answer(step: &ClientStep) -> Option<&Expectation> {
     }
 }
 
-/// Whether the answer of this step frees a client that then finds itself the victim of a deadlock: the
-/// engine may choose this step's transaction as well.
+/// Whether a client that waits may find itself the victim of a deadlock behind this step: the engine may choose this step's
+/// transaction as well. Where the case does not say which step lets the victim go on, it is any that may take locks.
 pub(super) fn closes_deadlock(step: &ClientStep, scenario: &Scenario<'_>) -> bool {
     let deadlock = Expectation::Error(ErrorClass::Deadlock);
-    let is_victim = |other: &&ClientStep| other.waits && answer(other) == Some(&deadlock);
-    let mut victims = scenario.steps.iter().filter(is_victim);
-    victims.any(|victim| {
-        victim
-            .client
-            .is_some_and(|client| step.resumes.contains(&client))
+    let steps = scenario.steps.as_slice();
+    let is_victim = |other: &ClientStep| other.waits && answer(other) == Some(&deadlock);
+    steps.iter().enumerate().any(|(place, victim)| {
+        let Some(client) = victim.client.filter(|_| is_victim(victim)) else {
+            return false;
+        };
+        let later = &steps[place..];
+        let is_told = later.iter().any(|other| other.resumes.contains(&client));
+        let may_close = !step.effect.kind.is_control() && step.client != Some(client);
+        match is_told {
+            true => step.resumes.contains(&client),
+            false => may_close && later.iter().any(|other| ptr::eq(other, step)),
+        }
     })
 }
 

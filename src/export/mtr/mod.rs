@@ -5,9 +5,15 @@
 //! follows a write that went wrong is run and not compared: on an engine that is right it differs.
 
 mod due;
+mod hex;
 mod pages;
+mod refused_late;
+#[cfg(test)]
+mod spoilt_tests;
 #[cfg(test)]
 mod tests;
+
+use std::ptr;
 
 use super::case_format::{CaseFormat, DoesNotApply, Exported};
 use super::client_step::ClientStep;
@@ -17,7 +23,9 @@ use super::words;
 use crate::model::SessionId;
 use crate::reproducer::CaseFile;
 use due::{Detour, Due, closes_deadlock};
+use hex::by_hex;
 use pages::Pages;
+use refused_late::is_refused_late;
 
 /// How long the test waits for a statement to wait, in seconds, before it fails.
 const WAIT_SECONDS: u32 = 10;
@@ -81,71 +89,177 @@ fn check(scenario: &Scenario<'_>) -> Result<(), DoesNotApply> {
 }
 
 fn test(scenario: &Scenario<'_>) -> Result<Pages, DoesNotApply> {
-    let mut pages = Pages::with_drops(drops(scenario));
     let turns = plan(scenario);
     let may_be_skipped = scenario.case.claim.is_some() || turns.iter().any(Turn::may_be_refused);
-    head(&mut pages, scenario, may_be_skipped);
-    let mut compared = true;
-    for turn in turns {
-        match turn {
-            Turn::Disconnect(number) => pages.disconnect(&format!("c{number}")),
-            Turn::Send { step, may_answer } => {
-                pages.go_to(&client(step));
-                note_fault(&mut pages, step, scenario);
-                pages.send(&step.sql);
-                // Behind a wrong answer another one may wait, and the wait that closes a deadlock is over at
-                // once.
-                let may_answer = may_answer || !compared || closes_deadlock(step, scenario);
-                pages.wait(&client(step), may_answer, WAIT_SECONDS);
-                // The others go on before it then, and their answers were seen behind it.
-                if compared && step.waits_wrongly() {
-                    compared = false;
-                    pages.stop_comparing();
+    let mut writer = Writer {
+        scenario,
+        pages: Pages::with_drops(drops(scenario)),
+        compared: true,
+        in_flight: None,
+        is_end_known: true,
+    };
+    head(&mut writer.pages, scenario, may_be_skipped);
+    for turn in &turns {
+        writer.take(turn)?;
+    }
+    writer.end()?;
+    Ok(writer.pages)
+}
+
+/// Writes the turns of a test.
+struct Writer<'s> {
+    scenario: &'s Scenario<'s>,
+    pages: Pages,
+    /// Whether answers are compared.
+    compared: bool,
+    /// A write that went wrong, from when it is sent until its answer is compared. What it did may show in every
+    /// answer meanwhile.
+    in_flight: Option<&'s ClientStep>,
+    /// Whether what the case expects at the end is right.
+    is_end_known: bool,
+}
+
+impl<'s> Writer<'s> {
+    fn take(&mut self, turn: &Turn<'s>) -> Result<(), DoesNotApply> {
+        match *turn {
+            Turn::Disconnect(number) => self.pages.disconnect(&format!("c{number}")),
+            Turn::Send {
+                step,
+                may_answer,
+                meets_changes,
+            } => {
+                self.send(step, may_answer);
+                if self.compared && meets_changes {
+                    let session = step.client.map(SessionId);
+                    let level = session.map(|s| self.scenario.case.judged_level(s));
+                    let detour = level.map_or(Detour::None, Detour::LockInTheWay);
+                    self.pages.skip_if_waits(&client(step), &detour.reason());
                 }
             }
             Turn::StillWaits(step) => {
-                pages.command(&format!("# The bug: {} went on here.", client(step)));
-                pages.wait(&client(step), !compared, WAIT_SECONDS);
-                if compared {
-                    compared = false;
-                    pages.stop_comparing();
-                }
+                let went_on = format!("# The bug: {} went on here.", client(step));
+                self.pages.command(&went_on);
+                self.pages.wait(&client(step), !self.compared, WAIT_SECONDS);
+                // What it answers when it goes on later was seen nowhere.
+                self.in_flight = None;
+                self.stop_comparing();
             }
-            Turn::Run {
-                step,
-                may_be_refused,
-            }
-            | Turn::Reap {
-                step,
-                may_be_refused,
-            } => {
-                pages.go_to(&client(step));
-                let (due, detour) = match compared {
-                    true => (
-                        Due::of(step, scenario)?,
-                        detour(step, may_be_refused, scenario),
-                    ),
-                    false => (Due::Nothing, Detour::None),
-                };
-                let is_sent = matches!(turn, Turn::Reap { .. });
-                if !is_sent {
-                    note_fault(&mut pages, step, scenario);
+            Turn::Run { step, .. } | Turn::Reap { step, .. } => {
+                self.pages.go_to(&client(step));
+                self.compare_or_not(step);
+                if self.compared && is_refused_late(step, self.scenario) {
+                    self.answer_of_refused();
+                } else {
+                    self.answer(step, turn)?;
                 }
-                due.prepare(&mut pages, detour);
-                match is_sent {
-                    true => pages.command("--reap"),
-                    false => pages.sql(&step.sql),
-                }
-                due.check(&mut pages, detour);
-                if compared && step.spoils_what_follows() {
-                    compared = false;
-                    pages.stop_comparing();
+                if step.spoils_what_follows() {
+                    self.stop_comparing();
                 }
             }
         }
+        Ok(())
     }
-    end(&mut pages, scenario, compared)?;
-    Ok(pages)
+
+    fn send(&mut self, step: &'s ClientStep, may_answer: bool) {
+        self.pages.go_to(&client(step));
+        note_fault(&mut self.pages, step, self.scenario);
+        self.pages.send(&step.sql);
+        // Behind a wrong answer another one may wait, and the wait that closes a deadlock is over at
+        // once.
+        let may_answer = may_answer || !self.compared || closes_deadlock(step, self.scenario);
+        self.pages.wait(&client(step), may_answer, WAIT_SECONDS);
+        // The others go on before it then, and their answers were seen behind it.
+        if step.waits_wrongly() {
+            self.stop_comparing();
+        } else if self.compared && step.spoils_what_follows() {
+            self.in_flight = Some(step);
+        }
+    }
+
+    /// Has the answer of a wrong write compared, and those that are taken while it is in flight not.
+    fn compare_or_not(&mut self, step: &ClientStep) {
+        let Some(in_flight) = self.in_flight else {
+            return;
+        };
+        if ptr::eq(in_flight, step) {
+            self.in_flight = None;
+            if !self.compared {
+                self.compared = true;
+                self.pages.compare_again();
+            }
+        } else if !step.effect.kind.is_control() {
+            self.stop_comparing();
+        }
+    }
+
+    /// Executes a statement, or takes the answer of one that was sent.
+    fn answer(&mut self, step: &ClientStep, turn: &Turn<'_>) -> Result<(), DoesNotApply> {
+        let (due, detour) = match self.compared {
+            true => (
+                Due::of(step, self.scenario)?,
+                detour(step, turn.may_be_refused(), self.scenario),
+            ),
+            false => (Due::Nothing, Detour::None),
+        };
+        let is_sent = matches!(turn, Turn::Reap { .. });
+        if !is_sent {
+            note_fault(&mut self.pages, step, self.scenario);
+        }
+        due.prepare(&mut self.pages, detour);
+        match is_sent {
+            true => self.pages.command("--reap"),
+            false => self.pages.sql(&step.sql),
+        }
+        due.check(&mut self.pages, detour);
+        Ok(())
+    }
+
+    /// Takes the answer of a statement that a bug refused: any is right.
+    fn answer_of_refused(&mut self) {
+        self.pages
+            .command("# The bug: it was refused, and no lock was in its way any more.");
+        Due::Untold.prepare(&mut self.pages, Detour::None);
+        self.pages.command("--reap");
+        Due::Untold.check(&mut self.pages, Detour::None);
+        self.is_end_known = false;
+        self.stop_comparing();
+    }
+
+    /// Runs what follows without comparing its answers.
+    fn stop_comparing(&mut self) {
+        if self.compared {
+            self.compared = false;
+            self.pages.stop_comparing();
+        }
+    }
+
+    /// What stands behind the last step: the tables, once every client is gone, and their end.
+    fn end(&mut self) -> Result<(), DoesNotApply> {
+        let scenario = self.scenario;
+        let pages = &mut self.pages;
+        pages.blank();
+        pages.go_to("default");
+        pages.wait_until_gone(scenario.clients.keys().copied());
+        if !self.compared {
+            pages.compare_again();
+        }
+        for step in &scenario.afterwards {
+            let is_compared = self.compared || (step.is_disputed() && self.is_end_known);
+            let shown = by_hex(step, scenario).filter(|_| is_compared);
+            let due = match is_compared && shown.is_none() {
+                true => Due::of(step, scenario)?,
+                false => Due::Untold,
+            };
+            take(pages, step, &due);
+            if let Some(read) = shown {
+                take(pages, &read, &Due::of(&read, scenario)?);
+            }
+        }
+        for sql in drops(scenario) {
+            pages.sql(&sql);
+        }
+        Ok(())
+    }
 }
 
 fn detour(step: &ClientStep, may_be_refused: bool, scenario: &Scenario<'_>) -> Detour {
@@ -215,27 +329,10 @@ fn head(pages: &mut Pages, scenario: &Scenario<'_>, may_be_skipped: bool) {
     pages.blank();
 }
 
-/// What stands behind the last step: the tables, once every client is gone, and their end.
-fn end(pages: &mut Pages, scenario: &Scenario<'_>, compared: bool) -> Result<(), DoesNotApply> {
-    pages.blank();
-    pages.go_to("default");
-    pages.wait_until_gone(scenario.clients.keys().copied());
-    if !compared {
-        pages.compare_again();
-    }
-    for step in &scenario.afterwards {
-        let due = match compared || step.is_disputed() {
-            true => Due::of(step, scenario)?,
-            false => Due::Untold,
-        };
-        due.prepare(pages, Detour::None);
-        pages.sql(&step.sql);
-        due.check(pages, Detour::None);
-    }
-    for sql in drops(scenario) {
-        pages.sql(&sql);
-    }
-    Ok(())
+fn take(pages: &mut Pages, step: &ClientStep, due: &Due) {
+    due.prepare(pages, Detour::None);
+    pages.sql(&step.sql);
+    due.check(pages, Detour::None);
 }
 
 /// The statements that take away what the test makes.

@@ -135,6 +135,16 @@ impl Pages {
         self.command(&format!("if ({condition})\n{{\n  --die {why}\n}}"));
     }
 
+    /// Ends the test, as one that was not run, where a statement that was sent waits for a lock.
+    pub(super) fn skip_if_waits(&mut self, name: &str, why: &str) {
+        self.command(&format!(
+            "let $waits= `SELECT COUNT(*) FROM information_schema.processlist p LEFT JOIN \
+             information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id WHERE p.id = ${name}_id AND \
+             p.command <> 'Sleep' AND (x.trx_state = 'LOCK WAIT' OR p.state LIKE 'Waiting for %')`;"
+        ));
+        self.skip_if("$waits", why);
+    }
+
     /// Ends the test, as one that was not run, where a condition holds: the answers after that were never
     /// seen. Nothing of it is left for the next test of the suite to stumble over.
     pub(super) fn skip_if(&mut self, condition: &str, why: &str) {

@@ -6,7 +6,7 @@ use super::Mtr;
 use crate::export::{CaseFormat as _, Exported};
 use crate::reproducer::read;
 
-fn exported(case: &str) -> Exported {
+pub(super) fn exported(case: &str) -> Exported {
     let header = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"READ COMMITTED\"\n\
                   --! session_setup = [\"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\"]\n";
     let file = read(&format!("{header}{case}"), "x.sql").unwrap();
@@ -25,12 +25,12 @@ fn check_test(case: &str, expected: &Expect) {
     expected.assert_eq(steps(&exported(&format!("{TABLE}{case}")).text));
 }
 
-fn check_result(case: &str, expected: &Expect) {
+pub(super) fn check_result(case: &str, expected: &Expect) {
     let (_, result) = exported(&format!("{TABLE}{case}")).beside.unwrap();
     expected.assert_eq(steps(&result));
 }
 
-const TABLE: &str = "/* init */ CREATE TABLE t (id INT PRIMARY KEY, v INT);\n\
+pub(super) const TABLE: &str = "/* init */ CREATE TABLE t (id INT PRIMARY KEY, v INT);\n\
                      /* init */ INSERT INTO t VALUES (1, 10), (2, 20);\n";
 
 const WAITING: &str = "/* s1 */ BEGIN;\n\
@@ -385,43 +385,6 @@ fn a_rejection_with_more_codes_than_mysqltest_takes_is_checked_by_its_number() {
         text.contains("--error 1062,1586,0\nINSERT INTO t VALUES (1, 1);\n"),
         "{text}"
     );
-}
-
-/// Rows that a write left wrongly are in what is read behind it: it is run, and only what the case expects is compared.
-#[test]
-fn what_follows_a_wrong_effect_is_not_compared() {
-    let steps = "/* s1 */ BEGIN;\n\
-                 /* s1 */ UPDATE t SET v = 1 WHERE id = 1; -- @got affected 1  @wrong-effect t\n\
-                 /* s1 */ SELECT v FROM t WHERE id = 1; -- @got (10)\n\
-                 /* s1 */ COMMIT;\n\
-                 /* end */ SELECT * FROM t; -- @got (1, 10) (2, 20)  @expect (1, 1) (2, 20)\n";
-    let (_, result) = exported(&format!("{TABLE}{steps}")).beside.unwrap();
-    assert!(!result.contains("\nv\n10\n"), "{result}");
-    assert!(result.contains("1\t1\n2\t20\n"), "{result}");
-}
-
-/// s2 has changed the row: an engine that is right has s1 wait, and COMMIT of s2 comes behind the next statement of s1.
-#[test]
-fn a_wrong_answer_for_which_a_lock_is_missing_is_skipped_where_the_lock_is() {
-    let steps = "/* s1 */ BEGIN;\n\
-                 /* s2 */ BEGIN;\n\
-                 /* s2 */ DELETE FROM t WHERE id = 1; -- @got affected 1\n\
-                 /* s1 */ UPDATE t SET v = 0 WHERE id = 1; -- @got affected 0  @expect affected 1\n\
-                 /* s1 */ COMMIT;\n\
-                 /* s2 */ COMMIT;\n";
-    let text = exported(&format!("{TABLE}{steps}")).text;
-    for part in [
-        "SET SESSION innodb_lock_wait_timeout = 5;\n",
-        "--error 0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT\n--reap",
-        "--skip A lock is in the way of this statement, as it may be at READ COMMITTED",
-        "# Where an engine has a statement wait that did not wait when the bug was",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    // Nothing of the kind where nobody else has a lock.
-    let alone = steps.replace("/* s2 */ BEGIN;\n", "");
-    let text = exported(&format!("{TABLE}{alone}")).text;
-    assert!(!text.contains("innodb_lock_wait_timeout"), "{text}");
 }
 
 /// Outside of a transaction there is no savepoint, and a write takes effect at once.

@@ -216,7 +216,9 @@ impl<'s> Body<'s> {
                     self.step(step);
                 }
             }
-            Turn::Send { step, may_answer } => {
+            Turn::Send {
+                step, may_answer, ..
+            } => {
                 self.remark(step);
                 self.send(step);
                 self.watch(step, if *may_answer { "" } else { "require.True" });

@@ -3,6 +3,8 @@
 use super::judge::is_satisfied;
 use super::orders::one_further;
 use super::outcome::{PolygraphOutcome, pruned};
+use crate::checker::algorithm::weak;
+use crate::checker::answer::{Answer, Checker as _};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::resolve::resolve_openly;
 use crate::checker::resolved::versions::{ChainedVersions, chains};
@@ -30,6 +32,10 @@ pub(super) fn name(core: &History, model: ConsistencyModel, budget: Budget) -> A
 
 /// The anomaly that every version order leads to under snapshot isolation; none where one leads to
 /// another, or where there are too many.
+///
+/// In these orders an update follows the version that its transaction read. Where the core is causally consistent, an order
+/// that breaks causality is not the one that it had, and says nothing; where all do, the one that it had puts another
+/// write between what a transaction read and what it wrote: an update is lost.
 fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
     let resolved = resolve_openly(core).ok()?;
     let known = chains(&resolved).ok()?;
@@ -40,6 +46,8 @@ fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
     if orders > ORDERS_MAX || !resolved.open_reads.is_empty() {
         return None;
     }
+    let causal = weak::Weak.check(core, ConsistencyModel::Causal, budget);
+    let is_causal = matches!(causal, Answer::Satisfied(_));
     let mut named = None;
     is_every_order(known, &mut |chains| {
         if budget.is_over() {
@@ -50,9 +58,25 @@ fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
         else {
             return false;
         };
+        if is_causal && breaks_causality(found.anomaly) {
+            return true;
+        }
         *named.get_or_insert(found.anomaly) == found.anomaly
     })
-    .then_some(named)?
+    .then(|| named.or(is_causal.then_some(Anomaly::LostUpdate)))?
+}
+
+/// Whether causal consistency forbids it.
+fn breaks_causality(anomaly: Anomaly) -> bool {
+    matches!(
+        anomaly,
+        Anomaly::DirtyWrite
+            | Anomaly::CircularInformationFlow
+            | Anomaly::SessionGuaranteeViolation
+            | Anomaly::NonMonotonicRead
+            | Anomaly::FracturedRead
+            | Anomaly::CausalityViolation
+    )
 }
 
 /// Whether something holds of every way to put the chains of each key behind each other.
