@@ -64,14 +64,17 @@ fn fix_snapshot_points(case: &TestCase, dialect: &Dialect, plan: &mut Instrument
             fixed.insert(id.transaction);
             continue;
         }
-        let through_snapshot = effect.uses.iter().any(|u| {
+        let through_snapshot = effect.uses.iter().filter(|u| {
             promised_mode(case, dialect, statement, u.role) == ReadMode::TransactionSnapshot
         });
-        if !through_snapshot && effect.kind != StatementKind::Opaque {
+        let mut through_snapshot = through_snapshot.peekable();
+        if through_snapshot.peek().is_none() && effect.kind != StatementKind::Opaque {
             continue;
         }
         fixed.insert(id.transaction);
-        let Some(table) = case.tables.first() else {
+        // Of a table that the statement uses itself: DDL of another one would wait for our read alone.
+        let own = through_snapshot.find_map(|u| case.table(&u.table));
+        let Some(table) = own.or_else(|| case.tables.first()) else {
             continue;
         };
         if !effect.surely_takes_snapshot {
@@ -230,4 +233,27 @@ fn before_write(dialect: &Dialect, statement: &CaseStatement, shape: &TableShape
         },
         sql: format!("{query} {clause}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::dialect_of;
+    use crate::reproducer::case_of;
+
+    #[test]
+    fn the_read_that_takes_a_snapshot_is_of_a_table_that_the_statement_uses() {
+        let dialect = dialect_of("mysql", "9.7.0");
+        let text = "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY);\n\
+            /* init */ CREATE TABLE u (pkey INT PRIMARY KEY);\n\
+            /* s1 */ BEGIN;\n\
+            /* s1 */ SELECT * FROM u WHERE pkey > 4;\n\
+            /* s1 */ SELECT * FROM t;\n\
+            /* s1 */ COMMIT;\n";
+        let case = case_of(text, &dialect);
+        let plan = instrument(&case, &dialect, Learner::Observer);
+        let probes = plan.before.values().flatten();
+        let reads: Vec<&str> = probes.map(|probe| probe.sql.as_str()).collect();
+        assert_eq!(reads, ["SELECT 1 FROM `u` LIMIT 1"]);
+    }
 }
