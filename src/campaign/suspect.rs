@@ -14,10 +14,11 @@ use super::event::{Announcement, RunEvent};
 use super::publish::{self, Reproducer};
 use super::shared::Shared;
 use super::wall_clock::unix_seconds;
+use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::Interrupted;
 use crate::model::{Pace, StatementId, TestCase, Verdict};
-use crate::oracle::{Hearing, crash};
+use crate::oracle::{Explained, Hearing, crash};
 use crate::reproducer::{PublishError, Reproduced};
 
 /// A case is given up after this many losses that do not agree with each other.
@@ -81,6 +82,7 @@ impl Suspect {
         case: &TestCase,
         interrupted: Option<&Interrupted>,
         error: &EngineError,
+        dialect: &Dialect,
     ) -> Result<Next, PublishError> {
         if self.path.is_none() {
             let path = publish::keep_suspect(shared, case, self.index, &error.to_string())?;
@@ -93,9 +95,13 @@ impl Suspect {
             Decision::GiveUp => Ok(Next::GiveUp),
             Decision::Finding(id) => {
                 // Both kinds of loss are outages to the oracle; anything else never gets here.
-                let Some(finding) = crash::outage(case, error, Some(id)) else {
+                let Some(finding) = crash::outage(case, error, Some(id), dialect) else {
                     return Ok(Next::GiveUp);
                 };
+                // There is nothing to minimize first: one statement is all that it takes.
+                if let Explained::Known(known) = shared.explain(&finding.signature) {
+                    return Ok(Next::Finding(Verdict::Known(known)));
+                }
                 let execution = interrupted.map(|i| i.execution.clone()).unwrap_or_default();
                 let reproducer = Reproducer {
                     case,

@@ -413,7 +413,8 @@ impl Worker {
         let mut suspect = suspect.unwrap_or_else(|| Suspect::new(index));
         // A smaller case is run while a finding is held: its statements are not those of the case.
         let interrupted = executor.interrupted().filter(|_| suspect.held.is_none());
-        let sighted = suspect.sighted(&self.shared, &drawn.case, interrupted, error);
+        let dialect = executor.dialect();
+        let sighted = suspect.sighted(&self.shared, &drawn.case, interrupted, error, dialect);
         let is_over = matches!(sighted, Ok(Next::GiveUp | Next::Finding(_)));
         let published = match is_over {
             true => suspect.publish_held(&self.shared),

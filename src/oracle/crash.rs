@@ -1,6 +1,7 @@
 //! Crash and hang: the server gone, a statement that never answers, an error that says of itself
 //! that something is broken.
 
+use super::own_changes::{OWN_TABLE, reads_own_table};
 use super::signature::{
     BACKWARD_SCAN, VIRTUAL_INDEX_BESIDE_ACTION, finding_levels, has_virtual_index_beside_action,
     may_scan_backwards,
@@ -64,6 +65,7 @@ pub fn outage(
     case: &TestCase,
     error: &EngineError,
     statement: Option<StatementId>,
+    dialect: &Dialect,
 ) -> Option<Finding> {
     let kind = match error {
         EngineError::ConnectionLost { .. } => FindingKind::Crash,
@@ -81,7 +83,20 @@ pub fn outage(
         | EngineError::Restart { .. }
         | EngineError::Resource(_) => return None,
     };
-    Some(finding(case, kind, statement, error.to_string()))
+    let mut finding = finding(case, kind, statement, error.to_string());
+    let read = statement.and_then(|id| case.statement(id));
+    if let Some(read) = read.filter(|_| kind == FindingKind::Hang) {
+        let words = [
+            (may_scan_backwards(dialect, read), BACKWARD_SCAN),
+            (reads_own_table(case, read, dialect), OWN_TABLE),
+        ];
+        let words = words.into_iter().filter(|(holds, _)| *holds);
+        let mut features = finding.signature.features.clone();
+        features.extend(words.map(|(_, word)| word.to_owned()));
+        features.sort();
+        finding.signature = Signature::new(CRASH, kind, finding_levels(case), features);
+    }
+    Some(finding)
 }
 
 fn finding(
@@ -111,5 +126,47 @@ fn finding(
             got: told,
         }],
         explanation: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::dialect_of;
+    use crate::model::TransactionId;
+    use crate::reproducer::case_of;
+
+    /// The features of a hang at the last statement of a transaction of one session.
+    fn hang_at_the_last(engine: &str, statements: &[&str]) -> String {
+        let dialect = dialect_of(engine, "99");
+        let lines: Vec<String> = statements
+            .iter()
+            .map(|sql| format!("/* s1 */ {sql};\n"))
+            .collect();
+        let table = "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY, c INT);\n/* s1 */ BEGIN;\n";
+        let case = case_of(&format!("{table}{}", lines.concat()), &dialect);
+        let statement = StatementId {
+            transaction: TransactionId(1),
+            position: u32::try_from(statements.len() + 1).expect("few"),
+        };
+        let (sql, seconds) = (String::new(), 20);
+        let error = EngineError::Hang { sql, seconds };
+        let finding = outage(&case, &error, Some(statement), &dialect).expect("a hang");
+        finding.signature.features.join(" ")
+    }
+
+    #[test]
+    fn a_hang_says_how_its_statement_reads_what_the_transaction_has_changed() {
+        let (write, other) = ("UPDATE t SET c = 1", "SELECT c FROM t");
+        let backwards = "SELECT MAX(c) FROM t WHERE c IN (1, 2)";
+        let forwards = "SELECT MIN(c) FROM t WHERE c IN (1, 2)";
+        for (engine, statements, features) in [
+            ("tidb", [write, backwards], "backward-scan own-table select"),
+            ("tidb", [other, backwards], "backward-scan select"),
+            ("tidb", [write, forwards], "own-table select"),
+            ("mysql", [write, backwards], "select"),
+        ] {
+            assert_eq!(hang_at_the_last(engine, &statements), features);
+        }
     }
 }

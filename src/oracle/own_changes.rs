@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::Evidence;
-use crate::dialect::Capability;
-use crate::model::{CaseStatement, Role, StatementKind};
+use crate::dialect::{Capability, Dialect};
+use crate::model::{CaseStatement, Role, StatementKind, TestCase};
 use crate::statement::{TableRead, table_reads, tables_read};
 
 /// How a statement reads tables that earlier statements of its transaction changed, or looked for keys of.
@@ -49,6 +49,27 @@ pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTr
         features.extend(word.map(str::to_owned));
     }
     features
+}
+
+/// The statement reads a table that an earlier statement of its transaction writes.
+pub(super) const OWN_TABLE: &str = "own-table";
+
+/// Whether it does, on an engine where that matters. What was answered does not count: the run may have been lost.
+pub(super) fn reads_own_table(
+    case: &TestCase,
+    statement: &CaseStatement,
+    dialect: &Dialect,
+) -> bool {
+    let is_before = |other: &&CaseStatement| {
+        other.id.transaction == statement.id.transaction
+            && other.id.position < statement.id.position
+            && other.effect.kind.is_write()
+    };
+    let before = case.statements.iter().filter(is_before);
+    let written: BTreeSet<&str> = before.flat_map(targets).collect();
+    let mut uses = statement.effect.uses.iter();
+    dialect.supports(Capability::MergesOwnChanges)
+        && uses.any(|used| written.contains(used.table.as_str()))
 }
 
 /// Whether a statement was answered that it changed rows.

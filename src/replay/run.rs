@@ -140,7 +140,7 @@ impl<'a> Tally<'a> {
             return Err(RunError::CouldNotRun(error.to_string()));
         }
         let statement = executor.interrupted().and_then(|run| run.statement);
-        let Some(found) = crash::outage(case, &error, statement) else {
+        let Some(found) = crash::outage(case, &error, statement, executor.dialect()) else {
             return Err(RunError::NoAnswer(error));
         };
         let started = Instant::now();

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::execute::Driver;
+use rashomon::execute::{Driver, Executor as _};
 use rashomon::model::{Signature, Verdict};
-use rashomon::oracle::{ORACLES, hear};
+use rashomon::oracle::{ORACLES, crash, hear};
 use rashomon::replay::{self, ReplayOptions};
 use rashomon::reproducer::{self, CaseFile, Match, Registry};
 
@@ -50,7 +50,16 @@ fn findings(file: &CaseFile, driver: &mut Driver<'_>, oracle: &str) -> Vec<Signa
     }
     let mut found = Vec::new();
     for _ in 0..3 {
-        let hearing = hear(&case, driver, &oracles).expect("an answer");
+        let hearing = match hear(&case, driver, &oracles) {
+            Ok(hearing) => hearing,
+            // What is never answered is a finding by itself.
+            Err(error) => {
+                let statement = driver.interrupted().and_then(|run| run.statement);
+                let lost = crash::outage(&case, &error, statement, server_dialect(driver));
+                let lost = lost.unwrap_or_else(|| panic!("an answer: {error}"));
+                return vec![lost.signature];
+            }
+        };
         let findings = hearing.rulings.iter().filter_map(|heard| heard.finding());
         let of_oracle = findings.filter(|finding| finding.signature.oracle == oracle);
         found = of_oracle.map(|finding| finding.signature.clone()).collect();
@@ -62,7 +71,6 @@ fn findings(file: &CaseFile, driver: &mut Driver<'_>, oracle: &str) -> Vec<Signa
 }
 
 fn server_dialect<'a>(driver: &'a Driver<'_>) -> &'a rashomon::dialect::Dialect {
-    use rashomon::execute::Executor as _;
     driver.dialect()
 }
 

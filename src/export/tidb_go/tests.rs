@@ -241,7 +241,7 @@ fn a_statement_that_is_never_answered_fails_the_test_in_a_minute() {
         }
 
         [replies.go]
-    "#]].assert_eq(&reproducer("hang-e6b94785.sql"));
+    "#]].assert_eq(&reproducer("hang-404888f5.sql"));
 }
 
 #[test]
