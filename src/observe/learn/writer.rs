@@ -290,6 +290,10 @@ impl<'a> Learning<'a> {
         if effect.kind == StatementKind::Replace {
             return names();
         }
+        // An upsert may have put the row in, with a number of its list; a source may have any.
+        let lists = effect.kind == StatementKind::Insert;
+        let is_listed = |is: &i64| names_number(&statement.sql, &is.unsigned_abs().to_string());
+        let may_give = |is: &i64| inserts && (!lists || is_listed(is));
         // A column of the same name may be assigned in another target.
         let alone = effect.targets().count() == 1;
         let mut columns = shape.columns.iter().enumerate();
@@ -298,7 +302,9 @@ impl<'a> Learning<'a> {
                 let unchanged = old.get(at) == new.get(at);
                 match effect.assigned.get(&column.name.to_ascii_lowercase()) {
                     Some(Some(value)) => match new.get(at) {
-                        Some(Value::Integer(is)) => is == value || inserts || (unchanged && !alone),
+                        Some(Value::Integer(is)) => {
+                            is == value || may_give(is) || (unchanged && !alone)
+                        }
                         Some(_) | None => true,
                     },
                     Some(None) => true,

@@ -95,6 +95,8 @@ fn beside_a_waiting_update(beside: &str, seen: i64) -> [usize; 2] {
 fn a_row_that_only_a_waiting_update_can_have_made_is_its_work() {
     let insert = "INSERT INTO t (pkey, n0, c0) VALUES (3, 8, 22)";
     assert_eq!(beside_a_waiting_update(insert, 7), [1, 1]);
+    let upsert = format!("{insert} ON DUPLICATE KEY UPDATE n0 = 8");
+    assert_eq!(beside_a_waiting_update(&upsert, 7), [1, 1]);
     // Nobody can have made it: the statement that was answered is asked.
     assert_eq!(beside_a_waiting_update(insert, 9), [2, 0]);
 }
