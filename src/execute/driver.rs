@@ -183,7 +183,15 @@ impl<'s> Driver<'s> {
         };
         let mut busy = line.sessions.away();
         if has_failed {
+            // Whichever of them got no answer, its statement may go on.
+            busy.extend(
+                line.sessions
+                    .all()
+                    .filter_map(|slot| line.sessions.id(slot)),
+            );
             busy.extend(line.beside_sessions());
+            busy.sort_unstable();
+            busy.dedup();
         }
         if let Some(watcher) = &mut line.watcher {
             for id in busy {
@@ -244,6 +252,7 @@ impl<'s> Driver<'s> {
         let mut run = InterleavedRun::new(stage, case, instrumentation, &lines);
         if let Err(error) = run.play() {
             let (statement, record) = (run.interrupted, run.record);
+            self.log.failed = true;
             self.interrupted = Some(Interrupted {
                 statement,
                 execution: record.abandon(),

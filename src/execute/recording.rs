@@ -68,7 +68,7 @@ pub(super) struct SentLog {
     recording: Option<Recording>,
     /// Where the last statement of each connection stands in the stream.
     last: BTreeMap<ConnectionRole, usize>,
-    /// One of the driver's own connections gave no answer; all of them must be replaced.
+    /// A connection gave no answer; all of them must be replaced.
     pub(super) failed: bool,
 }
 

@@ -12,15 +12,17 @@ use rashomon::campaign::{
     Statistics, StopFlag, WorkloadShare, Workplace,
 };
 use rashomon::engine::{EngineError, OpenOptions, Server, open};
+use rashomon::execute::{Executor, Instrumentation};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
-use rashomon::model::TestCase;
+use rashomon::model::{IsolationLevel, TestCase};
 use rashomon::observe::Learner;
 use rashomon::oracle::{Oracle, SerialOracle, TxCheck};
 use rashomon::reproducer::Registry;
 use rustix::process::Signal;
 
 use crate::engine_faults::OwnServer;
+use crate::execute::case;
 use crate::faults::rounds;
 use crate::servers::{Needs, url};
 
@@ -225,28 +227,47 @@ fn a_run_outlives_cut_connections() {
     });
 }
 
+/// Sends a statement that has no end.
+type SendsEndless<'a> = dyn Fn(&mut dyn Executor, &str) -> Result<(), EngineError> + 'a;
+
 /// A server would go on with a statement that has no end, and be the slower for it for days.
 #[test]
 fn a_statement_without_end_is_ended_when_it_is_given_up() {
     let Some(url) = url("a_statement_without_end", Needs::MariaDb) else {
         return;
     };
-    let options = OpenOptions {
-        run_id: format!("endless{}", std::process::id()),
+    is_ended(&url, "serial", &|executor, endless| {
+        let none = TestCase::new(Vec::new(), Vec::new(), Vec::new(), BTreeMap::new(), None);
+        let mut serial = executor.serial(&none)?;
+        serial.run(endless).map(drop)
+    });
+    is_ended(&url, "session", &|executor, endless| {
+        let server = open(&url, &options("endless-case")).expect("a server");
+        let text = format!("s1: {endless}");
+        let case = case(&*server, IsolationLevel::ReadCommitted, &text);
+        executor
+            .execute(&case, &Instrumentation::default())
+            .map(drop)
+    });
+}
+
+fn options(name: &str) -> OpenOptions {
+    OpenOptions {
+        run_id: format!("{name}{}", std::process::id()),
         allow_shared_server: true,
         deadline: DEADLINE,
         ..OpenOptions::default()
-    };
-    let server = open(&url, &options).expect("a server");
+    }
+}
+
+/// Has such a statement given up, and waits until it does not run any more.
+fn is_ended(url: &str, by: &str, send: &SendsEndless<'_>) {
+    let options = options(&format!("endless{by}"));
+    let server = open(url, &options).expect("a server");
     let identity = server.identity().clone();
-    let workplace = ServerWorkplace::new(&url, options.clone(), identity);
-    let levels = BTreeMap::new();
-    let case = TestCase::new(Vec::new(), Vec::new(), Vec::new(), levels, None);
-    let endless = format!("SELECT SLEEP(3600) AS endless{}", std::process::id());
-    let lost = workplace.work(0, &mut |executor| {
-        let mut serial = executor.serial(&case)?;
-        serial.run(&endless).map(drop)
-    });
+    let workplace = ServerWorkplace::new(url, options.clone(), identity);
+    let endless = format!("SELECT SLEEP(3600) AS {}", options.run_id);
+    let lost = workplace.work(0, &mut |executor| send(executor, &endless));
     assert!(matches!(lost, Err(EngineError::Hang { .. })), "{lost:?}");
     // What drops its databases has an answer at once, and nothing runs there any more.
     workplace
@@ -256,8 +277,8 @@ fn a_statement_without_end_is_ended_when_it_is_given_up() {
     server.create_database(&name).expect("a database");
     let mut looker = server.connect(&name).expect("a connection");
     let running = format!(
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%3600) AS endless{}'",
-        std::process::id()
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%3600) AS {}'",
+        options.run_id
     );
     let began = Instant::now();
     loop {
@@ -265,7 +286,7 @@ fn a_statement_without_end_is_ended_when_it_is_given_up() {
         if answer.rows()[0][0].as_integer() == Some(0) {
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "it is still running");
+        assert!(began.elapsed() < PATIENCE, "{by}: it is still running");
         std::thread::sleep(Duration::from_millis(20));
     }
     drop(looker);
