@@ -181,18 +181,15 @@ impl<'s> Driver<'s> {
         let Some(mut line) = self.line.take() else {
             return;
         };
-        let mut busy = line.sessions.away();
-        if has_failed {
+        let busy: Vec<u64> = match has_failed {
             // Whichever of them got no answer, its statement may go on.
-            busy.extend(
-                line.sessions
-                    .all()
-                    .filter_map(|slot| line.sessions.id(slot)),
-            );
-            busy.extend(line.beside_sessions());
-            busy.sort_unstable();
-            busy.dedup();
-        }
+            true => {
+                let slots = line.sessions.all();
+                let sessions = slots.filter_map(|slot| line.sessions.id(slot));
+                sessions.chain(line.beside_sessions()).collect()
+            }
+            false => line.sessions.away(),
+        };
         if let Some(watcher) = &mut line.watcher {
             for id in busy {
                 if watcher.kill(id).is_err() {

@@ -500,6 +500,13 @@ impl TestCase {
             .filter(|s| !s.effect.kind.is_control())
     }
 
+    /// The statements of its transaction that come before one.
+    pub fn earlier_in_transaction(&self, id: StatementId) -> impl Iterator<Item = &CaseStatement> {
+        self.statements
+            .iter()
+            .filter(move |s| s.id.transaction == id.transaction && s.id.position < id.position)
+    }
+
     /// The session of a transaction.
     pub fn session_of(&self, transaction: TransactionId) -> Option<SessionId> {
         self.statements

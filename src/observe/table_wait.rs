@@ -21,11 +21,9 @@ pub(super) fn table_wait_ended(
         return None;
     }
     let excludes = |one: TableLockMode, other| dialect.lock_rules.exclude_tables(one, other);
-    let earlier = case.statements.iter().filter(|own| {
+    let earlier = case.earlier_in_transaction(statement.id).filter(|own| {
         let answered = execution.records.get(&own.id);
-        own.id.transaction == statement.id.transaction
-            && own.id.position < statement.id.position
-            && answered.is_some_and(|own| own.outcome.error_class().is_none())
+        answered.is_some_and(|own| own.outcome.error_class().is_none())
             && timeline.undone(own.id).is_none_or(|at| at > record.sent)
     });
     let earlier: Vec<&CaseStatement> = earlier.collect();

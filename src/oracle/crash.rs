@@ -32,8 +32,6 @@ pub fn internal_error(
             Outcome::Rows(_) | Outcome::Affected(_) | Outcome::Rejected(_) => None,
         })?;
     let told = format!("error {}: {}", error.code, error.message);
-    let mut finding = finding(case, FindingKind::InternalError, Some(record.id), told);
-    let signature = &finding.signature;
     let mut features = vec![format!("code:{}", error.code)];
     if record.resumed() {
         features.push(RESUMED.to_owned());
@@ -50,10 +48,8 @@ pub fn internal_error(
             features.push(BACKWARD_SCAN.to_owned());
         }
     }
-    features.extend(signature.features.iter().cloned());
-    features.sort();
-    finding.signature = Signature::new(CRASH, signature.kind, finding_levels(case), features);
-    Some(finding)
+    let kind = FindingKind::InternalError;
+    Some(finding(case, kind, Some(record.id), told, features))
 }
 
 /// What an engine that gave no answer did: crashed or hung. None for errors that speak of the
@@ -83,20 +79,16 @@ pub fn outage(
         | EngineError::Restart { .. }
         | EngineError::Resource(_) => return None,
     };
-    let mut finding = finding(case, kind, statement, error.to_string());
     let read = statement.and_then(|id| case.statement(id));
-    if let Some(read) = read.filter(|_| kind == FindingKind::Hang) {
-        let words = [
-            (may_scan_backwards(dialect, read), BACKWARD_SCAN),
-            (reads_own_table(case, read, dialect), OWN_TABLE),
-        ];
-        let words = words.into_iter().filter(|(holds, _)| *holds);
-        let mut features = finding.signature.features.clone();
-        features.extend(words.map(|(_, word)| word.to_owned()));
-        features.sort();
-        finding.signature = Signature::new(CRASH, kind, finding_levels(case), features);
-    }
-    Some(finding)
+    let words = read.filter(|_| kind == FindingKind::Hang).map(|read| {
+        [
+            may_scan_backwards(dialect, read).then_some(BACKWARD_SCAN),
+            reads_own_table(case, read, dialect).then_some(OWN_TABLE),
+        ]
+    });
+    let words = words.into_iter().flatten().flatten();
+    let features = words.map(str::to_owned).collect();
+    Some(finding(case, kind, statement, error.to_string(), features))
 }
 
 fn finding(
@@ -104,16 +96,14 @@ fn finding(
     kind: FindingKind,
     statement: Option<StatementId>,
     told: String,
+    mut features: Vec<String>,
 ) -> Finding {
     let of = |id: StatementId| case.statement(id).map(|s| s.effect.kind);
     let statement_kind = statement.and_then(of).map_or("none", StatementKind::slug);
+    features.push(statement_kind.to_owned());
+    features.sort();
     Finding {
-        signature: Signature::new(
-            CRASH,
-            kind,
-            finding_levels(case),
-            vec![statement_kind.to_owned()],
-        ),
+        signature: Signature::new(CRASH, kind, finding_levels(case), features),
         headline: match statement {
             Some(id) => format!("{kind} at {id} ({statement_kind}): {told}"),
             None => format!("{kind}: {told}"),

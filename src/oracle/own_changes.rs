@@ -14,13 +14,8 @@ pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTr
     if !evidence.dialect.supports(Capability::MergesOwnChanges) {
         return features;
     }
-    let before: Vec<&CaseStatement> = evidence
-        .case
-        .statements
-        .iter()
-        .filter(|other| other.id.transaction == statement.id.transaction)
-        .filter(|other| other.id.position < statement.id.position)
-        .collect();
+    let before = evidence.case.earlier_in_transaction(statement.id);
+    let before: Vec<&CaseStatement> = before.collect();
     let changed: BTreeSet<&str> = before
         .iter()
         .filter(|other| has_changed_rows(evidence, other))
@@ -60,13 +55,9 @@ pub(super) fn reads_own_table(
     statement: &CaseStatement,
     dialect: &Dialect,
 ) -> bool {
-    let is_before = |other: &&CaseStatement| {
-        other.id.transaction == statement.id.transaction
-            && other.id.position < statement.id.position
-            && other.effect.kind.is_write()
-    };
-    let before = case.statements.iter().filter(is_before);
-    let written: BTreeSet<&str> = before.flat_map(targets).collect();
+    let before = case.earlier_in_transaction(statement.id);
+    let writes = before.filter(|other| other.effect.kind.is_write());
+    let written: BTreeSet<&str> = writes.flat_map(targets).collect();
     let mut uses = statement.effect.uses.iter();
     dialect.supports(Capability::MergesOwnChanges)
         && uses.any(|used| written.contains(used.table.as_str()))

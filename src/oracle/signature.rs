@@ -124,10 +124,7 @@ pub(super) const WAITING_CASCADE: &str = "waiting-cascade";
 pub(super) const AFTER_WAITING_CASCADE: &str = "after-waiting-cascade";
 
 pub(super) fn follows_waiting_cascade(evidence: &Evidence, statement: &CaseStatement) -> bool {
-    let before = evidence.case.statements.iter();
-    let mut own = before.filter(|s| {
-        s.id.transaction == statement.id.transaction && s.id.position < statement.id.position
-    });
+    let mut own = evidence.case.earlier_in_transaction(statement.id);
     own.any(|s| is_waiting_cascade(evidence, s))
 }
 

@@ -312,10 +312,8 @@ impl Learning<'_> {
             if disciplined {
                 continue;
             }
-            let updates = self.case.statements.iter().filter(|other| {
-                other.id.transaction == id.transaction
-                    && other.id.position < id.position
-                    && other.effect.targets().any(|target| target == table)
+            let updates = self.case.earlier_in_transaction(id).filter(|other| {
+                other.effect.targets().any(|target| target == table)
                     && matches!(
                         other.effect.kind,
                         StatementKind::Update | StatementKind::Insert
