@@ -71,7 +71,7 @@ capabilities! {
     ForShare = "for-share",
     /// Foreign keys, which look for rows as the roles `foreign-key-check` and `foreign-key-target` say.
     ForeignKey = "foreign-key",
-    /// Generated columns, virtual and stored.
+    /// Generated columns that are stored.
     GeneratedColumn = "generated-column",
     /// `USING HASH` in an index.
     HashIndex = "hash-index",
@@ -183,6 +183,8 @@ capabilities! {
     ViewWrite = "view-write",
     /// A read that locks, of a view, locks nothing (`TiDB#21335`).
     ViewsTakeNoLocks = "views-take-no-locks",
+    /// Generated columns that are computed when they are read.
+    VirtualColumn = "virtual-column",
     /// Window functions.
     Window = "window",
     /// `WITHOUT ROWID` tables.

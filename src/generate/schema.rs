@@ -180,7 +180,7 @@ fn table(
         column.sole_key = true;
     }
     if dialect.supports(Capability::GeneratedColumn) && entropy.percent(15) {
-        columns.extend(generated(entropy, &columns));
+        columns.extend(generated(entropy, &columns, dialect));
     }
     let mut statements = vec![create(
         entropy,
@@ -276,13 +276,14 @@ fn refused(entropy: &mut Entropy<'_>, literals: &mut Vec<String>) -> Option<Stri
 }
 
 /// A column computed from an integer one.
-fn generated(entropy: &mut Entropy<'_>, columns: &[ColumnPlan]) -> Option<ColumnPlan> {
+fn generated(
+    entropy: &mut Entropy<'_>,
+    columns: &[ColumnPlan],
+    dialect: &Dialect,
+) -> Option<ColumnPlan> {
     let base = columns.iter().find(|c| c.class == TypeClass::Integer)?;
-    let storage = if entropy.percent(50) {
-        "STORED"
-    } else {
-        "VIRTUAL"
-    };
+    let is_stored = entropy.percent(50) || !dialect.supports(Capability::VirtualColumn);
+    let storage = if is_stored { "STORED" } else { "VIRTUAL" };
     Some(ColumnPlan {
         name: "g0".to_owned(),
         class: TypeClass::Integer,

@@ -375,6 +375,18 @@ fn rarer_types_and_collations_are_drawn_in_some_schemas_and_leave_the_others_as_
             ],
         ),
         (
+            "tidb",
+            vec![
+                "UNSIGNED",
+                "TIME",
+                "TIMESTAMP NULL",
+                "JSON",
+                "general_ci",
+                "0900_ai_ci",
+                "0900_bin",
+            ],
+        ),
+        (
             "postgres",
             vec!["TIMESTAMPTZ", "DATE", "TIME", "JSONB", "COLLATE \"C\""],
         ),
@@ -414,6 +426,26 @@ fn rarer_types_and_collations_are_drawn_in_some_schemas_and_leave_the_others_as_
         assert!((35..90).contains(&schemas), "{engine}: {schemas}");
         assert!(unique >= 8 || engine == "postgres", "{engine}: {unique}");
         assert_eq!(drawn_types.len(), wanted.len(), "{engine}: {drawn_types:?}");
+    }
+}
+
+#[test]
+fn generated_columns_are_stored_and_virtual_where_the_engine_has_them() {
+    for (engine, storages) in [
+        ("mariadb", vec!["STORED", "VIRTUAL"]),
+        ("mysql", vec!["STORED", "VIRTUAL"]),
+        ("sqlite", vec!["STORED", "VIRTUAL"]),
+        ("postgres", vec!["STORED"]),
+        ("tidb", vec!["STORED"]),
+    ] {
+        let (grammar, dialect) = parts(engine);
+        let options = GenerateOptions::default();
+        let first = (0..100).map(|epoch| epoch * EPOCH);
+        let drawn = first.map(|index| generate(5, index, &options, &grammar, &dialect).case);
+        let setup: Vec<String> = drawn.flat_map(|case| case.setup).map(|s| s.sql).collect();
+        let is_drawn = |storage: &&str| setup.iter().any(|sql| sql.contains(*storage));
+        let found: Vec<&str> = ["STORED", "VIRTUAL"].into_iter().filter(is_drawn).collect();
+        assert_eq!(found, storages, "{engine}");
     }
 }
 
@@ -467,6 +499,7 @@ fn sessions_of_some_cases_choose_strict_modes_and_leave_the_others_as_they_are()
     for (engine, has_them) in [
         ("mariadb", true),
         ("mysql", true),
+        ("tidb", true),
         ("postgres", false),
         ("sqlite", false),
     ] {
