@@ -9,8 +9,8 @@ use super::super::signature::{
     has_virtual_index_beside_action, note_impossible_range, statement_features,
 };
 use crate::model::{
-    Aspect, CaseStatement, Difference, Direction, Finding, FindingKind, Signature, StatementId,
-    TestCase,
+    Aspect, CaseStatement, Difference, Direction, Finding, FindingKind, Outcome, Signature,
+    StatementId, StatementKind, TestCase,
 };
 
 /// One difference between the interleaved run and what a view predicts.
@@ -221,6 +221,41 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
 
 /// Direction, kind, form, read modes and circumstances of the statement that differs; for the final
 /// state the kinds of all writes.
+/// A refused statement is an upsert, which may change a row where a plain INSERT would be refused, too.
+const UPSERT: &str = "upsert";
+
+/// It was answered with a count of no row where it should have returned rows.
+const NO_RESULT_SET: &str = "no-result-set";
+
+/// What further distinguishes findings about errors, and about an answer of another kind.
+fn of_a_wrong_error(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    direction: Direction,
+) -> Option<&'static str> {
+    let effect = &statement.effect;
+    let is_upsert = effect.kind == StatementKind::Insert && !effect.assigned.is_empty();
+    let record = evidence.execution.records.get(&statement.id);
+    let counts_nothing = || record.is_some_and(|record| record.outcome == Outcome::Affected(0));
+    match direction {
+        Direction::Refused if is_upsert => Some(UPSERT),
+        Direction::Other if counts_nothing() => Some(NO_RESULT_SET),
+        Direction::Refused
+        | Direction::Other
+        | Direction::Lost
+        | Direction::Extra
+        | Direction::Changed
+        | Direction::Nulled
+        | Direction::Padded
+        | Direction::Order
+        | Direction::Lower
+        | Direction::Higher
+        | Direction::Answered
+        | Direction::OtherError
+        | Direction::Waiting => None,
+    }
+}
+
 fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
     let case = &evidence.case;
     let direction = first.mismatch.direction;
@@ -231,6 +266,9 @@ fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
         return features.into_iter().collect();
     };
     let mut features = statement_features(evidence, statement, direction);
+    if first.mismatch.aspect == Aspect::Error {
+        features.extend(of_a_wrong_error(evidence, statement, direction).map(str::to_owned));
+    }
     for table_use in &statement.effect.uses {
         let mode = evidence.promised_mode(statement, table_use.role);
         features.insert(format!("{}:{mode}", table_use.role));

@@ -403,6 +403,7 @@ const LISTED: &[&str] = &[
     "TiDB#20400: -update-source:transaction-snapshot",
     "TiDB#20400: -update-target:transaction-snapshot",
     "unfiled:innodb-padded-text: -select +locking-select",
+    "unfiled:mariadb-delete-returning-count: -alone",
     "unfiled:mariadb-filesort-virtual-column: +committed:insert",
     "unfiled:mariadb-filesort-virtual-column: +partitioned-by-hash",
     "unfiled:mariadb-filesort-virtual-column: +rolled-back:update",
