@@ -62,6 +62,8 @@ capabilities! {
     DescendingIndex = "descending-index",
     /// `EXCEPT` and `INTERSECT`.
     ExceptIntersect = "except-intersect",
+    /// `EXCLUDE` with `=` for every column: another spelling of a unique key.
+    ExclusionConstraint = "exclusion-constraint",
     /// An index on an expression.
     ExpressionIndex = "expression-index",
     /// An error leaves its transaction open, and nothing is taken in it until a ROLLBACK, or a ROLLBACK TO

@@ -1,5 +1,5 @@
-//! Indexes that few engines have: covering ones, block ranges, hashes, and keys that are checked late. No
-//! answer may depend on them.
+//! Indexes that few engines have: covering ones, block ranges, hashes, keys that are checked late, and keys that are
+//! exclusion constraints. No answer may depend on them.
 
 use super::entropy::Entropy;
 use super::schema::TablePlan;
@@ -11,6 +11,9 @@ const PERCENT: usize = 35;
 /// How many unique keys in a hundred are checked when the statement ends.
 const DEFERRABLE_PERCENT: usize = 30;
 
+/// How many of the others are exclusion constraints.
+const EXCLUSION_PERCENT: usize = 40;
+
 /// What an index is beside its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpecialIndex {
@@ -19,7 +22,7 @@ enum SpecialIndex {
     Hash,
 }
 
-/// Gives some tables such an index, and has some unique keys checked late.
+/// Gives some tables such an index, and spells some unique keys in another way.
 pub(super) fn add_special_indexes(
     entropy: &mut Entropy<'_>,
     tables: &mut [TablePlan],
@@ -34,7 +37,12 @@ pub(super) fn add_special_indexes(
     let kinds: Vec<SpecialIndex> = there.map(|(_, kind)| *kind).collect();
     for table in tables {
         if dialect.supports(Capability::DeferrableKey) {
-            defer_some(entropy, table);
+            respell_some(entropy, table, DEFERRABLE_PERCENT, |_, columns| {
+                format!("UNIQUE ({columns}) DEFERRABLE")
+            });
+        }
+        if dialect.supports(Capability::ExclusionConstraint) {
+            respell_some(entropy, table, EXCLUSION_PERCENT, exclusion);
         }
         if kinds.is_empty() || !entropy.percent(PERCENT) {
             continue;
@@ -74,25 +82,40 @@ fn index(entropy: &mut Entropy<'_>, table: &TablePlan, kind: SpecialIndex) -> St
     }
 }
 
-/// Declares some unique indexes as constraints that are checked when the statement ends.
-fn defer_some(entropy: &mut Entropy<'_>, table: &mut TablePlan) {
+/// Declares some unique indexes as constraints of another kind.
+fn respell_some(
+    entropy: &mut Entropy<'_>,
+    table: &mut TablePlan,
+    percent: usize,
+    constraint: fn(&mut Entropy<'_>, &str) -> String,
+) {
     let name = table.name.clone();
     for statement in &mut table.statements {
         let Some(rest) = statement.strip_prefix("CREATE UNIQUE INDEX ") else {
             continue;
         };
         let parts = rest.split_once(&format!(" ON {name} "));
-        let Some((index, columns)) = parts.filter(|_| entropy.percent(DEFERRABLE_PERCENT)) else {
+        let Some((index, columns)) = parts.filter(|_| entropy.percent(percent)) else {
             continue;
         };
         // A constraint has no order.
         let columns = columns.replace(" DESC", "");
-        *statement =
-            format!("ALTER TABLE {name} ADD CONSTRAINT {index} UNIQUE {columns} DEFERRABLE");
+        let columns = columns.trim_matches(['(', ')']);
+        let spelt = constraint(entropy, columns);
+        *statement = format!("ALTER TABLE {name} ADD CONSTRAINT {index} {spelt}");
         // No foreign key references one of these.
         for column in &mut table.columns {
-            let alone = columns == format!("({})", column.name);
-            column.sole_key &= !alone;
+            column.sole_key &= columns != column.name;
         }
     }
+}
+
+/// Two rows that are equal in these columns exclude each other. A hash has one column.
+fn exclusion(entropy: &mut Entropy<'_>, columns: &str) -> String {
+    let method = match columns.contains(',') || entropy.percent(40) {
+        true => "btree",
+        false => "hash",
+    };
+    let columns = columns.replace(", ", " WITH =, ");
+    format!("EXCLUDE USING {method} ({columns} WITH =)")
 }

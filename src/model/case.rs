@@ -132,6 +132,8 @@ pub struct TableShape {
     pub primary_key: Option<Vec<String>>,
     /// Columns of each PRIMARY KEY and UNIQUE constraint or index.
     pub unique_keys: Vec<Vec<String>>,
+    /// Columns of each exclusion constraint that compares them by `=`: a unique key, which no foreign key can reference.
+    pub exclusions: Vec<Vec<String>>,
     /// Columns of each index that is not unique.
     pub indexes: Vec<Vec<String>>,
     /// Columns of each index that a statement of the case makes.
@@ -192,6 +194,11 @@ impl TableShape {
         keys.find(|key| key.iter().all(not_null))
     }
 
+    /// The columns of every key of which no two rows have the same values.
+    pub fn keys(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.unique_keys.iter().chain(&self.exclusions)
+    }
+
     /// The position of a column, by name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns
@@ -215,13 +222,13 @@ impl TableShape {
     pub fn indexed_columns(&self) -> impl Iterator<Item = &String> {
         let by_foreign_key = self.foreign_keys.iter().map(|key| &key.columns);
         let indexes = self.indexes.iter().chain(&self.later_indexes);
-        let keys = self.unique_keys.iter().chain(indexes);
+        let keys = self.keys().chain(indexes);
         keys.chain(by_foreign_key).flatten()
     }
 
     /// The columns that the engine computes and that are part of an index or a key.
     pub fn indexed_generated_columns(&self) -> impl Iterator<Item = &Column> {
-        let all = self.unique_keys.iter().chain(&self.indexes).flatten();
+        let all = self.keys().chain(&self.indexes).flatten();
         all.filter_map(|name| self.columns.get(self.column(name)?))
             .filter(|column| column.generated)
     }

@@ -569,7 +569,7 @@ impl Learning<'_> {
 /// Whether two of these rows have the same value of a unique key, so that no table can hold both.
 pub fn holds_a_key_twice<'r>(shape: &TableShape, rows: impl Iterator<Item = &'r Row>) -> bool {
     let rows: Vec<&Row> = rows.collect();
-    shape.unique_keys.iter().any(|key| {
+    shape.keys().any(|key| {
         let mut values = BTreeSet::new();
         rows.iter()
             .filter_map(|row| shape.key_of(key, row))

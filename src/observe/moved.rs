@@ -67,7 +67,7 @@ pub(super) fn takes_over(
         return false;
     };
     let touched = &standing[first_own.saturating_sub(1)..];
-    shape.unique_keys.iter().any(|key| {
+    shape.keys().any(|key| {
         let values = shape.key_of(key, shown);
         let mut rows = touched.iter().filter_map(|id| chains.row(*id));
         values.is_some() && rows.any(|row| shape.key_of(key, row) == values)
@@ -81,7 +81,7 @@ pub(super) fn other_keys(
     one: VersionId,
     other: VersionId,
 ) -> bool {
-    let columns = shape.unique_keys.iter().flatten();
+    let columns = shape.keys().flatten();
     differ(shape, chains, columns, one, other)
 }
 

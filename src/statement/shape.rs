@@ -143,6 +143,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
         version_key: None,
         primary_key: None,
         unique_keys: Vec::new(),
+        exclusions: Vec::new(),
         indexes: Vec::new(),
         later_indexes: Vec::new(),
         foreign_keys: Vec::new(),
@@ -226,7 +227,7 @@ fn element(
     let mut at = item.start;
     if words[at].is("CONSTRAINT") {
         at += 1;
-        let names_next = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"];
+        let names_next = ["PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "EXCLUDE"];
         if !names_next
             .iter()
             .any(|word| words.get(at).is_some_and(|w| w.is(word)))
@@ -252,6 +253,11 @@ fn element(
         }
         return Some(());
     }
+    if first.is("EXCLUDE") {
+        let key = excluded_by_equality(words, at..item.end);
+        table.exclusions.extend(key);
+        return Some(());
+    }
     if first.is("FOREIGN") {
         let open = (at..item.end).find(|index| words[*index].is_mark('('))?;
         let columns = key_columns(words, open)?;
@@ -265,6 +271,19 @@ fn element(
         return Some(());
     }
     column(words, at..item.end, sql, table)
+}
+
+/// The columns of `EXCLUDE [USING ..] (column WITH =, ..)` over all rows; none with another operator.
+fn excluded_by_equality(words: &[SqlToken<'_>], item: Range<usize>) -> Option<Vec<String>> {
+    let open = item.clone().find(|at| words[*at].is_mark('('))?;
+    let end = closing(words, open)?;
+    let is_equality = |element: &Range<usize>| {
+        let operator = (element.start..element.end).find(|at| words[*at].is("WITH"));
+        operator.is_some_and(|at| at + 2 == element.end && words[at + 1].is_mark('='))
+    };
+    let is_whole = !words[end..item.end].iter().any(|word| word.is("WHERE"));
+    let all = items(words, open + 1..end).iter().all(is_equality);
+    key_columns(words, open).filter(|_| is_whole && all)
 }
 
 /// The foreign key of these columns, from its REFERENCES on; none where there is none.
@@ -461,4 +480,36 @@ pub(super) fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, 
         at += 2;
     }
     Some((name, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{setup_kind, shapes};
+    use crate::dialect::dialect_of;
+    use crate::model::SetupStatement;
+
+    #[test]
+    fn an_exclusion_by_equality_over_all_rows_is_a_key_and_no_other_is() {
+        let postgres = dialect_of("postgres", "99");
+        let keys = |constraint: &str| {
+            let texts = [
+                "CREATE TABLE t (pkey BIGINT PRIMARY KEY, a INT, b INT, r INT4RANGE)".to_owned(),
+                format!("ALTER TABLE t ADD CONSTRAINT x {constraint}"),
+            ];
+            let setup = texts.map(|sql| SetupStatement {
+                kind: setup_kind(&sql, &postgres),
+                sql,
+            });
+            shapes(&setup, &postgres)[0].exclusions.clone()
+        };
+        assert_eq!(keys("EXCLUDE USING hash (a WITH =)"), [["a"]]);
+        assert_eq!(
+            keys("EXCLUDE (a WITH =, b WITH =) DEFERRABLE"),
+            [["a", "b"]]
+        );
+        let none: [Vec<String>; 0] = [];
+        assert_eq!(keys("EXCLUDE USING gist (r WITH &&)"), none);
+        assert_eq!(keys("EXCLUDE USING gist (a WITH =, r WITH &&)"), none);
+        assert_eq!(keys("EXCLUDE (a WITH =) WHERE (b > 0)"), none);
+    }
 }

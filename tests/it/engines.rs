@@ -44,6 +44,7 @@ fn shape() -> TableShape {
         version_key: None,
         primary_key: Some(vec!["pkey".to_owned()]),
         unique_keys: vec![vec!["pkey".to_owned()]],
+        exclusions: Vec::new(),
         indexes: Vec::new(),
         later_indexes: Vec::new(),
         foreign_keys: Vec::new(),

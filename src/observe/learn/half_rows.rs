@@ -106,8 +106,7 @@ impl Learning<'_> {
             };
             values.is_some() && others().any(|(_, chain)| chain.iter().any(has_them))
         };
-        self.waiting.contains(&chains.version(version).writer)
-            && shape.unique_keys.iter().any(is_taken)
+        self.waiting.contains(&chains.version(version).writer) && shape.keys().any(is_taken)
     }
 
     /// Whether a row that is gone was taken back by the statement that had put it in: one that waited

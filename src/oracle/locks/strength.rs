@@ -40,7 +40,8 @@ pub(super) fn excludes_change(evidence: &Evidence, read: LockStrength, change: &
     rules.exclude(read, rules.of_write(kind))
 }
 
-/// Whether a row has another value of a unique key than before.
+/// Whether a row has another value of a unique key than before: of one that a foreign key could reference (PostgreSQL
+/// manual, "Explicit Locking", "FOR UPDATE"), not of an exclusion constraint.
 fn moves_a_key(evidence: &Evidence, table: &str, before: &Row, after: &Row) -> bool {
     let Some(shape) = evidence.case.table(table) else {
         return false;

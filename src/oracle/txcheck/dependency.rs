@@ -92,7 +92,7 @@ impl Inference<'_> {
             .collect();
         self.write_order(&index, &mut sdg);
         for table in &self.evidence.case.tables {
-            for key in &table.unique_keys {
+            for key in table.keys() {
                 self.key_order(table, key, &index, &mut sdg);
             }
         }
