@@ -219,8 +219,6 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
     }
 }
 
-/// Direction, kind, form, read modes and circumstances of the statement that differs; for the final
-/// state the kinds of all writes.
 /// A refused statement is an upsert, which may change a row where a plain INSERT would be refused, too.
 const UPSERT: &str = "upsert";
 
@@ -236,26 +234,16 @@ fn of_a_wrong_error(
     let effect = &statement.effect;
     let is_upsert = effect.kind == StatementKind::Insert && !effect.assigned.is_empty();
     let record = evidence.execution.records.get(&statement.id);
-    let counts_nothing = || record.is_some_and(|record| record.outcome == Outcome::Affected(0));
-    match direction {
-        Direction::Refused if is_upsert => Some(UPSERT),
-        Direction::Other if counts_nothing() => Some(NO_RESULT_SET),
-        Direction::Refused
-        | Direction::Other
-        | Direction::Lost
-        | Direction::Extra
-        | Direction::Changed
-        | Direction::Nulled
-        | Direction::Padded
-        | Direction::Order
-        | Direction::Lower
-        | Direction::Higher
-        | Direction::Answered
-        | Direction::OtherError
-        | Direction::Waiting => None,
+    let counts_nothing = record.is_some_and(|record| record.outcome == Outcome::Affected(0));
+    if direction == Direction::Refused && is_upsert {
+        Some(UPSERT)
+    } else {
+        (direction == Direction::Other && counts_nothing).then_some(NO_RESULT_SET)
     }
 }
 
+/// Direction, kind, form, read modes and circumstances of the statement that differs; for the final
+/// state the kinds of all writes.
 fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
     let case = &evidence.case;
     let direction = first.mismatch.direction;
