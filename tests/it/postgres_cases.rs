@@ -13,7 +13,7 @@ use rashomon::model::{
 };
 use rashomon::oracle::{ORACLES, hear};
 
-use crate::lying::{Lie, hearing, honest, id, scripted, verdict};
+use crate::lying::{Lie, hearing, honest, id, verdict};
 use crate::oracles;
 use crate::program::run;
 use crate::servers::{Needs, url};
@@ -33,33 +33,6 @@ fn rejection(code: &str, class: ErrorClass) -> Outcome {
         class,
         message: String::new(),
     })
-}
-
-/// `c0` is a key that no foreign key can reference, so that FOR KEY SHARE does not wait for who changes it.
-const EXCLUDED: &str = "\
-    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT, c1 INT UNIQUE);\n\
-    /* init */ ALTER TABLE t0 ADD CONSTRAINT x0 EXCLUDE USING hash (c0 WITH =);\n\
-    /* init */ INSERT INTO t0 (pkey, vkey, c0, c1) VALUES (7, 16, 26, 1);\n";
-
-#[test]
-fn a_change_of_an_excluded_column_keeps_nobody_from_a_key_share() {
-    let Some(server) = server("a_change_of_an_excluded_column") else {
-        return;
-    };
-    for level in [ReadCommitted, RepeatableRead, Serializable] {
-        for column in ["c0", "c1"] {
-            let script = format!(
-                "s1 BEGIN\ns1 UPDATE t0 SET vkey = 1000, {column} = 0\n\
-                 s2 SELECT * FROM t0 FOR KEY SHARE\ns1 ROLLBACK"
-            );
-            let case = scripted(&*server, level, EXCLUDED, &script);
-            let name = "rashomon_it_excluded";
-            let mut driver = Driver::open(&*server, name).expect("a database of our own");
-            let said = hear(&case, &mut driver, ORACLES).expect("an answer");
-            driver.close().expect("the database goes");
-            assert_eq!(said.verdict(), Verdict::Agree, "{level} {column}");
-        }
-    }
 }
 
 /// T2.1 waits for row 1, which does not fit any more when it goes on.

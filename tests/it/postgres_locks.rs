@@ -74,9 +74,10 @@ fn one_in_seven(sql: &str) -> bool {
     sum.is_multiple_of(7)
 }
 
-/// `t0` has a key that an UPDATE can move beside the one that names its rows.
+/// `t0` has a key that an UPDATE can move beside the one that names its rows, and one that no foreign key can reference.
 const SETUP: &str = "\
-    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT UNIQUE);\n\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT UNIQUE, c1 INT);\n\
+    /* init */ ALTER TABLE t0 ADD CONSTRAINT x0 EXCLUDE USING hash (c1 WITH =);\n\
     /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
     /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n\
     /* init */ INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 3, 10), (2, 4, 20);\n";
@@ -99,11 +100,12 @@ pub(crate) fn verdict(
 
 const CHANGE: &str = "UPDATE t0 SET vkey = 1000 WHERE pkey = 1";
 const KEY_CHANGE: &str = "UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1";
+const EXCLUDED_CHANGE: &str = "UPDATE t0 SET vkey = 1000, c1 = 11 WHERE pkey = 1";
 const DELETION: &str = "DELETE FROM t0 WHERE pkey = 1";
 
 /// Each lock clause and each change of a row that it finds: whether they exclude each other. PostgreSQL
 /// manual, "Row-Level Locks".
-const MEETINGS: [(&str, &str, bool); 12] = [
+const MEETINGS: [(&str, &str, bool); 14] = [
     ("FOR UPDATE", CHANGE, true),
     ("FOR UPDATE", KEY_CHANGE, true),
     ("FOR UPDATE", DELETION, true),
@@ -111,9 +113,11 @@ const MEETINGS: [(&str, &str, bool); 12] = [
     ("FOR NO KEY UPDATE", KEY_CHANGE, true),
     ("FOR NO KEY UPDATE", DELETION, true),
     ("FOR SHARE", CHANGE, true),
+    ("FOR SHARE", EXCLUDED_CHANGE, true),
     ("FOR SHARE", KEY_CHANGE, true),
     ("FOR SHARE", DELETION, true),
     ("FOR KEY SHARE", CHANGE, false),
+    ("FOR KEY SHARE", EXCLUDED_CHANGE, false),
     ("FOR KEY SHARE", KEY_CHANGE, true),
     ("FOR KEY SHARE", DELETION, true),
 ];
@@ -176,6 +180,18 @@ s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (2, 1001, 7)
 s2 UPDATE t0 SET vkey = 1000 WHERE pkey = 1
 s1 ROLLBACK";
 
+/// T2 wants to keep a row whose key T1 has moved, and waits.
+const MOVED_KEY: &str = "s1 BEGIN
+s1 UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1
+s2 SELECT * FROM t0 FOR KEY SHARE
+s1 ROLLBACK";
+
+/// No foreign key can reference what T1 has changed, and T2 does not wait.
+const EXCLUDED: &str = "s1 BEGIN
+s1 UPDATE t0 SET vkey = 1000, c1 = 11 WHERE pkey = 1
+s2 SELECT * FROM t0 FOR KEY SHARE
+s1 ROLLBACK";
+
 /// T2 wants a row that nobody has locked.
 const FREE: &str = "s1 BEGIN
 s1 SELECT * FROM t0 WHERE pkey = 1 FOR UPDATE
@@ -184,12 +200,12 @@ s2 SELECT pkey, c0 FROM t0 FOR NO KEY UPDATE SKIP LOCKED
 s1 COMMIT";
 
 #[test]
-fn a_failed_transaction_and_free_rows_are_no_finding() {
+fn a_failed_transaction_keys_and_free_rows_are_no_finding() {
     let Some(server) = server("a_failed_transaction_and_free_rows") else {
         return;
     };
     for level in [ReadCommitted, RepeatableRead, Serializable] {
-        for script in [FAILED, FREE] {
+        for script in [FAILED, MOVED_KEY, EXCLUDED, FREE] {
             let said = verdict(&*server, level, script, nothing);
             assert_eq!(oracles::kind(&said), "agree", "{level}: {script}");
         }
