@@ -77,7 +77,15 @@ fn the_python_scripts_of_our_finds_show_them_and_only_where_they_are() {
             assert!(text.contains("<-- WRONG, expected: "), "{find}:\n{text}");
         }
         for (find, code, text) in scripts_of(&finds(other), &url) {
-            assert_eq!(code, Some(0), "{find} on {own}:\n{text}");
+            // MySQL has no RETURNING, and a server that refuses the statement shows nothing.
+            let is_refused = text.contains(" RETURNING ");
+            assert_eq!(
+                text.contains("Nothing is proved"),
+                is_refused,
+                "{find}:\n{text}"
+            );
+            let due = if is_refused { 2 } else { 0 };
+            assert_eq!(code, Some(due), "{find} on {own}:\n{text}");
         }
     }
 }
@@ -132,6 +140,30 @@ fn answer(client: &mut mysql::Conn, sql: &str) -> Option<String> {
     })
 }
 
+/// Pastes what a report says into clients: how many answers it tells, and which of them came out
+/// otherwise.
+fn differing(options: &mysql::OptsBuilder, report: &str) -> (usize, Vec<String>) {
+    let mut clients: Vec<mysql::Conn> = Vec::new();
+    let mut compared = 0;
+    let mut differing = Vec::new();
+    for (number, sql, seen) in pasted(report) {
+        while clients.len() < number as usize {
+            clients.push(mysql::Conn::new(options.clone()).expect("a client"));
+        }
+        let got = answer(&mut clients[number as usize - 1], &sql);
+        if got.is_none() {
+            differing.push(format!("rejected: {sql}"));
+        }
+        if seen.is_some() {
+            compared += 1;
+            if got != seen {
+                differing.push(format!("{sql}: {got:?} and not {seen:?}"));
+            }
+        }
+    }
+    (compared, differing)
+}
+
 #[test]
 fn the_reports_of_our_finds_show_them_when_they_are_pasted_into_clients() {
     const TEST: &str = "the_reports_of_our_finds_show_them_when_they_are_pasted_into_clients";
@@ -151,22 +183,19 @@ fn the_reports_of_our_finds_show_them_when_they_are_pasted_into_clients() {
             let file = reproducer::load(&find).expect("it reads");
             let report = format.write(&file).expect("it applies").text;
             let report = report.replace("bug_to_repeat", &database);
-            let mut clients: Vec<mysql::Conn> = Vec::new();
-            let mut compared = 0;
-            for (number, sql, seen) in pasted(&report) {
-                while clients.len() < number as usize {
-                    clients.push(mysql::Conn::new(options.clone()).expect("a client"));
-                }
-                let got = answer(&mut clients[number as usize - 1], &sql);
-                assert!(got.is_some(), "{}: rejected: {sql}", find.display());
-                if seen.is_some() {
-                    compared += 1;
-                    assert_eq!(got, seen, "{}: {sql}", find.display());
-                }
-            }
-            assert!(compared >= 3, "{}: {compared}", find.display());
-            let drop = format!("DROP DATABASE {database}");
-            clients[0].query_drop(drop).expect("it is dropped");
+            let (compared, differing) = differing(&options, &report);
+            // A database that is left over would make the next tests refuse the server.
+            let drop = format!("DROP DATABASE IF EXISTS {database}");
+            let mut client = mysql::Conn::new(options.clone()).expect("a client");
+            client.query_drop(drop).expect("it is dropped");
+            assert_eq!(differing, Vec::<String>::new(), "{}", find.display());
+            let written = std::fs::read_to_string(&find).expect("it reads");
+            let seen = written.matches("@got").count();
+            assert!(
+                seen >= 2 && compared >= seen,
+                "{}: {compared} of {seen}",
+                find.display()
+            );
         }
     }
 }

@@ -146,11 +146,19 @@ class Step:
         self.told = None
 
     def is_wrong(self):
-        if self.answer is None:
+        if self.answer is None or self.is_not_known():
             return False
         waits = [right.waits == self.waited for right in self.right if isinstance(right, Waits)]
         answers = [right.meets(self.answer) for right in self.right if not isinstance(right, Waits)]
         return not all(waits) or (bool(answers) and not any(answers))
+
+    def is_not_known(self):
+        """Whether the server has no such statement, and that is not the bug."""
+        answer = self.answer
+        if not isinstance(answer, Error) or not any(code in NOT_KNOWN for code in answer.codes):
+            return False
+        known = ([self.seen] if self.seen is not None else []) + list(self.right)
+        return not any(other.meets(answer) for other in known if not isinstance(other, Waits))
 
     def is_as_seen(self):
         return self.seen is None or (self.answer is not None and self.seen.meets(self.answer))

@@ -9,7 +9,7 @@ use super::client_step::ClientStep;
 use super::maintainers::ScriptDriver;
 use super::scenario::{Scenario, Symptom};
 use super::words;
-use crate::model::RowOrder;
+use crate::model::{ErrorClass, RowOrder};
 use crate::reproducer::{CaseFile, Cell, Expectation, quoted};
 
 const ANSWERS: &str = include_str!("answers.py");
@@ -96,7 +96,7 @@ fn about(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
     }
     text.push_str(
         "\nPrints every statement with its answer. Exits with 1 if the bug shows, with 0 if it does not, and\n\
-         with 2 if the case could not be run.\n",
+         with 2 if the case could not be run, also where the server has no such statement.\n",
     );
     // A docstring ends at three quotes, and a backslash escapes in it.
     let text = text.replace('\\', "\\\\").replace("\"\"\"", "'''");
@@ -114,6 +114,11 @@ fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
         "# How the bug shows: \"wrong answer\", \"as seen\" (all answers are those that were seen), \"crash\", \
          \"hang\".\nSHOWS = \"{symptom}\"\nRUNS = {}\n",
         scenario.runs()
+    );
+    let _ = write!(
+        text,
+        "\n# The codes by which a server says that a statement is not of its language.\nNOT_KNOWN = [{}]\n",
+        not_known(scenario).join(", ")
     );
     if driver == ScriptDriver::MySqlProtocol {
         let _ = write!(
@@ -150,6 +155,13 @@ fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
         list(&afterwards.collect::<Vec<_>>(), "")
     );
     text
+}
+
+/// The error codes of an engine or version that has no such statement, which proves nothing of the bug.
+fn not_known<'a>(scenario: &'a Scenario<'_>) -> Vec<&'a str> {
+    let classes = [ErrorClass::Syntax, ErrorClass::Unsupported];
+    let codes = classes.map(|class| scenario.dialect.error_codes(class));
+    codes.concat()
 }
 
 /// A list, each item on a line of its own.

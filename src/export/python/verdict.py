@@ -22,7 +22,12 @@ def main():
         if options.runs > 1:
             print("Run %d of at most %d" % (number, options.runs))
         try:
-            shows, why = bug_shows(run_once(options))
+            steps = run_once(options)
+            refused = next((step for step in steps if step.is_not_known()), None)
+            if refused:
+                print("\nNothing is proved: this server has no such statement: " + refused.sql)
+                return 2
+            shows, why = bug_shows(steps)
         except Lost as lost:
             shows, why = SHOWS == "crash", str(lost)
         except Hang as hang:
