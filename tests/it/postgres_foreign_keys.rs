@@ -1,0 +1,114 @@
+//! Foreign keys on PostgreSQL: a parent is found by the snapshot of its reader and then locked, a child by the newest rows.
+
+use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
+use rashomon::model::Verdict;
+
+use crate::heard::heard_in;
+use crate::plant::Fault;
+use crate::servers::{Needs, url};
+
+const TABLES: &str = "\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 BIGINT UNIQUE);\n\
+    /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 BIGINT, \
+    FOREIGN KEY (c0) REFERENCES t0 (c0));\n\
+    /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);\n\
+    /* init */ INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 11, 10);\n";
+
+const LEVELS: [IsolationLevel; 3] = [ReadCommitted, RepeatableRead, Serializable];
+
+/// Scripts in which a key refuses a statement, and the levels at which it does.
+const REFUSALS: [(&str, &[IsolationLevel]); 4] = [
+    (
+        "s1 BEGIN\ns1 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 90)\ns1 COMMIT",
+        &LEVELS,
+    ),
+    // Nobody waits for a parent that is not committed.
+    (
+        "s1 BEGIN\ns1 INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1001, 90)\n\
+         s2 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1002, 90)\ns1 COMMIT",
+        &LEVELS,
+    ),
+    // A parent that is newer than the snapshot is none.
+    (
+        "s2 BEGIN\ns2 SELECT pkey FROM t0\ns1 INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1001, 90)\n\
+         s2 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1002, 90)\ns2 COMMIT",
+        &[RepeatableRead, Serializable],
+    ),
+    // A child that is newer than the snapshot keeps its parent.
+    (
+        "s2 BEGIN\ns2 SELECT pkey FROM t0\ns1 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\n\
+         s2 DELETE FROM t0 WHERE pkey = 3\ns2 COMMIT",
+        &[ReadCommitted, RepeatableRead],
+    ),
+];
+
+/// Scripts in which a child and its parent meet and an engine without a fault is right, whatever it answers.
+const MEETINGS: [&str; 8] = [
+    // The parent's other columns are nobody's business.
+    "s1 BEGIN\ns1 UPDATE t0 SET vkey = 1000 WHERE pkey = 3\n\
+     s2 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\ns1 COMMIT",
+    "s1 BEGIN\ns1 UPDATE t0 SET vkey = 1000, c0 = 70 WHERE pkey = 3\ns2 BEGIN\n\
+     s2 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\ns1 COMMIT\ns2 COMMIT",
+    "s1 BEGIN\ns1 DELETE FROM t0 WHERE pkey = 3\ns2 BEGIN\n\
+     s2 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\ns1 ROLLBACK\ns2 COMMIT",
+    "s1 BEGIN\ns1 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\ns2 BEGIN\n\
+     s2 DELETE FROM t0 WHERE pkey = 3\ns1 COMMIT\ns2 COMMIT",
+    // An INSERT that waits for a key of its own finds the parent that comes meanwhile, at READ COMMITTED.
+    "s1 BEGIN\ns1 INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1000, 90)\ns1 DELETE FROM t1 WHERE pkey = 1\n\
+     s2 BEGIN\ns2 INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 1001, 90)\ns1 COMMIT\ns2 COMMIT",
+    // The same with the snapshot of its transaction, and a parent that changes after it.
+    "s2 BEGIN\ns2 SELECT pkey FROM t1\ns1 UPDATE t0 SET vkey = 1000, c0 = 70 WHERE pkey = 3\n\
+     s2 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\ns2 COMMIT",
+    // The lock of a parent is the weakest, and refuses who asks for a stronger one at once.
+    "s1 BEGIN\ns1 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\n\
+     s2 SELECT pkey FROM t0 WHERE pkey = 3 FOR UPDATE NOWAIT\ns1 COMMIT",
+    "s1 BEGIN\ns1 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\n\
+     s2 SELECT pkey FROM t0 FOR UPDATE SKIP LOCKED\ns1 COMMIT",
+];
+
+/// What all oracles say of a script at a level, through a server with a fault.
+fn said(url: &str, fault: Fault, level: IsolationLevel, script: &str) -> Verdict {
+    let lines = script.lines().map(|line| {
+        let (session, sql) = line.split_once(' ').expect("a session and its statement");
+        format!("/* {session} */ {sql};\n")
+    });
+    let lines: String = lines.collect();
+    // Tests run at once, one for a server without a fault.
+    let database = format!("rashomon_key_{fault:?}");
+    let text = format!("--! format = 1\n--! isolation = \"{level}\"\n{TABLES}{lines}");
+    heard_in(url, fault, &database, &text)
+}
+
+#[test]
+fn a_child_and_its_parent_meet_without_a_false_alarm() {
+    let Some(url) = url("a_child_and_its_parent_meet", Needs::Postgres) else {
+        return;
+    };
+    for level in LEVELS {
+        for script in MEETINGS
+            .iter()
+            .chain(REFUSALS.iter().map(|(script, _)| script))
+        {
+            let verdict = said(&url, Fault::None, level, script);
+            let is_right = matches!(&verdict, Verdict::Agree | Verdict::Known(_));
+            assert!(is_right, "{level}: {script}\n{verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_refuses_nothing_is_heard_at_each_level() {
+    let Some(url) = url("a_key_that_refuses_nothing", Needs::Postgres) else {
+        return;
+    };
+    for (script, levels) in REFUSALS {
+        for level in levels {
+            // A fault is planted beside an open transaction.
+            let script =
+                format!("s3 BEGIN\ns3 SELECT pkey FROM t0 WHERE pkey = 2\n{script}\ns3 COMMIT");
+            let verdict = said(&url, Fault::ForeignKeysForgotten, *level, &script);
+            let is_heard = matches!(verdict, Verdict::Violation(_));
+            assert!(is_heard, "{level}: {script}\n{verdict:?}");
+        }
+    }
+}
