@@ -13,8 +13,6 @@ use crate::model::{ErrorClass, IsolationLevel, Outcome, ReadMode};
 /// The value before the change, and the one after it.
 const OLD: i64 = 1;
 const NEW: i64 = 101;
-/// What the other session writes to find out whether it is kept out.
-const FOREIGN: i64 = 55;
 
 /// What a statement saw of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +77,8 @@ pub(super) fn probe(
         possible.extend(beside_a_snapshot(dialect, level, seen, explicit));
     }
     let waits = stage.server.waits();
-    let takes_locks = form.role.takes_row_locks() && !dialect.supports(Capability::LocksAtCommit);
+    let takes_locks =
+        dialect.locks_rows_of(form.role) && !dialect.supports(Capability::LocksAtCommit);
     let locks = claimed == ReadMode::Current || takes_locks;
     let holds = keeps_out.is_none_or(|kept| !waits || kept == locks);
     let place = if explicit {
@@ -195,7 +194,8 @@ fn keeps_out(stage: &mut Stage<'_>, form: &Variant) -> Result<bool, Halt> {
     let sql = spelled(form.sql, stage.server.dialect(), OLD, key);
     stage.tested.must(&sql)?;
     stage.other.must(begin)?;
-    let change = form.subject.write(FOREIGN, key);
+    let value = form.subject.foreign_value(OLD);
+    let change = form.subject.write(value, key);
     match stage.ask_other(&change)? {
         Reply::Waits => {
             let rollback = stage.server.dialect().spelling.rollback.clone();
@@ -232,7 +232,8 @@ fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<SeenChange, Halt> {
             if error.class == ErrorClass::ForeignKey && sign == Sign::Referenced {
                 return Ok(SeenChange::Old);
             }
-            let shows = error.class == ErrorClass::Duplicate && sign == Sign::Duplicate;
+            let shows = (error.class == ErrorClass::Duplicate && sign == Sign::Duplicate)
+                || (error.class == ErrorClass::ForeignKey && sign == Sign::Held);
             if !shows {
                 accepted(&sql, outcome)?;
             }
@@ -241,7 +242,7 @@ fn seen(stage: &mut Stage<'_>, form: &Variant) -> Result<SeenChange, Halt> {
         (outcome, Sign::Rows) => !outcome.rows().is_empty(),
         (outcome, Sign::Affected(count)) => *outcome == Outcome::Affected(count),
         (outcome, Sign::Nothing) => *outcome == Outcome::Affected(0),
-        (_, Sign::Duplicate) => false,
+        (_, Sign::Duplicate | Sign::Held) => false,
         (_, Sign::Referenced) => true,
         (_, Sign::Then(query)) => {
             let query = spelled(query, stage.server.dialect(), NEW, key);

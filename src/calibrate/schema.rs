@@ -3,14 +3,18 @@
 use crate::dialect::{Capability, Dialect};
 
 /// The rows of the tables with foreign keys, whatever was in them.
-const FOREIGN_KEY_ROWS: [&str; 8] = [
+const FOREIGN_KEY_ROWS: [&str; 12] = [
     "DELETE FROM child",
     "DELETE FROM kept_child",
+    "DELETE FROM holding_child",
     "DELETE FROM parent",
     "DELETE FROM kept_parent",
+    "DELETE FROM held_parent",
     "INSERT INTO parent VALUES (1, 1), (2, 2), (3, 3)",
     "INSERT INTO kept_parent VALUES (1, 1), (55, 55), (101, 101)",
+    "INSERT INTO held_parent VALUES (1, 1), (2, 2), (101, 101)",
     "INSERT INTO child VALUES (1, 2)",
+    "INSERT INTO holding_child VALUES (1, 2)",
     "INSERT INTO kept_child VALUES (1, 1)",
 ];
 
@@ -28,11 +32,13 @@ pub(super) fn schema(dialect: &Dialect) -> Vec<String> {
     };
     let mut made: Vec<String> = ["t", "u", "w", "z"].map(|name| table(name, "")).into();
     if dialect.supports(Capability::ForeignKey) {
-        made.extend(["parent", "kept_parent"].map(|name| table(name, "")));
+        made.extend(["parent", "kept_parent", "held_parent"].map(|name| table(name, "")));
         made.push(table("child", ", FOREIGN KEY (c) REFERENCES parent (pkey)"));
         let kept = ", FOREIGN KEY (c) REFERENCES kept_parent (pkey) ON DELETE CASCADE \
                     ON UPDATE CASCADE";
         made.push(table("kept_child", kept));
+        let held = ", FOREIGN KEY (c) REFERENCES held_parent (pkey)";
+        made.push(table("holding_child", held));
     }
     if dialect.supports(Capability::Trigger) {
         made.extend(TRIGGERED.map(|(name, _)| table(name, "")));

@@ -71,8 +71,11 @@ capabilities! {
     FailedTransaction = "failed-transaction",
     /// `FOR SHARE` beside the older spelling.
     ForShare = "for-share",
-    /// Foreign keys, which look for rows as the roles `foreign-key-check` and `foreign-key-target` say.
+    /// Foreign keys, which look for rows as the roles `foreign-key-check`, `foreign-key-child` and `foreign-key-target` say.
     ForeignKey = "foreign-key",
+    /// A foreign key may delete or change the rows that refer to one that goes: `ON DELETE CASCADE` and its like. Without
+    /// this nothing tells which rows that were (PostgreSQL: no RETURNING gives them).
+    ForeignKeyAction = "foreign-key-action",
     /// Generated columns that are stored.
     GeneratedColumn = "generated-column",
     /// `USING HASH` in an index.

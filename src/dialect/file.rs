@@ -121,7 +121,10 @@ struct CapabilityEntry {
     name: Spanned<String>,
     since: Option<Spanned<String>>,
     until: Option<Spanned<String>>,
-    /// Why versions beyond the bounds lack it.
+    /// Variables of the server: one that has all of them lacks it.
+    #[serde(default)]
+    unless: BTreeMap<String, String>,
+    /// Why it is not there beyond the bounds, or with these variables.
     why: Option<String>,
 }
 
@@ -144,6 +147,8 @@ struct SpellingEntry {
     hidden_row_key: String,
     list_tables: String,
     empty_table: String,
+    #[serde(default = "drop_table")]
+    drop_table: String,
     #[serde(default)]
     together: String,
     #[serde(default)]
@@ -163,6 +168,10 @@ struct SpellingEntry {
     check_tables_every: u32,
     #[serde(default)]
     check_passes: Vec<String>,
+}
+
+fn drop_table() -> String {
+    "DROP TABLE IF EXISTS {table}".to_owned()
 }
 
 fn always() -> u32 {
@@ -217,7 +226,8 @@ pub fn parse_for(
             }
         }
     }
-    let (capabilities, why_not) = capabilities(&source, &file.capabilities, version)?;
+    let (capabilities, why_not) = capabilities(&source, &file.capabilities, version, variables)?;
+    let lacks_keys = why_not.contains_key(&Capability::ForeignKey);
     let excludes = (&file.row_locks, &file.table_locks);
     Ok(Dialect {
         engine: file.engine,
@@ -251,7 +261,7 @@ pub fn parse_for(
         error_messages: error_messages(&source, &file.error_messages)?,
         ends_transaction: ends(&source, &file.ends_transaction, version, variables)?,
         affected_rows: affected_rows(&source, &file.affected_rows)?,
-        spelling: spelling(&source, file.spelling)?,
+        spelling: spelling(&source, file.spelling, !lacks_keys)?,
         durability: durability(file.durability, |when| has_all(variables, when)),
         session_mode: file.session_mode,
         plan_settings: plan_settings(&source, file.plan_settings, version)?,
@@ -360,13 +370,15 @@ fn capabilities(
     source: &DialectText<'_>,
     entries: &[CapabilityEntry],
     version: &ServerVersion,
+    variables: &BTreeMap<String, String>,
 ) -> Result<(BTreeSet<Capability>, BTreeMap<Capability, String>), DialectError> {
     let (mut found, mut why_not) = (BTreeSet::new(), BTreeMap::new());
     for entry in entries {
         let capability = Capability::from_slug(entry.name.get_ref()).map_err(|error| {
             source.error(entry.name.span().start, format!("capabilities: {error}"))
         })?;
-        if source.is_within(entry.since.as_ref(), entry.until.as_ref(), version)? {
+        let lacks = !entry.unless.is_empty() && has_all(variables, &entry.unless);
+        if source.is_within(entry.since.as_ref(), entry.until.as_ref(), version)? && !lacks {
             found.insert(capability);
         } else if let Some(why) = &entry.why {
             why_not.insert(capability, why.clone());
@@ -435,7 +447,13 @@ fn ends(
     Ok(ends)
 }
 
-fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, DialectError> {
+/// What takes foreign keys out of force is no word of a server that has none, or of an account that may not.
+fn spelling(
+    source: &DialectText<'_>,
+    entry: SpellingEntry,
+    keys: bool,
+) -> Result<Spelling, DialectError> {
+    let of_keys = |words: Vec<String>| if keys { words } else { Vec::new() };
     let parsers = [
         ("mysql", ParserKind::MySql),
         ("postgresql", ParserKind::PostgreSql),
@@ -457,9 +475,10 @@ fn spelling(source: &DialectText<'_>, entry: SpellingEntry) -> Result<Spelling, 
         hidden_row_key: entry.hidden_row_key,
         list_tables: entry.list_tables,
         empty_table: entry.empty_table,
+        drop_table: entry.drop_table,
         together: entry.together,
-        foreign_keys_off: entry.foreign_keys_off,
-        foreign_keys_on: entry.foreign_keys_on,
+        foreign_keys_off: of_keys(entry.foreign_keys_off),
+        foreign_keys_on: of_keys(entry.foreign_keys_on),
         trigger_body: entry.trigger_body,
         prepared: entry.prepared,
         count_from: entry.count_from,

@@ -221,6 +221,8 @@ pub struct Spelling {
     pub list_tables: String,
     /// Empties a table as if it had just been created, `{table}` to be replaced.
     pub empty_table: String,
+    /// Drops a table, `{table}` to be replaced, also where others refer to it while foreign keys are out of force.
+    pub drop_table: String,
     /// Makes one command of several statements, `{statements}` to be replaced by them, each with a
     /// semicolon; empty where there is no such command, or it has an answer for each of them.
     pub together: String,
@@ -337,6 +339,13 @@ impl Dialect {
     /// Whether the engine, in this version, has a feature.
     pub fn supports(&self, capability: Capability) -> bool {
         self.capabilities.contains(&capability)
+    }
+
+    /// Whether a statement locks the rows that it takes in this role, whatever version of them it reads. A parent is found
+    /// by a snapshot and then locked where every row is that a statement chooses (PostgreSQL manual, "Row-Level Locks").
+    pub fn locks_rows_of(&self, role: Role) -> bool {
+        let chosen = self.supports(Capability::LocksChosenRows);
+        role.takes_row_locks() || (role == Role::ForeignKeyCheck && chosen)
     }
 
     /// How the rows count that the answer of a write says it changed.

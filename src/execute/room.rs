@@ -354,9 +354,10 @@ fn rebuild(hand: &mut Hand<'_>, case: &TestCase) -> Result<LoadedSchema, EngineE
             hand.run(sql)?;
         }
         // Views first: they hang on tables.
-        for (kind, is_view) in [("VIEW", true), ("TABLE", false)] {
+        let drop_table = dialect.spelling.drop_table.as_str();
+        for (drop, is_view) in [("DROP VIEW IF EXISTS {table}", true), (drop_table, false)] {
             for (name, _) in old.iter().filter(|(_, view)| *view == is_view) {
-                hand.run(&format!("DROP {kind} IF EXISTS {}", dialect.quote(name)))?;
+                hand.run(&drop.replace("{table}", &dialect.quote(name)))?;
             }
         }
         for sql in &dialect.spelling.foreign_keys_on {

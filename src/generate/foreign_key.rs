@@ -38,8 +38,8 @@ pub(super) fn add_foreign_keys(
         let key = format!(
             "FOREIGN KEY (f0) REFERENCES {} ({name}){}{}",
             tables[parent].name,
-            action(entropy, " ON DELETE", nullable),
-            action(entropy, " ON UPDATE", nullable),
+            action(entropy, " ON DELETE", nullable, dialect),
+            action(entropy, " ON UPDATE", nullable, dialect),
         );
         let column = referencing(referenced, &tables[parent], nullable);
         let table = &mut tables[child];
@@ -61,13 +61,16 @@ fn may_have_keys(table: &TablePlan) -> bool {
 }
 
 /// What becomes of the children; nothing is said in two of five.
-fn action(entropy: &mut Entropy<'_>, on: &str, nullable: bool) -> String {
-    match entropy.below(10) {
-        0..4 => format!("{on} CASCADE"),
-        4 | 5 if nullable => format!("{on} SET NULL"),
-        4..7 => format!("{on} RESTRICT"),
-        _ => String::new(),
-    }
+fn action(entropy: &mut Entropy<'_>, on: &str, nullable: bool, dialect: &Dialect) -> String {
+    let action = match entropy.below(10) {
+        0..4 => "CASCADE",
+        4 | 5 if nullable => "SET NULL",
+        4..7 => "RESTRICT",
+        _ => return String::new(),
+    };
+    let refuses = action == "RESTRICT" || dialect.supports(Capability::ForeignKeyAction);
+    let action = if refuses { action } else { "NO ACTION" };
+    format!("{on} {action}")
 }
 
 /// A key of the parent: mostly its row key.

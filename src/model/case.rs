@@ -302,7 +302,8 @@ fn with_kept_version_key(mut table: TableShape, statements: &[CaseStatement]) ->
             | Role::DeleteSource
             | Role::InsertSelectSource
             | Role::InsertValuesSource
-            | Role::ForeignKeyCheck => false,
+            | Role::ForeignKeyCheck
+            | Role::ForeignKeyChild => false,
         };
         effect.uses.iter().any(|used| {
             used.table.eq_ignore_ascii_case(&table.name)

@@ -155,9 +155,10 @@ pub enum Role {
     InsertSelectSource,
     /// A scalar subquery in the VALUES of an INSERT or REPLACE.
     InsertValuesSource,
-    /// A table that the engine looks into for a foreign key: the parent of a row that is written, or a
-    /// child that might reference a row which goes.
+    /// A table that the engine looks into for a foreign key: the parent of a row that is written.
     ForeignKeyCheck,
+    /// A child that might reference a row which goes, and then keeps it: the engine looks for such rows.
+    ForeignKeyChild,
     /// A child whose rows an action of a foreign key changes: CASCADE, SET NULL.
     ForeignKeyTarget,
     /// A table that the body of a trigger writes, for rows that the statement writes elsewhere.
@@ -166,7 +167,7 @@ pub enum Role {
 
 impl Role {
     /// Every role, in the order of the dialect files.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::PlainSelect,
         Self::LockingSelect,
         Self::LockingSelectSource,
@@ -179,6 +180,7 @@ impl Role {
         Self::InsertSelectSource,
         Self::InsertValuesSource,
         Self::ForeignKeyCheck,
+        Self::ForeignKeyChild,
         Self::ForeignKeyTarget,
         Self::TriggerTarget,
     ];
@@ -198,6 +200,7 @@ impl Role {
             Self::InsertSelectSource => "insert-select-source",
             Self::InsertValuesSource => "insert-values-source",
             Self::ForeignKeyCheck => "foreign-key-check",
+            Self::ForeignKeyChild => "foreign-key-child",
             Self::ForeignKeyTarget => "foreign-key-target",
             Self::TriggerTarget => "trigger-target",
         }
@@ -217,7 +220,10 @@ impl Role {
 
     /// The statement does not name the table in this role: a foreign key leads to it.
     pub fn is_by_foreign_key(self) -> bool {
-        matches!(self, Self::ForeignKeyCheck | Self::ForeignKeyTarget)
+        matches!(
+            self,
+            Self::ForeignKeyCheck | Self::ForeignKeyChild | Self::ForeignKeyTarget
+        )
     }
 
     /// The statement does not name the table in this role: a foreign key or a trigger leads to it.

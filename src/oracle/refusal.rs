@@ -3,7 +3,7 @@
 
 use super::counted;
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Setting, TableShape, TestCase, UndecidedReason};
+use crate::model::{Role, Setting, TableShape, TestCase, UndecidedReason};
 use crate::statement;
 
 /// Why no serial run can predict the answers of this case; none where it can.
@@ -52,11 +52,18 @@ fn without_transactions(case: &TestCase, dialect: &Dialect) -> Option<UndecidedR
     found.then_some(UndecidedReason::TableWithoutTransactions)
 }
 
-/// Which version of a parent or a child a foreign key looks at, the dialect does not say.
+/// Which version of a parent or a child a foreign key looks at, or which rows of a child it changes, the dialect does not
+/// say.
 fn foreign_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     let mut uses = case.statements.iter().flat_map(|s| &s.effect.uses);
-    let reached = uses.any(|u| u.role.is_by_foreign_key());
-    (reached && !dialect.supports(Capability::ForeignKey)).then_some(UndecidedReason::ForeignKey)
+    let found = uses.any(|used| {
+        let needed = match used.role == Role::ForeignKeyTarget {
+            true => Capability::ForeignKeyAction,
+            false => Capability::ForeignKey,
+        };
+        used.role.is_by_foreign_key() && !dialect.supports(needed)
+    });
+    found.then_some(UndecidedReason::ForeignKey)
 }
 
 /// What a statement finds in a table that a foreign key of another, or a trigger, changes meanwhile is a matter of

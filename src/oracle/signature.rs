@@ -242,7 +242,7 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
         // One that does not wait meets the locks of reads without a clause, too, where these take any.
         let may_lock = |u: &TableUse| {
             let reads_current = || evidence.promised_mode(other, u.role) == ReadMode::Current;
-            u.role.takes_row_locks() || (statement.effect.nowait && reads_current())
+            evidence.dialect.locks_rows_of(u.role) || (statement.effect.nowait && reads_current())
         };
         let touches = |u: &TableUse| {
             may_lock(u) && statement.effect.uses.iter().any(|own| own.table == u.table)

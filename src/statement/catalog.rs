@@ -224,6 +224,7 @@ impl Catalog {
                 | Role::InsertSelectSource
                 | Role::InsertValuesSource
                 | Role::ForeignKeyCheck
+                | Role::ForeignKeyChild
                 | Role::ForeignKeyTarget
                 | Role::TriggerTarget => {}
             }
@@ -253,6 +254,7 @@ fn source(role: Role) -> Role {
         | Role::InsertSelectSource
         | Role::InsertValuesSource
         | Role::ForeignKeyCheck
+        | Role::ForeignKeyChild
         | Role::ForeignKeyTarget
         | Role::TriggerTarget => role,
     }
@@ -398,7 +400,7 @@ impl<'t> KeyReach<'t> {
                     key.on_update
                 };
                 match action {
-                    ForeignKeyAction::Refuse => self.note(&child.name, Role::ForeignKeyCheck),
+                    ForeignKeyAction::Refuse => self.note(&child.name, Role::ForeignKeyChild),
                     ForeignKeyAction::Cascade if deleted => {
                         self.note(&child.name, Role::ForeignKeyTarget);
                         self.deleted(&child.name.to_ascii_lowercase());
@@ -550,7 +552,7 @@ mod tests {
             uses("UPDATE kept SET pkey = 2"),
             ["grandchild foreign-key-check"]
         );
-        assert_eq!(uses("DELETE FROM grandchild"), ["kept foreign-key-check"]);
+        assert_eq!(uses("DELETE FROM grandchild"), ["kept foreign-key-child"]);
         for sql in [
             "UPDATE child SET c = 1",
             "UPDATE parent SET c = 1",

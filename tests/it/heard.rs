@@ -192,17 +192,18 @@ fn checks_that_are_forgotten_are_heard() {
 #[test]
 fn foreign_keys_that_are_forgotten_are_heard() {
     let test = "foreign_keys_that_are_forgotten_are_heard";
-    let Some(url) = url(test, Needs::MariaDb) else {
-        return;
-    };
     let shape = GenerateOptions {
         foreign_key_percent: 100,
         ..GenerateOptions::default()
     };
-    for level in LEVELS {
+    let on = |needs| Some((needs, url(test, needs)?));
+    let on = [Needs::MariaDb, Needs::Postgres].into_iter().filter_map(on);
+    let on = on.flat_map(|(needs, url)| LEVELS.map(|level| (needs, url.clone(), level)));
+    for (needs, url, level) in on {
         let fault = Fault::ForeignKeysForgotten;
         let found = first_finding(&url, fault, level, Learner::Observer, shape.clone());
-        let found = found.unwrap_or_else(|| panic!("{level}: not heard in {CASES} cases"));
+        let found =
+            found.unwrap_or_else(|| panic!("{needs:?}, {level}: not heard in {CASES} cases"));
         // On a busy machine a case has shown the fault by a refusal first, once. What was refused is printed above.
         let is_heard = matches!(
             found,

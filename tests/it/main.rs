@@ -43,6 +43,7 @@ mod plant;
 mod planted;
 mod postgres;
 mod postgres_cases;
+mod postgres_foreign_keys;
 mod postgres_locks;
 mod postgres_table_locks;
 mod postgres_unread;

@@ -18,7 +18,7 @@ fn a_child_whose_parent_goes_meanwhile_is_heard() {
         /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);\n";
     const DELETION: &str = "DELETE FROM t0 WHERE pkey = 3";
     const CHILD: &str = "INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 1001, 3)";
-    for needs in [Needs::MariaDb, Needs::MySql] {
+    for needs in [Needs::MariaDb, Needs::MySql, Needs::Postgres] {
         let Some(url) = url("a_child_whose_parent_goes_meanwhile", needs) else {
             continue;
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rashomon::engine::{self, Connection, EngineError, OpenOptions, Server, TransactionState};
 use rashomon::model::{ErrorClass, Outcome, Value};
 
-use crate::program::run;
+use crate::program::{folder, run, shown};
 use crate::servers::{Needs, url};
 
 /// A server and a database of its own, dropped at the end.
@@ -168,4 +168,32 @@ fn a_wrong_password_or_address_is_reported() {
     assert_eq!(ran.code, Some(5), "{}{}", ran.out, ran.err);
     let ran = run(&["doctor", "postgres://nobody@127.0.0.1:1?sokket=/x"]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+}
+
+/// Foreign keys are taken out of force by what a superuser alone may set, or who is granted it.
+#[test]
+fn an_account_that_may_not_take_foreign_keys_out_of_force_gets_cases_without_them() {
+    with_database("postgres_plain", |server, name| {
+        let mut root = server.connect(name).expect("connect");
+        send(&mut *root, "DROP ROLE IF EXISTS rashomon_plain");
+        let made = send(&mut *root, "CREATE ROLE rashomon_plain LOGIN CREATEDB");
+        assert_eq!(made, Outcome::Affected(0));
+        let url = url("postgres_plain", Needs::Postgres).expect("it was there");
+        let (_, address) = url.split_once('@').expect("an account");
+        let target = format!("postgres://rashomon_plain@{address}");
+        let told = run(&["doctor", &target]);
+        assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+        let line = "the account may not set session_replication_role: cases have no foreign keys";
+        assert!(told.out.contains(line), "{}", told.out);
+        let folder = folder();
+        let out = shown(folder.path());
+        let fuzz = [
+            "fuzz", &target, "--seed", "51", "--cases", "60", "--out", &out,
+        ];
+        let fuzzed = run(&[&fuzz[..], &["--format", "json"]].concat());
+        assert_eq!(fuzzed.code, Some(0), "{}{}", fuzzed.out, fuzzed.err);
+        assert!(!fuzzed.out.contains("set-up-rejected"), "{}", fuzzed.out);
+        assert!(!fuzzed.err.contains("set-up"), "{}", fuzzed.err);
+        send(&mut *root, "DROP ROLE rashomon_plain");
+    });
 }

@@ -17,6 +17,8 @@ pub(in crate::calibrate) enum ProbedRow {
     Parent,
     /// Row 1 of `kept_child`: which row of `kept_parent` it references.
     Child,
+    /// Row 1 of `holding_child`: which row of `held_parent` it keeps.
+    Holder,
 }
 
 impl ProbedRow {
@@ -28,6 +30,16 @@ impl ProbedRow {
             Self::Inserted => format!("INSERT INTO t VALUES ({key}, {value})"),
             Self::Parent => format!("UPDATE parent SET pkey = {value} WHERE pkey = 1"),
             Self::Child => format!("UPDATE kept_child SET c = {value} WHERE pkey = 1"),
+            Self::Holder => format!("UPDATE holding_child SET c = {value} WHERE pkey = 1"),
+        }
+    }
+
+    /// What the other session writes to find out whether it is kept out by a statement that looked for `old`.
+    pub(in crate::calibrate) fn foreign_value(self, old: i64) -> i64 {
+        match self {
+            // A row that does not keep the one that goes is nobody's business.
+            Self::Holder => old,
+            Self::Source | Self::Target | Self::Inserted | Self::Parent | Self::Child => 55,
         }
     }
 }
@@ -45,6 +57,8 @@ pub(in crate::calibrate) enum Sign {
     Duplicate,
     /// It was not rejected for a foreign key.
     Referenced,
+    /// It was rejected for a foreign key.
+    Held,
     /// This query, asked next in the same session, returns a row.
     Then(&'static str),
 }

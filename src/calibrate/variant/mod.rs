@@ -59,6 +59,7 @@ mod tests {
                     ProbedRow::Target | ProbedRow::Inserted => "t",
                     ProbedRow::Parent => "parent",
                     ProbedRow::Child => "kept_child",
+                    ProbedRow::Holder => "holding_child",
                 };
                 let catalog = Catalog::of(&setup, &dialect);
                 let effect = catalog.effect(&sql, &dialect);

@@ -1,7 +1,7 @@
 //! Forms of UPDATE, DELETE and INSERT.
 
-use super::form::ProbedRow::{Child, Inserted, Parent, Source, Target};
-use super::form::Sign::{Affected, Duplicate, Nothing, Referenced, Then};
+use super::form::ProbedRow::{Child, Holder, Inserted, Parent, Source, Target};
+use super::form::Sign::{Affected, Duplicate, Held, Nothing, Referenced, Then};
 use super::form::{COUNTED, INSERTED, TAKEN, Variant, variant};
 use crate::dialect::Capability;
 use crate::model::Role;
@@ -188,7 +188,8 @@ pub(super) const DELETES: &[Variant] = &[
     .needing(&[Capability::DeleteUsing]),
 ];
 
-/// By foreign keys: `child` references `parent`, and `kept_child` goes with its row of `kept_parent`.
+/// By foreign keys: `child` references `parent`, `kept_child` goes with its row of `kept_parent`, and `holding_child` keeps its row
+/// of `held_parent`.
 pub(super) const FOREIGN_KEYS: &[Variant] = &[
     variant(
         Role::ForeignKeyCheck,
@@ -204,6 +205,22 @@ pub(super) const FOREIGN_KEYS: &[Variant] = &[
         "UPDATE child SET c = {seen} WHERE pkey = 1",
         Parent,
         Referenced,
+    )
+    .needing(&[Capability::ForeignKey]),
+    variant(
+        Role::ForeignKeyChild,
+        "child that keeps a row",
+        "DELETE FROM held_parent WHERE pkey = {seen}",
+        Holder,
+        Held,
+    )
+    .needing(&[Capability::ForeignKey]),
+    variant(
+        Role::ForeignKeyChild,
+        "child that keeps the key of a row",
+        "UPDATE held_parent SET pkey = 900 WHERE pkey = {seen}",
+        Holder,
+        Held,
     )
     .needing(&[Capability::ForeignKey]),
     variant(

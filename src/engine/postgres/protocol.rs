@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use super::connection::PostgresSession;
 use super::databases::PostgresDatabases;
 use super::examination;
-use super::names::NAME;
+use super::names::{NAME, quoted};
 use super::watcher::PostgresWatcher;
 use crate::dialect::ServerVersion;
 use crate::engine::access::Access;
 use crate::engine::cell::{first_text, named_values};
 use crate::engine::connection::Watcher;
-use crate::engine::diagnosis::{Demand, DiagnosisLine};
+use crate::engine::diagnosis::{Demand, DiagnosisLine, Topic};
 use crate::engine::error::EngineError;
 use crate::engine::protocol::Protocol;
 use crate::engine::server::Identity;
 use crate::engine::session::BareSession;
 use crate::engine::target::AddressKind;
+use crate::model::Outcome;
 
 /// Settings that change what transactions mean, or how much a crash may cost.
 const VARIABLES: &str = "'default_transaction_isolation', 'default_transaction_read_only', \
@@ -25,6 +26,20 @@ const VARIABLES: &str = "'default_transaction_isolation', 'default_transaction_r
 /// The engine.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Postgres;
+
+/// A session takes foreign keys out of force by it, and not every account may.
+const FOREIGN_KEYS_OFF: (&str, &str) = ("session_replication_role", "replica");
+
+/// Whether the account may set [`FOREIGN_KEYS_OFF`].
+fn may_take_keys_out(session: &mut PostgresSession) -> Result<bool, EngineError> {
+    let (variable, value) = FOREIGN_KEYS_OFF;
+    let outcome = session.send(&format!("SET {variable} = '{value}'"))?;
+    if matches!(outcome, Outcome::Rejected(_)) {
+        return Ok(false);
+    }
+    session.run(&format!("RESET {variable}"))?;
+    Ok(true)
+}
 
 /// The values of these variables, whose names are in quotes with commas between.
 fn variables(
@@ -67,6 +82,10 @@ impl Protocol for Postgres {
                  other rules; name a PostgreSQL server"
             )));
         }
+        // Named where it is refused only: elsewhere it changes nothing.
+        if !may_take_keys_out(session)? {
+            variables.insert(FOREIGN_KEYS_OFF.0.to_owned(), "refused".to_owned());
+        }
         Ok(Identity {
             engine: NAME.to_owned(),
             version: version_text.parse().unwrap_or_default(),
@@ -99,13 +118,29 @@ impl Protocol for Postgres {
         PostgresDatabases::new(session, access.clone(), version.clone())
     }
 
-    /// The trial of a database of ours proves all that there is.
+    /// The trial of a database of ours proves the others.
     fn privileges(
         &self,
-        _session: &mut PostgresSession,
-        _version: &ServerVersion,
+        session: &mut PostgresSession,
+        version: &ServerVersion,
     ) -> Result<Vec<DiagnosisLine>, EngineError> {
-        Ok(Vec::new())
+        let variable = FOREIGN_KEYS_OFF.0;
+        if may_take_keys_out(session)? {
+            let text = format!("the account may set {variable}");
+            return Ok(vec![DiagnosisLine::good(Topic::Privilege, text)]);
+        }
+        let text = format!(
+            "the account may not set {variable}: cases have no foreign keys, or are refused"
+        );
+        let user = first_text(&session.rows("SELECT current_user")?).unwrap_or_default();
+        let remedy = match *version >= ServerVersion(vec![15]) {
+            true => format!("GRANT SET ON PARAMETER {variable} TO {}", quoted(&user)),
+            false => "name a superuser in the target".to_owned(),
+        };
+        Ok(vec![DiagnosisLine {
+            remedy: Some(remedy),
+            ..DiagnosisLine::unknown(Topic::Privilege, text)
+        }])
     }
 
     fn resources(

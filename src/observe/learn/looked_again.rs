@@ -19,12 +19,22 @@ impl Learning<'_> {
         latitude: &mut Latitude,
     ) {
         let uses = statement.effect.uses.iter();
-        for table_use in uses.filter(|table_use| table_use.role.takes_row_locks()) {
+        for table_use in uses.filter(|table_use| self.dialect.locks_rows_of(table_use.role)) {
             let table = table_use.table.as_str();
             let now = self.standing_for_before(table, statement.id, at);
-            for (row, seen) in promised.get(table).into_iter().flatten() {
+            // A parent is looked for when the row is written, by a snapshot of its own.
+            let anew = table_use.role == Role::ForeignKeyCheck;
+            let promised = promised.get(table);
+            let chosen = promised
+                .into_iter()
+                .flatten()
+                .map(|(row, seen)| (row, *seen));
+            let is_new = |row: &&RowId| promised.is_none_or(|seen| !seen.contains_key(*row));
+            let new = now.keys().filter(|_| anew).filter(is_new);
+            for (row, seen) in chosen.chain(new.map(|row| (row, None))) {
                 let newest = now.get(row).copied().flatten();
-                if self.content(*seen).is_none() || self.content(*seen) == self.content(newest) {
+                let is_chosen = anew || self.content(seen).is_some();
+                if !is_chosen || self.content(seen) == self.content(newest) {
                     continue;
                 }
                 let sight = match newest.filter(|id| self.content(Some(*id)).is_some()) {
@@ -37,7 +47,9 @@ impl Learning<'_> {
         let names_one = |table: &str| {
             count_mentions(&statement.sql, table, self.dialect).is_some_and(|count| count <= 1)
         };
-        let simple = match statement.effect.uses.as_slice() {
+        let uses = statement.effect.uses.iter();
+        let named: Vec<_> = uses.filter(|used| !used.role.is_by_foreign_key()).collect();
+        let simple = match named.as_slice() {
             // A row that is looked at again meets the rows that it was joined with, and no others.
             [only] => names_one(&only.table) || statement.effect.kind.is_write(),
             _ => false,

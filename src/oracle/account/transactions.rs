@@ -215,7 +215,7 @@ fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
     let sent = own.filter_map(|s| Some(evidence.execution.records.get(&s.id)?.sent));
     let snapshot = sent.min().unwrap_or(record.sent);
     let uses = statement.effect.uses.iter();
-    let mut uses = uses.filter(|table_use| table_use.role.takes_row_locks());
+    let mut uses = uses.filter(|table_use| evidence.dialect.locks_rows_of(table_use.role));
     // A commit counts from some moment between its COMMIT and the answer.
     let committed = |id: TransactionId| {
         let at = evidence.execution.commit_tick(id);

@@ -120,7 +120,7 @@ impl<'e> LockHolders<'e> {
         }
         other.effect.uses.iter().any(|u| {
             let level = case.level(other.session);
-            let locks = u.role.takes_row_locks()
+            let locks = dialect.locks_rows_of(u.role)
                 || other.effect.kind == StatementKind::LockingSelect
                 || dialect.read_mode(level, u.role, explicit) == ReadMode::Current;
             (locks || whole) && names(&u.table)

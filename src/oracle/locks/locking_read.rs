@@ -168,6 +168,7 @@ fn search_of(evidence: &Evidence, statement: &CaseStatement) -> Option<String> {
             | Role::LockingSelectSource
             | Role::UpdateJoinSource
             | Role::InsertValuesSource
+            | Role::ForeignKeyChild
             | Role::ForeignKeyTarget
             | Role::TriggerTarget => false,
         }
@@ -198,7 +199,12 @@ impl<'e> TableGrips<'e> {
         let passes_over = dialect.supports(Capability::PassesOverUnfitRows)
             || (statement.effect.kind.is_write() && locks_rows);
         // Of an INSERT the source alone is a read.
-        let is_read = |role: Role| !matches!(role, Role::InsertTarget | Role::ForeignKeyCheck);
+        let is_read = |role: Role| {
+            !matches!(
+                role,
+                Role::InsertTarget | Role::ForeignKeyCheck | Role::ForeignKeyChild
+            )
+        };
         for used in statement
             .effect
             .uses

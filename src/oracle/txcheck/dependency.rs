@@ -253,7 +253,8 @@ fn kinds(role: Role, item: bool) -> (SdgEdgeKind, SdgEdgeKind) {
         | Role::DeleteSource
         | Role::InsertSelectSource
         | Role::InsertValuesSource
-        | Role::ForeignKeyCheck => (SdgEdgeKind::ValueWrite, SdgEdgeKind::ValueWrite),
+        | Role::ForeignKeyCheck
+        | Role::ForeignKeyChild => (SdgEdgeKind::ValueWrite, SdgEdgeKind::ValueWrite),
     }
 }
 
