@@ -2,7 +2,8 @@
 
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    CaseStatement, Execution, StatementKind, StatementRecord, TableLockMode, TestCase, Tick,
+    CaseStatement, Execution, ProbeTag, StatementKind, StatementRecord, TableLockMode, TestCase,
+    Tick,
 };
 
 use super::Timeline;
@@ -66,21 +67,24 @@ fn released_at(
     ended.into_iter().chain(failed).min()
 }
 
-/// Whether a statement that waited for a table looks for its rows as of the moment when it was sent all the same: a
-/// SELECT that EXECUTE runs once more, which takes its snapshot before it asks for the table (PostgreSQL 13 to 18, by hand in two
-/// clients; a write takes another snapshot then).
-pub(super) fn looks_before_it_locks(
+/// Whether a statement asks for its tables before it takes a snapshot, at any level: an EXECUTE that a session sends once
+/// more and that gives rows. The server describes these first, as our driver asks it to, and has the tables locked for that
+/// (PostgreSQL 13 to 18, by our driver. A client that asks for no description, as psql does, has the snapshot first).
+pub(super) fn is_described_first(
     case: &TestCase,
     execution: &Execution,
     statement: &CaseStatement,
     record: &StatementRecord,
 ) -> bool {
-    let reads = matches!(
+    let mut probes = execution.probes.iter();
+    let gives_rows = matches!(
         statement.effect.kind,
         StatementKind::Select | StatementKind::LockingSelect
-    );
+    ) || probes.any(|probe| {
+        probe.statement == statement.id && matches!(probe.tag, ProbeTag::Returned { .. })
+    });
     let mut own = case.statements.iter();
-    reads
+    gives_rows
         && case.prepared.contains(&statement.session)
         && own.any(|own| {
             let answered = execution.records.get(&own.id);

@@ -3,9 +3,12 @@
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{IsolationLevel, Verdict};
 
+use crate::heard::heard_in;
 use crate::oracles;
+use crate::plant::Fault;
 use crate::postgres_cases::server;
 use crate::postgres_locks::{every_clause, nothing, verdict};
+use crate::servers::{Needs, url};
 
 const LEVELS: [IsolationLevel; 3] = [ReadCommitted, RepeatableRead, Serializable];
 
@@ -137,5 +140,34 @@ fn statements_that_one_end_wakes_see_each_other_or_not() {
     for _ in 0..40 {
         let said = verdict(&*server, ReadCommitted, WOKEN_TOGETHER, nothing);
         assert_eq!(oracles::kind(&said), "agree", "{said}");
+    }
+}
+
+/// An EXECUTE that is sent once more has its rows described, for which it waits, and takes its snapshot then, at any level.
+#[test]
+fn what_is_executed_once_more_looks_after_it_waited_for_a_table() {
+    let Some(url) = url("what_is_executed_once_more", Needs::Postgres) else {
+        return;
+    };
+    let again = [
+        ("SELECT * FROM t0", "ACCESS EXCLUSIVE"),
+        ("SELECT * FROM t0 FOR UPDATE", "EXCLUSIVE"),
+        ("DELETE FROM t0 WHERE pkey > 5", "SHARE ROW EXCLUSIVE"),
+    ];
+    for (sql, mode) in again {
+        for level in LEVELS {
+            for (begin, commit) in [("", ""), ("/* s2 */ BEGIN;\n", "/* s2 */ COMMIT;\n")] {
+                let text = format!(
+                    "--! format = 1\n--! isolation = \"{level}\"\n--! prepared = [\"s2\"]\n\
+                     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
+                     /* init */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1), (2, 2);\n\
+                     /* s2 */ {sql};\n{begin}/* s1 */ BEGIN;\n/* s1 */ LOCK TABLE t0 IN {mode} MODE;\n\
+                     /* s2 */ {sql};\n/* s1 */ INSERT INTO t0 (pkey, vkey) VALUES (9, 1000);\n\
+                     /* s1 */ COMMIT;\n{commit}"
+                );
+                let verdict = heard_in(&url, Fault::None, "rashomon_executed_again", &text);
+                assert_eq!(verdict, Verdict::Agree, "{text}");
+            }
+        }
     }
 }

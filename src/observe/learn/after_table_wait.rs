@@ -5,19 +5,19 @@ use super::super::{Reader, TableView, View};
 use super::Learning;
 use crate::model::{CaseStatement, ReadMode, Role, StatementRecord, Tick, TransactionStatus};
 use crate::observe::instrument::promised_mode;
-use crate::observe::table_wait::{looks_before_it_locks, table_wait_ended};
+use crate::observe::table_wait::{is_described_first, table_wait_ended};
 
 impl Learning<'_> {
-    /// When such a statement looks at the earliest, at a level whose statements have snapshots of their own: the first snapshot
-    /// of a transaction is taken before anything is locked.
+    /// When such a statement looks at the earliest, where it takes a snapshot: the first one of a transaction is taken before
+    /// anything is locked, unless the statement is described before.
     pub(super) fn looked_after_a_table_wait(&self, record: &StatementRecord) -> Option<Tick> {
         let statement = self.case.statement(record.id)?;
         let run = (self.case, self.execution, self.timeline);
         let ended = table_wait_ended(run, self.dialect, statement)?;
         let mode = promised_mode(self.case, self.dialect, statement, Role::PlainSelect);
-        let is_early = mode == ReadMode::TransactionSnapshot
-            || looks_before_it_locks(self.case, self.execution, statement, record);
-        (!is_early).then_some(ended)
+        let is_late = mode != ReadMode::TransactionSnapshot
+            || is_described_first(self.case, self.execution, statement, record);
+        is_late.then_some(ended)
     }
 
     /// What it sees where others that one release woke with it have committed before it looked: all as of one moment.
@@ -32,6 +32,8 @@ impl Learning<'_> {
             return;
         };
         let last = record.answered.max(self.batch_end);
+        // The snapshot of its transaction is its own where it took it.
+        let is_own = self.snapshot(statement.id, record.answered) == first;
         let others = self.execution.transactions.iter();
         let commits = others.filter_map(|(transaction, status)| match status {
             TransactionStatus::Committed(at) if *transaction != statement.id.transaction => {
@@ -43,7 +45,11 @@ impl Learning<'_> {
         });
         for at in commits {
             let tables = self.modes(statement);
-            let tables = tables.filter(|(_, mode)| *mode == ReadMode::StatementSnapshot);
+            let tables = tables.filter(|(_, mode)| match mode {
+                ReadMode::StatementSnapshot => true,
+                ReadMode::TransactionSnapshot => is_own,
+                ReadMode::EitherSnapshot | ReadMode::Current | ReadMode::Anything => false,
+            });
             let seen = tables.map(|(table, mode)| {
                 let reader = Reader {
                     statement: statement.id,

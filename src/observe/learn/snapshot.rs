@@ -49,7 +49,9 @@ impl Learning<'_> {
             }
         };
         if takes {
-            self.snapshots.entry(transaction).or_insert(sent);
+            let late = record.and_then(|record| self.looked_after_a_table_wait(record));
+            let at = late.unwrap_or(sent);
+            self.snapshots.entry(transaction).or_insert(at);
         }
     }
 
