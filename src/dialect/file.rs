@@ -157,6 +157,8 @@ struct SpellingEntry {
     foreign_keys_on: Vec<String>,
     #[serde(default)]
     trigger_body: String,
+    #[serde(default)]
+    partition: String,
     prepared: Option<PreparedSpelling>,
     #[serde(default)]
     count_from: String,
@@ -480,6 +482,7 @@ fn spelling(
         foreign_keys_off: of_keys(entry.foreign_keys_off),
         foreign_keys_on: of_keys(entry.foreign_keys_on),
         trigger_body: entry.trigger_body,
+        partition: entry.partition,
         prepared: entry.prepared,
         count_from: entry.count_from,
         list_indexes: entry.list_indexes,

@@ -234,6 +234,9 @@ pub struct Spelling {
     /// How the body of a trigger stands behind FOR EACH ROW, `{body}` being its one statement; empty where it stands
     /// there as it is.
     pub trigger_body: String,
+    /// Makes a partition, `{table}` and `{number}` to be replaced, of a table whose rows are spread over three; empty where
+    /// its CREATE TABLE says how many there are.
+    pub partition: String,
     /// How statements are prepared; none where SQL has no words for it.
     pub prepared: Option<PreparedSpelling>,
     /// Has the next INSERT of a session that takes numbers from a counter take `{first}` and those after it; empty where

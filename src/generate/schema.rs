@@ -210,7 +210,7 @@ fn table(
         && dialect.supports(Capability::Partition)
         && entropy.percent(8)
     {
-        statements[0].push_str(" PARTITION BY HASH (pkey) PARTITIONS 3");
+        spread(&name, &mut statements, dialect);
     }
     TablePlan {
         name,
@@ -223,6 +223,19 @@ fn table(
         indexes,
         statements,
     }
+}
+
+/// Spreads the rows of a table, which the first statement makes, over three partitions.
+fn spread(name: &str, statements: &mut Vec<String>, dialect: &Dialect) {
+    let partition = &dialect.spelling.partition;
+    statements[0].push_str(" PARTITION BY HASH (pkey)");
+    if partition.is_empty() {
+        statements[0].push_str(" PARTITIONS 3");
+        return;
+    }
+    let of_table = partition.replace("{table}", name);
+    let partitions = (0..3).map(|number: u8| of_table.replace("{number}", &number.to_string()));
+    statements.splice(1..1, partitions);
 }
 
 fn column(entropy: &mut Entropy<'_>, number: usize, dialect: &Dialect) -> Option<ColumnPlan> {

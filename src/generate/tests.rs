@@ -334,3 +334,27 @@ fn ddl_of_sqlite_comes_beside_a_transaction_that_has_not_written_yet() {
 fn not_a_setting(statement: &CaseStatement) -> bool {
     statement.effect.kind != StatementKind::Set
 }
+
+#[test]
+fn a_partitioned_table_is_one_table_however_its_partitions_are_made() {
+    for (engine, statements) in [("mysql", 0), ("mariadb", 0), ("postgres", 3)] {
+        let options = GenerateOptions::default();
+        let drawn = (0..200).map(|epoch| case(engine, 5, epoch * EPOCH, &options).case);
+        let mut partitioned = 0;
+        for case in drawn {
+            let made = case
+                .setup
+                .iter()
+                .filter(|s| s.sql.contains(" PARTITION OF "));
+            let spread = case.tables.iter().filter(|t| t.partitioning.is_some());
+            let spread = spread.count();
+            assert_eq!(made.count(), statements * spread, "{engine}");
+            let created = case.setup.iter().filter(|s| {
+                s.sql.starts_with("CREATE TABLE ") && !s.sql.contains(" PARTITION OF ")
+            });
+            assert_eq!(created.count(), case.tables.len(), "{engine}");
+            partitioned += spread;
+        }
+        assert!(partitioned >= 5, "{engine}: {partitioned}");
+    }
+}

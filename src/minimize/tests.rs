@@ -7,6 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::dialect::dialect_of;
 use crate::model::{CaseStatement, Role, StatementKind};
 use crate::reproducer::case_of;
 
@@ -253,6 +254,36 @@ fn table_options_go_unless_the_finding_needs_them() {
         setup(&result.case),
         "CREATE TABLE t0 (c0 INT) PARTITION BY HASH (c0) PARTITIONS 3"
     );
+}
+
+#[test]
+fn partitions_that_are_statements_of_their_own_go_with_the_clause_that_asks_for_them() {
+    let postgres = dialect_of("postgres", "17");
+    let case = case_of(
+        "/* init */ CREATE TABLE t0 (c0 INT) PARTITION BY HASH (c0);\n\
+         /* init */ CREATE TABLE t0_0 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 0);\n\
+         /* init */ CREATE TABLE t0_1 PARTITION OF t0 FOR VALUES WITH (MODULUS 2, REMAINDER 1);\n\
+         /* s1 */ SELECT * FROM t0;\n",
+        &postgres,
+    );
+    // As a server judges: a clause without its partitions takes no row, and they are nothing without it.
+    let stands = |case: &TestCase| {
+        let of = case
+            .setup
+            .iter()
+            .filter(|s| s.sql.contains(" PARTITION OF "));
+        let count = of.count();
+        match case.tables.as_slice() {
+            [only] => count == if only.partitioning.is_some() { 2 } else { 0 },
+            _ => false,
+        }
+    };
+    assert!(stands(&case));
+    let budget = MinimizeBudget::default();
+    let mut judge = |case: &TestCase| Ok::<_, Infallible>(stands(case));
+    let result = minimize(&case, &postgres, &mut judge, budget);
+    let left: Vec<&str> = result.case.setup.iter().map(|s| s.sql.as_str()).collect();
+    assert_eq!(left, ["CREATE TABLE t0 (c0 INT)"]);
 }
 
 #[test]

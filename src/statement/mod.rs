@@ -54,7 +54,7 @@ pub use matched::{matched_rows, search_of_write};
 pub use prepared::{PreparedStatements, may_be_prepared};
 pub use returning::{ReturningText, with_returning};
 pub use row_write::{RowWrite, row_write};
-pub use shape::{setup_kind, shapes};
+pub use shape::{is_stray_partition, setup_kind, shapes};
 pub use shown::{ShownRows, ShownTable, shown_rows};
 pub use simplify::simplify;
 pub use sorted::{SortedRead, sorted_read};

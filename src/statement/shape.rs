@@ -103,6 +103,10 @@ fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Opt
         let unique = words.get(1)?.is("UNIQUE");
         let index = usize::from(unique) + 1;
         if let Some(at) = words.iter().take(4).position(|word| word.is("TABLE")) {
+            if parent_of_partition(words).is_some() {
+                // Its rows are those of its table.
+                return Some(());
+            }
             let table = create(words, at + 1, sql)?;
             tables.push(table);
         } else if words.get(index)?.is("INDEX") {
@@ -126,6 +130,23 @@ fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Opt
         }
     }
     Some(())
+}
+
+/// The table of which a `CREATE TABLE .. PARTITION OF ..` makes a partition.
+fn parent_of_partition(words: &[SqlToken<'_>]) -> Option<String> {
+    let of = (0..words.len()).find(|at| stands(words, *at, &["PARTITION", "OF"]))? + 2;
+    let (name, _) = object_name(words, of)?;
+    words.first()?.is("CREATE").then_some(name)
+}
+
+/// Whether a statement of a set-up makes a partition of a table that is none of these or has no partitions.
+pub fn is_stray_partition(sql: &str, tables: &[TableShape], dialect: &Dialect) -> bool {
+    let parent = tokens(sql, dialect).and_then(|words| parent_of_partition(&words));
+    parent.is_some_and(|parent| {
+        let is_it = |table: &&TableShape| table.name.eq_ignore_ascii_case(&parent);
+        let table = tables.iter().find(is_it);
+        table.is_none_or(|table| table.partitioning.is_none())
+    })
 }
 
 /// `CREATE TABLE`, from the token after TABLE on.

@@ -2,8 +2,10 @@
 //! is part of the finding.
 
 use super::constraints::{places, without};
+use crate::dialect::Dialect;
+use crate::minimize::draft::Draft;
 use crate::minimize::search::{Minimization, MinimizationOver};
-use crate::statement::table_options;
+use crate::statement::{is_stray_partition, shapes, table_options};
 
 pub(super) struct TableOptions;
 
@@ -16,7 +18,18 @@ impl super::Pass for TableOptions {
         let dialect = search.dialect();
         search.remove(
             |draft| places(draft, table_options, dialect).len(),
-            |draft, gone| Some(without(draft, gone, table_options, dialect)),
+            |draft, gone| {
+                let plain = without(draft, gone, table_options, dialect);
+                Some(without_stray_partitions(plain, dialect))
+            },
         )
     }
+}
+
+/// The draft without the statements that make partitions of tables which have none any more.
+fn without_stray_partitions(draft: Draft, dialect: &Dialect) -> Draft {
+    let tables = shapes(&draft.setup, dialect);
+    let mut setup = draft.setup.clone();
+    setup.retain(|statement| !is_stray_partition(&statement.sql, &tables, dialect));
+    draft.with_setup(setup)
 }
