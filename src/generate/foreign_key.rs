@@ -68,8 +68,8 @@ fn action(entropy: &mut Entropy<'_>, on: &str, nullable: bool, dialect: &Dialect
         4..7 => "RESTRICT",
         _ => return String::new(),
     };
-    let refuses = action == "RESTRICT" || dialect.supports(Capability::ForeignKeyAction);
-    let action = if refuses { action } else { "NO ACTION" };
+    let is_drawn = action == "RESTRICT" || dialect.supports(Capability::ForeignKeyAction);
+    let action = if is_drawn { action } else { "NO ACTION" };
     format!("{on} {action}")
 }
 

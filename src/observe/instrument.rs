@@ -106,11 +106,8 @@ fn returning(
         return;
     };
     // RETURNING gives the row with its new key, and nothing tells which one that was before.
-    if shape
-        .row_key
-        .as_ref()
-        .is_some_and(|key| moves_rows(statement, key))
-    {
+    let assigned = |key: &String| statement.effect.assigns(target, key);
+    if shape.row_key.as_ref().is_some_and(assigned) {
         return;
     }
     if let Some(text) = with_returning(&statement.sql, shape, dialect) {
@@ -124,12 +121,6 @@ fn returning(
         };
         plan.returning.insert(statement.id, returning);
     }
-}
-
-/// Whether a write may give a row that stands already another row key.
-fn moves_rows(statement: &CaseStatement, row_key: &str) -> bool {
-    let mut assigned = statement.effect.assigned.keys();
-    assigned.any(|column| column.eq_ignore_ascii_case(row_key))
 }
 
 /// Probes around one statement, each in the mode of the role it stands for.

@@ -188,9 +188,9 @@ fn an_account_that_may_not_take_foreign_keys_out_of_force_gets_cases_without_the
         let folder = folder();
         let out = shown(folder.path());
         let fuzz = [
-            "fuzz", &target, "--seed", "51", "--cases", "60", "--out", &out,
+            "fuzz", &target, "--seed", "51", "--cases", "60", "--out", &out, "--format", "json",
         ];
-        let fuzzed = run(&[&fuzz[..], &["--format", "json"]].concat());
+        let fuzzed = run(&fuzz);
         assert_eq!(fuzzed.code, Some(0), "{}{}", fuzzed.out, fuzzed.err);
         assert!(!fuzzed.out.contains("set-up-rejected"), "{}", fuzzed.out);
         assert!(!fuzzed.err.contains("set-up"), "{}", fuzzed.err);

@@ -4,6 +4,9 @@ use self::Sign::Then;
 use crate::dialect::{Capability, Dialect};
 use crate::model::Role;
 
+/// A value that no statement looks for.
+const FOREIGN: i64 = 55;
+
 /// What the other session changes while the statement runs or before it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calibrate) enum ProbedRow {
@@ -39,7 +42,7 @@ impl ProbedRow {
         match self {
             // A row that does not keep the one that goes is nobody's business.
             Self::Holder => old,
-            Self::Source | Self::Target | Self::Inserted | Self::Parent | Self::Child => 55,
+            Self::Source | Self::Target | Self::Inserted | Self::Parent | Self::Child => FOREIGN,
         }
     }
 }

@@ -28,16 +28,15 @@ const VARIABLES: &str = "'default_transaction_isolation', 'default_transaction_r
 pub(in crate::engine) struct Postgres;
 
 /// A session takes foreign keys out of force by it, and not every account may.
-const FOREIGN_KEYS_OFF: (&str, &str) = ("session_replication_role", "replica");
+const REPLICATION_ROLE: &str = "session_replication_role";
 
-/// Whether the account may set [`FOREIGN_KEYS_OFF`].
+/// Whether the account may set [`REPLICATION_ROLE`].
 fn may_take_keys_out(session: &mut PostgresSession) -> Result<bool, EngineError> {
-    let (variable, value) = FOREIGN_KEYS_OFF;
-    let outcome = session.send(&format!("SET {variable} = '{value}'"))?;
+    let outcome = session.send(&format!("SET {REPLICATION_ROLE} = 'replica'"))?;
     if matches!(outcome, Outcome::Rejected(_)) {
         return Ok(false);
     }
-    session.run(&format!("RESET {variable}"))?;
+    session.run(&format!("RESET {REPLICATION_ROLE}"))?;
     Ok(true)
 }
 
@@ -84,7 +83,7 @@ impl Protocol for Postgres {
         }
         // Named where it is refused only: elsewhere it changes nothing.
         if !may_take_keys_out(session)? {
-            variables.insert(FOREIGN_KEYS_OFF.0.to_owned(), "refused".to_owned());
+            variables.insert(REPLICATION_ROLE.to_owned(), "refused".to_owned());
         }
         Ok(Identity {
             engine: NAME.to_owned(),
@@ -124,17 +123,19 @@ impl Protocol for Postgres {
         session: &mut PostgresSession,
         version: &ServerVersion,
     ) -> Result<Vec<DiagnosisLine>, EngineError> {
-        let variable = FOREIGN_KEYS_OFF.0;
         if may_take_keys_out(session)? {
-            let text = format!("the account may set {variable}");
+            let text = format!("the account may set {REPLICATION_ROLE}");
             return Ok(vec![DiagnosisLine::good(Topic::Privilege, text)]);
         }
         let text = format!(
-            "the account may not set {variable}: cases have no foreign keys, or are refused"
+            "the account may not set {REPLICATION_ROLE}: cases have no foreign keys, or are refused"
         );
         let user = first_text(&session.rows("SELECT current_user")?).unwrap_or_default();
         let remedy = match *version >= ServerVersion(vec![15]) {
-            true => format!("GRANT SET ON PARAMETER {variable} TO {}", quoted(&user)),
+            true => format!(
+                "GRANT SET ON PARAMETER {REPLICATION_ROLE} TO {}",
+                quoted(&user)
+            ),
             false => "name a superuser in the target".to_owned(),
         };
         Ok(vec![DiagnosisLine {

@@ -49,8 +49,7 @@ impl Learning<'_> {
             }
         };
         if takes {
-            let late = record.and_then(|record| self.looked_after_a_table_wait(record));
-            let at = late.unwrap_or(sent);
+            let at = self.statement_snapshot(statement.id, sent);
             self.snapshots.entry(transaction).or_insert(at);
         }
     }
