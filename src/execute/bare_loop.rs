@@ -11,7 +11,7 @@ use crate::engine::{Connection, EngineError, STATEMENT_DEADLINE, Server};
 use crate::model::Outcome;
 
 use super::recording::{ConnectionRole, Recording, Sent};
-use super::sessions::{Ask, SessionConnections, StatementReply};
+use super::sessions::{Ask, SessionCommand, SessionConnections, StatementReply};
 
 /// The time of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,16 +145,27 @@ fn send_all(
             }
             continue;
         };
+        // It went out with its PREPARE.
+        if sent.with_previous {
+            continue;
+        }
         come_home(sessions, slot, &mut victims)?;
+        let executed = recording.stream.get(index + 1);
+        let executed = executed.filter(|next| next.place == sent.place && next.with_previous);
+        let command = SessionCommand {
+            prepare: executed.map(|_| sent.sql.clone()),
+            sql: executed.unwrap_or(sent).sql.clone(),
+        };
+        let sent = executed.unwrap_or(sent);
         if sent.aborted {
             victims.insert(slot);
         }
         if !sent.waited {
-            let reply = sessions.run(slot, &sent.sql, Ask::Never)?;
+            let reply = sessions.run(slot, &command, Ask::Never)?;
             settle_victim(sessions, slot, &reply, &mut victims)?;
             continue;
         }
-        sessions.start(slot, &sent.sql, Ask::Never)?;
+        sessions.start(slot, command, Ask::Never)?;
         if let Some(answered) = sent.answered {
             due.entry(answered).or_default().push(slot);
         }
@@ -215,7 +226,7 @@ fn settle_victim(
     victims: &mut BTreeSet<usize>,
 ) -> Result<(), EngineError> {
     if victims.remove(&slot) && !matches!(reply.outcome, Outcome::Rejected(_)) {
-        sessions.run(slot, "ROLLBACK", Ask::Never)?;
+        sessions.run(slot, &SessionCommand::plain("ROLLBACK"), Ask::Never)?;
     }
     Ok(())
 }

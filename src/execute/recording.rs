@@ -20,7 +20,7 @@ pub struct Sent {
     /// The connection it was sent on.
     pub place: ConnectionRole,
     pub sql: String,
-    /// It was sent in one command with the statement before it.
+    /// It was sent in one command with the statement before it; in a session: behind a PREPARE, if that was accepted.
     pub with_previous: bool,
     /// It was seen waiting for a lock.
     pub waited: bool,
@@ -87,7 +87,7 @@ impl SentLog {
         self.note_sent(place, sql, false);
     }
 
-    /// Several statements were sent in one command.
+    /// Several statements were sent in one command, or an EXECUTE behind its PREPARE.
     pub(super) fn sent_together(&mut self, place: ConnectionRole, statements: &[String]) {
         for (index, sql) in statements.iter().enumerate() {
             self.note_sent(place, sql, index > 0);
@@ -125,6 +125,26 @@ impl SentLog {
         self.sent_in_all += 1;
         if let Some(recording) = &mut self.recording {
             entry(recording);
+        }
+    }
+
+    /// The last statement of this connection was not sent: the PREPARE before it was rejected.
+    pub(super) fn not_sent(&mut self, place: ConnectionRole) {
+        self.sent -= 1;
+        self.sent_in_all -= 1;
+        let Some(recording) = &mut self.recording else {
+            return;
+        };
+        let Some(index) = self.last.remove(&place) else {
+            return;
+        };
+        recording.stream.remove(index);
+        let answered = recording
+            .stream
+            .iter_mut()
+            .filter_map(|s| s.answered.as_mut());
+        for behind in self.last.values_mut().chain(answered) {
+            *behind -= usize::from(*behind > index);
         }
     }
 

@@ -6,7 +6,6 @@ mod prepared;
 mod quiet;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use crate::dialect::{Capability, Dialect, ObserverKind};
@@ -23,7 +22,7 @@ use super::record::{Record, SessionAnswer};
 use super::recording::{ConnectionRole, SentLog};
 use super::scheduled_statement::ScheduledStatement;
 use super::scheduler::{DriverAction, Noted, Scheduler, SessionStep, Work};
-use super::sessions::{Ask, SessionConnections, StatementReply};
+use super::sessions::{Ask, SessionCommand, SessionConnections, StatementReply};
 
 pub(super) use crash::Crash;
 
@@ -75,7 +74,8 @@ impl RunConnections<'_> {
         ask: Ask,
     ) -> Result<Option<TransactionState>, EngineError> {
         self.log.sent(ConnectionRole::Session(slot), sql);
-        let state = self.sessions.run(slot, sql, ask)?.state;
+        let command = SessionCommand::plain(sql);
+        let state = self.sessions.run(slot, &command, ask)?.state;
         if state.is_some() {
             self.log.asked();
         }
@@ -226,7 +226,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             }
             if let Some(sql) = self.stage.dialect.set_isolation(level) {
                 self.stage.log.sent(ConnectionRole::Session(slot), &sql);
-                let reply = self.stage.sessions.run(slot, &sql, Ask::AfterRejection)?;
+                let command = SessionCommand::plain(&sql);
+                let ask = Ask::AfterRejection;
+                let reply = self.stage.sessions.run(slot, &command, ask)?;
                 if let Outcome::Rejected(error) = reply.outcome {
                     return Err(EngineError::Setup {
                         sql,
@@ -249,11 +251,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let ask = self.ask(step.work);
         self.record.sent(step);
         self.under_way.insert(step.session, step);
-        let sql = match self.ready(step, sql) {
-            ControlFlow::Continue(sql) => sql,
-            ControlFlow::Break(reply) => return self.take(step.session, reply),
-        };
-        self.stage.log.sent(ConnectionRole::Session(slot), &sql);
+        let command = self.command(step, &sql);
+        let role = ConnectionRole::Session(slot);
+        self.stage.log.sent_together(role, &command.statements());
         let may_wait = match self.case.pace {
             Pace::Free => true,
             Pace::Scheduled => self.stage.watcher.is_some() && self.may_wait(step),
@@ -263,9 +263,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         }
         self.pause = Pause::begin();
         if may_wait {
-            self.stage.sessions.start(slot, &sql, ask)
+            self.stage.sessions.start(slot, command, ask)
         } else {
-            let reply = self.stage.sessions.run(slot, &sql, ask);
+            let reply = self.stage.sessions.run(slot, &command, ask);
             self.take(step.session, reply)
         }
     }
@@ -420,6 +420,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
                 return Err(error);
             }
         };
+        if let (true, Some(step)) = (reply.is_of_prepare, step) {
+            self.was_not_prepared(step);
+        }
         let rejected = matches!(reply.outcome, Outcome::Rejected(_));
         let failed = self.has_failed(session, step, rejected);
         let was_open = self.open.contains(&session);

@@ -24,6 +24,8 @@ pub(super) struct StatementReply {
     pub(super) counted: Option<i64>,
     /// As [`Connection::reported`].
     pub(super) reported: Option<u64>,
+    /// The answer is that of the PREPARE, which was rejected; the statement behind it was not sent.
+    pub(super) is_of_prepare: bool,
 }
 
 /// When to query the state of the transaction.
@@ -38,10 +40,34 @@ pub(super) enum Ask {
     Always,
 }
 
-/// A statement on its way to a thread.
+/// What a session sends for one statement.
+#[derive(Clone, Debug)]
+pub(super) struct SessionCommand {
+    /// Is sent first, and the statement only where this is accepted. It may wait, too: for a table.
+    pub(super) prepare: Option<String>,
+    pub(super) sql: String,
+}
+
+impl SessionCommand {
+    /// A statement as it stands.
+    pub(super) fn plain(sql: &str) -> Self {
+        Self {
+            prepare: None,
+            sql: sql.to_owned(),
+        }
+    }
+
+    /// In the order of sending.
+    pub(super) fn statements(&self) -> Vec<String> {
+        let prepare = self.prepare.iter();
+        prepare.chain([&self.sql]).cloned().collect()
+    }
+}
+
+/// A command on its way to a thread.
 struct Job {
     connection: Box<dyn Connection>,
-    sql: String,
+    command: SessionCommand,
     ask: Ask,
 }
 
@@ -139,28 +165,33 @@ impl SessionConnections {
         self.slots.get_mut(slot)?.connection.as_mut()
     }
 
-    /// Runs a statement that cannot wait, on the caller's thread.
+    /// Runs a command that cannot wait, on the caller's thread.
     pub(super) fn run(
         &mut self,
         slot: usize,
-        sql: &str,
+        command: &SessionCommand,
         ask: Ask,
     ) -> Result<StatementReply, EngineError> {
-        let connection = self.connection(slot).ok_or_else(|| busy(slot, sql))?;
-        answer(connection.as_mut(), sql, ask)
+        let connection = self.connection(slot);
+        let connection = connection.ok_or_else(|| busy(slot, &command.sql))?;
+        answer(connection.as_mut(), command, ask)
     }
 
-    /// Sends a statement on the session's thread.
-    pub(super) fn start(&mut self, slot: usize, sql: &str, ask: Ask) -> Result<(), EngineError> {
-        let slot_number = slot;
-        let slot = self.slots.get_mut(slot).ok_or_else(|| busy(slot, sql))?;
-        let connection = slot
-            .connection
-            .take()
-            .ok_or_else(|| busy(slot_number, sql))?;
+    /// Sends a command on the session's thread.
+    pub(super) fn start(
+        &mut self,
+        slot: usize,
+        command: SessionCommand,
+        ask: Ask,
+    ) -> Result<(), EngineError> {
+        let taken = self.slots.get_mut(slot).and_then(|slot| {
+            let connection = slot.connection.take()?;
+            Some((slot, connection))
+        });
+        let (slot, connection) = taken.ok_or_else(|| busy(slot, &command.sql))?;
         let job = Job {
             connection,
-            sql: sql.to_owned(),
+            command,
             ask,
         };
         slot.jobs
@@ -187,7 +218,7 @@ impl SessionConnections {
                 // Ends when the slot is closed; a statement under way then is bounded by its
                 // deadline, and its answer is dropped.
                 for mut job in inbox {
-                    let reply = answer(job.connection.as_mut(), &job.sql, job.ask);
+                    let reply = answer(job.connection.as_mut(), &job.command, job.ask);
                     let connection = job.connection;
                     let sent = done.send(ReturnedConnection {
                         slot,
@@ -206,10 +237,19 @@ impl SessionConnections {
 
 fn answer(
     connection: &mut dyn Connection,
-    sql: &str,
+    command: &SessionCommand,
     ask: Ask,
 ) -> Result<StatementReply, EngineError> {
-    let outcome = connection.execute(sql)?;
+    let prepared = match &command.prepare {
+        Some(prepare) => Some(connection.execute(prepare)?),
+        None => None,
+    };
+    let refused = prepared.filter(|answer| matches!(answer, Outcome::Rejected(_)));
+    let is_of_prepare = refused.is_some();
+    let outcome = match refused {
+        Some(refused) => refused,
+        None => connection.execute(&command.sql)?,
+    };
     let (counted, reported) = (connection.counted(), connection.reported());
     let asked = match ask {
         Ask::Never => false,
@@ -228,6 +268,7 @@ fn answer(
         says_ended: connection.ended_transaction(),
         counted,
         reported,
+        is_of_prepare,
     })
 }
 

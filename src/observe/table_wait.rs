@@ -6,6 +6,8 @@ use crate::model::{
     Tick,
 };
 
+use crate::statement::may_be_prepared;
+
 use super::Timeline;
 
 /// The moment after the last LOCK TABLE was released for which the statement waited; none where it waited for no table.
@@ -67,10 +69,14 @@ fn released_at(
     ended.into_iter().chain(failed).min()
 }
 
-/// Whether a statement asks for its tables before it takes a snapshot, at any level: an EXECUTE that a session sends once
-/// more and that gives rows. The server describes these first, as our driver asks it to, and has the tables locked for that
-/// (PostgreSQL 13 to 18, by our driver. A client that asks for no description, as psql does, has the snapshot first).
-pub(super) fn is_described_first(
+/// Whether a statement asks for its tables before it takes a snapshot, at any level. Two do, of sessions that send prepared
+/// statements:
+///
+/// - An EXECUTE that a session sends once more and that gives rows. The server describes these first, as our driver asks it
+///   to, and has the tables locked for that (PostgreSQL 13 to 18, by our driver. A client that asks for no description, as
+///   psql does, has the snapshot first).
+/// - What is prepared outside of a transaction: its PREPARE waits, and the snapshot is that of the EXECUTE behind it.
+pub(super) fn asks_for_tables_first(
     case: &TestCase,
     execution: &Execution,
     statement: &CaseStatement,
@@ -84,12 +90,18 @@ pub(super) fn is_described_first(
         probe.statement == statement.id && matches!(probe.tag, ProbeTag::Returned { .. })
     });
     let mut own = case.statements.iter();
-    gives_rows
-        && case.prepared.contains(&statement.session)
-        && own.any(|own| {
-            let answered = execution.records.get(&own.id);
-            own.session == statement.session
-                && own.sql == statement.sql
-                && answered.is_some_and(|own| own.answered < record.sent)
-        })
+    let is_prepared_already = own.any(|own| {
+        let answered = execution.records.get(&own.id);
+        own.session == statement.session
+            && own.sql == statement.sql
+            && answered.is_some_and(|own| own.answered < record.sent)
+    });
+    let is_prepared =
+        case.prepared.contains(&statement.session) && may_be_prepared(statement.effect.kind);
+    is_prepared
+        && if is_prepared_already {
+            gives_rows
+        } else {
+            !case.is_explicit(statement.id.transaction)
+        }
 }

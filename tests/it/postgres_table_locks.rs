@@ -1,9 +1,11 @@
 //! LOCK TABLE on PostgreSQL: who waits for whom, and as of when a statement looks that waited for a table.
 
+use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{IsolationLevel, Verdict};
+use rashomon::model::{IsolationLevel, Outcome, Verdict};
+use rashomon::reproducer;
 
-use crate::heard::heard_in;
+use crate::heard::{heard_in, open_planted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -170,4 +172,53 @@ fn what_is_executed_once_more_looks_after_it_waited_for_a_table() {
             }
         }
     }
+}
+
+/// A PREPARE waits for its table on the session's own connection, while the others go on. Outside of a transaction the
+/// EXECUTE behind it has the snapshot; inside, the PREPARE took it.
+#[test]
+fn what_is_prepared_waits_for_a_table_while_the_others_go_on() {
+    let Some(url) = url("what_is_prepared_waits", Needs::Postgres) else {
+        return;
+    };
+    let waiting = [
+        ("SELECT * FROM t0", "ACCESS EXCLUSIVE"),
+        ("SELECT * FROM t0 FOR UPDATE", "EXCLUSIVE"),
+        ("UPDATE t0 SET c0 = c0 + 1 WHERE pkey > 1", "SHARE"),
+        ("DELETE FROM t0 WHERE pkey > 5", "SHARE ROW EXCLUSIVE"),
+    ];
+    for (sql, mode) in waiting {
+        for level in LEVELS {
+            for (begin, commit) in [("", ""), ("/* s2 */ BEGIN;\n", "/* s2 */ COMMIT;\n")] {
+                let text = format!(
+                    "--! format = 1\n--! isolation = \"{level}\"\n--! prepared = [\"s2\"]\n\
+                     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+                     /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 1), (2, 2, 2);\n\
+                     {begin}/* s1 */ BEGIN;\n/* s1 */ LOCK TABLE t0 IN {mode} MODE;\n\
+                     /* s2 */ {sql};\n/* s1 */ INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1000, 9);\n\
+                     /* s1 */ COMMIT;\n{commit}"
+                );
+                let waited = answer_after_a_wait(&url, &text, sql);
+                assert_eq!(waited.error_class(), None, "{text}");
+                let verdict = heard_in(&url, Fault::None, "rashomon_prepare_waits", &text);
+                assert_eq!(verdict, Verdict::Agree, "{text}");
+            }
+        }
+    }
+}
+
+/// What a statement of the case answered, which was seen waiting.
+fn answer_after_a_wait(url: &str, text: &str, sql: &str) -> Outcome {
+    let (_planted, server) = open_planted(url, Fault::None);
+    let mut driver = Driver::open(&*server, "rashomon_prepare_waits").expect("a database");
+    let file = reproducer::read(text, "waits.sql").expect("a case file");
+    let case = file.test_case(server.dialect()).expect("a case");
+    let none = Instrumentation::default();
+    let execution = driver.execute(&case, &none).expect("an execution");
+    driver.close().expect("the database goes");
+    assert_eq!(execution.unreliable, None, "{text}");
+    let statement = case.statements.iter().find(|own| own.sql == sql);
+    let record = &execution.records[&statement.expect("the statement").id];
+    assert!(record.resumed(), "{text}");
+    record.outcome.clone()
 }

@@ -1,15 +1,12 @@
 //! Sessions that send prepared statements: a PREPARE where a text is new to the session, then its EXECUTE.
 //!
-//! The EXECUTE is what may wait and what answers for the statement. A PREPARE takes no row locks; where it
+//! The EXECUTE is what answers for the statement. A PREPARE takes no row locks, and may wait for a table; where it
 //! is rejected, that is the statement's answer.
-
-use std::ops::ControlFlow;
 
 use crate::engine::EngineError;
 use crate::execute::recording::ConnectionRole;
 use crate::execute::scheduler::{SessionStep, Work};
-use crate::execute::sessions::{Ask, StatementReply};
-use crate::model::Outcome;
+use crate::execute::sessions::SessionCommand;
 
 use super::InterleavedRun;
 
@@ -29,38 +26,35 @@ impl InterleavedRun<'_, '_> {
         Ok(())
     }
 
-    /// What stands for a step's text in its session. Prepares it where it has to be; where that is rejected,
-    /// the rejection is the step's answer.
-    pub(super) fn ready(
-        &mut self,
-        step: SessionStep,
-        sql: String,
-    ) -> ControlFlow<Result<StatementReply, EngineError>, String> {
-        let Work::Statement { line } = step.work else {
-            return ControlFlow::Continue(sql);
+    /// What a session sends for the text of a step.
+    pub(super) fn command(&mut self, step: SessionStep, sql: &str) -> SessionCommand {
+        let is_prepared = self.case.prepared.contains(&step.session);
+        let sent = match step.work {
+            Work::Statement { line } if is_prepared => {
+                let known = self.prepared.entry(step.session).or_default();
+                known.sent(self.lines[line].kind, sql, self.stage.dialect)
+            }
+            Work::Statement { .. } | Work::Before { .. } | Work::After { .. } | Work::Rollback => {
+                None
+            }
         };
-        if !self.case.prepared.contains(&step.session) {
-            return ControlFlow::Continue(sql);
+        sent.map_or_else(
+            || SessionCommand::plain(sql),
+            |sent| SessionCommand {
+                prepare: sent.prepare,
+                sql: sent.execute,
+            },
+        )
+    }
+
+    /// Takes in that a session's PREPARE of a step's text was rejected: nothing was sent behind it, and it is not prepared.
+    pub(super) fn was_not_prepared(&mut self, step: SessionStep) {
+        let role = ConnectionRole::Session(self.slot(step.session));
+        self.stage.log.not_sent(role);
+        let text = self.record.text(step.work).map(str::to_owned);
+        let known = self.prepared.get_mut(&step.session);
+        if let (Some(known), Some(text)) = (known, text) {
+            known.forget(&text);
         }
-        let known = self.prepared.entry(step.session).or_default();
-        let Some(sent) = known.sent(self.lines[line].kind, &sql, self.stage.dialect) else {
-            return ControlFlow::Continue(sql);
-        };
-        let Some(prepare) = &sent.prepare else {
-            return ControlFlow::Continue(sent.execute);
-        };
-        let slot = self.slot(step.session);
-        let role = ConnectionRole::Session(slot);
-        self.stage.log.sent(role, prepare);
-        let reply = self.stage.sessions.run(slot, prepare, Ask::AfterRejection);
-        let accepted = |reply: &StatementReply| !matches!(reply.outcome, Outcome::Rejected(_));
-        if reply.as_ref().is_ok_and(accepted) {
-            self.stage.log.answered(role, false);
-            return ControlFlow::Continue(sent.execute);
-        }
-        if let Some(known) = self.prepared.get_mut(&step.session) {
-            known.forget(&sql);
-        }
-        ControlFlow::Break(reply)
     }
 }

@@ -5,18 +5,18 @@ use super::super::{Reader, TableView, View};
 use super::Learning;
 use crate::model::{CaseStatement, ReadMode, Role, StatementRecord, Tick, TransactionStatus};
 use crate::observe::instrument::promised_mode;
-use crate::observe::table_wait::{is_described_first, table_wait_ended};
+use crate::observe::table_wait::{asks_for_tables_first, table_wait_ended};
 
 impl Learning<'_> {
     /// When such a statement looks at the earliest, where it takes a snapshot: the first one of a transaction is taken before
-    /// anything is locked, unless the statement is described before.
+    /// anything is locked, unless the statement asks for its tables before that.
     pub(super) fn looked_after_a_table_wait(&self, record: &StatementRecord) -> Option<Tick> {
         let statement = self.case.statement(record.id)?;
         let run = (self.case, self.execution, self.timeline);
         let ended = table_wait_ended(run, self.dialect, statement)?;
         let mode = promised_mode(self.case, self.dialect, statement, Role::PlainSelect);
         let is_late = mode != ReadMode::TransactionSnapshot
-            || is_described_first(self.case, self.execution, statement, record);
+            || asks_for_tables_first(self.case, self.execution, statement, record);
         is_late.then_some(ended)
     }
 
