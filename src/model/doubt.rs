@@ -34,6 +34,9 @@ slugged! {
         /// It put in a row whose key nobody else had, and a ROLLBACK TO took that back; the engine keeps no trace at
         /// SERIALIZABLE of having looked for the key.
         UndoneInsert = "undone-insert",
+        /// It was refused for a row of its key, and a ROLLBACK TO went back before it; the engine keeps no trace at
+        /// SERIALIZABLE of the row it met (PostgreSQL manual, "Serializable Isolation Level").
+        RefusedDuplicate = "refused-duplicate",
         /// The engine aborted a READ ONLY transaction of its session, and refuses writes until the next
         /// one that the session ends itself.
         ReadOnlyOutlivesAbort = "read-only-outlives-abort",

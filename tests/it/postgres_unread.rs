@@ -26,6 +26,35 @@ s2 COMMIT
 s1 ROLLBACK TO SAVEPOINT a
 s1 COMMIT";
 
+/// T1.3 is refused for the row that T2 deletes; T2 reads the row that T1 deletes.
+const REFUSED_INSERT: &str = "s1 BEGIN
+s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1)
+s1 ROLLBACK TO SAVEPOINT a
+s1 DELETE FROM t0 WHERE pkey = 2
+s2 BEGIN
+s2 SELECT pkey, c0 FROM t0
+s2 DELETE FROM t0 WHERE pkey = 1
+s2 COMMIT
+s1 COMMIT";
+
+/// The same by an UPDATE.
+const REFUSED_UPDATE: &str = "s1 BEGIN
+s1 SAVEPOINT a
+s1 UPDATE t0 SET pkey = 1 WHERE pkey = 2
+s1 ROLLBACK TO SAVEPOINT a
+s1 DELETE FROM t0 WHERE pkey = 2
+s2 BEGIN
+s2 SELECT pkey, c0 FROM t0
+s2 DELETE FROM t0 WHERE pkey = 1
+s2 COMMIT
+s1 COMMIT";
+
+/// A refused INSERT whose row nobody changes.
+const REFUSED: &str = "s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1)
+s1 ROLLBACK TO SAVEPOINT a";
+
 /// A row that is met and that nobody changes.
 const CONFLICT: &str =
     "s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1) ON CONFLICT (pkey) DO NOTHING";
@@ -58,6 +87,16 @@ fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {
             UNDONE_INSERT,
             "unfiled:postgresql-undone-insert-unread",
             UNDONE,
+        ),
+        (
+            REFUSED_INSERT,
+            "documented:unique-violation-at-serializable",
+            REFUSED,
+        ),
+        (
+            REFUSED_UPDATE,
+            "documented:unique-violation-at-serializable",
+            REFUSED,
         ),
     ] {
         let said = verdict(&*server, Serializable, None, unread, honest);

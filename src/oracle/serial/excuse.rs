@@ -7,7 +7,8 @@ use super::search::{SearchEnd, SerialOrderSearch};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    CaseStatement, Doubt, Form, Outcome, ReadMode, StatementId, StatementKind, StatementRecord,
+    CaseStatement, Doubt, ErrorClass, Form, Outcome, ReadMode, StatementId, StatementKind,
+    StatementRecord,
 };
 use crate::oracle::Evidence;
 use crate::oracle::evidence::Standing;
@@ -24,8 +25,8 @@ pub(super) fn held_read_only(evidence: &Evidence) -> Option<String> {
 
 /// The id of the registered behaviour by which some order explains the run after all, without what some statements
 /// answered. The engine ended a transaction of its own at a return to an early savepoint, and what was read before it was
-/// protected no longer; a locking read waited whose plain subquery is not locked; or an INSERT passed over a row, or was undone
-/// by a return to a savepoint, which then is left out of the order.
+/// protected no longer; a locking read waited whose plain subquery is not locked; or an INSERT passed over a row, was undone
+/// by a return to a savepoint, or was refused for a duplicate, which then is left out of the order.
 pub(super) fn let_go(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
@@ -38,6 +39,7 @@ pub(super) fn let_go(
         let found = committed.iter().filter(|statement| holds(statement));
         found.map(|statement| statement.id).collect()
     };
+    let refused = |kind| those(&|statement| met_a_duplicate(evidence, statement, kind));
     let doubts = [
         (
             Doubt::EarlySavepoint,
@@ -59,6 +61,16 @@ pub(super) fn let_go(
             StatementKind::Insert,
             those(&|statement| was_undone(evidence, statement)),
         ),
+        (
+            Doubt::RefusedDuplicate,
+            StatementKind::Insert,
+            refused(StatementKind::Insert),
+        ),
+        (
+            Doubt::RefusedDuplicate,
+            StatementKind::Update,
+            refused(StatementKind::Update),
+        ),
     ];
     for (doubt, kind, let_go) in doubts {
         let Some(known) = evidence.dialect.known(doubt, kind) else {
@@ -67,7 +79,12 @@ pub(super) fn let_go(
         if let_go.is_empty() {
             continue;
         }
-        let leaves_nothing = [Doubt::UnreadConflict, Doubt::UndoneInsert].contains(&doubt);
+        let leaves_nothing = [
+            Doubt::UnreadConflict,
+            Doubt::UndoneInsert,
+            Doubt::RefusedDuplicate,
+        ]
+        .contains(&doubt);
         let left_out = match leaves_nothing {
             true => let_go.clone(),
             false => BTreeSet::new(),
@@ -109,6 +126,16 @@ fn was_undone(evidence: &Evidence, statement: &CaseStatement) -> bool {
             .all(|table_use| table_use.role.is_target())
         && record.is_some_and(|record| record.outcome.error_class().is_none())
         && evidence.timeline.undone(statement.id).is_some()
+}
+
+/// Whether a statement of this kind, which names no other table, was refused for a duplicate.
+fn met_a_duplicate(evidence: &Evidence, statement: &CaseStatement, kind: StatementKind) -> bool {
+    let effect = &statement.effect;
+    let record = evidence.execution.records.get(&statement.id);
+    let mut uses = effect.uses.iter();
+    effect.kind == kind
+        && uses.all(|table_use| table_use.role.is_target())
+        && record.and_then(|record| record.outcome.error_class()) == Some(ErrorClass::Duplicate)
 }
 
 /// Whether some order explains the run without what these statements answered, and without those that are left out.
