@@ -12,6 +12,16 @@ use crate::model::{ProbeTag, Row, StatementId, StatementKind, TableShape, Tick, 
 use crate::observe::chain::{RowId, VersionId};
 use crate::observe::{Learner, MistoldRow};
 
+/// Whether one of two writes had the rows first that both returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CameBefore {
+    Yes,
+    No,
+    /// One had the one first, and the other another; or nothing tells.
+    Unknown,
+    NoRowInCommon,
+}
+
 impl Learning<'_> {
     /// Keeps the rows that a write returned until every statement of its batch was answered.
     pub(super) fn note_returned(&mut self, table: &str, rows: &[Row], id: StatementId, at: Tick) {
@@ -27,9 +37,9 @@ impl Learning<'_> {
     ///
     /// Of statements that one release woke, the answers may come in another order than the rows were
     /// locked. A transaction that goes on keeps its rows, so that who wrote one as well and has ended
-    /// came first; of two that have ended nobody knows.
+    /// came first. Of two that have ended, a DELETE tells the order; else nobody knows.
     pub(super) fn take_in_returned(&mut self) {
-        let mut batch = std::mem::take(&mut self.returned);
+        let batch = std::mem::take(&mut self.returned);
         let Some(last) = batch.iter().map(|returned| returned.at).max() else {
             return;
         };
@@ -38,32 +48,85 @@ impl Learning<'_> {
                 .commit(id.transaction)
                 .is_none_or(|at| at > last)
         };
-        let writers = batch.iter().map(|returned| returned.writer);
-        let ended: Vec<StatementId> = writers.filter(|id| !goes_on(*id)).collect();
-        batch.sort_by_key(|returned| !ended.contains(&returned.writer));
-        for ReturnedRows {
-            writer,
-            table,
-            rows,
-            at,
-        } in batch
-        {
-            let at = if ended.contains(&writer) {
-                at
-            } else {
-                Tick(last.0 + 1)
-            };
-            self.returned(&table, &rows, writer, at);
+        let (going_on, ended): (Vec<ReturnedRows>, Vec<ReturnedRows>) = batch
+            .into_iter()
+            .partition(|returned| goes_on(returned.writer));
+        let is_known = self.order_is_known(&ended);
+        let mut done = Tick::default();
+        for one in self.in_order_of_locks(ended) {
+            // What came before stands, though it was answered later.
+            done = one.at.max(Tick(done.0 + 1));
+            self.returned(&one.table, &one.rows, one.writer, done);
         }
-        let changes = &self.account.changes;
-        let mut rows = BTreeSet::new();
-        let of_ended = ended.iter().filter_map(|id| changes.get(id)).flatten();
-        let is_known = of_ended
-            .map(|change| (&change.table, &change.row))
-            .all(|row| rows.insert(row));
+        for one in going_on {
+            self.returned(&one.table, &one.rows, one.writer, Tick(last.0 + 1));
+        }
         if !is_known {
             self.gap(UndecidedReason::WokenTogether);
         }
+    }
+
+    /// Writes as they locked the rows that they have in common, where that is known; else in the order of their answers.
+    fn in_order_of_locks(&self, mut left: Vec<ReturnedRows>) -> Vec<ReturnedRows> {
+        let mut ordered = Vec::new();
+        while !left.is_empty() {
+            let is_free = |one: &ReturnedRows| {
+                let mut others = left.iter().filter(|other| other.writer != one.writer);
+                others.all(|other| self.came_before(other, one) != CameBefore::Yes)
+            };
+            let next = left.iter().position(is_free).unwrap_or_default();
+            ordered.push(left.remove(next));
+        }
+        ordered
+    }
+
+    /// Whether of any two of these writes that have a row in common it is known which had it first.
+    fn order_is_known(&self, batch: &[ReturnedRows]) -> bool {
+        let mut firsts = batch.iter().enumerate();
+        firsts.all(|(at, one)| {
+            let mut others = batch[..at].iter();
+            others.all(|other| self.came_before(other, one) != CameBefore::Unknown)
+        })
+    }
+
+    /// Whether of two writes the one had a row before the other, by what they returned of it.
+    ///
+    /// A DELETE returns the row as it was. What the other write made of it and the DELETE removed came before; an UPDATE
+    /// found the row, so that it came before whatever is removed.
+    fn came_before(&self, one: &ReturnedRows, other: &ReturnedRows) -> CameBefore {
+        let (Some(shape), true) = (self.case.table(&one.table), one.table == other.table) else {
+            return CameBefore::NoRowInCommon;
+        };
+        let kind = |returned: &ReturnedRows| {
+            let statement = self.case.statement(returned.writer);
+            statement.map(|statement| statement.effect.kind)
+        };
+        let removes = |returned| kind(returned) == Some(StatementKind::Delete);
+        let key = |row| cell(shape, shape.row_key.as_deref(), row);
+        let made_first = |made: &ReturnedRows, row: &Row, removed: &Row| {
+            kind(made) == Some(StatementKind::Update) || row == removed
+        };
+        let mut found = CameBefore::NoRowInCommon;
+        for row in &one.rows {
+            let same = other.rows.iter().find(|of| key(of) == key(row));
+            let Some(same) = same.filter(|_| one.writer != other.writer) else {
+                continue;
+            };
+            let is_first = match (removes(one), removes(other)) {
+                (false, true) => made_first(one, row, same),
+                (true, false) => !made_first(other, same, row),
+                (true, true) | (false, false) => return CameBefore::Unknown,
+            };
+            let says = match is_first {
+                true => CameBefore::Yes,
+                false => CameBefore::No,
+            };
+            if found != CameBefore::NoRowInCommon && found != says {
+                return CameBefore::Unknown;
+            }
+            found = says;
+        }
+        found
     }
 
     /// Takes in the rows that a write returned.
