@@ -47,6 +47,7 @@ mod postgres_foreign_keys;
 mod postgres_locks;
 mod postgres_table_locks;
 mod postgres_unread;
+mod postgres_vacuum;
 mod postgres_woken;
 mod prepared;
 mod profiles;

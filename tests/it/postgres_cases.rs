@@ -392,57 +392,6 @@ fn a_key_that_an_old_snapshot_still_shows_can_be_taken_over() {
     assert_eq!(oracles::kind(&said), "agree");
 }
 
-/// A table is cleaned while a snapshot still sees a deleted row of it.
-const VACUUM: &str = "s1 BEGIN
-s1 SELECT * FROM t0
-s2 DELETE FROM t0 WHERE pkey = 2
-s2 VACUUM (TRUNCATE FALSE, INDEX_CLEANUP ON) t0
-s1 SELECT * FROM t0 WHERE pkey = 2
-s1 COMMIT";
-
-fn was_sent_at_once(execution: &mut Execution) {
-    assert!(execution.records[&id(3, 1)].answered < execution.records[&id(1, 3)].sent);
-}
-
-/// As if the row were gone for the snapshot, too.
-fn cleaned_too_much(execution: &mut Execution) {
-    was_sent_at_once(execution);
-    let record = execution.records.get_mut(&id(1, 3)).expect("it ran");
-    record.outcome = Outcome::Rows(Vec::new());
-}
-
-#[test]
-fn a_vacuum_leaves_what_a_snapshot_sees_and_else_is_heard() {
-    let Some(server) = server("a_vacuum_leaves_what_a_snapshot_sees") else {
-        return;
-    };
-    let said = verdict(&*server, RepeatableRead, None, VACUUM, was_sent_at_once);
-    assert_eq!(oracles::kind(&said), "agree");
-    let said = verdict(&*server, RepeatableRead, None, VACUUM, cleaned_too_much);
-    assert_eq!(oracles::kind(&said), "wrong-rows");
-}
-
-/// A table is stored anew, which waits for whoever has used it.
-fn waited_its_turn(execution: &mut Execution) {
-    assert!(execution.records[&id(3, 1)].sent > execution.records[&id(1, 4)].answered);
-}
-
-#[test]
-fn ddl_that_waits_for_a_transaction_is_sent_when_that_has_ended() {
-    let Some(server) = server("ddl_is_sent_when_a_transaction_has_ended") else {
-        return;
-    };
-    for ddl in [
-        "VACUUM FULL t0",
-        "REINDEX TABLE t0",
-        "CREATE INDEX x1 ON t0 (c0)",
-    ] {
-        let script = VACUUM.replace("VACUUM (TRUNCATE FALSE, INDEX_CLEANUP ON) t0", ddl);
-        let said = verdict(&*server, Serializable, None, &script, waited_its_turn);
-        assert_eq!(oracles::kind(&said), "agree", "{ddl}");
-    }
-}
-
 const NON_REPEATABLE_READ: &str = "s1 BEGIN
 s1 SELECT * FROM t0
 s2 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1

@@ -1,4 +1,4 @@
-//! The lock view: `pg_blocking_pids`.
+//! The lock view: `pg_blocking_pids`, and what a backend says that waits for no lock of the lock manager.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,42 @@ use crate::engine::session::BareSession;
 /// Asks which connections wait for a lock, and for which others.
 pub(super) struct PostgresWatcher {
     session: PostgresSession,
+    /// Polls since the last one that saw every connection waiting or looked at pages, too.
+    fruitless: u32,
+    /// The last poll saw a connection that waits for a page.
+    sees_pages: bool,
 }
+
+/// After how many polls in which a connection neither waits nor answers it is asked whether it waits for a page: that question
+/// costs three times as much as the one for locks.
+const FRUITLESS_MAX: u32 = 8;
 
 impl PostgresWatcher {
     pub(super) fn new(session: PostgresSession) -> Self {
-        Self { session }
+        Self {
+            session,
+            fruitless: 0,
+            sees_pages: false,
+        }
     }
 }
 
 impl Watcher for PostgresWatcher {
     fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
         let ids: Vec<String> = connections.iter().map(u64::to_string).collect();
-        let sql = format!(
+        let mut sql = format!(
             "SELECT pid::bigint, array_to_string(pg_blocking_pids(pid), ' ') \
              FROM unnest('{{{}}}'::int[]) AS pid WHERE cardinality(pg_blocking_pids(pid)) > 0",
             ids.join(",")
         );
+        // VACUUM may wait until nobody looks at a page, and a session whose read stopped early looks at one until it
+        // sends its next statement. Who that is, the server does not say.
+        let asks_for_pages = self.sees_pages || self.fruitless >= FRUITLESS_MAX;
+        if asks_for_pages {
+            sql.push_str(
+                " OR (SELECT wait_event_type FROM pg_stat_get_activity(pid)) = 'BufferPin'",
+            );
+        }
         let rows = self.session.rows(&sql)?;
         let waits = rows.iter().filter_map(|row| {
             let pid = text_of(row.first()?)?.parse().ok()?;
@@ -35,7 +55,13 @@ impl Watcher for PostgresWatcher {
             let blockers = blockers.split(' ').filter_map(|pid| pid.parse().ok());
             Some((pid, blockers.filter(|pid| *pid > 0).collect()))
         });
-        Ok(waits.collect())
+        let waits: BTreeMap<u64, Vec<u64>> = waits.collect();
+        self.sees_pages = waits.values().any(Vec::is_empty);
+        self.fruitless = match asks_for_pages || waits.len() == connections.len() {
+            true => 0,
+            false => self.fruitless + 1,
+        };
+        Ok(waits)
     }
 
     fn kill(&mut self, connection: u64) -> Result<(), EngineError> {
