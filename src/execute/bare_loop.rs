@@ -11,7 +11,7 @@ use crate::engine::{Connection, EngineError, STATEMENT_DEADLINE, Server};
 use crate::model::Outcome;
 
 use super::recording::{ConnectionRole, Recording, Sent};
-use super::sessions::{Ask, SessionCommand, SessionConnections, StatementReply};
+use super::sessions::{Ask, SentCommand, SessionConnections, StatementReply};
 
 /// The time of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ fn send_all(
         come_home(sessions, slot, &mut victims)?;
         let executed = recording.stream.get(index + 1);
         let executed = executed.filter(|next| next.place == sent.place && next.with_previous);
-        let command = SessionCommand {
+        let command = SentCommand {
             prepare: executed.map(|_| sent.sql.clone()),
             sql: executed.unwrap_or(sent).sql.clone(),
         };
@@ -226,7 +226,7 @@ fn settle_victim(
     victims: &mut BTreeSet<usize>,
 ) -> Result<(), EngineError> {
     if victims.remove(&slot) && !matches!(reply.outcome, Outcome::Rejected(_)) {
-        sessions.run(slot, &SessionCommand::plain("ROLLBACK"), Ask::Never)?;
+        sessions.run(slot, &SentCommand::plain("ROLLBACK"), Ask::Never)?;
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use super::record::{Record, SessionAnswer};
 use super::recording::{ConnectionRole, SentLog};
 use super::scheduled_statement::ScheduledStatement;
 use super::scheduler::{DriverAction, Noted, Scheduler, SessionStep, Work};
-use super::sessions::{Ask, SessionCommand, SessionConnections, StatementReply};
+use super::sessions::{Ask, SentCommand, SessionConnections, StatementReply};
 
 pub(super) use crash::Crash;
 
@@ -74,7 +74,7 @@ impl RunConnections<'_> {
         ask: Ask,
     ) -> Result<Option<TransactionState>, EngineError> {
         self.log.sent(ConnectionRole::Session(slot), sql);
-        let command = SessionCommand::plain(sql);
+        let command = SentCommand::plain(sql);
         let state = self.sessions.run(slot, &command, ask)?.state;
         if state.is_some() {
             self.log.asked();
@@ -226,7 +226,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             }
             if let Some(sql) = self.stage.dialect.set_isolation(level) {
                 self.stage.log.sent(ConnectionRole::Session(slot), &sql);
-                let command = SessionCommand::plain(&sql);
+                let command = SentCommand::plain(&sql);
                 let ask = Ask::AfterRejection;
                 let reply = self.stage.sessions.run(slot, &command, ask)?;
                 if let Outcome::Rejected(error) = reply.outcome {
@@ -492,19 +492,6 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             self.failed.remove(&session);
         }
         self.failed.contains(&session)
-    }
-
-    /// Whether a transaction is open after an accepted statement, by the statements' kinds alone.
-    fn open_by_rule(&self, step: SessionStep) -> bool {
-        let before = self.open.contains(&step.session);
-        match step.work {
-            Work::Rollback => false,
-            Work::Before { .. } | Work::After { .. } => before,
-            Work::Statement { line } => {
-                let kind = self.lines[line].kind;
-                kind.is_begin() || (before && !kind.is_end())
-            }
-        }
     }
 
     fn note(&mut self, noted: Vec<Noted>) -> Result<(), EngineError> {

@@ -42,13 +42,13 @@ pub(super) enum Ask {
 
 /// What a session sends for one statement.
 #[derive(Clone, Debug)]
-pub(super) struct SessionCommand {
+pub(super) struct SentCommand {
     /// Is sent first, and the statement only where this is accepted. It may wait, too: for a table.
     pub(super) prepare: Option<String>,
     pub(super) sql: String,
 }
 
-impl SessionCommand {
+impl SentCommand {
     /// A statement as it stands.
     pub(super) fn plain(sql: &str) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl SessionCommand {
 /// A command on its way to a thread.
 struct Job {
     connection: Box<dyn Connection>,
-    command: SessionCommand,
+    command: SentCommand,
     ask: Ask,
 }
 
@@ -169,7 +169,7 @@ impl SessionConnections {
     pub(super) fn run(
         &mut self,
         slot: usize,
-        command: &SessionCommand,
+        command: &SentCommand,
         ask: Ask,
     ) -> Result<StatementReply, EngineError> {
         let connection = self.connection(slot);
@@ -181,7 +181,7 @@ impl SessionConnections {
     pub(super) fn start(
         &mut self,
         slot: usize,
-        command: SessionCommand,
+        command: SentCommand,
         ask: Ask,
     ) -> Result<(), EngineError> {
         let taken = self.slots.get_mut(slot).and_then(|slot| {
@@ -237,7 +237,7 @@ impl SessionConnections {
 
 fn answer(
     connection: &mut dyn Connection,
-    command: &SessionCommand,
+    command: &SentCommand,
     ask: Ask,
 ) -> Result<StatementReply, EngineError> {
     let prepared = match &command.prepare {

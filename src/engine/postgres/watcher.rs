@@ -1,4 +1,4 @@
-//! The lock view: `pg_blocking_pids`, and what a backend says that waits for no lock of the lock manager.
+//! The lock view: `pg_blocking_pids`, and what a session says that waits for no lock of the lock manager.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! When the server is asked whether a session's transaction is open.
+//! When the server is asked whether a session's transaction is open, and what is taken for it where it is not asked.
 
 use super::InterleavedRun;
 use crate::engine::{EngineError, TransactionState};
@@ -64,5 +64,18 @@ impl InterleavedRun<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a transaction is open after an accepted statement, by the statements' kinds alone.
+    pub(super) fn open_by_rule(&self, step: SessionStep) -> bool {
+        let before = self.open.contains(&step.session);
+        match step.work {
+            Work::Rollback => false,
+            Work::Before { .. } | Work::After { .. } => before,
+            Work::Statement { line } => {
+                let kind = self.lines[line].kind;
+                kind.is_begin() || (before && !kind.is_end())
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@
 use crate::engine::EngineError;
 use crate::execute::recording::ConnectionRole;
 use crate::execute::scheduler::{SessionStep, Work};
-use crate::execute::sessions::SessionCommand;
+use crate::execute::sessions::SentCommand;
 
 use super::InterleavedRun;
 
@@ -27,7 +27,7 @@ impl InterleavedRun<'_, '_> {
     }
 
     /// What a session sends for the text of a step.
-    pub(super) fn command(&mut self, step: SessionStep, sql: &str) -> SessionCommand {
+    pub(super) fn command(&mut self, step: SessionStep, sql: &str) -> SentCommand {
         let is_prepared = self.case.prepared.contains(&step.session);
         let sent = match step.work {
             Work::Statement { line } if is_prepared => {
@@ -39,8 +39,8 @@ impl InterleavedRun<'_, '_> {
             }
         };
         sent.map_or_else(
-            || SessionCommand::plain(sql),
-            |sent| SessionCommand {
+            || SentCommand::plain(sql),
+            |sent| SentCommand {
                 prepare: sent.prepare,
                 sql: sent.execute,
             },
