@@ -5,7 +5,6 @@ use crate::model::{
     CaseStatement, Execution, ProbeTag, StatementKind, StatementRecord, TableLockMode, TestCase,
     Tick,
 };
-
 use crate::statement::may_be_prepared;
 
 use super::Timeline;
@@ -98,10 +97,9 @@ pub(super) fn asks_for_tables_first(
     });
     let is_prepared =
         case.prepared.contains(&statement.session) && may_be_prepared(statement.effect.kind);
-    is_prepared
-        && if is_prepared_already {
-            gives_rows
-        } else {
-            !case.is_explicit(statement.id.transaction)
-        }
+    let asks_first = match is_prepared_already {
+        true => gives_rows,
+        false => !case.is_explicit(statement.id.transaction),
+    };
+    is_prepared && asks_first
 }

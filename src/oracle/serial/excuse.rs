@@ -107,10 +107,7 @@ fn met_a_conflict(evidence: &Evidence, statement: &CaseStatement) -> bool {
     });
     effect.kind == StatementKind::Insert
         && effect.forms.contains(&Form::OnConflictDoNothing)
-        && effect
-            .uses
-            .iter()
-            .all(|table_use| table_use.role.is_target())
+        && names_targets_alone(statement)
         && inserted_nothing
 }
 
@@ -120,21 +117,22 @@ fn was_undone(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let record = evidence.execution.records.get(&statement.id);
     effect.kind == StatementKind::Insert
         && effect.assigned.is_empty()
-        && effect
-            .uses
-            .iter()
-            .all(|table_use| table_use.role.is_target())
+        && names_targets_alone(statement)
         && record.is_some_and(|record| record.outcome.error_class().is_none())
         && evidence.timeline.undone(statement.id).is_some()
 }
 
+/// Whether a statement depends on no table but those that it writes.
+fn names_targets_alone(statement: &CaseStatement) -> bool {
+    let mut uses = statement.effect.uses.iter();
+    uses.all(|table_use| table_use.role.is_target())
+}
+
 /// Whether a statement of this kind, which names no other table, was refused for a duplicate.
 fn met_a_duplicate(evidence: &Evidence, statement: &CaseStatement, kind: StatementKind) -> bool {
-    let effect = &statement.effect;
     let record = evidence.execution.records.get(&statement.id);
-    let mut uses = effect.uses.iter();
-    effect.kind == kind
-        && uses.all(|table_use| table_use.role.is_target())
+    statement.effect.kind == kind
+        && names_targets_alone(statement)
         && record.and_then(|record| record.outcome.error_class()) == Some(ErrorClass::Duplicate)
 }
 
