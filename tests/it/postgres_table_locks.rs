@@ -145,6 +145,20 @@ fn statements_that_one_end_wakes_see_each_other_or_not() {
     }
 }
 
+/// Cases in which s2 sends prepared statements and waits for a table that s1 locks: outside of transactions, and in one.
+fn waits_for_a_lock(level: IsolationLevel, earlier: &str, sql: &str, mode: &str) -> [String; 2] {
+    [("", ""), ("/* s2 */ BEGIN;\n", "/* s2 */ COMMIT;\n")].map(|(begin, commit)| {
+        format!(
+            "--! format = 1\n--! isolation = \"{level}\"\n--! prepared = [\"s2\"]\n\
+             /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+             /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 1), (2, 2, 2);\n\
+             {earlier}{begin}/* s1 */ BEGIN;\n/* s1 */ LOCK TABLE t0 IN {mode} MODE;\n\
+             /* s2 */ {sql};\n/* s1 */ INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1000, 9);\n\
+             /* s1 */ COMMIT;\n{commit}"
+        )
+    })
+}
+
 /// An EXECUTE that is sent once more has its rows described, for which it waits, and takes its snapshot then, at any level.
 #[test]
 fn what_is_executed_once_more_looks_after_it_waited_for_a_table() {
@@ -158,15 +172,8 @@ fn what_is_executed_once_more_looks_after_it_waited_for_a_table() {
     ];
     for (sql, mode) in again {
         for level in LEVELS {
-            for (begin, commit) in [("", ""), ("/* s2 */ BEGIN;\n", "/* s2 */ COMMIT;\n")] {
-                let text = format!(
-                    "--! format = 1\n--! isolation = \"{level}\"\n--! prepared = [\"s2\"]\n\
-                     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
-                     /* init */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1), (2, 2);\n\
-                     /* s2 */ {sql};\n{begin}/* s1 */ BEGIN;\n/* s1 */ LOCK TABLE t0 IN {mode} MODE;\n\
-                     /* s2 */ {sql};\n/* s1 */ INSERT INTO t0 (pkey, vkey) VALUES (9, 1000);\n\
-                     /* s1 */ COMMIT;\n{commit}"
-                );
+            let earlier = format!("/* s2 */ {sql};\n");
+            for text in waits_for_a_lock(level, &earlier, sql, mode) {
                 let verdict = heard_in(&url, Fault::None, "rashomon_executed_again", &text);
                 assert_eq!(verdict, Verdict::Agree, "{text}");
             }
@@ -189,15 +196,7 @@ fn what_is_prepared_waits_for_a_table_while_the_others_go_on() {
     ];
     for (sql, mode) in waiting {
         for level in LEVELS {
-            for (begin, commit) in [("", ""), ("/* s2 */ BEGIN;\n", "/* s2 */ COMMIT;\n")] {
-                let text = format!(
-                    "--! format = 1\n--! isolation = \"{level}\"\n--! prepared = [\"s2\"]\n\
-                     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
-                     /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 1), (2, 2, 2);\n\
-                     {begin}/* s1 */ BEGIN;\n/* s1 */ LOCK TABLE t0 IN {mode} MODE;\n\
-                     /* s2 */ {sql};\n/* s1 */ INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1000, 9);\n\
-                     /* s1 */ COMMIT;\n{commit}"
-                );
+            for text in waits_for_a_lock(level, "", sql, mode) {
                 let waited = answer_after_a_wait(&url, &text, sql);
                 assert_eq!(waited.error_class(), None, "{text}");
                 let verdict = heard_in(&url, Fault::None, "rashomon_prepare_waits", &text);
