@@ -59,6 +59,7 @@ pub fn learn(
         resumed: Vec::new(),
         batch_end: Tick::default(),
         released_at: Tick::default(),
+        released_by: None,
         arrived: None,
         released: false,
         version_key_owner: BTreeMap::new(),
@@ -128,6 +129,8 @@ struct Learning<'a> {
     batch_end: Tick,
     /// When the last transaction had ended that did not end with a statement which had waited.
     released_at: Tick,
+    /// That transaction.
+    released_by: Option<TransactionId>,
     /// Seen waiting since the last observation.
     newly_waiting: BTreeSet<StatementId>,
     /// Locks were released since the last observation: a statement that still waits may have gone
@@ -219,6 +222,7 @@ impl Learning<'_> {
                     self.note_moment(Tick(event.tick.0 + 1));
                     if !record.resumed() {
                         self.released_at = Tick(event.tick.0 + 1);
+                        self.released_by = Some(event.statement.transaction);
                     }
                 }
                 if record.resumed() {

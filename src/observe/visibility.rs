@@ -260,7 +260,8 @@ impl Timeline {
             .collect()
     }
 
-    fn seen(&self, chains: &Chains, chain: &[VersionId], reader: Reader) -> Option<VersionId> {
+    /// What the reader sees of a row.
+    pub fn seen(&self, chains: &Chains, chain: &[VersionId], reader: Reader) -> Option<VersionId> {
         chain
             .iter()
             .rev()

@@ -2,9 +2,11 @@
 //! (PostgreSQL manual, "Read Committed Isolation Level").
 
 use super::super::latitude::{Latitude, Sight};
-use super::super::{Reader, RowId, View};
+use super::super::{Reader, RowId, VersionId, View};
 use super::Learning;
-use crate::model::{CaseStatement, Doubt, ReadMode, Role, Tick, UndecidedReason};
+use crate::model::{
+    CaseStatement, Doubt, ReadMode, Role, StatementId, Tick, TransactionId, UndecidedReason,
+};
 use crate::statement::count_mentions;
 
 impl Learning<'_> {
@@ -18,6 +20,7 @@ impl Learning<'_> {
         at: Tick,
         latitude: &mut Latitude,
     ) {
+        let id = statement.id;
         let uses = statement.effect.uses.iter();
         for table_use in uses.filter(|table_use| self.dialect.locks_rows_of(table_use.role)) {
             let table = table_use.table.as_str();
@@ -32,16 +35,18 @@ impl Learning<'_> {
             let is_new = |row: &&RowId| promised.is_none_or(|seen| !seen.contains_key(*row));
             let new = now.keys().filter(|_| anew).filter(is_new);
             for (row, seen) in chosen.chain(new.map(|row| (row, None))) {
-                let newest = now.get(row).copied().flatten();
-                let is_chosen = anew || self.content(seen).is_some();
-                if !is_chosen || self.content(seen) == self.content(newest) {
+                if !anew && self.content(seen).is_none() {
                     continue;
                 }
-                let sight = match newest.filter(|id| self.content(Some(*id)).is_some()) {
-                    Some(newest) => Sight::Version(newest),
-                    None => Sight::Nothing,
-                };
-                latitude.row(table, row, Doubt::ReEvaluated, [sight]);
+                let newest = now.get(row).copied().flatten();
+                let met = std::iter::once(newest).chain(self.met_before_others(id, table, row));
+                for version in met.filter(|met| self.content(seen) != self.content(*met)) {
+                    let sight = match version.filter(|id| self.content(Some(*id)).is_some()) {
+                        Some(version) => Sight::Version(version),
+                        None => Sight::Nothing,
+                    };
+                    latitude.row(table, row, Doubt::ReEvaluated, [sight]);
+                }
             }
         }
         let names_one = |table: &str| {
@@ -55,6 +60,64 @@ impl Learning<'_> {
             _ => false,
         };
         latitude.beyond = (!simple).then_some(UndecidedReason::RowReadAgainAfterAWait);
+    }
+
+    /// The versions of a row that a statement may have met before others replaced them that one release woke with it.
+    /// They wrote no row before that release which the transaction held that ended, and none before each other.
+    fn met_before_others(
+        &self,
+        id: StatementId,
+        table: &str,
+        row: &RowId,
+    ) -> Vec<Option<VersionId>> {
+        let chains = &self.account.chains;
+        let chain = chains.chain(table, row);
+        let is_of_others = |version: &VersionId| {
+            let writer = chains.version(*version).writer.transaction;
+            let committed = self.timeline.commit(writer);
+            let is_woken = committed
+                .is_some_and(|at| self.released_at <= at && Tick(at.0 + 1) <= self.batch_end);
+            writer != id.transaction && is_woken
+        };
+        let others: Vec<VersionId> = chain.iter().copied().filter(is_of_others).collect();
+        let is_held = self
+            .released_by
+            .is_some_and(|holder| self.held(holder, table, row));
+        let reader = Reader {
+            statement: id,
+            mode: ReadMode::Current,
+            at: self.released_at,
+            snapshot: self.released_at,
+        };
+        let released = self.timeline.seen(chains, chain, reader);
+        let first = (is_held && !others.is_empty()).then_some(released);
+        first
+            .into_iter()
+            .chain(others.into_iter().map(Some))
+            .collect()
+    }
+
+    /// Whether a transaction changed a row, or may have locked it without that: by a read of its table, or by a write
+    /// that waited and then found that the row does not count.
+    fn held(&self, holder: TransactionId, table: &str, row: &RowId) -> bool {
+        let changes = self.account.changes.iter();
+        let mut changes = changes.filter(|(id, _)| id.transaction == holder);
+        let changed = changes.any(|(_, changes)| {
+            let mut changes = changes.iter();
+            changes.any(|change| change.table == table && change.row == *row)
+        });
+        let own = self.case.statements.iter();
+        let mut own = own.filter(|statement| statement.id.transaction == holder);
+        changed
+            || own.any(|statement| {
+                let only_locks = !statement.effect.kind.is_write() || self.re_evaluates(statement);
+                let mut uses = statement.effect.uses.iter();
+                uses.any(|used| {
+                    let is_by_key = used.role == Role::ForeignKeyCheck;
+                    let locks = is_by_key || only_locks && self.dialect.locks_rows_of(used.role);
+                    used.table == table && locks
+                })
+            })
     }
 
     /// The rows that a read locks where they count, and of which another version than the promised one was committed
