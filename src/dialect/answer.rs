@@ -35,6 +35,8 @@ pub enum ReplaceCount {
 pub enum SerializationCause {
     /// It never does.
     Never,
+    /// A row that the statement waited for to lock or write it was moved to another partition meanwhile.
+    MovedPartition,
     /// A row of a table that the statement locks or writes was written by a transaction that committed
     /// after its own took its snapshot.
     NewerRow,
@@ -43,8 +45,9 @@ pub enum SerializationCause {
 }
 
 /// As dialect files spell it.
-pub(super) const SERIALIZATION_CAUSES: [(&str, SerializationCause); 3] = [
+pub(super) const SERIALIZATION_CAUSES: [(&str, SerializationCause); 4] = [
     ("never", SerializationCause::Never),
+    ("moved-partition", SerializationCause::MovedPartition),
     ("newer-row", SerializationCause::NewerRow),
     ("any-writer", SerializationCause::AnyWriter),
 ];

@@ -186,6 +186,11 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
     let cause = level.map(|level| evidence.dialect.serialization_cause(level));
     match cause.unwrap_or(SerializationCause::AnyWriter) {
         SerializationCause::Never => (false, "no serialization failure at this level"),
+        SerializationCause::MovedPartition => (
+            moved_to_another_partition(evidence, record),
+            "no serialization failure at this level, but for a row that another session moved to another partition \
+             while the statement waited",
+        ),
         SerializationCause::NewerRow => (
             newer_row(evidence, record),
             "another session that wrote to a table which the statement locks or writes, and committed \
@@ -202,6 +207,33 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
             "another session that wrote since the transaction began",
         ),
     }
+}
+
+/// Whether a statement that waited to lock or write a row may have met one that had left its partition.
+fn moved_to_another_partition(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let Some(statement) = evidence.case.statement(record.id) else {
+        return false;
+    };
+    let uses = statement.effect.uses.iter();
+    let mut locked = uses.filter(|table_use| evidence.dialect.locks_rows_of(table_use.role));
+    let committed = |id: TransactionId| {
+        let at = evidence.execution.commit_tick(id);
+        at.is_some_and(|at| at > record.sent && ends_before(evidence, id, at, record.answered))
+    };
+    let moved = |table: &str| {
+        let shape = evidence.case.table(table);
+        let partitioning = shape.and_then(|shape| shape.partitioning.as_ref());
+        let columns = partitioning.map_or(&[][..], |by| &by.columns);
+        evidence.case.statements.iter().any(|other| {
+            is_of_another_session(evidence, record, other.id.transaction)
+                && committed(other.id.transaction)
+                && other.effect.targets().any(|target| target == table)
+                && columns
+                    .iter()
+                    .any(|column| other.effect.assigns(table, column))
+        })
+    };
+    record.resumed() && locked.any(|table_use| moved(&table_use.table))
 }
 
 /// Whether a statement that locks or writes rows may have met one that is newer than the snapshot of its
