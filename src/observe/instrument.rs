@@ -105,18 +105,18 @@ fn returning(
     let Some(shape) = case.table(target) else {
         return;
     };
-    // RETURNING gives the row with its new key, and nothing tells which one that was before.
-    let assigned = |key: &String| statement.effect.assigns(target, key);
-    if shape.row_key.as_ref().is_some_and(assigned) {
-        return;
-    }
     if let Some(text) = with_returning(&statement.sql, shape, dialect) {
+        // Without the row as it was nothing tells which one has the new key.
+        let assigned = |key: &String| statement.effect.assigns(target, key);
+        if shape.row_key.as_ref().is_some_and(assigned) && !text.has_old {
+            return;
+        }
         let tag = ProbeTag::Returned {
             table: shape.name.clone(),
         };
         let returning = ReturningWrite {
             probe: Probe { tag, sql: text.sql },
-            columns: shape.columns.len(),
+            columns: shape.columns.len() * (1 + usize::from(text.has_old)),
             has_own: text.has_own,
         };
         plan.returning.insert(statement.id, returning);

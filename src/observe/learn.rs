@@ -151,8 +151,16 @@ struct Learning<'a> {
 struct ReturnedRows {
     writer: StatementId,
     table: String,
-    rows: Vec<Row>,
+    rows: Vec<ReturnedRow>,
     at: Tick,
+}
+
+/// A row that a write returned.
+struct ReturnedRow {
+    /// As the write left it; of a DELETE as it was.
+    row: Row,
+    /// As an UPDATE found it, where the engine tells.
+    old: Option<Row>,
 }
 
 /// A change between two looks at a table, and who may have made it.
@@ -529,8 +537,10 @@ impl Learning<'_> {
         let events = self.execution.events.iter().map(|event| event.tick);
         let end = Tick(events.chain(ended).max().unwrap_or_default().0 + 1);
         for (table, rows) in &self.execution.final_state {
-            let before = self.standing(table, end);
-            self.adopt(table, rows, &before, &[], end);
+            let mut before = self.standing(table, end);
+            let mut rows = rows.clone();
+            self.leave_out_moved(table, &mut before, &mut rows);
+            self.adopt(table, &rows, &before, &[], end);
         }
     }
 

@@ -1,4 +1,4 @@
-//! A write that says itself which rows it made or removed.
+//! A write that says itself which rows it made or removed, and where the engine can, what they were before.
 
 use sqlparser::ast::{Delete, Ident, Statement, TableFactor, TableWithJoins};
 
@@ -6,7 +6,7 @@ use super::parse::Parsed;
 use super::query::deleted_from;
 use super::token::tokens;
 use super::token::without_end;
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 use crate::model::TableShape;
 
 /// A write that returns every column of its target, at the end of what it returns by itself.
@@ -15,10 +15,12 @@ pub struct ReturningText {
     pub sql: String,
     /// The write has a RETURNING of its own, which comes first.
     pub has_own: bool,
+    /// The columns stand there once more, at the end, as they were before.
+    pub has_old: bool,
 }
 
 /// The text of an INSERT, UPDATE or DELETE with a RETURNING of every column of its target, behind what it
-/// returns already. None for any other statement.
+/// returns already; of an UPDATE also as they were before, where the engine tells. None for any other statement.
 pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Option<ReturningText> {
     let words = tokens(sql, dialect)?;
     let words = without_end(&words);
@@ -26,14 +28,25 @@ pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Optio
     let (alias, has_own) = target(&parsed.tree)?;
     let owner = alias.map_or_else(|| dialect.quote(&shape.name), |alias| alias.to_string());
     let columns = shape.columns.iter();
-    let columns: Vec<String> = columns
-        .map(|column| format!("{owner}.{}", dialect.quote(&column.name)))
-        .collect();
+    let named = |of: &str| -> Vec<String> {
+        let columns = columns.clone();
+        let columns = columns.map(|column| format!("{of}.{}", dialect.quote(&column.name)));
+        columns.collect()
+    };
+    let mut returned = named(&owner);
+    // Another thing of that name would be meant by it.
+    let has_old = matches!(parsed.tree, Statement::Update(_))
+        && dialect.supports(Capability::ReturningOld)
+        && !words.iter().any(|word| word.is("OLD"));
+    if has_old {
+        returned.extend(named("old"));
+    }
     let text = &sql[..words.last()?.span.end];
     let before = if has_own { "," } else { " RETURNING" };
     Some(ReturningText {
-        sql: format!("{text}{before} {}", columns.join(", ")),
+        sql: format!("{text}{before} {}", returned.join(", ")),
         has_own,
+        has_old,
     })
 }
 
@@ -73,13 +86,13 @@ fn alias_of(table: &TableWithJoins) -> Option<Option<&Ident>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::dialect_of;
     use crate::model::{SetupKind, SetupStatement};
     use crate::statement::shapes;
-    use crate::statement::tests::dialect;
 
     #[test]
     fn a_write_returns_every_column_of_its_target() {
-        let dialect = dialect("postgres");
+        let dialect = dialect_of("postgres", "17");
         let setup = [SetupStatement {
             sql: "CREATE TABLE t (pkey INT PRIMARY KEY, a INT)".to_owned(),
             kind: SetupKind::Schema,
@@ -112,10 +125,34 @@ mod tests {
         ];
         for (sql, expected) in table {
             let returning = with_returning(sql, shape, &dialect);
+            let has_old = returning.as_ref().is_some_and(|text| text.has_old);
+            assert!(!has_old, "{sql}");
             let has_own = returning.as_ref().is_some_and(|text| text.has_own);
             assert_eq!(has_own, sql.contains("RETURNING"), "{sql}");
             let text = returning.map(|text| text.sql);
             assert_eq!(text.as_deref(), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_update_returns_what_its_target_was_before_too() {
+        let setup = [SetupStatement {
+            sql: "CREATE TABLE t (pkey INT PRIMARY KEY, a INT)".to_owned(),
+            kind: SetupKind::Schema,
+        }];
+        let dialect = dialect_of("postgres", "18");
+        let shape = &shapes(&setup, &dialect)[0];
+        let text = |sql| with_returning(sql, shape, &dialect).map(|text| (text.sql, text.has_old));
+        let update = "UPDATE t AS x SET pkey = 5 WHERE a = 2";
+        let expected = format!("{update} RETURNING x.\"pkey\", x.\"a\", old.\"pkey\", old.\"a\"");
+        assert_eq!(text(update), Some((expected, true)));
+        for sql in [
+            "UPDATE t AS old SET a = 1 WHERE old.a = 2",
+            "DELETE FROM t",
+            "INSERT INTO t VALUES (1, 2)",
+        ] {
+            let has_old = text(sql).map(|(_, has_old)| has_old);
+            assert_eq!(has_old, Some(false), "{sql}");
         }
     }
 }

@@ -90,10 +90,15 @@ pub(crate) fn hearing(
 ) -> Hearing {
     let mut case = scripted(server, level, SETUP, script);
     case.claim = claim;
+    hearing_of(server, &case, lie)
+}
+
+/// What each oracle says of a case.
+pub(crate) fn hearing_of(server: &dyn Server, case: &TestCase, lie: Lie) -> Hearing {
     let name = database();
     let driver = Driver::open(server, &name).expect("a database of our own");
     let mut driver = LyingDriver { driver, lie };
-    let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
+    let hearing = hear(case, &mut driver, ORACLES).expect("an answer");
     driver.driver.close().expect("the database goes");
     hearing
 }

@@ -13,10 +13,8 @@ use rashomon::model::{
 };
 use rashomon::oracle::{ORACLES, hear};
 
-use crate::heard::heard_in;
 use crate::lying::{Lie, hearing, honest, id, verdict};
 use crate::oracles;
-use crate::plant::Fault;
 use crate::program::run;
 use crate::servers::{Needs, url};
 
@@ -507,21 +505,4 @@ fn a_locking_read_of_old_rows_after_a_wait_is_heard() {
         locks_the_old_row,
     );
     assert_eq!(oracles::kind(&said), "wrong-rows");
-}
-
-/// RETURNING gives a row with its new key and not with the one it had: nothing certain is known from there on.
-#[test]
-fn a_row_key_that_an_update_moves_is_no_false_alarm() {
-    let Some(url) = url("a_row_key_that_an_update_moves", Needs::Postgres) else {
-        return;
-    };
-    const MOVED: &str = "\
-        --! format = 1\n--! isolation = \"READ COMMITTED\"\n\
-        /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);\n\
-        /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n\
-        /* s1 */ BEGIN;\n/* s1 */ UPDATE t0 SET vkey = 1000, PKEY = 7 WHERE pkey = 2;\n\
-        /* s2 */ SELECT * FROM t0;\n/* s1 */ COMMIT;\n";
-    let verdict = heard_in(&url, Fault::None, "rashomon_moved_key", MOVED);
-    let reason = UndecidedReason::WriteWithoutReturning;
-    assert_eq!(verdict, Verdict::Undecided(reason));
 }

@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 
 use super::attribute::row_text;
-use super::{Learning, ReturnedRows, cell, holds_a_key_twice};
+use super::{Learning, ReturnedRow, ReturnedRows, cell, holds_a_key_twice};
 use crate::dialect::ObserverKind;
-use crate::model::{ProbeTag, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason};
+use crate::model::{
+    ProbeTag, Row, StatementId, StatementKind, TableShape, Tick, UndecidedReason, Value,
+};
 use crate::observe::chain::{RowId, VersionId};
-use crate::observe::{Learner, MistoldRow};
+use crate::observe::{Learner, MistoldRow, TableView};
 
 /// Whether one of two writes had the rows first that both returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +21,29 @@ enum CameBefore {
     No,
     /// One had the one first, and the other another; or nothing tells.
     Unknown,
+    /// None of which either must have come first.
     NoRowInCommon,
 }
 
 impl Learning<'_> {
-    /// Keeps the rows that a write returned until every statement of its batch was answered.
+    /// Keeps the rows that a write returned until every statement of its batch was answered. Behind the columns of a row
+    /// they may stand once more, as they were before.
     pub(super) fn note_returned(&mut self, table: &str, rows: &[Row], id: StatementId, at: Tick) {
+        let columns = self
+            .case
+            .table(table)
+            .map_or(0, |shape| shape.columns.len());
+        let rows = rows.iter().map(|row| {
+            let (row, old) = row.split_at(columns.min(row.len()));
+            ReturnedRow {
+                row: row.to_vec(),
+                old: (!old.is_empty()).then(|| old.to_vec()),
+            }
+        });
         self.returned.push(ReturnedRows {
             writer: id,
             table: table.to_owned(),
-            rows: rows.to_vec(),
+            rows: rows.collect(),
             at,
         });
     }
@@ -37,7 +52,8 @@ impl Learning<'_> {
     ///
     /// Of statements that one release woke, the answers may come in another order than the rows were
     /// locked. A transaction that goes on keeps its rows, so that who wrote one as well and has ended
-    /// came first. Of two that have ended, a DELETE tells the order; else nobody knows.
+    /// came first. Of two that have ended, a DELETE tells the order, and an UPDATE that returns what it found; else
+    /// nobody knows.
     pub(super) fn take_in_returned(&mut self) {
         let batch = std::mem::take(&mut self.returned);
         let Some(last) = batch.iter().map(|returned| returned.at).max() else {
@@ -90,9 +106,6 @@ impl Learning<'_> {
     }
 
     /// Whether of two writes the one had a row before the other, by what they returned of it.
-    ///
-    /// A DELETE returns the row as it was. What the other write made of it and the DELETE removed came before; an UPDATE
-    /// found the row, so that it came before whatever is removed.
     fn came_before(&self, one: &ReturnedRows, other: &ReturnedRows) -> CameBefore {
         let (Some(shape), true) = (self.case.table(&one.table), one.table == other.table) else {
             return CameBefore::NoRowInCommon;
@@ -101,36 +114,28 @@ impl Learning<'_> {
             let statement = self.case.statement(returned.writer);
             statement.map(|statement| statement.effect.kind)
         };
-        let removes = |returned| kind(returned) == Some(StatementKind::Delete);
-        let key = |row| cell(shape, shape.row_key.as_deref(), row);
-        let made_first = |made: &ReturnedRows, row: &Row, removed: &Row| {
-            kind(made) == Some(StatementKind::Update) || row == removed
-        };
+        let kinds = (kind(one), kind(other));
         let mut found = CameBefore::NoRowInCommon;
         for row in &one.rows {
-            let same = other.rows.iter().find(|of| key(of) == key(row));
-            let Some(same) = same.filter(|_| one.writer != other.writer) else {
+            let mut rows = other.rows.iter().filter(|_| one.writer != other.writer);
+            let Some(same) = rows.find(|of| of.may_be(row, shape)) else {
                 continue;
             };
-            let is_first = match (removes(one), removes(other)) {
-                (false, true) => made_first(one, row, same),
-                (true, false) => !made_first(other, same, row),
-                (true, true) | (false, false) => return CameBefore::Unknown,
-            };
-            let says = match is_first {
-                true => CameBefore::Yes,
-                false => CameBefore::No,
-            };
-            if found != CameBefore::NoRowInCommon && found != says {
+            let says = row_came_before(kinds, row, same);
+            let both_speak =
+                found != CameBefore::NoRowInCommon && says != CameBefore::NoRowInCommon;
+            if both_speak && found != says {
                 return CameBefore::Unknown;
             }
-            found = says;
+            if says != CameBefore::NoRowInCommon {
+                found = says;
+            }
         }
         found
     }
 
     /// Takes in the rows that a write returned.
-    fn returned(&mut self, table: &str, rows: &[Row], id: StatementId, at: Tick) {
+    fn returned(&mut self, table: &str, rows: &[ReturnedRow], id: StatementId, at: Tick) {
         let (Some(shape), Some(statement)) = (self.case.table(table), self.case.statement(id))
         else {
             return;
@@ -140,23 +145,27 @@ impl Learning<'_> {
             statement.effect.kind,
             StatementKind::Insert | StatementKind::InsertSelect
         );
-        for row in rows {
-            let Some(key) = cell(shape, shape.row_key.as_deref(), row) else {
+        for ReturnedRow { row, old } in rows {
+            let found = old.as_ref().unwrap_or(row);
+            let Some(key) = cell(shape, shape.row_key.as_deref(), found) else {
                 self.gap(UndecidedReason::NoRowIdentity);
                 return;
             };
-            let stood = self.standing_under(shape, &RowId::first(key.clone()), id, at);
+            let stood = self.standing_under(shape, &key, id, at);
             let left = (!removes).then_some(row);
             match stood {
                 Some((row_id, before)) => {
                     // A DELETE returns rows as they were.
+                    let told = old.as_ref().or(removes.then_some(row));
                     let was = self.account.chains.row(before);
-                    if let Some(was) = was.filter(|was| removes && *was != row) {
+                    if let (Some(was), Some(told)) = (was, told)
+                        && was != told
+                    {
                         self.account.mistold.push(MistoldRow {
                             statement: id,
                             table: shape.name.clone(),
                             row: was.clone(),
-                            returned: Some(row.clone()),
+                            returned: Some(told.clone()),
                         });
                     }
                     self.change(shape, row_id, Some(before), left, id);
@@ -172,7 +181,7 @@ impl Learning<'_> {
                 None => self.account.unexplained.push(format!(
                     "{}: {id} returned {}, and no row with that key stood",
                     shape.name,
-                    row_text(row)
+                    row_text(found)
                 )),
             }
         }
@@ -186,7 +195,8 @@ impl Learning<'_> {
             is_of_it && probe.statement == writer
         });
         if let (Some(told), Some(row)) = (told, row) {
-            if told.outcome.rows().contains(row) {
+            let mut rows = told.outcome.rows().iter();
+            if rows.any(|told| told.starts_with(row)) {
                 return;
             }
             self.account.mistold.push(MistoldRow {
@@ -222,24 +232,40 @@ impl Learning<'_> {
         }
     }
 
-    /// The row that stands under a key for a writer at this moment, and its version.
+    /// The row that stands with a key for a writer at this moment, and its version: an UPDATE may have given it another
+    /// key than it had first.
     fn standing_under(
         &self,
         shape: &TableShape,
-        first: &RowId,
+        key: &Value,
         id: StatementId,
         at: Tick,
     ) -> Option<(RowId, VersionId)> {
         let standing = self.standing_for(&shape.name, id, at);
-        let under_key = standing
-            .range(first.clone()..)
-            .take_while(|(row, _)| row.key == first.key);
-        let stands = under_key.filter_map(|(row, version)| {
-            let version = (*version)?;
-            self.account.chains.row(version)?;
-            Some((row.clone(), version))
+        let mut stands = standing.into_iter().filter_map(|(row, version)| {
+            let version = version?;
+            let content = self.account.chains.row(version)?;
+            let has_key = cell(shape, shape.row_key.as_deref(), content).as_ref() == Some(key);
+            has_key.then_some((row, version))
         });
-        stands.last()
+        stands.next_back()
+    }
+
+    /// Leaves out the rows that stand as they are known to and that an UPDATE has given another key than they had first.
+    pub(super) fn leave_out_moved(&self, table: &str, before: &mut TableView, rows: &mut Vec<Row>) {
+        let Some(shape) = self.case.table(table) else {
+            return;
+        };
+        before.retain(|id, version| {
+            let content = version.and_then(|version| self.account.chains.row(version));
+            let key = |row| cell(shape, shape.row_key.as_deref(), row);
+            let moved = content.filter(|content| key(content).as_ref() != Some(&id.key));
+            let place = moved.and_then(|moved| rows.iter().position(|row| row == moved));
+            if let Some(place) = place {
+                rows.remove(place);
+            }
+            place.is_none()
+        });
     }
 
     /// What a write that took over the rows which it changed saw of them: the versions that it replaced. An UPDATE or a
@@ -317,5 +343,56 @@ impl Learning<'_> {
                 .filter_map(|version| chains.row((*version)?));
             !holds_a_key_twice(shape, rows)
         })
+    }
+}
+
+impl ReturnedRow {
+    /// Whether another write may have returned the same row: one of its keys was one of the other's.
+    fn may_be(&self, other: &Self, shape: &TableShape) -> bool {
+        let (own, others) = (self.keys(shape), other.keys(shape));
+        own.iter().any(|key| others.contains(key))
+    }
+
+    /// The row key that it has, and the one that it had.
+    fn keys(&self, shape: &TableShape) -> Vec<Value> {
+        let rows = std::iter::once(&self.row).chain(&self.old);
+        rows.filter_map(|row| cell(shape, shape.row_key.as_deref(), row))
+            .collect()
+    }
+}
+
+/// Whether of two writes of these kinds the one had a row before the other, by what they returned of it.
+///
+/// A DELETE returns the row as it was. What the other write made of it and the DELETE removed came before; an UPDATE
+/// found the row, so that it came before whatever is removed. Where an UPDATE returns what it found, who made that came
+/// before.
+fn row_came_before(
+    kinds: (Option<StatementKind>, Option<StatementKind>),
+    one: &ReturnedRow,
+    other: &ReturnedRow,
+) -> CameBefore {
+    let is_first = |first| match first {
+        true => CameBefore::Yes,
+        false => CameBefore::No,
+    };
+    let made_first = |kind, made: &ReturnedRow, removed: &ReturnedRow| {
+        kind == Some(StatementKind::Update) || made.row == removed.row
+    };
+    let removes = |kind| kind == Some(StatementKind::Delete);
+    match (removes(kinds.0), removes(kinds.1)) {
+        (false, true) => return is_first(made_first(kinds.0, one, other)),
+        (true, false) => return is_first(!made_first(kinds.1, other, one)),
+        (true, true) => return CameBefore::Unknown,
+        (false, false) => {}
+    }
+    let found = |by: &ReturnedRow, of: &ReturnedRow| by.old.as_ref() == Some(&of.row);
+    match (found(other, one), found(one, other)) {
+        (true, false) => CameBefore::Yes,
+        (false, true) => CameBefore::No,
+        // Both left the row as it was: either may have come first.
+        (true, true) if one.row == other.row => CameBefore::NoRowInCommon,
+        // A third write came between the two, or one of them found what nobody left.
+        (false, false) if one.old.is_some() && other.old.is_some() => CameBefore::NoRowInCommon,
+        (true, true) | (false, false) => CameBefore::Unknown,
     }
 }

@@ -4,7 +4,7 @@
 
 use super::alone::{Alone, SeenTables};
 use crate::engine::EngineError;
-use crate::model::{CaseStatement, Outcome, Row, RowOrder};
+use crate::model::{CaseStatement, Outcome, Role, Row, RowOrder, Value};
 use crate::statement::sorted_read;
 
 impl Alone<'_> {
@@ -32,17 +32,47 @@ impl Alone<'_> {
         let (Some(Outcome::Rows(before)), Some(Outcome::Rows(after))) = (before, after) else {
             return Ok(None);
         };
+        let moved = self.moved_keys(statement, &promised, seen);
         let now = |old: &Row| {
-            let mut after = after.iter();
-            after.find_map(|new| match (new.split_first()?, old.first()?) {
-                ((key, cells), old_key) if key == old_key => Some(cells),
-                _ => None,
-            })
+            let key = old.first()?;
+            let moved = moved.iter().find(|(before, _)| before == key);
+            let key = moved.map_or(key, |(_, now)| now);
+            let mut after = after.iter().filter_map(|new| new.split_first());
+            after.find_map(|(new_key, cells)| (new_key == key).then_some(cells))
         };
         let rows = before.iter().filter_map(now);
         let rows = rows
             .skip(read.offset)
             .take(read.limit.unwrap_or(usize::MAX));
         Ok(Some(rows.eq(got.iter().map(Vec::as_slice))))
+    }
+
+    /// The row keys that rows of the table which is read have in one view, and those that they have in another, where
+    /// these differ.
+    fn moved_keys(
+        &self,
+        statement: &CaseStatement,
+        before: &SeenTables,
+        now: &SeenTables,
+    ) -> Vec<(Value, Value)> {
+        let mut uses = statement.effect.uses.iter();
+        let table = uses.find(|used| used.role == Role::LockingSelect);
+        let shape = table.and_then(|used| self.evidence.case.table(&used.table));
+        let Some((shape, at)) = shape.and_then(|shape| {
+            let key = shape.row_key.as_deref()?;
+            Some((shape, shape.column(key)?))
+        }) else {
+            return Vec::new();
+        };
+        let both = before.get(&shape.name).zip(now.get(&shape.name));
+        let pairs = both.into_iter().flat_map(|(before, now)| {
+            before
+                .iter()
+                .filter_map(|(row, cells)| Some((cells.get(at)?, now.get(row)?.get(at)?)))
+        });
+        let moved = pairs.filter(|(before, now)| before != now);
+        moved
+            .map(|(before, now)| (before.clone(), now.clone()))
+            .collect()
     }
 }
