@@ -152,7 +152,7 @@ capabilities! {
     ReturningInsert = "returning-insert",
     /// A RETURNING of an UPDATE may name columns of the tables that it only reads.
     ReturningJoined = "returning-joined",
-    /// A RETURNING of an UPDATE may name columns of its target as they were before: `old.c` (PostgreSQL 18).
+    /// A RETURNING of an UPDATE or an upsert may name columns of its target as they were before: `old.c` (PostgreSQL 18).
     ReturningOld = "returning-old",
     /// `REPLACE .. RETURNING`.
     ReturningReplace = "returning-replace",

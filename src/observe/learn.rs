@@ -159,7 +159,7 @@ struct ReturnedRows {
 struct ReturnedRow {
     /// As the write left it; of a DELETE as it was.
     row: Row,
-    /// As an UPDATE found it, where the engine tells.
+    /// As an UPDATE or an upsert found it, where the engine tells; none for a row that an upsert put in.
     old: Option<Row>,
 }
 

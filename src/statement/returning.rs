@@ -1,6 +1,8 @@
 //! A write that says itself which rows it made or removed, and where the engine can, what they were before.
 
-use sqlparser::ast::{Delete, Ident, Statement, TableFactor, TableWithJoins};
+use sqlparser::ast::{
+    Delete, Ident, OnConflictAction, OnInsert, Statement, TableFactor, TableWithJoins,
+};
 
 use super::parse::Parsed;
 use super::query::deleted_from;
@@ -20,7 +22,7 @@ pub struct ReturningText {
 }
 
 /// The text of an INSERT, UPDATE or DELETE with a RETURNING of every column of its target, behind what it
-/// returns already; of an UPDATE also as they were before, where the engine tells. None for any other statement.
+/// returns already; of an UPDATE or an upsert also as they were before, where the engine tells. None for any other statement.
 pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Option<ReturningText> {
     let words = tokens(sql, dialect)?;
     let words = without_end(&words);
@@ -35,7 +37,7 @@ pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Optio
     };
     let mut returned = named(&owner);
     // Another thing of that name would be meant by it.
-    let has_old = matches!(parsed.tree, Statement::Update(_))
+    let has_old = updates(&parsed.tree)
         && dialect.supports(Capability::ReturningOld)
         && !words.iter().any(|word| word.is("OLD"));
     if has_old {
@@ -48,6 +50,24 @@ pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Optio
         has_own,
         has_old,
     })
+}
+
+/// Whether a write may change rows that it finds, and leave them in the table.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+fn updates(tree: &Statement) -> bool {
+    match tree {
+        Statement::Update(_) => true,
+        Statement::Insert(insert) => match &insert.on {
+            Some(OnInsert::OnConflict(conflict)) => {
+                matches!(conflict.action, OnConflictAction::DoUpdate(_))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// The other name of a write's target, if it has one, and whether it returns something. None for what is
@@ -135,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_returns_what_its_target_was_before_too() {
+    fn an_update_or_upsert_returns_what_its_target_was_before_too() {
         let setup = [SetupStatement {
             sql: "CREATE TABLE t (pkey INT PRIMARY KEY, a INT)".to_owned(),
             kind: SetupKind::Schema,
@@ -146,10 +166,13 @@ mod tests {
         let update = "UPDATE t AS x SET pkey = 5 WHERE a = 2";
         let expected = format!("{update} RETURNING x.\"pkey\", x.\"a\", old.\"pkey\", old.\"a\"");
         assert_eq!(text(update), Some((expected, true)));
+        let upsert = "INSERT INTO t (pkey, a) VALUES (1, 2) ON CONFLICT (pkey) DO UPDATE SET a = 3";
+        assert_eq!(text(upsert).map(|(_, has_old)| has_old), Some(true));
         for sql in [
             "UPDATE t AS old SET a = 1 WHERE old.a = 2",
             "DELETE FROM t",
             "INSERT INTO t VALUES (1, 2)",
+            "INSERT INTO t VALUES (1, 2) ON CONFLICT (pkey) DO NOTHING",
         ] {
             let has_old = text(sql).map(|(_, has_old)| has_old);
             assert_eq!(has_old, Some(false), "{sql}");

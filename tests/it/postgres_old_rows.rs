@@ -1,4 +1,4 @@
-//! UPDATEs of PostgreSQL 18 return a row as it was, too: which row has another key now, and which of two came first, is known
+//! UPDATEs and upserts of PostgreSQL 18 return a row as it was, too: which row has another key now, and which of two came first, is known
 //! by that. Older servers leave both open.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,23 +111,42 @@ fn finds_what_was_replaced(execution: &mut Execution) {
     }
 }
 
+/// The upsert waits for row 2, or for the row 3 that is not there in the end.
+const UPSERTS: [&str; 2] = [
+    "s1 BEGIN
+s1 UPDATE t0 SET vkey = 1001, c0 = 5 WHERE pkey = 2
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (2, 1002, 7) ON CONFLICT (pkey) DO UPDATE SET vkey = 1003, c0 = t0.c0 + 1
+s1 COMMIT",
+    "s1 BEGIN
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1001, 5)
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1002, 7), (1, 1004, 8) ON CONFLICT (pkey) DO UPDATE SET vkey = t0.vkey + 2000
+s1 ROLLBACK",
+];
+
 #[test]
-fn an_update_that_found_another_row_than_stood_is_heard() {
-    let Some(server) = server("an_update_that_found_another_row") else {
+fn an_upsert_returns_the_rows_that_it_found_and_none_for_those_that_it_put_in() {
+    let Some(server) = server("an_upsert_returns_the_rows_that_it_found") else {
+        return;
+    };
+    for script in UPSERTS {
+        let said = verdict(&*server, ReadCommitted, None, script, honest);
+        assert!(is_decided(&said), "{script}: {said}");
+    }
+}
+
+#[test]
+fn a_write_that_found_another_row_than_stood_is_heard() {
+    let Some(server) = server("a_write_that_found_another_row") else {
         return;
     };
     let tells = server.dialect().supports(Capability::ReturningOld);
-    let said = verdict(
-        &*server,
-        ReadCommitted,
-        None,
-        TWO_UPDATES,
-        finds_what_was_replaced,
-    );
-    let lied = LIED.load(Ordering::Relaxed);
-    assert_eq!(lied, tells, "{said}");
-    if lied {
-        assert_eq!(oracles::kind(&said), "wrong-rows");
+    for script in [TWO_UPDATES, UPSERTS[0]] {
+        LIED.store(false, Ordering::Relaxed);
+        let lie = finds_what_was_replaced;
+        let said = verdict(&*server, ReadCommitted, None, script, lie);
+        let lied = LIED.load(Ordering::Relaxed);
+        assert_eq!(lied, tells, "{said}");
+        assert!(!lied || oracles::kind(&said) == "wrong-rows", "{said}");
     }
 }
 

@@ -37,7 +37,8 @@ impl Learning<'_> {
             let (row, old) = row.split_at(columns.min(row.len()));
             ReturnedRow {
                 row: row.to_vec(),
-                old: (!old.is_empty()).then(|| old.to_vec()),
+                // A row has a row key; where all is NULL none was found.
+                old: (old.iter().any(|cell| *cell != Value::Null)).then(|| old.to_vec()),
             }
         });
         self.returned.push(ReturnedRows {
@@ -52,7 +53,7 @@ impl Learning<'_> {
     ///
     /// Of statements that one release woke, the answers may come in another order than the rows were
     /// locked. A transaction that goes on keeps its rows, so that who wrote one as well and has ended
-    /// came first. Of two that have ended, a DELETE tells the order, and an UPDATE that returns what it found; else
+    /// came first. Of two that have ended, a DELETE tells the order, and a write that returns what it found; else
     /// nobody knows.
     pub(super) fn take_in_returned(&mut self) {
         let batch = std::mem::take(&mut self.returned);
@@ -170,7 +171,7 @@ impl Learning<'_> {
                     }
                     self.change(shape, row_id, Some(before), left, id);
                 }
-                None if may_insert => {
+                None if may_insert && old.is_none() => {
                     let predecessors = self.account.chains.rows_with_key(table, &key).count();
                     let row_id = RowId {
                         key,
@@ -364,7 +365,7 @@ impl ReturnedRow {
 /// Whether of two writes of these kinds the one had a row before the other, by what they returned of it.
 ///
 /// A DELETE returns the row as it was. What the other write made of it and the DELETE removed came before; an UPDATE
-/// found the row, so that it came before whatever is removed. Where an UPDATE returns what it found, who made that came
+/// found the row, so that it came before whatever is removed. Where a write returns what it found, who made that came
 /// before.
 fn row_came_before(
     kinds: (Option<StatementKind>, Option<StatementKind>),
@@ -376,7 +377,8 @@ fn row_came_before(
         false => CameBefore::No,
     };
     let made_first = |kind, made: &ReturnedRow, removed: &ReturnedRow| {
-        kind == Some(StatementKind::Update) || made.row == removed.row
+        let found_one = kind == Some(StatementKind::Update) || made.old.is_some();
+        found_one || made.row == removed.row
     };
     let removes = |kind| kind == Some(StatementKind::Delete);
     match (removes(kinds.0), removes(kinds.1)) {
