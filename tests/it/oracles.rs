@@ -84,6 +84,11 @@ fn judge(
     hearing.verdict()
 }
 
+/// Whether the case is no finding, and nothing of it was left open.
+pub(crate) fn is_decided(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Agree | Verdict::Known(_))
+}
+
 /// The kind of a violation, or the verdict.
 pub(crate) fn kind(verdict: &Verdict) -> String {
     match verdict {

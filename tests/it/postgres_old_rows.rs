@@ -13,10 +13,6 @@ use crate::lying::{hearing_of, honest, id, scripted, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 
-fn is_decided(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Agree | Verdict::Known(_))
-}
-
 /// A row gets another key while others look for it by the old one and by the new one.
 const MOVES: [&str; 5] = [
     "s1 BEGIN
@@ -61,7 +57,7 @@ fn a_row_key_that_an_update_moves_is_judged_where_the_old_row_is_returned() {
         for script in MOVES {
             let said = verdict(&*server, level, None, script, honest);
             let is_open = matches!(said, Verdict::Undecided(_));
-            let expected = is_decided(&said) || is_open && !tells;
+            let expected = oracles::is_decided(&said) || is_open && !tells;
             assert!(expected, "{} {script}: {said}", level.sql());
         }
     }
@@ -86,7 +82,7 @@ fn of_two_updates_that_one_commit_wakes_the_old_rows_tell_the_order() {
     for _ in 0..RUNS {
         let said = verdict(&*server, ReadCommitted, None, TWO_UPDATES, honest);
         let is_open = said == Verdict::Undecided(UndecidedReason::WokenTogether);
-        assert!(is_decided(&said) || is_open && !tells, "{said}");
+        assert!(oracles::is_decided(&said) || is_open && !tells, "{said}");
     }
 }
 
@@ -130,7 +126,7 @@ fn an_upsert_returns_the_rows_that_it_found_and_none_for_those_that_it_put_in() 
     };
     for script in UPSERTS {
         let said = verdict(&*server, ReadCommitted, None, script, honest);
-        assert!(is_decided(&said), "{script}: {said}");
+        assert!(oracles::is_decided(&said), "{script}: {said}");
     }
 }
 
@@ -190,8 +186,11 @@ fn a_wait_for_a_row_that_leaves_its_partition_may_be_refused_and_no_other() {
     let leaves = said(LEAVES, honest);
     let tells = server.dialect().supports(Capability::ReturningOld);
     let is_open = matches!(leaves, Verdict::Undecided(_));
-    assert!(is_decided(&leaves) || is_open && !tells, "{leaves}");
-    assert!(is_decided(&said(STAYS, honest)));
+    assert!(
+        oracles::is_decided(&leaves) || is_open && !tells,
+        "{leaves}"
+    );
+    assert!(oracles::is_decided(&said(STAYS, honest)));
     assert_eq!(
         oracles::kind(&said(STAYS, refused)),
         "refusal-without-cause"
