@@ -538,8 +538,7 @@ impl Learning<'_> {
         let end = Tick(events.chain(ended).max().unwrap_or_default().0 + 1);
         for (table, rows) in &self.execution.final_state {
             let mut before = self.standing(table, end);
-            let mut rows = rows.clone();
-            self.leave_out_moved(table, &mut before, &mut rows);
+            let rows = self.without_moved(table, &mut before, rows);
             self.adopt(table, &rows, &before, &[], end);
         }
     }

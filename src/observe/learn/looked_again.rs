@@ -80,6 +80,9 @@ impl Learning<'_> {
             writer != id.transaction && is_woken
         };
         let others: Vec<VersionId> = chain.iter().copied().filter(is_of_others).collect();
+        if others.is_empty() {
+            return Vec::new();
+        }
         let is_held = self
             .released_by
             .is_some_and(|holder| self.held(holder, table, row));
@@ -90,7 +93,7 @@ impl Learning<'_> {
             snapshot: self.released_at,
         };
         let released = self.timeline.seen(chains, chain, reader);
-        let first = (is_held && !others.is_empty()).then_some(released);
+        let first = is_held.then_some(released);
         first
             .into_iter()
             .chain(others.into_iter().map(Some))

@@ -3,6 +3,7 @@
 //! The rows come with the answer, so that nothing lies between a write and what is learned of it; its
 //! locks keep others from them until its transaction ends.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::attribute::row_text;
@@ -252,10 +253,17 @@ impl Learning<'_> {
         stands.next_back()
     }
 
-    /// Leaves out the rows that stand as they are known to and that an UPDATE has given another key than they had first.
-    pub(super) fn leave_out_moved(&self, table: &str, before: &mut TableView, rows: &mut Vec<Row>) {
+    /// The rows without those that stand as they are known to and that an UPDATE has given another key than they had
+    /// first; takes these out of what stood, too.
+    pub(super) fn without_moved<'r>(
+        &self,
+        table: &str,
+        before: &mut TableView,
+        rows: &'r [Row],
+    ) -> Cow<'r, [Row]> {
+        let mut rows = Cow::Borrowed(rows);
         let Some(shape) = self.case.table(table) else {
-            return;
+            return rows;
         };
         before.retain(|id, version| {
             let content = version.and_then(|version| self.account.chains.row(version));
@@ -263,10 +271,11 @@ impl Learning<'_> {
             let moved = content.filter(|content| key(content).as_ref() != Some(&id.key));
             let place = moved.and_then(|moved| rows.iter().position(|row| row == moved));
             if let Some(place) = place {
-                rows.remove(place);
+                rows.to_mut().remove(place);
             }
             place.is_none()
         });
+        rows
     }
 
     /// What a write that took over the rows which it changed saw of them: the versions that it replaced. An UPDATE or a

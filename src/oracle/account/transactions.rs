@@ -211,58 +211,54 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
 
 /// Whether a statement that waited to lock or write a row may have met one that had left its partition.
 fn moved_to_another_partition(evidence: &Evidence, record: &StatementRecord) -> bool {
-    let Some(statement) = evidence.case.statement(record.id) else {
-        return false;
-    };
-    let uses = statement.effect.uses.iter();
-    let mut locked = uses.filter(|table_use| evidence.dialect.locks_rows_of(table_use.role));
-    let committed = |id: TransactionId| {
-        let at = evidence.execution.commit_tick(id);
-        at.is_some_and(|at| at > record.sent && ends_before(evidence, id, at, record.answered))
-    };
-    let moved = |table: &str| {
+    let moves = |other: &CaseStatement, table: &str| {
         let shape = evidence.case.table(table);
         let partitioning = shape.and_then(|shape| shape.partitioning.as_ref());
-        let columns = partitioning.map_or(&[][..], |by| &by.columns);
-        evidence.case.statements.iter().any(|other| {
-            is_of_another_session(evidence, record, other.id.transaction)
-                && committed(other.id.transaction)
-                && other.effect.targets().any(|target| target == table)
-                && columns
-                    .iter()
-                    .any(|column| other.effect.assigns(table, column))
-        })
+        let mut columns = partitioning.into_iter().flat_map(|by| &by.columns);
+        other.effect.targets().any(|target| target == table)
+            && columns.any(|column| other.effect.assigns(table, column))
     };
-    record.resumed() && locked.any(|table_use| moved(&table_use.table))
+    record.resumed() && another_committed(evidence, record, record.sent, moves)
 }
 
 /// Whether a statement that locks or writes rows may have met one that is newer than the snapshot of its
 /// transaction.
 fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
-    let Some(statement) = evidence.case.statement(record.id) else {
-        return false;
-    };
     let own = evidence.case.statements.iter();
     let own = own.filter(|s| s.id.transaction == record.id.transaction && touches_tables(s));
     let sent = own.filter_map(|s| Some(evidence.execution.records.get(&s.id)?.sent));
     let snapshot = sent.min().unwrap_or(record.sent);
+    another_committed(evidence, record, snapshot, |other, table| {
+        other.effect.kind == StatementKind::Opaque
+            || other.effect.targets().any(|target| target == table)
+    })
+}
+
+/// Whether another session ran such a statement on a table whose rows this one locks or writes, and committed after
+/// `since` and before this one was answered.
+fn another_committed(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    since: Tick,
+    counts: impl Fn(&CaseStatement, &str) -> bool,
+) -> bool {
+    let Some(statement) = evidence.case.statement(record.id) else {
+        return false;
+    };
     let uses = statement.effect.uses.iter();
     let mut uses = uses.filter(|table_use| evidence.dialect.locks_rows_of(table_use.role));
     // A commit counts from some moment between its COMMIT and the answer.
     let committed = |id: TransactionId| {
         let at = evidence.execution.commit_tick(id);
-        at.is_some_and(|at| at > snapshot && ends_before(evidence, id, at, record.answered))
+        at.is_some_and(|at| at > since && ends_before(evidence, id, at, record.answered))
     };
-    let wrote = |table: &str| {
+    uses.any(|table_use| {
         evidence.case.statements.iter().any(|other| {
-            let kind = other.effect.kind;
             is_of_another_session(evidence, record, other.id.transaction)
                 && committed(other.id.transaction)
-                && (kind == StatementKind::Opaque
-                    || other.effect.targets().any(|target| target == table))
+                && counts(other, &table_use.table)
         })
-    };
-    uses.any(|u| wrote(&u.table))
+    })
 }
 
 /// Whether a statement of another session that may wait was under way when this one was. A circle of waits may
