@@ -348,6 +348,9 @@ pub struct Effect {
     pub lock: Option<LockStrength>,
     /// A join in it gives rows to which nothing was joined, at any depth.
     pub outer_join: bool,
+    /// An UPDATE or DELETE with `NOT EXISTS (SELECT ..)` in its WHERE, alone or under AND: a condition that may be
+    /// carried out as a join with the rows that are not there.
+    pub antijoin: bool,
     /// A SELECT each of whose rows comes from rows of its tables alone: without one of them the
     /// other rows of the result stay as they are. No aggregate, DISTINCT, LIMIT, subquery or outer
     /// join.
@@ -458,6 +461,7 @@ impl Effect {
             nowait: false,
             lock: None,
             outer_join: false,
+            antijoin: false,
             row_by_row: false,
             forms: BTreeSet::new(),
             impossible_ranges: BTreeSet::new(),

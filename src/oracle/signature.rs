@@ -59,6 +59,16 @@ const AFTER_IMPOSSIBLE_RANGE: &str = "after-impossible-range";
 /// And the statement assigns a column of the key by which the rows of its table lie.
 const ASSIGNS_CLUSTERED_KEY: &str = "assigns-clustered-key";
 
+/// The statement waited at a level that looks again at the rows that changed meanwhile, and has a condition that may
+/// be carried out as a join with the rows that are not there: PostgreSQL looks at a changed row without them.
+const RECHECKED_ANTIJOIN: &str = "rechecked-antijoin";
+
+/// Whether a statement that waits looks again at the rows that changed meanwhile.
+fn looks_again(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let level = evidence.case.judged_level(statement.session);
+    evidence.dialect.re_evaluates_after_wait.contains(&level)
+}
+
 /// The feature that says in which direction an outcome differs.
 pub(super) fn differs(direction: Direction) -> String {
     format!("differs:{direction}")
@@ -231,6 +241,9 @@ fn circumstances(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<Str
     };
     if record.resumed() {
         features.insert(RESUMED.to_owned());
+        if statement.effect.antijoin && looks_again(evidence, statement) {
+            features.insert(RECHECKED_ANTIJOIN.to_owned());
+        }
     }
     if let Some(class) = record.outcome.error_class() {
         features.insert(format!("error:{class}"));

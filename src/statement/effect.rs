@@ -51,6 +51,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     let outer = |word: &SqlToken<'_>| OUTER.iter().any(|name| word.is(name));
     effect.outer_join = known && words.iter().any(outer);
     if known {
+        effect.antijoin = form::is_antijoin(&parsed.tree);
         effect.forms = form::forms(words, &parsed.tree);
         effect.forms.extend(effect.nowait.then_some(Form::Nowait));
         let skips = effect.depends_on_locks;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, GroupByExpr, Ident, OnConflictAction, OnInsert, Query, SelectItem, SetExpr,
-    Statement, TableFactor, Value,
+    Statement, TableFactor, UnaryOperator, Value,
 };
 
 use super::token::{SqlToken, stands};
@@ -85,6 +85,45 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
         ControlFlow::Continue(())
     });
     forms
+}
+
+/// Whether `NOT EXISTS (SELECT ..)` is a condition of an UPDATE's or DELETE's WHERE, alone or under AND.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+pub(super) fn is_antijoin(tree: &Statement) -> bool {
+    let mut open: Vec<&Expr> = match tree {
+        Statement::Update(update) => update.selection.iter().collect(),
+        Statement::Delete(delete) => delete.selection.iter().collect(),
+        _ => return false,
+    };
+    while let Some(condition) = open.pop() {
+        match condition {
+            Expr::Exists { negated: true, .. } => return true,
+            Expr::Nested(inner) => open.push(inner),
+            Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr,
+            } if is_exists(expr) => return true,
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And,
+                right,
+            } => open.extend([&**left, &**right]),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a condition is `EXISTS (SELECT ..)`, in whatever parentheses.
+fn is_exists(condition: &Expr) -> bool {
+    let mut inner = condition;
+    while let Expr::Nested(nested) = inner {
+        inner = nested;
+    }
+    matches!(inner, Expr::Exists { negated: false, .. })
 }
 
 /// Whether DISTINCT stands before the argument of a function here.
@@ -316,6 +355,42 @@ mod tests {
         ];
         for (sql, expected) in table {
             assert_eq!(forms(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_antijoin_is_a_condition_of_a_write_by_itself() {
+        let table = [
+            (
+                "UPDATE t SET a = 1 WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+                true,
+            ),
+            (
+                "DELETE FROM t WHERE b > 1 AND (NOT (EXISTS (SELECT 1 FROM u)) AND b < 9)",
+                true,
+            ),
+            (
+                "UPDATE t SET a = 1 WHERE b = 1 OR NOT EXISTS (SELECT 1 FROM u)",
+                false,
+            ),
+            ("UPDATE t SET a = 1 WHERE EXISTS (SELECT 1 FROM u)", false),
+            ("UPDATE t SET a = 1 WHERE a NOT IN (SELECT a FROM u)", false),
+            (
+                "UPDATE t SET a = 1 WHERE EXISTS (SELECT 1 FROM u WHERE NOT EXISTS (SELECT 1 FROM v))",
+                false,
+            ),
+            (
+                "UPDATE t SET a = (SELECT 1 FROM u WHERE NOT EXISTS (SELECT 1 FROM v))",
+                false,
+            ),
+            ("SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM u)", false),
+        ];
+        for (sql, expected) in table {
+            assert_eq!(
+                analyze(sql, &dialect("postgres")).antijoin,
+                expected,
+                "{sql}"
+            );
         }
     }
 

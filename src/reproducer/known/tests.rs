@@ -134,15 +134,9 @@ fn an_entry_by_signature_explains_its_group_and_no_other() {
 fn of_any_two_groups_an_entry_by_signature_explains_one() {
     let mut all: Vec<Signature> = builtin().into_iter().map(|(_, example)| example).collect();
     all = all.iter().flat_map(planted).chain(all.clone()).collect();
-    let mut groups: Vec<Signature> = Vec::new();
-    for signature in all {
-        if !groups
-            .iter()
-            .any(|known| known.group() == signature.group())
-        {
-            groups.push(signature);
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let is_new = |signature: &Signature| seen.insert(format!("{:?}", signature.group()));
+    let groups: Vec<Signature> = all.into_iter().filter(is_new).collect();
     assert!(groups.len() >= 100, "{}", groups.len());
     let home = server("mariadb", "11.4.2");
     for marked in &groups {
@@ -458,6 +452,12 @@ const LISTED: &[&str] = &[
     "unfiled:mysql-hypergraph-update-limit: -order-by",
     "unfiled:mysql-hypergraph-update-limit: -update-target:current",
     "unfiled:mysql-join-update-semijoin: -update-target:current",
+    "unfiled:postgresql-antijoin-recheck: +or",
+    "unfiled:postgresql-antijoin-recheck: +semijoin",
+    "unfiled:postgresql-antijoin-recheck: -delete-source:statement-snapshot",
+    "unfiled:postgresql-antijoin-recheck: -delete-target:statement-snapshot",
+    "unfiled:postgresql-antijoin-recheck: -update-source:statement-snapshot",
+    "unfiled:postgresql-antijoin-recheck: -update-target:statement-snapshot",
     "unfiled:tidb-endless-backward-scan: -select +delete",
     "unfiled:tidb-endless-backward-scan: -select +insert-select",
     "unfiled:tidb-endless-backward-scan: -select +update",
