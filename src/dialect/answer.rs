@@ -38,7 +38,7 @@ pub enum SerializationCause {
     /// A row that the statement waited for to lock or write it was moved to another partition meanwhile.
     MovedPartition,
     /// A row of a table that the statement locks or writes was written by a transaction that committed
-    /// after its own took its snapshot.
+    /// after its own took its snapshot; or a child that it waited for, to see whether it keeps its parent, was.
     NewerRow,
     /// Another session that wrote, at the same time: it may refuse without need.
     AnyWriter,

@@ -1,10 +1,13 @@
 //! Foreign keys on PostgreSQL: a parent is found by the snapshot of its reader and then locked, a child by the newest rows.
 
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::Verdict;
+use rashomon::model::{ErrorClass, Execution, Outcome, SqlError, Verdict};
 
 use crate::heard::heard_in;
+use crate::lying::{hearing_of, honest, id, scripted};
+use crate::oracles;
 use crate::plant::Fault;
+use crate::postgres_cases::server;
 use crate::servers::{Needs, url};
 
 const TABLES: &str = "\
@@ -111,4 +114,56 @@ fn a_key_that_refuses_nothing_is_heard_at_each_level() {
             assert!(is_heard, "{level}: {script}\n{verdict:?}");
         }
     }
+}
+
+/// The DELETE of a parent waits for its child, which is gone then.
+const CHILD_GOES: &str = "s1 BEGIN
+s1 DELETE FROM t1
+s2 DELETE FROM t0 WHERE pkey = 1
+s1 COMMIT";
+
+/// It waits for the parent itself, and the child went before it was sent.
+const CHILD_IS_GONE: &str = "s1 DELETE FROM t1
+s2 BEGIN
+s2 UPDATE t0 SET vkey = 1000 WHERE pkey = 1
+s3 DELETE FROM t0 WHERE pkey = 1
+s2 ROLLBACK";
+
+/// It finds no child, and waits for nobody.
+const CHILD_WENT: &str = "s2 BEGIN
+s2 SELECT pkey FROM t0 WHERE pkey = 3
+s1 DELETE FROM t1
+s2 DELETE FROM t0 WHERE pkey = 1
+s2 COMMIT";
+
+fn refuses(execution: &mut Execution, statement: (u32, u32)) {
+    let record = execution.records.get_mut(&id(statement.0, statement.1));
+    record.expect("it ran").outcome = Outcome::Rejected(SqlError {
+        code: "40001".to_owned(),
+        class: ErrorClass::Serialization,
+        message: String::new(),
+    });
+}
+
+/// A snapshot that is older than the end of a child refuses the end of its parent where it waited for the child, and
+/// nowhere else.
+#[test]
+fn a_parent_is_refused_for_a_child_that_it_waited_for_and_no_other() {
+    let Some(server) = server("a_parent_is_refused_for_a_child") else {
+        return;
+    };
+    let said = |level, script, lie: fn(&mut Execution)| {
+        let case = scripted(&*server, level, TABLES, script);
+        hearing_of(&*server, &case, lie).verdict()
+    };
+    for level in LEVELS {
+        for script in [CHILD_GOES, CHILD_IS_GONE, CHILD_WENT] {
+            let said = said(level, script, honest);
+            assert!(oracles::is_decided(&said), "{level}: {script}\n{said}");
+        }
+    }
+    let kind = |script, lie| oracles::kind(&said(RepeatableRead, script, lie)).to_owned();
+    let refused = "refusal-without-cause";
+    assert_eq!(kind(CHILD_IS_GONE, |run| refuses(run, (3, 1))), refused);
+    assert_eq!(kind(CHILD_WENT, |run| refuses(run, (1, 3))), refused);
 }

@@ -235,7 +235,8 @@ fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
 }
 
 /// Whether another session ran such a statement on a table whose rows this one locks or writes, and committed after
-/// `since` and before this one was answered.
+/// `since` and before this one was answered. A child that would keep its parent is looked for in the newest rows and locked:
+/// only one that the statement waited for can be newer than those.
 fn another_committed(
     evidence: &Evidence,
     record: &StatementRecord,
@@ -245,18 +246,26 @@ fn another_committed(
     let Some(statement) = evidence.case.statement(record.id) else {
         return false;
     };
-    let uses = statement.effect.uses.iter();
-    let mut uses = uses.filter(|table_use| evidence.dialect.locks_rows_of(table_use.role));
+    let locks_children = evidence.dialect.supports(Capability::LocksChosenRows);
+    let met_since = |role: Role| {
+        if role == Role::ForeignKeyChild && locks_children {
+            return record.resumed().then_some(record.sent);
+        }
+        evidence.dialect.locks_rows_of(role).then_some(since)
+    };
     // A commit counts from some moment between its COMMIT and the answer.
-    let committed = |id: TransactionId| {
+    let committed = |id: TransactionId, since: Tick| {
         let at = evidence.execution.commit_tick(id);
         at.is_some_and(|at| at > since && ends_before(evidence, id, at, record.answered))
     };
-    uses.any(|table_use| {
-        evidence.case.statements.iter().any(|other| {
-            is_of_another_session(evidence, record, other.id.transaction)
-                && committed(other.id.transaction)
-                && counts(other, &table_use.table)
+    statement.effect.uses.iter().any(|table_use| {
+        let since = met_since(table_use.role);
+        since.is_some_and(|since| {
+            evidence.case.statements.iter().any(|other| {
+                is_of_another_session(evidence, record, other.id.transaction)
+                    && committed(other.id.transaction, since)
+                    && counts(other, &table_use.table)
+            })
         })
     })
 }
