@@ -139,6 +139,13 @@ impl AffectedRows {
         Some(rows.new + self.upsert * rows.other..=u64::MAX)
     }
 
+    /// The same for a MERGE. It counts each row that it puts in, changes or removes, once (PostgreSQL manual, "MERGE", Outputs), and
+    /// may leave one as it is.
+    pub fn of_merge(self, changed: ChangedRows) -> RangeInclusive<u64> {
+        // One that gets another row key is one row.
+        changed.new.max(changed.gone) + changed.other..=u64::MAX
+    }
+
     /// The same for a REPLACE. It may meet a row more than once, and put an equal one in its place.
     pub fn of_replace(self, changed: ChangedRows) -> Option<RangeInclusive<u64>> {
         let inserted = changed.new + changed.other;

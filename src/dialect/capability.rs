@@ -109,6 +109,8 @@ capabilities! {
     /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
     /// Commit", and the keys other than the primary one of an ordinary commit).
     LocksOutliveEnd = "locks-outlive-end",
+    /// `MERGE`, with a RETURNING that may say by `merge_action()` what it did to each row (PostgreSQL 17).
+    Merge = "merge",
     /// What a transaction changes stays in its session until COMMIT, and each of its reads merges that into what is
     /// committed (TiDB).
     MergesOwnChanges = "merges-own-changes",

@@ -102,6 +102,7 @@ impl ScheduledStatement {
             | StatementKind::Replace
             | StatementKind::Update
             | StatementKind::Delete
+            | StatementKind::Merge
             | StatementKind::Set
             | StatementKind::PhysicalDdl
             | StatementKind::LockTable

@@ -199,6 +199,7 @@ fn statement_name(step: &ClientStep) -> Option<&'static str> {
         StatementKind::Replace => "REPLACE",
         StatementKind::Update => "UPDATE",
         StatementKind::Delete => "DELETE",
+        StatementKind::Merge => "MERGE",
         StatementKind::Commit => "COMMIT",
         StatementKind::Rollback => "ROLLBACK",
         StatementKind::LockTable => "LOCK TABLE",

@@ -37,6 +37,11 @@ const BUILTIN: &[(&str, &str, &str)] = &[
     ),
     (
         "common",
+        "merge.grammar",
+        include_str!("../../grammars/common/merge.grammar"),
+    ),
+    (
+        "common",
         "update.grammar",
         include_str!("../../grammars/common/update.grammar"),
     ),

@@ -27,6 +27,8 @@ pub enum StatementKind {
     Replace,
     Update,
     Delete,
+    /// `MERGE`: it may put rows in, change and remove them, each as its clauses say.
+    Merge,
     /// Session settings in a hand-written case.
     Set,
     /// Changes how a table is stored, and none of its rows and columns: `CREATE INDEX`, `DROP INDEX`,
@@ -40,7 +42,7 @@ pub enum StatementKind {
 
 impl StatementKind {
     /// Every kind.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Begin,
         Self::BeginSnapshot,
         Self::BeginImmediate,
@@ -56,6 +58,7 @@ impl StatementKind {
         Self::Replace,
         Self::Update,
         Self::Delete,
+        Self::Merge,
         Self::Set,
         Self::PhysicalDdl,
         Self::LockTable,
@@ -97,7 +100,12 @@ impl StatementKind {
     pub fn is_write(self) -> bool {
         matches!(
             self,
-            Self::Insert | Self::InsertSelect | Self::Replace | Self::Update | Self::Delete
+            Self::Insert
+                | Self::InsertSelect
+                | Self::Replace
+                | Self::Update
+                | Self::Delete
+                | Self::Merge
         )
     }
 
@@ -119,6 +127,7 @@ impl StatementKind {
             Self::Replace => "replace",
             Self::Update => "update",
             Self::Delete => "delete",
+            Self::Merge => "merge",
             Self::Set => "set",
             Self::PhysicalDdl => "physical-ddl",
             Self::LockTable => "lock-table",
@@ -520,12 +529,14 @@ impl Effect {
         }
     }
 
-    /// Whether every row that it touches of a table with this version key is another one afterwards: a DELETE, or an UPDATE
-    /// that sets the version key.
+    /// Whether every row that it touches of a table with this version key is another one afterwards: a DELETE, an UPDATE
+    /// that sets the version key, or a MERGE that does where it updates.
     pub fn leaves_a_trace(&self, version_key: Option<&str>) -> bool {
         let sets = |name: &str| self.assigned.contains_key(&name.to_ascii_lowercase());
         self.kind == StatementKind::Delete
             || (self.kind == StatementKind::Update && version_key.is_some_and(sets))
+            || (self.kind == StatementKind::Merge
+                && (self.assigned.is_empty() || version_key.is_some_and(sets)))
     }
 
     /// Whether it may remove rows of a table, itself or by a trigger.
@@ -533,7 +544,10 @@ impl Effect {
         let mut triggered = self.triggered_on(table).peekable();
         match triggered.peek() {
             Some(_) => triggered.any(|write| write.kind == StatementKind::Delete),
-            None => matches!(self.kind, StatementKind::Delete | StatementKind::Replace),
+            None => matches!(
+                self.kind,
+                StatementKind::Delete | StatementKind::Replace | StatementKind::Merge
+            ),
         }
     }
 

@@ -116,7 +116,8 @@ fn returning(
         };
         let returning = ReturningWrite {
             probe: Probe { tag, sql: text.sql },
-            columns: shape.columns.len() * (1 + usize::from(text.has_old)),
+            columns: shape.columns.len() * (1 + usize::from(text.has_old))
+                + usize::from(text.has_action),
             has_own: text.has_own,
         };
         plan.returning.insert(statement.id, returning);

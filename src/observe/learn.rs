@@ -19,6 +19,7 @@ mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::returned::RowDeed;
 use self::unreleased::{UnreleasedWait, unreleased_waits};
 use super::chain::{RowId, Version, VersionId};
 use super::view::ProbedTable;
@@ -161,6 +162,7 @@ struct ReturnedRow {
     row: Row,
     /// As an UPDATE or an upsert found it, where the engine tells; none for a row that an upsert put in.
     old: Option<Row>,
+    deed: RowDeed,
 }
 
 /// A change between two looks at a table, and who may have made it.
@@ -388,6 +390,7 @@ impl Learning<'_> {
         if self.re_evaluates(statement) {
             self.overlay_replaced(id);
         }
+        self.note_newest(statement);
         self.note_latitude(statement);
     }
 

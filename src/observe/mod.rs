@@ -92,6 +92,8 @@ pub struct Account {
     pub latitudes: BTreeMap<StatementId, Latitude>,
     /// Statements that saw what only a registered behaviour lets them see, and were right by it.
     pub registered: BTreeMap<StatementId, Doubt>,
+    /// What stood in the target of a MERGE when that was refused as a duplicate: it looked for its rows in a snapshot.
+    pub newest: BTreeMap<StatementId, View>,
     /// Why versions may be missing, so that every later view may lack some.
     pub gap: Option<UndecidedReason>,
     /// Rows that changed though no statement could have changed them, for people.

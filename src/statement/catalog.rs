@@ -210,6 +210,11 @@ impl Catalog {
                     }
                     reach.updated(&table, &assigned);
                 }
+                Role::UpdateTarget if effect.kind == StatementKind::Merge => {
+                    reach.inserted(&table);
+                    reach.deleted(&table);
+                    reach.updated(&table, &assigned);
+                }
                 Role::UpdateTarget => {
                     reach.looks_for_parents(&table, &assigned);
                     reach.updated(&table, &assigned);

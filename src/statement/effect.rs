@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr, Insert, ObjectName, OnConflictAction, OnInsert,
-    Query, SetExpr, SqliteOnConflict, Statement, TableFactor, TableObject, TableWithJoins, Update,
-    UpdateTableFromKind, Value as Literal,
+    Assignment, AssignmentTarget, Delete, Expr, Insert, Merge, MergeAction, MergeUpdateKind,
+    ObjectName, OnConflictAction, OnInsert, Query, SetExpr, SqliteOnConflict, Statement,
+    TableFactor, TableObject, TableWithJoins, Update, UpdateTableFromKind, Value as Literal,
 };
 
 use super::contradiction::contradictions;
@@ -86,6 +86,7 @@ fn of_tree(tree: &Statement) -> Option<Effect> {
         Statement::Insert(insert) => self::insert(insert),
         Statement::Update(update) => self::update(update),
         Statement::Delete(delete) => self::delete(delete),
+        Statement::Merge(merge) => self::merge(merge),
         _ => None,
     }
 }
@@ -317,4 +318,34 @@ fn delete(delete: &Delete) -> Option<Effect> {
     }
     uses.extend(named.iter().map(|name| target(name, Role::DeleteTarget)));
     Some(with_uses(StatementKind::Delete, uses))
+}
+
+/// A MERGE finds the rows of its target as an UPDATE does, whatever its clauses do to them; what it puts in meets the newest
+/// rows by their keys alone, as a row does that an UPDATE gives another key.
+fn merge(merge: &Merge) -> Option<Effect> {
+    let TableFactor::Table { name, .. } = &merge.table else {
+        return None;
+    };
+    let mut uses = uses_in(merge, sources(Role::UpdateSource))?;
+    let written = last_name(name)?;
+    if let TableFactor::Table { name, .. } = &merge.source {
+        uses.insert(target(last_name(name)?, Role::UpdateSource));
+    }
+    uses.insert(target(written, Role::UpdateTarget));
+    let mut assigned = BTreeMap::new();
+    for clause in &merge.clauses {
+        if let MergeAction::Update(update) = &clause.action {
+            let MergeUpdateKind::Set(assignments) = &update.kind else {
+                return None;
+            };
+            for (column, value) in assigned_columns(assignments) {
+                let known = assigned.entry(column).or_insert(value);
+                *known = known.filter(|known| Some(*known) == value);
+            }
+        }
+    }
+    Some(Effect {
+        assigned,
+        ..with_uses(StatementKind::Merge, uses)
+    })
 }

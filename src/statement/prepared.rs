@@ -67,7 +67,8 @@ pub fn may_be_prepared(kind: StatementKind) -> bool {
         | StatementKind::InsertSelect
         | StatementKind::Replace
         | StatementKind::Update
-        | StatementKind::Delete => true,
+        | StatementKind::Delete
+        | StatementKind::Merge => true,
         StatementKind::Begin
         | StatementKind::BeginSnapshot
         | StatementKind::BeginImmediate

@@ -1,7 +1,7 @@
 //! A write that says itself which rows it made or removed, and where the engine can, what they were before.
 
 use sqlparser::ast::{
-    Delete, Ident, OnConflictAction, OnInsert, Statement, TableFactor, TableWithJoins,
+    Delete, Ident, MergeAction, OnConflictAction, OnInsert, Statement, TableFactor, TableWithJoins,
 };
 
 use super::parse::Parsed;
@@ -17,12 +17,14 @@ pub struct ReturningText {
     pub sql: String,
     /// The write has a RETURNING of its own, which comes first.
     pub has_own: bool,
-    /// The columns stand there once more, at the end, as they were before.
+    /// The columns stand there once more, as they were before.
     pub has_old: bool,
+    /// The word for what a MERGE did to the row stands at the end: `INSERT`, `UPDATE` or `DELETE`.
+    pub has_action: bool,
 }
 
-/// The text of an INSERT, UPDATE or DELETE with a RETURNING of every column of its target, behind what it
-/// returns already; of an UPDATE or an upsert also as they were before, where the engine tells. None for any other statement.
+/// The text of an INSERT, UPDATE, DELETE or MERGE with a RETURNING of every column of its target, behind what it
+/// returns already; of what may update rows also as they were before, where the engine tells. None for any other statement.
 pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Option<ReturningText> {
     let words = tokens(sql, dialect)?;
     let words = without_end(&words);
@@ -43,12 +45,18 @@ pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Optio
     if has_old {
         returned.extend(named("old"));
     }
+    let has_action = matches!(parsed.tree, Statement::Merge(_));
+    if has_action && !dialect.supports(Capability::Merge) {
+        return None;
+    }
+    returned.extend(has_action.then(|| "merge_action()".to_owned()));
     let text = &sql[..words.last()?.span.end];
     let before = if has_own { "," } else { " RETURNING" };
     Some(ReturningText {
         sql: format!("{text}{before} {}", returned.join(", ")),
         has_own,
         has_old,
+        has_action,
     })
 }
 
@@ -60,6 +68,10 @@ pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Optio
 fn updates(tree: &Statement) -> bool {
     match tree {
         Statement::Update(_) => true,
+        Statement::Merge(merge) => {
+            let mut clauses = merge.clauses.iter();
+            clauses.any(|clause| matches!(clause.action, MergeAction::Update(_)))
+        }
         Statement::Insert(insert) => match &insert.on {
             Some(OnInsert::OnConflict(conflict)) => {
                 matches!(conflict.action, OnConflictAction::DoUpdate(_))
@@ -84,6 +96,7 @@ fn target(tree: &Statement) -> Option<(Option<&Ident>, bool)> {
         }
         Statement::Update(update) => Some((alias_of(&update.table)?, update.returning.is_some())),
         Statement::Delete(delete) => Some((of_delete(delete)?, delete.returning.is_some())),
+        Statement::Merge(merge) => Some((alias_of_table(&merge.table)?, merge.output.is_some())),
         _ => None,
     }
 }
@@ -96,11 +109,15 @@ fn of_delete(delete: &Delete) -> Option<Option<&Ident>> {
 }
 
 fn alias_of(table: &TableWithJoins) -> Option<Option<&Ident>> {
-    let TableFactor::Table { alias, .. } = &table.relation else {
+    let alias = alias_of_table(&table.relation)?;
+    table.joins.is_empty().then_some(alias)
+}
+
+fn alias_of_table(table: &TableFactor) -> Option<Option<&Ident>> {
+    let TableFactor::Table { alias, .. } = table else {
         return None;
     };
-    let alias = alias.as_ref().map(|alias| &alias.name);
-    table.joins.is_empty().then_some(alias)
+    Some(alias.as_ref().map(|alias| &alias.name))
 }
 
 #[cfg(test)]
@@ -176,6 +193,47 @@ mod tests {
         ] {
             let has_old = text(sql).map(|(_, has_old)| has_old);
             assert_eq!(has_old, Some(false), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_merge_says_what_it_did_to_each_row_where_the_engine_tells() {
+        let setup = [SetupStatement {
+            sql: "CREATE TABLE t (pkey INT PRIMARY KEY, a INT)".to_owned(),
+            kind: SetupKind::Schema,
+        }];
+        let merge =
+            "MERGE INTO t AS x USING (VALUES (1)) AS v (k) ON x.pkey = v.k WHEN MATCHED THEN";
+        for (version, end, returned) in [
+            ("16", "DELETE", None),
+            (
+                "17",
+                "DELETE",
+                Some("RETURNING x.\"pkey\", x.\"a\", merge_action()"),
+            ),
+            (
+                "18",
+                "DELETE",
+                Some("RETURNING x.\"pkey\", x.\"a\", merge_action()"),
+            ),
+            (
+                "18",
+                "UPDATE SET a = 1",
+                Some("RETURNING x.\"pkey\", x.\"a\", old.\"pkey\", old.\"a\", merge_action()"),
+            ),
+            (
+                "17",
+                "DELETE RETURNING v.k",
+                Some(", x.\"pkey\", x.\"a\", merge_action()"),
+            ),
+        ] {
+            let dialect = dialect_of("postgres", version);
+            let shape = &shapes(&setup, &dialect)[0];
+            let sql = format!("{merge} {end}");
+            let text = with_returning(&sql, shape, &dialect).map(|text| text.sql);
+            let comma = end.contains("RETURNING");
+            let expected = returned.map(|r| format!("{sql}{}{r}", if comma { "" } else { " " }));
+            assert_eq!(text, expected, "{version}: {sql}");
         }
     }
 }

@@ -52,6 +52,7 @@ impl KeyAccesses {
                 | StatementKind::InsertSelect
                 | StatementKind::Replace
                 | StatementKind::Delete
+                | StatementKind::Merge
                 | StatementKind::Set
                 | StatementKind::PhysicalDdl
                 | StatementKind::LockTable

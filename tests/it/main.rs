@@ -45,6 +45,7 @@ mod postgres;
 mod postgres_cases;
 mod postgres_foreign_keys;
 mod postgres_locks;
+mod postgres_merge;
 mod postgres_old_rows;
 mod postgres_table_locks;
 mod postgres_unread;

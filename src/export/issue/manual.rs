@@ -273,6 +273,7 @@ fn rule(step: &ClientStep, level: IsolationLevel) -> Option<ManualRule> {
         | StatementKind::Insert
         | StatementKind::InsertSelect
         | StatementKind::Replace
+        | StatementKind::Merge
         | StatementKind::Set
         | StatementKind::PhysicalDdl
         | StatementKind::LockTable

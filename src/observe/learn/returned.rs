@@ -15,6 +15,32 @@ use crate::model::{
 use crate::observe::chain::{RowId, VersionId};
 use crate::observe::{Learner, MistoldRow, TableView};
 
+/// What a write did to a row that it returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowDeed {
+    PutIn,
+    Changed,
+    Removed,
+    /// One of the first two: of an INSERT, which may be an upsert.
+    PutInOrChanged,
+}
+
+impl RowDeed {
+    /// Of a MERGE by the word that it returned.
+    fn of(kind: StatementKind, action: Option<&Value>) -> Self {
+        match (kind, action) {
+            (StatementKind::Delete, _) => Self::Removed,
+            (StatementKind::Update, _) => Self::Changed,
+            (StatementKind::Merge, Some(Value::Text(word))) => match word.as_str() {
+                "INSERT" => Self::PutIn,
+                "DELETE" => Self::Removed,
+                _ => Self::Changed,
+            },
+            (_, _) => Self::PutInOrChanged,
+        }
+    }
+}
+
 /// Whether one of two writes had the rows first that both returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CameBefore {
@@ -28,18 +54,25 @@ enum CameBefore {
 
 impl Learning<'_> {
     /// Keeps the rows that a write returned until every statement of its batch was answered. Behind the columns of a row
-    /// they may stand once more, as they were before.
+    /// they may stand once more, as they were before, and of a MERGE what it did to the row.
     pub(super) fn note_returned(&mut self, table: &str, rows: &[Row], id: StatementId, at: Tick) {
         let columns = self
             .case
             .table(table)
             .map_or(0, |shape| shape.columns.len());
+        let kind = self
+            .case
+            .statement(id)
+            .map_or(StatementKind::Opaque, |statement| statement.effect.kind);
         let rows = rows.iter().map(|row| {
-            let (row, old) = row.split_at(columns.min(row.len()));
+            let (row, behind) = row.split_at(columns.min(row.len()));
+            let words = usize::from(kind == StatementKind::Merge);
+            let (old, action) = behind.split_at(behind.len().saturating_sub(words));
             ReturnedRow {
                 row: row.to_vec(),
                 // A row has a row key; where all is NULL none was found.
                 old: (old.iter().any(|cell| *cell != Value::Null)).then(|| old.to_vec()),
+                deed: RowDeed::of(kind, action.first()),
             }
         });
         self.returned.push(ReturnedRows {
@@ -112,18 +145,13 @@ impl Learning<'_> {
         let (Some(shape), true) = (self.case.table(&one.table), one.table == other.table) else {
             return CameBefore::NoRowInCommon;
         };
-        let kind = |returned: &ReturnedRows| {
-            let statement = self.case.statement(returned.writer);
-            statement.map(|statement| statement.effect.kind)
-        };
-        let kinds = (kind(one), kind(other));
         let mut found = CameBefore::NoRowInCommon;
         for row in &one.rows {
             let mut rows = other.rows.iter().filter(|_| one.writer != other.writer);
             let Some(same) = rows.find(|of| of.may_be(row, shape)) else {
                 continue;
             };
-            let says = row_came_before(kinds, row, same);
+            let says = row_came_before(row, same);
             let both_speak =
                 found != CameBefore::NoRowInCommon && says != CameBefore::NoRowInCommon;
             if both_speak && found != says {
@@ -138,16 +166,12 @@ impl Learning<'_> {
 
     /// Takes in the rows that a write returned.
     fn returned(&mut self, table: &str, rows: &[ReturnedRow], id: StatementId, at: Tick) {
-        let (Some(shape), Some(statement)) = (self.case.table(table), self.case.statement(id))
-        else {
+        let Some(shape) = self.case.table(table) else {
             return;
         };
-        let removes = statement.effect.kind == StatementKind::Delete;
-        let may_insert = matches!(
-            statement.effect.kind,
-            StatementKind::Insert | StatementKind::InsertSelect
-        );
-        for ReturnedRow { row, old } in rows {
+        for ReturnedRow { row, old, deed } in rows {
+            let removes = *deed == RowDeed::Removed;
+            let may_insert = matches!(deed, RowDeed::PutIn | RowDeed::PutInOrChanged);
             let found = old.as_ref().unwrap_or(row);
             let Some(key) = cell(shape, shape.row_key.as_deref(), found) else {
                 self.gap(UndecidedReason::NoRowIdentity);
@@ -283,7 +307,10 @@ impl Learning<'_> {
     pub(super) fn overlay_replaced(&mut self, id: StatementId) {
         let looks_again = self.case.statement(id).is_some_and(|statement| {
             let kind = statement.effect.kind;
-            matches!(kind, StatementKind::Update | StatementKind::Delete)
+            matches!(
+                kind,
+                StatementKind::Update | StatementKind::Delete | StatementKind::Merge
+            )
         });
         let chains = &self.account.chains;
         let is_new = |table: &str, row: &RowId| {
@@ -292,7 +319,10 @@ impl Learning<'_> {
             let writer = writer.and_then(|writer| self.case.statement(writer));
             writer.is_some_and(|writer| {
                 let kind = writer.effect.kind;
-                matches!(kind, StatementKind::Insert | StatementKind::InsertSelect)
+                matches!(
+                    kind,
+                    StatementKind::Insert | StatementKind::InsertSelect | StatementKind::Merge
+                )
             })
         };
         let Some(view) = self.account.views.get_mut(&id) else {
@@ -371,28 +401,24 @@ impl ReturnedRow {
     }
 }
 
-/// Whether of two writes of these kinds the one had a row before the other, by what they returned of it.
+/// Whether of two writes the one had a row before the other, by what they returned of it.
 ///
-/// A DELETE returns the row as it was. What the other write made of it and the DELETE removed came before; an UPDATE
+/// What removes a row returns it as it was. What the other write made of it and this one removed came before; an UPDATE
 /// found the row, so that it came before whatever is removed. Where a write returns what it found, who made that came
 /// before.
-fn row_came_before(
-    kinds: (Option<StatementKind>, Option<StatementKind>),
-    one: &ReturnedRow,
-    other: &ReturnedRow,
-) -> CameBefore {
+fn row_came_before(one: &ReturnedRow, other: &ReturnedRow) -> CameBefore {
     let is_first = |first| match first {
         true => CameBefore::Yes,
         false => CameBefore::No,
     };
-    let made_first = |kind, made: &ReturnedRow, removed: &ReturnedRow| {
-        let found_one = kind == Some(StatementKind::Update) || made.old.is_some();
+    let made_first = |made: &ReturnedRow, removed: &ReturnedRow| {
+        let found_one = made.deed == RowDeed::Changed || made.old.is_some();
         found_one || made.row == removed.row
     };
-    let removes = |kind| kind == Some(StatementKind::Delete);
-    match (removes(kinds.0), removes(kinds.1)) {
-        (false, true) => return is_first(made_first(kinds.0, one, other)),
-        (true, false) => return is_first(!made_first(kinds.1, other, one)),
+    let removes = |row: &ReturnedRow| row.deed == RowDeed::Removed;
+    match (removes(one), removes(other)) {
+        (false, true) => return is_first(made_first(one, other)),
+        (true, false) => return is_first(!made_first(other, one)),
         (true, true) => return CameBefore::Unknown,
         (false, false) => {}
     }

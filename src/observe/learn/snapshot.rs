@@ -5,6 +5,7 @@ use crate::dialect::{Capability, ObserverKind, SnapshotPoint};
 use crate::model::{
     CaseStatement, ErrorClass, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
 };
+use crate::observe::View;
 use crate::observe::instrument::promised_mode;
 
 impl Learning<'_> {
@@ -118,9 +119,36 @@ impl Learning<'_> {
         let record = self.execution.records.get(&id);
         let class = record.and_then(|record| record.outcome.error_class());
         let keeps_newest = self.dialect.observer == ObserverKind::Returning;
+        // What a MERGE finds decides what it would put in: that is not looked for in the newest rows.
+        let merges = self
+            .case
+            .statement(id)
+            .is_some_and(|statement| statement.effect.kind == StatementKind::Merge);
         match class {
-            Some(ErrorClass::Duplicate) if role.is_target() && keeps_newest => ReadMode::Current,
+            Some(ErrorClass::Duplicate) if role.is_target() && keeps_newest && !merges => {
+                ReadMode::Current
+            }
             _ => mode,
         }
+    }
+
+    /// Notes what stands in the target of a MERGE that was refused as a duplicate.
+    pub(super) fn note_newest(&mut self, statement: &CaseStatement) {
+        let record = self.execution.records.get(&statement.id);
+        let refused = record.filter(|record| {
+            statement.effect.kind == StatementKind::Merge
+                && record.outcome.error_class() == Some(ErrorClass::Duplicate)
+        });
+        let Some(at) = refused.map(|record| record.answered) else {
+            return;
+        };
+        let tables = statement.effect.targets();
+        let newest: View = tables
+            .map(|table| {
+                let stands = self.standing_for_before(table, statement.id, at);
+                (table.to_owned(), stands)
+            })
+            .collect();
+        self.account.newest.insert(statement.id, newest);
     }
 }

@@ -364,6 +364,7 @@ fn may_wait(evidence: &Evidence, statement: &CaseStatement) -> bool {
         | StatementKind::Replace
         | StatementKind::Update
         | StatementKind::Delete
+        | StatementKind::Merge
         | StatementKind::PhysicalDdl
         | StatementKind::LockTable
         | StatementKind::Opaque => true,

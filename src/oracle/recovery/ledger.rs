@@ -71,6 +71,7 @@ impl RowLedger {
                 | StatementKind::ReleaseSavepoint
                 | StatementKind::InsertSelect
                 | StatementKind::Replace
+                | StatementKind::Merge
                 | StatementKind::Set
                 | StatementKind::PhysicalDdl
                 | StatementKind::Opaque => return None,

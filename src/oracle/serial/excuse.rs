@@ -71,6 +71,11 @@ pub(super) fn let_go(
             StatementKind::Update,
             refused(StatementKind::Update),
         ),
+        (
+            Doubt::RefusedDuplicate,
+            StatementKind::Merge,
+            refused(StatementKind::Merge),
+        ),
     ];
     for (doubt, kind, let_go) in doubts {
         let Some(known) = evidence.dialect.known(doubt, kind) else {

@@ -14,6 +14,7 @@ use crate::engine::EngineError;
 use crate::model::{
     Aspect, CaseStatement, Clustering, Direction, ErrorClass, Form, Outcome, StatementKind,
 };
+use crate::observe::{RowId, holds_a_key_twice};
 
 impl Alone<'_> {
     /// Whether a write that was refused otherwise than on its view is refused as in the run, once another
@@ -101,6 +102,48 @@ impl Alone<'_> {
             }
         }
         Ok(one_fails && breaks_both)
+    }
+
+    /// Whether a MERGE was refused as a duplicate, and what it makes of the rows that it finds has a unique key of a row
+    /// that stood then: it looks for its rows in a snapshot, and a key is held against the newest ones (PostgreSQL manual,
+    /// "Index Uniqueness Checks").
+    pub(super) fn is_refused_for_a_newer_row(
+        &mut self,
+        statement: &CaseStatement,
+    ) -> Result<bool, EngineError> {
+        let evidence = self.evidence;
+        let Some(newest) = evidence.account.newest.get(&statement.id) else {
+            return Ok(false);
+        };
+        let promised = self.promised(statement.id);
+        let latitude = evidence.account.latitudes.get(&statement.id);
+        let again = latitude.map(|latitude| self.newest(statement.id, latitude));
+        for found in std::iter::once(promised).chain(again) {
+            for (table, stood) in newest {
+                let (Some(shape), Some(before)) = (evidence.case.table(table), found.get(table))
+                else {
+                    continue;
+                };
+                let before = before.clone();
+                let Some(after) = self.left_by(statement, found.clone(), table)? else {
+                    continue;
+                };
+                let is_touched = |row: &RowId| {
+                    before
+                        .get(row)
+                        .is_some_and(|was| after.get(row) != Some(was))
+                };
+                let made = after
+                    .iter()
+                    .filter(|(row, now)| before.get(*row) != Some(*now));
+                let stood = self.rows_of(stood);
+                let stood = stood.iter().filter(|(row, _)| !is_touched(row));
+                if holds_a_key_twice(shape, made.chain(stood).map(|(_, row)| row)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a write was refused by a foreign key both times, if not by the same one, and two or more foreign

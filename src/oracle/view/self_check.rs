@@ -135,6 +135,7 @@ fn allowed_counts(
         }
         StatementKind::Insert | StatementKind::InsertSelect => counts.of_insert(changed),
         StatementKind::Replace => counts.of_replace(changed),
+        StatementKind::Merge => Some(counts.of_merge(changed)),
         StatementKind::Begin
         | StatementKind::BeginSnapshot
         | StatementKind::BeginImmediate

@@ -56,7 +56,8 @@ impl StatementVerdicts {
         }
         if let Some(statement) = alone.evidence.case.statement(id)
             && (alone.is_refused_for_another_row(statement, &mismatches)?
-                || alone.is_refused_by_another_check(statement, &mismatches)?)
+                || alone.is_refused_by_another_check(statement, &mismatches)?
+                || alone.is_refused_for_a_newer_row(statement)?)
         {
             return Ok(());
         }

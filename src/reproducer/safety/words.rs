@@ -17,6 +17,7 @@ pub(super) const FIRST_WORDS: &[&str] = &[
     "EXPLAIN",
     "INSERT",
     "LOCK",
+    "MERGE",
     "OPTIMIZE",
     "PRAGMA",
     "REINDEX",

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Delete, Expr, Function, GroupByExpr, Insert, OnConflictAction, OnInsert,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Statement, Update, UpdateTableFromKind,
+    Assignment, BinaryOperator, Delete, Expr, Function, GroupByExpr, Insert, Merge, MergeAction,
+    MergeUpdateKind, OnConflictAction, OnInsert, OrderByKind, Query, Select, SelectItem, SetExpr,
+    Statement, Update, UpdateTableFromKind,
 };
 
 use crate::statement::query::relations;
@@ -133,34 +134,54 @@ fn keys(tree: &Statement) -> BTreeSet<String> {
     reason = "an enum of sqlparser, which grows with its releases"
 )]
 fn version_assignments(tree: &Statement) -> Vec<String> {
-    let assignments = match tree {
-        Statement::Update(update) => &update.assignments,
+    let assignments: Vec<&Assignment> = match tree {
+        Statement::Update(update) => update.assignments.iter().collect(),
         Statement::Insert(Insert {
             on: Some(OnInsert::DuplicateKeyUpdate(assignments)),
             ..
-        }) => assignments,
+        }) => assignments.iter().collect(),
         Statement::Insert(Insert {
             on: Some(OnInsert::OnConflict(conflict)),
             ..
         }) => match &conflict.action {
-            OnConflictAction::DoUpdate(update) => &update.assignments,
+            OnConflictAction::DoUpdate(update) => update.assignments.iter().collect(),
             OnConflictAction::DoNothing => return Vec::new(),
         },
+        Statement::Merge(merge) => assigned_by(merge).flatten().collect(),
         // An INSERT without ON DUPLICATE KEY or ON CONFLICT assigns none, which is sound.
         _ => return Vec::new(),
     };
-    assignments
-        .iter()
-        .filter(|assignment| {
-            let target = assignment.target.to_string().to_ascii_lowercase();
-            target.trim_matches(['`', '"']).ends_with("vkey")
-        })
-        .map(ToString::to_string)
-        .collect()
+    let is_version = |assignment: &&&Assignment| assigns_version(assignment);
+    let versions = assignments.iter().filter(is_version);
+    versions.map(ToString::to_string).collect()
 }
 
-/// Whether each table that an UPDATE assigns to gets a version key too.
+/// What each UPDATE of a MERGE assigns.
+fn assigned_by(merge: &Merge) -> impl Iterator<Item = &[Assignment]> {
+    merge
+        .clauses
+        .iter()
+        .filter_map(|clause| match &clause.action {
+            MergeAction::Update(update) => match &update.kind {
+                MergeUpdateKind::Set(assignments) => Some(assignments.as_slice()),
+                MergeUpdateKind::Wildcard => None,
+            },
+            MergeAction::Insert(_) | MergeAction::Delete { .. } | MergeAction::DoNothing { .. } => {
+                None
+            }
+        })
+}
+
+fn assigns_version(assignment: &Assignment) -> bool {
+    let target = assignment.target.to_string().to_ascii_lowercase();
+    target.trim_matches(['`', '"']).ends_with("vkey")
+}
+
+/// Whether each table that an UPDATE assigns to gets a version key too, and each row that a MERGE updates.
 fn every_target_is_versioned(tree: &Statement) -> bool {
+    if let Statement::Merge(merge) = tree {
+        return assigned_by(merge).all(|set| set.iter().any(assigns_version));
+    }
     let Statement::Update(update) = tree else {
         return true;
     };

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, Insert, LimitClause, OrderByKind, Query, Select, SelectItem,
-    SetExpr, Statement, TableFactor, TableWithJoins, Update, UpdateTableFromKind, Visit,
+    Distinct, Expr, GroupByExpr, Insert, LimitClause, Merge, MergeAction, MergeUpdateKind,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins,
+    Update, UpdateTableFromKind, Visit,
 };
 
 use crate::statement::query::{deleted_from, relations};
@@ -20,6 +21,7 @@ pub(super) fn candidates(tree: &Statement) -> Vec<Statement> {
         Statement::Update(update) => updates(update),
         Statement::Delete(delete) => deletes(delete),
         Statement::Insert(insert) => inserts(insert),
+        Statement::Merge(merge) => merges(merge),
         _ => Vec::new(),
     };
     for (at, query) in queries(tree).iter().enumerate() {
@@ -314,6 +316,39 @@ fn mentions<V: Visit>(tree: &V, called: &str) -> bool {
         | SyntaxNode::Expression(_) => ControlFlow::Continue(()),
     });
     found.is_break()
+}
+
+fn merges(merge: &Merge) -> Vec<Statement> {
+    let mut found = Vec::new();
+    if merge.output.is_some() {
+        found.push(with(merge, |m| m.output = None));
+    }
+    for (at, clause) in merge.clauses.iter().enumerate() {
+        if merge.clauses.len() > 1 {
+            found.push(with(merge, |m| {
+                m.clauses.remove(at);
+            }));
+        }
+        if clause.predicate.is_some() {
+            found.push(with(merge, |m| m.clauses[at].predicate = None));
+        }
+        let MergeAction::Update(update) = &clause.action else {
+            continue;
+        };
+        let MergeUpdateKind::Set(assignments) = &update.kind else {
+            continue;
+        };
+        for gone in (0..assignments.len()).filter(|_| assignments.len() > 1) {
+            found.push(with(merge, |m| {
+                if let MergeAction::Update(update) = &mut m.clauses[at].action
+                    && let MergeUpdateKind::Set(assignments) = &mut update.kind
+                {
+                    assignments.remove(gone);
+                }
+            }));
+        }
+    }
+    found.into_iter().map(Statement::Merge).collect()
 }
 
 fn updates(update: &Update) -> Vec<Statement> {
