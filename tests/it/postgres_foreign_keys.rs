@@ -46,7 +46,7 @@ const REFUSALS: [(&str, &[IsolationLevel]); 4] = [
 ];
 
 /// Scripts in which a child and its parent meet and an engine without a fault is right, whatever it answers.
-const MEETINGS: [&str; 8] = [
+const MEETINGS: [&str; 9] = [
     // The parent's other columns are nobody's business.
     "s1 BEGIN\ns1 UPDATE t0 SET vkey = 1000 WHERE pkey = 3\n\
      s2 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\ns1 COMMIT",
@@ -67,6 +67,9 @@ const MEETINGS: [&str; 8] = [
      s2 SELECT pkey FROM t0 WHERE pkey = 3 FOR UPDATE NOWAIT\ns1 COMMIT",
     "s1 BEGIN\ns1 INSERT INTO t1 (pkey, vkey, c0) VALUES (2, 1001, 30)\n\
      s2 SELECT pkey FROM t0 FOR UPDATE SKIP LOCKED\ns1 COMMIT",
+    // A second UPDATE of a row asks for its parent, whatever it assigns.
+    "s1 BEGIN\ns1 UPDATE t1 SET vkey = 1000\ns1 UPDATE t1 SET vkey = 1001\n\
+     s2 SELECT pkey FROM t0 WHERE pkey = 1 FOR UPDATE NOWAIT\ns1 COMMIT",
 ];
 
 /// What all oracles say of a script at a level, through a server with a fault.

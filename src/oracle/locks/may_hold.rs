@@ -37,7 +37,8 @@ pub(super) fn rows<'r>(
         if !is_ddl && !holders.may_lock_a_table_of(other, read.statement) {
             continue;
         }
-        if is_ddl || !has_done_what_it_says(evidence, read, other) {
+        let asks_again = holders.may_lock_a_parent(other, read.statement);
+        if is_ddl || asks_again || !has_done_what_it_says(evidence, read, other) {
             return Ok(None);
         }
         let found = match other.effect.kind.is_write() {
