@@ -36,7 +36,7 @@ pub const MYSQL_IMAGE: ServerImage = ServerImage {
     takes_variables: true,
 };
 
-const POSTGRES_IMAGE: ServerImage = ServerImage {
+pub const POSTGRES_IMAGE: ServerImage = ServerImage {
     engine: "postgres",
     repository: "postgres",
     environment: &["POSTGRES_HOST_AUTH_METHOD=trust"],

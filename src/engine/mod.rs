@@ -33,7 +33,7 @@ pub use connection::{Connection, TransactionState, Watcher};
 pub use diagnosis::{Demand, Diagnosis, DiagnosisLine, Health, Topic};
 pub use doctor::doctor;
 pub use error::EngineError;
-pub use images::{MARIADB_IMAGE, MYSQL_IMAGE, SERVER_IMAGES, ServerImage};
+pub use images::{MARIADB_IMAGE, MYSQL_IMAGE, POSTGRES_IMAGE, SERVER_IMAGES, ServerImage};
 pub use marker::{Leftover, MARKER_TABLE, Marker, check_database_name};
 pub use opening::{Engine, OpenOptions, STATEMENT_DEADLINE};
 pub use registry::open;

@@ -45,6 +45,13 @@ fn script(scenario: &Scenario<'_>, image: &ServerImage, driver: ScriptDriver) ->
     let product = scenario.maintainers.product;
     let synopsis = words::synopsis(scenario).replace('\n', " ");
     let (name, client) = (image.repository, scenario.maintainers.client);
+    let (is_up, packages) = match driver {
+        ScriptDriver::Postgres => ("pg_isready -h 127.0.0.1".to_owned(), "psycopg2-binary"),
+        ScriptDriver::MySqlProtocol | ScriptDriver::Sqlite => (
+            format!("{client} -h127.0.0.1 -uroot -e 'SELECT 1'"),
+            "pymysql cryptography",
+        ),
+    };
     let tag = tag(scenario);
     let environment: String = image
         .environment
@@ -71,7 +78,7 @@ docker run -d --name "$server"{environment} "$IMAGE"{options} >/dev/null || exit
 
 # While the image makes its system tables, its server has no port.
 tries=0
-until docker exec "$server" {client} -h127.0.0.1 -uroot -e 'SELECT 1' >/dev/null 2>&1; do
+until docker exec "$server" {is_up} >/dev/null 2>&1; do
     tries=$((tries + 1))
     if [ $tries -gt 120 ]; then
         docker logs "$server" >&2
@@ -81,7 +88,7 @@ until docker exec "$server" {client} -h127.0.0.1 -uroot -e 'SELECT 1' >/dev/null
 done
 
 docker run --rm -i --network "container:$server" {PYTHON_IMAGE} \
-    sh -c 'pip install --quiet --root-user-action=ignore pymysql cryptography </dev/null >&2 || exit 2; python3 -' <<'{END}'
+    sh -c 'pip install --quiet --root-user-action=ignore {packages} </dev/null >&2 || exit 2; python3 -' <<'{END}'
 {python}{END}
 "#
     )

@@ -18,6 +18,8 @@ pub(super) enum ClientKind {
 pub(super) enum ScriptDriver {
     /// Clients of a server; a statement may wait for a lock.
     MySqlProtocol,
+    /// The same of PostgreSQL.
+    Postgres,
     /// A library in the script's own process; a held lock is an error at once.
     Sqlite,
 }
@@ -46,7 +48,7 @@ pub(super) struct Maintainers {
     pub(super) to_try: Option<&'static str>,
     /// The port that its server listens on unless it is told another; 0 where there is none.
     pub(super) port: u16,
-    /// Asks a server of MySQL's protocol whether the connection `%d` waits for a lock: a row where it does.
+    /// Asks a server whether the connection `%d` waits for a lock: a row where it does.
     pub(super) waits: &'static str,
     /// Whether mysqltest is its test suite.
     pub(super) has_mysqltest: bool,
@@ -129,7 +131,7 @@ const ALL: &[Maintainers] = &[
         engine: "postgres",
         product: "PostgreSQL",
         clients: ClientKind::Psql,
-        driver: Err("scripts exist for MySQL, MariaDB, TiDB and SQLite, not for PostgreSQL"),
+        driver: Ok(ScriptDriver::Postgres),
         tracker: "https://www.postgresql.org/account/submitbug, or pgsql-bugs@lists.postgresql.org",
         fields: &[],
         versions: "PostgreSQL version (SELECT version())",
@@ -140,11 +142,11 @@ const ALL: &[Maintainers] = &[
              start of the program.",
         ),
         port: 5432,
-        waits: "",
+        waits: "SELECT 1 WHERE cardinality(pg_blocking_pids(%d)) > 0",
         has_mysqltest: false,
         has_testkit: false,
         innodb_include: None,
-        image: Err("scripts exist for MySQL, MariaDB, TiDB and SQLite, not for PostgreSQL"),
+        image: Ok(engine::POSTGRES_IMAGE),
     },
     Maintainers {
         engine: "sqlite",

@@ -15,17 +15,18 @@ use crate::servers::{self, Needs};
 
 /// Our own finds of an engine.
 fn finds(engine: &str) -> Vec<PathBuf> {
+    let least = if engine == "postgres" { 1 } else { 2 };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("reproducers")
         .join(engine);
     let files = std::fs::read_dir(root).expect("the folder is there");
     let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
     paths.sort();
-    assert!(paths.len() >= 2, "{paths:?}");
+    assert!(paths.len() >= least, "{paths:?}");
     paths
 }
 
-/// The Python that has PyMySQL: the first one of the path need not be Debian's.
+/// The Python that has PyMySQL and psycopg2: the first one of the path need not be Debian's.
 fn python() -> String {
     std::env::var("RASHOMON_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
@@ -54,15 +55,52 @@ fn scripts_of(finds: &[PathBuf], url: &str) -> Vec<(String, Option<i32>, String)
     finds.iter().map(run_one).collect()
 }
 
+/// Whether that Python has a module; says that the test did not run where it has not.
+fn has_module(test: &str, module: &str) -> bool {
+    let mut import = Command::new(python());
+    servers::tool(
+        test,
+        module,
+        import.args(["-c", &format!("import {module}")]),
+    )
+}
+
+/// The same on PostgreSQL, of which there is one: an account of another name, and codes that are no numbers.
+#[test]
+fn the_python_scripts_of_our_finds_of_postgresql_show_them() {
+    const TEST: &str = "the_python_scripts_of_our_finds_of_postgresql_show_them";
+    let Some(url) = servers::url(TEST, Needs::Postgres) else {
+        return;
+    };
+    if !has_module(TEST, "psycopg2") {
+        return;
+    }
+    for (find, code, text) in scripts_of(&finds("postgres"), &url) {
+        assert_eq!(code, Some(1), "{find}:\n{text}");
+        assert!(text.contains("waits for a lock"), "{find}:\n{text}");
+        assert!(text.contains("<-- WRONG, expected: "), "{find}:\n{text}");
+    }
+    // A server that has no such statement shows nothing, and one that gives the right answer neither.
+    let folder = folder();
+    for (sql, code) in [("MERGE t0", 2), ("SELECT c0 FROM t0", 0)] {
+        let text = format!(
+            "--! format = 1\n--! engine = \"postgres\"\n--! isolation = \"READ COMMITTED\"\n\
+             /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, c0 BYTEA);\n\
+             /* init */ INSERT INTO t0 VALUES (1, '\\x00ff');\n\
+             /* s1 */ {sql}; -- @got (x'01')  @expect (x'00ff')\n"
+        );
+        let find = folder.path().join(format!("{code}.sql"));
+        std::fs::write(&find, text).expect("it is written");
+        for (_, got, text) in scripts_of(&[find], &url) {
+            assert_eq!(got, Some(code), "{sql}:\n{text}");
+        }
+    }
+}
+
 #[test]
 fn the_python_scripts_of_our_finds_show_them_and_only_where_they_are() {
     const TEST: &str = "the_python_scripts_of_our_finds_show_them_and_only_where_they_are";
-    let driver = || {
-        let mut python = Command::new(python());
-        python.args(["-c", "import pymysql"]);
-        python
-    };
-    if !servers::tool(TEST, "pymysql", &mut driver()) {
+    if !has_module(TEST, "pymysql") {
         return;
     }
     for (needs, own, other) in [

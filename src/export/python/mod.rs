@@ -14,6 +14,9 @@ use crate::reproducer::{CaseFile, Cell, Expectation, quoted};
 
 const ANSWERS: &str = include_str!("answers.py");
 const MYSQL_PROTOCOL: &str = include_str!("mysql_protocol.py");
+const POSTGRES: &str = include_str!("postgres.py");
+/// What is the same for every server.
+const SERVER: &str = include_str!("server.py");
 const SQLITE: &str = include_str!("sqlite.py");
 const VERDICT: &str = include_str!("verdict.py");
 
@@ -49,28 +52,31 @@ impl CaseFormat for Python {
 
 /// The script of a scenario.
 pub(super) fn script(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
-    let (imports, text) = match driver {
+    let of_servers = "import argparse\nimport decimal\nimport os\nimport queue\nimport sys\nimport threading\nimport time\n\n";
+    let (imports, texts) = match driver {
         ScriptDriver::MySqlProtocol => (
-            "import argparse\nimport decimal\nimport os\nimport queue\nimport sys\nimport threading\nimport time\n\n\
-             import pymysql\n",
-            MYSQL_PROTOCOL,
+            format!("{of_servers}import pymysql\n"),
+            vec![MYSQL_PROTOCOL, SERVER],
+        ),
+        ScriptDriver::Postgres => (
+            format!("{of_servers}import psycopg2\nimport psycopg2.extensions\n"),
+            vec![POSTGRES, SERVER],
         ),
         ScriptDriver::Sqlite => (
-            "import argparse\nimport decimal\nimport sqlite3\nimport sys\nimport tempfile\n",
-            SQLITE,
+            "import argparse\nimport decimal\nimport sqlite3\nimport sys\nimport tempfile\n"
+                .to_owned(),
+            vec![SQLITE],
         ),
     };
     // The data is made of answers, and what runs it comes last.
-    let parts = [
-        &format!(
-            "#!/usr/bin/env python3\n{}\n{imports}",
-            about(scenario, driver)
-        ),
-        ANSWERS,
-        &data(scenario, driver),
-        text,
-        VERDICT,
-    ];
+    let head = format!(
+        "#!/usr/bin/env python3\n{}\n{imports}",
+        about(scenario, driver)
+    );
+    let data = data(scenario, driver);
+    let mut parts = vec![head.as_str(), ANSWERS, &data];
+    parts.extend(texts);
+    parts.push(VERDICT);
     parts.join("\n\n")
 }
 
@@ -83,10 +89,18 @@ fn about(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
         let _ = write!(text, "\nSeen on {versions}.\n");
     }
     match driver {
-        ScriptDriver::MySqlProtocol => {
+        ScriptDriver::MySqlProtocol | ScriptDriver::Postgres => {
+            let library = match driver {
+                ScriptDriver::Postgres => {
+                    "psycopg2 (pip install psycopg2-binary, or Debian's python3-psycopg2)"
+                }
+                ScriptDriver::MySqlProtocol | ScriptDriver::Sqlite => {
+                    "PyMySQL (pip install pymysql, or Debian's python3-pymysql)"
+                }
+            };
             let _ = write!(
                 text,
-                "\nNeeds PyMySQL (pip install pymysql, or Debian's python3-pymysql) and an account that may \
+                "\nNeeds {library} and an account that may \
                  create\ndatabases. Makes a database {DATABASE}_<process>, and drops it at the end.\n"
             );
         }
@@ -118,13 +132,13 @@ fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
     let _ = write!(
         text,
         "\n# The codes by which a server says that a statement is not of its language.\nNOT_KNOWN = [{}]\n",
-        not_known(scenario).join(", ")
+        not_known(scenario, driver).join(", ")
     );
-    if driver == ScriptDriver::MySqlProtocol {
+    if driver != ScriptDriver::Sqlite {
         let _ = write!(
             text,
             "HANGS_AFTER_SECONDS = {HANGS_AFTER_SECONDS}\nDATABASE = \"{DATABASE}_%d\" % os.getpid()\n\
-             PORT = {}\n\n# A row where this connection waits for a row lock or a metadata lock.\nWAITS = {}\n",
+             PORT = {}\n\n# A row where this connection waits for a lock.\nWAITS = {}\n",
             scenario.maintainers.port,
             quoted(scenario.maintainers.waits),
         );
@@ -141,11 +155,11 @@ fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
     );
     let steps = scenario.steps.iter().map(|step| {
         let client = step.client.unwrap_or_default();
-        format!("({client}, {})", step_text(step, scenario))
+        format!("({client}, {})", step_text(step, scenario, driver))
     });
     let _ = writeln!(text, "STEPS = {}", list(&steps.collect::<Vec<_>>(), ""));
     let afterwards = scenario.afterwards.iter();
-    let afterwards = afterwards.map(|step| match step_text(step, scenario) {
+    let afterwards = afterwards.map(|step| match step_text(step, scenario, driver) {
         text if step.seen.is_none() && step.right.is_empty() => format!("({text},)"),
         text => format!("({text})"),
     });
@@ -158,10 +172,19 @@ fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
 }
 
 /// The error codes of an engine or version that has no such statement, which proves nothing of the bug.
-fn not_known<'a>(scenario: &'a Scenario<'_>) -> Vec<&'a str> {
+fn not_known(scenario: &Scenario<'_>, driver: ScriptDriver) -> Vec<String> {
     let classes = [ErrorClass::Syntax, ErrorClass::Unsupported];
-    let codes = classes.map(|class| scenario.dialect.error_codes(class));
+    let codes = classes.map(|class| codes(scenario, driver, class));
     codes.concat()
+}
+
+/// The error codes of a class as the driver gives them: numbers, or the texts of SQLSTATE.
+fn codes(scenario: &Scenario<'_>, driver: ScriptDriver, class: ErrorClass) -> Vec<String> {
+    let codes = scenario.dialect.error_codes(class).into_iter();
+    match driver {
+        ScriptDriver::Postgres => codes.map(quoted).collect(),
+        ScriptDriver::MySqlProtocol | ScriptDriver::Sqlite => codes.map(str::to_owned).collect(),
+    }
 }
 
 /// A list, each item on a line of its own.
@@ -177,8 +200,8 @@ fn list(items: &[String], indent: &str) -> String {
 }
 
 /// The statement of a step with its answers.
-fn step_text(step: &ClientStep, scenario: &Scenario<'_>) -> String {
-    let expression = |expected: &Expectation| answer(expected, step, scenario);
+fn step_text(step: &ClientStep, scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
+    let expression = |expected: &Expectation| answer(expected, step, scenario, driver);
     let mut text = quoted(&step.sql);
     let right: Vec<String> = step.right.iter().map(expression).collect();
     match &step.seen {
@@ -193,7 +216,12 @@ fn step_text(step: &ClientStep, scenario: &Scenario<'_>) -> String {
 }
 
 /// An answer as the script's own functions make it.
-fn answer(answer: &Expectation, step: &ClientStep, scenario: &Scenario<'_>) -> String {
+fn answer(
+    answer: &Expectation,
+    step: &ClientStep,
+    scenario: &Scenario<'_>,
+    driver: ScriptDriver,
+) -> String {
     match answer {
         Expectation::Rows(rows) => {
             let rows: Vec<String> = rows.iter().map(|row| tuple(row)).collect();
@@ -205,7 +233,7 @@ fn answer(answer: &Expectation, step: &ClientStep, scenario: &Scenario<'_>) -> S
         }
         Expectation::Affected(count) => format!("changed({count})"),
         Expectation::Error(class) => {
-            let codes = scenario.dialect.error_codes(*class);
+            let codes = codes(scenario, driver, *class);
             let words = quoted(words::error_words(*class));
             let codes: String = codes.iter().map(|code| format!(", {code}")).collect();
             format!("error({words}{codes})")

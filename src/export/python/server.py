@@ -5,7 +5,7 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self.number = number
         self.connection = connection
-        self.id = connection.thread_id()
+        self.id = connection_id(connection)
         self.todo = queue.Queue()
         self.running = []  # Steps that are not answered yet, oldest first.
         self.lost = None
@@ -28,29 +28,6 @@ class Client(threading.Thread):
             self.running.pop(0)
 
 
-def execute(connection, sql):
-    """The answer of the server. It stays the text that the server sent."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(sql)
-            if cursor.description is None:
-                return Changed(cursor.rowcount)
-            return Rows(list(cursor.fetchall()))
-    except pymysql.err.Error as refused:
-        code = refused.args[0] if refused.args else 0
-        if code in (0, 2006, 2013):
-            raise Lost("the server closed the connection: %s" % refused)
-        return Error([code], refused.args[1])
-
-
-def waits(watcher, client):
-    """Whether the server says that a client waits for a row lock or a metadata lock."""
-    # The server renews information_schema.innodb_trx only where it was left alone for 0.1 s.
-    time.sleep(0.15)
-    sql = WAITS % client.id
-    return bool(must(execute(watcher, sql), sql).cells)
-
-
 def settle(clients, watcher):
     """Comes back when every client has answered or waits for a lock."""
     until = time.monotonic() + HANGS_AFTER_SECONDS
@@ -69,23 +46,6 @@ def settle(clients, watcher):
         if time.monotonic() > until:
             raise Hang("a statement has no answer after %d s, and waits for no lock"
                        % HANGS_AFTER_SECONDS)
-
-
-def connect(options, database=None):
-    return pymysql.connect(
-        host=options.host, port=options.port, unix_socket=options.socket, user=options.user,
-        password=options.password, database=database, charset="utf8mb4", autocommit=True, conv={},
-    )
-
-
-def close(clients, watcher):
-    """Ends every connection and waits until the server has rolled back what was open."""
-    numbers = ", ".join(str(client.id) for client in clients)
-    for client in clients:
-        execute(watcher, "KILL %d" % client.id)
-    left = "SELECT id FROM information_schema.processlist WHERE id IN (%s)" % numbers
-    while clients and must(execute(watcher, left), left).cells:
-        time.sleep(0.05)
 
 
 def run_once(options):
@@ -137,8 +97,8 @@ def arguments():
     )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("--socket")
-    parser.add_argument("--user", default="root")
+    parser.add_argument("--socket", help=SOCKET)
+    parser.add_argument("--user", default=USER)
     parser.add_argument("--password", default="")
     parser.add_argument("--runs", type=int, default=RUNS, help="how often the case is run, at most")
     return parser.parse_args()
