@@ -52,6 +52,7 @@ pub(super) fn right(
         },
         LockBreach::UnfoundedRefusal => Some(Expectation::Accepted),
         LockBreach::Waited | LockBreach::KeptPastEnd => Some(Expectation::DoesNotWait),
+        LockBreach::UnrefusedNewerRow => Some(Expectation::Error(ErrorClass::Serialization)),
         LockBreach::WrongSkip => None,
     }
 }

@@ -242,6 +242,9 @@ fn kind_words(kind: FindingKind) -> String {
             LockBreach::UnfoundedRefusal => "a refusal for a lock that nobody holds",
             LockBreach::WrongSkip => "SKIP LOCKED skips other rows than the locked ones",
             LockBreach::Waited => "a read that must not wait waits for a lock",
+            LockBreach::UnrefusedNewerRow => {
+                "a row that is newer than the snapshot is written or locked"
+            }
             LockBreach::KeptPastEnd => "a statement waits for a transaction that has ended",
         },
         FindingKind::LostCommit => "an acknowledged commit is lost by a crash",

@@ -143,6 +143,7 @@ impl AnomalyClass {
                 Self::MissingLock
             }
             LockBreach::UnkeptRange => Self::Phantom,
+            LockBreach::UnrefusedNewerRow => Self::LostUpdate,
             LockBreach::UnfoundedRefusal => Self::NeedlessRefusal,
             LockBreach::WrongSkip => Self::WrongSkip,
             LockBreach::Waited | LockBreach::KeptPastEnd => Self::NeedlessWait,

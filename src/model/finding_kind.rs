@@ -45,6 +45,8 @@ slugged! {
         Waited = "waited",
         /// A statement waited for a transaction whose end had been answered before it was sent.
         KeptPastEnd = "kept-past-end",
+        /// A statement wrote or locked a row that is newer than the snapshot of its transaction, where its level refuses that.
+        UnrefusedNewerRow = "unrefused-newer-row",
     }
 }
 
@@ -133,6 +135,7 @@ impl FindingKind {
                 LockBreach::UnlockedRead
                 | LockBreach::UnkeptRow
                 | LockBreach::UnkeptRange
+                | LockBreach::UnrefusedNewerRow
                 | LockBreach::WrongSkip => true,
                 LockBreach::UnlockedWrite
                 | LockBreach::UnkeptTable

@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, GroupByExpr, Ident, OnConflictAction, OnInsert, Query, SelectItem, SetExpr,
-    Statement, TableFactor, UnaryOperator, Value,
+    Statement, TableFactor, TableWithJoins, UnaryOperator, Value,
 };
 
+use super::query::{NamedRelation, deleted_from, relations};
 use super::token::{SqlToken, stands};
 use super::walk::{SyntaxNode, walk};
 use crate::model::Form;
@@ -87,25 +88,37 @@ pub(super) fn forms(words: &[SqlToken<'_>], tree: &Statement) -> BTreeSet<Form> 
     forms
 }
 
-/// Whether `NOT EXISTS (SELECT ..)` is a condition of an UPDATE's or DELETE's WHERE, alone or under AND.
+/// Whether `NOT EXISTS (SELECT ..)` is a condition of an UPDATE's or DELETE's WHERE, alone or under AND, and asks for something of
+/// the row, by the table's name: another one is looked for once.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
 pub(super) fn is_antijoin(tree: &Statement) -> bool {
-    let mut open: Vec<&Expr> = match tree {
-        Statement::Update(update) => update.selection.iter().collect(),
-        Statement::Delete(delete) => delete.selection.iter().collect(),
+    let (mut open, written): (Vec<&Expr>, &[TableWithJoins]) = match tree {
+        Statement::Update(update) => (
+            update.selection.iter().collect(),
+            std::slice::from_ref(&update.table),
+        ),
+        Statement::Delete(delete) => (delete.selection.iter().collect(), deleted_from(delete)),
         _ => return false,
     };
+    let (tables, _) = relations(written);
+    let mut found = false;
     while let Some(condition) = open.pop() {
         match condition {
-            Expr::Exists { negated: true, .. } => return true,
+            Expr::Exists {
+                subquery,
+                negated: true,
+            } => found |= names_one_of(subquery, &tables),
             Expr::Nested(inner) => open.push(inner),
             Expr::UnaryOp {
                 op: UnaryOperator::Not,
                 expr,
-            } if is_exists(expr) => return true,
+            } => {
+                let query = existing(expr);
+                found |= query.is_some_and(|query| names_one_of(query, &tables));
+            }
             Expr::BinaryOp {
                 left,
                 op: BinaryOperator::And,
@@ -114,16 +127,38 @@ pub(super) fn is_antijoin(tree: &Statement) -> bool {
             _ => {}
         }
     }
-    false
+    found
 }
 
-/// Whether a condition is `EXISTS (SELECT ..)`, in whatever parentheses.
-fn is_exists(condition: &Expr) -> bool {
+/// The query of `EXISTS (SELECT ..)`, in whatever parentheses.
+fn existing(condition: &Expr) -> Option<&Query> {
     let mut inner = condition;
     while let Expr::Nested(nested) = inner {
         inner = nested;
     }
-    matches!(inner, Expr::Exists { negated: false, .. })
+    let Expr::Exists {
+        subquery,
+        negated: false,
+    } = inner
+    else {
+        return None;
+    };
+    Some(subquery)
+}
+
+/// Whether a query names a column of one of these tables by what the statement calls the table.
+fn names_one_of(query: &Query, tables: &[NamedRelation]) -> bool {
+    let mut names = false;
+    let _ = walk(query, &mut |node| {
+        if let SyntaxNode::Expression(Expr::CompoundIdentifier(name)) = node
+            && let [.., table, _] = name.as_slice()
+        {
+            let is_it = |one: &NamedRelation| one.called.eq_ignore_ascii_case(&table.value);
+            names |= tables.iter().any(is_it);
+        }
+        ControlFlow::Continue(())
+    });
+    names
 }
 
 /// Whether DISTINCT stands before the argument of a function here.
@@ -366,8 +401,12 @@ mod tests {
                 true,
             ),
             (
-                "DELETE FROM t WHERE b > 1 AND (NOT (EXISTS (SELECT 1 FROM u)) AND b < 9)",
+                "DELETE FROM t AS x WHERE b > 1 AND (NOT (EXISTS (SELECT 1 FROM u WHERE u.a = X.a)) AND b < 9)",
                 true,
+            ),
+            (
+                "UPDATE t SET a = 1 WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.a = 7)",
+                false,
             ),
             (
                 "UPDATE t SET a = 1 WHERE b = 1 OR NOT EXISTS (SELECT 1 FROM u)",

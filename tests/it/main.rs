@@ -46,6 +46,7 @@ mod postgres_cases;
 mod postgres_foreign_keys;
 mod postgres_locks;
 mod postgres_merge;
+mod postgres_newer_rows;
 mod postgres_old_rows;
 mod postgres_table_locks;
 mod postgres_unread;

@@ -13,7 +13,7 @@ use rashomon::model::{
 };
 use rashomon::oracle::{ORACLES, hear};
 
-use crate::lying::{Lie, hearing, honest, id, verdict};
+use crate::lying::{Lie, hearing, hearing_of, honest, id, scripted, verdict};
 use crate::oracles;
 use crate::program::run;
 use crate::servers::{Needs, url};
@@ -217,6 +217,44 @@ fn a_deadlock_needs_somebody_who_may_wait_and_a_timeout_somebody_who_holds() {
         }
         let by_timer = ran_out_of_time_in_a_run_by_timer;
         let said = verdict(&*server, level, None, WAITING_UPDATE, by_timer);
+        assert_ne!(oracles::kind(&said), "refusal-without-cause", "{level}");
+    }
+}
+
+/// T2 waits for T1, which goes on in a table that nobody else has used.
+const ANOTHER_TABLE: &str = "s1 BEGIN
+s1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1
+s2 UPDATE t0 SET vkey = 1001 WHERE pkey = 1
+s1 UPDATE t1 SET vkey = 1002 WHERE pkey = 1
+s1 ROLLBACK";
+
+#[test]
+fn who_asks_for_what_nobody_has_used_is_no_victim() {
+    let Some(server) = server("who_asks_for_what_nobody_has_used") else {
+        return;
+    };
+    let setup = "/* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
+        /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT);\n\
+        /* init */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1);\n\
+        /* init */ INSERT INTO t1 (pkey, vkey) VALUES (1, 2);\n";
+    let is_a_victim: Lie = |execution| {
+        let record = execution.records.get_mut(&id(1, 3)).expect("it ran");
+        record.outcome = rejection("40P01", ErrorClass::Deadlock);
+    };
+    for level in [ReadCommitted, RepeatableRead, Serializable] {
+        let case = scripted(&*server, level, setup, ANOTHER_TABLE);
+        let said = hearing_of(&*server, &case, is_a_victim).verdict();
+        assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
+        // A foreign key between the two would have it ask for a row of the other table.
+        let key =
+            "/* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY REFERENCES t0 (pkey), vkey INT);";
+        let joined = setup.replace(
+            "/* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT);",
+            key,
+        );
+        assert_ne!(joined, setup);
+        let case = scripted(&*server, level, &joined, ANOTHER_TABLE);
+        let said = hearing_of(&*server, &case, is_a_victim).verdict();
         assert_ne!(oracles::kind(&said), "refusal-without-cause", "{level}");
     }
 }

@@ -141,8 +141,9 @@ fn cause(
     let locks_a_table = statement.is_some_and(|s| s.effect.kind == StatementKind::LockTable);
     Some(match class {
         ErrorClass::Deadlock => (
-            another_is_under_way(evidence, record),
-            "another session with a statement under way that may wait, in a circle with this one",
+            another_is_under_way(evidence, record) && another_has_used_its_tables(evidence, record),
+            "another session with a statement under way that may wait, in a circle with this one, and a transaction beside it \
+             that has used a table of this one",
         ),
         ErrorClass::LockTimeout => (
             another_overlaps(evidence, record, held_since(evidence, record), |s| {
@@ -268,6 +269,57 @@ fn another_committed(
             })
         })
     })
+}
+
+/// Whether another session had a transaction open beside a statement that has used one of its tables, or one that a foreign
+/// key joins with it: whom the statement waits for holds a lock there.
+fn another_has_used_its_tables(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let (case, records) = (&evidence.case, &evidence.execution.records);
+    let statement = case.statement(record.id);
+    let known = statement.filter(|s| touches_tables(s) && s.effect.kind != StatementKind::Opaque);
+    let Some(statement) = known.filter(|_| !evidence.dialect.supports(Capability::LocksOutliveEnd))
+    else {
+        return true;
+    };
+    let own = reached_tables(evidence, statement);
+    let is_beside = |other: &&CaseStatement| {
+        let sent = records.get(&other.id).map(|other| other.sent);
+        is_of_another_session(evidence, record, other.id.transaction)
+            && sent.is_some_and(|sent| sent < record.answered)
+            && !ended_before(evidence, other.id.transaction, record.sent)
+    };
+    let mut others = case.statements.iter().filter(is_beside);
+    others.any(|other| {
+        other.effect.kind == StatementKind::Opaque
+            || !reached_tables(evidence, other).is_disjoint(&own)
+    })
+}
+
+/// The tables, in lower case, that a statement names or reaches, and those that foreign keys join with them.
+fn reached_tables(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
+    let effect = &statement.effect;
+    let used = effect.uses.iter().map(|used| used.table.as_str());
+    let locked = effect.table_lock.iter().flat_map(|lock| &lock.tables);
+    let changed = effect
+        .storage_change
+        .iter()
+        .map(|change| change.table.as_str());
+    let named: BTreeSet<String> = used
+        .chain(locked.map(String::as_str))
+        .chain(changed)
+        .map(str::to_lowercase)
+        .collect();
+    let mut reached = named.clone();
+    for shape in &evidence.case.tables {
+        let child = shape.name.to_lowercase();
+        for key in &shape.foreign_keys {
+            let parent = key.parent.to_lowercase();
+            if named.contains(&child) || named.contains(&parent) {
+                reached.extend([child.clone(), parent]);
+            }
+        }
+    }
+    reached
 }
 
 /// Whether a statement of another session that may wait was under way when this one was. A circle of waits may

@@ -122,6 +122,9 @@ fn words(kind: LockBreach) -> &'static str {
         LockBreach::UnfoundedRefusal => "it was refused though nobody can have held a lock",
         LockBreach::WrongSkip => "it left out other rows than those that were locked",
         LockBreach::Waited | LockBreach::KeptPastEnd => "it should not have waited",
+        LockBreach::UnrefusedNewerRow => {
+            "it should have been refused for a row that is newer than its snapshot"
+        }
     }
 }
 

@@ -33,6 +33,9 @@ pub(super) struct LockingRead<'e> {
     /// as fitting is never met.
     pub(super) by_snapshot: BTreeSet<&'e str>,
     pub(super) strength: LockStrength,
+    /// Its level lets no lock go that was taken: it locks ranges (MySQL manual, "Transaction Isolation Levels", REPEATABLE READ and READ
+    /// COMMITTED).
+    lets_nothing_go: bool,
 }
 
 impl<'e> LockingRead<'e> {
@@ -82,6 +85,10 @@ impl<'e> LockingRead<'e> {
             locked,
             by_snapshot,
             strength: strength::of_search(&statement.effect),
+            lets_nothing_go: evidence
+                .dialect
+                .lock_reach(case.judged_level(statement.session))
+                == Some(LockReach::Ranges),
         })
     }
 
@@ -99,9 +106,12 @@ impl<'e> LockingRead<'e> {
     }
 
     /// Whether it keeps the rows of this table that it found. Where a snapshot chooses the rows, one without
-    /// which the result is another one was chosen, whatever else the read looks at.
+    /// which the result is another one was chosen, whatever else the read looks at; where nothing is let go it was met.
     pub(super) fn keeps_rows_of(&self, table: &str) -> bool {
-        self.by_snapshot.contains(table) || self.keeps_every_row_it_found()
+        let is_locked = self.locked.contains(table);
+        self.by_snapshot.contains(table)
+            || (self.lets_nothing_go && is_locked)
+            || self.keeps_every_row_it_found()
     }
 
     /// Whether it locks every row that it finds whole, whatever it gives of it. InnoDB locks one under a shared lock in the index

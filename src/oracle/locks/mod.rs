@@ -22,6 +22,7 @@ mod strength;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod unrefused;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,6 +108,7 @@ impl Oracle for LockOracle {
             let waited = waited.or_else(|| outlived::find(evidence, &holders, id));
             let for_a_reader = || shared::waited_for_a_reader(evidence, &holders, id);
             breaches.extend(waited.or_else(for_a_reader));
+            breaches.extend(unrefused::write(evidence, id));
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };
@@ -126,6 +128,7 @@ impl Oracle for LockOracle {
             }
             breaches.extend(got_past::find(evidence, &holders, &read, &mut trial)?);
             breaches.extend(kept::find(evidence, &holders, &read, &mut trial)?);
+            breaches.extend(unrefused::read(evidence, &read, &mut trial)?);
             let twice = held_twice::find(evidence, &holders, &read, &earlier, &mut trial)?;
             breaches.extend(twice);
             tested.extend(read.statement.effect.nowait.then_some(id));

@@ -1,0 +1,119 @@
+//! Rows newer than the snapshot of a transaction, which a statement wrote or locked though its level has it refused
+//! (PostgreSQL manual, "Repeatable Read Isolation Level": "a repeatable read transaction cannot modify or lock rows changed by
+//! other transactions after the repeatable read transaction began").
+
+use super::breach::BrokenLock;
+use super::locking_read::LockingRead;
+use super::trial::ReadTrial;
+use crate::dialect::Capability;
+use crate::engine::EngineError;
+use crate::model::{CaseStatement, LockBreach, StatementId, StatementRecord, Tick, TransactionId};
+use crate::observe::{Version, VersionId};
+use crate::oracle::Evidence;
+
+/// A write that replaced a version which was committed after its transaction had its snapshot.
+pub(super) fn write(evidence: &Evidence, id: StatementId) -> Option<BrokenLock> {
+    let statement = evidence.case.statement(id)?;
+    let record = evidence.execution.records.get(&id)?;
+    if record.outcome.error_class().is_some() || !refuses_newer_rows(evidence, statement) {
+        return None;
+    }
+    let snapshot = snapshot_is_taken(evidence, id.transaction)?;
+    let changes = evidence.account.changes.get(&id).into_iter().flatten();
+    let mut replaced = changes.filter_map(|change| change.before);
+    let newer = replaced.find(|version| {
+        committed(evidence, *version, id.transaction).is_some_and(|commit| commit.sent > snapshot)
+    })?;
+    Some(unrefused(record, evidence.account.chains.version(newer)))
+}
+
+/// A read whose result depends on a row of which a newer version had been committed when it was sent, and which it locks
+/// against changes.
+pub(super) fn read(
+    evidence: &Evidence,
+    read: &LockingRead<'_>,
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<BrokenLock>, EngineError> {
+    let rules = &evidence.dialect.lock_rules;
+    let clause = read.statement.effect.lock;
+    let transaction = read.transaction();
+    let is_kept_out = clause.is_some_and(|lock| rules.keeps_changes_out(lock));
+    let Some(snapshot) = snapshot_is_taken(evidence, transaction)
+        .filter(|_| is_kept_out && refuses_newer_rows(evidence, read.statement))
+    else {
+        return Ok(None);
+    };
+    let chains = &evidence.account.chains;
+    let is_newer = |version: &&VersionId| {
+        let commit = committed(evidence, **version, transaction);
+        commit.is_some_and(|commit| commit.sent > snapshot && commit.answered < read.record.sent)
+    };
+    for table in read.locked.intersection(&read.by_snapshot) {
+        for (row, chain) in chains.table(table) {
+            let Some(newer) = chain
+                .iter()
+                .find(is_newer)
+                .filter(|_| read.shows(table, row))
+            else {
+                continue;
+            };
+            let without = read.without(&[(table, row)]);
+            let depends = trial.agrees(read, &read.seen)? == Some(true)
+                && trial.agrees(read, &without)? == Some(false);
+            if depends {
+                return Ok(Some(unrefused(read.record, chains.version(*newer))));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a statement runs at a level that refuses what is newer than the snapshot of its transaction.
+fn refuses_newer_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let level = evidence.case.judged_level(statement.session);
+    evidence.dialect.supports(Capability::LocksChosenRows)
+        && !evidence.dialect.re_evaluates_after_wait.contains(&level)
+        && evidence.case.is_explicit(statement.id.transaction)
+}
+
+/// By when a transaction surely had its snapshot: its first statement that names a table was answered, or waited.
+fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
+    let own = evidence.case.statements.iter();
+    let own = own.filter(|s| s.id.transaction == transaction && !s.effect.uses.is_empty());
+    let records = own.filter_map(|s| evidence.execution.records.get(&s.id));
+    let first = records.min_by_key(|record| record.sent)?;
+    Some(
+        first
+            .waiting
+            .map_or(first.answered, |waiting| waiting.min(first.answered)),
+    )
+}
+
+/// What committed a version that another transaction of the case made, if it was.
+fn committed(
+    evidence: &Evidence,
+    version: VersionId,
+    own: TransactionId,
+) -> Option<&StatementRecord> {
+    let version = evidence.account.chains.version(version);
+    let writer = version.writer.transaction;
+    let at = evidence.execution.commit_tick(writer);
+    let at = at.filter(|_| writer != own && version.undone.is_none())?;
+    let mut records = evidence.execution.records.values();
+    records.find(|record| record.id.transaction == writer && record.answered == at)
+}
+
+fn unrefused(record: &StatementRecord, newer: &Version) -> BrokenLock {
+    BrokenLock {
+        kind: LockBreach::UnrefusedNewerRow,
+        statement: record.id,
+        against: Some(newer.writer),
+        padded: false,
+        expected: "error serialization".to_owned(),
+        got: record.outcome.to_string(),
+        told: format!(
+            "{} had changed the row of {} with the key {} after the snapshot",
+            newer.writer, newer.table, newer.id.key
+        ),
+    }
+}

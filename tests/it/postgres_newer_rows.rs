@@ -1,0 +1,70 @@
+//! Rows that are newer than the snapshot of a transaction on PostgreSQL: above READ COMMITTED it may neither write nor lock them.
+
+use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
+use rashomon::model::{Execution, Outcome, ProbeAnswer, Row, TransactionStatus, Value, Verdict};
+
+use crate::lying::{honest, id, verdict};
+use crate::oracles;
+use crate::postgres_cases::server;
+use crate::postgres_locks::{every_clause, verdict as forgetful};
+
+/// T1 reads by a lock what T2 has changed and committed after its snapshot.
+const NEWER_ROW: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1
+s1 SELECT c0 FROM t0 WHERE pkey = 1 FOR UPDATE
+s1 COMMIT";
+
+/// The same by an upsert.
+const NEWER_ROW_UPSERT: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 5) ON CONFLICT (pkey) DO UPDATE SET vkey = 1001, c0 = 12
+s1 COMMIT";
+
+/// T1.3 changed the row, and its transaction committed.
+fn overwrites(execution: &mut Execution) {
+    let row: Row = [1, 1001, 12].map(Value::Integer).to_vec();
+    let written = id(1, 3);
+    let record = execution.records.get_mut(&written).expect("it ran");
+    let tick = record.answered;
+    record.outcome = Outcome::Affected(1);
+    let probe = execution.probes.first().expect("T2.1 returned its row");
+    let returned = ProbeAnswer {
+        statement: written,
+        tick,
+        outcome: Outcome::Rows(vec![row.clone()]),
+        ..probe.clone()
+    };
+    execution.probes.push(returned);
+    let end = execution.records.get_mut(&id(1, 4)).expect("it ran");
+    end.outcome = Outcome::Affected(0);
+    let status = TransactionStatus::Committed(end.answered);
+    execution.transactions.insert(written.transaction, status);
+    let rows = execution.final_state.get_mut("t0").expect("the table");
+    rows[0] = row;
+}
+
+/// What a stand-in that forgets lock clauses makes of a read of a row that is newer than its snapshot, and one that overwrites it.
+#[test]
+fn a_row_that_is_newer_than_the_snapshot_is_neither_locked_nor_written() {
+    let Some(server) = server("a_row_that_is_newer_than_the_snapshot") else {
+        return;
+    };
+    for level in [RepeatableRead, Serializable] {
+        for script in [NEWER_ROW, NEWER_ROW_UPSERT] {
+            let said = verdict(&*server, level, None, script, honest);
+            assert!(!matches!(said, Verdict::Violation(_)), "{level}: {said}");
+        }
+        let said = forgetful(&*server, level, NEWER_ROW, every_clause);
+        assert_eq!(oracles::kind(&said), "unrefused-newer-row", "{level}");
+        let said = verdict(&*server, level, None, NEWER_ROW_UPSERT, overwrites);
+        assert_eq!(oracles::kind(&said), "unrefused-newer-row", "{level}");
+    }
+    // Where it is looked at again it is both, and a weak lock stands beside a change.
+    let said = verdict(&*server, ReadCommitted, None, NEWER_ROW, honest);
+    assert!(oracles::is_decided(&said), "{said}");
+    let weak = NEWER_ROW.replace("FOR UPDATE", "FOR KEY SHARE");
+    let said = verdict(&*server, RepeatableRead, None, &weak, honest);
+    assert!(!matches!(said, Verdict::Violation(_)), "{said}");
+}
