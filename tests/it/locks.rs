@@ -1,17 +1,19 @@
 //! The oracle of locks on real servers: what is missing is found, by drawn cases.
 
-use rashomon::dialect::builtin;
-use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::execute::Driver;
+use std::sync::Arc;
+
+use rashomon::dialect::{Dialect, builtin};
+use rashomon::engine::{self, EngineError, OpenOptions, Server};
+use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
-    Finding, FindingKind, IsolationLevel,
+    Execution, Finding, FindingKind, IsolationLevel,
     LockBreach::{
         self, UnfoundedRefusal, UnkeptRange, UnkeptRow, UnlockedRead, UnlockedWrite, Waited,
         WrongSkip,
     },
-    Verdict,
+    SessionId, TestCase, Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
 
@@ -437,6 +439,87 @@ fn a_server_that_locks_is_right_at_every_level() {
         for level in server.dialect().levels.clone() {
             let found = findings(&*server, "rashomon_it_locks_honest", level, 40, |_| true);
             assert_eq!(found, [], "{needs:?} at {level}");
+        }
+    }
+}
+
+/// A driver that begins no transaction in the second session: its locks are gone when they were got.
+struct LooseDriver<'s>(Driver<'s>);
+
+impl Executor for LooseDriver<'_> {
+    fn execute(
+        &mut self,
+        case: &TestCase,
+        instrumentation: &Instrumentation,
+    ) -> Result<Execution, EngineError> {
+        let mut sent = case.clone();
+        let begins = sent.statements.iter_mut();
+        for begin in begins.filter(|s| s.session == SessionId(2) && s.sql == "BEGIN") {
+            begin.sql = "DO 0".to_owned();
+        }
+        self.0.execute(&sent, instrumentation)
+    }
+
+    fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
+        self.0.serial(case)
+    }
+
+    fn dialect(&self) -> &Arc<Dialect> {
+        self.0.dialect()
+    }
+}
+
+/// A read that waited, and what another session does then to the row that it gave.
+const WAITED_AND_UPDATE: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: UPDATE t SET vkey = 1000, c = 7 WHERE pkey = 1
+    s2: SELECT pkey, c FROM t WHERE pkey < 3 FOR UPDATE
+    s1: COMMIT
+    s3: UPDATE t SET vkey = 1001, c = 8 WHERE pkey = 1
+    s2: COMMIT
+";
+
+/// A read beside a plain subquery, and a change of the row that does not show in what it gave.
+const SUBQUERY_AND_UPDATE: &str = "
+    init: CREATE TABLE u (pkey INT PRIMARY KEY, vkey INT, d INT)
+    init: INSERT INTO u VALUES (1, 11, 1), (2, 12, 2)
+    s1: BEGIN
+    s2: BEGIN
+    s2: SELECT t.pkey FROM t WHERE t.pkey IN (SELECT u.pkey FROM u WHERE u.d = 1) FOR UPDATE
+    s1: UPDATE t SET vkey = 1000, c = 7 WHERE pkey = 1
+    s2: COMMIT
+    s1: COMMIT
+";
+
+/// What a read has got after a wait it keeps as what it got at once, though it may have seen other rows of the table otherwise.
+#[test]
+fn what_a_read_got_after_a_wait_or_beside_a_subquery_stays_locked() {
+    use IsolationLevel::{ReadCommitted, RepeatableRead};
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url("locks_after_a_wait", needs) else {
+            continue;
+        };
+        let server = open(&url, None);
+        let database = "rashomon_it_locks_after_a_wait";
+        for (level, script) in [
+            (ReadCommitted, WAITED_AND_UPDATE),
+            (RepeatableRead, WAITED_AND_UPDATE),
+            (RepeatableRead, SUBQUERY_AND_UPDATE),
+        ] {
+            let case = case(&*server, level, &format!("{TABLE}{script}"));
+            let mut driver = Driver::open(&*server, database).expect("one");
+            let said = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+            assert_eq!(said.verdict(), Verdict::Agree, "{level}");
+            let mut driver = LooseDriver(driver);
+            let said = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+            let found = said
+                .violation(|_| true)
+                .and_then(|heard| heard.finding())
+                .map(kind);
+            driver.0.close().expect("the database goes");
+            let wanted = Some(FindingKind::Lock(UnkeptRow));
+            assert_eq!(found, wanted, "{level}: {script}");
         }
     }
 }

@@ -8,7 +8,7 @@ use super::trial::ReadTrial;
 use crate::dialect::LockReach;
 use crate::engine::EngineError;
 use crate::model::{LockBreach, StatementId, StatementRecord};
-use crate::observe::{Change, VersionId};
+use crate::observe::{Change, RowLatitude, Sight, VersionId};
 use crate::oracle::Evidence;
 
 /// A later write of another session, made while the reader's transaction was surely open.
@@ -34,9 +34,11 @@ pub(super) fn find(
         return Ok(None);
     }
     let judge = Judge { evidence, read };
-    let keeps_rows = read.keeps_every_row_it_found() || !read.by_snapshot.is_empty();
+    let keeps_rows = read.locked.iter().any(|table| read.keeps_rows_of(table));
     // One that passes over locked rows is asked for what it found alone.
-    let ranges = reach == LockReach::Ranges && !read.statement.effect.depends_on_locks;
+    let ranges = reach == LockReach::Ranges
+        && !read.statement.effect.depends_on_locks
+        && read.latitude.is_none();
     if !keeps_rows && !ranges {
         return Ok(None);
     }
@@ -116,6 +118,7 @@ impl Judge<'_> {
                 if is_held
                     && trial.tells_apart(self.read, seen, &without)?
                     && trial.agrees(self.read, seen)? == Some(true)
+                    && was_met(self.evidence, self.read, change, trial)?
                 {
                     let told = format!(
                         "it changed a row of {}, with the key {}, that {} had found",
@@ -170,4 +173,73 @@ impl Judge<'_> {
         let reader: StatementId = self.read.statement.id;
         BrokenLock::without_waiting(kind, write.record, reader, told)
     }
+}
+
+/// How many ways to see its rows are tried of a read that waited.
+const WAYS_MAX: usize = 32;
+
+/// Whether a read has surely met a row as its view has it: however else it may have seen rows, where it saw this one otherwise
+/// or not at all its answer is another one.
+fn was_met(
+    evidence: &Evidence,
+    read: &LockingRead<'_>,
+    change: &Change,
+    trial: &mut ReadTrial<'_>,
+) -> Result<bool, EngineError> {
+    let Some(latitude) = read.latitude else {
+        return Ok(true);
+    };
+    let is_it = |row: &RowLatitude| row.table == change.table && row.row == change.row;
+    let mut others = vec![read.seen.clone()];
+    for row in latitude.rows.iter().filter(|row| !is_it(row)) {
+        let seen_otherwise = others
+            .iter()
+            .flat_map(|seen| otherwise(evidence, row, seen));
+        let seen_otherwise: Vec<FoundRows> = seen_otherwise.collect();
+        others.extend(seen_otherwise);
+        if others.len() > WAYS_MAX {
+            return Ok(false);
+        }
+    }
+    for seen in others {
+        let own = latitude.rows.iter().filter(|row| is_it(row));
+        let mut ways: Vec<FoundRows> = own
+            .flat_map(|row| otherwise(evidence, row, &seen))
+            .collect();
+        let mut without = seen;
+        if let Some(rows) = without.get_mut(&change.table) {
+            rows.remove(&change.row);
+        }
+        ways.push(without);
+        for way in ways {
+            if trial.agrees(read, &way)? != Some(false) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The tables with one row as it may have been seen otherwise, each way.
+fn otherwise(evidence: &Evidence, row: &RowLatitude, seen: &FoundRows) -> Vec<FoundRows> {
+    let chains = &evidence.account.chains;
+    let sights = row.sights.iter().map(|(sight, _)| {
+        let mut tables = seen.clone();
+        let rows = tables.entry(row.table.clone()).or_default();
+        let (version, beside) = match sight {
+            Sight::Nothing => (None, false),
+            Sight::Version(version) | Sight::PassedOver(version) => (Some(*version), false),
+            Sight::Beside(version) => (Some(*version), true),
+        };
+        let mut id = row.row.clone();
+        if beside {
+            id.predecessors = u32::MAX;
+        }
+        match version.and_then(|version| chains.row(version)) {
+            Some(content) => rows.insert(id, content.clone()),
+            None => rows.remove(&id),
+        };
+        tables
+    });
+    sights.collect()
 }

@@ -10,7 +10,7 @@ use crate::model::{
     CaseStatement, LockStrength, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
     TransactionId,
 };
-use crate::observe::{RowId, VersionId};
+use crate::observe::{Latitude, RowId, VersionId};
 use crate::oracle::Evidence;
 use crate::oracle::view::{Contents, rows_of};
 use crate::statement::{count_mentions, mentions, search_of_write};
@@ -33,6 +33,8 @@ pub(super) struct LockingRead<'e> {
     /// as fitting is never met.
     pub(super) by_snapshot: BTreeSet<&'e str>,
     pub(super) strength: LockStrength,
+    /// What else it may have seen of rows, where it waited.
+    pub(super) latitude: Option<&'e Latitude>,
     /// Its level lets no lock go that was taken: it locks ranges (MySQL manual, "Transaction Isolation Levels", REPEATABLE READ and READ
     /// COMMITTED).
     lets_nothing_go: bool,
@@ -51,10 +53,16 @@ impl<'e> LockingRead<'e> {
         let (case, account) = (&evidence.case, &evidence.account);
         let statement = case.statement(id)?;
         let record = evidence.execution.records.get(&id)?;
-        if account.unsure.contains_key(&id) || account.latitudes.contains_key(&id) {
+        let kind = statement.effect.kind;
+        let latitude = account.latitudes.get(&id);
+        // What a statement that waited may have seen otherwise is told row by row, of a read that leaves nothing out.
+        let is_told = latitude.is_none_or(|latitude| {
+            let in_doubt = latitude.beyond.is_some() || !latitude.snapshots.is_empty();
+            kind == StatementKind::LockingSelect && !statement.effect.depends_on_locks && !in_doubt
+        });
+        if account.unsure.contains_key(&id) || !is_told {
             return None;
         }
-        let kind = statement.effect.kind;
         let sql = if matches!(kind, StatementKind::Select | StatementKind::LockingSelect) {
             Cow::from(&statement.sql)
         } else {
@@ -85,6 +93,7 @@ impl<'e> LockingRead<'e> {
             locked,
             by_snapshot,
             strength: strength::of_search(&statement.effect),
+            latitude,
             lets_nothing_go: evidence
                 .dialect
                 .lock_reach(case.judged_level(statement.session))

@@ -126,6 +126,10 @@ impl Oracle for LockOracle {
                 }
                 continue;
             }
+            if read.latitude.is_some() {
+                breaches.extend(kept::find(evidence, &holders, &read, &mut trial)?);
+                continue;
+            }
             breaches.extend(got_past::find(evidence, &holders, &read, &mut trial)?);
             breaches.extend(kept::find(evidence, &holders, &read, &mut trial)?);
             breaches.extend(unrefused::read(evidence, &read, &mut trial)?);

@@ -41,7 +41,7 @@ pub(super) fn beside_locks(
     earlier: &[LockingRead<'_>],
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
-    let Some(read) = LockingRead::sent(evidence, id) else {
+    let Some(read) = LockingRead::sent(evidence, id).filter(|read| read.latitude.is_none()) else {
         return Ok(None);
     };
     let Some(held) = may_hold::rows(evidence, holders, &read, earlier, trial)? else {
