@@ -22,18 +22,24 @@ s2 UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 5) ON CONFLICT (pkey) DO UPDATE SET vkey = 1001, c0 = 12
 s1 COMMIT";
 
-/// T1.3 changed the row, and its transaction committed.
-fn overwrites(execution: &mut Execution) {
-    let row: Row = [1, 1001, 12].map(Value::Integer).to_vec();
+/// T1 would insert what T2 has inserted and committed after its snapshot.
+const UNSEEN_ROW: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 11)
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1001, 5) ON CONFLICT (pkey) DO NOTHING
+s1 COMMIT";
+
+/// T1.3 answered so, and its transaction committed.
+fn answers(execution: &mut Execution, affected: u64, returned: Vec<Row>) {
     let written = id(1, 3);
     let record = execution.records.get_mut(&written).expect("it ran");
     let tick = record.answered;
-    record.outcome = Outcome::Affected(1);
+    record.outcome = Outcome::Affected(affected);
     let probe = execution.probes.first().expect("T2.1 returned its row");
     let returned = ProbeAnswer {
         statement: written,
         tick,
-        outcome: Outcome::Rows(vec![row.clone()]),
+        outcome: Outcome::Rows(returned),
         ..probe.clone()
     };
     execution.probes.push(returned);
@@ -41,6 +47,17 @@ fn overwrites(execution: &mut Execution) {
     end.outcome = Outcome::Affected(0);
     let status = TransactionStatus::Committed(end.answered);
     execution.transactions.insert(written.transaction, status);
+}
+
+/// It inserted nothing.
+fn passes_over(execution: &mut Execution) {
+    answers(execution, 0, Vec::new());
+}
+
+/// It changed the row.
+fn overwrites(execution: &mut Execution) {
+    let row: Row = [1, 1001, 12].map(Value::Integer).to_vec();
+    answers(execution, 1, vec![row.clone()]);
     let rows = execution.final_state.get_mut("t0").expect("the table");
     rows[0] = row;
 }
@@ -52,7 +69,7 @@ fn a_row_that_is_newer_than_the_snapshot_is_neither_locked_nor_written() {
         return;
     };
     for level in [RepeatableRead, Serializable] {
-        for script in [NEWER_ROW, NEWER_ROW_UPSERT] {
+        for script in [NEWER_ROW, NEWER_ROW_UPSERT, UNSEEN_ROW] {
             let said = verdict(&*server, level, None, script, honest);
             assert!(!matches!(said, Verdict::Violation(_)), "{level}: {said}");
         }
@@ -61,6 +78,12 @@ fn a_row_that_is_newer_than_the_snapshot_is_neither_locked_nor_written() {
         let said = verdict(&*server, level, None, NEWER_ROW_UPSERT, overwrites);
         assert_eq!(oracles::kind(&said), "unrefused-newer-row", "{level}");
     }
+    let said = verdict(&*server, RepeatableRead, None, UNSEEN_ROW, passes_over);
+    assert_eq!(oracles::kind(&said), "unrefused-newer-row");
+    // A row that the snapshot shows may be passed over.
+    let shown = UNSEEN_ROW.replace("VALUES (3, 1001", "VALUES (1, 1001");
+    let said = verdict(&*server, RepeatableRead, None, &shown, honest);
+    assert!(oracles::is_decided(&said), "{said}");
     // Where it is looked at again it is both, and a weak lock stands beside a change.
     let said = verdict(&*server, ReadCommitted, None, NEWER_ROW, honest);
     assert!(oracles::is_decided(&said), "{said}");

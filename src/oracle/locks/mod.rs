@@ -109,6 +109,7 @@ impl Oracle for LockOracle {
             let for_a_reader = || shared::waited_for_a_reader(evidence, &holders, id);
             breaches.extend(waited.or_else(for_a_reader));
             breaches.extend(unrefused::write(evidence, id));
+            breaches.extend(unrefused::passed_over(evidence, id, &mut trial)?);
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };

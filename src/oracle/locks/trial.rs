@@ -6,7 +6,7 @@ use super::locking_read::{FoundRows, LockingRead};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{Direction, Outcome};
+use crate::model::{CaseStatement, Direction, Outcome};
 use crate::oracle::Evidence;
 use crate::oracle::compare;
 use crate::oracle::view::Alone;
@@ -40,6 +40,18 @@ impl<'a> ReadTrial<'a> {
         tables: &FoundRows,
     ) -> Result<Option<Outcome>, EngineError> {
         self.alone.answer(&read.sql, tables)
+    }
+
+    /// How many rows a table has more when a statement was run on these tables; none where it was refused.
+    pub(super) fn added_by(
+        &mut self,
+        statement: &CaseStatement,
+        tables: &FoundRows,
+        table: &str,
+    ) -> Result<Option<usize>, EngineError> {
+        let before = tables.get(table).map_or(0, |rows| rows.len());
+        let after = self.alone.left_by(statement, tables.clone(), table)?;
+        Ok(after.and_then(|after| after.len().checked_sub(before)))
     }
 
     /// What the read would give on these tables if nothing cut its result, where it gives row by row then.

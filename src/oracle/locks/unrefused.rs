@@ -3,13 +3,16 @@
 //! other transactions after the repeatable read transaction began").
 
 use super::breach::BrokenLock;
-use super::locking_read::LockingRead;
+use super::locking_read::{FoundRows, LockingRead};
 use super::trial::ReadTrial;
 use crate::dialect::Capability;
 use crate::engine::EngineError;
-use crate::model::{CaseStatement, LockBreach, StatementId, StatementRecord, Tick, TransactionId};
-use crate::observe::{Version, VersionId};
+use crate::model::{
+    CaseStatement, Form, LockBreach, StatementId, StatementRecord, Tick, TransactionId,
+};
+use crate::observe::{RowId, Version, VersionId};
 use crate::oracle::Evidence;
+use crate::oracle::view::rows_of;
 
 /// A write that replaced a version which was committed after its transaction had its snapshot.
 pub(super) fn write(evidence: &Evidence, id: StatementId) -> Option<BrokenLock> {
@@ -63,6 +66,62 @@ pub(super) fn read(
             if depends {
                 return Ok(Some(unrefused(read.record, chains.version(*newer))));
             }
+        }
+    }
+    Ok(None)
+}
+
+/// An INSERT with `ON CONFLICT DO NOTHING` that passed over a row which its snapshot does not show: at READ COMMITTED alone it
+/// may (same chapter).
+pub(super) fn passed_over(
+    evidence: &Evidence,
+    id: StatementId,
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<BrokenLock>, EngineError> {
+    let statement = evidence.case.statement(id);
+    let record = evidence.execution.records.get(&id);
+    let (Some(statement), Some(record)) = (statement, record) else {
+        return Ok(None);
+    };
+    let account = &evidence.account;
+    let is_doubtful = account.unsure.contains_key(&id) || account.latitudes.contains_key(&id);
+    let passes = statement.effect.forms.contains(&Form::OnConflictDoNothing);
+    if !passes || is_doubtful || record.outcome.error_class().is_some() {
+        return Ok(None);
+    }
+    let snapshot = snapshot_is_taken(evidence, id.transaction);
+    let snapshot = snapshot.filter(|_| refuses_newer_rows(evidence, statement));
+    let mut targets = statement.effect.targets();
+    let (Some(snapshot), Some(table), None) = (snapshot, targets.next(), targets.next()) else {
+        return Ok(None);
+    };
+    let view = account.views.get(&id).into_iter().flatten();
+    let seen: FoundRows = view
+        .map(|(table, seen)| (table.clone(), rows_of(evidence, seen)))
+        .collect();
+    // Of the row there is no version that is as old as the snapshot.
+    let is_new = |version: &VersionId| {
+        let commit = committed(evidence, *version, id.transaction);
+        commit.is_some_and(|commit| commit.sent > snapshot)
+    };
+    let unseen = account.chains.table(table).filter(|(row, chain)| {
+        let is_there = seen.get(table).is_some_and(|rows| rows.contains_key(*row));
+        is_there && !chain.is_empty() && chain.iter().all(is_new)
+    });
+    let unseen: Vec<(&RowId, &VersionId)> = unseen
+        .filter_map(|(row, chain)| Some((row, chain.last()?)))
+        .collect();
+    for (row, version) in unseen {
+        let mut without = seen.clone();
+        without.entry(table.to_owned()).or_default().remove(row);
+        let (Some(with), Some(more)) = (
+            trial.added_by(statement, &seen, table)?,
+            trial.added_by(statement, &without, table)?,
+        ) else {
+            continue;
+        };
+        if more > with {
+            return Ok(Some(unrefused(record, account.chains.version(*version))));
         }
     }
     Ok(None)

@@ -152,7 +152,7 @@ impl<'a> Alone<'a> {
 
     /// What a table holds when a statement was run on these tables; none where it was refused. All are as the set-up left
     /// them then.
-    pub(super) fn left_by(
+    pub(in crate::oracle) fn left_by(
         &mut self,
         statement: &CaseStatement,
         tables: SeenTables,
