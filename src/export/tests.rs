@@ -198,7 +198,6 @@ fn a_case_that_cannot_be_told_is_refused_with_the_remedy() {
             CASE.replace("mariadb", "simulated"),
             "mariadb, mysql, postgres, sqlite, tidb",
         ),
-        (CASE.replace("mariadb", "postgres"), "not for PostgreSQL"),
         (CASE.replace("@expect", "@remark"), "@expect"),
         (
             CASE.replace("@expect", "@remark").replace("@got", "@was"),

@@ -13,13 +13,14 @@ mod looked_again;
 mod planned;
 mod probed;
 mod returned;
+mod returned_row;
 mod snapshot;
 mod unreleased;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::returned::RowDeed;
+use self::returned_row::{ReturnedRow, ReturnedRows};
 use self::unreleased::{UnreleasedWait, unreleased_waits};
 use super::chain::{RowId, Version, VersionId};
 use super::view::ProbedTable;
@@ -146,23 +147,6 @@ struct Learning<'a> {
     returned: Vec<ReturnedRows>,
     /// Tables as probes showed them, for statements still to run.
     probed: BTreeMap<StatementId, BTreeMap<String, ProbedTable>>,
-}
-
-/// The rows that one write returned.
-struct ReturnedRows {
-    writer: StatementId,
-    table: String,
-    rows: Vec<ReturnedRow>,
-    at: Tick,
-}
-
-/// A row that a write returned.
-struct ReturnedRow {
-    /// As the write left it; of a DELETE as it was.
-    row: Row,
-    /// As an UPDATE or an upsert found it, where the engine tells; none for a row that an upsert put in.
-    old: Option<Row>,
-    deed: RowDeed,
 }
 
 /// A change between two looks at a table, and who may have made it.

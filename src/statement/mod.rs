@@ -17,6 +17,8 @@ mod key_value;
 mod limit;
 mod lock_clause;
 mod matched;
+#[cfg(test)]
+mod merge_tests;
 mod parse;
 mod physical_ddl;
 mod prepared;

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::attribute::row_text;
+use super::returned_row::RowDeed;
 use super::{Learning, ReturnedRow, ReturnedRows, cell, holds_a_key_twice};
 use crate::dialect::ObserverKind;
 use crate::model::{
@@ -14,32 +15,6 @@ use crate::model::{
 };
 use crate::observe::chain::{RowId, VersionId};
 use crate::observe::{Learner, MistoldRow, TableView};
-
-/// What a write did to a row that it returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RowDeed {
-    PutIn,
-    Changed,
-    Removed,
-    /// One of the first two: of an INSERT, which may be an upsert.
-    PutInOrChanged,
-}
-
-impl RowDeed {
-    /// Of a MERGE by the word that it returned.
-    fn of(kind: StatementKind, action: Option<&Value>) -> Self {
-        match (kind, action) {
-            (StatementKind::Delete, _) => Self::Removed,
-            (StatementKind::Update, _) => Self::Changed,
-            (StatementKind::Merge, Some(Value::Text(word))) => match word.as_str() {
-                "INSERT" => Self::PutIn,
-                "DELETE" => Self::Removed,
-                _ => Self::Changed,
-            },
-            (_, _) => Self::PutInOrChanged,
-        }
-    }
-}
 
 /// Whether one of two writes had the rows first that both returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
