@@ -1,7 +1,9 @@
 //! Rows that are newer than the snapshot of a transaction on PostgreSQL: above READ COMMITTED it may neither write nor lock them.
 
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{Execution, Outcome, ProbeAnswer, Row, TransactionStatus, Value, Verdict};
+use rashomon::model::{
+    ErrorClass, Execution, Outcome, ProbeAnswer, Row, SqlError, TransactionStatus, Value, Verdict,
+};
 
 use crate::lying::{honest, id, verdict};
 use crate::oracles;
@@ -89,5 +91,43 @@ fn a_row_that_is_newer_than_the_snapshot_is_neither_locked_nor_written() {
     assert!(oracles::is_decided(&said), "{said}");
     let weak = NEWER_ROW.replace("FOR UPDATE", "FOR KEY SHARE");
     let said = verdict(&*server, RepeatableRead, None, &weak, honest);
+    assert!(!matches!(said, Verdict::Violation(_)), "{said}");
+}
+
+/// T2 has changed another row of the table than T1 writes.
+const NEIGHBOUR: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1
+s1 UPDATE t0 SET vkey = 1001, c0 = 21 WHERE pkey = 2
+s1 ROLLBACK";
+
+/// T1.3 was refused.
+fn is_refused(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(1, 3)).expect("it ran");
+    record.outcome = Outcome::Rejected(SqlError {
+        code: "40001".to_owned(),
+        class: ErrorClass::Serialization,
+        message: String::new(),
+    });
+    execution.probes.retain(|probe| probe.statement != id(1, 3));
+}
+
+#[test]
+fn a_change_of_another_row_refuses_nobody() {
+    let Some(server) = server("a_change_of_another_row") else {
+        return;
+    };
+    let said = |script: &str, lie| verdict(&*server, RepeatableRead, None, script, lie);
+    assert!(oracles::is_decided(&said(NEIGHBOUR, honest)));
+    let refused = said(NEIGHBOUR, is_refused);
+    assert_eq!(oracles::kind(&refused), "unfounded-refusal", "{refused}");
+    // By the row itself it is refused, and so by the server.
+    for condition in ["pkey = 1", "vkey < 9"] {
+        let script = NEIGHBOUR.replace("WHERE pkey = 2", &format!("WHERE {condition}"));
+        let said = said(&script, honest);
+        assert!(!matches!(said, Verdict::Violation(_)), "{said}");
+    }
+    // What SERIALIZABLE refuses need not be a newer row.
+    let said = verdict(&*server, Serializable, None, NEIGHBOUR, is_refused);
     assert!(!matches!(said, Verdict::Violation(_)), "{said}");
 }

@@ -133,7 +133,7 @@ impl<'e> LockHolders<'e> {
 
 impl LockHolders<'_> {
     /// Whether a statement may lock parents in a table that another names though it assigns no foreign key: PostgreSQL asks for
-    /// the parent of a row again that its own transaction has written before (by hand on 15 and 17; the manual does not say).
+    /// the parent of a row again that its own transaction has written before (by hand on 13, 15 and 18; the manual does not say).
     pub(super) fn may_lock_a_parent(
         &self,
         other: &CaseStatement,

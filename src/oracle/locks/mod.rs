@@ -16,6 +16,7 @@ mod may_hold;
 mod outlived;
 mod overwritten;
 mod refused;
+mod refused_for_nobody;
 mod shared;
 mod skipped;
 mod strength;
@@ -110,6 +111,7 @@ impl Oracle for LockOracle {
             breaches.extend(waited.or_else(for_a_reader));
             breaches.extend(unrefused::write(evidence, id));
             breaches.extend(unrefused::passed_over(evidence, id, &mut trial)?);
+            breaches.extend(refused_for_nobody::find(evidence, id, &mut trial)?);
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };

@@ -7,6 +7,7 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{CaseStatement, Direction, Outcome};
+use crate::observe::RowId;
 use crate::oracle::Evidence;
 use crate::oracle::compare;
 use crate::oracle::view::Alone;
@@ -52,6 +53,21 @@ impl<'a> ReadTrial<'a> {
         let before = tables.get(table).map_or(0, |rows| rows.len());
         let after = self.alone.left_by(statement, tables.clone(), table)?;
         Ok(after.and_then(|after| after.len().checked_sub(before)))
+    }
+
+    /// The rows of a table that a write changes or removes when it is run on these tables; none where it was refused.
+    pub(super) fn touched_by(
+        &mut self,
+        statement: &CaseStatement,
+        tables: &FoundRows,
+        table: &str,
+    ) -> Result<Option<Vec<RowId>>, EngineError> {
+        let Some(after) = self.alone.left_by(statement, tables.clone(), table)? else {
+            return Ok(None);
+        };
+        let before = tables.get(table).into_iter().flatten();
+        let touched = before.filter(|(row, was)| after.get(*row) != Some(*was));
+        Ok(Some(touched.map(|(row, _)| row.clone()).collect()))
     }
 
     /// What the read would give on these tables if nothing cut its result, where it gives row by row then.

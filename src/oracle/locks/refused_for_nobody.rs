@@ -1,0 +1,108 @@
+//! Statements that were refused as not serializable though no row that they would write or lock is newer than the snapshot of their
+//! transaction (PostgreSQL manual, "Repeatable Read Isolation Level").
+
+use std::collections::BTreeSet;
+
+use super::breach::BrokenLock;
+use super::trial::ReadTrial;
+use crate::dialect::{Capability, SerializationCause};
+use crate::engine::EngineError;
+use crate::model::{
+    CaseStatement, ErrorClass, LockBreach, StatementId, StatementKind, StatementRecord, Tick,
+};
+use crate::observe::{RowId, VersionId};
+use crate::oracle::Evidence;
+use crate::oracle::view::rows_of;
+
+/// An UPDATE or DELETE of one table that was refused at once, and no row that it changes on its view has a newer version.
+pub(super) fn find(
+    evidence: &Evidence,
+    id: StatementId,
+    trial: &mut ReadTrial<'_>,
+) -> Result<Option<BrokenLock>, EngineError> {
+    let statement = evidence.case.statement(id);
+    let record = evidence.execution.records.get(&id);
+    let (Some(statement), Some(record)) = (statement, record) else {
+        return Ok(None);
+    };
+    let refused = record.outcome.error_class() == Some(ErrorClass::Serialization);
+    if !refused || record.resumed() || !is_plain(evidence, statement) {
+        return Ok(None);
+    }
+    let account = &evidence.account;
+    let is_doubtful = account.unsure.contains_key(&id) || account.latitudes.contains_key(&id);
+    let (Some(view), Some(table)) = (account.views.get(&id), statement.effect.targets().next())
+    else {
+        return Ok(None);
+    };
+    let Some(since) = begun(evidence, statement).filter(|_| !is_doubtful) else {
+        return Ok(None);
+    };
+    let seen = view.iter();
+    let seen = seen.map(|(table, rows)| (table.clone(), rows_of(evidence, rows)));
+    let Some(touched) = trial.touched_by(statement, &seen.collect(), table)? else {
+        return Ok(None);
+    };
+    let newer = newer_rows(evidence, record, table, since);
+    let is_founded = touched.is_empty() || touched.iter().any(|row| newer.contains(row));
+    Ok((!is_founded).then(|| BrokenLock {
+        padded: false,
+        kind: LockBreach::UnfoundedRefusal,
+        statement: id,
+        against: None,
+        expected: "an answer".to_owned(),
+        got: record.outcome.to_string(),
+        told: "no row that it finds has been changed since the snapshot".to_owned(),
+    }))
+}
+
+/// Whether a statement writes the rows of one table that it finds, each with a trace, and meets no others: no foreign key, no trigger, no
+/// partition, and nobody changes how the table is stored.
+fn is_plain(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let (case, dialect) = (&evidence.case, &evidence.dialect);
+    let level = case.judged_level(statement.session);
+    let effect = &statement.effect;
+    let mut targets = effect.targets();
+    let (Some(table), None) = (targets.next(), targets.next()) else {
+        return false;
+    };
+    let shape = case.table(table);
+    let is_whole = shape.is_some_and(|shape| shape.partitioning.is_none());
+    let mut statements = case.statements.iter();
+    let stays = statements.all(|s| s.effect.storage_change.is_none());
+    matches!(effect.kind, StatementKind::Update | StatementKind::Delete)
+        && dialect.supports(Capability::LocksChosenRows)
+        && dialect.serialization_cause(level) == SerializationCause::NewerRow
+        && effect.leaves_a_trace(case.version_key(table))
+        && !effect.uses.iter().any(|used| used.role.is_unnamed())
+        && is_whole
+        && stays
+}
+
+/// When the first statement of its transaction that names a table was sent: the snapshot is no older.
+fn begun(evidence: &Evidence, statement: &CaseStatement) -> Option<Tick> {
+    let own = evidence.case.statements.iter();
+    let own = own.filter(|s| s.id.transaction == statement.id.transaction);
+    let sent = own
+        .filter(|s| !s.effect.uses.is_empty())
+        .filter_map(|s| Some(evidence.execution.records.get(&s.id)?.sent));
+    sent.min()
+}
+
+/// The rows of a table of which another transaction that may have ended since this moment, and before the answer, made a version.
+fn newer_rows<'e>(
+    evidence: &'e Evidence,
+    record: &StatementRecord,
+    table: &str,
+    since: Tick,
+) -> BTreeSet<&'e RowId> {
+    let chains = &evidence.account.chains;
+    let is_newer = |version: &VersionId| {
+        let writer = chains.version(*version).writer.transaction;
+        let ended = evidence.execution.commit_tick(writer);
+        writer != record.id.transaction && ended.is_none_or(|at| at > since)
+    };
+    let rows = chains.table(table);
+    let rows = rows.filter(|(_, chain)| chain.iter().any(is_newer));
+    rows.map(|(row, _)| row).collect()
+}
