@@ -135,17 +135,14 @@ fn refuses_newer_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
         && evidence.case.is_explicit(statement.id.transaction)
 }
 
-/// By when a transaction surely had its snapshot: its first statement that names a table was answered, or waited.
+/// By when a transaction surely had its snapshot: its first statement that names a table was answered. While that waits for a
+/// table it may have none yet.
 fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
     let own = evidence.case.statements.iter();
     let own = own.filter(|s| s.id.transaction == transaction && !s.effect.uses.is_empty());
     let records = own.filter_map(|s| evidence.execution.records.get(&s.id));
     let first = records.min_by_key(|record| record.sent)?;
-    Some(
-        first
-            .waiting
-            .map_or(first.answered, |waiting| waiting.min(first.answered)),
-    )
+    Some(first.answered)
 }
 
 /// What committed a version that another transaction of the case made, if it was.
