@@ -2,7 +2,7 @@
 --! engine = "postgres"
 --! isolation = "READ COMMITTED"
 --! known = "unfiled:postgresql-antijoin-recheck"
---! # OPEN; found by Rashomon, on 13.16, 15.18, 17.11 and 18.6
+--! # OPEN; found by Rashomon, on 13.16, 15.18, 17.12 and 18.6
 --! # not reported yet
 --! # status: -
 --! # EXPLAIN: Nested Loop Anti Join; the changed row is looked at again without the rows of t0
