@@ -1,5 +1,8 @@
 USER = "root"
 SOCKET = "the server's socket, in place of host and port"
+# Ends a connection; those that have not ended yet.
+KILL = "KILL %d"
+LEFT = "SELECT id FROM information_schema.processlist WHERE id IN (%s)"
 
 
 def connection_id(connection):
@@ -34,13 +37,3 @@ def connect(options, database=None):
         host=options.host, port=options.port, unix_socket=options.socket, user=options.user,
         password=options.password, database=database, charset="utf8mb4", autocommit=True, conv={},
     )
-
-
-def close(clients, watcher):
-    """Ends every connection and waits until the server has rolled back what was open."""
-    numbers = ", ".join(str(client.id) for client in clients)
-    for client in clients:
-        execute(watcher, "KILL %d" % client.id)
-    left = "SELECT id FROM information_schema.processlist WHERE id IN (%s)" % numbers
-    while clients and must(execute(watcher, left), left).cells:
-        time.sleep(0.05)

@@ -1,5 +1,8 @@
 USER = "postgres"
 SOCKET = "the folder of the server's socket, in place of host"
+# Ends a connection; those that have not ended yet.
+KILL = "SELECT pg_terminate_backend(%d)"
+LEFT = "SELECT pid FROM pg_stat_activity WHERE pid IN (%s)"
 
 # Values stay the text that the server sent.
 BYTEA = 17
@@ -46,13 +49,3 @@ def connect(options, database=None):
     )
     connection.autocommit = True
     return connection
-
-
-def close(clients, watcher):
-    """Ends every connection and waits until the server has rolled back what was open."""
-    numbers = ", ".join(str(client.id) for client in clients)
-    for client in clients:
-        execute(watcher, "SELECT pg_terminate_backend(%d)" % client.id)
-    left = "SELECT pid FROM pg_stat_activity WHERE pid IN (%s)" % numbers
-    while clients and must(execute(watcher, left), left).cells:
-        time.sleep(0.05)

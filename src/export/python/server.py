@@ -48,6 +48,16 @@ def settle(clients, watcher):
                        % HANGS_AFTER_SECONDS)
 
 
+def close(clients, watcher):
+    """Ends every connection and waits until the server has rolled back what was open."""
+    numbers = ", ".join(str(client.id) for client in clients)
+    for client in clients:
+        execute(watcher, KILL % client.id)
+    left = LEFT % numbers
+    while clients and must(execute(watcher, left), left).cells:
+        time.sleep(0.05)
+
+
 def run_once(options):
     """Runs the case in a database of its own, and returns its steps with their answers."""
     watcher = connect(options)
@@ -74,13 +84,7 @@ def run_once(options):
         reader = connect(options, DATABASE)
         for sql in CLIENTS[min(CLIENTS)]:
             must(execute(reader, sql), sql)
-        ends = [Step(0, *step) for step in AFTERWARDS]
-        for step in ends:
-            print("at last > " + step.sql)
-            step.answer = execute(reader, step.sql)
-            step.tell()
-        reader.close()
-        return steps + ends
+        return steps + at_last(reader)
     except Lost:
         watcher = None
         raise

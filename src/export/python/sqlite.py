@@ -34,13 +34,7 @@ def run_once(_):
         for client in clients.values():
             client.close()
         reader = connect(file, [])
-        ends = [Step(0, *step) for step in AFTERWARDS]
-        for step in ends:
-            print("at last > " + step.sql)
-            step.answer = execute(reader, step.sql)
-            step.tell()
-        reader.close()
-        return steps + ends
+        return steps + at_last(reader)
 
 
 def arguments():

@@ -3,6 +3,17 @@ def tell(steps):
         step.tell()
 
 
+def at_last(reader):
+    """What the tables hold when every client has ended."""
+    ends = [Step(0, *step) for step in AFTERWARDS]
+    for step in ends:
+        print("at last > " + step.sql)
+        step.answer = execute(reader, step.sql)
+        step.tell()
+    reader.close()
+    return ends
+
+
 def bug_shows(steps):
     """Whether a run shows the bug, and why."""
     if SHOWS == "as seen":
