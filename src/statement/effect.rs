@@ -241,7 +241,9 @@ fn update(update: &Update) -> Option<Effect> {
 }
 
 /// The columns that are given a value, in lower case, and the value where it is an integer as it stands.
-fn assigned_columns(assignments: &[Assignment]) -> BTreeMap<String, Option<i64>> {
+fn assigned_columns<'a>(
+    assignments: impl IntoIterator<Item = &'a Assignment>,
+) -> BTreeMap<String, Option<i64>> {
     let mut columns: BTreeMap<String, Option<i64>> = BTreeMap::new();
     for assignment in assignments {
         let (names, value) = match &assignment.target {
@@ -332,20 +334,17 @@ fn merge(merge: &Merge) -> Option<Effect> {
         uses.insert(target(last_name(name)?, Role::UpdateSource));
     }
     uses.insert(target(written, Role::UpdateTarget));
-    let mut assigned = BTreeMap::new();
+    let mut assignments: Vec<&Assignment> = Vec::new();
     for clause in &merge.clauses {
         if let MergeAction::Update(update) = &clause.action {
-            let MergeUpdateKind::Set(assignments) = &update.kind else {
+            let MergeUpdateKind::Set(set) = &update.kind else {
                 return None;
             };
-            for (column, value) in assigned_columns(assignments) {
-                let known = assigned.entry(column).or_insert(value);
-                *known = known.filter(|known| Some(*known) == value);
-            }
+            assignments.extend(set);
         }
     }
     Some(Effect {
-        assigned,
+        assigned: assigned_columns(assignments),
         ..with_uses(StatementKind::Merge, uses)
     })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::breach::BrokenLock;
 use super::trial::ReadTrial;
+use super::unrefused::{first_of_tables, seen_by, sure_of};
 use crate::dialect::{Capability, SerializationCause};
 use crate::engine::EngineError;
 use crate::model::{
@@ -12,7 +13,6 @@ use crate::model::{
 };
 use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
-use crate::oracle::view::rows_of;
 
 /// An UPDATE or DELETE of one table that was refused at once, and no row that it changes on its view has a newer version.
 pub(super) fn find(
@@ -20,30 +20,21 @@ pub(super) fn find(
     id: StatementId,
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
-    let statement = evidence.case.statement(id);
-    let record = evidence.execution.records.get(&id);
-    let (Some(statement), Some(record)) = (statement, record) else {
+    let Some((statement, record)) = sure_of(evidence, id) else {
         return Ok(None);
     };
     let refused = record.outcome.error_class() == Some(ErrorClass::Serialization);
     if !refused || record.resumed() || !is_plain(evidence, statement) {
         return Ok(None);
     }
-    let account = &evidence.account;
-    let is_doubtful = account.unsure.contains_key(&id) || account.latitudes.contains_key(&id);
-    let (Some(view), Some(table)) = (account.views.get(&id), statement.effect.targets().next())
-    else {
+    let first = first_of_tables(evidence, id.transaction);
+    let (Some(first), Some(table)) = (first, statement.effect.targets().next()) else {
         return Ok(None);
     };
-    let Some(since) = begun(evidence, statement).filter(|_| !is_doubtful) else {
+    let Some(touched) = trial.touched_by(statement, &seen_by(evidence, id), table)? else {
         return Ok(None);
     };
-    let seen = view.iter();
-    let seen = seen.map(|(table, rows)| (table.clone(), rows_of(evidence, rows)));
-    let Some(touched) = trial.touched_by(statement, &seen.collect(), table)? else {
-        return Ok(None);
-    };
-    let newer = newer_rows(evidence, record, table, since);
+    let newer = newer_rows(evidence, record, table, first.sent);
     let is_founded = touched.is_empty() || touched.iter().any(|row| newer.contains(row));
     Ok((!is_founded).then(|| BrokenLock {
         padded: false,
@@ -77,16 +68,6 @@ fn is_plain(evidence: &Evidence, statement: &CaseStatement) -> bool {
         && !effect.uses.iter().any(|used| used.role.is_unnamed())
         && is_whole
         && stays
-}
-
-/// When the first statement of its transaction that names a table was sent: the snapshot is no older.
-fn begun(evidence: &Evidence, statement: &CaseStatement) -> Option<Tick> {
-    let own = evidence.case.statements.iter();
-    let own = own.filter(|s| s.id.transaction == statement.id.transaction);
-    let sent = own
-        .filter(|s| !s.effect.uses.is_empty())
-        .filter_map(|s| Some(evidence.execution.records.get(&s.id)?.sent));
-    sent.min()
 }
 
 /// The rows of a table of which another transaction that may have ended since this moment, and before the answer, made a version.

@@ -78,15 +78,12 @@ pub(super) fn passed_over(
     id: StatementId,
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
-    let statement = evidence.case.statement(id);
-    let record = evidence.execution.records.get(&id);
-    let (Some(statement), Some(record)) = (statement, record) else {
+    let Some((statement, record)) = sure_of(evidence, id) else {
         return Ok(None);
     };
     let account = &evidence.account;
-    let is_doubtful = account.unsure.contains_key(&id) || account.latitudes.contains_key(&id);
     let passes = statement.effect.forms.contains(&Form::OnConflictDoNothing);
-    if !passes || is_doubtful || record.outcome.error_class().is_some() {
+    if !passes || record.outcome.error_class().is_some() {
         return Ok(None);
     }
     let snapshot = snapshot_is_taken(evidence, id.transaction);
@@ -95,10 +92,7 @@ pub(super) fn passed_over(
     let (Some(snapshot), Some(table), None) = (snapshot, targets.next(), targets.next()) else {
         return Ok(None);
     };
-    let view = account.views.get(&id).into_iter().flatten();
-    let seen: FoundRows = view
-        .map(|(table, seen)| (table.clone(), rows_of(evidence, seen)))
-        .collect();
+    let seen = seen_by(evidence, id);
     // Of the row there is no version that is as old as the snapshot.
     let is_new = |version: &VersionId| {
         let commit = committed(evidence, *version, id.transaction);
@@ -111,16 +105,17 @@ pub(super) fn passed_over(
     let unseen: Vec<(&RowId, &VersionId)> = unseen
         .filter_map(|(row, chain)| Some((row, chain.last()?)))
         .collect();
+    if unseen.is_empty() {
+        return Ok(None);
+    }
+    let Some(with) = trial.added_by(statement, &seen, table)? else {
+        return Ok(None);
+    };
     for (row, version) in unseen {
         let mut without = seen.clone();
         without.entry(table.to_owned()).or_default().remove(row);
-        let (Some(with), Some(more)) = (
-            trial.added_by(statement, &seen, table)?,
-            trial.added_by(statement, &without, table)?,
-        ) else {
-            continue;
-        };
-        if more > with {
+        let more = trial.added_by(statement, &without, table)?;
+        if more.is_some_and(|more| more > with) {
             return Ok(Some(unrefused(record, account.chains.version(*version))));
         }
     }
@@ -138,11 +133,37 @@ fn refuses_newer_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
 /// By when a transaction surely had its snapshot: its first statement that names a table was answered. While that waits for a
 /// table it may have none yet.
 fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
+    first_of_tables(evidence, transaction).map(|first| first.answered)
+}
+
+/// The first statement of a transaction that names a table: its snapshot is no older than what was sent, and no newer than what was
+/// answered.
+pub(super) fn first_of_tables(
+    evidence: &Evidence,
+    transaction: TransactionId,
+) -> Option<&StatementRecord> {
     let own = evidence.case.statements.iter();
     let own = own.filter(|s| s.id.transaction == transaction && !s.effect.uses.is_empty());
     let records = own.filter_map(|s| evidence.execution.records.get(&s.id));
-    let first = records.min_by_key(|record| record.sent)?;
-    Some(first.answered)
+    records.min_by_key(|record| record.sent)
+}
+
+/// A statement that was answered, with its answer; none where what it saw is in doubt.
+pub(super) fn sure_of(
+    evidence: &Evidence,
+    id: StatementId,
+) -> Option<(&CaseStatement, &StatementRecord)> {
+    let account = &evidence.account;
+    let is_doubtful = account.unsure.contains_key(&id) || account.latitudes.contains_key(&id);
+    let statement = evidence.case.statement(id).filter(|_| !is_doubtful)?;
+    Some((statement, evidence.execution.records.get(&id)?))
+}
+
+/// The rows of a statement's view; no table where it has none.
+pub(super) fn seen_by(evidence: &Evidence, id: StatementId) -> FoundRows {
+    let view = evidence.account.views.get(&id).into_iter().flatten();
+    view.map(|(table, seen)| (table.clone(), rows_of(evidence, seen)))
+        .collect()
 }
 
 /// What committed a version that another transaction of the case made, if it was.

@@ -124,7 +124,6 @@ impl Alone<'_> {
                 else {
                     continue;
                 };
-                let before = before.clone();
                 let Some(after) = self.left_by(statement, found.clone(), table)? else {
                     continue;
                 };
