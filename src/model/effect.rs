@@ -388,6 +388,8 @@ pub struct Effect {
     pub storage_change: Option<StorageChange>,
     /// The tables that it locks by name.
     pub table_lock: Option<TableLock>,
+    /// It writes through a view that lacks some columns of its table.
+    pub narrowed_target: bool,
 }
 
 /// What a statement of kind [`StatementKind::PhysicalDdl`] changes.
@@ -482,6 +484,7 @@ impl Effect {
             trigger_writes: Vec::new(),
             storage_change: None,
             table_lock: None,
+            narrowed_target: false,
         }
     }
 

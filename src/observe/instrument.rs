@@ -7,7 +7,7 @@ use crate::dialect::{Capability, Dialect, ObserverKind, RejectionEnd, SnapshotPo
 use crate::execute::{Instrumentation, Probe, ReturningWrite};
 use crate::model::{
     CaseStatement, Doubt, ErrorClass, ProbeTag, ReadMode, Role, StatementKind, TableShape,
-    TestCase, TransactionId,
+    TableUse, TestCase, TransactionId,
 };
 use crate::statement::{matched_rows, with_returning};
 
@@ -90,26 +90,44 @@ fn fix_snapshot_points(case: &TestCase, dialect: &Dialect, plan: &mut Instrument
     }
 }
 
-/// Has a write return the rows of its target. One of which that cannot be said is left as it is, and
-/// learning says what it misses.
+/// Has a write return the rows of its target, and reads behind it the tables that a foreign key has it change. One
+/// of which that cannot be said is left as it is, and learning says what it misses.
 fn returning(
     case: &TestCase,
     dialect: &Dialect,
     statement: &CaseStatement,
     plan: &mut Instrumentation,
 ) {
-    let mut targets = statement.effect.targets();
-    let (Some(target), None) = (targets.next(), targets.next()) else {
+    let effect = &statement.effect;
+    let is_reached = |used: &&TableUse| used.role == Role::ForeignKeyTarget;
+    let (reached, named): (Vec<&TableUse>, Vec<&TableUse>) = effect
+        .uses
+        .iter()
+        .filter(|used| used.role.is_target())
+        .partition(is_reached);
+    let [target] = named.as_slice() else {
         return;
     };
-    let Some(shape) = case.table(target) else {
+    let target = target.table.as_str();
+    let Some(shape) = case.table(target).filter(|_| !effect.narrowed_target) else {
         return;
     };
+    // Rows that only the key leads to are returned by nobody.
+    if reached.iter().any(|used| used.table == target) {
+        return;
+    }
     if let Some(text) = with_returning(&statement.sql, shape, dialect) {
         // Without the row as it was nothing tells which one has the new key.
-        let assigned = |key: &String| statement.effect.assigns(target, key);
+        let assigned = |key: &String| effect.assigns(target, key);
         if shape.row_key.as_ref().is_some_and(assigned) && !text.has_old {
             return;
+        }
+        let reached = reached.iter().filter_map(|used| case.table(&used.table));
+        let after: Vec<Probe> = reached
+            .map(|shape| after_write(case, dialect, statement, shape))
+            .collect();
+        if !after.is_empty() {
+            plan.after.insert(statement.id, after);
         }
         let tag = ProbeTag::Returned {
             table: shape.name.clone(),

@@ -10,15 +10,13 @@ use sqlparser::ast::{Expr, SelectItem, Statement};
 
 use super::contradiction::{Regions, contradictions, passed_on};
 use super::effect::analyze;
+use super::key_reach::KeyReach;
 use super::parse::Parsed;
 use super::shape::{object_name, shapes};
 use super::token::{SqlToken, closing, stands, tokens, without_end};
 use super::trigger::Triggers;
 use crate::dialect::Dialect;
-use crate::model::{
-    Effect, ForeignKey, ForeignKeyAction, Role, RowOrder, SetupStatement, StatementKind,
-    TableShape, TableUse,
-};
+use crate::model::{Effect, Role, RowOrder, SetupStatement, StatementKind, TableShape, TableUse};
 
 /// The tables and the views of a set-up.
 #[derive(Clone, Debug)]
@@ -39,8 +37,8 @@ struct NamedQuery {
     effect: Effect,
     /// The tables of its outermost FROM: those which a write or a lock through the view means.
     from: BTreeSet<String>,
-    /// Its columns are columns of its tables, by their own names.
-    plain_columns: bool,
+    /// Its columns, where they are columns of its tables by their own names.
+    columns: Option<ViewColumns>,
     /// What its conditions leave those columns.
     left: Regions,
 }
@@ -74,7 +72,7 @@ impl Catalog {
     pub fn views_of_one_table(&self) -> impl Iterator<Item = (&str, &str)> {
         self.views.iter().filter_map(|(name, view)| {
             let mut from = view.from.iter();
-            let table = from.next().filter(|_| view.plain_columns)?;
+            let table = from.next().filter(|_| view.columns.is_some())?;
             from.next()
                 .is_none()
                 .then_some((name.as_str(), table.as_str()))
@@ -101,24 +99,39 @@ impl Catalog {
         let locking = analyze(&format!("{sql} FOR UPDATE"), dialect);
         let locked = |used: &&TableUse| used.role == Role::LockingSelect;
         let named = || locking.uses.iter().filter(locked);
-        let through = named().filter_map(|used| self.view(&used.table));
+        let through = || named().filter_map(|used| self.view(&used.table));
         let tables = named().filter(|used| self.view(&used.table).is_none());
+        let columns = plain_columns(sql, dialect).filter(|_| !query.renames);
+        let columns = columns.and_then(|shown| match (shown, through().next()) {
+            (ViewColumns::All, Some(inner)) => inner.columns.clone(),
+            (shown, _) => Some(shown),
+        });
         let words = tokens(sql, dialect).unwrap_or_default();
         let parsed = Parsed::new(sql, without_end(&words), dialect);
         let left = parsed.map(|parsed| passed_on(&parsed.tree, &|name| self.left_by(name)));
         NamedQuery {
             left: left.unwrap_or_default(),
-            from: through
+            from: through()
                 .flat_map(|view| view.from.iter().cloned())
                 .chain(tables.map(|used| used.table.clone()))
                 .collect(),
-            plain_columns: !query.renames && shows_plain_columns(sql, dialect),
+            columns,
             effect: self.behind_views(effect),
         }
     }
 
     fn view(&self, name: &str) -> Option<&NamedQuery> {
         self.views.get(&name.to_ascii_lowercase())
+    }
+
+    /// Whether a view lacks a column of one of its tables.
+    fn is_narrow(&self, view: &NamedQuery) -> bool {
+        let Some(ViewColumns::Named(names)) = &view.columns else {
+            return false;
+        };
+        let is_of_it = |table: &&TableShape| view.from.contains(&table.name);
+        let mut columns = self.tables.iter().filter(is_of_it).flat_map(|t| &t.columns);
+        columns.any(|column| !names.contains(&column.name.to_ascii_lowercase()))
     }
 
     fn left_by(&self, view: &str) -> Option<Regions> {
@@ -138,10 +151,11 @@ impl Catalog {
                 continue;
             };
             let unknown = view.effect.kind != StatementKind::Select
-                || used.role.is_target() && !view.plain_columns;
+                || used.role.is_target() && view.columns.is_none();
             if unknown {
                 return Effect::of_kind(StatementKind::Opaque);
             }
+            effect.narrowed_target |= used.role.is_target() && self.is_narrow(view);
             uses.extend(view.effect.uses.iter().map(|inner| {
                 let outermost = view.from.contains(&inner.table);
                 TableUse {
@@ -193,49 +207,10 @@ impl Catalog {
         {
             return effect;
         }
-        let mut reach = KeyReach {
-            tables: &self.tables,
-            found: BTreeSet::new(),
-            assigned: BTreeSet::new(),
-            seen: BTreeSet::new(),
-        };
-        let assigned: BTreeSet<String> = effect.assigned.keys().cloned().collect();
-        for used in &effect.uses {
-            let table = used.table.to_ascii_lowercase();
-            match used.role {
-                Role::InsertTarget => {
-                    reach.inserted(&table);
-                    if effect.kind == StatementKind::Replace {
-                        reach.deleted(&table);
-                    }
-                    reach.updated(&table, &assigned);
-                }
-                Role::UpdateTarget if effect.kind == StatementKind::Merge => {
-                    reach.inserted(&table);
-                    reach.deleted(&table);
-                    reach.updated(&table, &assigned);
-                }
-                Role::UpdateTarget => {
-                    reach.looks_for_parents(&table, &assigned);
-                    reach.updated(&table, &assigned);
-                }
-                Role::DeleteTarget => reach.deleted(&table),
-                Role::PlainSelect
-                | Role::LockingSelect
-                | Role::LockingSelectSource
-                | Role::UpdateSource
-                | Role::UpdateJoinSource
-                | Role::DeleteSource
-                | Role::InsertSelectSource
-                | Role::InsertValuesSource
-                | Role::ForeignKeyCheck
-                | Role::ForeignKeyChild
-                | Role::ForeignKeyTarget
-                | Role::TriggerTarget => {}
-            }
-        }
-        let (found, columns) = (reach.found, reach.assigned);
-        for column in columns {
+        let KeyReach {
+            found, assigned, ..
+        } = KeyReach::of(&effect, &self.tables);
+        for column in assigned {
             effect.assigned.insert(column, None);
         }
         let uses: BTreeSet<TableUse> = effect.uses.drain(..).chain(found).collect();
@@ -308,118 +283,42 @@ fn view<'s>(words: &[SqlToken<'_>], sql: &'s str) -> Option<(String, ViewQuery<'
     Some((name, query))
 }
 
-/// Whether every column of a SELECT is one of a table, by its own name.
-fn shows_plain_columns(sql: &str, dialect: &Dialect) -> bool {
-    let columns = || {
-        let words = tokens(sql, dialect)?;
-        let parsed = Parsed::new(sql, without_end(&words), dialect)?;
-        let Statement::Query(query) = &parsed.tree else {
-            return None;
-        };
-        let select = query.body.as_select()?;
-        let plain = |item: &SelectItem| match item {
-            SelectItem::UnnamedExpr(shown) => {
-                matches!(shown, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
-            }
-            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => true,
-            SelectItem::ExprWithAlias { .. } | SelectItem::ExprWithAliases { .. } => false,
-        };
-        select.projection.iter().all(plain).then_some(())
+/// The columns that a view passes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ViewColumns {
+    /// All of a table at least.
+    All,
+    /// Those of these names, in lower case.
+    Named(BTreeSet<String>),
+}
+
+/// The columns of a SELECT; none where one of them is not a column of a table, by its own name.
+fn plain_columns(sql: &str, dialect: &Dialect) -> Option<ViewColumns> {
+    let words = tokens(sql, dialect)?;
+    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let Statement::Query(query) = &parsed.tree else {
+        return None;
     };
-    columns().is_some()
-}
-
-/// What foreign keys reach from a write.
-struct KeyReach<'t> {
-    tables: &'t [TableShape],
-    found: BTreeSet<TableUse>,
-    /// Columns of children that get another value.
-    assigned: BTreeSet<String>,
-    /// The tables whose rows were followed already, and whether they are deleted.
-    seen: BTreeSet<(String, bool)>,
-}
-
-impl<'t> KeyReach<'t> {
-    fn note(&mut self, table: &str, role: Role) {
-        let table = table.to_owned();
-        self.found.insert(TableUse { table, role });
-    }
-
-    fn keys_of(&self, table: &str) -> &'t [ForeignKey] {
-        let mut tables = self.tables.iter();
-        let found = tables.find(|shape| shape.name.eq_ignore_ascii_case(table));
-        found.map_or(&[], |shape| shape.foreign_keys.as_slice())
-    }
-
-    /// New rows have to have their parents.
-    fn inserted(&mut self, table: &str) {
-        for key in self.keys_of(table) {
-            self.note(&key.parent, Role::ForeignKeyCheck);
-        }
-    }
-
-    /// A row needs a parent where it gets another value of the key, and where it gets another place: there
-    /// the engine writes it anew.
-    fn looks_for_parents(&mut self, table: &str, assigned: &BTreeSet<String>) {
-        let mut tables = self.tables.iter();
-        let shape = tables.find(|shape| shape.name.eq_ignore_ascii_case(table));
-        let places = shape
-            .and_then(TableShape::clustered_key)
-            .unwrap_or_default();
-        let moves = places
-            .iter()
-            .any(|column| assigned.contains(&column.to_ascii_lowercase()));
-        for key in self.keys_of(table) {
-            if moves || key.columns.iter().any(|column| assigned.contains(column)) {
-                self.note(&key.parent, Role::ForeignKeyCheck);
+    let mut names = BTreeSet::new();
+    let mut all = false;
+    for item in &query.body.as_select()?.projection {
+        match item {
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => {
+                names.insert(name.value.to_ascii_lowercase());
             }
-        }
-    }
-
-    /// Rows with other values in these columns, in lower case.
-    fn updated(&mut self, table: &str, columns: &BTreeSet<String>) {
-        if columns.is_empty() || !self.seen.insert((table.to_owned(), false)) {
-            return;
-        }
-        self.follow(table, false, |columns_of| {
-            columns_of.iter().any(|column| columns.contains(column))
-        });
-    }
-
-    fn deleted(&mut self, table: &str) {
-        if self.seen.insert((table.to_owned(), true)) {
-            self.follow(table, true, |_| true);
-        }
-    }
-
-    /// Goes on to the children of a table whose referenced columns are among those meant.
-    fn follow(&mut self, table: &str, deleted: bool, meant: impl Fn(&[String]) -> bool) {
-        for child in self.tables {
-            for key in &child.foreign_keys {
-                if !key.parent.eq_ignore_ascii_case(table) || !meant(&key.parent_columns) {
-                    continue;
-                }
-                let action = if deleted {
-                    key.on_delete
-                } else {
-                    key.on_update
-                };
-                match action {
-                    ForeignKeyAction::Refuse => self.note(&child.name, Role::ForeignKeyChild),
-                    ForeignKeyAction::Cascade if deleted => {
-                        self.note(&child.name, Role::ForeignKeyTarget);
-                        self.deleted(&child.name.to_ascii_lowercase());
-                    }
-                    ForeignKeyAction::Cascade | ForeignKeyAction::Set => {
-                        self.note(&child.name, Role::ForeignKeyTarget);
-                        let columns: BTreeSet<String> = key.columns.iter().cloned().collect();
-                        self.assigned.extend(columns.iter().cloned());
-                        self.updated(&child.name.to_ascii_lowercase(), &columns);
-                    }
-                }
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+                names.insert(parts.last()?.value.to_ascii_lowercase());
             }
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => all = true,
+            SelectItem::UnnamedExpr(_)
+            | SelectItem::ExprWithAlias { .. }
+            | SelectItem::ExprWithAliases { .. } => return None,
         }
     }
+    Some(match all {
+        true => ViewColumns::All,
+        false => ViewColumns::Named(names),
+    })
 }
 
 #[cfg(test)]
@@ -493,6 +392,29 @@ mod tests {
         // Which column of the table a name means, only the engine knows.
         for sql in ["UPDATE other SET c = 1", "UPDATE called SET d = 1"] {
             assert_eq!(effect(sql).kind, StatementKind::Opaque, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_write_through_a_view_may_leave_columns_out_of_reach() {
+        let catalog = catalog(&[
+            "CREATE TABLE t (pkey INT PRIMARY KEY, c INT)",
+            "CREATE VIEW whole AS SELECT C, t.pkey FROM t",
+            "CREATE VIEW star AS SELECT * FROM t",
+            "CREATE VIEW narrow AS SELECT pkey FROM t",
+            "CREATE VIEW over_narrow AS SELECT * FROM narrow WHERE pkey > 1",
+        ]);
+        for (view, expected) in [
+            ("t", false),
+            ("whole", false),
+            ("star", false),
+            ("narrow", true),
+            ("over_narrow", true),
+        ] {
+            let write = catalog.effect(&format!("DELETE FROM {view}"), &dialect("postgres"));
+            assert_eq!(write.narrowed_target, expected, "{view}");
+            let read = catalog.effect(&format!("SELECT * FROM {view}"), &dialect("postgres"));
+            assert!(!read.narrowed_target, "{view}");
         }
     }
 

@@ -13,6 +13,7 @@ mod counting;
 mod effect;
 mod form;
 mod heading;
+mod key_reach;
 mod key_value;
 mod limit;
 mod lock_clause;

@@ -1,7 +1,8 @@
 //! A write that says itself which rows it made or removed, and where the engine can, what they were before.
 
 use sqlparser::ast::{
-    Delete, Ident, MergeAction, OnConflictAction, OnInsert, Statement, TableFactor, TableWithJoins,
+    Delete, Ident, MergeAction, ObjectName, OnConflictAction, OnInsert, Statement, TableFactor,
+    TableObject, TableWithJoins,
 };
 
 use super::parse::Parsed;
@@ -29,15 +30,15 @@ pub fn with_returning(sql: &str, shape: &TableShape, dialect: &Dialect) -> Optio
     let words = tokens(sql, dialect)?;
     let words = without_end(&words);
     let parsed = Parsed::new(sql, words, dialect)?;
-    let (alias, has_own) = target(&parsed.tree)?;
-    let owner = alias.map_or_else(|| dialect.quote(&shape.name), |alias| alias.to_string());
+    // A view is named as itself, not as its table.
+    let (owner, has_own) = target(&parsed.tree)?;
     let columns = shape.columns.iter();
     let named = |of: &str| -> Vec<String> {
         let columns = columns.clone();
         let columns = columns.map(|column| format!("{of}.{}", dialect.quote(&column.name)));
         columns.collect()
     };
-    let mut returned = named(&owner);
+    let mut returned = named(&owner.to_string());
     // Another thing of that name would be meant by it.
     let has_old = updates(&parsed.tree)
         && dialect.supports(Capability::ReturningOld)
@@ -82,42 +83,51 @@ fn updates(tree: &Statement) -> bool {
     }
 }
 
-/// The other name of a write's target, if it has one, and whether it returns something. None for what is
-/// no such write.
+/// What a write calls its target, and whether it returns something. None for what is no such write.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-fn target(tree: &Statement) -> Option<(Option<&Ident>, bool)> {
+fn target(tree: &Statement) -> Option<(&Ident, bool)> {
     match tree {
         Statement::Insert(insert) => {
             let alias = insert.table_alias.as_ref().map(|alias| &alias.alias);
-            Some((alias, insert.returning.is_some()))
+            let name = match &insert.table {
+                TableObject::TableName(name) => last_part(name),
+                _ => None,
+            };
+            Some((alias.or(name)?, insert.returning.is_some()))
         }
-        Statement::Update(update) => Some((alias_of(&update.table)?, update.returning.is_some())),
+        Statement::Update(update) => Some((called(&update.table)?, update.returning.is_some())),
         Statement::Delete(delete) => Some((of_delete(delete)?, delete.returning.is_some())),
-        Statement::Merge(merge) => Some((alias_of_table(&merge.table)?, merge.output.is_some())),
+        Statement::Merge(merge) => Some((called_alone(&merge.table)?, merge.output.is_some())),
         _ => None,
     }
 }
 
-fn of_delete(delete: &Delete) -> Option<Option<&Ident>> {
+fn of_delete(delete: &Delete) -> Option<&Ident> {
     match deleted_from(delete) {
-        [one] => alias_of(one),
+        [one] => called(one),
         _ => None,
     }
 }
 
-fn alias_of(table: &TableWithJoins) -> Option<Option<&Ident>> {
-    let alias = alias_of_table(&table.relation)?;
-    table.joins.is_empty().then_some(alias)
+fn called(table: &TableWithJoins) -> Option<&Ident> {
+    let name = called_alone(&table.relation)?;
+    table.joins.is_empty().then_some(name)
 }
 
-fn alias_of_table(table: &TableFactor) -> Option<Option<&Ident>> {
-    let TableFactor::Table { alias, .. } = table else {
+/// The alias of a table, else its name without that of its schema.
+fn called_alone(table: &TableFactor) -> Option<&Ident> {
+    let TableFactor::Table { alias, name, .. } = table else {
         return None;
     };
-    Some(alias.as_ref().map(|alias| &alias.name))
+    let alias = alias.as_ref().map(|alias| &alias.name);
+    alias.or_else(|| last_part(name))
+}
+
+fn last_part(name: &ObjectName) -> Option<&Ident> {
+    name.0.last()?.as_ident()
 }
 
 #[cfg(test)]
@@ -138,7 +148,7 @@ mod tests {
         let table = [
             (
                 "INSERT INTO t (pkey, a) VALUES (1, 2);",
-                Some("INSERT INTO t (pkey, a) VALUES (1, 2) RETURNING \"t\".\"pkey\", \"t\".\"a\""),
+                Some("INSERT INTO t (pkey, a) VALUES (1, 2) RETURNING t.\"pkey\", t.\"a\""),
             ),
             (
                 "UPDATE t AS x SET a = u.a FROM u WHERE x.pkey = u.pkey",
@@ -151,12 +161,16 @@ mod tests {
                 "DELETE FROM t USING u WHERE t.pkey = u.pkey ;",
                 Some(
                     "DELETE FROM t USING u WHERE t.pkey = u.pkey \
-                      RETURNING \"t\".\"pkey\", \"t\".\"a\"",
+                      RETURNING t.\"pkey\", t.\"a\"",
                 ),
             ),
             (
                 "DELETE FROM t RETURNING a;",
-                Some("DELETE FROM t RETURNING a, \"t\".\"pkey\", \"t\".\"a\""),
+                Some("DELETE FROM t RETURNING a, t.\"pkey\", t.\"a\""),
+            ),
+            (
+                "UPDATE public.v SET a = 1",
+                Some("UPDATE public.v SET a = 1 RETURNING v.\"pkey\", v.\"a\""),
             ),
             ("SELECT a FROM t", None),
         ];

@@ -42,6 +42,7 @@ mod pgspec;
 mod plant;
 mod planted;
 mod postgres;
+mod postgres_actions;
 mod postgres_cases;
 mod postgres_foreign_keys;
 mod postgres_locks;
