@@ -194,6 +194,8 @@ capabilities! {
     ViewsTakeNoLocks = "views-take-no-locks",
     /// Generated columns that are computed when they are read.
     VirtualColumn = "virtual-column",
+    /// Indexes on generated columns that are computed when they are read.
+    VirtualColumnIndex = "virtual-column-index",
     /// Window functions.
     Window = "window",
     /// `WITHOUT ROWID` tables.

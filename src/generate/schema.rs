@@ -308,7 +308,7 @@ fn generated(
         generated: Some(format!("({} + 1) {storage}", base.name)),
         unique: false,
         sole_key: false,
-        indexable: true,
+        indexable: is_stored || dialect.supports(Capability::VirtualColumnIndex),
         closed: false,
         refused: None,
         too_long: None,
@@ -378,8 +378,14 @@ fn index(
     number: usize,
     dialect: &Dialect,
 ) -> (String, Option<IndexPlan>) {
-    let first = entropy.below(columns.len());
-    let second = entropy.below(columns.len());
+    // Of a text that has no index an index holds the beginning; of a column that is computed, nothing.
+    let candidates = columns.iter().enumerate();
+    let candidates: Vec<usize> = candidates
+        .filter(|(_, column)| column.indexable || column.generated.is_none())
+        .map(|(at, _)| at)
+        .collect();
+    let first = candidates[entropy.below(candidates.len())];
+    let second = candidates[entropy.below(candidates.len())];
     let mut chosen = vec![first];
     if second != first && entropy.percent(40) {
         chosen.push(second);
