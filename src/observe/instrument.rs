@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Learner;
-use crate::dialect::{Capability, Dialect, ObserverKind, RejectionEnd, SnapshotPoint};
+use crate::dialect::{
+    Capability, Dialect, ObserverKind, RejectionEnd, SerializationCause, SnapshotPoint,
+};
 use crate::execute::{Instrumentation, Probe, ReturningWrite};
 use crate::model::{
     CaseStatement, Doubt, ErrorClass, ProbeTag, ReadMode, Role, StatementKind, TableShape,
@@ -112,8 +114,10 @@ fn returning(
     let Some(shape) = case.table(target).filter(|_| !effect.narrowed_target) else {
         return;
     };
-    // Rows that only the key leads to are returned by nobody.
-    if reached.iter().any(|used| used.table == target) {
+    // Rows that only the key leads to are returned by nobody, and where a read may refuse a transaction none is added.
+    let level = case.level(statement.session);
+    let may_read = dialect.serialization_cause(level) != SerializationCause::AnyWriter;
+    if reached.iter().any(|used| used.table == target || !may_read) {
         return;
     }
     if let Some(text) = with_returning(&statement.sql, shape, dialect) {

@@ -2,7 +2,9 @@
 //! name of its table.
 
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{Execution, Outcome, UndecidedReason, Verdict};
+use rashomon::model::{
+    ErrorClass, Execution, Outcome, ProbeAnswer, ProbeTag, SqlError, UndecidedReason, Verdict,
+};
 
 use crate::heard::heard_in;
 use crate::lying::{hearing_of, honest, id, scripted};
@@ -82,12 +84,56 @@ fn an_action_that_is_left_out_is_heard_at_each_level() {
         return;
     };
     for level in LEVELS {
-        for script in [REACHES[0], REACHES[1], REACHES[6]] {
+        // Nothing is read behind a write at SERIALIZABLE, and of what is rolled back the serial run knows nothing.
+        let rolled_back = (level != Serializable).then_some(REACHES[1]);
+        let scripts = [REACHES[0], REACHES[6]].into_iter().chain(rolled_back);
+        for script in scripts {
             let verdict = said(&url, Fault::ForeignKeysForgotten, level, script);
             let is_heard = matches!(verdict, Verdict::Violation(_));
             assert!(is_heard, "{level}: {script}\n{verdict:?}");
         }
     }
+}
+
+fn refusal(code: &str, class: ErrorClass) -> Outcome {
+    Outcome::Rejected(SqlError {
+        code: code.to_owned(),
+        class,
+        message: String::new(),
+    })
+}
+
+/// The read of T2's children, added behind its first write, is refused, and what follows in T2 is refused for that.
+fn refuses_the_added_read(run: &mut Execution) {
+    let is_added = |probe: &&mut ProbeAnswer| matches!(probe.tag, ProbeTag::AfterWrite { .. });
+    for probe in run.probes.iter_mut().filter(is_added) {
+        probe.outcome = refusal("40P01", ErrorClass::Deadlock);
+    }
+    let record = run.records.get_mut(&id(2, 3)).expect("it ran");
+    record.outcome = refusal("25P02", ErrorClass::FailedTransaction);
+}
+
+/// A read that was added fails its transaction as one of its own would, and no other one.
+#[test]
+fn a_refused_read_behind_a_write_is_no_evidence_against_what_follows() {
+    let Some(server) = server("a_refused_read_behind_a_write") else {
+        return;
+    };
+    let script = "s1 BEGIN\ns1 SELECT pkey FROM t2\ns2 BEGIN\ns2 DELETE FROM t0 WHERE pkey = 1\n\
+        s2 SELECT pkey FROM t1\ns2 ROLLBACK\ns1 SELECT pkey FROM t2\ns1 COMMIT";
+    let case = scripted(&*server, RepeatableRead, FAMILY, script);
+    let said = |lie| hearing_of(&*server, &case, lie).verdict();
+    let open = Verdict::Undecided(UndecidedReason::RejectedProbe);
+    assert_eq!(said(refuses_the_added_read), open);
+    let refuses_another_too = |run: &mut Execution| {
+        refuses_the_added_read(run);
+        let record = run.records.get_mut(&id(1, 3)).expect("it ran");
+        record.outcome = refusal("25P02", ErrorClass::FailedTransaction);
+    };
+    assert_eq!(
+        oracles::kind(&said(refuses_another_too)),
+        "refusal-without-cause"
+    );
 }
 
 const SEEN_THROUGH: &str = "\

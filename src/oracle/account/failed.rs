@@ -8,7 +8,7 @@ use super::super::Evidence;
 use super::transactions::{Strangeness, is_in_the_dark};
 use crate::dialect::Capability;
 use crate::model::{
-    CaseStatement, ErrorClass, FindingKind, StatementId, StatementKind, StatementRecord,
+    CaseStatement, ErrorClass, FindingKind, StatementId, StatementKind, StatementRecord, Tick,
     TransactionId,
 };
 
@@ -36,17 +36,28 @@ pub(super) fn rightly_refused(evidence: &Evidence) -> BTreeSet<StatementId> {
     refused.map(|answered| answered.record.id).collect()
 }
 
-/// The answers of a run in their order; none where an error fails no transaction.
+/// The answers of a run in their order; none where an error fails no transaction. A read that was added to a transaction
+/// fails it like one of its own.
 fn answers(evidence: &Evidence) -> impl Iterator<Item = Answered<'_>> {
     let mut records: Vec<&StatementRecord> = Vec::new();
     if evidence.dialect.supports(Capability::FailedTransaction) {
         records.extend(evidence.execution.records.values());
     }
     records.sort_by_key(|record| record.answered);
+    let probes = evidence.execution.probes.iter();
+    let refused = probes.filter(|probe| probe.outcome.error_class().is_some());
+    let mut refused: Vec<(Tick, TransactionId)> = refused
+        .map(|probe| (probe.tick, probe.statement.transaction))
+        .collect();
+    refused.sort();
+    let mut refused = refused.into_iter().peekable();
     let mut failed: BTreeSet<TransactionId> = BTreeSet::new();
     records.into_iter().filter_map(move |record| {
         let id = record.id.transaction;
         let statement = evidence.case.statement(record.id)?;
+        while let Some((_, reader)) = refused.next_if(|(tick, _)| *tick < record.answered) {
+            failed.insert(reader);
+        }
         let was_failed = failed.contains(&id);
         if record.outcome.error_class().is_some() && evidence.case.is_explicit(id) {
             failed.insert(id);
