@@ -69,6 +69,8 @@ capabilities! {
     /// An error leaves its transaction open, and nothing is taken in it until a ROLLBACK, or a ROLLBACK TO
     /// a savepoint; its COMMIT rolls back.
     FailedTransaction = "failed-transaction",
+    /// A name outside of quotes is read in small letters, and capitals in quotes are other letters.
+    FoldsNames = "folds-names",
     /// `FOR SHARE` beside the older spelling.
     ForShare = "for-share",
     /// Foreign keys, which look for rows as the roles `foreign-key-check`, `foreign-key-child` and `foreign-key-target` say.

@@ -85,6 +85,10 @@ slugged! {
         /// A statement writes a table of a foreign key, and the dialect does not say which version of the
         /// rows at its other end is looked at.
         ForeignKey = "foreign-key",
+        /// A constraint of the set-up is checked when the transaction commits.
+        DeferredConstraint = "deferred-constraint",
+        /// A table of the set-up shows the rows of those that inherit from it.
+        TableInheritance = "table-inheritance",
         /// A statement uses a table whose rows it also changes by a foreign key: which comes first, its plan
         /// decides.
         ReadAndChangedByAForeignKey = "read-and-changed-by-a-foreign-key",

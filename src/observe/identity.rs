@@ -1,7 +1,8 @@
 //! Row identity for tables that were typed without one.
 //!
 //! Generated tables carry a row key. A hand-written table is given a hidden one, so that the same
-//! SQL text means the same: an invisible column where the engine has them, SQLite's `rowid`.
+//! SQL text means the same: an invisible column where the engine has them, SQLite's `rowid`. Where there is none to
+//! give, its primary key of one column names its rows.
 
 use std::borrow::Cow;
 
@@ -22,7 +23,22 @@ pub fn is_hidden_row_key(table: &TableShape) -> bool {
         .is_some_and(|key| key == HIDDEN_COLUMN || key == ROWID)
 }
 
-/// The same case with a row key in every table; none where the engine has no hidden one to give.
+/// Whether the engine numbers the rows of a table by itself: it does so in one column only, and the hidden key would
+/// be another.
+fn counts(table: &TableShape) -> bool {
+    table.columns.iter().any(|column| column.counted)
+}
+
+/// The primary key of a table, where it is one column.
+fn primary_key(table: &TableShape) -> Option<String> {
+    match table.primary_key.as_deref()? {
+        [only] => Some(table.columns[table.column(only)?].name.clone()),
+        _ => None,
+    }
+}
+
+/// The same case with a row key in every table; none where the engine has no hidden one to give, and the table no
+/// primary key of one column.
 pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Cow<'c, TestCase>> {
     if case.tables.iter().all(|table| table.row_key.is_some()) {
         return Some(Cow::Borrowed(case));
@@ -35,7 +51,7 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
     {
         let column = if dialect.supports(Capability::Rowid) {
             ROWID
-        } else if dialect.supports(Capability::InvisibleColumn) {
+        } else if dialect.supports(Capability::InvisibleColumn) && !counts(table) {
             let definition = dialect
                 .spelling
                 .hidden_row_key
@@ -50,7 +66,8 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
             });
             HIDDEN_COLUMN
         } else {
-            return None;
+            table.row_key = Some(primary_key(table)?);
+            continue;
         };
         table.columns.push(Column {
             name: column.to_owned(),

@@ -165,6 +165,10 @@ impl Learning<'_> {
                 let Some(key) = cell(shape, shape.row_key.as_deref(), row) else {
                     continue;
                 };
+                let is_taken = self.account.chains.rows_with_key(&shape.name, &key).count() > 0;
+                if is_taken || key == Value::Null {
+                    self.gap(UndecidedReason::NoRowIdentity);
+                }
                 self.own_version_key(shape, row, StatementId::SETUP);
                 self.account.chains.push(Version {
                     table: shape.name.clone(),

@@ -13,6 +13,7 @@ use self::transactions::Strangeness;
 use super::Evidence;
 use super::compare::rows_text;
 use super::evidence::{Miscount, Standing};
+use super::refusal::unrepeatable_set_up;
 use super::signature::{
     AFTER_WAITING_CASCADE, WAITING_CASCADE, differs, finding_levels, follows_waiting_cascade,
     form_features, is_waiting_cascade,
@@ -68,7 +69,9 @@ pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
     if let Some(finding) = returned_otherwise(evidence) {
         return Some(finding);
     }
+    // The rows of the set-up are known from another database.
     if ran_opaque_statement(evidence)
+        || unrepeatable_set_up(&evidence.case, &evidence.dialect).is_some()
         || statement::has_unknown_trigger(&evidence.case, &evidence.dialect)
     {
         return None;

@@ -3,15 +3,24 @@
 
 use super::counted;
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Role, Setting, TableShape, TestCase, UndecidedReason};
+use crate::model::{
+    CaseStatement, Role, Setting, StatementKind, TableShape, TestCase, UndecidedReason,
+};
 use crate::statement;
+
+/// What statements begin with that a serial run cannot follow, where they are not understood.
+const OUT_OF_HAND: [&str; 7] = [
+    "ALTER", "BEGIN", "COMMIT", "END", "ROLLBACK", "START", "TRUNCATE",
+];
 
 /// Why no serial run can predict the answers of this case; none where it can.
 ///
 /// Generated cases hold nothing of the kind; hand-written ones do.
 pub(super) fn unrepeatable(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     settings(case)
+        .or_else(|| control(case, dialect))
         .or_else(|| unrepeatable_function(case, dialect))
+        .or_else(|| set_up(case, dialect))
         .or_else(|| without_transactions(case, dialect))
         .or_else(|| counted_key(case, dialect))
         .or_else(|| foreign_key(case, dialect))
@@ -23,8 +32,55 @@ pub(super) fn unrepeatable(case: &TestCase, dialect: &Dialect) -> Option<Undecid
 /// do.
 pub(super) fn other_rules(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     settings(case)
+        .or_else(|| control(case, dialect))
+        .or_else(|| unrepeatable_set_up(case, dialect))
+        .or_else(|| set_up(case, dialect))
         .or_else(|| without_transactions(case, dialect))
         .or_else(|| unknown_trigger(case, dialect))
+}
+
+/// What begins or ends a transaction in a way that the case does not tell: `COMMIT AND CHAIN`, or a SAVEPOINT outside
+/// of one, which begins one on SQLite and is nothing on MySQL. What leaves half of its work when it fails (SQLite's
+/// `OR FAIL`). And what is done to rows behind the back of snapshots (PostgreSQL manual, "Caveats" of "Concurrency
+/// Control").
+fn control(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    let is_misread = |s: &CaseStatement| {
+        let word = s.sql.split_whitespace().next().unwrap_or_default();
+        let mut words = OUT_OF_HAND.iter();
+        words.any(|other| other.eq_ignore_ascii_case(word))
+            || statement::mentions(&s.sql, "FAIL", dialect)
+    };
+    let is_elsewhere = |s: &CaseStatement| {
+        let name = s.effect.savepoint.as_deref().unwrap_or_default();
+        // Which letters beyond ASCII are equal, a server's collation says.
+        !case.is_explicit(s.id.transaction) || !name.is_ascii()
+    };
+    let is_unknown = |s: &CaseStatement| {
+        (s.effect.kind == StatementKind::Opaque && is_misread(s))
+            || (s.effect.kind == StatementKind::Savepoint && is_elsewhere(s))
+    };
+    let found = case.statements.iter().any(is_unknown);
+    found.then_some(UndecidedReason::OpaqueStatement)
+}
+
+/// Constraints that look at a table at another moment than the statement that changes it, and rows that are in two
+/// tables.
+fn set_up(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    let mentions = |word: &str| {
+        let mut set_up = case.setup.iter();
+        set_up.any(|setup| statement::mentions(&setup.sql, word, dialect))
+    };
+    if mentions("INITIALLY") && mentions("DEFERRED") {
+        return Some(UndecidedReason::DeferredConstraint);
+    }
+    mentions("INHERITS").then_some(UndecidedReason::TableInheritance)
+}
+
+/// The set-up gives rows other values each time that it is run.
+pub(super) fn unrepeatable_set_up(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
+    let mut set_up = case.setup.iter();
+    let found = set_up.any(|setup| statement::is_unrepeatable(&setup.sql, dialect));
+    found.then_some(UndecidedReason::UnrepeatableFunction)
 }
 
 fn settings(case: &TestCase) -> Option<UndecidedReason> {
@@ -37,10 +93,9 @@ fn settings(case: &TestCase) -> Option<UndecidedReason> {
 }
 
 fn unrepeatable_function(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
-    let in_set_up = |sql: &String| statement::is_unrepeatable(sql, dialect);
-    let found = case.statements.iter().any(|s| s.effect.unrepeatable)
-        || case.setup.iter().map(|setup| &setup.sql).any(in_set_up);
-    found.then_some(UndecidedReason::UnrepeatableFunction)
+    let found = case.statements.iter().any(|s| s.effect.unrepeatable);
+    let found = found.then_some(UndecidedReason::UnrepeatableFunction);
+    found.or_else(|| unrepeatable_set_up(case, dialect))
 }
 
 fn without_transactions(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
@@ -86,8 +141,22 @@ pub(super) fn unknown_trigger(case: &TestCase, dialect: &Dialect) -> Option<Unde
 fn counted_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     let mut statements = case.statements.iter();
     let counts = statements.any(|s| statement::counted_insert(case, s, dialect).is_some());
+    if case.statements.iter().any(|s| fires_a_counter(case, s)) {
+        return Some(UndecidedReason::AutoIncrement);
+    }
     let cannot_give = dialect.spelling.count_from.is_empty();
     let is_unsure =
         || statement::set_up_counts(case, dialect) || counted::may_run_out(case, dialect);
     (counts && (cannot_give || is_unsure())).then_some(UndecidedReason::AutoIncrement)
+}
+
+/// Whether a trigger that a statement fires may put a row into a table that numbers its rows: nothing gives that row its
+/// number again.
+fn fires_a_counter(case: &TestCase, statement: &CaseStatement) -> bool {
+    let mut writes = statement.effect.trigger_writes.iter();
+    writes.any(|write| {
+        let shape = case.table(&write.table);
+        let mut columns = shape.into_iter().flat_map(|shape| &shape.columns);
+        write.kind == StatementKind::Insert && columns.any(|column| column.counted)
+    })
 }

@@ -39,6 +39,9 @@ struct NamedQuery {
     from: BTreeSet<String>,
     /// Its columns, where they are columns of its tables by their own names.
     columns: Option<ViewColumns>,
+    /// Its rows are put into a table of their own before they are read: a lock on them locks no row behind them (MySQL
+    /// manual, "View Processing Algorithms").
+    materialized: bool,
     /// What its conditions leave those columns.
     left: Regions,
 }
@@ -86,6 +89,7 @@ impl Catalog {
 
     /// The same from what [`analyze`] made of the text, or from what another set-up made of that.
     pub fn resolved(&self, sql: &str, effect: Effect, dialect: &Dialect) -> Effect {
+        let effect = self.as_created(effect);
         let effect = self.behind_views(effect);
         let effect = self.merged_with_views(sql, effect, dialect);
         let effect = self.beyond_keys(effect);
@@ -116,12 +120,26 @@ impl Catalog {
                 .chain(tables.map(|used| used.table.clone()))
                 .collect(),
             columns,
+            materialized: query.is_temporary || is_materialized(&words),
             effect: self.behind_views(effect),
         }
     }
 
     fn view(&self, name: &str) -> Option<&NamedQuery> {
         self.views.get(&name.to_ascii_lowercase())
+    }
+
+    /// The tables of which a view shows rows; a table itself.
+    fn tables_behind(&self, name: &str) -> Vec<String> {
+        match self.view(name) {
+            Some(view) => view
+                .effect
+                .uses
+                .iter()
+                .map(|used| used.table.clone())
+                .collect(),
+            None => vec![name.to_owned()],
+        }
     }
 
     /// Whether a view lacks a column of one of its tables.
@@ -138,8 +156,37 @@ impl Catalog {
         self.view(view).map(|view| view.left.clone())
     }
 
+    /// The effect with every table under the name that its CREATE TABLE gives it: a statement may write other capitals.
+    fn as_created(&self, mut effect: Effect) -> Effect {
+        let is_created = |name: &str| self.tables.iter().any(|table| table.name == name);
+        let created = |name: &mut String| {
+            let mut tables = self.tables.iter();
+            let same = tables.find(|table| table.name.eq_ignore_ascii_case(name));
+            if let Some(table) = same.filter(|_| !is_created(name)) {
+                name.clone_from(&table.name);
+            }
+        };
+        let mut uses: BTreeSet<TableUse> = BTreeSet::new();
+        for mut used in effect.uses.drain(..) {
+            created(&mut used.table);
+            uses.insert(used);
+        }
+        effect.uses = uses.into_iter().collect();
+        let locked = effect.table_lock.iter_mut();
+        locked.flat_map(|lock| &mut lock.tables).for_each(created);
+        effect
+    }
+
     /// The effect with the tables behind every view that it names.
     fn behind_views(&self, mut effect: Effect) -> Effect {
+        // LOCK TABLE of a view locks the tables behind it (PostgreSQL manual, "LOCK").
+        if let Some(lock) = &mut effect.table_lock {
+            let named = std::mem::take(&mut lock.tables);
+            lock.tables = named
+                .iter()
+                .flat_map(|name| self.tables_behind(name))
+                .collect();
+        }
         let through = |used: &&TableUse| self.view(&used.table).is_some();
         if self.views.is_empty() || !effect.uses.iter().any(|used| through(&used)) {
             return effect;
@@ -151,7 +198,8 @@ impl Catalog {
                 continue;
             };
             let unknown = view.effect.kind != StatementKind::Select
-                || used.role.is_target() && view.columns.is_none();
+                || used.role.is_target() && view.columns.is_none()
+                || used.role == Role::LockingSelect && view.materialized;
             if unknown {
                 return Effect::of_kind(StatementKind::Opaque);
             }
@@ -245,6 +293,8 @@ struct ViewQuery<'s> {
     sql: &'s str,
     /// A list after the view's name gives its columns names of their own.
     renames: bool,
+    /// `ALGORITHM = TEMPTABLE`.
+    is_temporary: bool,
 }
 
 /// The name and the query of a `CREATE VIEW`; none for any other statement.
@@ -276,11 +326,33 @@ fn view<'s>(words: &[SqlToken<'_>], sql: &'s str) -> Option<(String, ViewQuery<'
         Some(at) => words[at].span.start,
         None => words.last()?.span.end,
     };
+    let is_temporary = words[..at].iter().any(|word| word.is("TEMPTABLE"));
     let query = ViewQuery {
         sql: sql[start..end].trim(),
         renames,
+        is_temporary,
     };
     Some((name, query))
+}
+
+/// Whether a row of a query stands for several of its tables, or for a choice of them.
+fn is_materialized(words: &[SqlToken<'_>]) -> bool {
+    let clauses = [
+        "DISTINCT",
+        "EXCEPT",
+        "GROUP",
+        "HAVING",
+        "INTERSECT",
+        "LIMIT",
+        "OVER",
+        "UNION",
+    ];
+    let aggregates = ["AVG", "COUNT", "GROUP_CONCAT", "MAX", "MIN", "SUM"];
+    let is_any = |word: &SqlToken<'_>, of: &[&str]| of.iter().any(|name| word.is(name));
+    words.iter().enumerate().any(|(at, word)| {
+        let is_called = words.get(at + 1).is_some_and(|next| next.is_mark('('));
+        is_any(word, &clauses) || is_called && is_any(word, &aggregates)
+    })
 }
 
 /// The columns that a view passes on.

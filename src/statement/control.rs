@@ -1,7 +1,7 @@
 //! Transaction control and settings, recognised by their words.
 
-use super::token::{SqlToken, stands, tokens, without_end};
-use crate::dialect::Dialect;
+use super::token::{SqlToken, TokenKind, stands, tokens, without_end};
+use crate::dialect::{Capability, Dialect};
 use crate::model::{Effect, Setting, StatementKind};
 
 /// The effect of a control statement; None for any other.
@@ -13,7 +13,8 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effe
     }
     if first.is("START") && stands(tokens, 1, &["TRANSACTION"]) {
         let mode = &tokens[2..];
-        let snapshot = stands(mode, 0, &["WITH", "CONSISTENT", "SNAPSHOT"]);
+        let is_snapshot = |at| stands(mode, at, &["WITH", "CONSISTENT", "SNAPSHOT"]);
+        let snapshot = (0..mode.len()).any(is_snapshot);
         let kind = if snapshot {
             StatementKind::BeginSnapshot
         } else {
@@ -28,15 +29,15 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effe
         return ends_here(rest).then(|| Effect::of_kind(StatementKind::Commit));
     }
     if first.is("ROLLBACK") {
-        return rollback(rest);
+        return rollback(rest, dialect);
     }
     if first.is("SAVEPOINT") && rest.len() == 1 {
-        return named(StatementKind::Savepoint, rest);
+        return named(StatementKind::Savepoint, rest, dialect);
     }
     if first.is("RELEASE") {
         let rest = skip(rest, "SAVEPOINT");
         return (rest.len() == 1)
-            .then(|| named(StatementKind::ReleaseSavepoint, rest))
+            .then(|| named(StatementKind::ReleaseSavepoint, rest, dialect))
             .flatten();
     }
     if first.is("SET") || first.is("PRAGMA") {
@@ -117,7 +118,7 @@ fn begin(rest: &[SqlToken<'_>]) -> Option<StatementKind> {
 }
 
 /// `ROLLBACK [WORK|TRANSACTION] [TO [SAVEPOINT] name]`.
-fn rollback(rest: &[SqlToken<'_>]) -> Option<Effect> {
+fn rollback(rest: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
     let rest = skip(skip(rest, "WORK"), "TRANSACTION");
     if rest.is_empty() {
         return Some(Effect::of_kind(StatementKind::Rollback));
@@ -127,7 +128,7 @@ fn rollback(rest: &[SqlToken<'_>]) -> Option<Effect> {
     }
     let rest = skip(&rest[1..], "SAVEPOINT");
     (rest.len() == 1)
-        .then(|| named(StatementKind::RollbackTo, rest))
+        .then(|| named(StatementKind::RollbackTo, rest, dialect))
         .flatten()
 }
 
@@ -144,9 +145,18 @@ fn skip<'t, 'a>(tokens: &'t [SqlToken<'a>], word: &str) -> &'t [SqlToken<'a>] {
 }
 
 /// An effect about the savepoint that the token names.
-fn named(kind: StatementKind, tokens: &[SqlToken<'_>]) -> Option<Effect> {
+fn named(kind: StatementKind, tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
+    let token = tokens.first()?;
+    let name = token.name()?;
+    let is_exact = dialect.supports(Capability::FoldsNames)
+        && token.kind == TokenKind::Quoted
+        && name != name.to_lowercase();
     Some(Effect {
-        savepoint: Some(tokens.first()?.name()?),
+        savepoint: Some(if is_exact {
+            format!("\"{name}\"")
+        } else {
+            name
+        }),
         ..Effect::of_kind(kind)
     })
 }

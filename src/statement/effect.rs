@@ -20,7 +20,7 @@ use super::query::{
 use super::table_lock;
 use super::token::{SqlToken, stands, tokens, without_end};
 use super::unrepeatable;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, ParserKind};
 use crate::model::{Effect, Form, Role, StatementKind, TableUse};
 
 /// One of these stands in every outer join, and in little else.
@@ -29,21 +29,36 @@ const OUTER: [&str; 5] = ["LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"];
 /// The effect of a statement. Never fails: a statement that is not understood is
 /// [`StatementKind::Opaque`] and names no table.
 pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
-    let opaque = || Effect::of_kind(StatementKind::Opaque);
     let Some(words) = tokens(sql, dialect) else {
-        return opaque();
+        return Effect::of_kind(StatementKind::Opaque);
     };
     let words = without_end(&words);
+    let unrepeatable = unrepeatable::calls(words) || reports(words);
+    let opaque = || Effect {
+        unrepeatable,
+        ..Effect::of_kind(StatementKind::Opaque)
+    };
     let by_words = control::analyze(words, dialect)
         .or_else(|| physical_ddl::analyze(words, dialect))
         .or_else(|| table_lock::analyze(words, dialect));
     if let Some(effect) = by_words {
         return effect;
     }
+    if is_misread(words, dialect) {
+        return opaque();
+    }
     let Some(parsed) = Parsed::new(sql, words, dialect) else {
         return opaque();
     };
     let mut effect = of_tree(&parsed.tree).unwrap_or_else(opaque);
+    let locks_within = parsed.locks.weakest().is_some() && effect.kind == StatementKind::Select;
+    if locks_within || locks_one_of_several(&parsed.tree) {
+        let skips = after_lock_clause(words, &["SKIP", "LOCKED"]);
+        return Effect {
+            unrepeatable: unrepeatable || skips,
+            ..opaque()
+        };
+    }
     let known = effect.kind != StatementKind::Opaque;
     effect.depends_on_locks = known && after_lock_clause(words, &["SKIP", "LOCKED"]);
     effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
@@ -60,8 +75,47 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
         effect.impossible_ranges = contradictions.impossible;
         effect.null_only = contradictions.null_only;
     }
-    effect.unrepeatable = unrepeatable::calls(words);
+    effect.unrepeatable = unrepeatable;
     effect
+}
+
+/// Whether a statement tells of the server or of a plan, not of rows.
+fn reports(words: &[SqlToken<'_>]) -> bool {
+    let all = ["ANALYZE", "CHECK", "EXPLAIN", "OPTIMIZE", "SHOW"];
+    let first = words.first();
+    first.is_some_and(|first| all.iter().any(|word| first.is(word)))
+}
+
+/// Whether the parser takes a word before the name of a table for the name: `UPDATE IGNORE t` (MySQL), `FROM ONLY t`
+/// (PostgreSQL). What SQLite's `OR FAIL` leaves of a statement that fails half-way, its serial run cannot tell.
+fn is_misread(words: &[SqlToken<'_>], dialect: &Dialect) -> bool {
+    let is_any = |at: usize, of: &[&str]| {
+        let word = words.get(at);
+        word.is_some_and(|word| of.iter().any(|name| word.is(name)))
+    };
+    match dialect.spelling.parser {
+        ParserKind::MySql => {
+            is_any(0, &["UPDATE", "DELETE"])
+                && is_any(1, &["LOW_PRIORITY", "QUICK", "IGNORE"])
+                && !is_any(2, &["SET"])
+        }
+        ParserKind::PostgreSql => (1..words.len()).any(|at| {
+            let before = ["FROM", "UPDATE", "JOIN", "INTO", "USING"];
+            is_any(at, &["ONLY"]) && (is_any(at - 1, &before) || words[at - 1].is_mark(','))
+        }),
+        ParserKind::Sqlite => {
+            is_any(0, &["INSERT", "UPDATE"]) && is_any(1, &["OR"]) && is_any(2, &["FAIL"])
+        }
+    }
+}
+
+/// Whether a lock clause stands behind several SELECTs that UNION or its like joins: engines differ in which of them it
+/// locks.
+fn locks_one_of_several(tree: &Statement) -> bool {
+    let Statement::Query(query) = tree else {
+        return false;
+    };
+    !query.locks.is_empty() && matches!(query.body.as_ref(), SetExpr::SetOperation { .. })
 }
 
 /// Whether these words stand after a lock clause.

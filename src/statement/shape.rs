@@ -4,10 +4,11 @@
 //! (ZEROFILL, partitions, descending key parts, table options), and a table that is missed is not
 //! compared.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::token::without_end;
-use super::token::{SqlToken, closing, items, stands, tokens};
+use super::token::{SqlToken, TokenKind, closing, items, stands, tokens};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
     Clustering, Column, Folding, ForeignKey, ForeignKeyAction, PartitionMethod, Partitioning,
@@ -33,7 +34,8 @@ pub fn setup_kind(sql: &str, dialect: &Dialect) -> SetupKind {
 pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
     let mut tables: Vec<TableShape> = Vec::new();
     for statement in setup {
-        let Some(words) = tokens(&statement.sql, dialect) else {
+        let read_as = folded(&statement.sql, dialect);
+        let Some(words) = tokens(&read_as, dialect) else {
             continue;
         };
         apply(without_end(&words), &statement.sql, &mut tables);
@@ -48,6 +50,21 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
     }
     name_parent_columns(&mut tables);
     tables
+}
+
+/// A text in which every word outside of quotes is one of small letters, where the engine reads names so (PostgreSQL
+/// manual, "Identifiers and Key Words"); each at its place.
+fn folded<'s>(sql: &'s str, dialect: &Dialect) -> Cow<'s, str> {
+    let folds = dialect.supports(Capability::FoldsNames);
+    let Some(words) = tokens(sql, dialect).filter(|_| folds) else {
+        return Cow::Borrowed(sql);
+    };
+    let mut text = sql.to_owned();
+    for word in words.iter().filter(|word| word.kind == TokenKind::Word) {
+        let small = word.text.to_ascii_lowercase();
+        text.replace_range(word.span.clone(), &small);
+    }
+    Cow::Owned(text)
 }
 
 /// What gives the rows of a table their places. A table of `rowid`s lies in their order, and a primary key is
@@ -423,7 +440,13 @@ fn column(
         stored |= words[at].is("STORED") || words[at].is("PERSISTENT");
         not_null |= stands(words, at, &["NOT", "NULL"]);
         counted |= words[at].is("AUTO_INCREMENT") || words[at].is("AUTOINCREMENT");
+        // PostgreSQL manual, "Identity Columns".
+        counted |= words[at].is("IDENTITY");
     }
+    // PostgreSQL manual, "Serial Types"; MySQL manual, "Numeric Data Type Syntax".
+    counted |= ["SERIAL", "BIGSERIAL", "SMALLSERIAL"]
+        .iter()
+        .any(|name| sql_type.eq_ignore_ascii_case(name));
     if name.eq_ignore_ascii_case("pkey") {
         table.row_key = Some(name.clone());
     }

@@ -24,6 +24,7 @@ mod exports;
 mod faults;
 mod flaky;
 mod hand_written;
+mod hand_written_forms;
 mod heard;
 mod hearing;
 mod histories;

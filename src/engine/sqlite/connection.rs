@@ -125,7 +125,7 @@ impl SqliteConnection {
 
     fn rejection(&self, sql: &str, error: &rusqlite::Error) -> Result<Outcome, EngineError> {
         let (code, message) = code_and_message(error);
-        let mut class = self.dialect.error_class(&code.to_string());
+        let mut class = self.dialect.class_of(&code.to_string(), &message);
         if class == ErrorClass::Other {
             // The low byte is the primary code, which stands for all its refinements.
             class = self.dialect.error_class(&(code & 0xff).to_string());

@@ -7,7 +7,7 @@ use super::super::{Change, TableView};
 use super::half_rows::StandingRow;
 use super::writer::Unattributed;
 use super::{ContestedChange, Learning, cell};
-use crate::model::{Row, StatementId, TableShape, Tick, Value};
+use crate::model::{Row, StatementId, TableShape, Tick, UndecidedReason, Value};
 
 /// Whether a row that stood before the active statements is now this other row.
 type HasBecome<'a> =
@@ -32,6 +32,9 @@ impl<'a> Learning<'a> {
                 now.entry(key).or_default().push(row);
             }
         }
+        if !self.names_rows(shape, &now) {
+            self.gap(UndecidedReason::NoRowIdentity);
+        }
         let before_keys = before.keys().map(|row| &row.key);
         let keys: BTreeSet<Value> = before_keys.chain(now.keys()).cloned().collect();
         // First what is merely gone: what its removers counted tells of the rest.
@@ -42,6 +45,19 @@ impl<'a> Learning<'a> {
             self.adopt_rows(shape, &key, before, rows, active, at);
         }
         self.settle_by_counts(shape, at);
+    }
+
+    /// Whether the row key tells these rows apart. Of a key that the engine holds unique two rows are its affair.
+    fn names_rows(&self, shape: &TableShape, rows: &BTreeMap<Value, Vec<&Row>>) -> bool {
+        let is_row_key = |key: &[String]| match (key, &shape.row_key) {
+            ([only], Some(row_key)) => only.eq_ignore_ascii_case(row_key),
+            _ => false,
+        };
+        let is_unique = shape.keys().any(|key| is_row_key(key));
+        let is_alone = |(key, rows): (&Value, &Vec<&Row>)| {
+            *key != Value::Null && (is_unique || rows.len() < 2)
+        };
+        rows.iter().all(is_alone)
     }
 
     /// Takes the rows that stand under a key now: most often one, or none. An INSERT that waits for the

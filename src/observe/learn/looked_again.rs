@@ -54,7 +54,11 @@ impl Learning<'_> {
         };
         let uses = statement.effect.uses.iter();
         let named: Vec<_> = uses.filter(|used| !used.role.is_by_foreign_key()).collect();
+        // Which rows come first the snapshot says, and what they are now the lock.
+        let mut cuts = ["LIMIT", "FETCH"].iter();
+        let is_cut = cuts.any(|word| count_mentions(&statement.sql, word, self.dialect) != Some(0));
         let simple = match named.as_slice() {
+            _ if is_cut && !statement.effect.kind.is_write() => false,
             // A row that is looked at again meets the rows that it was joined with, and no others.
             [only] => names_one(&only.table) || statement.effect.kind.is_write(),
             _ => false,

@@ -300,9 +300,16 @@ impl Learning<'_> {
                 )
             })
         };
+        let roles_of = |table: &str| {
+            let uses = self.case.statement(id).into_iter();
+            let uses = uses.flat_map(|statement| &statement.effect.uses);
+            uses.filter(|used| used.table == table && !used.role.is_unnamed())
+                .count()
+        };
         let Some(view) = self.account.views.get_mut(&id) else {
             return;
         };
+        let mut in_two_versions = false;
         for change in self.account.changes.get(&id).into_iter().flatten() {
             let (Some(seen), Some(before)) = (view.get_mut(&change.table), change.before) else {
                 continue;
@@ -310,8 +317,14 @@ impl Learning<'_> {
             let shown = seen.get(&change.row).copied().flatten();
             let is_shown = shown.is_some_and(|version| chains.row(version).is_some());
             if is_shown || !looks_again || !is_new(&change.table, &change.row) {
+                // A subquery of the same table has it as its snapshot shows it.
+                in_two_versions |= shown != Some(before) && roles_of(&change.table) > 1;
                 seen.insert(change.row.clone(), Some(before));
             }
+        }
+        if in_two_versions {
+            let unsure = &mut self.account.unsure;
+            unsure.insert(id, UndecidedReason::OneTableInTwoReadModes);
         }
     }
 

@@ -68,11 +68,22 @@ impl Learning<'_> {
                 let owner = self
                     .version_key_owner
                     .get(&(shape.name.clone(), key.clone()));
+                let number = key.to_string();
+                let names = |s: &&CaseStatement| names_number(&s.sql, &number);
+                let may_give =
+                    |s: &&CaseStatement| names(s) || computes_version(shape, s, old.is_none());
                 if let Some(owner) = owner {
-                    candidates.retain(|s| s.id == *owner);
+                    let is_active = candidates.iter().any(|s| s.id == *owner);
+                    candidates.retain(|s| {
+                        if is_active {
+                            s.id == *owner
+                        } else {
+                            may_give(s)
+                        }
+                    });
+                } else if !candidates.iter().any(names) && candidates.iter().any(may_give) {
+                    candidates.retain(may_give);
                 } else {
-                    let number = key.to_string();
-                    let names = |s: &&CaseStatement| names_number(&s.sql, &number);
                     if candidates.len() > 1 || candidates.iter().any(names) {
                         candidates.retain(names);
                     } else if let Some(writer) = self.uncovered_writer(shape, &number, at) {
@@ -414,6 +425,20 @@ pub(super) fn gives_key(shape: &TableShape, statement: &CaseStatement) -> bool {
 }
 
 /// Whether this number, or name, stands in the text as a word of its own.
+/// Whether a write gives a row a version of which its text does not say the number: by an expression, or, a new row, by
+/// what it found in another.
+fn computes_version(shape: &TableShape, statement: &CaseStatement, is_new: bool) -> bool {
+    let Some(key) = &shape.version_key else {
+        return false;
+    };
+    let effect = &statement.effect;
+    let assigned = effect.assigned.get(&key.to_ascii_lowercase());
+    let mut uses = effect.uses.iter();
+    let selects = uses.any(|used| used.role == Role::InsertSelectSource)
+        && (is_new || effect.kind == StatementKind::Replace);
+    assigned == Some(&None) || selects
+}
+
 fn names_number(sql: &str, number: &str) -> bool {
     sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .any(|word| word == number)

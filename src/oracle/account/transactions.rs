@@ -483,7 +483,8 @@ fn is_strange(effect: &Effect) -> bool {
     match effect.setting {
         Some(Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
         Some(Setting::Level | Setting::Other) => true,
-        None => effect.kind == StatementKind::Opaque,
+        // One that takes a user lock may be one that calls such a function.
+        None => effect.kind == StatementKind::Opaque || effect.unrepeatable,
     }
 }
 

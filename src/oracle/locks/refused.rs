@@ -89,6 +89,10 @@ pub(super) fn waited(
     let has_clause = effect.kind == StatementKind::LockingSelect
         && (effect.nowait || effect.depends_on_locks)
         && count_mentions(&statement.sql, "SELECT", &evidence.dialect) == Some(1);
+    // It may ask for a user lock.
+    if effect.unrepeatable {
+        return None;
+    }
     let never_waits = has_clause || takes_no_lock(evidence, statement);
     let found = matches!(record.outcome, Outcome::Rows(_));
     let waited = record.resumed() && is_released(&evidence.case, &evidence.execution, record);

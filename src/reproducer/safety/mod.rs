@@ -68,6 +68,12 @@ fn statement(sql: &str) -> Result<(), String> {
         "SHOW" if !rest.first().is_some_and(|token| one_of(token, SHOWN)) => {
             return Err("this SHOW is not on the list of those about the case".to_owned());
         }
+        "VACUUM" if rest.iter().any(|token| token.is("INTO")) => {
+            return Err("VACUUM INTO writes a file".to_owned());
+        }
+        "COMMIT" | "ROLLBACK" if disconnects(rest) => {
+            return Err("RELEASE here closes the connection".to_owned());
+        }
         "START" if !rest.first().is_some_and(|token| token.is("TRANSACTION")) => {
             return Err("START of anything but a transaction".to_owned());
         }
@@ -76,6 +82,12 @@ fn statement(sql: &str) -> Result<(), String> {
     anywhere(&tokens)?;
     dotted(&tokens)?;
     relations(sql)
+}
+
+/// Whether a COMMIT or ROLLBACK ends its session, too; not RELEASE of a savepoint, which stands elsewhere.
+fn disconnects(rest: &[Token]) -> bool {
+    let at = rest.iter().position(|token| token.is("RELEASE"));
+    at.is_some_and(|at| at == 0 || !rest[at - 1].is("NO"))
 }
 
 /// What no statement may hold at any place.

@@ -34,6 +34,7 @@ pub(super) const FIRST_WORDS: &[&str] = &[
     "TRUNCATE",
     "UNLOCK",
     "UPDATE",
+    "VACUUM",
     "VALUES",
     "WITH",
     "(",

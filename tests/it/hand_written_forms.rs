@@ -1,0 +1,337 @@
+//! Forms that a person writes and the generator does not: what is not understood is said to be, and is no violation on an
+//! engine that is right. What stands beside it is heard as before.
+
+use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
+use rashomon::model::{Execution, Outcome, UndecidedReason, Verdict};
+
+use crate::lying::{Lie, hearing_of, honest, id, scripted};
+use crate::servers::{Needs, url};
+
+const TABLES: &str = "\
+    /* init */ CREATE TABLE t (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ INSERT INTO t VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);\n";
+
+fn server(test: &str, needs: Option<Needs>) -> Option<Box<dyn Server>> {
+    let url = match needs {
+        Some(needs) => url(test, needs)?,
+        None => "sqlite:".to_owned(),
+    };
+    let options = OpenOptions {
+        allow_shared_server: true,
+        ..OpenOptions::default()
+    };
+    Some(engine::open(&url, &options).expect("the test server answers"))
+}
+
+/// What all oracles say of a script, run by a driver that lies.
+fn said(
+    server: &dyn Server,
+    level: IsolationLevel,
+    setup: &str,
+    script: &str,
+    lie: Lie,
+) -> Verdict {
+    let case = scripted(server, level, setup, script);
+    hearing_of(server, &case, lie).verdict()
+}
+
+fn is_violation(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Violation(_))
+}
+
+/// A set-up of its own, or the usual one, and a script.
+type Form = (Option<&'static str>, &'static str);
+
+fn assert_no_alarm(test: &str, needs: Option<Needs>, levels: &[IsolationLevel], forms: &[Form]) {
+    let Some(server) = server(test, needs) else {
+        return;
+    };
+    for level in levels {
+        for (setup, script) in forms {
+            let setup = setup.unwrap_or(TABLES);
+            let verdict = said(&*server, *level, setup, script, honest);
+            assert!(
+                !is_violation(&verdict),
+                "{level}: {setup}{script}\n{verdict}"
+            );
+        }
+    }
+}
+
+/// Of MySQL and MariaDB.
+const OF_MYSQL: [Form; 13] = [
+    (
+        None,
+        "s1 UPDATE IGNORE t SET vkey = 1000 WHERE pkey = 1\ns2 SELECT * FROM t",
+    ),
+    (
+        None,
+        "s1 UPDATE LOW_PRIORITY t SET vkey = 1000\ns2 SELECT * FROM t",
+    ),
+    (
+        None,
+        "s1 DELETE QUICK FROM t WHERE pkey = 1\ns2 SELECT * FROM t",
+    ),
+    (
+        None,
+        "s1 DELETE LOW_PRIORITY IGNORE FROM t WHERE pkey = 1\ns2 SELECT * FROM t",
+    ),
+    (
+        None,
+        "s1 START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT\n\
+         s2 UPDATE t SET vkey = 1000 WHERE pkey = 1\ns1 SELECT * FROM t\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 1\ns1 COMMIT AND CHAIN\n\
+         s2 SELECT * FROM t WHERE pkey = 1\ns1 ROLLBACK",
+    ),
+    // Two rows of one key, which nothing tells apart.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey INT NOT NULL, vkey INT, c INT, PRIMARY KEY (pkey, c));\n\
+             /* init */ INSERT INTO t VALUES (1, 1, 1), (1, 2, 2);\n",
+        ),
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE c = 2\ns2 SELECT * FROM t\ns1 COMMIT",
+    ),
+    // Versions that no text names, beside a write that waits.
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 1\n\
+         s2 INSERT INTO t VALUES (1, 1003, 7) ON DUPLICATE KEY UPDATE vkey = 1004\n\
+         s1 UPDATE t SET vkey = vkey + 1100 WHERE pkey = 2\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 1\ns2 UPDATE t SET vkey = 1001 WHERE pkey = 1\n\
+         s1 INSERT INTO t SELECT pkey + 10, vkey + 1100, c0 FROM t WHERE pkey = 3\ns1 COMMIT",
+    ),
+    // A search of words finds what is committed only.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c VARCHAR(40), FULLTEXT (c)) ENGINE=InnoDB;\n\
+             /* init */ INSERT INTO t VALUES (1, 1, 'hello world');\n",
+        ),
+        "s1 BEGIN\ns1 INSERT INTO t VALUES (3, 1000, 'hello fox')\n\
+         s1 SELECT * FROM t WHERE MATCH (c) AGAINST ('hello')\ns1 COMMIT",
+    ),
+    // What lies behind a view with a table of its own is not locked, nor read as it is now.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+             /* init */ CREATE ALGORITHM=TEMPTABLE VIEW v AS SELECT pkey, vkey, c0 FROM t;\n\
+             /* init */ INSERT INTO t VALUES (1, 1, 10), (2, 2, 20);\n",
+        ),
+        "s1 BEGIN\ns1 SELECT * FROM t\ns2 UPDATE t SET vkey = 1000 WHERE pkey = 1\n\
+         s1 SELECT * FROM v FOR UPDATE\ns1 COMMIT",
+    ),
+    (None, "s1 CHECK TABLE t\ns2 UPDATE t SET vkey = 1000"),
+    // A trigger takes the number.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n\
+             /* init */ CREATE TABLE g (id INT AUTO_INCREMENT PRIMARY KEY, k INT);\n\
+             /* init */ CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW INSERT INTO g (k) VALUES (NEW.pkey);\n",
+        ),
+        "s1 BEGIN\ns1 INSERT INTO t VALUES (1, 1000)\ns2 INSERT INTO t VALUES (2, 1001)\ns1 ROLLBACK\n\
+         s2 INSERT INTO t VALUES (3, 1002)\ns1 SELECT * FROM g",
+    ),
+];
+
+#[test]
+fn forms_of_mysql_that_are_not_understood_are_no_violation() {
+    let levels = [ReadCommitted, RepeatableRead, Serializable];
+    for needs in [Needs::MySql, Needs::MariaDb] {
+        assert_no_alarm("forms_of_mysql", Some(needs), &levels, &OF_MYSQL);
+    }
+}
+
+const SERIAL: &str = "\
+    /* init */ CREATE TABLE t (pkey SERIAL PRIMARY KEY, vkey INT);\n\
+    /* init */ INSERT INTO t (vkey) VALUES (1);\n";
+
+const DEFERRED: &str = "\
+    /* init */ CREATE TABLE p (pkey INT PRIMARY KEY);\n\
+    /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, f INT REFERENCES p (pkey) DEFERRABLE INITIALLY DEFERRED);\n\
+    /* init */ INSERT INTO p VALUES (1);\n";
+
+const OF_POSTGRES: [Form; 15] = [
+    (
+        None,
+        "s1 BEGIN\ns1 SELECT * FROM ONLY t FOR UPDATE\ns2 SELECT * FROM t FOR UPDATE NOWAIT\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 SELECT * FROM (SELECT * FROM t FOR UPDATE) d\ns2 SELECT * FROM t FOR UPDATE NOWAIT\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 SAVEPOINT a\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 1\ns1 SAVEPOINT \"A\"\n\
+         s1 UPDATE t SET vkey = 1001 WHERE pkey = 2\ns1 ROLLBACK TO a\ns1 SELECT * FROM t\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 SELECT pg_try_advisory_xact_lock(1)\ns2 SELECT pg_try_advisory_xact_lock(1)\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 SELECT pg_advisory_xact_lock(1)\ns2 SELECT pg_advisory_xact_lock(1)\ns1 COMMIT",
+    ),
+    // The subquery keeps to its snapshot, the row that was waited for is the newest.
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\n\
+         s2 UPDATE t SET vkey = 1001, c0 = (SELECT MAX(c0) + 1 FROM t) WHERE pkey = 1\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\n\
+         s2 DELETE FROM t WHERE pkey IN (SELECT pkey FROM t WHERE c0 < 15)\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\n\
+         s2 SELECT * FROM t ORDER BY c0 LIMIT 2 FOR UPDATE\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\n\
+         s2 SELECT * FROM t ORDER BY c0 FETCH FIRST 2 ROWS ONLY FOR UPDATE\ns1 COMMIT",
+    ),
+    (
+        Some(SERIAL),
+        "s1 BEGIN\ns1 INSERT INTO t (vkey) VALUES (1000)\ns1 ROLLBACK\ns2 INSERT INTO t (vkey) VALUES (1001)",
+    ),
+    (
+        Some(DEFERRED),
+        "s1 BEGIN\ns1 INSERT INTO t VALUES (1, 1000, 7)\ns1 INSERT INTO p VALUES (7)\ns1 COMMIT",
+    ),
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 DOUBLE PRECISION);\n\
+             /* init */ INSERT INTO t VALUES (1, 1, random());\n",
+        ),
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000\ns2 SELECT * FROM t\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 UPDATE t SET vkey = 1000 WHERE pkey = 1\ns2 SELECT ctid, * FROM t\ns2 SELECT current_database()",
+    ),
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+             /* init */ CREATE VIEW v AS SELECT * FROM t;\n/* init */ INSERT INTO t VALUES (1, 1, 10);\n",
+        ),
+        "s1 BEGIN\ns1 LOCK TABLE v\ns2 SELECT * FROM t\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 1\n\
+         s2 WITH q AS (SELECT pkey FROM t FOR UPDATE SKIP LOCKED) SELECT * FROM q\ns1 COMMIT",
+    ),
+];
+
+#[test]
+fn forms_of_postgres_that_are_not_understood_are_no_violation() {
+    let levels = [ReadCommitted, RepeatableRead, Serializable];
+    assert_no_alarm(
+        "forms_of_postgres",
+        Some(Needs::Postgres),
+        &levels,
+        &OF_POSTGRES,
+    );
+}
+
+const OF_SQLITE: [Form; 5] = [
+    (
+        None,
+        "s1 SAVEPOINT a\ns1 UPDATE t SET vkey = 1000\ns2 SELECT * FROM t\ns1 RELEASE a",
+    ),
+    (
+        None,
+        "s1 INSERT OR FAIL INTO t VALUES (4, 1000, 1), (1, 1001, 2)\ns2 SELECT * FROM t",
+    ),
+    (
+        Some(
+            "/* init */ CREATE TABLE p (pkey INTEGER PRIMARY KEY);\n\
+             /* init */ CREATE TABLE t (pkey INTEGER PRIMARY KEY, f INT REFERENCES p (pkey) DEFERRABLE INITIALLY DEFERRED);\n",
+        ),
+        "s1 BEGIN\ns1 INSERT INTO t VALUES (1, 7)\ns1 INSERT INTO p VALUES (7)\ns1 COMMIT",
+    ),
+    // What cannot be prepared takes no snapshot.
+    (
+        None,
+        "s2 BEGIN\ns2 UPDATE t SET vkey = 1001 ORDER BY c0 LIMIT 1\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\n\
+         s2 SELECT * FROM t\ns2 COMMIT",
+    ),
+    (
+        None,
+        "s1 SELECT strftime('%f'), julianday()\ns2 SELECT datetime('now', 'subsec')",
+    ),
+];
+
+#[test]
+fn forms_of_sqlite_that_are_not_understood_are_no_violation() {
+    assert_no_alarm("forms_of_sqlite", None, &[Serializable], &OF_SQLITE);
+}
+
+/// T2's write counts a row that it did not write.
+fn counts_another(run: &mut Execution) {
+    let record = run.records.get_mut(&id(2, 1)).expect("it ran");
+    if let Outcome::Affected(count) = &mut record.outcome {
+        *count += 1;
+    }
+}
+
+/// Each stands beside something that is not understood, and is heard all the same.
+#[test]
+fn what_stands_beside_such_a_form_is_heard() {
+    let Some(server) = server("what_stands_beside_such_a_form", Some(Needs::Postgres)) else {
+        return;
+    };
+    for script in [
+        // A subquery of the same table, and no wait.
+        "s1 BEGIN\ns1 SELECT * FROM t\ns2 UPDATE t SET vkey = 1001, c0 = (SELECT MAX(c0) + 1 FROM t) WHERE pkey = 1\ns1 COMMIT",
+        // A wait, and no subquery.
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\ns2 UPDATE t SET vkey = 1001, c0 = c0 + 1 WHERE pkey = 1\n\
+         s1 COMMIT",
+        // Columns that are called as functions are.
+        "s1 BEGIN\ns1 SELECT t.c0 AS now FROM t\ns2 UPDATE t SET vkey = 1001 WHERE pkey = 1\ns1 COMMIT",
+    ] {
+        let verdict = said(&*server, ReadCommitted, TABLES, script, counts_another);
+        assert!(is_violation(&verdict), "{script}\n{verdict}");
+    }
+    // A subquery of the same table, and a wait: the engine alone knows.
+    let script = "s1 BEGIN\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\n\
+        s2 UPDATE t SET vkey = 1001, c0 = (SELECT MAX(c0) + 1 FROM t) WHERE pkey = 1\ns1 COMMIT";
+    let verdict = said(&*server, RepeatableRead, TABLES, script, honest);
+    assert!(!matches!(
+        verdict,
+        Verdict::Undecided(UndecidedReason::OneTableInTwoReadModes)
+    ));
+}
+
+/// A table as a tutorial has it: no column `pkey`, and a number that the engine gives.
+#[test]
+fn a_table_without_a_row_key_is_judged_by_its_primary_key() {
+    for (needs, column) in [
+        (Needs::MySql, "id INT AUTO_INCREMENT PRIMARY KEY"),
+        (Needs::MariaDb, "id INT AUTO_INCREMENT PRIMARY KEY"),
+        (Needs::Postgres, "id SERIAL PRIMARY KEY"),
+    ] {
+        let Some(server) = server("a_table_without_a_row_key", Some(needs)) else {
+            continue;
+        };
+        let setup = format!(
+            "/* init */ CREATE TABLE t (ID_OF_ALL INT, {column}, c0 INT);\n\
+             /* init */ INSERT INTO t (id, c0) VALUES (1, 10), (2, 20);\n"
+        );
+        let script = "s1 BEGIN\ns1 SELECT * FROM t\ns2 UPDATE t SET c0 = 5 WHERE id = 1\n\
+            s1 SELECT * FROM t\ns1 COMMIT";
+        let honestly = said(&*server, ReadCommitted, &setup, script, honest);
+        assert_eq!(honestly, Verdict::Agree, "{column}");
+        let verdict = said(&*server, ReadCommitted, &setup, script, counts_another);
+        assert!(is_violation(&verdict), "{column}\n{verdict}");
+    }
+}
