@@ -524,10 +524,13 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             ObserverKind::Uncommitted => None,
             ObserverKind::Writer => {
                 let last = active.last();
-                // A writer whose lock was refused reads an old snapshot and has written nothing.
+                // A writer whose lock was refused reads an old snapshot and has written nothing. Of one that was not
+                // understood, our read would take the snapshot.
                 let refused = last
                     .and_then(|id| self.record.error_class(*id))
-                    .is_some_and(|class| class.is_concurrency());
+                    .is_some_and(|class| {
+                        class.is_concurrency() || class.comes_before_rows_are_read()
+                    });
                 if refused {
                     return Ok(());
                 }

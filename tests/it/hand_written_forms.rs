@@ -243,7 +243,7 @@ fn forms_of_postgres_that_are_not_understood_are_no_violation() {
     );
 }
 
-const OF_SQLITE: [Form; 5] = [
+const OF_SQLITE: [Form; 6] = [
     (
         None,
         "s1 SAVEPOINT a\ns1 UPDATE t SET vkey = 1000\ns2 SELECT * FROM t\ns1 RELEASE a",
@@ -268,6 +268,11 @@ const OF_SQLITE: [Form; 5] = [
     (
         None,
         "s1 SELECT strftime('%f'), julianday()\ns2 SELECT datetime('now', 'subsec')",
+    ),
+    (
+        None,
+        "s2 BEGIN\ns2 UPDATE t a JOIN t b ON b.pkey = a.pkey SET a.vkey = 1001\n\
+         s1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\ns2 SELECT * FROM t\ns2 COMMIT",
     ),
 ];
 
