@@ -289,6 +289,16 @@ impl ProbeTag {
     pub fn reads_for_a_statement(&self) -> bool {
         !matches!(self, Self::FixSnapshot | Self::Returned { .. })
     }
+
+    /// Whether such a read locks the rows that it finds.
+    pub fn locks_rows(&self) -> bool {
+        match self {
+            Self::FixSnapshot | Self::Returned { .. } => false,
+            Self::BeforeWrite { .. } => true,
+            Self::VersionSet { locking, .. } => *locking,
+            Self::AfterWrite { mode, .. } => *mode == ReadMode::Current,
+        }
+    }
 }
 
 impl ProbeAnswer {

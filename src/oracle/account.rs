@@ -6,6 +6,7 @@ mod counters;
 mod failed;
 mod savepoints;
 mod transactions;
+mod unrefused_commit;
 
 use std::collections::BTreeSet;
 
@@ -32,15 +33,20 @@ pub(super) const ACCOUNT: &str = "account";
 
 /// What is wrong with the way in which transactions were refused or ended.
 pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
+    let strange = transactions::strangeness(evidence)
+        .or_else(|| failed::strangeness(evidence))
+        .or_else(|| savepoints::strangeness(evidence))
+        .or_else(|| counters::strangeness(evidence))?;
+    Some(finding_of(evidence, strange))
+}
+
+fn finding_of(evidence: &Evidence, strange: Strangeness) -> Finding {
     let Strangeness {
         kind,
         statement,
         expected,
         got,
-    } = transactions::strangeness(evidence)
-        .or_else(|| failed::strangeness(evidence))
-        .or_else(|| savepoints::strangeness(evidence))
-        .or_else(|| counters::strangeness(evidence))?;
+    } = strange;
     let aspect = match kind == FindingKind::NumberGivenAgain {
         true => Aspect::Effect,
         false => Aspect::Error,
@@ -52,7 +58,7 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
         expected,
         got,
     };
-    Some(finding(evidence, kind, difference, Vec::new()))
+    finding(evidence, kind, difference, Vec::new())
 }
 
 /// The statements that were refused as they had to be, or as they could be: because their transactions had failed, or to
@@ -79,6 +85,10 @@ pub(super) fn of_changes(evidence: &Evidence) -> Option<Finding> {
     // A row names its writer by itself, whatever else is known of the run.
     mistold_row(evidence, |mistold| mistold.returned.is_none())
         .or_else(|| of_known_changes(evidence))
+        .or_else(|| {
+            let strange = unrefused_commit::strangeness(evidence)?;
+            Some(finding_of(evidence, strange))
+        })
 }
 
 /// A write whose answer counts other rows than came with it. The answer itself says both, so that nothing

@@ -8,15 +8,17 @@ use rashomon::calibrate::{self, Unattended};
 use rashomon::engine::{self, Connection, EngineError, OpenOptions, Server, TransactionState};
 use rashomon::execute::Driver;
 use rashomon::model::{
-    AnomalyClass, ErrorClass, FindingKind, IsolationLevel,
+    AnomalyClass, ErrorClass, Execution, FindingKind, IsolationLevel,
     LockBreach::{UnkeptRow, UnlockedRead},
-    Outcome, Verdict,
+    Outcome, SqlError, TransactionStatus, Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
 use serde_json::Value as Json;
 
 use crate::execute::case;
 use crate::heard::heard_in;
+use crate::lying::{self, id};
+use crate::oracles;
 use crate::plant::{Fault, Plant, PlantedServer, Rate};
 use crate::program::{folder, run, shown, summary};
 use crate::servers::{Needs, url};
@@ -174,6 +176,82 @@ fn the_optimistic_mode_of_tidb_is_right_and_runs_in_it_find_nothing() {
     assert_eq!(summary["blocked"].as_u64(), Some(0), "{summary}");
     let refused = summary["rejected"]["serialization"].as_u64().unwrap_or(0);
     assert!(refused > 0, "{summary}");
+}
+
+/// T1's COMMIT is refused for the row that T2 has put in under the same key.
+const ONE_ROW_TWICE: &str = "s1 BEGIN
+s2 BEGIN
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1000, 1)
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (9, 1001, 2)
+s2 COMMIT
+s1 COMMIT
+s1 SELECT * FROM t0";
+
+/// The server says that T1 has committed.
+fn says_that_it_committed(run: &mut Execution) {
+    let record = run.records.get_mut(&id(1, 3)).expect("it ran");
+    record.outcome = Outcome::Affected(0);
+    let end = TransactionStatus::Committed(record.answered);
+    run.transactions.insert(id(1, 3).transaction, end);
+}
+
+#[test]
+fn of_two_optimistic_transactions_that_put_in_one_row_the_second_may_not_commit() {
+    let Some((url, _turn)) = turn("tidb_one_row_twice") else {
+        return;
+    };
+    let (name, text) = rashomon::dialect::MODES[0];
+    let options = OpenOptions {
+        dialect: Some((name.to_owned(), text.to_owned())),
+        ..options("tidb_one_row_twice")
+    };
+    let server = engine::open(&url, &options).unwrap_or_else(|error| panic!("{error}"));
+    let said = |script: &str, lie| {
+        let level = IsolationLevel::RepeatableRead;
+        lying::hearing(&*server, level, None, script, lie).verdict()
+    };
+    assert_eq!(said(ONE_ROW_TWICE, lying::honest), Verdict::Agree);
+    let verdict = said(ONE_ROW_TWICE, says_that_it_committed);
+    assert_eq!(oracles::kind(&verdict), "unrefused-newer-row");
+    // What T2 has taken out again is nobody's.
+    let undone = ONE_ROW_TWICE.replace("s2 COMMIT", "s2 DELETE FROM t0 WHERE pkey = 9\ns2 COMMIT");
+    let verdict = said(&undone, lying::honest);
+    assert!(!matches!(verdict, Verdict::Violation(_)), "{verdict}");
+}
+
+/// The server says that T2's COMMIT met a newer version, or that its UPDATE waited for too long.
+fn refuses(run: &mut Execution, statement: u32, class: ErrorClass) {
+    let record = run.records.get_mut(&id(2, statement)).expect("it ran");
+    record.outcome = Outcome::Rejected(SqlError {
+        code: "9007".to_owned(),
+        class,
+        message: String::new(),
+    });
+}
+
+/// The read that is added before a SELECT locks nothing, as the SELECT does, and refuses nobody.
+#[test]
+fn a_refusal_beside_a_transaction_that_only_reads_is_heard() {
+    let Some((url, _turn)) = turn("tidb_refusal_beside_a_reader") else {
+        return;
+    };
+    let server = engine::open(&url, &options("tidb_refusal_beside_a_reader"));
+    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    let script = "s1 BEGIN\ns1 SELECT * FROM t0 WHERE pkey = 1\ns2 BEGIN\n\
+        s2 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\ns2 COMMIT\ns1 COMMIT";
+    let said = |script: &str, lie| {
+        let level = IsolationLevel::RepeatableRead;
+        oracles::kind(&lying::hearing(&*server, level, None, script, lie).verdict())
+    };
+    assert_eq!(said(script, lying::honest), "agree");
+    let needless = "refusal-without-cause";
+    let at_commit: lying::Lie = |run| refuses(run, 3, ErrorClass::Serialization);
+    assert_eq!(said(script, at_commit), needless);
+    let too_long: lying::Lie = |run| refuses(run, 2, ErrorClass::LockTimeout);
+    assert_eq!(said(script, too_long), needless);
+    // A read that locks may be whom it waited for.
+    let locked = script.replace("pkey = 1\ns2 BEGIN", "pkey = 2 FOR UPDATE\ns2 BEGIN");
+    assert_ne!(said(&locked, too_long), needless);
 }
 
 /// TiDB before 8.0 can be told to carry out a refused transaction again, over what others have committed (TiDB manual,

@@ -185,6 +185,9 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
     let session = evidence.case.session_of(record.id.transaction);
     let level = session.map(|session| evidence.case.level(session));
     let cause = level.map(|level| evidence.dialect.serialization_cause(level));
+    // There a lock that its transaction commits is a version to others.
+    let leaves_records = evidence.dialect.supports(Capability::LocksAtCommit)
+        || evidence.dialect.supports(Capability::LocksOutliveEnd);
     match cause.unwrap_or(SerializationCause::AnyWriter) {
         SerializationCause::Never => (false, "no serialization failure at this level"),
         SerializationCause::MovedPartition => (
@@ -203,7 +206,8 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
                     s.effect.kind,
                     StatementKind::Opaque | StatementKind::PhysicalDdl
                 );
-                s.effect.kind.is_write() || is_ddl
+                let locks = leaves_records && s.effect.kind == StatementKind::LockingSelect;
+                s.effect.kind.is_write() || is_ddl || locks
             }),
             "another session that wrote since the transaction began",
         ),
@@ -354,7 +358,7 @@ fn another_overlaps(
 ) -> bool {
     let probed = |id: &StatementId| {
         let mut probes = evidence.execution.probes.iter();
-        probes.any(|probe| probe.statement == *id && probe.tag.reads_for_a_statement())
+        probes.any(|probe| probe.statement == *id && probe.tag.locks_rows())
     };
     evidence.case.statements.iter().any(|statement| {
         let other = evidence.execution.records.get(&statement.id);
