@@ -35,6 +35,7 @@ pub(super) fn other_rules(case: &TestCase, dialect: &Dialect) -> Option<Undecide
         .or_else(|| control(case, dialect))
         .or_else(|| unrepeatable_set_up(case, dialect))
         .or_else(|| set_up(case, dialect))
+        .or_else(|| foreign_key(case, dialect))
         .or_else(|| without_transactions(case, dialect))
         .or_else(|| unknown_trigger(case, dialect))
 }

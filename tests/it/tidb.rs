@@ -10,7 +10,7 @@ use rashomon::execute::Driver;
 use rashomon::model::{
     AnomalyClass, ErrorClass, Execution, FindingKind, IsolationLevel,
     LockBreach::{UnkeptRow, UnlockedRead},
-    Outcome, SqlError, TransactionStatus, Verdict,
+    Outcome, ProbeAnswer, SqlError, TransactionStatus, UndecidedReason, Value, Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
 use serde_json::Value as Json;
@@ -217,6 +217,63 @@ fn of_two_optimistic_transactions_that_put_in_one_row_the_second_may_not_commit(
     let undone = ONE_ROW_TWICE.replace("s2 COMMIT", "s2 DELETE FROM t0 WHERE pkey = 9\ns2 COMMIT");
     let verdict = said(&undone, lying::honest);
     assert!(!matches!(verdict, Verdict::Violation(_)), "{verdict}");
+}
+
+/// BEGIN took no snapshot: the first read shows what was committed after it, and so does the read that was added.
+fn begins_late(run: &mut Execution) {
+    let newer: Vec<Value> = [2, 1001, 21].map(Value::Integer).to_vec();
+    let of_read = |probe: &&mut ProbeAnswer| probe.statement == id(1, 2);
+    let probes = run.probes.iter_mut().filter(of_read);
+    let answers = probes.map(|probe| &mut probe.outcome);
+    let record = run.records.get_mut(&id(1, 2)).expect("it ran");
+    for outcome in answers.chain([&mut record.outcome]) {
+        if let Outcome::Rows(rows) = outcome {
+            rows[1].clone_from(&newer);
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_that_is_taken_after_begin_is_heard_in_both_modes() {
+    let Some((url, _turn)) = turn("tidb_late_snapshot") else {
+        return;
+    };
+    let (name, text) = rashomon::dialect::MODES[0];
+    for dialect in [None, Some((name.to_owned(), text.to_owned()))] {
+        let options = OpenOptions {
+            dialect,
+            ..options("tidb_late_snapshot")
+        };
+        let server = engine::open(&url, &options).unwrap_or_else(|error| panic!("{error}"));
+        let script = "s1 BEGIN\ns2 UPDATE t0 SET vkey = 1001, c0 = 21 WHERE pkey = 2\n\
+            s1 SELECT * FROM t0\ns1 COMMIT";
+        let said = |lie| {
+            let level = IsolationLevel::RepeatableRead;
+            lying::hearing(&*server, level, None, script, lie).verdict()
+        };
+        assert_eq!(said(lying::honest), Verdict::Agree);
+        let verdict = said(begins_late);
+        assert!(matches!(verdict, Verdict::Violation(_)), "{verdict}");
+    }
+}
+
+/// Its dialect says nothing of foreign keys: who looks at rows alone may not say that all is well.
+#[test]
+fn a_case_with_a_foreign_key_is_judged_by_nobody() {
+    let Some((url, _turn)) = turn("tidb_foreign_key") else {
+        return;
+    };
+    let server = engine::open(&url, &options("tidb_foreign_key"));
+    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    let setup = "\
+        /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
+        /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT, f INT, FOREIGN KEY (f) REFERENCES t0 (pkey));\n\
+        /* init */ INSERT INTO t0 VALUES (1, 1);\n";
+    let script = "s1 BEGIN\ns1 INSERT INTO t1 VALUES (1, 1000, 1)\ns2 SELECT * FROM t1\ns1 COMMIT";
+    let case = lying::scripted(&*server, IsolationLevel::RepeatableRead, setup, script);
+    let verdict = lying::hearing_of(&*server, &case, lying::honest).verdict();
+    let nobody = Verdict::Undecided(UndecidedReason::NoOracleApplies);
+    assert_eq!(verdict, nobody);
 }
 
 /// The server says that T2's COMMIT met a newer version, or that its UPDATE waited for too long.

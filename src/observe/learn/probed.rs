@@ -12,8 +12,8 @@ use crate::observe::view::{ProbedTable, View};
 
 impl Learning<'_> {
     /// Replaces what a view promises by what the probes of this statement showed. What no probe showed
-    /// stays as it is promised, and so does a commit that a snapshot must show, where probes are all that there is to
-    /// learn by: a probe misses with its statement what the snapshot misses.
+    /// stays as it is promised, and so does a commit that a snapshot must show, or must not, where probes are all that there
+    /// is to learn by: a probe misses with its statement what the snapshot misses, and shows what it should not show.
     pub(super) fn overlay_probes(
         &self,
         id: StatementId,
@@ -47,7 +47,9 @@ impl Learning<'_> {
                         .filter(|&id| self.account.chains.row(id).is_none())
                         .or_else(|| newest_deletion(&self.account.chains, chain));
                 }
-                if is_strict && self.misses_a_commit(id, chain, (promised, *position)) {
+                let is_elsewhere = self.misses_a_commit(id, chain, (promised, *position))
+                    || self.shows_a_later_commit(id, table, *position);
+                if is_strict && is_elsewhere {
                     *position = promised;
                 }
             }
@@ -88,6 +90,30 @@ impl Learning<'_> {
             let foreign = writer != StatementId::SETUP && writer.transaction != id.transaction;
             foreign && place(promised).is_some_and(is_newer)
         })
+    }
+
+    /// Whether a statement that reads its transaction's snapshot was shown what another transaction committed after that
+    /// had been taken.
+    fn shows_a_later_commit(&self, id: StatementId, table: &str, shown: Option<VersionId>) -> bool {
+        let (Some(shown), Some(snapshot)) = (shown, self.snapshots.get(&id.transaction)) else {
+            return false;
+        };
+        let writer = self.account.chains.version(shown).writer;
+        let committed = self.execution.commit_tick(writer.transaction);
+        let foreign = writer != StatementId::SETUP && writer.transaction != id.transaction;
+        let Some(committed) = committed.filter(|_| foreign) else {
+            return false;
+        };
+        let by_transaction = |statement| {
+            let mut modes = self.modes(statement).filter(|(of, _)| *of == table);
+            modes.all(|(_, mode)| mode == ReadMode::TransactionSnapshot)
+        };
+        let mut records = self.execution.records.values();
+        let end = records.find(|record| {
+            record.id.transaction == writer.transaction && record.answered == committed
+        });
+        self.case.statement(id).is_some_and(by_transaction)
+            && end.is_some_and(|end| end.sent > *snapshot)
     }
 
     pub(super) fn probe(&mut self, probe: &ProbeAnswer) {
