@@ -343,7 +343,9 @@ fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
     let mut others = records
         .filter(|other| is_other(other.id.transaction))
         .filter(is_in_the_circle);
-    let mut probes = evidence.execution.probes.iter();
+    // What a write returns is no read of its own, which may wait.
+    let probes = evidence.execution.probes.iter();
+    let mut probes = probes.filter(|probe| probe.tag.reads_for_a_statement());
     others.any(|other| other.sent < record.answered && other.answered > record.sent)
         || probes.any(|probe| is_other(probe.statement.transaction) && probe.tick > record.sent)
 }
