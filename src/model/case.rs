@@ -199,6 +199,20 @@ impl TableShape {
         self.unique_keys.iter().chain(&self.exclusions)
     }
 
+    /// Whether no two rows have the same row key.
+    pub fn has_unique_row_key(&self) -> bool {
+        let row_key = self.row_key.as_deref().unwrap_or_default();
+        self.keys().any(|key| match key.as_slice() {
+            [only] => only.eq_ignore_ascii_case(row_key),
+            _ => false,
+        })
+    }
+
+    /// Whether the engine numbers its rows.
+    pub fn has_counter(&self) -> bool {
+        self.columns.iter().any(|column| column.counted)
+    }
+
     /// The position of a column, by name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns

@@ -394,6 +394,13 @@ impl Execution {
         }
     }
 
+    /// The answer by which a transaction of the case has committed; none where it has not.
+    pub fn commit_record(&self, transaction: TransactionId) -> Option<&StatementRecord> {
+        let at = self.commit_tick(transaction)?;
+        let mut records = self.records.values();
+        records.find(|record| record.id.transaction == transaction && record.answered == at)
+    }
+
     /// Deadlock victims in this run.
     pub fn deadlocks(&self) -> usize {
         self.records

@@ -23,12 +23,6 @@ pub fn is_hidden_row_key(table: &TableShape) -> bool {
         .is_some_and(|key| key == HIDDEN_COLUMN || key == ROWID)
 }
 
-/// Whether the engine numbers the rows of a table by itself: it does so in one column only, and the hidden key would
-/// be another.
-fn counts(table: &TableShape) -> bool {
-    table.columns.iter().any(|column| column.counted)
-}
-
 /// The primary key of a table, where it is one column.
 fn primary_key(table: &TableShape) -> Option<String> {
     match table.primary_key.as_deref()? {
@@ -51,7 +45,8 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
     {
         let column = if dialect.supports(Capability::Rowid) {
             ROWID
-        } else if dialect.supports(Capability::InvisibleColumn) && !counts(table) {
+        } else if dialect.supports(Capability::InvisibleColumn) && !table.has_counter() {
+            // An engine numbers the rows of a table in one column only, and the hidden key would be another.
             let definition = dialect
                 .spelling
                 .hidden_row_key

@@ -8,8 +8,8 @@ use crate::dialect::{ChangedRows, Dialect};
 use crate::engine::EngineError;
 use crate::execute::{Executor, SerialRun};
 use crate::model::{
-    CaseStatement, Execution, ProbeAnswer, ReadMode, Role, Row, StatementId, TestCase,
-    UndecidedReason,
+    CaseStatement, Execution, ProbeAnswer, ReadMode, Role, Row, StatementId, StatementRecord,
+    TestCase, TransactionId, UndecidedReason,
 };
 use crate::observe::{self, Account, Learner, Timeline, instrument, learn};
 
@@ -42,6 +42,15 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// The first statement of a transaction that names a table: its snapshot is no older than what was sent, and no newer
+    /// than what was answered.
+    pub(super) fn first_of_tables(&self, transaction: TransactionId) -> Option<&StatementRecord> {
+        let own = self.case.statements.iter();
+        let own = own.filter(|s| s.id.transaction == transaction && !s.effect.uses.is_empty());
+        let records = own.filter_map(|s| self.execution.records.get(&s.id));
+        records.min_by_key(|record| record.sent)
+    }
+
     /// Runs the case; by probes, again in the observed order while probes are parted.
     pub(super) fn run(
         mut case: TestCase,

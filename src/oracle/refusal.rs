@@ -4,7 +4,7 @@
 use super::counted;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    CaseStatement, Role, Setting, StatementKind, TableShape, TestCase, UndecidedReason,
+    CaseStatement, Role, Setting, SetupKind, StatementKind, TableShape, TestCase, UndecidedReason,
 };
 use crate::statement;
 
@@ -69,7 +69,9 @@ fn control(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
 fn set_up(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     let mentions = |word: &str| {
         let mut set_up = case.setup.iter();
-        set_up.any(|setup| statement::mentions(&setup.sql, word, dialect))
+        set_up.any(|setup| {
+            setup.kind == SetupKind::Schema && statement::mentions(&setup.sql, word, dialect)
+        })
     };
     if mentions("INITIALLY") && mentions("DEFERRED") {
         return Some(UndecidedReason::DeferredConstraint);
@@ -157,7 +159,6 @@ fn fires_a_counter(case: &TestCase, statement: &CaseStatement) -> bool {
     let mut writes = statement.effect.trigger_writes.iter();
     writes.any(|write| {
         let shape = case.table(&write.table);
-        let mut columns = shape.into_iter().flat_map(|shape| &shape.columns);
-        write.kind == StatementKind::Insert && columns.any(|column| column.counted)
+        write.kind == StatementKind::Insert && shape.is_some_and(TableShape::has_counter)
     })
 }

@@ -134,9 +134,8 @@ pub fn counted_insert<'c>(
 
 /// Whether a statement of the set-up may take a number from a counter.
 pub fn set_up_counts(case: &TestCase, dialect: &Dialect) -> bool {
-    let has_counter = |table: &TableShape| table.columns.iter().any(|column| column.counted);
     let mut rows = case.setup.iter().filter(|s| s.kind == SetupKind::Rows);
-    case.tables.iter().any(has_counter)
+    case.tables.iter().any(TableShape::has_counter)
         && rows.any(|statement| {
             let effect = analyze(&statement.sql, dialect);
             effect.kind == StatementKind::Opaque

@@ -6,23 +6,12 @@ use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Seria
 use rashomon::model::{Execution, Outcome, UndecidedReason, Verdict};
 
 use crate::lying::{Lie, hearing_of, honest, id, scripted};
-use crate::servers::{Needs, url};
+use crate::oracles;
+use crate::servers::Needs;
 
 const TABLES: &str = "\
     /* init */ CREATE TABLE t (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);\n\
     /* init */ INSERT INTO t VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);\n";
-
-fn server(test: &str, needs: Option<Needs>) -> Option<Box<dyn Server>> {
-    let url = match needs {
-        Some(needs) => url(test, needs)?,
-        None => "sqlite:".to_owned(),
-    };
-    let options = OpenOptions {
-        allow_shared_server: true,
-        ..OpenOptions::default()
-    };
-    Some(engine::open(&url, &options).expect("the test server answers"))
-}
 
 /// What all oracles say of a script, run by a driver that lies.
 fn said(
@@ -43,14 +32,11 @@ fn is_violation(verdict: &Verdict) -> bool {
 /// A set-up of its own, or the usual one, and a script.
 type Form = (Option<&'static str>, &'static str);
 
-fn assert_no_alarm(test: &str, needs: Option<Needs>, levels: &[IsolationLevel], forms: &[Form]) {
-    let Some(server) = server(test, needs) else {
-        return;
-    };
+fn assert_no_alarm(server: &dyn Server, levels: &[IsolationLevel], forms: &[Form]) {
     for level in levels {
         for (setup, script) in forms {
             let setup = setup.unwrap_or(TABLES);
-            let verdict = said(&*server, *level, setup, script, honest);
+            let verdict = said(server, *level, setup, script, honest);
             assert!(
                 !is_violation(&verdict),
                 "{level}: {setup}{script}\n{verdict}"
@@ -143,7 +129,9 @@ const OF_MYSQL: [Form; 13] = [
 fn forms_of_mysql_that_are_not_understood_are_no_violation() {
     let levels = [ReadCommitted, RepeatableRead, Serializable];
     for needs in [Needs::MySql, Needs::MariaDb] {
-        assert_no_alarm("forms_of_mysql", Some(needs), &levels, &OF_MYSQL);
+        if let Some(server) = oracles::server("forms_of_mysql", needs) {
+            assert_no_alarm(&*server, &levels, &OF_MYSQL);
+        }
     }
 }
 
@@ -235,12 +223,9 @@ const OF_POSTGRES: [Form; 15] = [
 #[test]
 fn forms_of_postgres_that_are_not_understood_are_no_violation() {
     let levels = [ReadCommitted, RepeatableRead, Serializable];
-    assert_no_alarm(
-        "forms_of_postgres",
-        Some(Needs::Postgres),
-        &levels,
-        &OF_POSTGRES,
-    );
+    if let Some(server) = oracles::server("forms_of_postgres", Needs::Postgres) {
+        assert_no_alarm(&*server, &levels, &OF_POSTGRES);
+    }
 }
 
 const OF_SQLITE: [Form; 6] = [
@@ -278,7 +263,8 @@ const OF_SQLITE: [Form; 6] = [
 
 #[test]
 fn forms_of_sqlite_that_are_not_understood_are_no_violation() {
-    assert_no_alarm("forms_of_sqlite", None, &[Serializable], &OF_SQLITE);
+    let server = engine::open("sqlite:", &OpenOptions::default()).expect("no server is needed");
+    assert_no_alarm(&*server, &[Serializable], &OF_SQLITE);
 }
 
 /// T2's write counts a row that it did not write.
@@ -292,7 +278,7 @@ fn counts_another(run: &mut Execution) {
 /// Each stands beside something that is not understood, and is heard all the same.
 #[test]
 fn what_stands_beside_such_a_form_is_heard() {
-    let Some(server) = server("what_stands_beside_such_a_form", Some(Needs::Postgres)) else {
+    let Some(server) = oracles::server("what_stands_beside_such_a_form", Needs::Postgres) else {
         return;
     };
     for script in [
@@ -325,7 +311,7 @@ fn a_table_without_a_row_key_is_judged_by_its_primary_key() {
         (Needs::MariaDb, "id INT AUTO_INCREMENT PRIMARY KEY"),
         (Needs::Postgres, "id SERIAL PRIMARY KEY"),
     ] {
-        let Some(server) = server("a_table_without_a_row_key", Some(needs)) else {
+        let Some(server) = oracles::server("a_table_without_a_row_key", needs) else {
             continue;
         };
         let setup = format!(

@@ -45,19 +45,24 @@ const SETUP: &str = "\
     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
     /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n";
 
-/// A case of a script, whose lines are a session and what it sends.
+/// A case file of a script, whose lines are a session and what it sends.
+pub(crate) fn case_text(level: IsolationLevel, setup: &str, script: &str) -> String {
+    let lines = script.lines().map(|line| {
+        let (session, sql) = line.split_once(' ').expect("a session and a statement");
+        format!("/* {session} */ {sql};\n")
+    });
+    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
+    format!("{header}{setup}{}", lines.collect::<String>())
+}
+
+/// A case of a script.
 pub(crate) fn scripted(
     server: &dyn Server,
     level: IsolationLevel,
     setup: &str,
     script: &str,
 ) -> TestCase {
-    let lines = script.lines().map(|line| {
-        let (session, sql) = line.split_once(' ').expect("a session and a statement");
-        format!("/* {session} */ {sql};\n")
-    });
-    let header = format!("--! format = 1\n--! isolation = \"{}\"\n", level.sql());
-    let text = format!("{header}{setup}{}", lines.collect::<String>());
+    let text = case_text(level, setup, script);
     let file = read(&text, "test.sql").expect("a case file");
     file.test_case(server.dialect()).expect("a case")
 }

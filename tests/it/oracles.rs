@@ -57,7 +57,8 @@ fn case(
     TestCase::new(setup, tables, lines, isolation, claim)
 }
 
-fn server(test: &str, needs: Needs) -> Option<Box<dyn Server>> {
+/// A server that other tests use, too.
+pub(crate) fn server(test: &str, needs: Needs) -> Option<Box<dyn Server>> {
     let url = servers::url(test, needs)?;
     let options = OpenOptions {
         allow_shared_server: true,

@@ -7,7 +7,7 @@ use rashomon::model::{
 };
 
 use crate::heard::heard_in;
-use crate::lying::{hearing_of, honest, id, scripted};
+use crate::lying::{case_text, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -51,13 +51,9 @@ const REACHES: [&str; 8] = [
 
 /// What all oracles say of a script at a level, through a server with a fault.
 fn said(url: &str, fault: Fault, level: IsolationLevel, script: &str) -> Verdict {
-    let lines = script.lines().map(|line| {
-        let (session, sql) = line.split_once(' ').expect("a session and its statement");
-        format!("/* {session} */ {sql};\n")
-    });
-    let lines: String = lines.collect();
+    // Tests run at once, one for a server without a fault.
     let database = format!("rashomon_action_{fault:?}");
-    let text = format!("--! format = 1\n--! isolation = \"{level}\"\n{FAMILY}{lines}");
+    let text = case_text(level, FAMILY, script);
     heard_in(url, fault, &database, &text)
 }
 

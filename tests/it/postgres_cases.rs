@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use rashomon::engine::{self, EngineError, OpenOptions, Server};
+use rashomon::engine::{EngineError, Server};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
@@ -19,12 +19,7 @@ use crate::program::run;
 use crate::servers::{Needs, url};
 
 pub(crate) fn server(test: &str) -> Option<Box<dyn Server>> {
-    let url = url(test, Needs::Postgres)?;
-    let options = OpenOptions {
-        allow_shared_server: true,
-        ..OpenOptions::default()
-    };
-    Some(engine::open(&url, &options).expect("the test server answers"))
+    oracles::server(test, Needs::Postgres)
 }
 
 fn rejection(code: &str, class: ErrorClass) -> Outcome {

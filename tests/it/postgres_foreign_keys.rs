@@ -4,7 +4,7 @@ use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Seria
 use rashomon::model::{ErrorClass, Execution, Outcome, SqlError, Verdict};
 
 use crate::heard::heard_in;
-use crate::lying::{hearing_of, honest, id, scripted};
+use crate::lying::{case_text, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -74,14 +74,9 @@ const MEETINGS: [&str; 9] = [
 
 /// What all oracles say of a script at a level, through a server with a fault.
 fn said(url: &str, fault: Fault, level: IsolationLevel, script: &str) -> Verdict {
-    let lines = script.lines().map(|line| {
-        let (session, sql) = line.split_once(' ').expect("a session and its statement");
-        format!("/* {session} */ {sql};\n")
-    });
-    let lines: String = lines.collect();
     // Tests run at once, one for a server without a fault.
     let database = format!("rashomon_key_{fault:?}");
-    let text = format!("--! format = 1\n--! isolation = \"{level}\"\n{TABLES}{lines}");
+    let text = case_text(level, TABLES, script);
     heard_in(url, fault, &database, &text)
 }
 

@@ -178,6 +178,19 @@ fn the_optimistic_mode_of_tidb_is_right_and_runs_in_it_find_nothing() {
     assert!(refused > 0, "{summary}");
 }
 
+/// The same for optimistic transactions.
+fn optimistic_options(test: &str) -> OpenOptions {
+    let (name, text) = rashomon::dialect::MODES[0];
+    OpenOptions {
+        dialect: Some((name.to_owned(), text.to_owned())),
+        ..options(test)
+    }
+}
+
+fn opened(url: &str, options: &OpenOptions) -> Box<dyn Server> {
+    engine::open(url, options).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// T1's COMMIT is refused for the row that T2 has put in under the same key.
 const ONE_ROW_TWICE: &str = "s1 BEGIN
 s2 BEGIN
@@ -200,12 +213,7 @@ fn of_two_optimistic_transactions_that_put_in_one_row_the_second_may_not_commit(
     let Some((url, _turn)) = turn("tidb_one_row_twice") else {
         return;
     };
-    let (name, text) = rashomon::dialect::MODES[0];
-    let options = OpenOptions {
-        dialect: Some((name.to_owned(), text.to_owned())),
-        ..options("tidb_one_row_twice")
-    };
-    let server = engine::open(&url, &options).unwrap_or_else(|error| panic!("{error}"));
+    let server = opened(&url, &optimistic_options("tidb_one_row_twice"));
     let said = |script: &str, lie| {
         let level = IsolationLevel::RepeatableRead;
         lying::hearing(&*server, level, None, script, lie).verdict()
@@ -238,13 +246,9 @@ fn a_snapshot_that_is_taken_after_begin_is_heard_in_both_modes() {
     let Some((url, _turn)) = turn("tidb_late_snapshot") else {
         return;
     };
-    let (name, text) = rashomon::dialect::MODES[0];
-    for dialect in [None, Some((name.to_owned(), text.to_owned()))] {
-        let options = OpenOptions {
-            dialect,
-            ..options("tidb_late_snapshot")
-        };
-        let server = engine::open(&url, &options).unwrap_or_else(|error| panic!("{error}"));
+    let test = "tidb_late_snapshot";
+    for options in [options(test), optimistic_options(test)] {
+        let server = opened(&url, &options);
         let script = "s1 BEGIN\ns2 UPDATE t0 SET vkey = 1001, c0 = 21 WHERE pkey = 2\n\
             s1 SELECT * FROM t0\ns1 COMMIT";
         let said = |lie| {
@@ -263,8 +267,7 @@ fn a_case_with_a_foreign_key_is_judged_by_nobody() {
     let Some((url, _turn)) = turn("tidb_foreign_key") else {
         return;
     };
-    let server = engine::open(&url, &options("tidb_foreign_key"));
-    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    let server = opened(&url, &options("tidb_foreign_key"));
     let setup = "\
         /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
         /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT, f INT, FOREIGN KEY (f) REFERENCES t0 (pkey));\n\
@@ -292,8 +295,7 @@ fn a_refusal_beside_a_transaction_that_only_reads_is_heard() {
     let Some((url, _turn)) = turn("tidb_refusal_beside_a_reader") else {
         return;
     };
-    let server = engine::open(&url, &options("tidb_refusal_beside_a_reader"));
-    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    let server = opened(&url, &options("tidb_refusal_beside_a_reader"));
     let script = "s1 BEGIN\ns1 SELECT * FROM t0 WHERE pkey = 1\ns2 BEGIN\n\
         s2 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\ns2 COMMIT\ns1 COMMIT";
     let said = |script: &str, lie| {

@@ -32,7 +32,7 @@ impl<'a> Learning<'a> {
                 now.entry(key).or_default().push(row);
             }
         }
-        if !self.names_rows(shape, &now) {
+        if !names_rows(shape, &now) {
             self.gap(UndecidedReason::NoRowIdentity);
         }
         let before_keys = before.keys().map(|row| &row.key);
@@ -45,19 +45,6 @@ impl<'a> Learning<'a> {
             self.adopt_rows(shape, &key, before, rows, active, at);
         }
         self.settle_by_counts(shape, at);
-    }
-
-    /// Whether the row key tells these rows apart. Of a key that the engine holds unique two rows are its affair.
-    fn names_rows(&self, shape: &TableShape, rows: &BTreeMap<Value, Vec<&Row>>) -> bool {
-        let is_row_key = |key: &[String]| match (key, &shape.row_key) {
-            ([only], Some(row_key)) => only.eq_ignore_ascii_case(row_key),
-            _ => false,
-        };
-        let is_unique = shape.keys().any(|key| is_row_key(key));
-        let is_alone = |(key, rows): (&Value, &Vec<&Row>)| {
-            *key != Value::Null && (is_unique || rows.len() < 2)
-        };
-        rows.iter().all(is_alone)
     }
 
     /// Takes the rows that stand under a key now: most often one, or none. An INSERT that waits for the
@@ -279,6 +266,14 @@ impl<'a> Learning<'a> {
             }),
         }
     }
+}
+
+/// Whether the row key tells these rows apart. Of a key that the engine holds unique two rows are its affair.
+fn names_rows(shape: &TableShape, rows: &BTreeMap<Value, Vec<&Row>>) -> bool {
+    let is_unique = shape.has_unique_row_key();
+    let is_alone =
+        |(key, rows): (&Value, &Vec<&Row>)| *key != Value::Null && (is_unique || rows.len() < 2);
+    rows.iter().all(is_alone)
 }
 
 /// Whether two rows have the same place in the table: the same values of its clustered key. A row of

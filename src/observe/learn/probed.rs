@@ -98,22 +98,14 @@ impl Learning<'_> {
         let (Some(shown), Some(snapshot)) = (shown, self.snapshots.get(&id.transaction)) else {
             return false;
         };
-        let writer = self.account.chains.version(shown).writer;
-        let committed = self.execution.commit_tick(writer.transaction);
-        let foreign = writer != StatementId::SETUP && writer.transaction != id.transaction;
-        let Some(committed) = committed.filter(|_| foreign) else {
-            return false;
-        };
+        let writer = self.account.chains.version(shown).writer.transaction;
+        let end = self.execution.commit_record(writer);
+        let is_later = end.is_some_and(|end| end.sent > *snapshot);
         let by_transaction = |statement| {
             let mut modes = self.modes(statement).filter(|(of, _)| *of == table);
             modes.all(|(_, mode)| mode == ReadMode::TransactionSnapshot)
         };
-        let mut records = self.execution.records.values();
-        let end = records.find(|record| {
-            record.id.transaction == writer.transaction && record.answered == committed
-        });
-        self.case.statement(id).is_some_and(by_transaction)
-            && end.is_some_and(|end| end.sent > *snapshot)
+        writer != id.transaction && is_later && self.case.statement(id).is_some_and(by_transaction)
     }
 
     pub(super) fn probe(&mut self, probe: &ProbeAnswer) {

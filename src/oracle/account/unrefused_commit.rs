@@ -7,8 +7,7 @@ use super::super::Evidence;
 use super::transactions::{Strangeness, is_in_the_dark};
 use crate::dialect::Capability;
 use crate::model::{
-    FindingKind, LockBreach, StatementId, StatementKind, StatementRecord, TableShape, Tick,
-    TransactionId, Value,
+    FindingKind, LockBreach, StatementKind, StatementRecord, TableShape, TransactionId, Value,
 };
 use crate::observe::{Change, VersionId};
 
@@ -28,7 +27,8 @@ pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
     }
     let all = committed(evidence);
     all.iter().find_map(|late| {
-        let snapshot = snapshot_is_taken(evidence, late.id)?;
+        // By then it surely had its snapshot.
+        let snapshot = evidence.first_of_tables(late.id)?.answered;
         let first = all.iter().find(|first| {
             let is_another = evidence.case.session_of(first.id) != evidence.case.session_of(late.id);
             is_another
@@ -54,9 +54,7 @@ fn committed(evidence: &Evidence) -> Vec<CommittedTransaction<'_>> {
     let execution = &evidence.execution;
     let ids: BTreeSet<TransactionId> = execution.records.keys().map(|id| id.transaction).collect();
     let found = ids.into_iter().filter_map(|id| {
-        let at = execution.commit_tick(id)?;
-        let mut records = execution.records.values();
-        let end = records.find(|record| record.id.transaction == id && record.answered == at)?;
+        let end = execution.commit_record(id)?;
         let statement = evidence.case.statement(end.id)?;
         let is_end =
             statement.effect.kind == StatementKind::Commit || !evidence.case.is_explicit(id);
@@ -84,7 +82,7 @@ fn rows(evidence: &Evidence, id: TransactionId) -> BTreeSet<(&str, Value)> {
         let Some(shape) = evidence.case.table(&change.table) else {
             continue;
         };
-        if has_unique_row_key(shape) && keeps_its_key(evidence, shape, change) {
+        if shape.has_unique_row_key() && keeps_its_key(evidence, shape, change) {
             let stood = |version: Option<VersionId>| {
                 version.is_some_and(|version| account.chains.row(version).is_some())
             };
@@ -100,12 +98,6 @@ fn rows(evidence: &Evidence, id: TransactionId) -> BTreeSet<(&str, Value)> {
     left.map(|(row, _)| row).collect()
 }
 
-fn has_unique_row_key(shape: &TableShape) -> bool {
-    let row_key = shape.row_key.as_deref().unwrap_or_default();
-    let is_it = |key: &[String]| matches!(key, [only] if only.eq_ignore_ascii_case(row_key));
-    shape.keys().any(|key| is_it(key))
-}
-
 /// Whether a row has the key by which it is known, before and after.
 fn keeps_its_key(evidence: &Evidence, shape: &TableShape, change: &Change) -> bool {
     let place = shape.row_key.as_deref().and_then(|key| shape.column(key));
@@ -114,15 +106,4 @@ fn keeps_its_key(evidence: &Evidence, shape: &TableShape, change: &Change) -> bo
         row.is_none_or(|row| place.and_then(|at| row.get(at)) == Some(&change.row.key))
     };
     change.before.is_none_or(has_it) && has_it(change.after)
-}
-
-/// By when a transaction surely had its snapshot: its first statement that names a table was answered.
-fn snapshot_is_taken(evidence: &Evidence, id: TransactionId) -> Option<Tick> {
-    let own = evidence.case.statements.iter();
-    let own = own.filter(|s| s.id.transaction == id && !s.effect.uses.is_empty());
-    let ids: Vec<StatementId> = own.map(|s| s.id).collect();
-    let records = ids
-        .iter()
-        .filter_map(|id| evidence.execution.records.get(id));
-    records.map(|record| record.answered).min()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::breach::BrokenLock;
 use super::trial::ReadTrial;
-use super::unrefused::{first_of_tables, seen_by, sure_of};
+use super::unrefused::{seen_by, sure_of};
 use crate::dialect::{Capability, SerializationCause};
 use crate::engine::EngineError;
 use crate::model::{
@@ -27,7 +27,7 @@ pub(super) fn find(
     if !refused || record.resumed() || !is_plain(evidence, statement) {
         return Ok(None);
     }
-    let first = first_of_tables(evidence, id.transaction);
+    let first = evidence.first_of_tables(id.transaction);
     let (Some(first), Some(table)) = (first, statement.effect.targets().next()) else {
         return Ok(None);
     };

@@ -133,19 +133,8 @@ fn refuses_newer_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
 /// By when a transaction surely had its snapshot: its first statement that names a table was answered. While that waits for a
 /// table it may have none yet.
 fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
-    first_of_tables(evidence, transaction).map(|first| first.answered)
-}
-
-/// The first statement of a transaction that names a table: its snapshot is no older than what was sent, and no newer than what was
-/// answered.
-pub(super) fn first_of_tables(
-    evidence: &Evidence,
-    transaction: TransactionId,
-) -> Option<&StatementRecord> {
-    let own = evidence.case.statements.iter();
-    let own = own.filter(|s| s.id.transaction == transaction && !s.effect.uses.is_empty());
-    let records = own.filter_map(|s| evidence.execution.records.get(&s.id));
-    records.min_by_key(|record| record.sent)
+    let first = evidence.first_of_tables(transaction);
+    first.map(|first| first.answered)
 }
 
 /// A statement that was answered, with its answer; none where what it saw is in doubt.
@@ -174,10 +163,9 @@ fn committed(
 ) -> Option<&StatementRecord> {
     let version = evidence.account.chains.version(version);
     let writer = version.writer.transaction;
-    let at = evidence.execution.commit_tick(writer);
-    let at = at.filter(|_| writer != own && version.undone.is_none())?;
-    let mut records = evidence.execution.records.values();
-    records.find(|record| record.id.transaction == writer && record.answered == at)
+    let is_of_another = writer != own && version.undone.is_none();
+    let end = evidence.execution.commit_record(writer);
+    end.filter(|_| is_of_another)
 }
 
 fn unrefused(record: &StatementRecord, newer: &Version) -> BrokenLock {
