@@ -200,7 +200,7 @@ s2 COMMIT
 s1 COMMIT
 s1 SELECT * FROM t0";
 
-/// The server says that T1 has committed.
+/// The server says that T1's COMMIT, its third statement, was done.
 fn says_that_it_committed(run: &mut Execution) {
     let record = run.records.get_mut(&id(1, 3)).expect("it ran");
     record.outcome = Outcome::Affected(0);
@@ -225,6 +225,48 @@ fn of_two_optimistic_transactions_that_put_in_one_row_the_second_may_not_commit(
     let undone = ONE_ROW_TWICE.replace("s2 COMMIT", "s2 DELETE FROM t0 WHERE pkey = 9\ns2 COMMIT");
     let verdict = said(&undone, lying::honest);
     assert!(!matches!(verdict, Verdict::Violation(_)), "{verdict}");
+}
+
+/// T1's COMMIT is refused for a row that it has read FOR UPDATE.
+const READ_FOR_UPDATE: &str = "s1 BEGIN
+s1 SELECT c0 FROM t0 WHERE pkey = 2 FOR UPDATE
+s2 UPDATE t0 SET vkey = 1000, c0 = 21 WHERE pkey = 2
+s1 COMMIT
+s1 SELECT * FROM t0";
+
+#[test]
+fn an_optimistic_commit_over_a_row_that_was_read_for_update_is_heard() {
+    let Some((url, _turn)) = turn("tidb_read_for_update") else {
+        return;
+    };
+    let server = opened(&url, &optimistic_options("tidb_read_for_update"));
+    let said = |script: &str, lie| {
+        let level = IsolationLevel::RepeatableRead;
+        oracles::kind(&lying::hearing(&*server, level, None, script, lie).verdict())
+    };
+    let joined = "SELECT a.c0 FROM t0 AS a JOIN t0 AS b ON a.pkey = b.pkey FOR UPDATE";
+    let read = "SELECT c0 FROM t0 WHERE pkey = 2 FOR UPDATE";
+    for form in [
+        read,
+        "SELECT COUNT(*) FROM t0 WHERE c0 > 15 FOR UPDATE",
+        joined,
+    ] {
+        let script = READ_FOR_UPDATE.replace(read, form);
+        assert_eq!(said(&script, lying::honest), "agree", "{form}");
+        assert_eq!(
+            said(&script, says_that_it_committed),
+            "unrefused-newer-row",
+            "{form}"
+        );
+    }
+    // A row that it did not find, or read without a lock, is compared with nothing: both are accepted.
+    for form in [
+        "SELECT c0 FROM t0 WHERE pkey = 1 FOR UPDATE",
+        "SELECT c0 FROM t0",
+    ] {
+        let script = READ_FOR_UPDATE.replace(read, form);
+        assert_eq!(said(&script, lying::honest), "agree", "{form}");
+    }
 }
 
 /// BEGIN took no snapshot: the first read shows what was committed after it, and so does the read that was added.

@@ -6,6 +6,7 @@
 //! what takes no lock. `docs/oracle-locks.md` says what this claims and what it may miss.
 
 mod breach;
+mod compared_at_commit;
 mod got_past;
 mod held_twice;
 mod holders;
@@ -28,13 +29,14 @@ mod unrefused;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::breach::BrokenLock;
+use self::compared_at_commit::ComparedCommit;
 use self::holders::LockHolders;
 use self::locking_read::LockingRead;
 use self::skipped::SkipJudged;
 use self::trial::ReadTrial;
 use super::view;
 use super::{Evidence, Needs, Oracle, Ruling, refusal};
-use crate::dialect::{Dialect, ObserverKind};
+use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
@@ -61,7 +63,7 @@ impl Oracle for LockOracle {
 
     fn excludes_engine(&self, dialect: &Dialect) -> Option<UndecidedReason> {
         let keeps = |level: &IsolationLevel| dialect.lock_reach(*level).is_some();
-        if !dialect.levels.iter().any(keeps) {
+        if !dialect.levels.iter().any(keeps) && !dialect.supports(Capability::LocksAtCommit) {
             return Some(UndecidedReason::NoRowLocks);
         }
         let shown = match dialect.observer {
@@ -74,7 +76,7 @@ impl Oracle for LockOracle {
     fn excludes(&self, case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
         let keeps = |session| dialect.lock_reach(case.judged_level(session)).is_some();
         let all_keep = case.sessions().into_iter().all(keeps);
-        if !all_keep {
+        if !all_keep && !dialect.supports(Capability::LocksAtCommit) {
             return Some(UndecidedReason::NoRowLocks);
         }
         refusal::unknown_trigger(case, dialect)
@@ -87,6 +89,9 @@ impl Oracle for LockOracle {
     ) -> Result<Ruling, EngineError> {
         if let Some(reason) = blind(evidence) {
             return Ok(Ruling::undecided(reason));
+        }
+        if evidence.dialect.supports(Capability::LocksAtCommit) {
+            return at_commit(evidence, serial);
         }
         let holders = LockHolders::of(evidence);
         let mut breaches: Vec<BrokenLock> = overwritten::find(evidence, &holders).collect();
@@ -148,6 +153,30 @@ impl Oracle for LockOracle {
             acyclic: None,
         })
     }
+}
+
+/// The ruling where transactions lock only when they commit: nobody waits, and the COMMIT of a transaction that read rows FOR
+/// UPDATE is compared with what others have committed.
+fn at_commit(evidence: &Evidence, serial: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
+    let mut trial = ReadTrial::start(evidence, serial);
+    let mut breaches = Vec::new();
+    let mut tested = BTreeSet::new();
+    for id in evidence.execution.execution_order() {
+        if let Some(compared) = ComparedCommit::of(evidence, id) {
+            tested.insert(compared.end.id);
+            breaches.extend(compared.judge(evidence, &mut trial)?);
+        }
+    }
+    let verdict = match tested.is_empty() {
+        true => Verdict::Undecided(UndecidedReason::NothingPredicted),
+        false => verdict(evidence, &breaches),
+    };
+    Ok(Ruling {
+        verdict,
+        untested: untested(evidence, &tested),
+        tested,
+        acyclic: None,
+    })
 }
 
 /// Why nothing can be said about this run at all.

@@ -132,7 +132,7 @@ fn refuses_newer_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
 
 /// By when a transaction surely had its snapshot: its first statement that names a table was answered. While that waits for a
 /// table it may have none yet.
-fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
+pub(super) fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
     let first = evidence.first_of_tables(transaction);
     first.map(|first| first.answered)
 }
@@ -156,7 +156,7 @@ pub(super) fn seen_by(evidence: &Evidence, id: StatementId) -> FoundRows {
 }
 
 /// What committed a version that another transaction of the case made, if it was.
-fn committed(
+pub(super) fn committed(
     evidence: &Evidence,
     version: VersionId,
     own: TransactionId,
@@ -168,7 +168,7 @@ fn committed(
     end.filter(|_| is_of_another)
 }
 
-fn unrefused(record: &StatementRecord, newer: &Version) -> BrokenLock {
+pub(super) fn unrefused(record: &StatementRecord, newer: &Version) -> BrokenLock {
     BrokenLock {
         kind: LockBreach::UnrefusedNewerRow,
         statement: record.id,
