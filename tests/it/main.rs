@@ -73,6 +73,7 @@ mod sqlite_ddl;
 mod statement_counters;
 mod tables;
 mod tidb;
+mod tidb_optimistic;
 mod triage;
 mod watch;
 mod workload;
