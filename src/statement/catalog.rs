@@ -301,10 +301,7 @@ struct ViewQuery<'s> {
 fn view<'s>(words: &[SqlToken<'_>], sql: &'s str) -> Option<(String, ViewQuery<'s>)> {
     words.first().filter(|word| word.is("CREATE"))?;
     let is_other = |word: &SqlToken<'_>| {
-        word.is_mark('(')
-            || ["TABLE", "INDEX", "TRIGGER", "AS"]
-                .iter()
-                .any(|w| word.is(w))
+        word.is_mark('(') || word.is_any(&["TABLE", "INDEX", "TRIGGER", "AS"])
     };
     let at = words
         .iter()
@@ -348,10 +345,9 @@ fn is_materialized(words: &[SqlToken<'_>]) -> bool {
         "UNION",
     ];
     let aggregates = ["AVG", "COUNT", "GROUP_CONCAT", "MAX", "MIN", "SUM"];
-    let is_any = |word: &SqlToken<'_>, of: &[&str]| of.iter().any(|name| word.is(name));
     words.iter().enumerate().any(|(at, word)| {
         let is_called = words.get(at + 1).is_some_and(|next| next.is_mark('('));
-        is_any(word, &clauses) || is_called && is_any(word, &aggregates)
+        word.is_any(&clauses) || is_called && word.is_any(&aggregates)
     })
 }
 

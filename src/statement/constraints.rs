@@ -44,9 +44,8 @@ pub fn foreign_key_actions(sql: &str, dialect: &Dialect) -> Vec<Range<usize>> {
         for at in element {
             let begins =
                 stands(words, at, &["ON", "DELETE"]) || stands(words, at, &["ON", "UPDATE"]);
-            let two = ["NO", "SET"];
             let last = match words.get(at + 2) {
-                Some(word) if two.iter().any(|first| word.is(first)) => at + 3,
+                Some(word) if word.is_any(&["NO", "SET"]) => at + 3,
                 _ => at + 2,
             };
             if begins && last < words.len() {

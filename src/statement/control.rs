@@ -78,14 +78,13 @@ fn setting(rest: &[SqlToken<'_>], dialect: &Dialect) -> Setting {
         "tx_isolation",
         "default_transaction_isolation",
     ];
-    let is_any = |word: &SqlToken<'_>, of: &[&str]| of.iter().any(|name| word.is(name));
     let sets_level = (0..rest.len()).any(|at| stands(rest, at, &["ISOLATION", "LEVEL"]))
-        || rest.iter().any(|word| is_any(word, &LEVELS));
+        || rest.iter().any(|word| word.is_any(&LEVELS));
     if sets_level {
         return Setting::Level;
     }
     let has_several = rest.iter().any(|word| word.is_mark(','));
-    if !has_several && rest.iter().any(|word| is_any(word, &TIMEOUTS)) {
+    if !has_several && rest.iter().any(|word| word.is_any(&TIMEOUTS)) {
         return Setting::LockTimeout;
     }
     let variable = skip(skip(rest, "SESSION"), "LOCAL").first();

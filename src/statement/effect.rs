@@ -63,8 +63,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     effect.depends_on_locks = known && after_lock_clause(words, &["SKIP", "LOCKED"]);
     effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
     effect.lock = parsed.locks.weakest().filter(|_| known);
-    let outer = |word: &SqlToken<'_>| OUTER.iter().any(|name| word.is(name));
-    effect.outer_join = known && words.iter().any(outer);
+    effect.outer_join = known && words.iter().any(|word| word.is_any(&OUTER));
     if known {
         effect.antijoin = form::is_antijoin(&parsed.tree);
         effect.forms = form::forms(words, &parsed.tree);
@@ -82,17 +81,13 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
 /// Whether a statement tells of the server or of a plan, not of rows.
 fn reports(words: &[SqlToken<'_>]) -> bool {
     let all = ["ANALYZE", "CHECK", "EXPLAIN", "OPTIMIZE", "SHOW"];
-    let first = words.first();
-    first.is_some_and(|first| all.iter().any(|word| first.is(word)))
+    words.first().is_some_and(|first| first.is_any(&all))
 }
 
 /// Whether the parser takes a word before the name of a table for the name: `UPDATE IGNORE t` (MySQL), `FROM ONLY t`
 /// (PostgreSQL). What SQLite's `OR FAIL` leaves of a statement that fails half-way, its serial run cannot tell.
 fn is_misread(words: &[SqlToken<'_>], dialect: &Dialect) -> bool {
-    let is_any = |at: usize, of: &[&str]| {
-        let word = words.get(at);
-        word.is_some_and(|word| of.iter().any(|name| word.is(name)))
-    };
+    let is_any = |at: usize, of: &[&str]| words.get(at).is_some_and(|word| word.is_any(of));
     match dialect.spelling.parser {
         ParserKind::MySql => {
             is_any(0, &["UPDATE", "DELETE"])

@@ -76,17 +76,14 @@ fn is_read(words: &[SqlToken<'_>]) -> bool {
 
 /// The tokens of the list of the first SELECT outside of parentheses.
 fn list(words: &[SqlToken<'_>]) -> Option<Range<usize>> {
-    let is_option = |word: &SqlToken<'_>| {
-        let options = ["DISTINCT", "ALL", "STRAIGHT_JOIN"];
-        options.iter().any(|option| word.is(option))
-    };
+    let is_option = |word: &SqlToken<'_>| word.is_any(&["DISTINCT", "ALL", "STRAIGHT_JOIN"]);
     let mut top = outside_parentheses(words);
     let (select, _) = top.find(|(_, word)| word.is("SELECT"))?;
     let options = words[select + 1..]
         .iter()
         .take_while(|word| is_option(word));
     let start = select + 1 + options.count();
-    let end = top.find(|(_, word)| AFTER_LIST.iter().any(|end| word.is(end)));
+    let end = top.find(|(_, word)| word.is_any(&AFTER_LIST));
     Some(start..end.map_or(words.len(), |(place, _)| place))
 }
 

@@ -36,6 +36,11 @@ impl SqlToken<'_> {
         self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
 
+    /// Whether it is one of these bare words, in any case.
+    pub(super) fn is_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.is(word))
+    }
+
     /// Whether it is this punctuation mark.
     pub(super) fn is_mark(&self, mark: char) -> bool {
         self.kind == TokenKind::Mark && self.text.starts_with(mark)

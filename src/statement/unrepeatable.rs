@@ -124,14 +124,13 @@ const USER_LOCKS: &[&str] = &["pg_advisory_", "pg_try_advisory_"];
 
 /// Whether a statement calls such a function or reads a variable.
 pub(super) fn calls(words: &[SqlToken<'_>]) -> bool {
-    let is_any = |word: &SqlToken<'_>, of: &[&str]| of.iter().any(|name| word.is(name));
     words.iter().enumerate().any(|(at, word)| {
         let is_called = words.get(at + 1).is_some_and(|next| next.is_mark('('));
         // A name after a dot is a column.
         let is_column = at > 0 && words[at - 1].is_mark('.');
         (word.kind == TokenKind::Word && word.text.starts_with('@'))
-            || (is_called && (is_any(word, FUNCTIONS) || locks(word) || means_now(words, at)))
-            || (!is_column && is_any(word, WORDS))
+            || (is_called && (word.is_any(FUNCTIONS) || locks(word) || means_now(words, at)))
+            || (!is_column && word.is_any(WORDS))
             || (word.kind == TokenKind::Text && is_now(word.text))
     })
 }
