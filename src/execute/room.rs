@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::engine::{EngineError, MARKER_TABLE};
-use crate::model::{CaseStatement, Row, SetupKind, TableFault, TableShape, TestCase};
+use crate::model::{
+    CaseStatement, Row, SetupKind, SetupStatement, TableFault, TableShape, TestCase,
+};
 use crate::statement::{set_up_counts, trigger_text};
 
 use super::hand::{Hand, text};
@@ -69,7 +71,7 @@ pub(super) fn has_foreign_keys(case: &TestCase) -> bool {
 
 /// How the text of a schema allows it to be reset. A misread word costs time, never correctness.
 fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
-    let triggers_last = triggers(case, dialect).len();
+    let triggers_last = last_triggers(case, dialect).len();
     let untriggered = &case.setup[..case.setup.len() - triggers_last];
     let mut kinds = untriggered.iter().map(|statement| statement.kind);
     let rows_first =
@@ -96,34 +98,44 @@ fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
     }
 }
 
-/// The triggers at the end of a set-up, which fire for none of its rows: each by its name, its table and the text
-/// that makes it.
-pub(super) fn triggers<'c>(case: &'c TestCase, dialect: &Dialect) -> Vec<TriggerAtTheEnd<'c>> {
+/// The triggers of a set-up, in its order.
+pub(super) fn triggers<'c>(case: &'c TestCase, dialect: &Dialect) -> Vec<SetupTrigger<'c>> {
+    let set_up = case.setup.iter();
+    let schema = set_up.filter(|statement| statement.kind == SetupKind::Schema);
+    schema
+        .filter_map(|statement| SetupTrigger::of(statement, dialect))
+        .collect()
+}
+
+/// The triggers at the end of a set-up, which fire for none of its rows.
+fn last_triggers<'c>(case: &'c TestCase, dialect: &Dialect) -> Vec<SetupTrigger<'c>> {
     // Mostly the last is one that fills a table: its text is not looked at.
     let from_behind = case.setup.iter().rev();
     let from_behind = from_behind.take_while(|statement| statement.kind == SetupKind::Schema);
-    let mut triggers: Vec<TriggerAtTheEnd<'c>> = from_behind
-        .map_while(|statement| {
-            let text = trigger_text(&statement.sql, dialect)?;
-            Some(TriggerAtTheEnd {
-                name: text.name,
-                table: text.table,
-                create: &statement.sql,
-            })
-        })
+    let mut triggers: Vec<SetupTrigger<'c>> = from_behind
+        .map_while(|statement| SetupTrigger::of(statement, dialect))
         .collect();
     triggers.reverse();
     triggers
 }
 
-/// A trigger that can be dropped and made again, because the set-up makes it after everything else.
-pub(super) struct TriggerAtTheEnd<'c> {
-    pub(super) name: String,
+/// A trigger that can be dropped and made again.
+pub(super) struct SetupTrigger<'c> {
+    name: String,
     pub(super) table: String,
     pub(super) create: &'c str,
 }
 
-impl TriggerAtTheEnd<'_> {
+impl<'c> SetupTrigger<'c> {
+    fn of(statement: &'c SetupStatement, dialect: &Dialect) -> Option<Self> {
+        let text = trigger_text(&statement.sql, dialect)?;
+        Some(Self {
+            name: text.name,
+            table: text.table,
+            create: &statement.sql,
+        })
+    }
+
     pub(super) fn dropping(&self, dialect: &Dialect) -> String {
         format!("DROP TRIGGER IF EXISTS {}", dialect.quote(&self.name))
     }
@@ -297,7 +309,7 @@ fn empty_and_fill<'t>(
     rows: impl Iterator<Item = String>,
 ) -> Result<(), EngineError> {
     let dialect = hand.dialect;
-    let triggers = triggers(case, dialect);
+    let triggers = last_triggers(case, dialect);
     for trigger in &triggers {
         hand.run(&trigger.dropping(dialect))?;
     }

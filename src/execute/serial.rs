@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::engine::{EngineError, TransactionState};
 use crate::model::{ErrorClass, Outcome, Row, Setting, StatementKind, TableShape, TestCase};
+use crate::statement::has_trigger;
 
 use super::SerialRun;
 use super::hand::Hand;
@@ -51,6 +52,9 @@ impl<'a> ServerSerialRun<'a> {
         if !self.untriggered.insert(table.to_ascii_lowercase()) {
             return Ok(());
         }
+        if !has_trigger(&self.case) {
+            return Ok(());
+        }
         for trigger in triggers(&self.case, self.hand.dialect) {
             if trigger.table.eq_ignore_ascii_case(table) {
                 self.hand.run(&trigger.dropping(self.hand.dialect))?;
@@ -63,7 +67,7 @@ impl<'a> ServerSerialRun<'a> {
     /// is fixed when it is made (MySQL manual, "CREATE TRIGGER Statement"), so it is made as the set-up made it.
     fn make_triggers(&mut self) -> Result<(), EngineError> {
         let tables = std::mem::take(&mut self.untriggered);
-        if tables.is_empty() {
+        if tables.is_empty() || !has_trigger(&self.case) {
             return Ok(());
         }
         let mode = self.mode.clone();

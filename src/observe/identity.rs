@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Column, Folding, SetupKind, SetupStatement, TableShape, TestCase};
+use crate::model::{Clustering, Column, Folding, SetupKind, SetupStatement, TableShape, TestCase};
 
 /// The hidden column, where we add one.
 const HIDDEN_COLUMN: &str = "rashomon_row";
@@ -31,6 +31,19 @@ fn primary_key(table: &TableShape) -> Option<String> {
     }
 }
 
+/// Whether `rowid` is a name of its own there: it is another one of an INTEGER PRIMARY KEY, which statements may change, and a
+/// table that lies by its primary key has none (SQLite, "Rowid Tables").
+fn has_own_rowid(table: &TableShape, dialect: &Dialect) -> bool {
+    dialect.supports(Capability::Rowid) && table.clustering != Clustering::PrimaryKey
+}
+
+/// Whether the hidden column can be added. An engine numbers the rows of a table in one column only, and every unique key of a
+/// partitioned table has the columns that it is partitioned by (MySQL manual, "Partitioning Keys, Primary Keys, and Unique Keys").
+fn takes_another_column(table: &TableShape, dialect: &Dialect) -> bool {
+    let suits = !table.has_counter() && table.partitioning.is_none();
+    dialect.supports(Capability::InvisibleColumn) && suits
+}
+
 /// The same case with a row key in every table; none where the engine has no hidden one to give, and the table no
 /// primary key of one column.
 pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Cow<'c, TestCase>> {
@@ -43,10 +56,9 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
         .iter_mut()
         .filter(|table| table.row_key.is_none())
     {
-        let column = if dialect.supports(Capability::Rowid) {
+        let column = if has_own_rowid(table, dialect) {
             ROWID
-        } else if dialect.supports(Capability::InvisibleColumn) && !table.has_counter() {
-            // An engine numbers the rows of a table in one column only, and the hidden key would be another.
+        } else if takes_another_column(table, dialect) {
             let definition = dialect
                 .spelling
                 .hidden_row_key

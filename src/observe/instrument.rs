@@ -122,7 +122,11 @@ fn returning(
     }
     if let Some(text) = with_returning(&statement.sql, shape, dialect) {
         // Without the row as it was nothing tells which one has the new key.
-        let assigned = |key: &String| effect.assigns(target, key);
+        let assigned = |key: &String| {
+            let column = shape.column(key).map(|at| &shape.columns[at]);
+            let is_computed = column.is_some_and(|column| column.generated);
+            effect.assigns(target, key) || (is_computed && effect.kind != StatementKind::Insert)
+        };
         if shape.row_key.as_ref().is_some_and(assigned) && !text.has_old {
             return;
         }

@@ -139,12 +139,14 @@ pub(super) fn unknown_trigger(case: &TestCase, dialect: &Dialect) -> Option<Unde
 }
 
 /// A session takes numbers from a counter, and a statement that is run again cannot be given the same ones: the engine
-/// has no word for it, or the set-up takes numbers of its own, which are others each time. Or the counter may run out: where
+/// has no word for it, or the set-up takes numbers of its own, which are others each time. Nor can a row be put in place with its
+/// number where the engine always gives one (GENERATED ALWAYS AS IDENTITY). Or the counter may run out: where
 /// it does, an engine may answer as if a lock had not been granted (MariaDB's error 1467 says both).
 fn counted_key(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     let mut statements = case.statements.iter();
     let counts = statements.any(|s| statement::counted_insert(case, s, dialect).is_some());
-    if case.statements.iter().any(|s| fires_a_counter(case, s)) {
+    let always = |table: &TableShape| table.columns.iter().any(|c| c.counted && c.generated);
+    if case.statements.iter().any(|s| fires_a_counter(case, s)) || case.tables.iter().any(always) {
         return Some(UndecidedReason::AutoIncrement);
     }
     let cannot_give = dialect.spelling.count_from.is_empty();

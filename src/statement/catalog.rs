@@ -12,7 +12,7 @@ use super::contradiction::{Regions, contradictions, passed_on};
 use super::effect::analyze;
 use super::key_reach::KeyReach;
 use super::parse::Parsed;
-use super::shape::{object_name, shapes};
+use super::shape::{element_ranges, object_name, shapes};
 use super::token::{SqlToken, closing, stands, tokens, without_end};
 use super::trigger::Triggers;
 use crate::dialect::Dialect;
@@ -28,6 +28,8 @@ pub struct Catalog {
     /// The views by their names, in lower case.
     views: BTreeMap<String, NamedQuery>,
     pub(super) triggers: Triggers,
+    /// The tables that say what becomes of a row which breaks a constraint (SQLite manual, "The ON CONFLICT Clause").
+    with_conflict_clause: BTreeSet<String>,
 }
 
 /// The query of a view.
@@ -55,12 +57,19 @@ impl Catalog {
             tables,
             view_names: Vec::new(),
             views: BTreeMap::new(),
+            with_conflict_clause: BTreeSet::new(),
         };
         for statement in setup {
             let Some(words) = tokens(&statement.sql, dialect) else {
                 continue;
             };
-            if let Some((name, query)) = view(without_end(&words), &statement.sql) {
+            let words = without_end(&words);
+            let has_clause = (0..words.len()).any(|at| stands(words, at, &["ON", "CONFLICT"]));
+            let made = element_ranges(words).filter(|_| has_clause);
+            catalog
+                .with_conflict_clause
+                .extend(made.map(|(table, _)| table));
+            if let Some((name, query)) = view(words, &statement.sql) {
                 let view = catalog.named_query(&query, dialect);
                 let replaced = catalog.views.insert(name.to_ascii_lowercase(), view);
                 if replaced.is_none() {
@@ -93,7 +102,20 @@ impl Catalog {
         let effect = self.behind_views(effect);
         let effect = self.merged_with_views(sql, effect, dialect);
         let effect = self.beyond_keys(effect);
+        if self.resolves_conflicts(&effect) {
+            return Effect {
+                unrepeatable: effect.unrepeatable,
+                ..Effect::of_kind(StatementKind::Opaque)
+            };
+        }
         self.triggers.fired_by(effect)
+    }
+
+    /// Whether a statement adds or changes rows of a table that may delete others for them, of which its answer counts none.
+    fn resolves_conflicts(&self, effect: &Effect) -> bool {
+        let mut targets = effect.targets();
+        effect.kind != StatementKind::Delete
+            && targets.any(|table| self.with_conflict_clause.contains(table))
     }
 
     fn named_query(&self, query: &ViewQuery<'_>, dialect: &Dialect) -> NamedQuery {

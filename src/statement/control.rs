@@ -1,7 +1,7 @@
 //! Transaction control and settings, recognised by their words.
 
 use super::token::{SqlToken, TokenKind, stands, tokens, without_end};
-use crate::dialect::{Capability, Dialect};
+use crate::dialect::{Capability, Dialect, ParserKind};
 use crate::model::{Effect, Setting, StatementKind};
 
 /// The effect of a control statement; None for any other.
@@ -9,21 +9,16 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effe
     let first = tokens.first()?;
     let rest = tokens.get(1..)?;
     if first.is("BEGIN") {
-        return begin(rest).map(Effect::of_kind);
+        let mode = skip(skip(rest, "WORK"), "TRANSACTION");
+        let has_modes = dialect.spelling.parser == ParserKind::PostgreSql
+            && mode.first().is_some_and(|word| word.is_any(&MODES));
+        return match has_modes {
+            true => Some(begin_in_mode(mode)),
+            false => begin(rest).map(Effect::of_kind),
+        };
     }
     if first.is("START") && stands(tokens, 1, &["TRANSACTION"]) {
-        let mode = &tokens[2..];
-        let is_snapshot = |at| stands(mode, at, &["WITH", "CONSISTENT", "SNAPSHOT"]);
-        let snapshot = (0..mode.len()).any(is_snapshot);
-        let kind = if snapshot {
-            StatementKind::BeginSnapshot
-        } else {
-            StatementKind::Begin
-        };
-        return Some(Effect {
-            read_only: (0..mode.len()).any(|at| stands(mode, at, &["READ", "ONLY"])),
-            ..Effect::of_kind(kind)
-        });
+        return Some(begin_in_mode(&tokens[2..]));
     }
     if first.is("COMMIT") || (first.is("END") && ends_here(rest)) {
         return ends_here(rest).then(|| Effect::of_kind(StatementKind::Commit));
@@ -101,6 +96,23 @@ fn setting(rest: &[SqlToken<'_>], dialect: &Dialect) -> Setting {
         return Setting::Mode;
     }
     Setting::Other
+}
+
+/// What a transaction's modes begin with (PostgreSQL manual, "BEGIN").
+const MODES: [&str; 4] = ["ISOLATION", "READ", "DEFERRABLE", "NOT"];
+
+/// A transaction that begins in these modes: its level, if they name one, is not that of the case's header.
+fn begin_in_mode(mode: &[SqlToken<'_>]) -> Effect {
+    let says = |words: &[&str]| (0..mode.len()).any(|at| stands(mode, at, words));
+    let kind = match says(&["WITH", "CONSISTENT", "SNAPSHOT"]) {
+        true => StatementKind::BeginSnapshot,
+        false => StatementKind::Begin,
+    };
+    Effect {
+        read_only: says(&["READ", "ONLY"]),
+        setting: says(&["ISOLATION", "LEVEL"]).then_some(Setting::Level),
+        ..Effect::of_kind(kind)
+    }
 }
 
 /// `BEGIN`, with WORK or TRANSACTION, with SQLite's modes; not the BEGIN of a stored program.

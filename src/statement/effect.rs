@@ -52,16 +52,19 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     };
     let mut effect = of_tree(&parsed.tree).unwrap_or_else(opaque);
     let locks_within = parsed.locks.weakest().is_some() && effect.kind == StatementKind::Select;
-    if locks_within || locks_one_of_several(&parsed.tree) {
-        let skips = after_lock_clause(words, &["SKIP", "LOCKED"]);
+    let skips = after_lock_clause(words, &["SKIP", "LOCKED"]);
+    // Some of its clauses wait, and others do not.
+    let is_mixed =
+        (1..parsed.locks.count()).contains(&(skips + after_lock_clause(words, &["NOWAIT"])));
+    if locks_within || locks_one_of_several(&parsed.tree) || is_mixed {
         return Effect {
-            unrepeatable: unrepeatable || skips,
+            unrepeatable: unrepeatable || skips > 0,
             ..opaque()
         };
     }
     let known = effect.kind != StatementKind::Opaque;
-    effect.depends_on_locks = known && after_lock_clause(words, &["SKIP", "LOCKED"]);
-    effect.nowait = known && after_lock_clause(words, &["NOWAIT"]);
+    effect.depends_on_locks = known && skips > 0;
+    effect.nowait = known && after_lock_clause(words, &["NOWAIT"]) > 0;
     effect.lock = parsed.locks.weakest().filter(|_| known);
     effect.outer_join = known && words.iter().any(|word| word.is_any(&OUTER));
     if known {
@@ -85,7 +88,8 @@ fn reports(words: &[SqlToken<'_>]) -> bool {
 }
 
 /// Whether the parser takes a word before the name of a table for the name: `UPDATE IGNORE t` (MySQL), `FROM ONLY t`
-/// (PostgreSQL). What SQLite's `OR FAIL` leaves of a statement that fails half-way, its serial run cannot tell.
+/// (PostgreSQL). What SQLite's `OR FAIL` leaves of a statement that fails half-way, its serial run cannot tell, nor that `OR
+/// ROLLBACK` ends the transaction; `UPDATE OR REPLACE` deletes rows of which its answer counts none.
 fn is_misread(words: &[SqlToken<'_>], dialect: &Dialect) -> bool {
     let is_any = |at: usize, of: &[&str]| words.get(at).is_some_and(|word| word.is_any(of));
     match dialect.spelling.parser {
@@ -99,7 +103,9 @@ fn is_misread(words: &[SqlToken<'_>], dialect: &Dialect) -> bool {
             is_any(at, &["ONLY"]) && (is_any(at - 1, &before) || words[at - 1].is_mark(','))
         }),
         ParserKind::Sqlite => {
-            is_any(0, &["INSERT", "UPDATE"]) && is_any(1, &["OR"]) && is_any(2, &["FAIL"])
+            let unlike = |at, how: &[&str]| is_any(at, &["OR"]) && is_any(at + 1, how);
+            (is_any(0, &["INSERT"]) && unlike(1, &["FAIL", "ROLLBACK"]))
+                || (is_any(0, &["UPDATE"]) && unlike(1, &["FAIL", "REPLACE", "ROLLBACK"]))
         }
     }
 }
@@ -113,15 +119,16 @@ fn locks_one_of_several(tree: &Statement) -> bool {
     !query.locks.is_empty() && matches!(query.body.as_ref(), SetExpr::SetOperation { .. })
 }
 
-/// Whether these words stand after a lock clause.
-fn after_lock_clause(words: &[SqlToken<'_>], tail: &[&str]) -> bool {
+/// How often these words stand after a lock clause.
+fn after_lock_clause(words: &[SqlToken<'_>], tail: &[&str]) -> usize {
     let after_lock =
         |at: usize| {
             words[..at].iter().rev().take(4).any(|word| {
                 word.is("UPDATE") || word.is("SHARE") || word.is("MODE") || word.is("OF")
             })
         };
-    (0..words.len()).any(|at| stands(words, at, tail) && after_lock(at))
+    let stands_there = |at: &usize| stands(words, *at, tail) && after_lock(*at);
+    (0..words.len()).filter(stands_there).count()
 }
 
 /// The effect of a parsed statement; None for a kind that is not known here.
@@ -148,9 +155,6 @@ fn with_uses(kind: StatementKind, uses: BTreeSet<TableUse>) -> Effect {
 }
 
 fn select(query: &Query) -> Option<Effect> {
-    if writes(&query.body) {
-        return None;
-    }
     let locking = locks(query);
     let roles = if locking {
         Roles {
@@ -178,21 +182,6 @@ fn select(query: &Query) -> Option<Effect> {
             uses,
         )
     })
-}
-
-/// Whether a query's body is a write (`WITH .. UPDATE`) or something else that is no SELECT.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
-fn writes(body: &SetExpr) -> bool {
-    match body {
-        SetExpr::Select(select) => select.into.is_some(),
-        SetExpr::Values(_) => false,
-        SetExpr::Query(query) => writes(&query.body),
-        SetExpr::SetOperation { left, right, .. } => writes(left) || writes(right),
-        _ => true,
-    }
 }
 
 /// The role of every table that queries inside a write read, where they have no lock clause.

@@ -122,6 +122,10 @@ impl LockClauses {
         Some(restored)
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.written.len()
+    }
+
     /// The strength of the weakest.
     pub(super) fn weakest(&self) -> Option<LockStrength> {
         self.written.iter().map(|clause| clause.strength).min()

@@ -100,13 +100,14 @@ struct AroundQuery {
 
 /// Every table that queries inside a syntax tree read, with its role.
 ///
-/// None when a CTE has the name of a table that its own definition reads: the name is ambiguous.
+/// None when a CTE has the name of a table that its own definition reads, so that the name is ambiguous, and when a query
+/// writes.
 pub(super) fn uses_in<V: Visit>(tree: &V, roles: Roles) -> Option<BTreeSet<TableUse>> {
     let mut collector = Collector {
         roles,
         queries: Vec::new(),
         uses: BTreeSet::new(),
-        ambiguous: false,
+        unknown: false,
     };
     let _ = walk(tree, &mut |node| {
         match node {
@@ -119,7 +120,7 @@ pub(super) fn uses_in<V: Visit>(tree: &V, roles: Roles) -> Option<BTreeSet<Table
         }
         ControlFlow::Continue(())
     });
-    (!collector.ambiguous).then_some(collector.uses)
+    (!collector.unknown).then_some(collector.uses)
 }
 
 /// The queries around the current node, outermost first.
@@ -127,13 +128,13 @@ struct Collector {
     roles: Roles,
     queries: Vec<AroundQuery>,
     uses: BTreeSet<TableUse>,
-    ambiguous: bool,
+    unknown: bool,
 }
 
 impl Collector {
     fn enter(&mut self, query: &Query) {
         let ctes = cte_names(query);
-        self.ambiguous |= shadows_itself(query, &ctes);
+        self.unknown |= shadows_itself(query, &ctes) || writes(&query.body);
         let role = if !query.locks.is_empty() {
             Role::LockingSelect
         } else if self.queries.is_empty() {
@@ -350,6 +351,21 @@ fn has_subquery<V: Visit>(tree: &V) -> bool {
         | SyntaxNode::Expression(_) => ControlFlow::Continue(()),
     });
     found.is_break()
+}
+
+/// Whether a query's body is a write (`WITH .. UPDATE`, `WITH x AS (DELETE ..)`) or something else that is no SELECT.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+fn writes(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => select.into.is_some(),
+        SetExpr::Values(_) => false,
+        SetExpr::Query(query) => writes(&query.body),
+        SetExpr::SetOperation { left, right, .. } => writes(left) || writes(right),
+        _ => true,
+    }
 }
 
 /// Whether a query locks the tables in its own FROM.

@@ -124,7 +124,10 @@ fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Opt
                 // Its rows are those of its table.
                 return Some(());
             }
-            let table = create(words, at + 1, sql)?;
+            let table = match like(words, at + 1, tables) {
+                Some(copy) => copy,
+                None => create(words, at + 1, sql)?,
+            };
             tables.push(table);
         } else if words.get(index)?.is("INDEX") {
             create_index(words, unique, tables)?;
@@ -163,6 +166,22 @@ pub fn is_stray_partition(sql: &str, tables: &[TableShape], dialect: &Dialect) -
         let is_it = |table: &&TableShape| table.name.eq_ignore_ascii_case(&parent);
         let table = tables.iter().find(is_it);
         table.is_none_or(|table| table.partitioning.is_none())
+    })
+}
+
+/// `CREATE TABLE name LIKE other`, from the token after TABLE on: the other table without its foreign keys (MySQL manual, "CREATE
+/// TABLE ... LIKE Statement").
+fn like(words: &[SqlToken<'_>], at: usize, tables: &[TableShape]) -> Option<TableShape> {
+    let (name, at) = object_name(words, at)?;
+    words.get(at).filter(|word| word.is("LIKE"))?;
+    let (other, end) = object_name(words, at + 1)?;
+    let other = tables
+        .iter()
+        .find(|table| table.name.eq_ignore_ascii_case(&other));
+    Some(TableShape {
+        name,
+        foreign_keys: Vec::new(),
+        ..other.filter(|_| end == words.len())?.clone()
     })
 }
 
@@ -436,7 +455,8 @@ fn column(
             table.primary_key = Some(vec![name.clone()]);
             not_null = true;
         }
-        generated |= words[at].is("AS");
+        // Of an identity by default a row that is put in place may bring its number.
+        generated |= words[at].is("AS") && !stands(words, at - 1, &["DEFAULT", "AS", "IDENTITY"]);
         stored |= words[at].is("STORED") || words[at].is("PERSISTENT");
         not_null |= stands(words, at, &["NOT", "NULL"]);
         counted |= words[at].is("AUTO_INCREMENT") || words[at].is("AUTOINCREMENT");

@@ -2,7 +2,9 @@
 //! engine that is right. What stands beside it is heard as before.
 
 use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
+use rashomon::model::IsolationLevel::{
+    self, ReadCommitted, ReadUncommitted, RepeatableRead, Serializable,
+};
 use rashomon::model::{Execution, Outcome, UndecidedReason, Verdict};
 
 use crate::lying::{Lie, hearing_of, honest, id, scripted};
@@ -46,7 +48,7 @@ fn assert_no_alarm(server: &dyn Server, levels: &[IsolationLevel], forms: &[Form
 }
 
 /// Of MySQL and MariaDB.
-const OF_MYSQL: [Form; 13] = [
+const OF_MYSQL: [Form; 16] = [
     (
         None,
         "s1 UPDATE IGNORE t SET vkey = 1000 WHERE pkey = 1\ns2 SELECT * FROM t",
@@ -123,7 +125,29 @@ const OF_MYSQL: [Form; 13] = [
         "s1 BEGIN\ns1 INSERT INTO t VALUES (1, 1000)\ns2 INSERT INTO t VALUES (2, 1001)\ns1 ROLLBACK\n\
          s2 INSERT INTO t VALUES (3, 1002)\ns1 SELECT * FROM g",
     ),
+    (Some(QUEUE), INSERTS_WHAT_IS_FREE),
+    (Some(QUEUE), FREE_OF_ONE_TABLE),
+    (Some(QUEUE), WAITS_BY_ONE_CLAUSE),
 ];
+
+/// Jobs, and a table for those that are taken.
+const QUEUE: &str = "\
+    /* init */ CREATE TABLE q (id INT PRIMARY KEY, topic INT, c0 INT);\n\
+    /* init */ CREATE TABLE r (id INT PRIMARY KEY, c0 INT);\n\
+    /* init */ INSERT INTO q VALUES (1, 1, 0), (2, 1, 0);\n\
+    /* init */ INSERT INTO r VALUES (1, 0);\n";
+
+/// What it puts in depends on locks: another serial order has it put in something else.
+const INSERTS_WHAT_IS_FREE: &str = "s1 BEGIN\ns1 SELECT id FROM q WHERE id = 1 FOR UPDATE\ns2 BEGIN\n\
+    s2 INSERT INTO r SELECT id + 10, c0 FROM q ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED\ns2 COMMIT\ns1 COMMIT";
+
+/// At SERIALIZABLE InnoDB reads the other table with a shared lock.
+const FREE_OF_ONE_TABLE: &str = "s1 BEGIN\ns1 UPDATE r SET c0 = 1 WHERE id = 1\ns2 BEGIN\n\
+    s2 SELECT q.id FROM q JOIN r ON r.id = q.topic FOR UPDATE OF q SKIP LOCKED\ns1 COMMIT\ns2 COMMIT";
+
+/// The other clause waits.
+const WAITS_BY_ONE_CLAUSE: &str = "s1 BEGIN\ns1 UPDATE r SET c0 = 1 WHERE id = 1\n\
+    s2 SELECT q.id FROM q JOIN r ON r.id = q.topic FOR UPDATE OF r FOR SHARE OF q NOWAIT\ns1 COMMIT";
 
 #[test]
 fn forms_of_mysql_that_are_not_understood_are_no_violation() {
@@ -144,7 +168,7 @@ const DEFERRED: &str = "\
     /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, f INT REFERENCES p (pkey) DEFERRABLE INITIALLY DEFERRED);\n\
     /* init */ INSERT INTO p VALUES (1);\n";
 
-const OF_POSTGRES: [Form; 15] = [
+const OF_POSTGRES: [Form; 23] = [
     (
         None,
         "s1 BEGIN\ns1 SELECT * FROM ONLY t FOR UPDATE\ns2 SELECT * FROM t FOR UPDATE NOWAIT\ns1 COMMIT",
@@ -218,6 +242,42 @@ const OF_POSTGRES: [Form; 15] = [
         "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 1\n\
          s2 WITH q AS (SELECT pkey FROM t FOR UPDATE SKIP LOCKED) SELECT * FROM q\ns1 COMMIT",
     ),
+    // A query that writes.
+    (
+        None,
+        "s1 WITH d AS (DELETE FROM t WHERE pkey > 1 RETURNING c0) SELECT COUNT(*) FROM d\ns2 SELECT * FROM t",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 WITH d AS (UPDATE t SET vkey = 1000 RETURNING *) SELECT SUM(c0) FROM d\ns2 SELECT * FROM t\ns1 COMMIT",
+    ),
+    (
+        None,
+        "s1 WITH d AS (INSERT INTO t VALUES (4, 1000, 1) RETURNING *) SELECT * FROM d\ns2 SELECT * FROM t",
+    ),
+    (Some(QUEUE), INSERTS_WHAT_IS_FREE),
+    (
+        Some(QUEUE),
+        "s1 BEGIN\ns1 SELECT id FROM q WHERE id = 1 FOR UPDATE\ns2 BEGIN\ns2 UPDATE q SET c0 = 7 WHERE id = \
+         (SELECT id FROM q WHERE c0 = 0 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)\ns2 COMMIT\ns1 COMMIT",
+    ),
+    (Some(QUEUE), WAITS_BY_ONE_CLAUSE),
+    // No row can be put in place with its number.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (id INT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, c0 INT);\n\
+             /* init */ INSERT INTO t (c0) VALUES (10), (20), (30);\n/* init */ DELETE FROM t WHERE c0 = 20;\n",
+        ),
+        "s1 BEGIN\ns1 UPDATE t SET c0 = 11 WHERE id = 1\ns2 UPDATE t SET c0 = 12 WHERE id = 3\ns1 COMMIT\ns1 DELETE FROM t WHERE id = 3",
+    ),
+    // The key follows another column.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (a INT NOT NULL, k INT GENERATED ALWAYS AS (a * 2) STORED PRIMARY KEY);\n\
+             /* init */ INSERT INTO t (a) VALUES (1), (2);\n",
+        ),
+        "s1 UPDATE t SET a = 10 WHERE k = 2\ns2 SELECT * FROM t",
+    ),
 ];
 
 #[test]
@@ -228,7 +288,7 @@ fn forms_of_postgres_that_are_not_understood_are_no_violation() {
     }
 }
 
-const OF_SQLITE: [Form; 6] = [
+const OF_SQLITE: [Form; 10] = [
     (
         None,
         "s1 SAVEPOINT a\ns1 UPDATE t SET vkey = 1000\ns2 SELECT * FROM t\ns1 RELEASE a",
@@ -258,6 +318,32 @@ const OF_SQLITE: [Form; 6] = [
         None,
         "s2 BEGIN\ns2 UPDATE t a JOIN t b ON b.pkey = a.pkey SET a.vkey = 1001\n\
          s1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\ns2 SELECT * FROM t\ns2 COMMIT",
+    ),
+    // It deletes the row in its way.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (k TEXT PRIMARY KEY, v INT);\n/* init */ INSERT INTO t VALUES ('a', 1), ('b', 2);\n",
+        ),
+        "s1 UPDATE OR REPLACE t SET k = 'b' WHERE k = 'a'\ns2 SELECT * FROM t",
+    ),
+    (
+        Some(
+            "/* init */ CREATE TABLE t (id INTEGER PRIMARY KEY, v INT UNIQUE ON CONFLICT REPLACE);\n\
+             /* init */ INSERT INTO t VALUES (1, 1), (2, 2);\n",
+        ),
+        "s1 INSERT INTO t VALUES (5, 2)\ns2 SELECT * FROM t",
+    ),
+    (
+        Some(
+            "/* init */ CREATE TABLE t (id INTEGER PRIMARY KEY ON CONFLICT REPLACE, v INT);\n\
+             /* init */ INSERT INTO t VALUES (1, 1), (2, 2);\n",
+        ),
+        "s1 INSERT INTO t VALUES (1, 9)\ns2 SELECT * FROM t",
+    ),
+    (
+        None,
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 2\ns1 INSERT OR ROLLBACK INTO t VALUES (1, 1001, 2)\n\
+         s2 SELECT * FROM t\ns1 COMMIT",
     ),
 ];
 
@@ -301,6 +387,86 @@ fn what_stands_beside_such_a_form_is_heard() {
         verdict,
         Verdict::Undecided(UndecidedReason::OneTableInTwoReadModes)
     ));
+}
+
+const TRIGGERS_LAST: &str = "\
+    /* init */ CREATE TABLE t (id INT PRIMARY KEY, g INT);\n\
+    /* init */ CREATE TABLE n (g INT PRIMARY KEY, c0 INT NOT NULL);\n\
+    /* init */ INSERT INTO n VALUES (1, 0);\n\
+    /* init */ CREATE TRIGGER a AFTER INSERT ON t FOR EACH ROW UPDATE n SET c0 = c0 + 1 WHERE g = NEW.g;\n";
+
+const TRIGGERS_FIRST: &str = "\
+    /* init */ CREATE TABLE t (id INT PRIMARY KEY, a INT, c0 INT);\n\
+    /* init */ CREATE TRIGGER i BEFORE INSERT ON t FOR EACH ROW SET NEW.c0 = NEW.a * 2;\n\
+    /* init */ CREATE TRIGGER u BEFORE UPDATE ON t FOR EACH ROW SET NEW.c0 = NEW.a * 3;\n\
+    /* init */ INSERT INTO t (id, a) VALUES (1, 1), (2, 2);\n";
+
+const IDENTITY: &str = "\
+    /* init */ CREATE TABLE t (id INT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, c0 INT);\n\
+    /* init */ INSERT INTO t (id, c0) VALUES (1, 10), (3, 20);\n";
+
+const COPIED: &str = "\
+    /* init */ CREATE TABLE t (id INT PRIMARY KEY, c0 INT);\n\
+    /* init */ CREATE TABLE u LIKE t;\n\
+    /* init */ INSERT INTO t VALUES (1, 1), (2, 2);\n";
+
+const PARTITIONED: &str = "\
+    /* init */ CREATE TABLE t (id INT PRIMARY KEY, c0 INT) PARTITION BY HASH (id) PARTITIONS 3;\n\
+    /* init */ INSERT INTO t VALUES (1, 1), (2, 2);\n";
+
+/// Of MySQL and MariaDB: two inserts of which the second waits for the counter; a row whose trigger gives it another value
+/// when it is put in; tables that the text does not describe by itself.
+const JUDGED_BY_MYSQL: [(&str, &str); 4] = [
+    (
+        TRIGGERS_LAST,
+        "s1 BEGIN\ns1 INSERT INTO t VALUES (1, 1)\ns2 INSERT INTO t VALUES (3, 1)\ns1 COMMIT\ns1 SELECT * FROM n",
+    ),
+    (
+        TRIGGERS_FIRST,
+        "s1 BEGIN\ns1 INSERT INTO t (id, a) VALUES (3, 3)\ns2 UPDATE t SET a = 10 WHERE id = 2\ns2 SELECT * FROM t\ns1 ROLLBACK",
+    ),
+    (
+        COPIED,
+        "s1 SELECT * FROM u\ns2 INSERT INTO u SELECT * FROM t\ns1 SELECT * FROM u",
+    ),
+    (
+        PARTITIONED,
+        "s1 SELECT * FROM t\ns2 UPDATE t SET c0 = 15 WHERE id = 1\ns1 SELECT * FROM t",
+    ),
+];
+
+fn assert_judged(server: &dyn Server, level: IsolationLevel, setup: &str, script: &str) {
+    let verdict = said(server, level, setup, script, honest);
+    assert_eq!(verdict, Verdict::Agree, "{setup}{script}");
+    let verdict = said(server, level, setup, script, counts_another);
+    assert!(is_violation(&verdict), "{setup}{script}\n{verdict}");
+}
+
+#[test]
+fn forms_that_are_judged_are_right_and_heard() {
+    for needs in [Needs::MySql, Needs::MariaDb] {
+        let Some(server) = oracles::server("forms_that_are_judged", needs) else {
+            continue;
+        };
+        for level in [ReadUncommitted, ReadCommitted] {
+            for (setup, script) in JUDGED_BY_MYSQL {
+                assert_judged(&*server, level, setup, script);
+            }
+        }
+    }
+    if let Some(server) = oracles::server("forms_that_are_judged", Needs::Postgres) {
+        let script = "s1 BEGIN\ns1 UPDATE t SET c0 = 11 WHERE id = 1\ns2 UPDATE t SET c0 = 12 WHERE id = 3\n\
+            s1 COMMIT\ns1 DELETE FROM t WHERE id = 3";
+        assert_judged(&*server, ReadCommitted, IDENTITY, script);
+        let script = script.replace("BEGIN", "BEGIN READ WRITE");
+        assert_judged(&*server, ReadCommitted, IDENTITY, &script);
+    }
+    let server = engine::open("sqlite:", &OpenOptions::default()).expect("no server is needed");
+    let setup = "/* init */ CREATE TABLE t (id INTEGER PRIMARY KEY, b INT);\n\
+        /* init */ INSERT INTO t VALUES (1, 10), (2, 20);\n";
+    let script =
+        "s1 SELECT * FROM t\ns2 UPDATE t SET id = id + 10 WHERE id = 1\ns1 SELECT * FROM t";
+    assert_judged(&*server, Serializable, setup, script);
 }
 
 /// A table as a tutorial has it: no column `pkey`, and a number that the engine gives.

@@ -5,7 +5,7 @@ use super::breach::{AT_ONCE, BrokenLock};
 use super::holders::LockHolders;
 use super::locking_read::LockingRead;
 use super::trial::{ReadTrial, same};
-use super::{locked_table, may_hold};
+use super::{locked_table, may_hold, strength};
 use crate::engine::EngineError;
 use crate::model::{
     CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, StatementId, StatementKind,
@@ -86,9 +86,11 @@ pub(super) fn waited(
     let statement = evidence.case.statement(id)?;
     let record = evidence.execution.records.get(&id)?;
     let effect = &statement.effect;
+    let in_one_query = || count_mentions(&statement.sql, "SELECT", &evidence.dialect) == Some(1);
     let has_clause = effect.kind == StatementKind::LockingSelect
         && (effect.nowait || effect.depends_on_locks)
-        && count_mentions(&statement.sql, "SELECT", &evidence.dialect) == Some(1);
+        && in_one_query()
+        && strength::is_of_its_clause_alone(evidence, statement);
     // It may ask for a user lock.
     if effect.unrepeatable {
         return None;

@@ -4,8 +4,8 @@ use super::breach::BrokenLock;
 use super::held_twice::{FoundRow, held_rows};
 use super::holders::LockHolders;
 use super::locking_read::{FoundRows, LockingRead, held_versions};
-use super::may_hold;
 use super::trial::ReadTrial;
+use super::{may_hold, strength};
 use crate::engine::EngineError;
 use crate::model::{LockBreach, Outcome, Row};
 use crate::oracle::Evidence;
@@ -37,6 +37,10 @@ pub(super) fn judge(
     earlier: &[LockingRead<'_>],
     trial: &mut ReadTrial<'_>,
 ) -> Result<SkipJudged, EngineError> {
+    // What it locks beside waits, and is given as it is then.
+    if !strength::is_of_its_clause_alone(evidence, read.statement) {
+        return Ok(SkipJudged::Left);
+    }
     let chains = &evidence.account.chains;
     let changed = held_versions(evidence, holders, read, &[]);
     let found = held_rows(evidence, holders, read, earlier, trial)?;

@@ -1,7 +1,7 @@
 //! How strongly reads and writes lock rows, at least.
 
 use crate::dialect::LockingWrite;
-use crate::model::{Effect, LockStrength, Row};
+use crate::model::{CaseStatement, Effect, LockStrength, ReadMode, Role, Row};
 use crate::observe::{Change, VersionId};
 use crate::oracle::Evidence;
 
@@ -49,4 +49,14 @@ fn moves_a_key(evidence: &Evidence, table: &str, before: &Row, after: &Row) -> b
     let keys = shape.unique_keys.iter().flatten();
     let differs = |at: usize| before.get(at) != after.get(at);
     keys.filter_map(|name| shape.column(name)).any(differs)
+}
+
+/// Whether a read locks nothing but what its lock clause names: `FOR UPDATE OF a SKIP LOCKED` reads the others as a plain
+/// SELECT does, which locks them at InnoDB's SERIALIZABLE.
+pub(super) fn is_of_its_clause_alone(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let mut uses = statement.effect.uses.iter();
+    uses.all(|used| {
+        used.role == Role::LockingSelect
+            || evidence.promised_mode(statement, used.role) != ReadMode::Current
+    })
 }

@@ -27,8 +27,8 @@ use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    Difference, Finding, FindingKind, IsolationLevel, Pace, Signature, StatementId, TestCase,
-    TransactionId, TransactionStatus, UndecidedReason, Verdict,
+    CaseStatement, Difference, Finding, FindingKind, IsolationLevel, Pace, Signature, StatementId,
+    TestCase, TransactionId, TransactionStatus, UndecidedReason, Verdict,
 };
 
 /// Transactions run before the search is given up. At some 200 microseconds each this bounds a
@@ -71,7 +71,13 @@ impl Oracle for SerialOracle {
     fn excludes(&self, case: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
         let serializable = |session| case.judged_level(session) == IsolationLevel::Serializable;
         let all = case.sessions().into_iter().all(serializable);
-        (!all).then_some(UndecidedReason::BelowSerializable)
+        if !all {
+            return Some(UndecidedReason::BelowSerializable);
+        }
+        // What it leaves is another thing in each serial order, and in all of them where nothing is locked.
+        let by_locks = |s: &CaseStatement| s.effect.kind.is_write() && s.effect.depends_on_locks;
+        let found = case.user_statements().any(by_locks);
+        found.then_some(UndecidedReason::DependsOnLocks)
     }
 
     fn judge(
