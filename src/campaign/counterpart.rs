@@ -14,7 +14,7 @@ use super::parts::Drawn;
 use super::publish;
 use super::pursue::{Pursuit, PursuitError};
 use super::shared::Shared;
-use crate::dialect::{Dialect, SerializationCause};
+use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
 use crate::minimize::{self, MinimizeBudget, MinimizeEnd};
@@ -45,7 +45,7 @@ fn freedom(case: &TestCase, here: &Dialect, there: &Dialect) -> Freedom {
         let level = case.level(*session);
         [here, there]
             .iter()
-            .any(|dialect| dialect.serialization_cause(level) == SerializationCause::AnyWriter)
+            .any(|dialect| dialect.serialization_cause(level).is_free())
     };
     Freedom {
         counts: here.affected_rows != there.affected_rows,

@@ -40,15 +40,26 @@ pub enum SerializationCause {
     /// A row of a table that the statement locks or writes was written by a transaction that committed
     /// after its own took its snapshot; or a child that it waited for, to see whether it keeps its parent, was.
     NewerRow,
+    /// Another session's transaction at the same time, and a table that one of the two wrote and the other used: it may
+    /// refuse without need.
+    ReadWriteConflict,
     /// Another session that wrote, at the same time: it may refuse without need.
     AnyWriter,
 }
 
+impl SerializationCause {
+    /// Whether a level refuses where no cycle is, so that which transaction it refuses is its own choice.
+    pub fn is_free(self) -> bool {
+        matches!(self, Self::ReadWriteConflict | Self::AnyWriter)
+    }
+}
+
 /// As dialect files spell it.
-pub(super) const SERIALIZATION_CAUSES: [(&str, SerializationCause); 4] = [
+pub(super) const SERIALIZATION_CAUSES: [(&str, SerializationCause); 5] = [
     ("never", SerializationCause::Never),
     ("moved-partition", SerializationCause::MovedPartition),
     ("newer-row", SerializationCause::NewerRow),
+    ("read-write-conflict", SerializationCause::ReadWriteConflict),
     ("any-writer", SerializationCause::AnyWriter),
 ];
 

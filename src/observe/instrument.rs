@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Learner;
-use crate::dialect::{
-    Capability, Dialect, ObserverKind, RejectionEnd, SerializationCause, SnapshotPoint,
-};
+use crate::dialect::{Capability, Dialect, ObserverKind, RejectionEnd, SnapshotPoint};
 use crate::execute::{Instrumentation, Probe, ReturningWrite};
 use crate::model::{
     CaseStatement, Doubt, ErrorClass, ProbeTag, ReadMode, Role, StatementKind, TableShape,
@@ -116,7 +114,7 @@ fn returning(
     };
     // Rows that only the key leads to are returned by nobody, and where a read may refuse a transaction none is added.
     let level = case.level(statement.session);
-    let may_read = dialect.serialization_cause(level) != SerializationCause::AnyWriter;
+    let may_read = !dialect.serialization_cause(level).is_free();
     if reached.iter().any(|used| used.table == target || !may_read) {
         return;
     }

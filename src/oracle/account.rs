@@ -5,6 +5,7 @@
 mod counters;
 mod failed;
 mod savepoints;
+mod shared_tables;
 mod transactions;
 mod unrefused_commit;
 

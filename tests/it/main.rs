@@ -69,6 +69,7 @@ mod scripted;
 mod selftest;
 mod serial_run;
 mod servers;
+mod shared_tables;
 mod sqlite_ddl;
 mod statement_counters;
 mod tables;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::super::Evidence;
 use super::super::counted::may_run_out;
 use super::super::storage_changed;
+use super::shared_tables::{another_conflicts, another_has_used_its_tables, share_a_table};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
     CaseStatement, Effect, ErrorClass, FindingKind, Pace, ReadMode, Role, Setting, StatementId,
@@ -147,9 +148,10 @@ fn cause(
         ),
         ErrorClass::LockTimeout => (
             another_overlaps(evidence, record, held_since(evidence, record), |s| {
-                takes_locks(evidence, s) || (locks_a_table && touches_tables(s))
+                (takes_locks(evidence, s) || (locks_a_table && touches_tables(s)))
+                    && share_a_table(evidence, record, s)
             }),
-            "another session with locks",
+            "another session with locks in a table of this one",
         ),
         ErrorClass::Busy => (
             another_overlaps(evidence, record, record.sent, |s| {
@@ -199,6 +201,10 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
             newer_row(evidence, record),
             "another session that wrote to a table which the statement locks or writes, and committed \
              since the snapshot",
+        ),
+        SerializationCause::ReadWriteConflict => (
+            another_conflicts(evidence, record, began(evidence, record)),
+            "a transaction of another session beside this one, and a table that one of the two wrote and the other used",
         ),
         SerializationCause::AnyWriter => (
             another_overlaps(evidence, record, began(evidence, record), |s| {
@@ -273,57 +279,6 @@ fn another_committed(
             })
         })
     })
-}
-
-/// Whether another session had a transaction open beside a statement that has used one of its tables, or one that a foreign
-/// key joins with it: whom the statement waits for holds a lock there.
-fn another_has_used_its_tables(evidence: &Evidence, record: &StatementRecord) -> bool {
-    let (case, records) = (&evidence.case, &evidence.execution.records);
-    let statement = case.statement(record.id);
-    let known = statement.filter(|s| touches_tables(s) && s.effect.kind != StatementKind::Opaque);
-    let Some(statement) = known.filter(|_| !evidence.dialect.supports(Capability::LocksOutliveEnd))
-    else {
-        return true;
-    };
-    let own = reached_tables(evidence, statement);
-    let is_beside = |other: &&CaseStatement| {
-        let sent = records.get(&other.id).map(|other| other.sent);
-        is_of_another_session(evidence, record, other.id.transaction)
-            && sent.is_some_and(|sent| sent < record.answered)
-            && !ended_before(evidence, other.id.transaction, record.sent)
-    };
-    let mut others = case.statements.iter().filter(is_beside);
-    others.any(|other| {
-        other.effect.kind == StatementKind::Opaque
-            || !reached_tables(evidence, other).is_disjoint(&own)
-    })
-}
-
-/// The tables, in lower case, that a statement names or reaches, and those that foreign keys join with them.
-fn reached_tables(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
-    let effect = &statement.effect;
-    let used = effect.uses.iter().map(|used| used.table.as_str());
-    let locked = effect.table_lock.iter().flat_map(|lock| &lock.tables);
-    let changed = effect
-        .storage_change
-        .iter()
-        .map(|change| change.table.as_str());
-    let named: BTreeSet<String> = used
-        .chain(locked.map(String::as_str))
-        .chain(changed)
-        .map(str::to_lowercase)
-        .collect();
-    let mut reached = named.clone();
-    for shape in &evidence.case.tables {
-        let child = shape.name.to_lowercase();
-        for key in &shape.foreign_keys {
-            let parent = key.parent.to_lowercase();
-            if named.contains(&child) || named.contains(&parent) {
-                reached.extend([child.clone(), parent]);
-            }
-        }
-    }
-    reached
 }
 
 /// Whether a statement of another session that may wait was under way when this one was. A circle of waits may
@@ -429,12 +384,16 @@ fn may_wait(evidence: &Evidence, statement: &CaseStatement) -> bool {
     }
 }
 
-fn is_of_another_session(evidence: &Evidence, record: &StatementRecord, id: TransactionId) -> bool {
+pub(super) fn is_of_another_session(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    id: TransactionId,
+) -> bool {
     let session = |id| evidence.case.session_of(id);
     session(id) != session(record.id.transaction)
 }
 
-fn ended_before(evidence: &Evidence, id: TransactionId, tick: Tick) -> bool {
+pub(super) fn ended_before(evidence: &Evidence, id: TransactionId, tick: Tick) -> bool {
     match evidence.execution.transactions.get(&id) {
         Some(TransactionStatus::Committed(end) | TransactionStatus::Aborted(end)) => *end < tick,
         Some(TransactionStatus::Indeterminate) | None => false,
@@ -456,7 +415,7 @@ fn began(evidence: &Evidence, record: &StatementRecord) -> Tick {
     own.map(|other| other.sent).min().unwrap_or(record.sent)
 }
 
-fn touches_tables(statement: &CaseStatement) -> bool {
+pub(super) fn touches_tables(statement: &CaseStatement) -> bool {
     !statement.effect.kind.is_control() || statement.effect.kind == StatementKind::BeginImmediate
 }
 

@@ -1,0 +1,91 @@
+//! Refusals that a transaction of another session can have caused only in a table of both.
+
+use rashomon::engine::Server;
+use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
+use rashomon::model::{ErrorClass, Execution, Outcome, SqlError};
+
+use crate::lying::{Lie, hearing_of, id, scripted};
+use crate::oracles;
+use crate::servers::Needs;
+
+const TABLES: &str = "\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
+    /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT);\n\
+    /* init */ INSERT INTO t0 VALUES (1, 1), (2, 2);\n\
+    /* init */ INSERT INTO t1 VALUES (1, 3), (2, 4);\n";
+
+/// The second table has a foreign key to the first.
+const JOINED: &str = "\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
+    /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT, FOREIGN KEY (pkey) REFERENCES t0 (pkey));\n\
+    /* init */ INSERT INTO t0 VALUES (1, 1), (2, 2);\n\
+    /* init */ INSERT INTO t1 VALUES (1, 3), (2, 4);\n";
+
+const NEEDLESS: &str = "refusal-without-cause";
+
+fn said(
+    server: &dyn Server,
+    level: IsolationLevel,
+    setup: &str,
+    script: &str,
+    lie: Lie,
+) -> String {
+    let case = scripted(server, level, setup, script);
+    oracles::kind(&hearing_of(server, &case, lie).verdict())
+}
+
+fn refuse(run: &mut Execution, statement: u32, class: ErrorClass) {
+    let record = run.records.get_mut(&id(2, statement)).expect("it ran");
+    record.outcome = Outcome::Rejected(SqlError {
+        code: "40001".to_owned(),
+        class,
+        message: String::new(),
+    });
+}
+
+/// The server says that T2's read waited for too long.
+fn runs_out_of_time(run: &mut Execution) {
+    refuse(run, 2, ErrorClass::LockTimeout);
+}
+
+#[test]
+fn a_statement_waits_for_too_long_for_locks_of_its_tables_alone() {
+    let script = "s1 BEGIN\ns1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\ns2 BEGIN\n\
+        s2 SELECT * FROM t1 WHERE pkey = 2 FOR UPDATE\ns1 COMMIT\ns2 COMMIT";
+    let in_one_table = script.replace("FROM t1", "FROM t0");
+    for needs in [Needs::MySql, Needs::MariaDb, Needs::Postgres] {
+        let Some(server) = oracles::server("waits_for_locks_of_its_tables", needs) else {
+            continue;
+        };
+        for level in [ReadCommitted, RepeatableRead, Serializable] {
+            let said = |setup, script| said(&*server, level, setup, script, runs_out_of_time);
+            assert_eq!(said(TABLES, script), NEEDLESS, "{level}");
+            assert_ne!(said(TABLES, &in_one_table), NEEDLESS, "{level}");
+            assert_ne!(said(JOINED, script), NEEDLESS, "{level}");
+        }
+    }
+}
+
+/// The server says that T2's COMMIT met a dependency.
+fn does_not_serialize(run: &mut Execution) {
+    refuse(run, 3, ErrorClass::Serialization);
+}
+
+#[test]
+fn transactions_without_a_table_in_common_refuse_each_other_nothing() {
+    let Some(server) = oracles::server("without_a_table_in_common", Needs::Postgres) else {
+        return;
+    };
+    let script = "s1 BEGIN\ns2 BEGIN\ns1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\n\
+        s2 UPDATE t1 SET vkey = 1001 WHERE pkey = 2\ns2 COMMIT\ns1 COMMIT";
+    let said =
+        |setup, script: &str| said(&*server, Serializable, setup, script, does_not_serialize);
+    assert_eq!(said(TABLES, script), NEEDLESS);
+    assert_ne!(said(JOINED, script), NEEDLESS);
+    // One of them reads what the other writes.
+    let reads = script.replace("s2 UPDATE t1 SET vkey = 1001", "s2 SELECT * FROM t0");
+    assert_ne!(said(TABLES, &reads), NEEDLESS);
+    // Both read, and write elsewhere.
+    let apart = reads.replace("s1 UPDATE t0 SET vkey = 1000", "s1 SELECT * FROM t0");
+    assert_eq!(said(TABLES, &apart), NEEDLESS);
+}
