@@ -208,6 +208,15 @@ impl TableShape {
         })
     }
 
+    /// Whether its rows lie in one place alone, by the key that keeps them, and no index has a part of them.
+    pub fn has_one_index(&self) -> bool {
+        let others = self.indexes.iter().chain(&self.later_indexes);
+        self.clustered_key().is_some()
+            && self.keys().count() == 1
+            && others.count() == 0
+            && self.foreign_keys.is_empty()
+    }
+
     /// Whether the engine numbers its rows.
     pub fn has_counter(&self) -> bool {
         self.columns.iter().any(|column| column.counted)

@@ -492,10 +492,40 @@ const SUBQUERY_AND_UPDATE: &str = "
     s1: COMMIT
 ";
 
+/// A shared lock of a row whose table has one index, and a change that does not show in what the read gave.
+const SHARED_AND_UPDATE: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s2: SELECT t.pkey FROM t WHERE t.pkey = 1 LOCK IN SHARE MODE
+    s1: UPDATE t SET vkey = 1000, c = 7 WHERE pkey = 1
+    s2: COMMIT
+    s1: COMMIT
+";
+
+/// The same without a lock clause, which SERIALIZABLE adds.
+const PLAIN_AND_UPDATE: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s2: SELECT COUNT(*) FROM (SELECT t.pkey FROM t WHERE t.pkey < 3) AS d
+    s1: UPDATE t SET vkey = 1000, c = 7 WHERE pkey = 1
+    s2: COMMIT
+    s1: COMMIT
+";
+
+/// Of two reads of a row one changes it, the other does not.
+const UPDATE_AND_SHARED: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s2: SELECT t.c FROM t WHERE t.pkey = 1 FOR UPDATE
+    s1: SELECT t.c FROM t WHERE t.pkey = 1 LOCK IN SHARE MODE
+    s2: COMMIT
+    s1: COMMIT
+";
+
 /// What a read has got after a wait it keeps as what it got at once, though it may have seen other rows of the table otherwise.
 #[test]
-fn what_a_read_got_after_a_wait_or_beside_a_subquery_stays_locked() {
-    use IsolationLevel::{ReadCommitted, RepeatableRead};
+fn what_a_read_got_after_a_wait_or_beside_a_subquery_or_shares_stays_locked() {
+    use IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
     for needs in [Needs::MariaDb, Needs::MySql] {
         let Some(url) = url("locks_after_a_wait", needs) else {
             continue;
@@ -506,6 +536,11 @@ fn what_a_read_got_after_a_wait_or_beside_a_subquery_stays_locked() {
             (ReadCommitted, WAITED_AND_UPDATE),
             (RepeatableRead, WAITED_AND_UPDATE),
             (RepeatableRead, SUBQUERY_AND_UPDATE),
+            (ReadCommitted, SHARED_AND_UPDATE),
+            (RepeatableRead, SHARED_AND_UPDATE),
+            (Serializable, PLAIN_AND_UPDATE),
+            (ReadCommitted, UPDATE_AND_SHARED),
+            (Serializable, UPDATE_AND_SHARED),
         ] {
             let case = case(&*server, level, &format!("{TABLE}{script}"));
             let mut driver = Driver::open(&*server, database).expect("one");

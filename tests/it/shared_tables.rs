@@ -23,13 +23,7 @@ const JOINED: &str = "\
 
 const NEEDLESS: &str = "refusal-without-cause";
 
-fn said(
-    server: &dyn Server,
-    level: IsolationLevel,
-    setup: &str,
-    script: &str,
-    lie: Lie,
-) -> String {
+fn said(server: &dyn Server, level: IsolationLevel, setup: &str, script: &str, lie: Lie) -> String {
     let case = scripted(server, level, setup, script);
     oracles::kind(&hearing_of(server, &case, lie).verdict())
 }

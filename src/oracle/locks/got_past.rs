@@ -62,12 +62,15 @@ fn depends_on(
         };
     }
     let direction = trial.difference(read, &read.seen, &uncommitted)?;
-    if direction.is_some() || !read.locks_whole_rows() {
+    let whole = held
+        .iter()
+        .filter(|held| read.locks_whole_rows_of(held.table));
+    let whole = whole.map(|held| chains.version(held.version));
+    let rows: Vec<(&str, &RowId)> = whole.map(|v| (v.table.as_str(), &v.id)).collect();
+    if direction.is_some() || rows.is_empty() {
         return Ok(direction);
     }
     // What others have changed of the rows that it found does not show in the result.
-    let chains = held.iter().map(|held| chains.version(held.version));
-    let rows: Vec<(&str, &RowId)> = chains.map(|v| (v.table.as_str(), &v.id)).collect();
     trial.difference(read, &read.seen, &read.without(&rows))
 }
 

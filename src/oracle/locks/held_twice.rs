@@ -100,8 +100,8 @@ fn rows_of_both<'r>(
 ///
 /// A shared lock of a read that finds all it needs in an index is one of the index's entry alone, which a
 /// read by another index does not meet (MySQL manual, "Locks Set by Different SQL Statements in InnoDB": an
-/// exclusive one takes the row of the clustered index as well). Where a snapshot chooses the rows, they are
-/// locked themselves. What a subquery or a view finds is locked by other rules.
+/// exclusive one takes the row of the clustered index as well); where there is no other index it is the row. Where a snapshot
+/// chooses the rows, they are locked themselves. What a subquery or a view finds is locked by other rules.
 fn locks_whole_rows(evidence: &Evidence, read: &LockingRead<'_>, table: &str) -> bool {
     let (sql, dialect) = (&read.sql, &evidence.dialect);
     let uses = read
@@ -112,7 +112,7 @@ fn locks_whole_rows(evidence: &Evidence, read: &LockingRead<'_>, table: &str) ->
         .filter(|u| u.table == table);
     read.locked.contains(table)
         && read.keeps_rows_of(table)
-        && (read.strength > LockStrength::Share || read.by_snapshot.contains(table))
+        && (read.strength > LockStrength::Share || read.locks_whole_rows_of(table))
         && uses.count() == 1
         && mentions(sql, table, dialect)
         && count_mentions(sql, "SELECT", dialect) == Some(1)

@@ -53,8 +53,10 @@ pub(super) fn find(
         return Ok(None);
     }
     let gives_another = trial.agrees(read, &all)? == Some(false);
+    let mut locked = read.locked.iter();
+    let locks_whole_rows = locked.any(|table| read.locks_whole_rows_of(table));
     if keeps_rows
-        && (gives_another || read.locks_whole_rows())
+        && (gives_another || locks_whole_rows)
         && let Some(broken) = judge.changed_row(&writes, trial)?
     {
         return Ok(Some(broken));
@@ -113,8 +115,8 @@ impl Judge<'_> {
                 self.apply(&mut changed, change);
                 let without = self.read.without(&[(&change.table, &change.row)]);
                 let seen = &self.read.seen;
-                let is_held =
-                    self.read.locks_whole_rows() || trial.tells_apart(self.read, seen, &changed)?;
+                let is_held = self.read.locks_whole_rows_of(&change.table)
+                    || trial.tells_apart(self.read, seen, &changed)?;
                 if is_held
                     && trial.tells_apart(self.read, seen, &without)?
                     && trial.agrees(self.read, seen)? == Some(true)

@@ -7,8 +7,8 @@ use super::holders::LockHolders;
 use super::strength::{self, excludes_writer};
 use crate::dialect::{Capability, LockReach};
 use crate::model::{
-    CaseStatement, LockStrength, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
-    TransactionId,
+    CaseStatement, LockStrength, ReadMode, Role, StatementId, StatementKind, StatementRecord,
+    TableShape, Tick, TransactionId,
 };
 use crate::observe::{Latitude, RowId, VersionId};
 use crate::oracle::Evidence;
@@ -32,6 +32,8 @@ pub(super) struct LockingRead<'e> {
     /// Those of them where a snapshot chooses the rows, which are locked then: a row that it does not show
     /// as fitting is never met.
     pub(super) by_snapshot: BTreeSet<&'e str>,
+    /// Those of them whose rows lie in one place alone.
+    of_one_index: BTreeSet<&'e str>,
     pub(super) strength: LockStrength,
     /// What else it may have seen of rows, where it waited.
     pub(super) latitude: Option<&'e Latitude>,
@@ -85,7 +87,11 @@ impl<'e> LockingRead<'e> {
         let seen = view.iter().filter(|(table, _)| is_looked_at(table));
         let seen = seen.map(|(table, seen)| (table.clone(), rows_of(evidence, seen)));
         let seen: FoundRows = seen.collect();
+        let has_one_index =
+            |table: &&&str| case.table(table).is_some_and(TableShape::has_one_index);
+        let of_one_index = locked.iter().filter(has_one_index).copied().collect();
         all_known.then(|| Self {
+            of_one_index,
             statement,
             record,
             sql,
@@ -123,10 +129,12 @@ impl<'e> LockingRead<'e> {
             || self.keeps_every_row_it_found()
     }
 
-    /// Whether it locks every row that it finds whole, whatever it gives of it. InnoDB locks one under a shared lock in the index
-    /// alone where that has all that is asked for (MySQL manual, "Locks Set by Different SQL Statements in InnoDB").
-    pub(super) fn locks_whole_rows(&self) -> bool {
-        self.strength == LockStrength::Update || !self.by_snapshot.is_empty()
+    /// Whether it locks every row of this table that it finds whole, whatever it gives of it. InnoDB locks one under a shared lock in
+    /// the index alone where that has all that is asked for (MySQL manual, "Locks Set by Different SQL Statements in InnoDB").
+    pub(super) fn locks_whole_rows_of(&self, table: &str) -> bool {
+        self.strength == LockStrength::Update
+            || self.by_snapshot.contains(table)
+            || self.of_one_index.contains(table)
     }
 
     /// Its view without these rows.

@@ -21,6 +21,8 @@ use super::super::LockOracle;
 /// `t (pkey, vkey)` as the set-up leaves it.
 const INITIAL: &[(i64, i64)] = &[(1, 10), (2, 20), (3, 90)];
 
+const TABLE: &str = "pkey INT PRIMARY KEY, vkey INT";
+
 /// What a statement gave.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Got {
@@ -167,6 +169,15 @@ fn also(text: &str, capability: &str) -> String {
 }
 
 pub(super) fn case(level: IsolationLevel, steps: &[Step], dialect: &Dialect) -> TestCase {
+    case_of_table(TABLE, level, steps, dialect)
+}
+
+fn case_of_table(
+    table: &str,
+    level: IsolationLevel,
+    steps: &[Step],
+    dialect: &Dialect,
+) -> TestCase {
     let sent = steps
         .iter()
         .filter_map(|step| Some((step.session, step.sql?)));
@@ -175,7 +186,7 @@ pub(super) fn case(level: IsolationLevel, steps: &[Step], dialect: &Dialect) -> 
         .collect();
     let text = format!(
         "--! isolation = \"{level}\"\n\
-         /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT);\n{lines}"
+         /* init */ CREATE TABLE t ({table});\n{lines}"
     );
     case_of(&text, dialect)
 }
@@ -380,9 +391,24 @@ pub(super) fn run_with_table_locks(level: IsolationLevel, steps: &[Step]) -> Str
     judge_by(mysql_with(locking), level, steps).0
 }
 
+/// The verdict about a run in which the table has an index beside its primary key.
+pub(super) fn run_with_an_index(level: IsolationLevel, steps: &[Step]) -> String {
+    let table = format!("{TABLE}, KEY (vkey)");
+    judge_in(&table, mysql(), level, steps).0
+}
+
 fn judge_by(dialect: Dialect, level: IsolationLevel, steps: &[Step]) -> (String, Vec<String>) {
+    judge_in(TABLE, dialect, level, steps)
+}
+
+fn judge_in(
+    table: &str,
+    dialect: Dialect,
+    level: IsolationLevel,
+    steps: &[Step],
+) -> (String, Vec<String>) {
     let dialect = Arc::new(dialect);
-    let case = case(level, steps, &dialect);
+    let case = case_of_table(table, level, steps, &dialect);
     let execution = play(&case, steps);
     let initial = BTreeMap::from([("t".to_owned(), rows(INITIAL))]);
     let timeline = Timeline::new(&case, &execution, &dialect);
