@@ -83,3 +83,30 @@ fn transactions_without_a_table_in_common_refuse_each_other_nothing() {
     let apart = reads.replace("s1 UPDATE t0 SET vkey = 1000", "s1 SELECT * FROM t0");
     assert_eq!(said(TABLES, &apart), NEEDLESS);
 }
+
+/// The server says that T2's INSERT, its third statement, met a newer row.
+fn meets_a_newer_row(run: &mut Execution) {
+    refuse(run, 3, ErrorClass::Serialization);
+}
+
+#[test]
+fn an_insert_that_names_no_conflict_meets_no_newer_row() {
+    let Some(server) = oracles::server("an_insert_meets_no_newer_row", Needs::Postgres) else {
+        return;
+    };
+    let script = "s1 BEGIN\ns2 BEGIN\ns2 SELECT * FROM t1\ns1 UPDATE t1 SET vkey = 1000 WHERE pkey = 1\ns1 COMMIT\n\
+        s2 INSERT INTO t1 (pkey, vkey) VALUES (9, 1001)\ns2 ROLLBACK";
+    let said =
+        |setup, script: &str| said(&*server, RepeatableRead, setup, script, meets_a_newer_row);
+    assert_eq!(said(TABLES, script), NEEDLESS);
+    for conflict in ["DO NOTHING", "(pkey) DO UPDATE SET vkey = 1002"] {
+        let upsert = script.replace("1001)", &format!("1001) ON CONFLICT {conflict}"));
+        assert_ne!(said(TABLES, &upsert), NEEDLESS, "{conflict}");
+    }
+    // It asks for a row of the other table.
+    let of_a_child = script
+        .replace("s1 UPDATE t1", "s1 UPDATE t0")
+        .replace("VALUES (9,", "VALUES (2,");
+    assert_ne!(said(JOINED, &of_a_child), NEEDLESS);
+    assert_eq!(said(TABLES, &of_a_child), NEEDLESS);
+}

@@ -8,8 +8,9 @@ use super::super::storage_changed;
 use super::shared_tables::{another_conflicts, another_has_used_its_tables, share_a_table};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, FindingKind, Pace, ReadMode, Role, Setting, StatementId,
-    StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus, UndecidedReason,
+    CaseStatement, Effect, ErrorClass, FindingKind, Form, Pace, ReadMode, Role, Setting,
+    StatementId, StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus,
+    UndecidedReason,
 };
 use crate::statement;
 
@@ -245,6 +246,16 @@ fn newer_row(evidence: &Evidence, record: &StatementRecord) -> bool {
     })
 }
 
+/// Whether a statement adds rows and looks at none of its target: one that is in its way is a duplicate (PostgreSQL manual, "INSERT":
+/// with ON CONFLICT another is written or passed over).
+fn only_adds_rows(effect: &Effect) -> bool {
+    matches!(
+        effect.kind,
+        StatementKind::Insert | StatementKind::InsertSelect
+    ) && effect.assigned.is_empty()
+        && !effect.forms.contains(&Form::OnConflictDoNothing)
+}
+
 /// Whether another session ran such a statement on a table whose rows this one locks or writes, and committed after
 /// `since` and before this one was answered. A child that would keep its parent is looked for in the newest rows and locked:
 /// only one that the statement waited for can be newer than those.
@@ -258,7 +269,11 @@ fn another_committed(
         return false;
     };
     let locks_children = evidence.dialect.supports(Capability::LocksChosenRows);
+    let meets_no_row = locks_children && only_adds_rows(&statement.effect);
     let met_since = |role: Role| {
+        if role == Role::InsertTarget && meets_no_row {
+            return None;
+        }
         if role == Role::ForeignKeyChild && locks_children {
             return record.resumed().then_some(record.sent);
         }
