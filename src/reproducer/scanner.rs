@@ -175,7 +175,8 @@ fn is_inside_a_trigger(text: &str) -> bool {
     let mut before = "";
     let mut begun = false;
     for word in words {
-        begun |= before.eq_ignore_ascii_case("ROW") && word.eq_ignore_ascii_case("BEGIN");
+        // SQLite does without FOR EACH ROW.
+        begun |= word.eq_ignore_ascii_case("BEGIN");
         before = word;
     }
     begun && !before.eq_ignore_ascii_case("END")

@@ -73,10 +73,14 @@ pub fn trigger_text<'s>(sql: &'s str, dialect: &Dialect) -> Option<TriggerText<'
         return None;
     }
     let (table, at) = object_name(words, at + 3)?;
-    if !stands(words, at, &["FOR", "EACH", "ROW"]) {
-        return None;
-    }
-    let body = one_statement(words.get(at + 3..)?)?;
+    let body = match stands(words, at, &["FOR", "EACH", "ROW"]) {
+        true => words.get(at + 3..)?,
+        // SQLite does without these words (SQLite manual, "CREATE TRIGGER").
+        false => words
+            .get(at..)
+            .filter(|body| body.first().is_some_and(|word| word.is("BEGIN")))?,
+    };
+    let body = one_statement(body)?;
     Some(TriggerText {
         name,
         table,

@@ -48,7 +48,7 @@ fn assert_no_alarm(server: &dyn Server, levels: &[IsolationLevel], forms: &[Form
 }
 
 /// Of MySQL and MariaDB.
-const OF_MYSQL: [Form; 16] = [
+const OF_MYSQL: [Form; 17] = [
     (
         None,
         "s1 UPDATE IGNORE t SET vkey = 1000 WHERE pkey = 1\ns2 SELECT * FROM t",
@@ -128,6 +128,15 @@ const OF_MYSQL: [Form; 16] = [
     (Some(QUEUE), INSERTS_WHAT_IS_FREE),
     (Some(QUEUE), FREE_OF_ONE_TABLE),
     (Some(QUEUE), WAITS_BY_ONE_CLAUSE),
+    // The subquery counts by the other index, in which nothing has changed; the row is not one that is locked.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT, INDEX (c0));\n\
+             /* init */ INSERT INTO t VALUES (2, 2, 1), (3, 3, 2), (4, 4, 3), (5, 5, 4), (6, 6, 5);\n",
+        ),
+        "s1 BEGIN\ns1 UPDATE t SET vkey = 1000 WHERE pkey = 4\ns2 BEGIN\n\
+         s2 SELECT t.vkey FROM t WHERE (SELECT COUNT(*) FROM t AS r) < t.pkey FOR UPDATE\ns2 ROLLBACK\ns1 ROLLBACK",
+    ),
 ];
 
 /// Jobs, and a table for those that are taken.
@@ -467,6 +476,13 @@ fn forms_that_are_judged_are_right_and_heard() {
     let script =
         "s1 SELECT * FROM t\ns2 UPDATE t SET id = id + 10 WHERE id = 1\ns1 SELECT * FROM t";
     assert_judged(&*server, Serializable, setup, script);
+    let setup = format!(
+        "{TABLES}/* init */ CREATE TABLE u (pkey INTEGER PRIMARY KEY, vkey INT);\n\
+         /* init */ CREATE TRIGGER g AFTER UPDATE ON t BEGIN INSERT INTO u VALUES (NEW.vkey, NEW.vkey); END;\n"
+    );
+    let script =
+        "s1 SELECT * FROM t\ns2 UPDATE t SET vkey = 1000 WHERE pkey = 1\ns1 SELECT * FROM u";
+    assert_judged(&*server, Serializable, &setup, script);
 }
 
 /// A table as a tutorial has it: no column `pkey`, and a number that the engine gives.

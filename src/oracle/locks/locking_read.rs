@@ -32,8 +32,8 @@ pub(super) struct LockingRead<'e> {
     /// Those of them where a snapshot chooses the rows, which are locked then: a row that it does not show
     /// as fitting is never met.
     pub(super) by_snapshot: BTreeSet<&'e str>,
-    /// Those of them whose rows lie in one place alone.
-    of_one_index: BTreeSet<&'e str>,
+    /// Those of them whose rows it locks themselves, and not in an index alone.
+    whole: BTreeSet<&'e str>,
     pub(super) strength: LockStrength,
     /// What else it may have seen of rows, where it waited.
     pub(super) latitude: Option<&'e Latitude>,
@@ -87,18 +87,25 @@ impl<'e> LockingRead<'e> {
         let seen = view.iter().filter(|(table, _)| is_looked_at(table));
         let seen = seen.map(|(table, seen)| (table.clone(), rows_of(evidence, seen)));
         let seen: FoundRows = seen.collect();
-        let has_one_index =
-            |table: &&&str| case.table(table).is_some_and(TableShape::has_one_index);
-        let of_one_index = locked.iter().filter(has_one_index).copied().collect();
+        let strength = strength::of_search(&statement.effect);
+        let is_by_clause = |table: &str| {
+            let mut uses = statement.effect.uses.iter().filter(|u| u.table == table);
+            uses.all(|used| used.role.is_target() || used.role == Role::LockingSelect)
+        };
+        let is_whole = |table: &&str| {
+            let has_one_index = case.table(table).is_some_and(TableShape::has_one_index);
+            has_one_index || (strength == LockStrength::Update && is_by_clause(table))
+        };
+        let whole = locked.iter().copied().filter(is_whole).collect();
         all_known.then(|| Self {
-            of_one_index,
+            whole,
             statement,
             record,
             sql,
             seen,
             locked,
             by_snapshot,
-            strength: strength::of_search(&statement.effect),
+            strength,
             latitude,
             lets_nothing_go: evidence
                 .dialect
@@ -130,11 +137,10 @@ impl<'e> LockingRead<'e> {
     }
 
     /// Whether it locks every row of this table that it finds whole, whatever it gives of it. InnoDB locks one under a shared lock in
-    /// the index alone where that has all that is asked for (MySQL manual, "Locks Set by Different SQL Statements in InnoDB").
+    /// the index alone where that has all that is asked for (MySQL manual, "Locks Set by Different SQL Statements in InnoDB"); so
+    /// it does for a subquery of a read that locks for a change.
     pub(super) fn locks_whole_rows_of(&self, table: &str) -> bool {
-        self.strength == LockStrength::Update
-            || self.by_snapshot.contains(table)
-            || self.of_one_index.contains(table)
+        self.by_snapshot.contains(table) || self.whole.contains(table)
     }
 
     /// Its view without these rows.

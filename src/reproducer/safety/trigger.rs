@@ -11,7 +11,7 @@ pub(super) struct TriggerParts {
     pub(super) body: String,
 }
 
-/// The parts of `CREATE TRIGGER name BEFORE|AFTER event ON table FOR EACH ROW body`, none for another statement.
+/// The parts of `CREATE TRIGGER name BEFORE|AFTER event ON table [FOR EACH ROW] body`, none for another statement.
 ///
 /// # Errors
 /// A trigger that is written otherwise.
@@ -26,11 +26,15 @@ pub(super) fn parts(sql: &str) -> Result<Option<TriggerParts>, String> {
     let events = ["INSERT", "UPDATE", "DELETE"];
     let fits = times.iter().any(|word| is(3, word))
         && events.iter().any(|word| is(4, word))
-        && is(5, "ON")
-        && ["FOR", "EACH", "ROW"]
-            .iter()
-            .enumerate()
-            .all(|(at, word)| is(7 + at, word));
+        && is(5, "ON");
+    // SQLite does without these words (SQLite manual, "CREATE TRIGGER").
+    let for_each_row = ["FOR", "EACH", "ROW"];
+    let mut numbered = for_each_row.iter().zip(7..);
+    let start = match numbered.all(|(word, at)| is(at, word)) {
+        true => 10,
+        false if is(7, "BEGIN") => 7,
+        false => return Err(refused()),
+    };
     let (name, table) = (
         words.get(2).and_then(Token::identifier),
         words.get(6).and_then(Token::identifier),
@@ -38,8 +42,8 @@ pub(super) fn parts(sql: &str) -> Result<Option<TriggerParts>, String> {
     let (Some(_), Some(table), true) = (name, table, fits) else {
         return Err(refused());
     };
-    let body = after_words(sql, 10).ok_or_else(refused)?;
-    let body = match (is(10, "BEGIN"), words.last()) {
+    let body = after_words(sql, start).ok_or_else(refused)?;
+    let body = match (is(start, "BEGIN"), words.last()) {
         (true, Some(last)) if last.is("END") => {
             let inner = &body["BEGIN".len()..body.trim_end().len() - "END".len()];
             let inner = inner.trim_end();
