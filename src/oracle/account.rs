@@ -2,6 +2,7 @@
 //! without a cause, transactions that end or go on against their answers, savepoints lost, changes that no statement
 //! made, writes that count other rows than they changed. `docs/oracle-account.md` is its page.
 
+mod beside;
 mod counters;
 mod failed;
 mod savepoints;

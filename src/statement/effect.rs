@@ -53,10 +53,13 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     let mut effect = of_tree(&parsed.tree).unwrap_or_else(opaque);
     let locks_within = parsed.locks.weakest().is_some() && effect.kind == StatementKind::Select;
     let skips = after_lock_clause(words, &["SKIP", "LOCKED"]);
-    // Some of its clauses wait, and others do not: what one of a subquery does, NOWAIT outside of it does not touch.
+    // Some of its clauses wait, and others do not. Its own stands at the end: what one of a subquery does, it does not touch.
     let options = skips + after_lock_clause(words, &["NOWAIT"]);
     let in_one_query = words.iter().filter(|word| word.is("SELECT")).count() == 1;
-    let is_mixed = (1..parsed.locks.count()).contains(&options) && (skips > 0 || in_one_query);
+    let own_waits = !words
+        .last()
+        .is_some_and(|word| word.is_any(&["NOWAIT", "LOCKED"]));
+    let is_mixed = (1..parsed.locks.count()).contains(&options) && (in_one_query || own_waits);
     if locks_within || locks_one_of_several(&parsed.tree) || is_mixed {
         return Effect {
             unrepeatable: unrepeatable || skips > 0,

@@ -140,6 +140,33 @@ mod tests {
     use crate::statement::{analyze, simplify};
 
     #[test]
+    fn clauses_of_which_some_wait_and_others_do_not_are_not_understood() {
+        let join = "SELECT t.a FROM t JOIN u ON t.a = u.a";
+        let nested = "SELECT t.a FROM t WHERE t.a IN (SELECT u.a FROM u FOR UPDATE";
+        let table = [
+            (join, "FOR UPDATE OF t FOR SHARE OF u SKIP LOCKED", false),
+            (join, "FOR UPDATE OF t NOWAIT FOR SHARE OF u", false),
+            (
+                join,
+                "FOR UPDATE OF t SKIP LOCKED FOR SHARE OF u SKIP LOCKED",
+                true,
+            ),
+            (join, "FOR UPDATE OF t FOR SHARE OF u", true),
+            (nested, "SKIP LOCKED) FOR UPDATE", false),
+            (nested, ") FOR UPDATE SKIP LOCKED", true),
+            (nested, ") FOR UPDATE NOWAIT", true),
+        ];
+        for (sql, clauses, is_understood) in table {
+            let kind = analyze(&format!("{sql} {clauses}"), &dialect("postgres")).kind;
+            assert_eq!(
+                kind == StatementKind::LockingSelect,
+                is_understood,
+                "{sql} {clauses}: {kind:?}"
+            );
+        }
+    }
+
+    #[test]
     fn every_strength_is_read() {
         let table = [
             ("FOR UPDATE", LockStrength::Update),

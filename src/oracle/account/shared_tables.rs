@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Evidence;
-use super::transactions::{ended_before, is_of_another_session, touches_tables};
+use super::beside::{ended_before, is_of_another_session, touches_tables};
 use crate::dialect::Capability;
 use crate::model::{CaseStatement, StatementKind, StatementRecord, Tick, TransactionId};
 

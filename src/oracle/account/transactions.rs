@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::super::Evidence;
 use super::super::counted::may_run_out;
 use super::super::storage_changed;
+use super::beside::{ended_before, is_of_another_session, touches_tables};
 use super::shared_tables::{another_conflicts, another_has_used_its_tables, share_a_table};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
     CaseStatement, Effect, ErrorClass, FindingKind, Form, Pace, ReadMode, Role, Setting,
-    StatementId, StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus,
-    UndecidedReason,
+    StatementId, StatementKind, StatementRecord, Tick, TransactionId, UndecidedReason,
 };
 use crate::statement;
 
@@ -399,22 +399,6 @@ fn may_wait(evidence: &Evidence, statement: &CaseStatement) -> bool {
     }
 }
 
-pub(super) fn is_of_another_session(
-    evidence: &Evidence,
-    record: &StatementRecord,
-    id: TransactionId,
-) -> bool {
-    let session = |id| evidence.case.session_of(id);
-    session(id) != session(record.id.transaction)
-}
-
-pub(super) fn ended_before(evidence: &Evidence, id: TransactionId, tick: Tick) -> bool {
-    match evidence.execution.transactions.get(&id) {
-        Some(TransactionStatus::Committed(end) | TransactionStatus::Aborted(end)) => *end < tick,
-        Some(TransactionStatus::Indeterminate) | None => false,
-    }
-}
-
 /// Whether what ended a transaction at this answer was sent before another moment.
 fn ends_before(evidence: &Evidence, id: TransactionId, answered: Tick, before: Tick) -> bool {
     let mut records = evidence.execution.records.values();
@@ -428,10 +412,6 @@ fn began(evidence: &Evidence, record: &StatementRecord) -> Tick {
     let records = evidence.execution.records.values();
     let own = records.filter(|other| other.id.transaction == record.id.transaction);
     own.map(|other| other.sent).min().unwrap_or(record.sent)
-}
-
-pub(super) fn touches_tables(statement: &CaseStatement) -> bool {
-    !statement.effect.kind.is_control() || statement.effect.kind == StatementKind::BeginImmediate
 }
 
 /// Whether a statement takes locks that last, or may.
