@@ -48,7 +48,7 @@ fn assert_no_alarm(server: &dyn Server, levels: &[IsolationLevel], forms: &[Form
 }
 
 /// Of MySQL and MariaDB.
-const OF_MYSQL: [Form; 17] = [
+const OF_MYSQL: [Form; 18] = [
     (
         None,
         "s1 UPDATE IGNORE t SET vkey = 1000 WHERE pkey = 1\ns2 SELECT * FROM t",
@@ -128,6 +128,15 @@ const OF_MYSQL: [Form; 17] = [
     (Some(QUEUE), INSERTS_WHAT_IS_FREE),
     (Some(QUEUE), FREE_OF_ONE_TABLE),
     (Some(QUEUE), WAITS_BY_ONE_CLAUSE),
+    // A text that an ENUM does not have is the empty one to an index, and to a SELECT alone.
+    (
+        Some(
+            "/* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 ENUM('a', 'b') NOT NULL, INDEX (c0));\n\
+             /* init */ INSERT INTO t VALUES (1, 4, 'b');\n",
+        ),
+        "s1 UPDATE t SET vkey = 1000, c0 = ''\ns2 BEGIN\ns2 DELETE FROM t WHERE c0 = 'x_y'\n\
+         s1 UPDATE t SET vkey = 1001\ns2 COMMIT",
+    ),
     // The subquery counts by the other index, in which nothing has changed; the row is not one that is locked.
     (
         Some(

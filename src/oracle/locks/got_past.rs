@@ -61,6 +61,11 @@ fn depends_on(
             None => rows.remove(&version.id),
         };
     }
+    if !trial.counts_as_the_write_did(read, &read.seen)?
+        && !trial.counts_as_the_write_did(read, &uncommitted)?
+    {
+        return Ok(None);
+    }
     let direction = trial.difference(read, &read.seen, &uncommitted)?;
     let whole = held
         .iter()

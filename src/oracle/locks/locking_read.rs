@@ -37,6 +37,8 @@ pub(super) struct LockingRead<'e> {
     pub(super) strength: LockStrength,
     /// What else it may have seen of rows, where it waited.
     pub(super) latitude: Option<&'e Latitude>,
+    /// It is a write that changes or removes every row which its search matches, each once.
+    pub(super) writes_what_it_matches: bool,
     /// Its level lets no lock go that was taken: it locks ranges (MySQL manual, "Transaction Isolation Levels", REPEATABLE READ and READ
     /// COMMITTED).
     lets_nothing_go: bool,
@@ -97,8 +99,17 @@ impl<'e> LockingRead<'e> {
             has_one_index || (strength == LockStrength::Update && is_by_clause(table))
         };
         let whole = locked.iter().copied().filter(is_whole).collect();
+        // A version key that is computed may be what it was.
+        let gives_a_version = |table: &str| {
+            let assigned = &statement.effect.assigned;
+            let key = case.version_key(table).map(str::to_ascii_lowercase);
+            key.is_some_and(|key| assigned.get(&key).is_some_and(Option::is_some))
+        };
+        let writes_what_it_matches = kind == StatementKind::Delete
+            || (kind == StatementKind::Update && statement.effect.targets().all(gives_a_version));
         all_known.then(|| Self {
             whole,
+            writes_what_it_matches,
             statement,
             record,
             sql,
