@@ -23,6 +23,7 @@ pub(super) struct ServerSerialRun<'a> {
     initial: BTreeMap<String, Vec<Row>>,
     /// The statement that gave the connection its mode; none where it has the usual one.
     mode: Option<String>,
+    has_triggers: bool,
     /// The tables, in lower case, whose triggers were dropped for rows to be put in place.
     untriggered: BTreeSet<String>,
 }
@@ -34,6 +35,7 @@ impl<'a> ServerSerialRun<'a> {
         case: TestCase,
     ) -> Result<Self, EngineError> {
         let mut run = Self {
+            has_triggers: has_trigger(&case),
             hand,
             room,
             case,
@@ -49,10 +51,7 @@ impl<'a> ServerSerialRun<'a> {
 
     /// Drops the triggers of a table: rows that are put in place must not fire them.
     fn drop_triggers(&mut self, table: &str) -> Result<(), EngineError> {
-        if !self.untriggered.insert(table.to_ascii_lowercase()) {
-            return Ok(());
-        }
-        if !has_trigger(&self.case) {
+        if !self.has_triggers || !self.untriggered.insert(table.to_ascii_lowercase()) {
             return Ok(());
         }
         for trigger in triggers(&self.case, self.hand.dialect) {
@@ -67,7 +66,7 @@ impl<'a> ServerSerialRun<'a> {
     /// is fixed when it is made (MySQL manual, "CREATE TRIGGER Statement"), so it is made as the set-up made it.
     fn make_triggers(&mut self) -> Result<(), EngineError> {
         let tables = std::mem::take(&mut self.untriggered);
-        if tables.is_empty() || !has_trigger(&self.case) {
+        if tables.is_empty() {
             return Ok(());
         }
         let mode = self.mode.clone();

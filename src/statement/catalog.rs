@@ -65,10 +65,9 @@ impl Catalog {
             };
             let words = without_end(&words);
             let has_clause = (0..words.len()).any(|at| stands(words, at, &["ON", "CONFLICT"]));
-            let made = element_ranges(words).filter(|_| has_clause);
-            catalog
-                .with_conflict_clause
-                .extend(made.map(|(table, _)| table));
+            if has_clause && let Some((table, _)) = element_ranges(words) {
+                catalog.with_conflict_clause.insert(table);
+            }
             if let Some((name, query)) = view(words, &statement.sql) {
                 let view = catalog.named_query(&query, dialect);
                 let replaced = catalog.views.insert(name.to_ascii_lowercase(), view);

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rashomon::dialect::Dialect;
 use rashomon::engine::{EngineError, Server};
 use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
-use rashomon::model::{Execution, IsolationLevel, StatementId, TestCase, TransactionId, Verdict};
+use rashomon::model::{
+    ErrorClass, Execution, IsolationLevel, Outcome, SqlError, StatementId, TestCase, TransactionId,
+    Verdict,
+};
 use rashomon::oracle::{Hearing, ORACLES, hear};
 use rashomon::reproducer::read;
 
@@ -40,6 +43,16 @@ impl Executor for LyingDriver<'_> {
 }
 
 pub(crate) fn honest(_: &mut Execution) {}
+
+/// The server says that it refused a statement of the second transaction with an error of this class.
+pub(crate) fn refuse(run: &mut Execution, statement: u32, code: &str, class: ErrorClass) {
+    let record = run.records.get_mut(&id(2, statement)).expect("it ran");
+    record.outcome = Outcome::Rejected(SqlError {
+        code: code.to_owned(),
+        class,
+        message: String::new(),
+    });
+}
 
 const SETUP: &str = "\
     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\

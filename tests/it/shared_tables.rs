@@ -2,9 +2,9 @@
 
 use rashomon::engine::Server;
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{ErrorClass, Execution, Outcome, SqlError};
+use rashomon::model::{ErrorClass, Execution};
 
-use crate::lying::{Lie, hearing_of, id, scripted};
+use crate::lying::{Lie, hearing_of, refuse, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -28,18 +28,9 @@ fn said(server: &dyn Server, level: IsolationLevel, setup: &str, script: &str, l
     oracles::kind(&hearing_of(server, &case, lie).verdict())
 }
 
-fn refuse(run: &mut Execution, statement: u32, class: ErrorClass) {
-    let record = run.records.get_mut(&id(2, statement)).expect("it ran");
-    record.outcome = Outcome::Rejected(SqlError {
-        code: "40001".to_owned(),
-        class,
-        message: String::new(),
-    });
-}
-
 /// The server says that T2's read waited for too long.
 fn runs_out_of_time(run: &mut Execution) {
-    refuse(run, 2, ErrorClass::LockTimeout);
+    refuse(run, 2, "40001", ErrorClass::LockTimeout);
 }
 
 #[test]
@@ -62,7 +53,7 @@ fn a_statement_waits_for_too_long_for_locks_of_its_tables_alone() {
 
 /// The server says that T2's COMMIT met a dependency.
 fn does_not_serialize(run: &mut Execution) {
-    refuse(run, 3, ErrorClass::Serialization);
+    refuse(run, 3, "40001", ErrorClass::Serialization);
 }
 
 #[test]
@@ -86,7 +77,7 @@ fn transactions_without_a_table_in_common_refuse_each_other_nothing() {
 
 /// The server says that T2's INSERT, its third statement, met a newer row.
 fn meets_a_newer_row(run: &mut Execution) {
-    refuse(run, 3, ErrorClass::Serialization);
+    refuse(run, 3, "40001", ErrorClass::Serialization);
 }
 
 #[test]

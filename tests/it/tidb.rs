@@ -10,7 +10,7 @@ use rashomon::execute::Driver;
 use rashomon::model::{
     AnomalyClass, ErrorClass, Execution, FindingKind, IsolationLevel,
     LockBreach::{UnkeptRow, UnlockedRead},
-    Outcome, ProbeAnswer, SqlError, UndecidedReason, Value, Verdict,
+    Outcome, ProbeAnswer, UndecidedReason, Value, Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
 use serde_json::Value as Json;
@@ -220,16 +220,6 @@ fn a_case_with_a_foreign_key_is_judged_by_nobody() {
     assert_eq!(verdict, nobody);
 }
 
-/// The server says that T2's COMMIT met a newer version, or that its UPDATE waited for too long.
-fn refuses(run: &mut Execution, statement: u32, class: ErrorClass) {
-    let record = run.records.get_mut(&id(2, statement)).expect("it ran");
-    record.outcome = Outcome::Rejected(SqlError {
-        code: "9007".to_owned(),
-        class,
-        message: String::new(),
-    });
-}
-
 /// The read that is added before a SELECT locks nothing, as the SELECT does, and refuses nobody.
 #[test]
 fn a_refusal_beside_a_transaction_that_only_reads_is_heard() {
@@ -245,9 +235,9 @@ fn a_refusal_beside_a_transaction_that_only_reads_is_heard() {
     };
     assert_eq!(said(script, lying::honest), "agree");
     let needless = "refusal-without-cause";
-    let at_commit: lying::Lie = |run| refuses(run, 3, ErrorClass::Serialization);
+    let at_commit: lying::Lie = |run| lying::refuse(run, 3, "9007", ErrorClass::Serialization);
     assert_eq!(said(script, at_commit), needless);
-    let too_long: lying::Lie = |run| refuses(run, 2, ErrorClass::LockTimeout);
+    let too_long: lying::Lie = |run| lying::refuse(run, 2, "9007", ErrorClass::LockTimeout);
     assert_eq!(said(script, too_long), needless);
     // A read that locks may be whom it waited for.
     let locked = script.replace("pkey = 1\ns2 BEGIN", "pkey = 2 FOR UPDATE\ns2 BEGIN");

@@ -15,10 +15,13 @@ pub(super) fn share_a_table(
     other: &CaseStatement,
 ) -> bool {
     let statement = evidence.case.statement(record.id);
-    let known = statement.filter(|s| names_its_tables(s) && names_its_tables(other));
-    known.is_none_or(|statement| {
-        !reached_tables(evidence, statement).is_disjoint(&reached_tables(evidence, other))
-    })
+    statement.is_none_or(|statement| may_meet(evidence, statement, other))
+}
+
+/// The same of two statements of the case.
+fn may_meet(evidence: &Evidence, one: &CaseStatement, other: &CaseStatement) -> bool {
+    let all_known = names_its_tables(one) && names_its_tables(other);
+    !all_known || !reached_tables(evidence, one).is_disjoint(&reached_tables(evidence, other))
 }
 
 /// Whether a transaction of another session was open at a moment since `since` of which a statement wrote a table that this one's
@@ -37,11 +40,10 @@ pub(super) fn another_conflicts(
     let is_beside = |id: TransactionId| {
         is_of_another_session(evidence, record, id) && !ended_before(evidence, id, since)
     };
+    // What is not understood may write.
+    let writes = |s: &CaseStatement| may_write(s) || !names_its_tables(s);
     let meet = |own: &CaseStatement, other: &CaseStatement| {
-        let all_known = names_its_tables(own) && names_its_tables(other);
-        !all_known
-            || ((may_write(own) || may_write(other))
-                && !reached_tables(evidence, own).is_disjoint(&reached_tables(evidence, other)))
+        (writes(own) || writes(other)) && may_meet(evidence, own, other)
     };
     let own = all().filter(|s| s.id.transaction == record.id.transaction);
     let own: Vec<&CaseStatement> = own.filter(|s| touches_tables(s)).collect();

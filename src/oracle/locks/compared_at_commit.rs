@@ -5,10 +5,9 @@
 use super::breach::BrokenLock;
 use super::locking_read::LockingRead;
 use super::trial::ReadTrial;
-use super::unrefused::{committed, snapshot_is_taken, unrefused};
+use super::unrefused::{newer_rows, unrefused};
 use crate::engine::EngineError;
 use crate::model::{CaseStatement, StatementId, StatementKind, StatementRecord};
-use crate::observe::VersionId;
 use crate::oracle::Evidence;
 
 /// The accepted COMMIT of a transaction that read rows FOR UPDATE.
@@ -37,31 +36,16 @@ impl<'e> ComparedCommit<'e> {
     /// this COMMIT was sent.
     pub(super) fn judge(
         &self,
-        evidence: &Evidence,
+        evidence: &'e Evidence,
         trial: &mut ReadTrial<'_>,
     ) -> Result<Option<BrokenLock>, EngineError> {
         let read = &self.read;
-        let transaction = read.transaction();
-        let Some(snapshot) = snapshot_is_taken(evidence, transaction) else {
-            return Ok(None);
-        };
-        let chains = &evidence.account.chains;
-        let is_newer = |version: &&VersionId| {
-            let commit = committed(evidence, **version, transaction);
-            commit.is_some_and(|commit| commit.sent > snapshot && commit.answered < self.end.sent)
-        };
-        for table in &read.locked {
-            for (row, chain) in chains.table(table) {
-                let newer = chain.iter().find(is_newer);
-                let Some(newer) = newer.filter(|_| read.shows(table, row)) else {
-                    continue;
-                };
-                let without = read.without(&[(table, row)]);
-                if trial.agrees(read, &read.seen)? == Some(true)
-                    && trial.tells_apart(read, &read.seen, &without)?
-                {
-                    return Ok(Some(unrefused(self.end, chains.version(*newer))));
-                }
+        for (table, row, newer) in newer_rows(evidence, read, self.end.sent) {
+            let without = read.without(&[(table, row)]);
+            if trial.agrees(read, &read.seen)? == Some(true)
+                && trial.tells_apart(read, &read.seen, &without)?
+            {
+                return Ok(Some(unrefused(self.end, newer)));
             }
         }
         Ok(None)

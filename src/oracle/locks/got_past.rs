@@ -61,9 +61,7 @@ fn depends_on(
             None => rows.remove(&version.id),
         };
     }
-    if !trial.counts_as_the_write_did(read, &read.seen)?
-        && !trial.counts_as_the_write_did(read, &uncommitted)?
-    {
+    if !trial.may_have_written(read, &read.seen)? && !trial.may_have_written(read, &uncommitted)? {
         return Ok(None);
     }
     let direction = trial.difference(read, &read.seen, &uncommitted)?;

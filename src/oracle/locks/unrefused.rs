@@ -39,36 +39,48 @@ pub(super) fn read(
 ) -> Result<Option<BrokenLock>, EngineError> {
     let rules = &evidence.dialect.lock_rules;
     let clause = read.statement.effect.lock;
-    let transaction = read.transaction();
     let is_kept_out = clause.is_some_and(|lock| rules.keeps_changes_out(lock));
-    let Some(snapshot) = snapshot_is_taken(evidence, transaction)
-        .filter(|_| is_kept_out && refuses_newer_rows(evidence, read.statement))
-    else {
+    if !is_kept_out || !refuses_newer_rows(evidence, read.statement) {
         return Ok(None);
+    }
+    for (table, row, newer) in newer_rows(evidence, read, read.record.sent) {
+        let without = read.without(&[(table, row)]);
+        let depends = trial.agrees(read, &read.seen)? == Some(true)
+            && trial.agrees(read, &without)? == Some(false);
+        if depends {
+            return Ok(Some(unrefused(read.record, newer)));
+        }
+    }
+    Ok(None)
+}
+
+/// The rows that a read shows, of tables where a snapshot chooses what it locks, and of each the first version that another
+/// transaction committed after the snapshot and before this moment.
+pub(super) fn newer_rows<'e>(
+    evidence: &'e Evidence,
+    read: &LockingRead<'e>,
+    until: Tick,
+) -> Vec<(&'e str, &'e RowId, &'e Version)> {
+    let transaction = read.transaction();
+    let Some(snapshot) = snapshot_is_taken(evidence, transaction) else {
+        return Vec::new();
     };
     let chains = &evidence.account.chains;
     let is_newer = |version: &&VersionId| {
         let commit = committed(evidence, **version, transaction);
-        commit.is_some_and(|commit| commit.sent > snapshot && commit.answered < read.record.sent)
+        commit.is_some_and(|commit| commit.sent > snapshot && commit.answered < until)
     };
+    let mut rows = Vec::new();
     for table in read.locked.intersection(&read.by_snapshot) {
-        for (row, chain) in chains.table(table) {
-            let Some(newer) = chain
-                .iter()
-                .find(is_newer)
-                .filter(|_| read.shows(table, row))
-            else {
-                continue;
-            };
-            let without = read.without(&[(table, row)]);
-            let depends = trial.agrees(read, &read.seen)? == Some(true)
-                && trial.agrees(read, &without)? == Some(false);
-            if depends {
-                return Ok(Some(unrefused(read.record, chains.version(*newer))));
-            }
-        }
+        let shown = chains
+            .table(table)
+            .filter(|(row, _)| read.shows(table, row));
+        rows.extend(shown.filter_map(|(row, chain)| {
+            let newer = chain.iter().find(is_newer)?;
+            Some((*table, row, chains.version(*newer)))
+        }));
     }
-    Ok(None)
+    rows
 }
 
 /// An INSERT with `ON CONFLICT DO NOTHING` that passed over a row which its snapshot does not show: at READ COMMITTED alone it
@@ -132,7 +144,7 @@ fn refuses_newer_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
 
 /// By when a transaction surely had its snapshot: its first statement that names a table was answered. While that waits for a
 /// table it may have none yet.
-pub(super) fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
+fn snapshot_is_taken(evidence: &Evidence, transaction: TransactionId) -> Option<Tick> {
     let first = evidence.first_of_tables(transaction);
     first.map(|first| first.answered)
 }
@@ -156,7 +168,7 @@ pub(super) fn seen_by(evidence: &Evidence, id: StatementId) -> FoundRows {
 }
 
 /// What committed a version that another transaction of the case made, if it was.
-pub(super) fn committed(
+fn committed(
     evidence: &Evidence,
     version: VersionId,
     own: TransactionId,
