@@ -48,7 +48,7 @@ fn assert_no_alarm(server: &dyn Server, levels: &[IsolationLevel], forms: &[Form
 }
 
 /// Of MySQL and MariaDB.
-const OF_MYSQL: [Form; 18] = [
+const OF_MYSQL: [Form; 19] = [
     (
         None,
         "s1 UPDATE IGNORE t SET vkey = 1000 WHERE pkey = 1\ns2 SELECT * FROM t",
@@ -136,6 +136,16 @@ const OF_MYSQL: [Form; 18] = [
         ),
         "s1 UPDATE t SET vkey = 1000, c0 = ''\ns2 BEGIN\ns2 DELETE FROM t WHERE c0 = 'x_y'\n\
          s1 UPDATE t SET vkey = 1001\ns2 COMMIT",
+    ),
+    // What the clause leaves out is locked by the level alone: shared, and where an index has all that is asked for, there.
+    (
+        Some(
+            "/* init */ CREATE TABLE u (pkey INT PRIMARY KEY);\n\
+             /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c0 CHAR(2), INDEX (c0));\n\
+             /* init */ INSERT INTO u VALUES (1), (7);\n/* init */ INSERT INTO t VALUES (1, 4, 'b');\n",
+        ),
+        "s1 BEGIN\ns1 SELECT t.c0 FROM u JOIN t ON u.pkey = t.pkey FOR UPDATE OF u\n\
+         s2 UPDATE t SET c0 = 'b'\ns1 COMMIT",
     ),
     // The subquery counts by the other index, in which nothing has changed; the row is not one that is locked.
     (

@@ -19,7 +19,7 @@ pub(super) fn find(
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
     for first in earlier {
-        if !meets(evidence, holders, first, read) {
+        if !first.holds_beside(evidence, holders, read.record) {
             continue;
         }
         let rows = rows_of_both(evidence, first, read);
@@ -47,7 +47,9 @@ pub(super) fn held_rows<'r, 'e>(
 ) -> Result<Vec<FoundRow<'r, 'e>>, EngineError> {
     let mut held = Vec::new();
     for by in earlier {
-        if !meets(evidence, holders, by, read) || trial.agrees(by, &by.seen)? != Some(true) {
+        if !by.holds_beside(evidence, holders, read.record)
+            || trial.agrees(by, &by.seen)? != Some(true)
+        {
             continue;
         }
         for (table, row) in rows_of_both(evidence, by, read) {
@@ -59,30 +61,20 @@ pub(super) fn held_rows<'r, 'e>(
     Ok(held)
 }
 
-/// Whether the locks of an earlier read exclude those of another, and are held beside it.
-fn meets(
-    evidence: &Evidence,
-    holders: &LockHolders<'_>,
-    first: &LockingRead<'_>,
-    read: &LockingRead<'_>,
-) -> bool {
-    let rules = &evidence.dialect.lock_rules;
-    rules.exclude(first.strength, read.strength)
-        && first.holds_beside(evidence, holders, read.record)
-}
-
-/// The rows of tables that both lock, which both saw alike.
+/// The rows of tables that both lock, in ways that exclude each other, which both saw alike.
 fn rows_of_both<'r>(
     evidence: &Evidence,
     first: &'r LockingRead<'_>,
     read: &LockingRead<'_>,
 ) -> Vec<(&'r str, &'r RowId)> {
+    let rules = &evidence.dialect.lock_rules;
     let mut rows = Vec::new();
     for (table, seen) in &first.seen {
-        if ![first, read]
+        let exclude = rules.exclude(first.strength_on(table), read.strength_on(table));
+        let whole = [first, read]
             .iter()
-            .all(|read| locks_whole_rows(evidence, read, table))
-        {
+            .all(|read| locks_whole_rows(evidence, read, table));
+        if !exclude || !whole {
             continue;
         }
         let Some(others) = read.seen.get(table) else {
@@ -112,7 +104,7 @@ fn locks_whole_rows(evidence: &Evidence, read: &LockingRead<'_>, table: &str) ->
         .filter(|u| u.table == table);
     read.locked.contains(table)
         && read.keeps_rows_of(table)
-        && (read.strength > LockStrength::Share || read.locks_whole_rows_of(table))
+        && (read.strength_on(table) > LockStrength::Share || read.locks_whole_rows_of(table))
         && uses.count() == 1
         && mentions(sql, table, dialect)
         && count_mentions(sql, "SELECT", dialect) == Some(1)

@@ -82,7 +82,8 @@ fn later_writes<'e>(
         let meets =
             record.outcome.error_class().is_none() && read.holds_beside(evidence, holders, record);
         let locked = |change: &&Change| read.locked.contains(change.table.as_str());
-        let excluded = |change: &&Change| excludes_change(evidence, read.strength, change);
+        let excluded =
+            |change: &&Change| excludes_change(evidence, read.strength_on(&change.table), change);
         let changes = changes.iter().filter(locked).filter(excluded);
         let changes: Vec<&Change> = changes.collect();
         (meets && !changes.is_empty()).then_some(LaterWrite { record, changes })

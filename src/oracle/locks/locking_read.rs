@@ -34,7 +34,9 @@ pub(super) struct LockingRead<'e> {
     pub(super) by_snapshot: BTreeSet<&'e str>,
     /// Those of them whose rows it locks themselves, and not in an index alone.
     whole: BTreeSet<&'e str>,
-    pub(super) strength: LockStrength,
+    /// Those of them that its level locks, and no clause or change of its own.
+    by_level: BTreeSet<&'e str>,
+    strength: LockStrength,
     /// What else it may have seen of rows, where it waited.
     pub(super) latitude: Option<&'e Latitude>,
     /// It is a write that changes or removes every row which its search matches, each once.
@@ -99,6 +101,8 @@ impl<'e> LockingRead<'e> {
             has_one_index || (strength == LockStrength::Update && is_by_clause(table))
         };
         let whole = locked.iter().copied().filter(is_whole).collect();
+        let is_by_level = |table: &&str| !is_by_clause(table);
+        let by_level = locked.iter().copied().filter(is_by_level).collect();
         // A version key that is computed may be what it was.
         let gives_a_version = |table: &str| {
             let assigned = &statement.effect.assigned;
@@ -109,6 +113,7 @@ impl<'e> LockingRead<'e> {
             || (kind == StatementKind::Update && statement.effect.targets().all(gives_a_version));
         all_known.then(|| Self {
             whole,
+            by_level,
             writes_what_it_matches,
             statement,
             record,
@@ -152,6 +157,15 @@ impl<'e> LockingRead<'e> {
     /// it does for a subquery of a read that locks for a change.
     pub(super) fn locks_whole_rows_of(&self, table: &str) -> bool {
         self.by_snapshot.contains(table) || self.whole.contains(table)
+    }
+
+    /// How strongly it locks what it finds of a table, at least: what its level alone locks, as a table that `FOR UPDATE OF`
+    /// leaves out, has shared locks (MySQL manual, "Transaction Isolation Levels", SERIALIZABLE).
+    pub(super) fn strength_on(&self, table: &str) -> LockStrength {
+        match self.by_level.contains(table) {
+            true => LockStrength::Share,
+            false => self.strength,
+        }
     }
 
     /// Its view without these rows.
@@ -346,7 +360,7 @@ pub(super) fn held_versions<'e>(
             let writer = chains.version(newest).writer.transaction;
             if seen != Some(newest)
                 && writer != read.transaction()
-                && excludes_writer(evidence, read.strength, newest)
+                && excludes_writer(evidence, read.strength_on(table), newest)
                 && holders.surely_holds(writer, read.record.answered)
             {
                 held.push(HeldVersion {

@@ -125,10 +125,8 @@ fn read_rows<'r>(
         return Ok(None);
     }
     let mut found = NamedRows::new();
-    if !rules.exclude(by.strength, read.strength) {
-        return Ok(Some(found));
-    }
-    for (table, row) in rows_that(read, |table, row| by.shows(table, row)) {
+    let exclude = |table: &str| rules.exclude(by.strength_on(table), read.strength_on(table));
+    for (table, row) in rows_that(read, |table, row| exclude(table) && by.shows(table, row)) {
         if trial.agrees(by, &by.without(&[(table, row)]))? != Some(true) {
             found.insert((table, row));
         }
