@@ -84,3 +84,22 @@ fn a_read_that_waited_for_one_of_two_rows_shows_two_moments() {
         assert!(read == one || said == Verdict::Agree, "{read}: {said}");
     }
 }
+
+/// A row was moved away from a key, and another one stands under it, which is deleted while a DELETE of it waits: it finds none,
+/// beside the one that was moved. One that finds it all the same is heard.
+#[test]
+fn a_row_under_a_key_that_another_one_left_is_gone_for_who_waited_for_it() {
+    let Some(url) = url("a_row_under_a_key_that_another_one_left", Needs::Postgres) else {
+        return;
+    };
+    let text = format!(
+        "{TABLES}/* s1 */ UPDATE t0 SET pkey = 7, vkey = 1000 WHERE pkey = 1;\n\
+         /* s1 */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1001);\n/* s1 */ BEGIN;\n\
+         /* s1 */ DELETE FROM t0 WHERE pkey = 1;\n/* s2 */ DELETE FROM t0 WHERE pkey = 1;\n/* s1 */ COMMIT;\n"
+    );
+    let said = |fault| heard_in(&url, fault, "rashomon_heard_moved", &text);
+    let honest = said(Fault::None);
+    assert!(!matches!(honest, Verdict::Violation(_)), "{honest}");
+    let lied = said(Fault::CountOffByOne);
+    assert!(matches!(lied, Verdict::Violation(_)), "{lied}");
+}

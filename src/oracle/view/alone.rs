@@ -299,11 +299,13 @@ impl<'a> Alone<'a> {
         }
         let remove = only_in(now, &rows);
         let insert = only_in(&rows, now);
-        // Rows are removed by their key: those that share one go, too, and come back.
-        let leave: BTreeSet<&Value> = remove.keys().map(|row| &row.key).collect();
+        // Rows are removed by the key that they have now: those that share one go, too, and come back.
+        let shape = self.evidence.case.table(table);
+        let at = shape.and_then(|shape| shape.column(shape.row_key.as_deref()?));
+        let leave: BTreeSet<&Value> = remove.iter().map(|(id, row)| key_of(at, id, row)).collect();
         let shared = now
             .iter()
-            .filter(|(row, _)| leave.contains(&row.key) && !remove.contains_key(*row));
+            .filter(|(id, row)| leave.contains(key_of(at, id, row)) && !remove.contains_key(*id));
         let insert: Vec<Row> = insert
             .values()
             .chain(shared.map(|(_, row)| row))
@@ -413,6 +415,11 @@ fn only_in(one: &Contents, other: &Contents) -> Contents {
         .filter(|(id, row)| other.get(*id) != Some(*row))
         .map(|(id, row)| (id.clone(), row.clone()))
         .collect()
+}
+
+/// The row key that a row has now, in the column of this number: it may have been moved since it got its id.
+fn key_of<'r>(column: Option<usize>, id: &'r RowId, row: &'r Row) -> &'r Value {
+    column.and_then(|at| row.get(at)).unwrap_or(&id.key)
 }
 
 /// Rows by their row key.
