@@ -35,6 +35,7 @@ mod lost_live;
 mod lost_pursuit;
 mod lying;
 mod minimize;
+mod moved_keys;
 mod oracle_history;
 mod oracles;
 mod orphans;

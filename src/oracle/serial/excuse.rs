@@ -1,7 +1,7 @@
 //! Documented and registered behaviours by which a run is right though no serial order explains all of it: each
 //! names the statements that met it, and everything else must have an order still.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::search::{SearchEnd, SerialOrderSearch};
 use crate::engine::EngineError;
@@ -77,7 +77,8 @@ pub(super) fn let_go(
             refused(StatementKind::Merge),
         ),
     ];
-    for (doubt, kind, let_go) in doubts {
+    let moved = of_other_moments(evidence, &committed);
+    for (doubt, kind, let_go) in doubts.into_iter().chain(moved) {
         let Some(known) = evidence.dialect.known(doubt, kind) else {
             continue;
         };
@@ -90,15 +91,79 @@ pub(super) fn let_go(
             Doubt::RefusedDuplicate,
         ]
         .contains(&doubt);
-        let left_out = match leaves_nothing {
-            true => let_go.clone(),
-            false => BTreeSet::new(),
+        let is_left_out = |id: &&StatementId| {
+            leaves_nothing || (doubt == Doubt::MovedWhileWaiting && changed_nothing(evidence, **id))
         };
+        let left_out = let_go.iter().filter(is_left_out).copied().collect();
         if has_order_without(search, serial, let_go, left_out)? {
             return Ok(Some(known.to_owned()));
         }
     }
     Ok(None)
+}
+
+/// Statements of each kind beside whose wait another transaction changed a key of a table that they name, where no version of
+/// a row tells which one was moved ([`known_views`] judges the others row by row).
+fn of_other_moments(
+    evidence: &Evidence,
+    committed: &[&CaseStatement],
+) -> Vec<(Doubt, StatementKind, BTreeSet<StatementId>)> {
+    if blind(evidence).is_none() {
+        return Vec::new();
+    }
+    let met = committed.iter().filter(|s| saw_a_key_move(evidence, s));
+    let mut by_kind: BTreeMap<StatementKind, BTreeSet<StatementId>> = BTreeMap::new();
+    for statement in met {
+        let of_kind = by_kind.entry(statement.effect.kind).or_default();
+        of_kind.insert(statement.id);
+    }
+    let doubt = Doubt::MovedWhileWaiting;
+    let named = by_kind.into_iter();
+    named.map(|(kind, ids)| (doubt, kind, ids)).collect()
+}
+
+/// Whether an UPDATE of another transaction that gives rows another key was answered while the statement waited.
+fn saw_a_key_move(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let records = &evidence.execution.records;
+    let Some(record) = records.get(&statement.id).filter(|record| record.resumed()) else {
+        return false;
+    };
+    let names = |table: &str| {
+        let mut uses = statement.effect.uses.iter();
+        uses.any(|table_use| table_use.table == table)
+    };
+    evidence.case.user_statements().any(|other| {
+        let ran_beside = records.get(&other.id).is_some_and(|other| {
+            other.outcome.error_class().is_none()
+                && other.answered > record.sent
+                && other.sent < record.answered
+        });
+        let moves = |table: &str| {
+            let shape = evidence.case.table(table);
+            let mut keys = shape.into_iter().flat_map(|shape| shape.unique_keys.iter());
+            keys.any(|key| {
+                key.iter().any(|name| {
+                    other
+                        .effect
+                        .assigned
+                        .contains_key(&name.to_ascii_lowercase())
+                })
+            })
+        };
+        other.id.transaction != statement.id.transaction
+            && other.effect.kind == StatementKind::Update
+            && ran_beside
+            && other
+                .effect
+                .targets()
+                .any(|table| names(table) && moves(table))
+    })
+}
+
+/// Whether a write was answered that no row was changed.
+fn changed_nothing(evidence: &Evidence, id: StatementId) -> bool {
+    let record = evidence.execution.records.get(&id);
+    record.is_some_and(|record| matches!(record.outcome, Outcome::Affected(0)))
 }
 
 /// Whether an INSERT of VALUES found each of its keys taken, passed over, and depends on nothing else.

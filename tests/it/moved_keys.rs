@@ -1,0 +1,47 @@
+//! Rows that were moved to another key while a statement waited for them (MySQL#119801), at SERIALIZABLE, where no version of a
+//! row tells what each statement saw: known to the serial oracle, and what is heard beside them.
+
+use rashomon::model::IsolationLevel::Serializable;
+use rashomon::model::{Execution, Outcome, Verdict};
+
+use crate::lying::{Lie, hearing_of, honest, scripted};
+use crate::oracles::{self, kind};
+use crate::servers::Needs;
+
+const TABLES: &str = "\
+    /* init */ CREATE TABLE u (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ INSERT INTO u VALUES (1, 1, 1), (2, 2, 2);\n\
+    /* init */ CREATE TABLE t (pkey BIGINT NOT NULL UNIQUE, vkey INT, c0 BIGINT NOT NULL PRIMARY KEY);\n\
+    /* init */ INSERT INTO t VALUES (5, 3, 20), (6, 4, 21);\n";
+
+/// Two writers resume together, and nobody sees whose change is whose.
+const BLIND: &str = "s3 BEGIN\ns3 UPDATE u SET vkey = 1000\ns1 UPDATE u SET c0 = 9 WHERE pkey = 1\ns2 UPDATE u SET c0 = 8 WHERE pkey = 2\ns3 COMMIT\n";
+
+/// The DELETE finds no row: the one it waited for lies before the place where it waited.
+const MOVED: &str = "s1 BEGIN\ns1 UPDATE t SET vkey = 1001 WHERE pkey = 5\ns2 DELETE FROM t WHERE pkey = 5\n\
+    s1 UPDATE t SET c0 = 10 WHERE pkey = 5\ns1 COMMIT\n";
+
+/// The same wait, without a move.
+const STAYED: &str = "s1 BEGIN\ns1 UPDATE t SET vkey = 1001 WHERE pkey = 5\ns2 DELETE FROM t WHERE pkey = 5\ns1 COMMIT\n";
+
+/// The last write that was sent to wait is said to have found nothing.
+fn found_nothing(run: &mut Execution) {
+    let waited = run.records.values_mut().filter(|record| record.resumed());
+    if let Some(last) = waited.max_by_key(|record| record.sent) {
+        last.outcome = Outcome::Affected(0);
+    }
+}
+
+#[test]
+fn a_row_that_moved_while_it_was_waited_for_is_known_without_its_versions_and_one_that_stayed_is_heard()
+ {
+    let Some(server) = oracles::server("moved_keys", Needs::MySql) else {
+        return;
+    };
+    let said = |script: &str, lie: Lie| {
+        let case = scripted(&*server, Serializable, TABLES, &format!("{BLIND}{script}"));
+        hearing_of(&*server, &case, lie).verdict()
+    };
+    assert_eq!(said(MOVED, honest), Verdict::Known("MDEV-27992".to_owned()));
+    assert_eq!(kind(&said(STAYED, found_nothing)), "not-serializable");
+}
