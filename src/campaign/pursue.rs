@@ -143,7 +143,7 @@ impl Pursuit<'_> {
         let mut reduced = self.looking().minimize(raw, Sameness::Anomaly)?;
         if let Reduced::To(smaller) = &reduced {
             let (found, signature) = (&raw.finding.signature, &smaller.finding.signature);
-            if !same_shape(found, signature) && self.conclusion().is_old(smaller) {
+            if !same_shape(signature, found) && self.conclusion().is_old(smaller) {
                 reduced = self.looking().minimize(raw, Sameness::Shape)?;
             }
         }
