@@ -63,6 +63,8 @@ struct RawRule {
     #[serde(default)]
     levels: Vec<Spanned<String>>,
     #[serde(default)]
+    levels_any: Vec<Spanned<String>>,
+    #[serde(default)]
     features_all: Vec<String>,
     #[serde(default)]
     features_any: Vec<String>,
@@ -215,6 +217,7 @@ impl Source<'_> {
             kind: of,
             oracle: raw.oracle.ok_or_else(|| needed("an oracle"))?,
             levels: self.levels(&raw.levels)?,
+            levels_any: self.levels(&raw.levels_any)?,
             directions: self.directions(&raw.direction)?,
             statements: self.statements(&raw.statement)?,
             features_all: raw.features_all,

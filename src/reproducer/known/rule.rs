@@ -26,6 +26,8 @@ pub(super) struct Shape {
     pub(super) oracle: String,
     /// Every level of the finding is one of these; a claimed level is none.
     pub(super) levels: Vec<IsolationLevel>,
+    /// At least one level is one of these, where there are any.
+    pub(super) levels_any: Vec<IsolationLevel>,
     /// Its direction is one of these.
     pub(super) directions: Vec<Direction>,
     /// The statement that differs is of one of these kinds.
@@ -95,14 +97,17 @@ impl Shape {
     }
 
     fn is_of(&self, signature: &Signature) -> bool {
-        let level = |text: &String| {
-            let levels = self.levels.iter().map(ToString::to_string);
-            levels.into_iter().any(|level| level == *text)
+        let is_one_of = |levels: &[IsolationLevel], text: &String| {
+            let mut levels = levels.iter().map(ToString::to_string);
+            levels.any(|level| level == *text)
         };
+        let allowed = |text: &String| is_one_of(&self.levels, text);
+        let wanted = |text: &String| is_one_of(&self.levels_any, text);
         if self.kind != signature.kind
             || !tell_alike(&self.oracle, &signature.oracle)
             || signature.levels.is_empty()
-            || !signature.levels.iter().all(level)
+            || !signature.levels.iter().all(allowed)
+            || !(self.levels_any.is_empty() || signature.levels.iter().any(wanted))
         {
             return false;
         }
