@@ -12,7 +12,7 @@ use crate::history::{Atom, Key, Kind, Txn};
 use crate::model::Anomaly;
 
 /// Chains of versions, each following the one before immediately.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::checker) struct ChainedVersions {
     /// The version after a version, or [`NONE`] where it is the last of its chain.
     pub(in crate::checker) next: Vec<Version>,

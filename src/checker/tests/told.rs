@@ -324,7 +324,12 @@ fn a_set_is_named_by_the_version_orders_that_its_causality_leaves() {
     // 2 comes between the 3 that was read and the 4 that was written, and nobody has read it.
     let lost = "initial 0\ncommitted s1 w(x,1) w(x,3)\ncommitted s1 w(x,2)\n\
                 committed s2 r(x,3) w(x,4)\ncommitted s1 r(x,4)\n";
+    // Five write y and three write z, which nobody reads.
+    let unread = "initial 0\ncommitted s1 w(y,1) w(x,4)\ncommitted s1 w(z,1) w(y,10) w(u,1) r(x,1)\n\
+                  committed s2 r(x,4) w(z,2) w(y,4) w(x,9)\ncommitted s2 r(u,1) r(x,9) w(y,5) w(z,5)\n\
+                  committed s3 w(x,1) w(y,9)\n";
     for (lines, name) in [
+        (unread, "lost-update"),
         (torn, "read-skew"),
         (torn_behind_a_session, "read-skew"),
         (lost, "lost-update"),

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use super::alone::{Alone, Contents, SeenTables};
 use crate::engine::EngineError;
 use crate::model::{
-    AnomalyClass, CaseStatement, ReadMode, Row, StatementId, Tick, TransactionId, TransactionStatus,
+    AnomalyClass, CaseStatement, Outcome, ReadMode, Row, StatementId, Tick, TransactionId,
+    TransactionStatus,
 };
 use crate::observe::{RowId, TableView, Version};
 
@@ -49,7 +50,34 @@ impl Alone<'_> {
                 return Ok(Some(anomaly));
             }
         }
-        Ok(None)
+        let stale = evidence.case.claim.is_some() && self.shows_replaced_rows(statement);
+        Ok(stale.then_some(AnomalyClass::StaleRead))
+    }
+
+    /// Whether all rows of an answer stood in the table once, and one of them was replaced before. Where a weaker level ran than is
+    /// claimed, a read may show a row of its snapshot beside the own one that took its key, which no table can hold.
+    fn shows_replaced_rows(&self, statement: &CaseStatement) -> bool {
+        let evidence = self.evidence;
+        let record = evidence.execution.records.get(&statement.id);
+        let (Some(record), [used]) = (record, statement.effect.uses.as_slice()) else {
+            return false;
+        };
+        let Outcome::Rows(given) = &record.outcome else {
+            return false;
+        };
+        let promised = self.promised(statement.id);
+        let Some(promised) = promised.get(&used.table) else {
+            return false;
+        };
+        let chains = &evidence.account.chains;
+        let stood: BTreeSet<&Row> = chains
+            .table(&used.table)
+            .flat_map(|(_, chain)| chain.split_last().map_or(&[][..], |(_, replaced)| replaced))
+            .filter_map(|version| chains.row(*version))
+            .collect();
+        let is_replaced = |row: &&Row| !promised.values().any(|other| other == *row);
+        let replaced: Vec<&Row> = given.iter().filter(is_replaced).collect();
+        !replaced.is_empty() && replaced.iter().all(|row| stood.contains(row))
     }
 
     /// The tables of a statement as they were when each transaction before its answer had committed, the

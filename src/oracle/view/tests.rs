@@ -425,6 +425,11 @@ fn an_old_row_that_hides_the_own_one_of_its_key_is_a_stale_read() {
     };
     assert_eq!(anomaly(&[[1, 1010, 29]]), None);
     assert_eq!(anomaly(&[[1, 1, 20]]), Some(AnomalyClass::StaleRead));
+    // Beside it, which no table can hold.
+    let both = anomaly(&[[1, 1, 20], [1, 1010, 29]]);
+    assert_eq!(both, Some(AnomalyClass::StaleRead));
     // A row that never was.
     assert_eq!(anomaly(&[[1, 7, 20]]), Some(AnomalyClass::WrongRow));
+    let both = anomaly(&[[1, 7, 20], [1, 1010, 29]]);
+    assert_ne!(both, Some(AnomalyClass::StaleRead));
 }

@@ -1,14 +1,16 @@
 //! Names what no choice of version orders avoids.
 
+use std::collections::BTreeSet;
+
 use super::judge::is_satisfied;
 use super::orders::one_further;
 use super::outcome::{PolygraphOutcome, pruned};
 use crate::checker::algorithm::weak;
 use crate::checker::answer::{Answer, Checker as _};
 use crate::checker::budget::Budget;
-use crate::checker::resolved::resolve::resolve_openly;
+use crate::checker::resolved::resolve::{Resolved, resolve_openly};
 use crate::checker::resolved::versions::{ChainedVersions, chains};
-use crate::history::History;
+use crate::history::{History, Key};
 use crate::model::Anomaly;
 use crate::model::ConsistencyModel;
 
@@ -38,23 +40,44 @@ pub(super) fn name(core: &History, model: ConsistencyModel, budget: Budget) -> A
 /// write between what a transaction read and what it wrote: an update is lost.
 fn of_every_order(core: &History, budget: Budget) -> Option<Anomaly> {
     let resolved = resolve_openly(core).ok()?;
-    let known = chains(&resolved).ok()?;
-    let of_keys = known.heads.chunk_by(|one, other| one.0 == other.0);
-    let orders = of_keys
-        .flat_map(|heads| 1..=heads.len())
-        .try_fold(1_usize, usize::checked_mul)?;
-    if orders > ORDERS_MAX || !resolved.open_reads.is_empty() {
+    if !resolved.open_reads.is_empty() {
         return None;
     }
     let causal = weak::Weak.check(core, ConsistencyModel::Causal, budget);
     let is_causal = matches!(causal, Answer::Satisfied(_));
+    let known = chains(&resolved).ok()?;
+    let read: BTreeSet<Key> = resolved
+        .live()
+        .flat_map(|transaction| resolved.reads(transaction))
+        .map(|version| resolved.key[*version])
+        .collect();
+    // A cycle that stands without the writes that nobody reads stands with them, in whatever order they are.
+    let mut of_read_keys = known.clone();
+    of_read_keys.heads.retain(|(key, _)| read.contains(key));
+    [of_read_keys, known].into_iter().find_map(|known| {
+        let of_keys = known.heads.chunk_by(|one, other| one.0 == other.0);
+        let orders = of_keys
+            .flat_map(|heads| 1..=heads.len())
+            .try_fold(1_usize, usize::checked_mul)?;
+        (orders <= ORDERS_MAX).then_some(())?;
+        of_orders(&resolved, known, is_causal, budget)
+    })
+}
+
+/// The anomaly that these chains lead to in every order.
+fn of_orders(
+    resolved: &Resolved<'_>,
+    known: ChainedVersions,
+    is_causal: bool,
+    budget: Budget,
+) -> Option<Anomaly> {
     let mut named = None;
     is_every_order(known, &mut |chains| {
         if budget.is_over() {
             return false;
         }
         let Err(PolygraphOutcome::Cycle(found)) =
-            pruned(&resolved, chains, &[], ConsistencyModel::Snapshot, budget)
+            pruned(resolved, chains, &[], ConsistencyModel::Snapshot, budget)
         else {
             return false;
         };
