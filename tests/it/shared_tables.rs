@@ -101,3 +101,41 @@ fn an_insert_that_names_no_conflict_meets_no_newer_row() {
     assert_ne!(said(JOINED, &of_a_child), NEEDLESS);
     assert_eq!(said(TABLES, &of_a_child), NEEDLESS);
 }
+
+/// The server says that T2's second statement was a deadlock's victim.
+fn is_a_victim(run: &mut Execution) {
+    refuse(run, 2, "40001", ErrorClass::Deadlock);
+}
+
+/// A row that is held, and a writer that waits for it; T2 names the same table beside them.
+#[test]
+fn what_takes_no_lock_is_refused_for_none() {
+    let script = |second: &str| {
+        format!(
+            "s1 BEGIN\ns1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\ns2 BEGIN\ns3 UPDATE t0 SET vkey = 1001 WHERE pkey = 1\n\
+             s2 {second}\ns1 COMMIT\ns2 ROLLBACK"
+        )
+    };
+    for needs in [Needs::MySql, Needs::MariaDb, Needs::Postgres] {
+        let Some(server) = oracles::server("refused_for_no_lock", needs) else {
+            continue;
+        };
+        // InnoDB rolls a victim back, which the lie does not.
+        let victim = (needs == Needs::Postgres).then_some(is_a_victim as Lie);
+        for lie in [runs_out_of_time as Lie].into_iter().chain(victim) {
+            let said = |level, second: &str| said(&*server, level, TABLES, &script(second), lie);
+            for second in ["SELECT * FROM t0 WHERE pkey = 2", "SAVEPOINT a"] {
+                assert_eq!(said(ReadCommitted, second), NEEDLESS, "{second}");
+            }
+            let locks = "SELECT * FROM t0 WHERE pkey = 2 FOR UPDATE";
+            assert_ne!(said(ReadCommitted, locks), NEEDLESS);
+            if needs != Needs::Postgres {
+                // Shared locks.
+                assert_ne!(
+                    said(Serializable, "SELECT * FROM t0 WHERE pkey = 2"),
+                    NEEDLESS
+                );
+            }
+        }
+    }
+}

@@ -141,7 +141,14 @@ fn cause(
     }
     let statement = evidence.case.statement(record.id);
     let locks_a_table = statement.is_some_and(|s| s.effect.kind == StatementKind::LockTable);
+    // Locks that outlive their transaction may be met by whatever comes next.
+    let waits = evidence.dialect.supports(Capability::LocksOutliveEnd)
+        || statement.is_none_or(|s| may_wait(evidence, s));
     Some(match class {
+        ErrorClass::Deadlock | ErrorClass::LockTimeout if !waits => (
+            false,
+            "no wait for a lock: a statement of this kind takes none",
+        ),
         ErrorClass::Deadlock => (
             another_is_under_way(evidence, record) && another_has_used_its_tables(evidence, record),
             "another session with a statement under way that may wait, in a circle with this one, and a transaction beside it \
