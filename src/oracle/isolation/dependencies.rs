@@ -16,7 +16,7 @@ use crate::model::{
     ConsistencyModel, Doubt, ReadMode, SessionId, StatementId, StatementKind, StatementRecord,
     TransactionId, TransactionStatus, Value,
 };
-use crate::observe::{RowId, Version, VersionId};
+use crate::observe::{RowId, Sight, Version, VersionId};
 use crate::oracle::Evidence;
 use crate::oracle::view::is_miscounted;
 
@@ -275,7 +275,10 @@ impl Dependencies<'_> {
         };
         for &version in &query.versions {
             let writer = self.writer(version);
-            if writer == reader || !has_known_writer(self.evidence, version) {
+            if writer == reader
+                || !has_known_writer(self.evidence, version)
+                || self.may_come_by_an_own_update(query.statement, version)
+            {
                 continue;
             }
             let reason = |other| self.read_reason(query, version, other);
@@ -340,6 +343,15 @@ impl Dependencies<'_> {
         kind == Some(StatementKind::LockingSelect)
             && record.is_some_and(StatementRecord::resumed)
             && evidence.dialect.registers(Doubt::ReEvaluated)
+    }
+
+    /// Whether an UPDATE of the reader's own transaction that changed nothing may have brought this version into its snapshot, where
+    /// the dialect registers that (MDEV-26642): no moment is promised of it.
+    fn may_come_by_an_own_update(&self, id: StatementId, version: VersionId) -> bool {
+        let latitude = self.evidence.account.latitudes.get(&id);
+        let mut rows = latitude.into_iter().flat_map(|latitude| &latitude.rows);
+        let own = (Sight::Version(version), Doubt::NoOpUpdate);
+        rows.any(|row| row.sights.contains(&own))
     }
 
     /// Before the writers of rows that it did not see.
