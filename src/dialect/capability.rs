@@ -87,6 +87,9 @@ capabilities! {
     HeapTables = "heap-tables",
     /// `FORCE INDEX`, `USE INDEX` and `IGNORE INDEX` behind a table.
     IndexHint = "index-hint",
+    /// The list of a CREATE TABLE may hold indexes that are not unique: KEY, INDEX, FULLTEXT and the like begin one there, and
+    /// no column.
+    IndexInTable = "index-in-table",
     /// `INSERT IGNORE`.
     InsertIgnore = "insert-ignore",
     /// `INSERT OR IGNORE`.

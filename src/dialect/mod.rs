@@ -543,8 +543,12 @@ impl Dialect {
 
     /// Reads a whole table, columns in the order of the shape.
     pub fn select_all(&self, table: &TableShape) -> String {
-        let (columns, name) = (self.column_list(table), self.quote(&table.name));
-        format!("SELECT {columns} FROM {name}")
+        let name = self.quote(&table.name);
+        if table.columns.is_empty() {
+            // Made by a query, which alone knows its columns.
+            return format!("SELECT * FROM {name}");
+        }
+        format!("SELECT {} FROM {name}", self.column_list(table))
     }
 
     /// The names of a table's columns, in the order of its shape, with commas between.

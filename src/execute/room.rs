@@ -87,6 +87,9 @@ fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
     let clean_is_delete = dialect.spelling.empty_table.starts_with("DELETE");
     if rows_first
         || mentions(&["TRIGGER", "SEQUENCE", "SYSTEM VERSIONING"])
+        || untriggered
+            .iter()
+            .any(|statement| brings_its_rows(&statement.sql))
         || (has_foreign_keys(case) && dialect.spelling.foreign_keys_off.is_empty())
         || (counts && clean_is_delete)
     {
@@ -96,6 +99,15 @@ fn habit(case: &TestCase, dialect: &Dialect) -> Habit {
     } else {
         Habit::AnyEmptying
     }
+}
+
+/// Whether a statement makes a table together with its rows (`CREATE TABLE .. AS SELECT ..`).
+fn brings_its_rows(sql: &str) -> bool {
+    let sql = sql.to_ascii_uppercase();
+    let mut words = sql.split_whitespace();
+    let makes_a_table = words.next() == Some("CREATE") && words.take(3).any(|w| w == "TABLE");
+    let queries = ["SELECT", "AS TABLE", "AS VALUES", "AS EXECUTE"];
+    makes_a_table && queries.iter().any(|query| sql.contains(query))
 }
 
 /// The triggers of a set-up, in its order.

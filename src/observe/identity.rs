@@ -7,7 +7,10 @@
 use std::borrow::Cow;
 
 use crate::dialect::{Capability, Dialect};
-use crate::model::{Clustering, Column, Folding, SetupKind, SetupStatement, TableShape, TestCase};
+use crate::model::{
+    CaseStatement, Clustering, Column, Folding, Role, SetupKind, SetupStatement, StatementKind,
+    TableShape, TestCase,
+};
 
 /// The hidden column, where we add one.
 const HIDDEN_COLUMN: &str = "rashomon_row";
@@ -29,6 +32,27 @@ fn primary_key(table: &TableShape) -> Option<String> {
         [only] => Some(table.columns[table.column(only)?].name.clone()),
         _ => None,
     }
+}
+
+/// Whether a key names each row as long as it lives: nothing in the case gives a row another value of it.
+fn is_kept(table: &TableShape, key: &str, statements: &[CaseStatement]) -> bool {
+    let key = key.to_ascii_lowercase();
+    let mut refers = table.foreign_keys.iter().flat_map(|key| &key.columns);
+    if refers.any(|column| column.eq_ignore_ascii_case(&key)) {
+        return false;
+    }
+    statements.iter().all(|statement| {
+        let effect = &statement.effect;
+        let mut uses = effect.uses.iter();
+        let writes = uses.any(|used| used.table == table.name && used.role.is_target());
+        let by_trigger = effect
+            .uses
+            .iter()
+            .any(|used| used.table == table.name && used.role == Role::TriggerTarget);
+        effect.kind != StatementKind::Opaque
+            && !by_trigger
+            && !(writes && effect.assigned.contains_key(&key))
+    })
 }
 
 /// Whether `rowid` is a name of its own there: it is another one of an INTEGER PRIMARY KEY, which statements may change, and a
@@ -56,8 +80,13 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
         .iter_mut()
         .filter(|table| table.row_key.is_none())
     {
+        // A column of our own would bring an index of its own, by which the engine may read, and lock, less than the case says.
+        let kept = primary_key(table).filter(|key| is_kept(table, key, &case.statements));
         let column = if has_own_rowid(table, dialect) {
             ROWID
+        } else if let Some(key) = kept {
+            table.row_key = Some(key);
+            continue;
         } else if takes_another_column(table, dialect) {
             let definition = dialect
                 .spelling
@@ -87,6 +116,9 @@ pub fn with_row_identity<'c>(case: &'c TestCase, dialect: &Dialect) -> Option<Co
             collation: None,
             folding: Folding::default(),
         });
+        if column == HIDDEN_COLUMN && table.clustered_key().is_some() {
+            table.indexes.push(vec![column.to_owned()]);
+        }
         table.row_key = Some(column.to_owned());
     }
     Some(Cow::Owned(case))

@@ -38,7 +38,7 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
         let Some(words) = tokens(&read_as, dialect) else {
             continue;
         };
-        apply(without_end(&words), &statement.sql, &mut tables);
+        apply(without_end(&words), &statement.sql, dialect, &mut tables);
     }
     for table in &mut tables {
         table.clustering = clustering(table, dialect);
@@ -114,7 +114,12 @@ fn name_parent_columns(tables: &mut [TableShape]) {
 
 /// Applies one statement of the set-up to the tables; None when it is not a CREATE, ALTER or DROP
 /// that is known here.
-fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Option<()> {
+fn apply(
+    words: &[SqlToken<'_>],
+    sql: &str,
+    dialect: &Dialect,
+    tables: &mut Vec<TableShape>,
+) -> Option<()> {
     let first = words.first()?;
     if first.is("CREATE") {
         let unique = words.get(1)?.is("UNIQUE");
@@ -126,7 +131,7 @@ fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Opt
             }
             let table = match like(words, at + 1, tables) {
                 Some(copy) => copy,
-                None => create(words, at + 1, sql)?,
+                None => create(words, at + 1, sql, dialect)?,
             };
             tables.push(table);
         } else if words.get(index)?.is("INDEX") {
@@ -146,7 +151,7 @@ fn apply(words: &[SqlToken<'_>], sql: &str, tables: &mut Vec<TableShape>) -> Opt
             .iter()
             .position(|table| table.name.eq_ignore_ascii_case(&name))?;
         for item in items(words, at..words.len()) {
-            alter(words, item, sql, &mut tables[index]);
+            alter(words, item, sql, dialect, &mut tables[index]);
         }
     }
     Some(())
@@ -186,7 +191,7 @@ fn like(words: &[SqlToken<'_>], at: usize, tables: &[TableShape]) -> Option<Tabl
 }
 
 /// `CREATE TABLE`, from the token after TABLE on.
-fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
+fn create(words: &[SqlToken<'_>], at: usize, sql: &str, dialect: &Dialect) -> Option<TableShape> {
     let at = if stands(words, at, &["IF", "NOT", "EXISTS"]) {
         at + 3
     } else {
@@ -216,7 +221,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str) -> Option<TableShape> {
             table.clustering = Clustering::PrimaryKey;
         }
         for item in items(words, at + 1..end) {
-            element(words, item, sql, &mut table);
+            element(words, item, sql, dialect, &mut table);
         }
         let of_table = collation(words, end..words.len());
         for column in &mut table.columns {
@@ -279,6 +284,7 @@ fn element(
     words: &[SqlToken<'_>],
     item: Range<usize>,
     sql: &str,
+    dialect: &Dialect,
     table: &mut TableShape,
 ) -> Option<()> {
     let mut at = item.start;
@@ -294,8 +300,9 @@ fn element(
     }
     let first = words.get(at).filter(|_| at < item.end)?;
     let is_key = first.is("UNIQUE") || stands(words, at, &["PRIMARY", "KEY"]);
-    // A column may be called `key` where names are quoted: only bare words are keywords.
-    let is_index = first.is("KEY") || first.is("INDEX");
+    // A column may be called `key` where names are quoted, and on engines whose lists hold no plain index without quotes, too.
+    let holds_indexes = dialect.supports(Capability::IndexInTable);
+    let is_index = holds_indexes && (first.is("KEY") || first.is("INDEX"));
     if is_key || is_index {
         let open = (at..item.end).find(|index| words[*index].is_mark('('))?;
         match key_columns(words, open) {
@@ -323,8 +330,9 @@ fn element(
             .extend(foreign_key(words, at..item.end, &columns));
         return Some(());
     }
-    let others = ["FULLTEXT", "SPATIAL", "CHECK", "PERIOD", "LIKE"];
-    if others.iter().any(|word| first.is(word)) {
+    let mut others = ["FULLTEXT", "SPATIAL", "PERIOD"].iter();
+    let is_other = first.is("CHECK") || first.is("LIKE");
+    if is_other || (holds_indexes && others.any(|word| first.is(word))) {
         return Some(());
     }
     column(words, at..item.end, sql, table)
@@ -491,6 +499,7 @@ fn alter(
     words: &[SqlToken<'_>],
     item: Range<usize>,
     sql: &str,
+    dialect: &Dialect,
     table: &mut TableShape,
 ) -> Option<()> {
     let first = words.get(item.start)?;
@@ -504,7 +513,14 @@ fn alter(
         return None;
     }
     if first.is("ADD") {
-        element(words, rest, sql, table)?;
+        let list = words[rest.start].is_mark('(');
+        let added = match list.then(|| closing(words, rest.start)).flatten() {
+            Some(end) => items(words, rest.start + 1..end),
+            None => vec![rest],
+        };
+        for item in added {
+            element(words, item, sql, dialect, table)?;
+        }
     } else if first.is("DROP") {
         let name = words[rest.start].name()?;
         table

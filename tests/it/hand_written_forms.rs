@@ -48,7 +48,13 @@ fn assert_no_alarm(server: &dyn Server, levels: &[IsolationLevel], forms: &[Form
 }
 
 /// Of MySQL and MariaDB.
-const OF_MYSQL: [Form; 19] = [
+const OF_MYSQL: [Form; 21] = [
+    // An update that changes nothing may bring what another session wrote into the snapshot of its own.
+    (
+        None,
+        "s1 BEGIN\ns1 SELECT * FROM t\ns2 UPDATE t SET c0 = 5 WHERE pkey = 1\ns1 UPDATE t SET c0 = 5 WHERE pkey = 1\n\
+         s1 SELECT * FROM t\ns1 COMMIT",
+    ),
     (
         None,
         "s1 UPDATE IGNORE t SET vkey = 1000 WHERE pkey = 1\ns2 SELECT * FROM t",
@@ -147,6 +153,11 @@ const OF_MYSQL: [Form; 19] = [
         "s1 BEGIN\ns1 SELECT t.c0 FROM u JOIN t ON u.pkey = t.pkey FOR UPDATE OF u\n\
          s2 UPDATE t SET c0 = 'b'\ns1 COMMIT",
     ),
+    // An index of our own would answer the count, and nothing in it is locked.
+    (
+        Some(KEYED),
+        "s1 BEGIN\ns1 UPDATE t SET c0 = 5\ns2 SELECT COUNT(*) FROM t LOCK IN SHARE MODE\ns1 COMMIT",
+    ),
     // The subquery counts by the other index, in which nothing has changed; the row is not one that is locked.
     (
         Some(
@@ -196,7 +207,12 @@ const DEFERRED: &str = "\
     /* init */ CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, f INT REFERENCES p (pkey) DEFERRABLE INITIALLY DEFERRED);\n\
     /* init */ INSERT INTO p VALUES (1);\n";
 
-const OF_POSTGRES: [Form; 23] = [
+const OF_POSTGRES: [Form; 24] = [
+    // Whose rows come with it, and have to come back with it.
+    (
+        Some("/* init */ CREATE TABLE t AS SELECT 1 AS a;\n"),
+        "s1 SELECT * FROM t\ns2 SELECT * FROM t",
+    ),
     (
         None,
         "s1 BEGIN\ns1 SELECT * FROM ONLY t FOR UPDATE\ns2 SELECT * FROM t FOR UPDATE NOWAIT\ns1 COMMIT",
@@ -438,13 +454,27 @@ const COPIED: &str = "\
     /* init */ CREATE TABLE u LIKE t;\n\
     /* init */ INSERT INTO t VALUES (1, 1), (2, 2);\n";
 
+const ADDED_AS_A_LIST: &str = "\
+    /* init */ CREATE TABLE t (id INT PRIMARY KEY);\n\
+    /* init */ ALTER TABLE t ADD (b INT, c0 INT);\n\
+    /* init */ INSERT INTO t VALUES (1, 1, 0), (2, 2, 0);\n";
+
+const KEYED: &str = "\
+    /* init */ CREATE TABLE t (id INT PRIMARY KEY, c0 INT);\n\
+    /* init */ INSERT INTO t VALUES (1, 1), (2, 2);\n";
+
+/// Columns whose names are key words of MySQL.
+const KEY_WORDS: &str = "\
+    /* init */ CREATE TABLE t (id INT PRIMARY KEY, key INT, index INT, period INT, c0 INT);\n\
+    /* init */ INSERT INTO t VALUES (1, 1, 1, 1, 0), (2, 2, 2, 2, 0);\n";
+
 const PARTITIONED: &str = "\
     /* init */ CREATE TABLE t (id INT PRIMARY KEY, c0 INT) PARTITION BY HASH (id) PARTITIONS 3;\n\
     /* init */ INSERT INTO t VALUES (1, 1), (2, 2);\n";
 
 /// Of MySQL and MariaDB: two inserts of which the second waits for the counter; a row whose trigger gives it another value
 /// when it is put in; tables that the text does not describe by itself.
-const JUDGED_BY_MYSQL: [(&str, &str); 4] = [
+const JUDGED_BY_MYSQL: [(&str, &str); 5] = [
     (
         TRIGGERS_LAST,
         "s1 BEGIN\ns1 INSERT INTO t VALUES (1, 1)\ns2 INSERT INTO t VALUES (3, 1)\ns1 COMMIT\ns1 SELECT * FROM n",
@@ -460,6 +490,10 @@ const JUDGED_BY_MYSQL: [(&str, &str); 4] = [
     (
         PARTITIONED,
         "s1 SELECT * FROM t\ns2 UPDATE t SET c0 = 15 WHERE id = 1\ns1 SELECT * FROM t",
+    ),
+    (
+        ADDED_AS_A_LIST,
+        "s1 BEGIN\ns1 UPDATE t SET c0 = 1 WHERE b = 1\ns2 UPDATE t SET c0 = b + 5 WHERE b = 2\ns1 COMMIT\ns2 SELECT * FROM t",
     ),
 ];
 
@@ -488,6 +522,9 @@ fn forms_that_are_judged_are_right_and_heard() {
         assert_judged(&*server, ReadCommitted, IDENTITY, script);
         let script = script.replace("BEGIN", "BEGIN READ WRITE");
         assert_judged(&*server, ReadCommitted, IDENTITY, &script);
+        let script = "s1 BEGIN\ns1 UPDATE t SET c0 = 1 WHERE id = 1\ns2 UPDATE t SET c0 = key + index WHERE key = 2\n\
+            s2 UPDATE t SET c0 = period + 5 WHERE index = 1\ns1 COMMIT\ns2 SELECT * FROM t WHERE key = 1";
+        assert_judged(&*server, ReadCommitted, KEY_WORDS, script);
     }
     let server = engine::open("sqlite:", &OpenOptions::default()).expect("no server is needed");
     let setup = "/* init */ CREATE TABLE t (id INTEGER PRIMARY KEY, b INT);\n\

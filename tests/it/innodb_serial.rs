@@ -1,10 +1,9 @@
-//! Rows that were moved to another key while a statement waited for them (MySQL#119801), at SERIALIZABLE, where no version of a
-//! row tells what each statement saw: known to the serial oracle, and what is heard beside them.
+//! What InnoDB does at SERIALIZABLE that no serial order explains, and what is heard beside it.
 
-use rashomon::model::IsolationLevel::Serializable;
+use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
 use rashomon::model::{Execution, Outcome, Verdict};
 
-use crate::lying::{Lie, hearing_of, honest, scripted};
+use crate::lying::{Lie, hearing_of, honest, scripted, verdict};
 use crate::oracles::{self, kind};
 use crate::servers::Needs;
 
@@ -44,4 +43,43 @@ fn a_row_that_moved_while_it_was_waited_for_is_known_without_its_versions_and_on
     };
     assert_eq!(said(MOVED, honest), Verdict::Known("MDEV-27992".to_owned()));
     assert_eq!(kind(&said(STAYED, found_nothing)), "not-serializable");
+}
+
+/// The row 11 is locked as long as it is there, and a ROLLBACK TO takes it back: s2 inserts the same, which s1 reads.
+const UNDONE: &str = "s1 BEGIN
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (10, 1000, 1)
+s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1001, 1)
+s1 ROLLBACK TO SAVEPOINT a
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1002, 2)
+s1 SELECT pkey, c0 FROM t0
+s1 COMMIT";
+
+/// A write skew beside an INSERT that is undone.
+const SKEW: &str = "s1 BEGIN
+s2 BEGIN
+s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1000, 1)
+s1 ROLLBACK TO SAVEPOINT a
+s1 SELECT c0 FROM t0 WHERE pkey = 1
+s2 SELECT c0 FROM t0 WHERE pkey = 2
+s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
+s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
+s1 COMMIT
+s2 COMMIT";
+
+#[test]
+fn a_key_that_a_rollback_to_lets_go_is_known_and_a_skew_beside_it_is_heard() {
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(server) = oracles::server("rollback_to_lets_go", needs) else {
+            continue;
+        };
+        // MySQL keeps the gap, in which s2 waits.
+        let said = verdict(&*server, Serializable, None, UNDONE, honest);
+        let known = Verdict::Known("documented:rollback-to-lets-new-rows-go".to_owned());
+        assert!(said == known || said == Verdict::Agree, "{said}");
+        assert!(needs != Needs::MariaDb || said == known, "{said}");
+        let said = verdict(&*server, RepeatableRead, Some(Serializable), SKEW, honest);
+        assert!(matches!(said, Verdict::Violation(_)), "{said}");
+    }
 }

@@ -101,6 +101,9 @@ fn anywhere(tokens: &[Token]) -> Result<(), String> {
             ],
         ) && tokens[..index].last().is_none_or(|t| !t.is("."))
         {
+            if next.is_some_and(|next| next.is("PARTITION")) {
+                return Err("a table that becomes a partition has rows in two tables".to_owned());
+            }
             let word = token.identifier().unwrap_or_default();
             return Err(format!("{word} reaches outside of the database"));
         }

@@ -188,6 +188,8 @@ pub(super) const PRAGMAS: &[&str] = &[
 /// Functions that reach outside of the database.
 pub(super) const FUNCTIONS: &[&str] = &[
     "LOAD_FILE",
+    // A lock of the whole server, which no transaction holds.
+    "GET_LOCK",
     "LOAD_EXTENSION",
     "READFILE",
     "WRITEFILE",
