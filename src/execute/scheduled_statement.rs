@@ -8,6 +8,7 @@ use crate::model::{
 };
 
 use super::{Instrumentation, Probe};
+use crate::statement::defers_snapshots;
 
 /// A statement of the case as the scheduler needs it.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub(super) struct ScheduledStatement {
     pub(super) is_plain_read: bool,
     /// The table, in lower case, that no other session may have in use when it is sent.
     pub(super) waits_for_table: Option<String>,
+    /// It may wait until the transactions beside it have ended, whatever they lock: in a case that has transactions begin DEFERRABLE.
+    pub(super) may_wait_for_snapshot: bool,
 }
 
 impl ScheduledStatement {
@@ -51,6 +54,8 @@ impl ScheduledStatement {
         };
         let changes_storage = case.count(StatementKind::PhysicalDdl) > 0;
         let locks_tables = case.count(StatementKind::LockTable) > 0;
+        let mut all = case.statements.iter();
+        let may_wait_for_snapshot = all.any(|s| defers_snapshots(&s.sql, &s.effect));
         let tables = |s: &CaseStatement| {
             let uses = s.effect.uses.iter().filter(|_| changes_storage);
             uses.map(|used| used.table.to_ascii_lowercase()).collect()
@@ -73,6 +78,7 @@ impl ScheduledStatement {
                 waits_for_table: (s.effect.storage_change.as_ref())
                     .filter(|change| change.waits_for_users)
                     .map(|change| change.table.to_ascii_lowercase()),
+                may_wait_for_snapshot,
             })
             .collect()
     }

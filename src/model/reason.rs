@@ -145,6 +145,8 @@ slugged! {
         /// It reads a table in the transaction's snapshot or in its own, as the engine plans it, and they
         /// differ.
         PlanChoosesTheSnapshot = "plan-chooses-the-snapshot",
+        /// Its transaction waited for a snapshot that nobody can spoil, and may have thrown its first one away.
+        SnapshotTakenAnew = "snapshot-taken-anew",
         /// Its snapshot shows a deleted row beside the one that took over its unique key: no table
         /// can hold both.
         TwoRowsOfOneUniqueKey = "two-rows-of-one-unique-key",

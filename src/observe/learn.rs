@@ -365,6 +365,7 @@ impl Learning<'_> {
         if self.learner == Learner::Probes {
             unsure = unsure.or(self.overlay_probes(id, &mut view));
         }
+        unsure = unsure.or(self.snapshot_taken_anew(id));
         self.note_lost_snapshot(statement, at);
         if self.timeline.held_read_only(id) {
             self.account

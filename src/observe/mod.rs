@@ -14,6 +14,7 @@ mod latitude;
 mod learn;
 mod moved;
 mod released;
+mod safe_snapshot;
 mod table_wait;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ pub use instrument::{instrument, promised_mode};
 pub use latitude::{Latitude, RowLatitude, Sight};
 pub use learn::{holds_a_key_twice, learn};
 pub use released::is_released;
+pub(crate) use safe_snapshot::waits_for_a_safe_snapshot;
 pub use view::{TableView, View};
 pub use visibility::{Reader, Timeline};
 

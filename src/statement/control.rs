@@ -44,6 +44,13 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effe
     None
 }
 
+/// Whether a statement says that transactions of its session take their snapshot only when it is safe (PostgreSQL manual, "SET
+/// TRANSACTION"). It may stand in the BEGIN, or in the name of a variable.
+pub fn defers_snapshots(sql: &str, effect: &Effect) -> bool {
+    let begins = effect.kind.is_begin() || effect.kind == StatementKind::Set;
+    begins && sql.to_ascii_lowercase().contains("deferrable")
+}
+
 /// What a SET or PRAGMA assigns, as one word in lower case: `optimizer_switch=mrr=on`. None for any other
 /// statement.
 pub fn assignment(sql: &str, dialect: &Dialect) -> Option<String> {

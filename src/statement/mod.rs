@@ -47,7 +47,7 @@ mod words;
 pub use catalog::Catalog;
 pub use column::without_column;
 pub use constraints::{constraints, foreign_key_actions};
-pub use control::assignment;
+pub use control::{assignment, defers_snapshots};
 pub use counting::{CountedInsert, Counting, Filling, Returned, counted_insert, set_up_counts};
 pub use effect::analyze;
 pub use heading::{headings, returns};

@@ -54,7 +54,7 @@ pub(crate) fn refuse(run: &mut Execution, statement: u32, code: &str, class: Err
     });
 }
 
-const SETUP: &str = "\
+pub(crate) const SETUP: &str = "\
     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
     /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20);\n";
 

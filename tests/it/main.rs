@@ -51,6 +51,7 @@ mod postgres_locks;
 mod postgres_merge;
 mod postgres_newer_rows;
 mod postgres_old_rows;
+mod postgres_safe_snapshot;
 mod postgres_table_locks;
 mod postgres_unread;
 mod postgres_vacuum;

@@ -1,4 +1,4 @@
-//! The lock view: `pg_blocking_pids`, and what a session says that waits for no lock of the lock manager.
+//! The lock view: `pg_blocking_pids`, its like for snapshots, and what a session says that waits for no lock of the lock manager.
 
 use std::collections::BTreeMap;
 
@@ -34,9 +34,11 @@ impl PostgresWatcher {
 impl Watcher for PostgresWatcher {
     fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError> {
         let ids: Vec<String> = connections.iter().map(u64::to_string).collect();
+        // A READ ONLY DEFERRABLE transaction waits for no lock, but for the end of those that may spoil its snapshot.
         let mut sql = format!(
-            "SELECT pid::bigint, array_to_string(pg_blocking_pids(pid), ' ') \
-             FROM unnest('{{{}}}'::int[]) AS pid WHERE cardinality(pg_blocking_pids(pid)) > 0",
+            "SELECT pid::bigint, array_to_string(pg_blocking_pids(pid) || pg_safe_snapshot_blocking_pids(pid), ' ') \
+             FROM unnest('{{{}}}'::int[]) AS pid WHERE cardinality(pg_blocking_pids(pid)) > 0 \
+             OR cardinality(pg_safe_snapshot_blocking_pids(pid)) > 0",
             ids.join(",")
         );
         // VACUUM may wait until nobody looks at a page, and a session whose read stopped early looks at one until it

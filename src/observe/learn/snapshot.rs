@@ -4,9 +4,11 @@ use super::Learning;
 use crate::dialect::{Capability, ObserverKind, SnapshotPoint};
 use crate::model::{
     CaseStatement, ErrorClass, ReadMode, Role, StatementId, StatementKind, StatementRecord, Tick,
+    UndecidedReason,
 };
 use crate::observe::View;
 use crate::observe::instrument::promised_mode;
+use crate::observe::safe_snapshot::may_be_taken_anew;
 
 impl Learning<'_> {
     /// Notes the snapshot point of the statement's transaction, if this statement was it.
@@ -53,6 +55,12 @@ impl Learning<'_> {
             let at = self.statement_snapshot(statement.id, sent);
             self.snapshots.entry(transaction).or_insert(at);
         }
+    }
+
+    /// Why it is not known as of when a statement reads whose transaction waited for its snapshot.
+    pub(super) fn snapshot_taken_anew(&self, id: StatementId) -> Option<UndecidedReason> {
+        let run = (self.case, self.execution);
+        may_be_taken_anew(run, self.dialect, id).then_some(UndecidedReason::SnapshotTakenAnew)
     }
 
     /// Forgets the snapshot of a transaction that the engine began anew.

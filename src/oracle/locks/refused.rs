@@ -11,7 +11,7 @@ use crate::model::{
     CaseStatement, ErrorClass, LockBreach, Outcome, ReadMode, StatementId, StatementKind,
     StatementRecord,
 };
-use crate::observe::{is_released, promised_mode};
+use crate::observe::{is_released, promised_mode, waits_for_a_safe_snapshot};
 use crate::oracle::Evidence;
 use crate::statement::count_mentions;
 
@@ -77,7 +77,8 @@ fn unfounded(record: &StatementRecord, told: &str) -> BrokenLock {
 /// may fall between the two: a refusal is no sign of a wait, and no answer is one that came while every
 /// transaction went on that it could wait for. A subquery has no part in the clause: it may wait.
 ///
-/// Nor does the clause mean the table: it waits for a LOCK TABLE, and so does a plain read for the strongest one.
+/// Nor does the clause mean the table: it waits for a LOCK TABLE, and so does a plain read for the strongest one. The first read of
+/// a DEFERRABLE transaction waits for a safe snapshot.
 pub(super) fn waited(
     evidence: &Evidence,
     holders: &LockHolders<'_>,
@@ -102,8 +103,9 @@ pub(super) fn waited(
         true => "an answer or a refusal at once",
         false => AT_ONCE,
     };
+    let for_a_snapshot = || waits_for_a_safe_snapshot(&evidence.case, &evidence.dialect, statement);
     let for_a_table = || locked_table::may_keep_waiting(evidence, holders, statement, record);
-    (never_waits && found && waited && !for_a_table()).then(|| {
+    (never_waits && found && waited && !for_a_table() && !for_a_snapshot()).then(|| {
         let told = "the lock view showed it waiting".to_owned();
         BrokenLock::needless_wait(LockBreach::Waited, record, expected, told)
     })

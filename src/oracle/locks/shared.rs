@@ -7,7 +7,7 @@ use crate::dialect::Capability;
 use crate::model::{
     CaseStatement, LockBreach, LockStrength, Outcome, ProbeAnswer, StatementId, StatementKind,
 };
-use crate::observe::is_released;
+use crate::observe::{is_released, waits_for_a_safe_snapshot};
 use crate::oracle::Evidence;
 use crate::statement::count_mentions;
 
@@ -25,6 +25,7 @@ pub(super) fn waited_for_a_reader(
     // What the probes in the sessions lock is not told apart.
     let mut probes = execution.probes.iter();
     if !waited
+        || waits_for_a_safe_snapshot(case, &evidence.dialect, statement)
         || evidence.dialect.supports(Capability::LocksOutliveEnd)
         || probes.any(|ProbeAnswer { tag, .. }| tag.reads_for_a_statement())
     {

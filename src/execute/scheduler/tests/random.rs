@@ -176,6 +176,7 @@ fn lines(drawn: &[Drawn]) -> (Vec<ScheduledStatement>, Vec<Doing>) {
             tables: BTreeSet::new(),
             is_plain_read: false,
             waits_for_table: None,
+            may_wait_for_snapshot: false,
         });
         doings.push(if kind.is_write() {
             Doing::Lock(lock % 3)
