@@ -257,6 +257,10 @@ impl<'s> Driver<'s> {
             return Err(error);
         }
         let record = run.record;
+        // Before anything else is asked of the server, and may be refused: a session may have left tables locked.
+        if soils(case) {
+            line.sessions.close_from(0);
+        }
         let mut final_state = BTreeMap::new();
         let mut keeper = Hand {
             connection: line.keeper.as_mut(),
@@ -275,9 +279,6 @@ impl<'s> Driver<'s> {
         if !faults.is_empty() {
             // What follows confirms and minimizes it.
             self.engine_check = EngineCheck::Every;
-        }
-        if soils(case) {
-            line.sessions.close_from(0);
         }
         let execution = record.finish(final_state, faults, self.log.take_count());
         if leaves_another_schema(case) || tells_of_broken_tables(&execution) {

@@ -71,6 +71,7 @@ mod scripted;
 mod selftest;
 mod serial_run;
 mod servers;
+mod session_locks;
 mod shared_tables;
 mod sqlite_ddl;
 mod statement_counters;
