@@ -171,6 +171,8 @@ capabilities! {
     Savepoint = "savepoint",
     /// A scan of an index from its end goes another way through the store than one from its start (TiDB).
     ScansBackwards = "scans-backwards",
+    /// `LOCK TABLES`, and its like: tables that a session keeps locked beyond its transactions.
+    SessionTableLocks = "session-table-locks",
     /// `SKIP LOCKED`.
     SkipLocked = "skip-locked",
     /// Triggers, whose body is one statement for each row; what it writes is read as the role `trigger-target` says.

@@ -99,6 +99,8 @@ pub(super) struct InterleavedRun<'a, 'c> {
     replies: BTreeMap<SessionId, SessionAnswer>,
     /// Sessions that may hold locks: in a transaction, or after an end that was answered and not asked for.
     holding: BTreeSet<SessionId>,
+    /// Sessions that may hold locks of tables beyond their transactions.
+    locking_tables: BTreeSet<SessionId>,
     /// Sessions in a transaction, by the last answer that said so.
     open: BTreeSet<SessionId>,
     /// Those of them whose transaction failed and takes no statements.
@@ -160,6 +162,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             slots: case.sessions().into_iter().zip(0..).collect(),
             replies: BTreeMap::new(),
             holding: BTreeSet::new(),
+            locking_tables: BTreeSet::new(),
             open: BTreeSet::new(),
             failed: BTreeSet::new(),
             under_way: BTreeMap::new(),
@@ -383,6 +386,9 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let rejected = matches!(reply.outcome, Outcome::Rejected(_));
         let failed = self.has_failed(session, step, rejected);
         let was_open = self.open.contains(&session);
+        if let (false, Some(step)) = (rejected, step) {
+            self.note_session_lock(step);
+        }
         self.note_unasked(session, step, &reply);
         let open = match reply.state {
             Some(state) => {

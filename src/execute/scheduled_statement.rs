@@ -8,7 +8,7 @@ use crate::model::{
 };
 
 use super::{Instrumentation, Probe};
-use crate::statement::defers_snapshots;
+use crate::statement::{SessionLock, defers_snapshots, session_lock};
 
 /// A statement of the case as the scheduler needs it.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub(super) struct ScheduledStatement {
     pub(super) waits_for_table: Option<String>,
     /// It may wait until the transactions beside it have ended, whatever they lock: in a case that has transactions begin DEFERRABLE.
     pub(super) may_wait_for_snapshot: bool,
+    /// What it makes of the tables that its session locks beyond its transactions; none in a case in which no session does.
+    pub(super) session_lock: Option<SessionLock>,
 }
 
 impl ScheduledStatement {
@@ -56,6 +58,11 @@ impl ScheduledStatement {
         let locks_tables = case.count(StatementKind::LockTable) > 0;
         let mut all = case.statements.iter();
         let may_wait_for_snapshot = all.any(|s| defers_snapshots(&s.sql, &s.effect));
+        let lock = |s: &CaseStatement| session_lock(&s.sql, &s.effect, dialect);
+        let locks_for_sessions = {
+            let mut all = case.statements.iter().filter_map(lock);
+            all.any(SessionLock::holds)
+        };
         let tables = |s: &CaseStatement| {
             let uses = s.effect.uses.iter().filter(|_| changes_storage);
             uses.map(|used| used.table.to_ascii_lowercase()).collect()
@@ -79,6 +86,7 @@ impl ScheduledStatement {
                     .filter(|change| change.waits_for_users)
                     .map(|change| change.table.to_ascii_lowercase()),
                 may_wait_for_snapshot,
+                session_lock: lock(s).filter(|_| locks_for_sessions),
             })
             .collect()
     }
@@ -92,10 +100,13 @@ impl ScheduledStatement {
     }
 
     /// Whether it leaves every lock as it was, once it was accepted: it takes none and releases none.
-    /// `in_transaction` says whether its session was in a transaction, which a BEGIN would commit.
+    /// `in_transaction` says whether its session was in a transaction, which a BEGIN would commit; of tables that are locked for
+    /// the session it lets go, too.
     pub(super) fn changes_no_lock(&self, in_transaction: bool) -> bool {
         match self.kind {
-            StatementKind::Begin | StatementKind::BeginSnapshot => !in_transaction,
+            StatementKind::Begin | StatementKind::BeginSnapshot => {
+                !in_transaction && self.session_lock.is_none()
+            }
             StatementKind::Savepoint | StatementKind::ReleaseSavepoint => true,
             StatementKind::Select => !self.takes_locks,
             StatementKind::BeginImmediate

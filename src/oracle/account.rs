@@ -6,6 +6,7 @@ mod beside;
 mod counters;
 mod failed;
 mod savepoints;
+mod session_locks;
 mod shared_tables;
 mod transactions;
 mod unrefused_commit;

@@ -34,6 +34,7 @@ fn line(session: u32, transaction: u32, position: u32, kind: StatementKind) -> S
         is_plain_read: kind == StatementKind::Select,
         waits_for_table: None,
         may_wait_for_snapshot: false,
+        session_lock: None,
     }
 }
 

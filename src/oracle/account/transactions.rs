@@ -6,6 +6,7 @@ use super::super::Evidence;
 use super::super::counted::may_run_out;
 use super::super::storage_changed;
 use super::beside::{ended_before, is_of_another_session, touches_tables};
+use super::session_locks::another_locks_tables;
 use super::shared_tables::{another_conflicts, another_has_used_its_tables, share_a_table};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
@@ -150,7 +151,9 @@ fn cause(
             "no wait for a lock: a statement of this kind takes none",
         ),
         ErrorClass::Deadlock => (
-            another_is_under_way(evidence, record) && another_has_used_its_tables(evidence, record),
+            another_is_under_way(evidence, record)
+                && (another_has_used_its_tables(evidence, record)
+                    || another_locks_tables(evidence, record, record.sent)),
             "another session with a statement under way that may wait, in a circle with this one, and a transaction beside it \
              that has used a table of this one",
         ),
@@ -158,7 +161,7 @@ fn cause(
             another_overlaps(evidence, record, held_since(evidence, record), |s| {
                 (takes_locks(evidence, s) || (locks_a_table && touches_tables(s)))
                     && share_a_table(evidence, record, s)
-            }),
+            }) || another_locks_tables(evidence, record, held_since(evidence, record)),
             "another session with locks in a table of this one",
         ),
         ErrorClass::Busy => (

@@ -177,6 +177,7 @@ fn lines(drawn: &[Drawn]) -> (Vec<ScheduledStatement>, Vec<Doing>) {
             is_plain_read: false,
             waits_for_table: None,
             may_wait_for_snapshot: false,
+            session_lock: None,
         });
         doings.push(if kind.is_write() {
             Doing::Lock(lock % 3)
