@@ -36,9 +36,8 @@ fn primary_key(table: &TableShape) -> Option<String> {
 
 /// Whether a key names each row as long as it lives: nothing in the case gives a row another value of it.
 fn is_kept(table: &TableShape, key: &str, statements: &[CaseStatement]) -> bool {
-    let key = key.to_ascii_lowercase();
     let mut refers = table.foreign_keys.iter().flat_map(|key| &key.columns);
-    if refers.any(|column| column.eq_ignore_ascii_case(&key)) {
+    if refers.any(|column| column.eq_ignore_ascii_case(key)) {
         return false;
     }
     statements.iter().all(|statement| {
@@ -51,7 +50,7 @@ fn is_kept(table: &TableShape, key: &str, statements: &[CaseStatement]) -> bool 
             .any(|used| used.table == table.name && used.role == Role::TriggerTarget);
         effect.kind != StatementKind::Opaque
             && !by_trigger
-            && !(writes && effect.assigned.contains_key(&key))
+            && !(writes && effect.assigns(&table.name, key))
     })
 }
 

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
 use rashomon::model::{Execution, Outcome, Verdict};
 
-use crate::lying::{Lie, hearing_of, honest, scripted, verdict};
+use crate::lying::{Lie, SKEW, UNDONE, hearing_of, honest, scripted, verdict};
 use crate::oracles::{self, kind};
 use crate::servers::Needs;
 
@@ -46,7 +46,7 @@ fn a_row_that_moved_while_it_was_waited_for_is_known_without_its_versions_and_on
 }
 
 /// The row 11 is locked as long as it is there, and a ROLLBACK TO takes it back: s2 inserts the same, which s1 reads.
-const UNDONE: &str = "s1 BEGIN
+const TAKEN_BACK: &str = "s1 BEGIN
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (10, 1000, 1)
 s1 SAVEPOINT a
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1001, 1)
@@ -55,19 +55,6 @@ s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1002, 2)
 s1 SELECT pkey, c0 FROM t0
 s1 COMMIT";
 
-/// A write skew beside an INSERT that is undone.
-const SKEW: &str = "s1 BEGIN
-s2 BEGIN
-s1 SAVEPOINT a
-s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1000, 1)
-s1 ROLLBACK TO SAVEPOINT a
-s1 SELECT c0 FROM t0 WHERE pkey = 1
-s2 SELECT c0 FROM t0 WHERE pkey = 2
-s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
-s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
-s1 COMMIT
-s2 COMMIT";
-
 #[test]
 fn a_key_that_a_rollback_to_lets_go_is_known_and_a_skew_beside_it_is_heard() {
     for needs in [Needs::MariaDb, Needs::MySql] {
@@ -75,11 +62,12 @@ fn a_key_that_a_rollback_to_lets_go_is_known_and_a_skew_beside_it_is_heard() {
             continue;
         };
         // MySQL keeps the gap, in which s2 waits.
-        let said = verdict(&*server, Serializable, None, UNDONE, honest);
+        let said = verdict(&*server, Serializable, None, TAKEN_BACK, honest);
         let known = Verdict::Known("documented:rollback-to-lets-new-rows-go".to_owned());
         assert!(said == known || said == Verdict::Agree, "{said}");
         assert!(needs != Needs::MariaDb || said == known, "{said}");
-        let said = verdict(&*server, RepeatableRead, Some(Serializable), SKEW, honest);
+        let skew = format!("s1 BEGIN\ns2 BEGIN\n{UNDONE}\n{SKEW}");
+        let said = verdict(&*server, RepeatableRead, Some(Serializable), &skew, honest);
         assert!(matches!(said, Verdict::Violation(_)), "{said}");
     }
 }

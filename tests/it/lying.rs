@@ -47,12 +47,29 @@ pub(crate) fn honest(_: &mut Execution) {}
 /// The server says that it refused a statement of the second transaction with an error of this class.
 pub(crate) fn refuse(run: &mut Execution, statement: u32, code: &str, class: ErrorClass) {
     let record = run.records.get_mut(&id(2, statement)).expect("it ran");
-    record.outcome = Outcome::Rejected(SqlError {
+    record.outcome = rejected(code, class);
+}
+
+pub(crate) fn rejected(code: &str, class: ErrorClass) -> Outcome {
+    Outcome::Rejected(SqlError {
         code: code.to_owned(),
         class,
         message: String::new(),
-    });
+    })
 }
+
+/// An INSERT that is undone and that nobody asks for.
+pub(crate) const UNDONE: &str = "s1 SAVEPOINT a
+s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1000, 1)
+s1 ROLLBACK TO SAVEPOINT a";
+
+/// A write skew.
+pub(crate) const SKEW: &str = "s1 SELECT c0 FROM t0 WHERE pkey = 1
+s2 SELECT c0 FROM t0 WHERE pkey = 2
+s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
+s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
+s1 COMMIT
+s2 COMMIT";
 
 pub(crate) const SETUP: &str = "\
     /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
 use rashomon::model::Verdict;
 
-use crate::lying::{honest, verdict};
+use crate::lying::{SKEW, UNDONE, honest, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -46,19 +46,6 @@ s1 ROLLBACK TO SAVEPOINT a";
 /// A row that is met and that nobody changes.
 const CONFLICT: &str =
     "s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1) ON CONFLICT (pkey) DO NOTHING";
-
-/// An INSERT that is undone and that nobody asks for.
-const UNDONE: &str = "s1 SAVEPOINT a
-s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (11, 1000, 1)
-s1 ROLLBACK TO SAVEPOINT a";
-
-/// A write skew.
-const SKEW: &str = "s1 SELECT c0 FROM t0 WHERE pkey = 1
-s2 SELECT c0 FROM t0 WHERE pkey = 2
-s1 UPDATE t0 SET c0 = 21, vkey = 1001 WHERE pkey = 2
-s2 UPDATE t0 SET c0 = 11, vkey = 1002 WHERE pkey = 1
-s1 COMMIT
-s2 COMMIT";
 
 #[test]
 fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {

@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 use rashomon::engine::Server;
 use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::IsolationLevel::RepeatableRead;
-use rashomon::model::{
-    ErrorClass, Execution, Outcome, SessionId, SqlError, StatementId, TestCase, Verdict,
-};
+use rashomon::model::{ErrorClass, Execution, Outcome, SessionId, StatementId, TestCase, Verdict};
 use rashomon::oracle::{ORACLES, hear};
 
-use crate::lying::{SETUP, database, hearing_of, honest, scripted};
+use crate::lying::{SETUP, database, hearing_of, honest, rejected, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -98,11 +96,7 @@ fn of_s2(case: &TestCase) -> StatementId {
 fn refuse_the_insert(run: &mut Execution) {
     let mut records = run.records.values_mut();
     let record = records.find(|record| record.outcome == Outcome::Affected(1));
-    record.expect("it ran").outcome = Outcome::Rejected(SqlError {
-        code: "1205".to_owned(),
-        class: ErrorClass::LockTimeout,
-        message: String::new(),
-    });
+    record.expect("it ran").outcome = rejected("1205", ErrorClass::LockTimeout);
 }
 
 /// Nobody locks the table when the INSERT is sent.

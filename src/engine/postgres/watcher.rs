@@ -36,9 +36,9 @@ impl Watcher for PostgresWatcher {
         let ids: Vec<String> = connections.iter().map(u64::to_string).collect();
         // A READ ONLY DEFERRABLE transaction waits for no lock, but for the end of those that may spoil its snapshot.
         let mut sql = format!(
-            "SELECT pid::bigint, array_to_string(pg_blocking_pids(pid) || pg_safe_snapshot_blocking_pids(pid), ' ') \
-             FROM unnest('{{{}}}'::int[]) AS pid WHERE cardinality(pg_blocking_pids(pid)) > 0 \
-             OR cardinality(pg_safe_snapshot_blocking_pids(pid)) > 0",
+            "SELECT pid::bigint, array_to_string(blockers, ' ') \
+             FROM (SELECT pid, pg_blocking_pids(pid) || pg_safe_snapshot_blocking_pids(pid) AS blockers \
+             FROM unnest('{{{}}}'::int[]) AS pid) AS waits WHERE cardinality(blockers) > 0",
             ids.join(",")
         );
         // VACUUM may wait until nobody looks at a page, and a session whose read stopped early looks at one until it

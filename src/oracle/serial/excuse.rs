@@ -141,14 +141,7 @@ fn saw_a_key_move(evidence: &Evidence, statement: &CaseStatement) -> bool {
         let moves = |table: &str| {
             let shape = evidence.case.table(table);
             let mut keys = shape.into_iter().flat_map(|shape| shape.unique_keys.iter());
-            keys.any(|key| {
-                key.iter().any(|name| {
-                    other
-                        .effect
-                        .assigned
-                        .contains_key(&name.to_ascii_lowercase())
-                })
-            })
+            keys.any(|key| key.iter().any(|name| other.effect.assigns(table, name)))
         };
         other.id.transaction != statement.id.transaction
             && other.effect.kind == StatementKind::Update
