@@ -50,7 +50,9 @@ fn findings(
     let mut found = Vec::new();
     for index in 0..cases {
         let case = generate(SEED, index, &options, &grammar, server.dialect()).case;
-        let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+        let hearing = hear(&case, &mut driver, &[&LockOracle]).unwrap_or_else(|error| {
+            panic!("{database} at {level}, case {index}: {error:?}\n{case:#?}")
+        });
         let finding = hearing
             .violation(|_| true)
             .and_then(|heard| heard.finding());

@@ -60,6 +60,7 @@ mod prepared;
 mod profiles;
 mod program;
 mod recovery;
+mod refused_early;
 mod registry;
 mod replay;
 mod report;

@@ -63,15 +63,6 @@ impl<'e> LockHolders<'e> {
         beside.any(|other| self.may_lock_a_table_of(other, statement))
     }
 
-    /// Whether another session had a transaction open or a statement under way, at any moment while it ran.
-    pub(super) fn someone_is_busy(
-        &self,
-        statement: &CaseStatement,
-        record: &StatementRecord,
-    ) -> bool {
-        self.beside(statement, record).next().is_some()
-    }
-
     /// The statements of other sessions whose transactions may have been open while it ran, sent before it answered.
     pub(super) fn beside<'s>(
         &'s self,

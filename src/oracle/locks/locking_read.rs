@@ -374,7 +374,7 @@ pub(super) fn held_versions<'e>(
 }
 
 /// Whether a statement had answered before this moment.
-fn written_before(evidence: &Evidence, writer: StatementId, at: Tick) -> bool {
+pub(super) fn written_before(evidence: &Evidence, writer: StatementId, at: Tick) -> bool {
     let record = evidence.execution.records.get(&writer);
     writer == StatementId::SETUP || record.is_some_and(|record| record.answered < at)
 }

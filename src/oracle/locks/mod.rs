@@ -17,6 +17,7 @@ mod may_hold;
 mod outlived;
 mod overwritten;
 mod refused;
+mod refused_early;
 mod refused_for_nobody;
 mod shared;
 mod skipped;
@@ -117,6 +118,7 @@ impl Oracle for LockOracle {
             breaches.extend(unrefused::write(evidence, id));
             breaches.extend(unrefused::passed_over(evidence, id, &mut trial)?);
             breaches.extend(refused_for_nobody::find(evidence, id, &mut trial)?);
+            breaches.extend(refused_early::find(evidence, &holders, id, &mut trial)?);
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };

@@ -12,8 +12,8 @@ use crate::oracle::Evidence;
 /// Whether a statement waited for a transaction whose end had been answered: that end was not done, or did not
 /// release what the transaction had locked.
 ///
-/// Where the engine names whom a statement waits for, one name is enough; where it does not, nobody else may have
-/// had anything under way.
+/// Where the engine names whom a statement waits for, one name is enough; where it does not, no transaction that was open
+/// beside it may lock anything in its tables.
 pub(super) fn find(
     evidence: &Evidence,
     holders: &LockHolders<'_>,
@@ -29,11 +29,11 @@ pub(super) fn find(
         let holder = named(holders, record)?;
         format!("the lock view showed it waiting for {holder}, which had ended before it was sent")
     } else {
-        if !waits_for_rows(statement) || holders.someone_is_busy(statement, record) {
+        if !waits_for_rows(statement) || holders.someone_may_hold(statement, record) {
             return None;
         }
-        let told = "the lock view showed it waiting, and every transaction of the other sessions had ended \
-                    before it was sent";
+        let told = "the lock view showed it waiting, and every transaction of another session that may lock \
+                    anything in its tables had ended before it was sent";
         told.to_owned()
     };
     let kind = LockBreach::KeptPastEnd;

@@ -6,7 +6,7 @@ use super::locking_read::{FoundRows, LockingRead};
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
-use crate::model::{CaseStatement, Direction, Outcome};
+use crate::model::{CaseStatement, Direction, ErrorClass, Outcome};
 use crate::observe::RowId;
 use crate::oracle::Evidence;
 use crate::oracle::compare;
@@ -68,6 +68,16 @@ impl<'a> ReadTrial<'a> {
         let before = tables.get(table).into_iter().flatten();
         let touched = before.filter(|(row, was)| after.get(*row) != Some(*was));
         Ok(Some(touched.map(|(row, _)| row.clone()).collect()))
+    }
+
+    /// How a statement is refused on these tables, if it is; none where no table can hold such rows.
+    pub(super) fn refusal_on(
+        &mut self,
+        statement: &CaseStatement,
+        tables: &FoundRows,
+    ) -> Result<Option<Option<ErrorClass>>, EngineError> {
+        let outcome = self.alone.answer_of(statement, tables.clone())?;
+        Ok(outcome.map(|outcome| outcome.error_class()))
     }
 
     /// What the read would give on these tables if nothing cut its result, where it gives row by row then.

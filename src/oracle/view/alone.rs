@@ -171,6 +171,20 @@ impl<'a> Alone<'a> {
         Ok(is_answered.then(|| keyed(shape, &rows)))
     }
 
+    /// What a statement answers on these tables; none where no table can hold such rows. All are as the set-up left them then.
+    pub(in crate::oracle) fn answer_of(
+        &mut self,
+        statement: &CaseStatement,
+        tables: SeenTables,
+    ) -> Result<Option<Outcome>, EngineError> {
+        if !self.put_all(tables)? {
+            return Ok(None);
+        }
+        let outcome = self.run_as_its_transaction_may(statement)?;
+        self.reset()?;
+        Ok(Some(outcome))
+    }
+
     /// Runs a statement that may be refused in a READ ONLY transaction in such a one, if its own was.
     fn run_as_its_transaction_may(
         &mut self,

@@ -1,7 +1,7 @@
 //! Waits for a transaction that has ended.
 
-use super::runs::{Step, run, run_releasing_late, run_without_names};
-use super::{CHANGED_1, FOUND, LOCKING, UPDATE_1};
+use super::runs::{Got, Step, run, run_releasing_late, run_without_names};
+use super::{CHANGED_1, FOUND, LOCKING, PLAIN, UPDATE_1};
 use crate::model::IsolationLevel::RepeatableRead;
 
 const AGAIN: &str = "UPDATE t SET vkey = 1001 WHERE pkey = 1";
@@ -39,14 +39,24 @@ fn a_wait_for_a_transaction_that_had_ended_is_found() {
 }
 
 #[test]
-fn where_no_name_is_told_a_wait_is_found_when_nobody_else_is_busy() {
+fn where_no_name_is_told_a_wait_is_found_when_nobody_else_may_hold_a_lock() {
     let alone = late_commit(true, Step::waits(2, AGAIN));
     assert_eq!(
         run_without_names(RepeatableRead, &alone),
         "kept-past-end T3.2"
     );
+    // The third session is in a transaction, and has sent nothing that locks a row.
     let beside = late_commit(false, Step::waits(2, AGAIN));
-    assert_eq!(run_without_names(RepeatableRead, &beside), "agree");
+    assert_eq!(
+        run_without_names(RepeatableRead, &beside),
+        "kept-past-end T3.2"
+    );
+    for (holds, found) in [(LOCKING, "agree"), (PLAIN, "kept-past-end T3.2")] {
+        let mut steps = late_commit(false, Step::waits(2, AGAIN));
+        let read = Step::sent(3, holds, Got::Rows(&[(1, 1000), (2, 20)]));
+        steps.insert(4, read);
+        assert_eq!(run_without_names(RepeatableRead, &steps), found, "{holds}");
+    }
 }
 
 #[test]
