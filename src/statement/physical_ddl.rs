@@ -1,7 +1,7 @@
 //! DDL that changes how a table is stored, and none of its rows and columns.
 
-use super::shape::{key_columns, object_name};
-use super::token::{SqlToken, closing, stands};
+use super::shape::key_columns;
+use super::token::{SqlToken, closing, object_name, stands};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{Effect, StatementKind, StorageChange};
 

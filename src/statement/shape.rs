@@ -5,14 +5,18 @@
 //! compared.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::token::without_end;
-use super::token::{SqlToken, TokenKind, closing, items, stands, tokens};
+use super::partition::{parent_of_partition, partition, partitioning};
+use super::token::{
+    SqlToken, TokenKind, behind_if_not_exists, closing, items, object_name, stands, tokens,
+    without_end,
+};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    Clustering, Column, Folding, ForeignKey, ForeignKeyAction, PartitionMethod, Partitioning,
-    SetupKind, SetupStatement, TableShape,
+    Clustering, Column, Folding, ForeignKey, ForeignKeyAction, SetupKind, SetupStatement,
+    TableShape,
 };
 
 /// Whether a set-up statement defines the schema or inserts rows.
@@ -48,7 +52,11 @@ pub fn shapes(setup: &[SetupStatement], dialect: &Dialect) -> Vec<TableShape> {
             column.folding = known.copied().unwrap_or_default();
         }
     }
-    name_parent_columns(&mut tables);
+    let partitions = setup.iter().filter_map(|statement| {
+        let read_as = folded(&statement.sql, dialect);
+        partition(&tokens(&read_as, dialect)?)
+    });
+    name_parents(&mut tables, &partitions.collect());
     tables
 }
 
@@ -91,8 +99,9 @@ fn clustering(table: &TableShape, dialect: &Dialect) -> Clustering {
     }
 }
 
-/// A foreign key without a list of columns references the primary key.
-fn name_parent_columns(tables: &mut [TableShape]) {
+/// A foreign key without a list of columns references the primary key; one that references a partition, whose name in small letters leads
+/// to that of its table, references rows of that table.
+fn name_parents(tables: &mut [TableShape], partitions: &BTreeMap<String, String>) {
     let primary: Vec<(String, Vec<String>)> = tables
         .iter()
         .map(|table| {
@@ -102,6 +111,9 @@ fn name_parent_columns(tables: &mut [TableShape]) {
         })
         .collect();
     for key in tables.iter_mut().flat_map(|table| &mut table.foreign_keys) {
+        while let Some(whole) = partitions.get(&key.parent.to_ascii_lowercase()) {
+            key.parent.clone_from(whole);
+        }
         let is_parent = |(name, _): &&(String, Vec<String>)| name.eq_ignore_ascii_case(&key.parent);
         if let Some((name, columns)) = primary.iter().find(is_parent) {
             key.parent.clone_from(name);
@@ -157,23 +169,6 @@ fn apply(
     Some(())
 }
 
-/// The table of which a `CREATE TABLE .. PARTITION OF ..` makes a partition.
-fn parent_of_partition(words: &[SqlToken<'_>]) -> Option<String> {
-    let of = (0..words.len()).find(|at| stands(words, *at, &["PARTITION", "OF"]))? + 2;
-    let (name, _) = object_name(words, of)?;
-    words.first()?.is("CREATE").then_some(name)
-}
-
-/// Whether a statement of a set-up makes a partition of a table that is none of these or has no partitions.
-pub fn is_stray_partition(sql: &str, tables: &[TableShape], dialect: &Dialect) -> bool {
-    let parent = tokens(sql, dialect).and_then(|words| parent_of_partition(&words));
-    parent.is_some_and(|parent| {
-        let is_it = |table: &&TableShape| table.name.eq_ignore_ascii_case(&parent);
-        let table = tables.iter().find(is_it);
-        table.is_none_or(|table| table.partitioning.is_none())
-    })
-}
-
 /// `CREATE TABLE name LIKE other`, from the token after TABLE on: the other table without its foreign keys (MySQL manual, "CREATE
 /// TABLE ... LIKE Statement").
 fn like(words: &[SqlToken<'_>], at: usize, tables: &[TableShape]) -> Option<TableShape> {
@@ -192,11 +187,7 @@ fn like(words: &[SqlToken<'_>], at: usize, tables: &[TableShape]) -> Option<Tabl
 
 /// `CREATE TABLE`, from the token after TABLE on.
 fn create(words: &[SqlToken<'_>], at: usize, sql: &str, dialect: &Dialect) -> Option<TableShape> {
-    let at = if stands(words, at, &["IF", "NOT", "EXISTS"]) {
-        at + 3
-    } else {
-        at
-    };
+    let at = behind_if_not_exists(words, at);
     let (name, at) = object_name(words, at)?;
     let mut table = TableShape {
         name,
@@ -231,25 +222,6 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str, dialect: &Dialect) -> Op
     Some(table)
 }
 
-/// The `PARTITION BY` from this token on: `PARTITION BY [LINEAR] HASH (a)`, `RANGE COLUMNS (a, b)`.
-/// Every name in its first parentheses counts as a column: one that is a function does no harm.
-fn partitioning(words: &[SqlToken<'_>], from: usize) -> Option<Partitioning> {
-    let by = (from..words.len()).find(|at| stands(words, *at, &["PARTITION", "BY"]))? + 2;
-    let at = by + usize::from(words.get(by)?.is("LINEAR"));
-    let word = words.get(at)?;
-    let is = |method: &&PartitionMethod| word.is(&method.slug().to_ascii_uppercase());
-    let method = PartitionMethod::ALL.iter().copied().find(|m| is(&m))?;
-    let open = (at..words.len()).find(|at| words[*at].is_mark('('))?;
-    let columns = words[open..closing(words, open)?]
-        .iter()
-        .filter_map(SqlToken::name)
-        .map(|name| name.to_ascii_lowercase());
-    Some(Partitioning {
-        method,
-        columns: columns.collect(),
-    })
-}
-
 /// The collation that a column, or the options of a table, name: `COLLATE x`, `COLLATE=x`.
 fn collation(words: &[SqlToken<'_>], mut item: Range<usize>) -> Option<String> {
     let at = item.find(|at| words[*at].is("COLLATE"))?;
@@ -268,11 +240,7 @@ fn storage_engine(words: &[SqlToken<'_>], from: usize) -> Option<String> {
 pub(super) fn element_ranges(words: &[SqlToken<'_>]) -> Option<(String, Vec<Range<usize>>)> {
     words.first().filter(|word| word.is("CREATE"))?;
     let at = words.iter().take(4).position(|word| word.is("TABLE"))? + 1;
-    let at = if stands(words, at, &["IF", "NOT", "EXISTS"]) {
-        at + 3
-    } else {
-        at
-    };
+    let at = behind_if_not_exists(words, at);
     let (name, at) = object_name(words, at)?;
     words.get(at).filter(|word| word.is_mark('('))?;
     let end = closing(words, at)?;
@@ -549,17 +517,6 @@ fn create_index(words: &[SqlToken<'_>], unique: bool, tables: &mut [TableShape])
         table.indexes.push(columns);
     }
     Some(())
-}
-
-/// A name, its schema left out, and the index after it.
-pub(super) fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, usize)> {
-    let mut name = words.get(at)?.name()?;
-    let mut at = at + 1;
-    while words.get(at).is_some_and(|word| word.is_mark('.')) {
-        name = words.get(at + 1)?.name()?;
-        at += 2;
-    }
-    Some((name, at))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `LOCK TABLE .. IN .. MODE`.
 
-use super::shape::object_name;
-use super::token::{SqlToken, stands};
+use super::token::{SqlToken, object_name, stands};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{Effect, StatementKind, TableLock, TableLockMode};
 

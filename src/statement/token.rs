@@ -208,3 +208,21 @@ pub(super) fn stands(tokens: &[SqlToken<'_>], at: usize, words: &[&str]) -> bool
         .enumerate()
         .all(|(offset, word)| tokens.get(at + offset).is_some_and(|token| token.is(word)))
 }
+/// A name, its schema left out, and the index after it.
+pub(super) fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, usize)> {
+    let mut name = words.get(at)?.name()?;
+    let mut at = at + 1;
+    while words.get(at).is_some_and(|word| word.is_mark('.')) {
+        name = words.get(at + 1)?.name()?;
+        at += 2;
+    }
+    Some((name, at))
+}
+
+/// The place of the name behind TABLE: from this token on, or behind IF NOT EXISTS.
+pub(super) fn behind_if_not_exists(words: &[SqlToken<'_>], at: usize) -> usize {
+    match stands(words, at, &["IF", "NOT", "EXISTS"]) {
+        true => at + 3,
+        false => at,
+    }
+}

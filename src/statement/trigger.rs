@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::effect::analyze;
 use super::parse::Parsed;
-use super::shape::{object_name, shapes};
-use super::token::{SqlToken, stands, tokens, without_end};
+use super::shape::shapes;
+use super::token::{SqlToken, object_name, stands, tokens, without_end};
 use crate::dialect::Dialect;
 use crate::model::{
     Effect, Role, SetupStatement, StatementKind, TableShape, TableUse, TestCase, TriggerWrite,

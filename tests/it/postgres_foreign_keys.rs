@@ -4,7 +4,7 @@ use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Seria
 use rashomon::model::{ErrorClass, Execution, Outcome, SqlError, Verdict};
 
 use crate::heard::heard_in;
-use crate::lying::{case_text, hearing_of, honest, id, scripted};
+use crate::lying::{case_text, hearing_of, honest, id, refuse, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -164,4 +164,39 @@ fn a_parent_is_refused_for_a_child_that_it_waited_for_and_no_other() {
     let refused = "refusal-without-cause";
     assert_eq!(kind(CHILD_IS_GONE, |run| refuses(run, (3, 1))), refused);
     assert_eq!(kind(CHILD_WENT, |run| refuses(run, (1, 3))), refused);
+}
+
+/// A child that references one partition of a table.
+const OF_A_PARTITION: &str = "\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT) PARTITION BY LIST (pkey);\n\
+    /* init */ CREATE TABLE t0_a PARTITION OF t0 FOR VALUES IN (1, 2);\n\
+    /* init */ CREATE TABLE t0_b PARTITION OF t0 FOR VALUES IN (3, 4);\n\
+    /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 BIGINT REFERENCES t0_a);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1), (3, 3);\n";
+
+#[test]
+fn what_references_a_partition_waits_for_its_table() {
+    let Some(server) = server("what_references_a_partition") else {
+        return;
+    };
+    let child = "INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 1001, 1)";
+    let waits = format!(
+        "s1 BEGIN\ns2 BEGIN\ns1 DELETE FROM t0 WHERE pkey = 1\ns2 {child}\ns1 COMMIT\ns2 COMMIT"
+    );
+    let free =
+        format!("s1 BEGIN\ns2 BEGIN\ns1 SELECT pkey FROM t0\ns2 {child}\ns1 COMMIT\ns2 COMMIT");
+    for level in LEVELS {
+        for script in [&waits, &free] {
+            let case = scripted(&*server, level, OF_A_PARTITION, script);
+            let said = hearing_of(&*server, &case, honest).verdict();
+            let is_right = matches!(said, Verdict::Agree | Verdict::Known(_));
+            assert!(is_right, "{level}: {script}: {said}");
+        }
+        let case = scripted(&*server, level, OF_A_PARTITION, &free);
+        let said = hearing_of(&*server, &case, |run| {
+            refuse(run, 2, "40001", ErrorClass::Serialization);
+        });
+        let said = said.verdict();
+        assert!(matches!(said, Verdict::Violation(_)), "{level}: {said}");
+    }
 }
