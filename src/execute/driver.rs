@@ -414,7 +414,7 @@ fn tells_of_broken_tables(execution: &Execution) -> bool {
 /// is that they do not.
 fn soils_the_schema(case: &TestCase) -> bool {
     let strange = |effect: &Effect| match effect.setting {
-        Some(Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
+        Some(Setting::SameLevel | Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
         Some(Setting::Level | Setting::Other) => true,
         None => effect.kind == StatementKind::Opaque,
     };

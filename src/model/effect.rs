@@ -421,6 +421,8 @@ pub struct TriggerWrite {
 pub enum Setting {
     /// The isolation level of the session or of its next transaction.
     Level,
+    /// The level that the session has by its case, and no other one.
+    SameLevel,
     /// How long a statement may wait for a lock: no result depends on it.
     LockTimeout,
     /// How the optimizer carries statements out: no result may depend on it.

@@ -1,15 +1,16 @@
 //! Between case files and test cases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::levels::{self, LevelLine};
 use super::{CaseFile, CaseLine, Header, Isolation, Note, Reproduced, SessionSetup, Tag};
 use super::{cell, note};
 use crate::dialect::Dialect;
 use crate::engine::Identity;
 use crate::model::{
-    Aspect, CaseStatement, Difference, ErrorClass, Execution, Finding, FindingKind, IsolationLevel,
-    Outcome, ProbeAnswer, ProbeTag, RowOrder, SessionId, SetupStatement, StatementId,
-    StatementKind, TableShape, TestCase, TransactionStatus,
+    Aspect, CaseStatement, Difference, Effect, ErrorClass, Execution, Finding, FindingKind,
+    IsolationLevel, Outcome, ProbeAnswer, ProbeTag, RowOrder, SessionId, SetupStatement,
+    StatementId, StatementKind, TableShape, TestCase, TransactionStatus,
 };
 use crate::statement::{self, Catalog};
 
@@ -65,8 +66,10 @@ impl CaseFile {
         let catalog = Catalog::of(&setup, dialect);
         let mut isolation = BTreeMap::new();
         let mut lines = Vec::new();
+        let (mut effects, levels) = self.effects(&catalog, dialect);
         for (line, session) in self.session_lines() {
-            let level = self.level(session).ok_or(CannotRun::NoLevel {
+            let level = levels.get(&session).copied().or(self.level(session));
+            let level = level.ok_or(CannotRun::NoLevel {
                 line: line.line,
                 session,
             })?;
@@ -78,8 +81,9 @@ impl CaseFile {
             }
             self.check_session_setup(session, level, dialect)?;
             isolation.insert(session, level);
-            let effect = catalog.effect(&line.sql, dialect);
-            lines.push((session, line.sql.clone(), effect));
+            if let Some(effect) = effects.next() {
+                lines.push((session, line.sql.clone(), effect));
+            }
         }
         let prepared = self.header.prepared.clone();
         if !prepared.is_empty() && dialect.spelling.prepared.is_none() {
@@ -91,6 +95,40 @@ impl CaseFile {
             .prepared_in(prepared);
         self.check_numbers(&case)?;
         Ok(case)
+    }
+
+    /// The effects of the statements of sessions, in submitted order, and the levels of the sessions that set them
+    /// by their statements. A file that tells what its sessions executed before is read by its header alone.
+    fn effects(
+        &self,
+        catalog: &Catalog,
+        dialect: &Dialect,
+    ) -> (
+        impl Iterator<Item = Effect> + use<>,
+        BTreeMap<SessionId, IsolationLevel>,
+    ) {
+        let lines: Vec<(&CaseLine, SessionId)> = self.session_lines().collect();
+        let effects = lines
+            .iter()
+            .map(|(line, _)| catalog.effect(&line.sql, dialect));
+        let mut effects: Vec<Effect> = effects.collect();
+        let sessions: BTreeSet<SessionId> = lines.iter().map(|(_, session)| *session).collect();
+        let mut levels = BTreeMap::new();
+        for session in sessions {
+            let own = lines.iter().zip(&mut effects);
+            let own = own.filter(|((_, of), _)| *of == session);
+            let mut own: Vec<LevelLine<'_>> = own
+                .map(|((line, _), effect)| LevelLine {
+                    sql: &line.sql,
+                    effect,
+                })
+                .collect();
+            let header = self.level(session);
+            let may_differ = self.session_setup(session).is_none();
+            let level = levels::one_level(&mut own, header, may_differ, dialect);
+            levels.extend(level.map(|level| (session, level)));
+        }
+        (effects.into_iter(), levels)
     }
 
     /// The statements of sessions, in submitted order.

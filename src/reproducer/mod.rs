@@ -17,6 +17,7 @@ mod for_tests;
 mod head;
 mod header;
 mod known;
+mod levels;
 mod marks;
 mod note;
 mod publish;

@@ -15,6 +15,7 @@ mod form;
 mod heading;
 mod key_reach;
 mod key_value;
+mod level_setting;
 mod limit;
 mod lock_clause;
 mod matched;
@@ -54,6 +55,7 @@ pub use counting::{CountedInsert, Counting, Filling, Returned, counted_insert, s
 pub use effect::analyze;
 pub use heading::{headings, returns};
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
+pub use level_setting::{LevelScope, level_set};
 pub use limit::without_limit;
 pub use matched::{matched_rows, search_of_write};
 pub use partition::is_stray_partition;

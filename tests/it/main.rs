@@ -39,6 +39,7 @@ mod minimize;
 mod oracle_history;
 mod oracles;
 mod orphans;
+mod own_levels;
 mod packages;
 mod pgspec;
 mod plant;

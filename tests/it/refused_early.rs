@@ -97,10 +97,10 @@ fn a_write_that_is_refused_at_once_for_what_is_not_committed_is_heard() {
         let Some(server) = oracles::server("a_write_that_is_refused_at_once", needs) else {
             continue;
         };
-        let (parents, levels) = match needs {
-            // Its foreign keys do not see what is not committed, and its snapshots say nothing of newer keys.
-            Needs::Postgres => (&PARENTS[..0], &[ReadCommitted][..]),
-            _ => (
+        // Foreign keys of PostgreSQL do not see what is not committed, and its snapshots say nothing of newer keys.
+        let (parents, levels) = match needs == Needs::Postgres {
+            true => (&PARENTS[..0], &[ReadCommitted][..]),
+            false => (
                 &PARENTS[..],
                 &[ReadCommitted, RepeatableRead, Serializable][..],
             ),

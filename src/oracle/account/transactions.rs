@@ -451,7 +451,7 @@ pub(super) fn is_in_the_dark(evidence: &Evidence, id: StatementId) -> bool {
 
 fn is_strange(effect: &Effect) -> bool {
     match effect.setting {
-        Some(Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
+        Some(Setting::SameLevel | Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
         Some(Setting::Level | Setting::Other) => true,
         // One that takes a user lock may be one that calls such a function.
         None => effect.kind == StatementKind::Opaque || effect.unrepeatable,

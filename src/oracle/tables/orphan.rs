@@ -82,7 +82,13 @@ fn words(
 /// Whether the set-up or a session has changed a setting, or done something that only the engine understands.
 fn checks_may_be_off(case: &TestCase) -> bool {
     let harmless = |setting| {
-        let known = [Setting::LockTimeout, Setting::Plan, Setting::Mode].map(Some);
+        let known = [
+            Setting::SameLevel,
+            Setting::LockTimeout,
+            Setting::Plan,
+            Setting::Mode,
+        ]
+        .map(Some);
         known.contains(&setting)
     };
     let mut statements = case.statements.iter().map(|s| &s.effect);
