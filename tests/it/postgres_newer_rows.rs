@@ -131,3 +131,62 @@ fn a_change_of_another_row_refuses_nobody() {
     let said = verdict(&*server, Serializable, None, NEIGHBOUR, is_refused);
     assert!(!matches!(said, Verdict::Violation(_)), "{said}");
 }
+
+/// T2 has changed another row than T1 locks.
+const LOCKED_NEIGHBOUR: &str = "s1 BEGIN
+s1 SELECT * FROM t0
+s2 UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1
+s1 SELECT pkey, c0 FROM t0 WHERE pkey = 2 FOR UPDATE
+s1 ROLLBACK";
+
+#[test]
+fn a_read_that_locks_is_refused_for_a_newer_row_that_it_finds_alone() {
+    let Some(server) = server("a_read_that_locks_is_refused") else {
+        return;
+    };
+    let said = |script: &str, lie| verdict(&*server, RepeatableRead, None, script, lie);
+    for clause in ["FOR UPDATE", "FOR SHARE", "FOR UPDATE SKIP LOCKED"] {
+        let script = LOCKED_NEIGHBOUR.replace("FOR UPDATE", clause);
+        assert_eq!(oracles::kind(&said(&script, honest)), "agree", "{clause}");
+        let refused = said(&script, is_refused);
+        assert_eq!(oracles::kind(&refused), "unfounded-refusal", "{clause}");
+        let nothing = script.replace("WHERE pkey = 2 FOR", "WHERE pkey = 7 FOR");
+        let refused = said(&nothing, is_refused);
+        assert_eq!(oracles::kind(&refused), "unfounded-refusal", "{clause}");
+    }
+    // It finds the row, or may by its LIMIT: so the server refuses it.
+    for condition in [
+        "WHERE pkey = 1 FOR",
+        "WHERE vkey < 9 FOR",
+        "ORDER BY pkey LIMIT 1 FOR",
+    ] {
+        let script = LOCKED_NEIGHBOUR.replace("WHERE pkey = 2 FOR", condition);
+        let said = said(&script, honest);
+        assert!(
+            !matches!(said, Verdict::Violation(_)),
+            "{condition}: {said}"
+        );
+    }
+    let limited = LOCKED_NEIGHBOUR.replace("WHERE pkey = 2 FOR", "ORDER BY pkey DESC LIMIT 1 FOR");
+    assert!(!matches!(said(&limited, is_refused), Verdict::Violation(_)));
+}
+
+/// The snapshot is older than the first statement that names a table.
+const EARLY_SNAPSHOT: &str = "s1 BEGIN
+s1 SELECT 1
+s2 UPDATE t0 SET vkey = 1000, c0 = 11 WHERE pkey = 1
+s1 SELECT c0 FROM t0 WHERE pkey = 1 FOR UPDATE
+s1 ROLLBACK";
+
+#[test]
+fn a_snapshot_of_a_statement_without_a_table_counts() {
+    let Some(server) = server("a_snapshot_without_a_table") else {
+        return;
+    };
+    let write = "UPDATE t0 SET vkey = 1001 WHERE pkey = 1";
+    let by_write = EARLY_SNAPSHOT.replace("SELECT c0 FROM t0 WHERE pkey = 1 FOR UPDATE", write);
+    for script in [EARLY_SNAPSHOT, &by_write] {
+        let said = verdict(&*server, RepeatableRead, None, script, honest);
+        assert!(!matches!(said, Verdict::Violation(_)), "{script}: {said}");
+    }
+}

@@ -57,7 +57,7 @@ pub(super) fn rows<'r>(
 }
 
 /// Whether each row that a read finds shows in its result by itself: no LIMIT, outer join or subquery, and one clause.
-fn finds_rows_plainly(evidence: &Evidence, read: &LockingRead<'_>) -> bool {
+pub(super) fn finds_rows_plainly(evidence: &Evidence, read: &LockingRead<'_>) -> bool {
     let (sql, dialect) = (&read.statement.sql, &evidence.dialect);
     let effect = &read.statement.effect;
     effect.kind == StatementKind::LockingSelect

@@ -4,17 +4,22 @@
 use std::collections::BTreeSet;
 
 use super::breach::BrokenLock;
-use super::trial::ReadTrial;
+use super::locking_read::LockingRead;
+use super::may_hold;
+use super::trial::{ReadTrial, same};
 use super::unrefused::{seen_by, sure_of};
 use crate::dialect::{Capability, SerializationCause};
 use crate::engine::EngineError;
 use crate::model::{
-    CaseStatement, ErrorClass, LockBreach, StatementId, StatementKind, StatementRecord, Tick,
+    CaseStatement, ErrorClass, LockBreach, Outcome, StatementId, StatementKind, StatementRecord,
+    Tick,
 };
 use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
+use crate::statement::mentions;
 
-/// An UPDATE or DELETE of one table that was refused at once, and no row that it changes on its view has a newer version.
+/// An UPDATE or DELETE of one table, or a read that locks, which was refused at once, and no row that it changes or locks on its
+/// view has a newer version.
 pub(super) fn find(
     evidence: &Evidence,
     id: StatementId,
@@ -24,19 +29,14 @@ pub(super) fn find(
         return Ok(None);
     };
     let refused = record.outcome.error_class() == Some(ErrorClass::Serialization);
-    if !refused || record.resumed() || !is_plain(evidence, statement) {
+    if !refused || record.resumed() || !needs_a_newer_row(evidence, statement) {
         return Ok(None);
     }
-    let first = evidence.first_of_tables(id.transaction);
-    let (Some(first), Some(table)) = (first, statement.effect.targets().next()) else {
-        return Ok(None);
+    let is_unfounded = match statement.effect.kind == StatementKind::LockingSelect {
+        true => locks_no_newer_row(evidence, id, trial)?,
+        false => writes_no_newer_row(evidence, statement, record, trial)?,
     };
-    let Some(touched) = trial.touched_by(statement, &seen_by(evidence, id), table)? else {
-        return Ok(None);
-    };
-    let newer = newer_rows(evidence, record, table, first.sent);
-    let is_founded = touched.is_empty() || touched.iter().any(|row| newer.contains(row));
-    Ok((!is_founded).then(|| BrokenLock {
+    Ok(is_unfounded.then(|| BrokenLock {
         padded: false,
         kind: LockBreach::UnfoundedRefusal,
         statement: id,
@@ -47,36 +47,86 @@ pub(super) fn find(
     }))
 }
 
-/// Whether a statement writes the rows of one table that it finds, each with a trace, and meets no others: no foreign key, no trigger, no
-/// partition, and nobody changes how the table is stored.
-fn is_plain(evidence: &Evidence, statement: &CaseStatement) -> bool {
+/// Whether only a newer row refuses a statement so: by its level, and nobody changes how a table is stored.
+fn needs_a_newer_row(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let (case, dialect) = (&evidence.case, &evidence.dialect);
     let level = case.judged_level(statement.session);
-    let effect = &statement.effect;
-    let mut targets = effect.targets();
-    let (Some(table), None) = (targets.next(), targets.next()) else {
-        return false;
-    };
-    let shape = case.table(table);
-    let is_whole = shape.is_some_and(|shape| shape.partitioning.is_none());
     let mut statements = case.statements.iter();
-    let stays = statements.all(|s| s.effect.storage_change.is_none());
-    matches!(effect.kind, StatementKind::Update | StatementKind::Delete)
-        && dialect.supports(Capability::LocksChosenRows)
+    dialect.supports(Capability::LocksChosenRows)
         && dialect.serialization_cause(level) == SerializationCause::NewerRow
-        && effect.leaves_a_trace(case.version_key(table))
-        && !effect.uses.iter().any(|used| used.role.is_unnamed())
-        && is_whole
-        && stays
+        && statements.all(|s| s.effect.storage_change.is_none())
 }
 
-/// The rows of a table of which another transaction that may have ended since this moment, and before the answer, made a version.
+/// Whether a write finds rows, and none of them has a newer version.
+fn writes_no_newer_row(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    record: &StatementRecord,
+    trial: &mut ReadTrial<'_>,
+) -> Result<bool, EngineError> {
+    let mut targets = statement.effect.targets();
+    let (Some(table), None) = (targets.next(), targets.next()) else {
+        return Ok(false);
+    };
+    if !is_plain_write(evidence, statement, table) {
+        return Ok(false);
+    }
+    let seen = seen_by(evidence, statement.id);
+    let Some(touched) = trial.touched_by(statement, &seen, table)? else {
+        return Ok(false);
+    };
+    let newer = newer_rows(evidence, record, table);
+    Ok(!touched.is_empty() && !touched.iter().any(|row| newer.contains(row)))
+}
+
+/// Whether a write writes the rows that it finds, each with a trace, and meets no others: no foreign key, no trigger, no partition.
+fn is_plain_write(evidence: &Evidence, statement: &CaseStatement, table: &str) -> bool {
+    let effect = &statement.effect;
+    matches!(effect.kind, StatementKind::Update | StatementKind::Delete)
+        && effect.leaves_a_trace(evidence.case.version_key(table))
+        && !effect.uses.iter().any(|used| used.role.is_unnamed())
+        && is_whole(evidence, table)
+}
+
+fn is_whole(evidence: &Evidence, table: &str) -> bool {
+    let shape = evidence.case.table(table);
+    shape.is_some_and(|shape| shape.partitioning.is_none())
+}
+
+/// Whether a read finds the same without the rows of which there is a newer version: it comes to lock none of them.
+fn locks_no_newer_row(
+    evidence: &Evidence,
+    id: StatementId,
+    trial: &mut ReadTrial<'_>,
+) -> Result<bool, EngineError> {
+    let Some(read) = LockingRead::sent(evidence, id) else {
+        return Ok(false);
+    };
+    let is_plain = |table: &&str| {
+        is_whole(evidence, table) && mentions(&read.statement.sql, table, &evidence.dialect)
+    };
+    if !may_hold::finds_rows_plainly(evidence, &read) || !read.locked.iter().all(is_plain) {
+        return Ok(false);
+    }
+    let mut newer = Vec::new();
+    for table in &read.locked {
+        let rows = newer_rows(evidence, read.record, table);
+        newer.extend(rows.into_iter().map(|row| (*table, row)));
+    }
+    let all = trial.answer(&read, &read.seen)?;
+    let others = trial.answer(&read, &read.without(&newer))?;
+    Ok(all
+        .zip(others)
+        .is_some_and(|(all, others)| matches!(all, Outcome::Rows(_)) && same(&read, &all, &others)))
+}
+
+/// The rows of a table of which another transaction that may have ended since the snapshot of this one made a version.
 fn newer_rows<'e>(
     evidence: &'e Evidence,
     record: &StatementRecord,
     table: &str,
-    since: Tick,
 ) -> BTreeSet<&'e RowId> {
+    let since = before_snapshot(evidence, record);
     let chains = &evidence.account.chains;
     let is_newer = |version: &VersionId| {
         let writer = chains.version(*version).writer.transaction;
@@ -86,4 +136,13 @@ fn newer_rows<'e>(
     let rows = chains.table(table);
     let rows = rows.filter(|(_, chain)| chain.iter().any(is_newer));
     rows.map(|(row, _)| row).collect()
+}
+
+/// A moment at which a transaction had no snapshot yet: its first statement that is none of control was sent then.
+fn before_snapshot(evidence: &Evidence, record: &StatementRecord) -> Tick {
+    let own = evidence.case.statements.iter();
+    let own = own.filter(|s| s.id.transaction == record.id.transaction);
+    let reads = own.filter(|s| !s.effect.kind.is_control());
+    let sent = reads.filter_map(|s| Some(evidence.execution.records.get(&s.id)?.sent));
+    sent.min().unwrap_or(record.sent)
 }
