@@ -50,8 +50,9 @@ pub(super) trait Protocol: Copy + Send + Sync + 'static {
     /// set-up is left empty: it is the dialect's.
     fn identify(&self, session: &mut Self::Session) -> Result<Identity, EngineError>;
 
-    /// The statement that lets no later one of its session wait for a lock longer than this.
-    fn limit_lock_waits(&self, seconds: u64) -> String;
+    /// The statement that lets no later one of its session wait for a lock longer than this, and lifts every other limit of
+    /// the time that one may take: who is interrupted then was not by a setting of the server.
+    fn limit_time(&self, lock_wait_s: u64) -> String;
 
     /// The databases of the server.
     fn databases(
@@ -153,7 +154,7 @@ impl<P: Protocol> ProtocolServer<P> {
     /// A connection on which no statement waits long for a lock.
     fn session(&self, database: Option<&str>) -> Result<P::Session, EngineError> {
         let mut session = self.protocol.connect(&self.access, database)?;
-        session.run(&self.protocol.limit_lock_waits(LOCK_WAIT_S))?;
+        session.run(&self.protocol.limit_time(LOCK_WAIT_S))?;
         Ok(session)
     }
 
@@ -191,7 +192,7 @@ impl<P: Protocol> Server for ProtocolServer<P> {
         for sql in &self.dialect.session_setup {
             session.run(sql)?;
         }
-        session.run(&self.protocol.limit_lock_waits(LOCK_WAIT_S))?;
+        session.run(&self.protocol.limit_time(LOCK_WAIT_S))?;
         let dialect = Arc::clone(&self.dialect);
         Ok(Box::new(ClassifiedSession::new(session, dialect)))
     }

@@ -4,7 +4,7 @@ use rashomon::engine::Server;
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{ErrorClass, Execution};
 
-use crate::lying::{Lie, hearing_of, refuse, scripted};
+use crate::lying::{Lie, hearing_of, honest, refuse, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -137,5 +137,35 @@ fn what_takes_no_lock_is_refused_for_none() {
                 );
             }
         }
+    }
+}
+
+/// The server says that T2's second statement was cancelled.
+fn is_interrupted(run: &mut Execution) {
+    refuse(run, 2, "57014", ErrorClass::Interrupted);
+}
+
+#[test]
+fn a_statement_that_nobody_cancels_is_not_interrupted() {
+    let script = "s1 BEGIN\ns1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\ns2 BEGIN\ns2 UPDATE t0 SET vkey = 1001 WHERE pkey = 2\n\
+        s1 COMMIT\ns2 ROLLBACK";
+    for (needs, limit) in [
+        (Needs::MySql, "SET SESSION max_execution_time = 900"),
+        (Needs::MariaDb, "SET SESSION max_statement_time = 900"),
+        (Needs::Postgres, "SET statement_timeout = '900s'"),
+    ] {
+        let Some(server) = oracles::server("nobody_cancels", needs) else {
+            continue;
+        };
+        let said = |script: &str, lie| said(&*server, ReadCommitted, TABLES, script, lie);
+        assert_eq!(said(script, honest), "agree");
+        assert_eq!(said(script, is_interrupted), NEEDLESS);
+        let read = script.replace("UPDATE t0 SET vkey = 1001", "SELECT * FROM t0");
+        assert_eq!(said(&read, is_interrupted), NEEDLESS);
+        // A limit that the case sets, or the statement itself.
+        let limited = script.replace("s2 BEGIN", &format!("s2 {limit}\ns2 BEGIN"));
+        assert_ne!(said(&limited, is_interrupted), NEEDLESS);
+        let hinted = read.replace("s2 SELECT", "s2 SELECT /*+ MAX_EXECUTION_TIME(900000) */");
+        assert_ne!(said(&hinted, is_interrupted), NEEDLESS);
     }
 }

@@ -20,6 +20,7 @@ pub(super) const MARIADB: Product = Product {
     marks_snapshots: true,
     system_databases: &["information_schema", "mysql", "performance_schema", "sys"],
     variables: &[],
+    lift_time_limit: ", max_statement_time = 0",
     state_question: StateQuestion::SetLevel,
     read_only: ReadOnlyModes::READ_ONLY,
 };

@@ -17,6 +17,7 @@ pub(super) const MYSQL: Product = Product {
     marks_snapshots: false,
     system_databases: &["information_schema", "mysql", "performance_schema", "sys"],
     variables: &[],
+    lift_time_limit: " /*!50708 , max_execution_time = 0 */",
     state_question: StateQuestion::SetLevel,
     read_only: ReadOnlyModes::READ_ONLY,
 };

@@ -43,6 +43,8 @@ pub(in crate::engine) struct Product {
     pub(super) system_databases: &'static [&'static str],
     /// Variables of its own that change what transactions mean.
     pub(super) variables: &'static [&'static str],
+    /// Goes on a SET: lifts the limit of how long a statement may take, where the version has one.
+    pub(super) lift_time_limit: &'static str,
     /// How a session learns whether a transaction is open.
     pub(super) state_question: StateQuestion,
     /// Its modes in which it takes no writes.

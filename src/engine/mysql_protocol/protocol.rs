@@ -116,8 +116,11 @@ impl Protocol for Product {
         variables(session, "SESSION", names.iter().copied())
     }
 
-    fn limit_lock_waits(&self, seconds: u64) -> String {
-        format!("SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}")
+    fn limit_time(&self, lock_wait_s: u64) -> String {
+        let lift = self.lift_time_limit;
+        format!(
+            "SET SESSION innodb_lock_wait_timeout = {lock_wait_s}, lock_wait_timeout = {lock_wait_s}{lift}"
+        )
     }
 
     fn databases(

@@ -34,6 +34,7 @@ pub(super) const TIDB: Product = Product {
         "tidb_pessimistic_txn_fair_locking",
         "tidb_txn_mode",
     ],
+    lift_time_limit: ", max_execution_time = 0",
     // TiDB accepts a new level inside a transaction, too. It is the start timestamp of the
     // transaction that is open. TiDB manual, "System Variables", `tidb_current_ts`.
     state_question: StateQuestion::Number("SELECT @@tidb_current_ts"),

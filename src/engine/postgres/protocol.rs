@@ -104,8 +104,11 @@ impl Protocol for Postgres {
         variables(session, &names.join(", "))
     }
 
-    fn limit_lock_waits(&self, seconds: u64) -> String {
-        format!("SET lock_timeout = '{seconds}s'")
+    fn limit_time(&self, lock_wait_s: u64) -> String {
+        format!(
+            "SELECT set_config('lock_timeout', '{lock_wait_s}s', false), \
+             set_config('statement_timeout', '0', false)"
+        )
     }
 
     fn databases(

@@ -175,12 +175,15 @@ fn cause(
             storage_changed::since_snapshot(evidence, record),
             "another session that changed the storage of such a table since the snapshot",
         ),
+        ErrorClass::Interrupted => (
+            evidence.execution.unreliable.is_some() || statement.is_none_or(limits_its_time),
+            "a session that cancels the statement, or a limit of its time",
+        ),
         ErrorClass::Duplicate
         | ErrorClass::NotNull
         | ErrorClass::ForeignKey
         | ErrorClass::Check
         | ErrorClass::Data
-        | ErrorClass::Interrupted
         | ErrorClass::Syntax
         | ErrorClass::Missing
         | ErrorClass::Unsupported
@@ -191,6 +194,13 @@ fn cause(
         | ErrorClass::Internal
         | ErrorClass::Other => return None,
     })
+}
+
+/// Whether a statement says itself how long it may take, by a hint: sessions have no such limit (MySQL manual, "Optimizer Hints",
+/// statement execution time).
+fn limits_its_time(statement: &CaseStatement) -> bool {
+    let sql = statement.sql.to_ascii_lowercase();
+    sql.contains("max_execution_time") || sql.contains("max_statement_time")
 }
 
 /// Whether a statement that did not serialize had what its level needs for that, and what that is.
