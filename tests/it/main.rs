@@ -55,6 +55,7 @@ mod postgres_old_rows;
 mod postgres_safe_snapshot;
 mod postgres_table_locks;
 mod postgres_unread;
+mod postgres_upsert_locks;
 mod postgres_vacuum;
 mod postgres_woken;
 mod prepared;

@@ -16,6 +16,7 @@ mod locking_read;
 mod may_hold;
 mod outlived;
 mod overwritten;
+mod passed_by_upsert;
 mod refused;
 mod refused_early;
 mod refused_for_nobody;
@@ -119,6 +120,8 @@ impl Oracle for LockOracle {
             breaches.extend(unrefused::passed_over(evidence, id, &mut trial)?);
             breaches.extend(refused_for_nobody::find(evidence, id, &mut trial)?);
             breaches.extend(refused_early::find(evidence, &holders, id, &mut trial)?);
+            let by_upsert = passed_by_upsert::find(evidence, &holders, id, &mut trial)?;
+            breaches.extend(by_upsert);
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };
