@@ -445,8 +445,8 @@ fn a_server_that_locks_is_right_at_every_level() {
     }
 }
 
-/// A driver that begins no transaction in the second session: its locks are gone when they were got.
-struct LooseDriver<'s>(Driver<'s>);
+/// A driver that sends something else than BEGIN in the second session: its locks are gone when they were got.
+struct LooseDriver<'s>(Driver<'s>, &'static str);
 
 impl Executor for LooseDriver<'_> {
     fn execute(
@@ -457,7 +457,7 @@ impl Executor for LooseDriver<'_> {
         let mut sent = case.clone();
         let begins = sent.statements.iter_mut();
         for begin in begins.filter(|s| s.session == SessionId(2) && s.sql == "BEGIN") {
-            begin.sql = "DO 0".to_owned();
+            begin.sql = self.1.to_owned();
         }
         self.0.execute(&sent, instrumentation)
     }
@@ -548,7 +548,7 @@ fn what_a_read_got_after_a_wait_or_beside_a_subquery_or_shares_stays_locked() {
             let mut driver = Driver::open(&*server, database).expect("one");
             let said = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
             assert_eq!(said.verdict(), Verdict::Agree, "{level}");
-            let mut driver = LooseDriver(driver);
+            let mut driver = LooseDriver(driver, "DO 0");
             let said = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
             let found = said
                 .violation(|_| true)
@@ -558,5 +558,40 @@ fn what_a_read_got_after_a_wait_or_beside_a_subquery_or_shares_stays_locked() {
             let wanted = Some(FindingKind::Lock(UnkeptRow));
             assert_eq!(found, wanted, "{level}: {script}");
         }
+    }
+}
+
+/// What a read of PostgreSQL has got after a wait, and looked at again, it keeps, whether its answer shows that or not.
+#[test]
+fn what_a_read_looked_at_again_after_a_wait_stays_locked() {
+    let Some(url) = url("locks_looked_at_again", Needs::Postgres) else {
+        return;
+    };
+    let server = open(&url, None);
+    let database = "rashomon_it_locks_looked_at_again";
+    let unseen = WAITED_AND_UPDATE.replace("SELECT pkey, c", "SELECT pkey");
+    let not_met = WAITED_AND_UPDATE.replace("c = 7", "pkey = 7");
+    let not_met = not_met.replace(
+        "WHERE pkey = 1\n    s2: COMMIT",
+        "WHERE pkey = 7\n    s2: COMMIT",
+    );
+    let not_given = WAITED_AND_UPDATE.replace("pkey < 3", "c < 6");
+    for (script, is_kept) in [
+        (WAITED_AND_UPDATE, true),
+        (&unseen, true),
+        (&not_met, false),
+        (&not_given, false),
+    ] {
+        let level = IsolationLevel::ReadCommitted;
+        let case = case(&*server, level, &format!("{TABLE}{script}"));
+        let mut driver = Driver::open(&*server, database).expect("one");
+        let said = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+        assert_eq!(said.verdict(), Verdict::Agree, "{script}");
+        let mut driver = LooseDriver(driver, "SET application_name = 'rashomon'");
+        let said = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+        let found = said.violation(|_| true).and_then(|heard| heard.finding());
+        driver.0.close().expect("the database goes");
+        let wanted = is_kept.then_some(FindingKind::Lock(UnkeptRow));
+        assert_eq!(found.map(kind), wanted, "{script}");
     }
 }

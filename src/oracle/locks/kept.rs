@@ -7,7 +7,7 @@ use super::strength::excludes_change;
 use super::trial::ReadTrial;
 use crate::dialect::LockReach;
 use crate::engine::EngineError;
-use crate::model::{LockBreach, StatementId, StatementRecord};
+use crate::model::{Doubt, LockBreach, StatementId, StatementRecord};
 use crate::observe::{Change, RowLatitude, Sight, VersionId};
 use crate::oracle::Evidence;
 
@@ -178,6 +178,33 @@ impl Judge<'_> {
     }
 }
 
+/// Has a read that waited keep the rows in the newest versions that it may have met, where these give its answer and those of its
+/// snapshot do not: what it locked it looked at again (PostgreSQL manual, "Read Committed Isolation Level").
+pub(super) fn take_newest(
+    evidence: &Evidence,
+    read: &mut LockingRead<'_>,
+    trial: &mut ReadTrial<'_>,
+) -> Result<(), EngineError> {
+    let rows = read.latitude.map_or(&[][..], |latitude| &latitude.rows);
+    let mut sights = rows.iter().flat_map(|row| &row.sights);
+    if rows.is_empty()
+        || !sights.all(|(_, doubt)| *doubt == Doubt::ReEvaluated)
+        || trial.agrees(read, &read.seen)? != Some(false)
+    {
+        return Ok(());
+    }
+    let mut newest = read.seen.clone();
+    for row in rows {
+        if let Some((sight, _)) = row.sights.last() {
+            newest = with_sight(evidence, row, *sight, &newest);
+        }
+    }
+    if trial.agrees(read, &newest)? == Some(true) {
+        read.seen = newest;
+    }
+    Ok(())
+}
+
 /// How many ways to see its rows are tried of a read that waited.
 const WAYS_MAX: usize = 32;
 
@@ -197,7 +224,7 @@ fn was_met(
     for row in latitude.rows.iter().filter(|row| !is_it(row)) {
         let seen_otherwise = others
             .iter()
-            .flat_map(|seen| otherwise(evidence, row, seen));
+            .flat_map(|seen| otherwise(evidence, read, row, seen));
         let seen_otherwise: Vec<FoundRows> = seen_otherwise.collect();
         others.extend(seen_otherwise);
         if others.len() > WAYS_MAX {
@@ -205,9 +232,12 @@ fn was_met(
         }
     }
     for seen in others {
+        // What a snapshot chooses and a lock keeps was met in whichever version.
+        let by_snapshot = read.by_snapshot.contains(change.table.as_str());
         let own = latitude.rows.iter().filter(|row| is_it(row));
+        let own = own.filter(|_| !by_snapshot);
         let mut ways: Vec<FoundRows> = own
-            .flat_map(|row| otherwise(evidence, row, &seen))
+            .flat_map(|row| otherwise(evidence, read, row, &seen))
             .collect();
         let mut without = seen;
         if let Some(rows) = without.get_mut(&change.table) {
@@ -224,25 +254,37 @@ fn was_met(
 }
 
 /// The tables with one row as it may have been seen otherwise, each way.
-fn otherwise(evidence: &Evidence, row: &RowLatitude, seen: &FoundRows) -> Vec<FoundRows> {
-    let chains = &evidence.account.chains;
-    let sights = row.sights.iter().map(|(sight, _)| {
-        let mut tables = seen.clone();
-        let rows = tables.entry(row.table.clone()).or_default();
-        let (version, beside) = match sight {
-            Sight::Nothing => (None, false),
-            Sight::Version(version) | Sight::PassedOver(version) => (Some(*version), false),
-            Sight::Beside(version) => (Some(*version), true),
-        };
-        let mut id = row.row.clone();
-        if beside {
-            id.predecessors = u32::MAX;
-        }
-        match version.and_then(|version| chains.row(version)) {
-            Some(content) => rows.insert(id, content.clone()),
-            None => rows.remove(&id),
-        };
-        tables
-    });
-    sights.collect()
+fn otherwise(
+    evidence: &Evidence,
+    read: &LockingRead<'_>,
+    row: &RowLatitude,
+    seen: &FoundRows,
+) -> Vec<FoundRows> {
+    let view = evidence.account.views.get(&read.statement.id);
+    let promised = view.and_then(|view| view.get(&row.table)?.get(&row.row).copied().flatten());
+    let promised = promised.map_or(Sight::Nothing, Sight::Version);
+    let sights = row.sights.iter().map(|(sight, _)| *sight);
+    let ways = std::iter::once(promised).chain(sights);
+    let ways = ways.map(|sight| with_sight(evidence, row, sight, seen));
+    ways.filter(|way| way != seen).collect()
+}
+
+/// The tables with one row as this sight shows it.
+fn with_sight(evidence: &Evidence, row: &RowLatitude, sight: Sight, seen: &FoundRows) -> FoundRows {
+    let mut tables = seen.clone();
+    let rows = tables.entry(row.table.clone()).or_default();
+    let (version, beside) = match sight {
+        Sight::Nothing => (None, false),
+        Sight::Version(version) | Sight::PassedOver(version) => (Some(version), false),
+        Sight::Beside(version) => (Some(version), true),
+    };
+    let mut id = row.row.clone();
+    if beside {
+        id.predecessors = u32::MAX;
+    }
+    match version.and_then(|version| evidence.account.chains.row(version)) {
+        Some(content) => rows.insert(id, content.clone()),
+        None => rows.remove(&id),
+    };
+    tables
 }

@@ -140,6 +140,7 @@ impl Oracle for LockOracle {
                 continue;
             }
             if read.latitude.is_some() {
+                kept::take_newest(evidence, &mut read, &mut trial)?;
                 breaches.extend(kept::find(evidence, &holders, &read, &mut trial)?);
                 continue;
             }
