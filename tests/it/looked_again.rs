@@ -1,9 +1,12 @@
 //! Statements of several tables that waited on PostgreSQL at READ COMMITTED: rows that changed meanwhile are looked at
 //! again, and what that leaves open covers nothing else.
 
-use rashomon::model::Verdict;
+use rashomon::model::IsolationLevel::ReadCommitted;
+use rashomon::model::{Execution, Outcome, ProbeAnswer, Value, Verdict};
 
 use crate::heard::heard_in;
+use crate::lying::{hearing_of, honest, id, scripted};
+use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
 
@@ -102,4 +105,93 @@ fn a_row_under_a_key_that_another_one_left_is_gone_for_who_waited_for_it() {
     assert!(!matches!(honest, Verdict::Violation(_)), "{honest}");
     let lied = said(Fault::CountOffByOne);
     assert!(matches!(lied, Verdict::Violation(_)), "{lied}");
+}
+
+/// The two tables of a join, whose rows with one key belong together.
+const PAIRED: &str = "\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);\n\
+    /* init */ INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 4, 10), (2, 5, 20), (3, 6, 30);\n";
+
+/// T2.2 has waited for the row 1 of t0 and gives nothing of it.
+fn passes_over_in_a_read(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    let Outcome::Rows(rows) = &mut record.outcome else {
+        panic!("rows: {:?}", record.outcome);
+    };
+    rows.retain(|row| row[0] != Value::Integer(1));
+}
+
+/// T2.2 has waited for the row 1 of t0 and leaves it as T1 did.
+fn passes_over_in_a_write(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = Outcome::Affected(1);
+    let of_it = |probe: &&mut ProbeAnswer| probe.statement == id(2, 2);
+    for probe in execution.probes.iter_mut().filter(of_it) {
+        if let Outcome::Rows(rows) = &mut probe.outcome {
+            rows.retain(|row| row[0] != Value::Integer(1));
+        }
+    }
+    let rows = execution.final_state.get_mut("t0").expect("the table");
+    rows.retain(|row| row[0] != Value::Integer(1));
+    rows.insert(0, [1, 1000, 11].map(Value::Integer).to_vec());
+}
+
+#[test]
+fn two_rows_that_still_fit_stay_joined_after_a_wait() {
+    let Some(server) = oracles::server("two_rows_that_still_fit", Needs::Postgres) else {
+        return;
+    };
+    let said = |change: &str, waits: &str, lie| {
+        let script = format!("s1 BEGIN\ns1 {change}\ns2 BEGIN\ns2 {waits}\ns1 COMMIT\ns2 COMMIT");
+        let case = scripted(&*server, ReadCommitted, PAIRED, &script);
+        hearing_of(&*server, &case, lie).verdict()
+    };
+    let of_one = JOIN.replace("FOR UPDATE", "FOR UPDATE OF r1");
+    let of_other = CHANGES[0].replace("t0", "t1");
+    for (change, waits) in [
+        (CHANGES[0], JOIN),
+        (CHANGES[0], of_one.as_str()),
+        (of_other.as_str(), JOIN),
+        (CHANGES[0], WRITES[1]),
+        (CHANGES[0], WRITES[2]),
+    ] {
+        let honest = said(change, waits, honest);
+        assert!(
+            !matches!(honest, Verdict::Violation(_)),
+            "{waits}: {honest}"
+        );
+        let lie = match waits.starts_with("SELECT") {
+            true => passes_over_in_a_read,
+            false => passes_over_in_a_write,
+        };
+        let lied = said(change, waits, lie);
+        assert!(
+            matches!(lied, Verdict::Violation(_)),
+            "{change}: {waits}: {lied}"
+        );
+    }
+    // It does not fit any more, is joined with another row than before, or is another row: so the server passes over it.
+    let moved = "UPDATE t0 SET vkey = 1000, c0 = 20 WHERE pkey = 1";
+    let by_value = JOIN.replace("ON r1.pkey = r2.pkey", "ON r1.c0 = r2.c0");
+    let replaced =
+        "DELETE FROM t0 WHERE pkey = 1\ns1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 11)";
+    for (change, waits) in [
+        (replaced, JOIN),
+        (replaced, WRITES[1]),
+        (CHANGES[1], JOIN),
+        (CHANGES[1], WRITES[1]),
+        (moved, by_value.as_str()),
+        (
+            moved,
+            "UPDATE t0 SET vkey = 1001 FROM t1 WHERE t0.c0 = t1.c0 AND t1.c0 < 25",
+        ),
+    ] {
+        let honest = said(change, waits, honest);
+        assert!(
+            !matches!(honest, Verdict::Violation(_)),
+            "{waits}: {honest}"
+        );
+    }
 }

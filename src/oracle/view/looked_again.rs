@@ -1,6 +1,7 @@
 //! What no second look explains, where a level looks again at rows that changed while a statement waited and which rows
 //! it was joined with is not told (PostgreSQL manual, "Read Committed Isolation Level"): the rows that did not change
-//! are those of its snapshot, and a read gives no row but as those that it locked are now.
+//! are those of its snapshot, and a read gives no row but as those that it locked are now. Two rows that its snapshot joins stay
+//! joined where they still fit as they are now.
 
 use super::alone::Alone;
 use crate::engine::EngineError;
@@ -63,7 +64,7 @@ impl Alone<'_> {
                 return Ok(true);
             }
         }
-        Ok(false)
+        self.passes_over_a_pair(statement, latitude)
     }
 
     /// Whether a join of which every row shows by itself gives a row that it does not give on the rows as they are now, or
@@ -104,8 +105,9 @@ impl Alone<'_> {
             return Ok(false);
         };
         let beyond = compare::table_difference(&most, got).map_or(0, |(_, extra)| extra.len());
-        let lacking =
-            compare::table_difference(&least, got).map_or(0, |(missing, _)| missing.len());
+        let mut kept = least;
+        kept.extend(self.pairs_given(statement, latitude)?);
+        let lacking = compare::table_difference(&kept, got).map_or(0, |(missing, _)| missing.len());
         Ok(beyond > 0 || lacking > 0)
     }
 }

@@ -10,6 +10,7 @@ mod allowed;
 mod alone;
 mod finding;
 mod looked_again;
+mod looked_again_pairs;
 mod moment;
 mod refused;
 mod self_check;
