@@ -58,6 +58,21 @@ struct Connections {
 }
 
 impl Connections {
+    /// Closes the sessions of a case that may keep the tables from being read: one may have left them locked, and one whose statement
+    /// has not come back may hold them still.
+    fn let_go_of_tables(&mut self, case: &TestCase) -> Result<(), EngineError> {
+        let away = self.sessions.away();
+        if let Some(watcher) = &mut self.watcher {
+            for id in &away {
+                watcher.kill(*id)?;
+            }
+        }
+        if soils(case) || !away.is_empty() {
+            self.sessions.close_from(0);
+        }
+        Ok(())
+    }
+
     /// The connections beside those of the sessions and the watcher. One of them may have been given up in the middle
     /// of a statement, which the server would go on with for ever.
     fn beside_sessions(&self) -> impl Iterator<Item = u64> {
@@ -257,10 +272,7 @@ impl<'s> Driver<'s> {
             return Err(error);
         }
         let record = run.record;
-        // Before anything else is asked of the server, and may be refused: a session may have left tables locked.
-        if soils(case) {
-            line.sessions.close_from(0);
-        }
+        line.let_go_of_tables(case)?;
         let mut final_state = BTreeMap::new();
         let mut keeper = Hand {
             connection: line.keeper.as_mut(),
