@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rashomon::dialect::{Dialect, builtin};
+use rashomon::dialect::{Capability, Dialect, builtin};
 use rashomon::engine::{self, EngineError, OpenOptions, Server};
 use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
@@ -576,12 +576,13 @@ fn what_a_read_looked_at_again_after_a_wait_stays_locked() {
         "WHERE pkey = 7\n    s2: COMMIT",
     );
     let not_given = WAITED_AND_UPDATE.replace("pkey < 3", "c < 6");
-    for (script, is_kept) in [
-        (WAITED_AND_UPDATE, true),
-        (&unseen, true),
-        (&not_met, false),
-        (&not_given, false),
-    ] {
+    let mut scripts = vec![(WAITED_AND_UPDATE, true), (&*unseen, true)];
+    scripts.push((&not_given, false));
+    // Before 18 nothing tells which row a write has given another key.
+    if server.dialect().supports(Capability::ReturningOld) {
+        scripts.push((&not_met, false));
+    }
+    for (script, is_kept) in scripts {
         let level = IsolationLevel::ReadCommitted;
         let case = case(&*server, level, &format!("{TABLE}{script}"));
         let mut driver = Driver::open(&*server, database).expect("one");

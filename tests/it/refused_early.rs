@@ -1,5 +1,6 @@
 //! Writes that are refused for a row which another transaction has changed: an engine waits for that before it tells.
 
+use rashomon::dialect::Capability;
 use rashomon::engine::Server;
 use rashomon::model::{Execution, FindingKind, IsolationLevel, LockBreach, TransactionId, Verdict};
 
@@ -13,7 +14,7 @@ const SETUP: &str = "\
     /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT, c0 INT, FOREIGN KEY (c0) REFERENCES t0 (pkey));\n";
 
 /// What the first transaction leaves open, and what the second one has to wait for then: a duplicate.
-const DUPLICATES: [(&str, &str); 5] = [
+const DUPLICATES: [(&str, &str); 4] = [
     (
         "DELETE FROM t0 WHERE pkey = 1",
         "INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 30)",
@@ -30,11 +31,13 @@ const DUPLICATES: [(&str, &str); 5] = [
         "DELETE FROM t0 WHERE pkey = 1",
         "UPDATE t0 SET c0 = 10, vkey = 1001 WHERE pkey = 2",
     ),
-    (
-        "UPDATE t0 SET pkey = 5, vkey = 1000 WHERE pkey = 1",
-        "UPDATE t0 SET pkey = 1, vkey = 1001 WHERE pkey = 2",
-    ),
 ];
+
+/// The same of keys that rows are called by.
+const MOVED: [(&str, &str); 1] = [(
+    "UPDATE t0 SET pkey = 5, vkey = 1000 WHERE pkey = 1",
+    "UPDATE t0 SET pkey = 1, vkey = 1001 WHERE pkey = 2",
+)];
 
 /// The same for a foreign key.
 const PARENTS: [(&str, &str); 2] = [
@@ -105,8 +108,15 @@ fn a_write_that_is_refused_at_once_for_what_is_not_committed_is_heard() {
                 &[ReadCommitted, RepeatableRead, Serializable][..],
             ),
         };
+        // PostgreSQL tells which row a write has given another key from 18 on.
+        let is_told =
+            needs != Needs::Postgres || server.dialect().supports(Capability::ReturningOld);
+        let moved = match is_told {
+            true => &MOVED[..],
+            false => &MOVED[..0],
+        };
         for level in levels {
-            for script in DUPLICATES.iter().chain(parents) {
+            for script in DUPLICATES.iter().chain(moved).chain(parents) {
                 let verdict = said(&*server, *level, *script, honest);
                 assert_eq!(verdict, Verdict::Agree, "{needs:?} {level}: {script:?}");
                 let verdict = said(&*server, *level, *script, at_once);
