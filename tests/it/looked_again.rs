@@ -182,6 +182,10 @@ fn two_rows_that_still_fit_stay_joined_after_a_wait() {
         (replaced, WRITES[1]),
         (CHANGES[1], JOIN),
         (CHANGES[1], WRITES[1]),
+        (
+            "UPDATE t0 SET pkey = 7, vkey = 1000 WHERE pkey = 1",
+            WRITES[1],
+        ),
         (moved, by_value.as_str()),
         (
             moved,

@@ -26,10 +26,12 @@ impl<'a> Learning<'a> {
         let Some(shape) = self.case.table(table) else {
             return;
         };
+        let named = self.named_by_other_keys(shape, before);
         let mut now: BTreeMap<Value, Vec<&Row>> = BTreeMap::new();
         for row in rows {
             if let Some(key) = cell(shape, shape.row_key.as_deref(), row) {
-                now.entry(key).or_default().push(row);
+                let name = named.get(&key).cloned().unwrap_or(key);
+                now.entry(name).or_default().push(row);
             }
         }
         if !names_rows(shape, &now) {
@@ -45,6 +47,28 @@ impl<'a> Learning<'a> {
             self.adopt_rows(shape, &key, before, rows, active, at);
         }
         self.settle_by_counts(shape, at);
+    }
+
+    /// The keys of rows that were given them after their first ones, by which they are called, where no other row is called by the
+    /// new one.
+    fn named_by_other_keys(
+        &self,
+        shape: &TableShape,
+        before: &TableView,
+    ) -> BTreeMap<Value, Value> {
+        let standing = before.iter().filter_map(|(id, version)| {
+            let row = self.account.chains.row((*version)?)?;
+            Some((id, cell(shape, shape.row_key.as_deref(), row)?))
+        });
+        let standing: Vec<(&RowId, Value)> = standing.collect();
+        let in_place = standing.iter().filter(|(id, key)| id.key == *key);
+        let in_place: BTreeSet<&Value> = in_place.map(|(_, key)| key).collect();
+        let moved = standing
+            .iter()
+            .filter(|(id, key)| id.key != *key && !in_place.contains(key));
+        moved
+            .map(|(id, key)| (key.clone(), id.key.clone()))
+            .collect()
     }
 
     /// Takes the rows that stand under a key now: most often one, or none. An INSERT that waits for the

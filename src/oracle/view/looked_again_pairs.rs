@@ -86,8 +86,13 @@ impl Alone<'_> {
         tables: &SeenTables,
         target: &str,
     ) -> Result<bool, EngineError> {
-        let after = self.left_by(statement, tables.clone(), target)?;
-        Ok(after.is_some_and(|after| tables.get(target) != Some(&after)))
+        let (before, after) = (
+            tables.get(target),
+            self.left_by(statement, tables.clone(), target)?,
+        );
+        // A row that was given another key before has the name of that key behind the write, and is the same.
+        let both = before.zip(after);
+        Ok(both.is_some_and(|(before, after)| !before.values().eq(after.values())))
     }
 
     /// The pairs of rows of a statement's snapshot, one of each of its two tables, of which one or both were surely locked in a newer
