@@ -2,8 +2,9 @@
 
 use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
 use rashomon::model::Verdict;
+use rashomon::reproducer::read;
 
-use crate::lying::{SKEW, UNDONE, honest, verdict};
+use crate::lying::{SKEW, UNDONE, hearing_of, honest, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -86,4 +87,30 @@ fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {
         let said = verdict(&*server, RepeatableRead, Some(Serializable), &skew, honest);
         assert_eq!(oracles::kind(&said), "not-serializable", "{beside}");
     }
+}
+
+/// SERIALIZABLE looks at transactions of its own level alone.
+#[test]
+fn a_serializable_transaction_is_promised_its_snapshot_beside_weaker_ones() {
+    const SETUP: &str = "\
+        /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
+        /* init */ INSERT INTO t0 VALUES (1, 1), (2, 2);\n";
+    const SCRIPT: &str = "\
+        /* s1 */ BEGIN;\n/* s1 */ UPDATE t0 SET vkey = 1000 WHERE pkey = 2;\n/* s1 */ SELECT * FROM t0;\n\
+        /* s2 */ UPDATE t0 SET vkey = 1001 WHERE pkey = 1;\n/* s3 */ SELECT * FROM t0;\n/* s1 */ COMMIT;\n";
+    let Some(server) = server("a_serializable_transaction_beside") else {
+        return;
+    };
+    let said = |header: &str| {
+        let text = format!("--! format = 1\n{header}\n{SETUP}{SCRIPT}");
+        let file = read(&text, "test.sql").expect("a case file");
+        let case = file.test_case(server.dialect()).expect("a case");
+        hearing_of(&*server, &case, honest).verdict()
+    };
+    let mixed =
+        r#"--! isolation = { s1 = "SERIALIZABLE", s2 = "READ COMMITTED", s3 = "REPEATABLE READ" }"#;
+    assert_eq!(said(mixed), Verdict::Agree);
+    let claimed = "--! isolation = \"REPEATABLE READ\"\n--! claim = \"SERIALIZABLE\"";
+    let claimed = said(claimed);
+    assert!(matches!(claimed, Verdict::Violation(_)), "{claimed}");
 }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::reads::{ItemQuery, QuerySource};
+use crate::dialect::SerializationCause;
 use crate::graph::Graph;
 use crate::model::{
     ConsistencyModel, Doubt, ReadMode, SessionId, StatementId, StatementKind, StatementRecord,
@@ -531,14 +532,26 @@ pub(super) fn commits(evidence: &Evidence, transaction: TransactionId) -> bool {
     matches!(status, Some(TransactionStatus::Committed(_)))
 }
 
-/// The model that a transaction's level promises.
+/// The model that a transaction's level promises. Where a level is serializable by refusing what conflicts, it looks at
+/// transactions of its own kind alone: beside others it promises its snapshot (PostgreSQL manual, "Serializable Isolation Level": the
+/// guarantee is one of Serializable transactions).
 pub(super) fn promised(
     evidence: &Evidence,
     transaction: TransactionId,
 ) -> Option<ConsistencyModel> {
-    let session = evidence.case.session_of(transaction)?;
-    let level = evidence.case.judged_level(session);
-    evidence.dialect.promise(level)
+    let (case, dialect) = (&evidence.case, &evidence.dialect);
+    let is_serializable = |level| {
+        let promise = dialect.promise(level);
+        promise.is_some_and(|model| model >= ConsistencyModel::Serializable)
+    };
+    let level = case.judged_level(case.session_of(transaction)?);
+    let refuses = dialect.serialization_cause(level) == SerializationCause::ReadWriteConflict;
+    let mut sessions = case.sessions().into_iter();
+    let beside_others = sessions.any(|session| !is_serializable(case.judged_level(session)));
+    match refuses && is_serializable(level) && beside_others {
+        true => Some(ConsistencyModel::Snapshot),
+        false => dialect.promise(level),
+    }
 }
 
 /// A row as people name it: `t0 row 3`.
