@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, Execution, IsolationLevel, ServerCrash, Setting,
-    StatementKind, TestCase, UndecidedReason,
+    CaseStatement, Effect, ErrorClass, Execution, IsolationLevel, ServerCrash, StatementKind,
+    TestCase, UndecidedReason,
 };
 use crate::statement;
 
@@ -426,8 +426,7 @@ fn tells_of_broken_tables(execution: &Execution) -> bool {
 /// is that they do not.
 fn soils_the_schema(case: &TestCase) -> bool {
     let strange = |effect: &Effect| match effect.setting {
-        Some(Setting::SameLevel | Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
-        Some(Setting::Level | Setting::Other) => true,
+        Some(setting) => !setting.is_understood(),
         None => effect.kind == StatementKind::Opaque,
     };
     case.statements.iter().any(|s| strange(&s.effect))

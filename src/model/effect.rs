@@ -433,6 +433,16 @@ pub enum Setting {
     Other,
 }
 
+impl Setting {
+    /// Whether what later statements mean is known all the same.
+    pub fn is_understood(self) -> bool {
+        match self {
+            Self::SameLevel | Self::LockTimeout | Self::Plan | Self::Mode => true,
+            Self::Level | Self::Other => false,
+        }
+    }
+}
+
 impl Effect {
     /// The lock of a table that it surely takes before it looks for rows; none where it does not name the table
     /// (PostgreSQL manual, "Table-Level Locks").

@@ -66,8 +66,8 @@ impl CaseFile {
         let catalog = Catalog::of(&setup, dialect);
         let mut isolation = BTreeMap::new();
         let mut lines = Vec::new();
-        let (mut effects, levels) = self.effects(&catalog, dialect);
-        for (line, session) in self.session_lines() {
+        let (effects, levels) = self.effects(&catalog, dialect);
+        for ((line, session), effect) in self.session_lines().zip(effects) {
             let level = levels.get(&session).copied().or(self.level(session));
             let level = level.ok_or(CannotRun::NoLevel {
                 line: line.line,
@@ -81,9 +81,7 @@ impl CaseFile {
             }
             self.check_session_setup(session, level, dialect)?;
             isolation.insert(session, level);
-            if let Some(effect) = effects.next() {
-                lines.push((session, line.sql.clone(), effect));
-            }
+            lines.push((session, line.sql.clone(), effect));
         }
         let prepared = self.header.prepared.clone();
         if !prepared.is_empty() && dialect.spelling.prepared.is_none() {
@@ -103,10 +101,7 @@ impl CaseFile {
         &self,
         catalog: &Catalog,
         dialect: &Dialect,
-    ) -> (
-        impl Iterator<Item = Effect> + use<>,
-        BTreeMap<SessionId, IsolationLevel>,
-    ) {
+    ) -> (Vec<Effect>, BTreeMap<SessionId, IsolationLevel>) {
         let lines: Vec<(&CaseLine, SessionId)> = self.session_lines().collect();
         let effects = lines
             .iter()
@@ -128,7 +123,7 @@ impl CaseFile {
             let level = levels::one_level(&mut own, header, may_differ, dialect);
             levels.extend(level.map(|level| (session, level)));
         }
-        (effects.into_iter(), levels)
+        (effects, levels)
     }
 
     /// The statements of sessions, in submitted order.

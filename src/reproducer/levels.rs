@@ -10,9 +10,10 @@ pub(super) struct LevelLine<'l> {
     pub(super) effect: &'l mut Effect,
 }
 
-/// The one level at which everything runs that a session does, by its statements or else by the header. They are marked as such that
-/// set no other level, and judged as if the header had named it; where it must not differ from the header's, only if it is that. None, and nothing is marked, where the session does
-/// something at a level and something else at another one, or sets one in a way that is not read.
+/// The one level at which everything runs that a session does, by its statements or else by the header. Those that set it are marked
+/// as such that set no other level, and judged as if the header had named it; where it must not differ from the header's, only if it
+/// is that. None, and nothing is marked, where the session does something at a level and something else at another one, or sets one in
+/// a way that is not read.
 pub(super) fn one_level(
     lines: &mut [LevelLine<'_>],
     header: Option<IsolationLevel>,
@@ -59,9 +60,8 @@ impl LevelReader {
     /// None where the session is seen at two levels, or what a statement sets is not known.
     fn take(&mut self, line: &LevelLine<'_>, dialect: &Dialect) -> Option<()> {
         let effect = &line.effect;
-        let set = level_set(line.sql, dialect);
         if effect.setting == Some(Setting::Level) {
-            match (set?, &mut self.open) {
+            match (level_set(line.sql, dialect)?, &mut self.open) {
                 ((LevelScope::Begun, level), open) => *open = Some((Some(level), false)),
                 ((LevelScope::Session, level), None) => self.session = Some(level),
                 ((LevelScope::OneTransaction, level), Some((of_this, false))) => {

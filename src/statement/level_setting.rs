@@ -28,14 +28,13 @@ pub fn level_set(sql: &str, dialect: &Dialect) -> Option<(LevelScope, IsolationL
         return Some((LevelScope::Begun, level));
     }
     words.first().filter(|word| word.is("SET"))?;
-    let session = [
-        &["SET", "SESSION", "TRANSACTION"][..],
-        &["SET", "SESSION", "CHARACTERISTICS", "AS", "TRANSACTION"],
+    let of_session = &["SET", "SESSION", "CHARACTERISTICS", "AS", "TRANSACTION"];
+    let starts: [(LevelScope, &[&str]); 3] = [
+        (LevelScope::OneTransaction, &["SET", "TRANSACTION"]),
+        (LevelScope::Session, &["SET", "SESSION", "TRANSACTION"]),
+        (LevelScope::Session, of_session),
     ];
-    for (scope, start) in [(LevelScope::OneTransaction, &["SET", "TRANSACTION"][..])]
-        .into_iter()
-        .chain(session.map(|start| (LevelScope::Session, start)))
-    {
+    for (scope, start) in starts {
         if stands(words, 0, start) {
             let (at, level) = named_level(words)?;
             // A mode beside it, as READ ONLY, is no level.

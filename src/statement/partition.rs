@@ -1,15 +1,13 @@
 //! Partitions of tables, as a set-up makes them.
 
-use super::token::{SqlToken, behind_if_not_exists, closing, object_name, stands, tokens};
+use super::token::{SqlToken, closing, created_table, object_name, stands, tokens};
 use crate::dialect::Dialect;
 use crate::model::{PartitionMethod, Partitioning, TableShape};
 
 /// The partition that a `CREATE TABLE .. PARTITION OF ..` makes, in small letters, and the table that it is a part of.
 pub(super) fn partition(words: &[SqlToken<'_>]) -> Option<(String, String)> {
     let whole = parent_of_partition(words)?;
-    let at = words.iter().take(4).position(|word| word.is("TABLE"))? + 1;
-    let at = behind_if_not_exists(words, at);
-    let name = object_name(words, at)?.0.to_ascii_lowercase();
+    let name = created_table(words)?.0.to_ascii_lowercase();
     (name != whole.to_ascii_lowercase()).then_some((name, whole))
 }
 

@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use super::partition::{parent_of_partition, partition, partitioning};
 use super::token::{
-    SqlToken, TokenKind, behind_if_not_exists, closing, items, object_name, stands, tokens,
-    without_end,
+    SqlToken, TokenKind, behind_if_not_exists, closing, created_table, items, object_name, stands,
+    tokens, without_end,
 };
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
@@ -238,10 +238,7 @@ fn storage_engine(words: &[SqlToken<'_>], from: usize) -> Option<String> {
 
 /// The table that a CREATE TABLE makes, and the ranges of the elements of its list, in tokens.
 pub(super) fn element_ranges(words: &[SqlToken<'_>]) -> Option<(String, Vec<Range<usize>>)> {
-    words.first().filter(|word| word.is("CREATE"))?;
-    let at = words.iter().take(4).position(|word| word.is("TABLE"))? + 1;
-    let at = behind_if_not_exists(words, at);
-    let (name, at) = object_name(words, at)?;
+    let (name, at) = created_table(words)?;
     words.get(at).filter(|word| word.is_mark('('))?;
     let end = closing(words, at)?;
     Some((name, items(words, at + 1..end)))

@@ -208,6 +208,7 @@ pub(super) fn stands(tokens: &[SqlToken<'_>], at: usize, words: &[&str]) -> bool
         .enumerate()
         .all(|(offset, word)| tokens.get(at + offset).is_some_and(|token| token.is(word)))
 }
+
 /// A name, its schema left out, and the index after it.
 pub(super) fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, usize)> {
     let mut name = words.get(at)?.name()?;
@@ -217,6 +218,13 @@ pub(super) fn object_name(words: &[SqlToken<'_>], at: usize) -> Option<(String, 
         at += 2;
     }
     Some((name, at))
+}
+
+/// The table that a CREATE TABLE names, and the index after its name.
+pub(super) fn created_table(words: &[SqlToken<'_>]) -> Option<(String, usize)> {
+    words.first().filter(|word| word.is("CREATE"))?;
+    let at = words.iter().take(4).position(|word| word.is("TABLE"))? + 1;
+    object_name(words, behind_if_not_exists(words, at))
 }
 
 /// The place of the name behind TABLE: from this token on, or behind IF NOT EXISTS.

@@ -56,18 +56,23 @@ impl<'a> Learning<'a> {
         shape: &TableShape,
         before: &TableView,
     ) -> BTreeMap<Value, Value> {
+        let key_at = shape.row_key.as_deref().and_then(|key| shape.column(key));
+        let Some(key_at) = key_at else {
+            return BTreeMap::new();
+        };
         let standing = before.iter().filter_map(|(id, version)| {
             let row = self.account.chains.row((*version)?)?;
-            Some((id, cell(shape, shape.row_key.as_deref(), row)?))
+            Some((id, row.get(key_at)?))
         });
-        let standing: Vec<(&RowId, Value)> = standing.collect();
-        let in_place = standing.iter().filter(|(id, key)| id.key == *key);
-        let in_place: BTreeSet<&Value> = in_place.map(|(_, key)| key).collect();
+        let is_in_place = |key: &Value| {
+            let mut others = standing.clone();
+            others.any(|(id, now)| now == key && id.key == *key)
+        };
         let moved = standing
-            .iter()
-            .filter(|(id, key)| id.key != *key && !in_place.contains(key));
+            .clone()
+            .filter(|(id, now)| id.key != **now && !is_in_place(now));
         moved
-            .map(|(id, key)| (key.clone(), id.key.clone()))
+            .map(|(id, now)| (now.clone(), id.key.clone()))
             .collect()
     }
 

@@ -10,8 +10,8 @@ use super::session_locks::another_locks_tables;
 use super::shared_tables::{another_conflicts, another_has_used_its_tables, share_a_table};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, FindingKind, Form, Pace, ReadMode, Role, Setting,
-    StatementId, StatementKind, StatementRecord, Tick, TransactionId, UndecidedReason,
+    CaseStatement, Effect, ErrorClass, FindingKind, Form, Pace, ReadMode, Role, StatementId,
+    StatementKind, StatementRecord, Tick, TransactionId, UndecidedReason,
 };
 use crate::statement;
 
@@ -461,8 +461,7 @@ pub(super) fn is_in_the_dark(evidence: &Evidence, id: StatementId) -> bool {
 
 fn is_strange(effect: &Effect) -> bool {
     match effect.setting {
-        Some(Setting::SameLevel | Setting::LockTimeout | Setting::Plan | Setting::Mode) => false,
-        Some(Setting::Level | Setting::Other) => true,
+        Some(setting) => !setting.is_understood(),
         // One that takes a user lock may be one that calls such a function.
         None => effect.kind == StatementKind::Opaque || effect.unrepeatable,
     }

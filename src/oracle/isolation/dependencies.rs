@@ -546,9 +546,11 @@ pub(super) fn promised(
     };
     let level = case.judged_level(case.session_of(transaction)?);
     let refuses = dialect.serialization_cause(level) == SerializationCause::ReadWriteConflict;
-    let mut sessions = case.sessions().into_iter();
-    let beside_others = sessions.any(|session| !is_serializable(case.judged_level(session)));
-    match refuses && is_serializable(level) && beside_others {
+    let beside_others = || {
+        let mut sessions = case.sessions().into_iter();
+        sessions.any(|session| !is_serializable(case.judged_level(session)))
+    };
+    match refuses && is_serializable(level) && beside_others() {
         true => Some(ConsistencyModel::Snapshot),
         false => dialect.promise(level),
     }

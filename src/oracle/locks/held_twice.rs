@@ -19,7 +19,7 @@ pub(super) fn find(
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
     for first in earlier {
-        if !first.holds_beside(evidence, holders, read.record) {
+        if !holders.holds_beside(first.record, read.record) {
             continue;
         }
         let rows = rows_of_both(evidence, first, read);
@@ -47,7 +47,7 @@ pub(super) fn held_rows<'r, 'e>(
 ) -> Result<Vec<FoundRow<'r, 'e>>, EngineError> {
     let mut held = Vec::new();
     for by in earlier {
-        if !by.holds_beside(evidence, holders, read.record)
+        if !holders.holds_beside(by.record, read.record)
             || trial.agrees(by, &by.seen)? != Some(true)
         {
             continue;

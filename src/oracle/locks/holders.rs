@@ -52,6 +52,17 @@ impl<'e> LockHolders<'e> {
             .is_some_and(|until| *until > at)
     }
 
+    /// Whether what a statement locked is surely held from before one of another session was sent until after that was answered.
+    pub(super) fn holds_beside(&self, of: &StatementRecord, other: &StatementRecord) -> bool {
+        let case = &self.evidence.case;
+        let at = other.answered;
+        let undone = self.evidence.timeline.undone(of.id);
+        case.session_of(other.id.transaction) != case.session_of(of.id.transaction)
+            && other.sent > of.answered
+            && self.surely_holds(of.id.transaction, at)
+            && undone.is_none_or(|undone| undone > at)
+    }
+
     /// Whether another session may hold a lock on a table that the statement names, at any moment
     /// while it ran.
     pub(super) fn someone_may_hold(

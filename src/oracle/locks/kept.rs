@@ -80,7 +80,7 @@ fn later_writes<'e>(
         let record = evidence.execution.records.get(&id)?;
         let changes = evidence.account.changes.get(&id)?;
         let meets =
-            record.outcome.error_class().is_none() && read.holds_beside(evidence, holders, record);
+            record.outcome.error_class().is_none() && holders.holds_beside(read.record, record);
         let locked = |change: &&Change| read.locked.contains(change.table.as_str());
         let excluded =
             |change: &&Change| excludes_change(evidence, read.strength_on(&change.table), change);

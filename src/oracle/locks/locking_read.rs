@@ -179,22 +179,6 @@ impl<'e> LockingRead<'e> {
         left
     }
 
-    /// Whether it surely has its locks from before a statement of another session was sent until after
-    /// that was answered.
-    pub(super) fn holds_beside(
-        &self,
-        evidence: &Evidence,
-        holders: &LockHolders<'_>,
-        other: &StatementRecord,
-    ) -> bool {
-        let at = other.answered;
-        let undone = evidence.timeline.undone(self.statement.id);
-        evidence.case.session_of(other.id.transaction) != Some(self.statement.session)
-            && other.sent > self.record.answered
-            && holders.surely_holds(self.transaction(), at)
-            && undone.is_none_or(|undone| undone > at)
-    }
-
     /// The session's transaction.
     pub(super) fn transaction(&self) -> TransactionId {
         self.statement.id.transaction
@@ -341,16 +325,7 @@ pub(super) fn held_versions<'e>(
     let mut held = Vec::new();
     for table in &read.locked {
         for (row, chain) in chains.table(table) {
-            let stands = |id: &VersionId| {
-                let version = chains.version(*id);
-                let is_written = written_before(evidence, version.writer, read.record.sent)
-                    || meanwhile.contains(&version.writer);
-                is_written
-                    && version
-                        .undone
-                        .is_none_or(|undone| undone > read.record.answered)
-            };
-            let Some(newest) = chain.iter().rev().copied().find(stands) else {
+            let Some(newest) = newest_standing(evidence, read.record, chain, meanwhile) else {
                 continue;
             };
             if read.by_snapshot.contains(table) && !read.shows(table, row) {
@@ -373,8 +348,24 @@ pub(super) fn held_versions<'e>(
     held
 }
 
+/// The newest version of a row that was written before a statement was sent, or by these others, and stood until it was answered.
+pub(super) fn newest_standing(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    chain: &[VersionId],
+    meanwhile: &[StatementId],
+) -> Option<VersionId> {
+    let stands = |id: &VersionId| {
+        let version = evidence.account.chains.version(*id);
+        let is_written = written_before(evidence, version.writer, record.sent)
+            || meanwhile.contains(&version.writer);
+        is_written && version.undone.is_none_or(|undone| undone > record.answered)
+    };
+    chain.iter().rev().copied().find(stands)
+}
+
 /// Whether a statement had answered before this moment.
-pub(super) fn written_before(evidence: &Evidence, writer: StatementId, at: Tick) -> bool {
+fn written_before(evidence: &Evidence, writer: StatementId, at: Tick) -> bool {
     let record = evidence.execution.records.get(&writer);
     writer == StatementId::SETUP || record.is_some_and(|record| record.answered < at)
 }

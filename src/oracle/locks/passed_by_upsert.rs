@@ -8,9 +8,7 @@ use super::trial::ReadTrial;
 use super::unrefused::{seen_by, sure_of};
 use crate::dialect::{Capability, LockingWrite};
 use crate::engine::EngineError;
-use crate::model::{
-    CaseStatement, LockBreach, Role, StatementId, StatementKind, StatementRecord, TransactionId,
-};
+use crate::model::{CaseStatement, LockBreach, Role, StatementId, StatementKind, StatementRecord};
 use crate::observe::Change;
 use crate::oracle::Evidence;
 
@@ -79,9 +77,6 @@ fn later_changes<'e>(
     table: &str,
 ) -> Vec<(&'e StatementRecord, &'e Change)> {
     let account = &evidence.account;
-    let own: TransactionId = upsert.id.transaction;
-    let session = evidence.case.session_of(own);
-    let undone = evidence.timeline.undone(upsert.id);
     let strength = evidence.dialect.lock_rules.of_write(LockingWrite::Update);
     let seen = account
         .views
@@ -97,11 +92,7 @@ fn later_changes<'e>(
     let order = evidence.execution.execution_order().into_iter();
     let writes = order.filter_map(|id| evidence.execution.records.get(&id));
     let beside = writes.filter(|write| {
-        evidence.case.session_of(write.id.transaction) != session
-            && write.outcome.error_class().is_none()
-            && write.sent > upsert.answered
-            && holders.surely_holds(own, write.answered)
-            && undone.is_none_or(|undone| undone > write.answered)
+        write.outcome.error_class().is_none() && holders.holds_beside(upsert, write)
     });
     let changes = beside.flat_map(|write| {
         let changes = account.changes.get(&write.id).into_iter().flatten();

@@ -57,7 +57,7 @@ pub(super) fn beside_locks(
     Ok(finds_none_held.then(|| unfounded(read.record, told)))
 }
 
-fn unfounded(record: &StatementRecord, told: &str) -> BrokenLock {
+pub(super) fn unfounded(record: &StatementRecord, told: &str) -> BrokenLock {
     BrokenLock {
         padded: false,
         kind: LockBreach::UnfoundedRefusal,

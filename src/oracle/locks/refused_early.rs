@@ -2,7 +2,7 @@
 
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
-use super::locking_read::{FoundRows, written_before};
+use super::locking_read::{FoundRows, newest_standing};
 use super::trial::ReadTrial;
 use super::unrefused::{seen_by, sure_of};
 use crate::dialect::{Capability, Dialect};
@@ -94,13 +94,8 @@ fn held(
     seen: &FoundRows,
 ) -> Vec<VersionId> {
     let chains = &evidence.account.chains;
-    let stands = |id: &VersionId| {
-        let version = chains.version(*id);
-        written_before(evidence, version.writer, record.sent)
-            && version.undone.is_none_or(|undone| undone > record.answered)
-    };
     let rows = seen.keys().flat_map(|table| chains.table(table));
-    let newest = rows.filter_map(|(_, chain)| chain.iter().rev().copied().find(stands));
+    let newest = rows.filter_map(|(_, chain)| newest_standing(evidence, record, chain, &[]));
     newest
         .filter(|id| {
             let writer = chains.version(*id).writer.transaction;

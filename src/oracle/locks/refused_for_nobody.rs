@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use super::breach::BrokenLock;
 use super::locking_read::LockingRead;
 use super::may_hold;
+use super::refused::unfounded;
 use super::trial::{ReadTrial, same};
 use super::unrefused::{seen_by, sure_of};
 use crate::dialect::{Capability, SerializationCause};
 use crate::engine::EngineError;
 use crate::model::{
-    CaseStatement, ErrorClass, LockBreach, Outcome, StatementId, StatementKind, StatementRecord,
-    Tick,
+    CaseStatement, ErrorClass, Outcome, StatementId, StatementKind, StatementRecord, Tick,
 };
 use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
@@ -36,15 +36,8 @@ pub(super) fn find(
         true => locks_no_newer_row(evidence, id, trial)?,
         false => writes_no_newer_row(evidence, statement, record, trial)?,
     };
-    Ok(is_unfounded.then(|| BrokenLock {
-        padded: false,
-        kind: LockBreach::UnfoundedRefusal,
-        statement: id,
-        against: None,
-        expected: "an answer".to_owned(),
-        got: record.outcome.to_string(),
-        told: "no row that it finds has been changed since the snapshot".to_owned(),
-    }))
+    let told = "no row that it finds has been changed since the snapshot";
+    Ok(is_unfounded.then(|| unfounded(record, told)))
 }
 
 /// Whether only a newer row refuses a statement so: by its level, and nobody changes how a table is stored.

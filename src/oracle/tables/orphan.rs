@@ -81,16 +81,7 @@ fn words(
 
 /// Whether the set-up or a session has changed a setting, or done something that only the engine understands.
 fn checks_may_be_off(case: &TestCase) -> bool {
-    let harmless = |setting| {
-        let known = [
-            Setting::SameLevel,
-            Setting::LockTimeout,
-            Setting::Plan,
-            Setting::Mode,
-        ]
-        .map(Some);
-        known.contains(&setting)
-    };
+    let harmless = |setting: Option<Setting>| setting.is_some_and(Setting::is_understood);
     let mut statements = case.statements.iter().map(|s| &s.effect);
     let sets = |sql: &str| {
         let word = sql.split_whitespace().next().unwrap_or_default();
