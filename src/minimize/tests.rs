@@ -219,6 +219,28 @@ fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
 }
 
 #[test]
+fn a_transaction_asks_at_its_begin_only_for_what_the_finding_needs() {
+    let sessions = "/* s1 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;\n\
+                 /* s1 */ SELECT * FROM t0;\n\
+                 /* s2 */ START TRANSACTION READ ONLY;\n\
+                 /* s2 */ SELECT * FROM t1;\n\
+                 /* s2 */ COMMIT;\n\
+                 /* s1 */ COMMIT;\n";
+    let needed = |case: &TestCase| {
+        let sql = |text: &str| case.statements.iter().any(|s| s.sql.contains(text));
+        sql("SNAPSHOT") && sql("t1") && case.count(StatementKind::Commit) == 2
+    };
+    let result = run(&case(sessions), needed, MinimizeBudget::default());
+    expect_test::expect![[r#"
+        s1 BEGIN
+        s1 SELECT * FROM t1
+        s1 COMMIT
+        s2 START TRANSACTION WITH CONSISTENT SNAPSHOT
+        s2 COMMIT"#]]
+    .assert_eq(&lines_of(&result.case));
+}
+
+#[test]
 fn a_setting_that_the_finding_needs_stays_outside_of_transactions() {
     let sessions = "/* s1 */ SET SESSION join_buffer_size = 128;\n\
                  /* s1 */ UPDATE t0 SET c0 = 1;\n\

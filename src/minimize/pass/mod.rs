@@ -1,5 +1,6 @@
 //! One file for each pass. A pass tries smaller cases and keeps what shows the finding.
 
+mod begins;
 mod columns;
 mod constraints;
 mod expressions;
@@ -22,6 +23,7 @@ pub const PASSES: &[&dyn Pass] = &[
     &transactions::Transactions,
     &prepared::PreparedSessions,
     &statements::Statements,
+    &begins::PlainBegins,
     &joined::JoinedTransactions,
     &rescheduled::Rescheduled,
     &schedule::ContextSwitches,

@@ -99,6 +99,8 @@ pub(super) fn finding(evidence: &Evidence, first: &BrokenLock, all: &[BrokenLock
         let (at, what) = (breach.statement, words(breach.kind));
         format!("{at}: {what}: {}", breach.told)
     };
+    // The headline tells the first.
+    let others = all.iter().filter(|breach| !std::ptr::eq(*breach, first));
     Finding {
         signature: Signature::new(
             "locks",
@@ -108,7 +110,7 @@ pub(super) fn finding(evidence: &Evidence, first: &BrokenLock, all: &[BrokenLock
         ),
         headline,
         differences: all.iter().map(difference).collect(),
-        explanation: all.iter().map(told).collect(),
+        explanation: others.map(told).collect(),
     }
 }
 

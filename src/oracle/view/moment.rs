@@ -12,6 +12,7 @@ use crate::model::{
     TransactionStatus,
 };
 use crate::observe::{RowId, TableView, Version};
+use crate::statement;
 
 /// Rows that a statement may have seen in place of those that its level promises.
 struct OtherMoment {
@@ -50,28 +51,75 @@ impl Alone<'_> {
                 return Ok(Some(anomaly));
             }
         }
-        let stale = evidence.case.claim.is_some() && self.shows_replaced_rows(statement);
-        Ok(stale.then_some(AnomalyClass::StaleRead))
+        let is_stale = evidence.case.claim.is_some()
+            && (self.shows_replaced_rows(statement) || self.cuts_among_older_rows(statement));
+        Ok(is_stale.then_some(AnomalyClass::StaleRead))
+    }
+
+    /// The rows that a statement of one table was answered with, and that table.
+    fn answered_rows<'c>(&'c self, statement: &'c CaseStatement) -> Option<(&'c [Row], &'c str)> {
+        let record = self.evidence.execution.records.get(&statement.id)?;
+        let [used] = statement.effect.uses.as_slice() else {
+            return None;
+        };
+        let Outcome::Rows(given) = &record.outcome else {
+            return None;
+        };
+        Some((given, &used.table))
+    }
+
+    /// Whether a LIMIT chose its rows among more than a table can hold: rows of the snapshot stand beside the own ones that took
+    /// their row keys under another clustered key, and move what comes behind them.
+    fn cuts_among_older_rows(&self, statement: &CaseStatement) -> bool {
+        let Some((given, table)) = self.answered_rows(statement) else {
+            return false;
+        };
+        let promised = self.promised(statement.id);
+        let (Some(promised), Some(shape)) = (promised.get(table), self.evidence.case.table(table))
+        else {
+            return false;
+        };
+        let clustered: Vec<usize> = shape
+            .clustered_key()
+            .into_iter()
+            .flatten()
+            .filter_map(|column| shape.column(column))
+            .collect();
+        let moved = |old: &Row, new: &Row| clustered.iter().any(|at| old.get(*at) != new.get(*at));
+        let chains = &self.evidence.account.chains;
+        let mut older: Vec<&Row> = Vec::new();
+        for (_, chain) in chains.table(table) {
+            let own = chain.iter().rposition(|version| {
+                let writer = chains.version(*version).writer;
+                writer.transaction == statement.id.transaction
+            });
+            let Some((own, replaced)) = own.map(|at| (chain[at], &chain[..at])) else {
+                continue;
+            };
+            let new = chains.row(own);
+            let rows = replaced.iter().filter_map(|version| chains.row(*version));
+            older.extend(rows.filter(|old| new.is_some_and(|new| moved(old, new))));
+        }
+        let stands =
+            |row: &Row| promised.values().any(|other| other == row) || older.contains(&row);
+        statement::without_limit(&statement.sql, &self.evidence.dialect).is_some()
+            && !older.is_empty()
+            && given.iter().all(stands)
     }
 
     /// Whether all rows of an answer stood in the table once, and one of them was replaced before. Where a weaker level ran than is
     /// claimed, a read may show a row of its snapshot beside the own one that took its key, which no table can hold.
     fn shows_replaced_rows(&self, statement: &CaseStatement) -> bool {
-        let evidence = self.evidence;
-        let record = evidence.execution.records.get(&statement.id);
-        let (Some(record), [used]) = (record, statement.effect.uses.as_slice()) else {
-            return false;
-        };
-        let Outcome::Rows(given) = &record.outcome else {
+        let Some((given, table)) = self.answered_rows(statement) else {
             return false;
         };
         let promised = self.promised(statement.id);
-        let Some(promised) = promised.get(&used.table) else {
+        let Some(promised) = promised.get(table) else {
             return false;
         };
-        let chains = &evidence.account.chains;
+        let chains = &self.evidence.account.chains;
         let stood: BTreeSet<&Row> = chains
-            .table(&used.table)
+            .table(table)
             .flat_map(|(_, chain)| chain.split_last().map_or(&[][..], |(_, replaced)| replaced))
             .filter_map(|version| chains.row(*version))
             .collect();

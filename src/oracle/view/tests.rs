@@ -399,6 +399,37 @@ fn under_a_claim_rows_of_two_moments_are_a_read_skew() {
 }
 
 #[test]
+fn what_an_offset_leaves_of_old_rows_beside_own_ones_is_a_stale_read() {
+    const BY_C: &str = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
+    const READ: &str = "SELECT * FROM t ORDER BY pkey LIMIT 1 OFFSET 2";
+    let anomaly = |given: Rows| {
+        let lines = [
+            Answers(1, "BEGIN", 0),
+            Reads(1, "SELECT * FROM t", &[[1, 1, 20], [3, 1, 21], [7, 1, 24]]),
+            Answers(2, "REPLACE INTO t VALUES (1, 1005, 0)", 1),
+            Stands(&[[1, 1005, 0], [3, 1, 21], [7, 1, 24]]),
+            Answers(1, "UPDATE t SET vkey = 1010", 3),
+            Stands(&[[1, 1010, 0], [3, 1010, 21], [7, 1010, 24]]),
+            Reads(1, READ, given),
+            Answers(1, "COMMIT", 0),
+        ];
+        let rows: Rows = &[[1, 1, 20], [3, 1, 21], [7, 1, 24]];
+        let script = Script::new(RR, BY_C, rows, &lines);
+        match script.claimed(IsolationLevel::Serializable).verdict() {
+            Verdict::Violation(finding) => Some(finding.signature.anomaly),
+            Verdict::Agree | Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. } => {
+                None
+            }
+        }
+    };
+    assert_eq!(anomaly(&[[7, 1010, 24]]), None);
+    // Behind both rows of the key 1.
+    assert_eq!(anomaly(&[[3, 1010, 21]]), Some(AnomalyClass::StaleRead));
+    // A row that never was.
+    assert_eq!(anomaly(&[[3, 1011, 21]]), Some(AnomalyClass::WrongRow));
+}
+
+#[test]
 fn an_old_row_that_hides_the_own_one_of_its_key_is_a_stale_read() {
     const BY_C: &str = "CREATE TABLE t (pkey INT NOT NULL UNIQUE, vkey INT, c INT PRIMARY KEY)";
     const READ: &str = "SELECT * FROM t WHERE pkey = 1";
