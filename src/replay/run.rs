@@ -112,9 +112,9 @@ impl<'a> Tally<'a> {
                     if hits || shown.is_none() {
                         let run = hearing.run_of(heard);
                         // In the file's own columns, without the row keys that oracles add.
-                        let tables = case.tables.clone();
                         let ran = TestCase {
-                            tables,
+                            setup: case.setup.clone(),
+                            tables: case.tables.clone(),
                             ..run.case.clone()
                         };
                         shown = Some((ran, run.execution.clone()));

@@ -1,6 +1,7 @@
 //! Cases that a person typed: judged, written with their answers, exported.
 
 use crate::program::{folder, run, shown, summary, write};
+use crate::servers::{self, Needs};
 
 #[test]
 fn a_hand_written_case_replays_on_sqlite() {
@@ -21,6 +22,40 @@ fn a_hand_written_case_replays_on_sqlite() {
     let ran = run(&["replay", &wrong, "--times", "2", "--format", "json"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["verdicts"]["violation"], 1, "{}", ran.out);
+}
+
+#[test]
+fn what_a_case_was_answered_is_written_without_our_column() {
+    const TEST: &str = "what_a_case_was_answered_is_written_without_our_column";
+    let Some(url) = servers::url(TEST, Needs::MariaDb) else {
+        return;
+    };
+    let folder = folder();
+    let answered = shown(&folder.path().join("answered.sql"));
+    let text = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"REPEATABLE READ\"\n\
+                /* init */ CREATE TABLE t (a INT, b INT);\n/* init */ INSERT INTO t VALUES (1, 2);\n\
+                /* s1 */ BEGIN;\n/* s1 */ SELECT * FROM t;\n/* s2 */ UPDATE t SET a = 3;\n\
+                /* s1 */ SELECT * FROM t;\n/* s1 */ COMMIT;\n/* end */ SELECT * FROM t;\n";
+    let case = write(&folder, "case.sql", text);
+    let out = ["-o", &answered, "--allow-shared-server"];
+    let ran = run(&[&["replay", &case, &url][..], &out].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    // An oracle of versions has judged it, and needs the column for that.
+    let judged = ran
+        .out
+        .lines()
+        .any(|line| line.contains("txcheck") && line.contains("agree"));
+    assert!(judged, "{}", ran.out);
+    let written = std::fs::read_to_string(&answered).expect("it is written");
+    assert!(!written.contains("rashomon_row"), "{written}");
+    let ends: Vec<&str> = written
+        .lines()
+        .filter(|line| line.starts_with("/* end */"))
+        .collect();
+    assert_eq!(
+        ends,
+        ["/* end */ SELECT * FROM t;                  -- @got (3, 2)"]
+    );
 }
 
 #[test]
