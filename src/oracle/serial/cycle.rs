@@ -108,28 +108,68 @@ fn by_refutation(
 
 /// The cycle between two of several transactions, whose answers no order explains wherever the others stand and whatever
 /// those were answered. None where each two have an order: then what refutes one may be what a third one wrote.
+///
+/// One that only reads, and only shows what others left, is no part of an anomaly: where two that write contradict
+/// the tables at the end, the cycle is between those.
 fn by_two_of_several(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<Cycle, EngineError> {
     let count = search.transactions.len();
-    let pairs = (0..count).flat_map(|one| (one + 1..count).map(move |other| [one, other]));
-    for pair in pairs {
-        let two = search.answers_of(pair);
-        let Some(dependencies) = both_refuted(&two, serial, pair)? else {
+    let pairs = || (0..count).flat_map(|one| (one + 1..count).map(move |other| [one, other]));
+    let writes = |at: &usize| !search.written(*at).is_empty();
+    for pair in pairs() {
+        let answers = search.answers_of(pair);
+        let Some(found) = without_order(&answers, serial, pair)? else {
             continue;
         };
-        serial.reset()?;
-        if let SearchEnd::None { .. } = two.run(serial)? {
-            let mut cycle = cycle(search, dependencies);
-            let [one, other] = pair.map(|at| search.transactions[at]);
-            cycle.lines.push(format!(
-                "no order explains the answers of {one} and {other}, wherever the others stand"
-            ));
-            return Ok(cycle);
+        if !(found.iter().all(|d| d.kind == ItemEdgeKind::Read) && !pair.iter().all(writes)) {
+            return Ok(cycle_of_two(search, pair, found));
         }
+        let last = |[_, other]: [usize; 2]| !(other + 1..count).any(|at| writes(&at));
+        for writers in pairs().filter(|pair| pair.iter().all(writes) && last(*pair)) {
+            let to_the_end = search.answers_of(writers).with_the_end();
+            if let Some(found) = without_order(&to_the_end, serial, writers)? {
+                return Ok(cycle_of_two(search, writers, found));
+            }
+        }
+        return Ok(cycle_of_two(search, pair, found));
     }
     Ok(Cycle::default())
+}
+
+/// The dependencies of two transactions for which `of_two`, a search of what they were answered, finds no order among all.
+fn without_order(
+    of_two: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+    pair: [usize; 2],
+) -> Result<Option<Vec<CycleDependency>>, EngineError> {
+    let Some(dependencies) = both_refuted(of_two, serial, pair)? else {
+        return Ok(None);
+    };
+    serial.reset()?;
+    let end = of_two.run(serial)?;
+    Ok(matches!(end, SearchEnd::None { .. }).then_some(dependencies))
+}
+
+/// The cycle of two among others, and that the others change nothing about it.
+fn cycle_of_two(
+    search: &SerialOrderSearch<'_>,
+    pair: [usize; 2],
+    dependencies: Vec<CycleDependency>,
+) -> Cycle {
+    let [one, other] = pair.map(|at| search.transactions[at]);
+    let by_the_end = dependencies.iter().any(|d| d.kind == ItemEdgeKind::Write);
+    let end = if by_the_end {
+        " and the tables at the end"
+    } else {
+        ""
+    };
+    let mut cycle = cycle(search, dependencies);
+    cycle.lines.push(format!(
+        "no order explains the answers of {one} and {other}{end}, wherever the others stand"
+    ));
+    cycle
 }
 
 /// The dependencies that both orders of two transactions show, behind all that committed before them; none where one

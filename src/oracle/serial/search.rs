@@ -94,7 +94,8 @@ impl<'a> SerialOrderSearch<'a> {
                 return Ok(Some(difference));
             }
         }
-        walk.final_state(&order)?;
+        let placed = walk.placed.clone();
+        walk.final_state(&placed)?;
         Ok(walk.first)
     }
 
@@ -108,6 +109,14 @@ impl<'a> SerialOrderSearch<'a> {
             left_out: self.left_out.clone(),
             to_the_end: false,
             ..*self
+        }
+    }
+
+    /// The same search, which compares the tables at the end, too.
+    pub(super) fn with_the_end(self) -> Self {
+        Self {
+            to_the_end: true,
+            ..self
         }
     }
 
