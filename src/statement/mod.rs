@@ -6,6 +6,7 @@
 
 mod catalog;
 mod column;
+mod comma_tables;
 mod constraints;
 mod contradiction;
 mod control;

@@ -11,6 +11,7 @@ use sqlparser::dialect::{
 };
 use sqlparser::parser::{Parser, ParserOptions};
 
+use super::comma_tables;
 use super::lock_clause::LockClauses;
 use super::returning_place;
 use super::token::SqlToken;
@@ -29,7 +30,8 @@ impl Parsed {
     /// Parses one statement; None when it does not parse or does not round-trip.
     pub(super) fn new(sql: &str, words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Self> {
         let (text, locks) = LockClauses::take(sql, words, dialect);
-        let tree = read(&returning_place::as_read(&text, dialect), dialect)?;
+        let text = returning_place::as_read(&text, dialect);
+        let tree = read(&comma_tables::as_read(&text, dialect), dialect)?;
         let again = read(&tree.to_string(), dialect)?;
         (again == tree).then_some(Self { tree, locks })
     }

@@ -474,7 +474,18 @@ const PARTITIONED: &str = "\
 
 /// Of MySQL and MariaDB: two inserts of which the second waits for the counter; a row whose trigger gives it another value
 /// when it is put in; tables that the text does not describe by itself.
-const JUDGED_BY_MYSQL: [(&str, &str); 5] = [
+const TWO_TABLES: &str = "\
+    /* init */ CREATE TABLE t (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ CREATE TABLE u (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT);\n\
+    /* init */ INSERT INTO t VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);\n\
+    /* init */ INSERT INTO u VALUES (1, 5), (2, 6);\n";
+
+const JUDGED_BY_MYSQL: [(&str, &str); 6] = [
+    (
+        TWO_TABLES,
+        "s1 BEGIN\ns1 UPDATE t AS a, u b SET a.vkey = 1001, a.c0 = b.vkey WHERE a.pkey = b.pkey\n\
+         s2 UPDATE t SET vkey = 1002, c0 = 7 WHERE pkey = 1\ns1 COMMIT\ns2 SELECT * FROM t",
+    ),
     (
         TRIGGERS_LAST,
         "s1 BEGIN\ns1 INSERT INTO t VALUES (1, 1)\ns2 INSERT INTO t VALUES (3, 1)\ns1 COMMIT\ns1 SELECT * FROM n",
