@@ -151,7 +151,7 @@ impl AnomalyClass {
     }
 
     /// Whether it names a relation between transactions: what a weaker level than the promised one allows.
-    pub(super) fn is_between_transactions(self) -> bool {
+    pub fn is_between_transactions(self) -> bool {
         match self {
             Self::DirtyWrite
             | Self::DirtyRead
