@@ -123,7 +123,8 @@ fn by_two_of_several(
         let Some(found) = without_order(&answers, serial, pair)? else {
             continue;
         };
-        if !(found.iter().all(|d| d.kind == ItemEdgeKind::Read) && !pair.iter().all(writes)) {
+        let shows_what_was_left = found.iter().all(|d| d.kind == ItemEdgeKind::Read);
+        if !shows_what_was_left || pair.iter().all(writes) {
             return Ok(cycle_of_two(search, pair, found));
         }
         let last = |[_, other]: [usize; 2]| !(other + 1..count).any(|at| writes(&at));
