@@ -312,6 +312,7 @@ mod tests {
                 transaction_survives: true,
                 counted: None,
                 reported: None,
+                command_tag: None,
             };
             execution.records.insert(id(*number), record);
         }

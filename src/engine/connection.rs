@@ -48,6 +48,12 @@ pub trait Connection: Send {
         None
     }
 
+    /// The words by which the answer to the last statement says what was done: PostgreSQL's command tag, without its numbers. None
+    /// where an answer says nothing of the kind, and after a rejection.
+    fn command_tag(&self) -> Option<String> {
+        None
+    }
+
     /// Whole content of a table, columns in the order of the shape, sorted.
     fn contents(&mut self, table: &TableShape) -> Result<Outcome, EngineError> {
         let sql = self.dialect().select_all(table);

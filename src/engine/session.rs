@@ -37,6 +37,11 @@ pub(super) trait BareSession: Send {
         None
     }
 
+    /// As [`Connection::command_tag`].
+    fn command_tag(&self) -> Option<String> {
+        None
+    }
+
     /// Sends a statement of ours, which must not be rejected.
     fn run(&mut self, sql: &str) -> Result<(), EngineError> {
         self.rows(sql).map(drop)
@@ -167,6 +172,10 @@ impl<S: BareSession> Connection for ClassifiedSession<S> {
 
     fn reported(&self) -> Option<u64> {
         self.session.reported()
+    }
+
+    fn command_tag(&self) -> Option<String> {
+        self.session.command_tag()
     }
 
     fn dialect(&self) -> &Dialect {

@@ -28,6 +28,8 @@ pub(super) struct SessionAnswer {
     pub(super) counted: Option<i64>,
     /// As [`StatementRecord::reported`].
     pub(super) reported: Option<u64>,
+    /// As [`StatementRecord::command_tag`].
+    pub(super) command_tag: Option<String>,
 }
 
 /// An execution under way.
@@ -164,6 +166,7 @@ impl<'a> Record<'a> {
             open,
             counted,
             reported,
+            command_tag,
         } = answer;
         let tick = self.tick();
         let sent = self.sent.remove(&step.session).unwrap_or(tick);
@@ -182,6 +185,7 @@ impl<'a> Record<'a> {
                     transaction_survives: self.lines[line].explicit && open,
                     counted,
                     reported,
+                    command_tag,
                     outcome,
                 };
                 self.execution.records.insert(id, record);

@@ -421,6 +421,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             open,
             counted: reply.counted,
             reported: reply.reported,
+            command_tag: reply.command_tag,
         };
         self.replies.insert(session, answer);
         let noted = self.scheduler.answered(

@@ -24,6 +24,8 @@ pub(super) struct StatementReply {
     pub(super) counted: Option<i64>,
     /// As [`Connection::reported`].
     pub(super) reported: Option<u64>,
+    /// As [`Connection::command_tag`].
+    pub(super) command_tag: Option<String>,
     /// The answer is that of the PREPARE, which was rejected; the statement behind it was not sent.
     pub(super) is_of_prepare: bool,
 }
@@ -251,6 +253,7 @@ fn answer(
         None => connection.execute(&command.sql)?,
     };
     let (counted, reported) = (connection.counted(), connection.reported());
+    let command_tag = connection.command_tag();
     let asked = match ask {
         Ask::Never => false,
         Ask::AfterRejection => matches!(outcome, Outcome::Rejected(_)),
@@ -268,6 +271,7 @@ fn answer(
         says_ended: connection.ended_transaction(),
         counted,
         reported,
+        command_tag,
         is_of_prepare,
     })
 }

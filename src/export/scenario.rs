@@ -481,6 +481,7 @@ fn symptom<'a>(
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
             | FindingKind::WrongSavepoint
+            | FindingKind::WrongCommandTag
             | FindingKind::NumberGivenAgain
             | FindingKind::InternalError
             | FindingKind::UnexpectedOutcome

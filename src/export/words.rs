@@ -230,6 +230,7 @@ fn kind_words(kind: FindingKind) -> String {
         FindingKind::RefusalWithoutCause => "an error without a cause",
         FindingKind::WrongSavepoint => "a savepoint that is lost or wrongly found",
         FindingKind::WrongTransactionEnd => "a transaction that did not end as it was answered",
+        FindingKind::WrongCommandTag => "an answer that names another command",
         FindingKind::NumberGivenAgain => "a counter that gives a number again",
         FindingKind::InternalError => "an internal error",
         FindingKind::Anomaly(anomaly) => return anomaly.to_string(),

@@ -46,6 +46,8 @@ slugged! {
         WrongOrder = "wrong-order",
         /// A count is wrong: of a query, or of the rows that a write changed.
         WrongCount = "wrong-count",
+        /// An answer says that something else was done, or names another number of rows than it gives.
+        WrongTag = "wrong-command-tag",
         /// Rejected, answered, or rejected for another reason, against the prediction.
         WrongError = "wrong-error",
         /// Tables hold what no statement wrote, or miss what one did.
@@ -91,6 +93,7 @@ impl AnomalyClass {
             FindingKind::UnstableSerialAnswer => Self::UnstableAnswer,
             FindingKind::UnexplainedChange => Self::WrongState,
             FindingKind::MiscountedWrite => Self::WrongCount,
+            FindingKind::WrongCommandTag => Self::WrongTag,
             FindingKind::RefusalWithoutCause => Self::NeedlessRefusal,
             FindingKind::WrongTransactionEnd => Self::WrongTransactionEnd,
             FindingKind::WrongSavepoint => Self::WrongError,
@@ -172,6 +175,7 @@ impl AnomalyClass {
             | Self::WrongRow
             | Self::WrongOrder
             | Self::WrongCount
+            | Self::WrongTag
             | Self::WrongError
             | Self::WrongState
             | Self::NeedlessRefusal

@@ -227,6 +227,8 @@ pub struct StatementRecord {
     pub counted: Option<i64>,
     /// How many rows a write said it changed beside those that it returned, on engines whose answer has both.
     pub reported: Option<u64>,
+    /// The words by which the answer says what was done, on engines whose answer does: PostgreSQL's command tag.
+    pub command_tag: Option<String>,
 }
 
 impl StatementRecord {

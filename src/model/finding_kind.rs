@@ -67,6 +67,8 @@ pub enum FindingKind {
     RefusalWithoutCause,
     /// A transaction ended, or went on, against the answers that its session got.
     WrongTransactionEnd,
+    /// An answer says in words that something else was done than what was sent.
+    WrongCommandTag,
     /// A savepoint was found that does not stand, or one that stands was not.
     WrongSavepoint,
     /// A counter that fills a column gave a number that it had given before.
@@ -107,6 +109,7 @@ impl FindingKind {
             Self::MiscountedWrite,
             Self::RefusalWithoutCause,
             Self::WrongTransactionEnd,
+            Self::WrongCommandTag,
             Self::WrongSavepoint,
             Self::NumberGivenAgain,
             Self::InternalError,
@@ -148,6 +151,7 @@ impl FindingKind {
             | Self::MiscountedWrite
             | Self::RefusalWithoutCause
             | Self::WrongTransactionEnd
+            | Self::WrongCommandTag
             | Self::WrongSavepoint
             | Self::NumberGivenAgain
             | Self::InternalError
@@ -179,6 +183,7 @@ impl FindingKind {
             Self::MiscountedWrite => "miscounted-write",
             Self::RefusalWithoutCause => "refusal-without-cause",
             Self::WrongTransactionEnd => "wrong-transaction-end",
+            Self::WrongCommandTag => "wrong-command-tag",
             Self::WrongSavepoint => "wrong-savepoint",
             Self::NumberGivenAgain => "number-given-again",
             Self::InternalError => "internal-error",

@@ -128,6 +128,7 @@ impl Signature {
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
             | FindingKind::WrongSavepoint
+            | FindingKind::WrongCommandTag
             | FindingKind::NumberGivenAgain
             | FindingKind::InternalError
             | FindingKind::Crash

@@ -113,6 +113,7 @@ fn record(id: StatementId, sent: Tick, answered: Tick) -> StatementRecord {
         transaction_survives: true,
         counted: None,
         reported: None,
+        command_tag: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod failed;
 mod savepoints;
 mod session_locks;
 mod shared_tables;
+mod tags;
 mod transactions;
 mod unrefused_commit;
 
@@ -38,6 +39,7 @@ pub(super) const ACCOUNT: &str = "account";
 pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
     let strange = transactions::strangeness(evidence)
         .or_else(|| failed::strangeness(evidence))
+        .or_else(|| tags::strangeness(evidence))
         .or_else(|| savepoints::strangeness(evidence))
         .or_else(|| counters::strangeness(evidence))?;
     Some(finding_of(evidence, strange))

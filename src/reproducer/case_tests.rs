@@ -89,6 +89,7 @@ fn record(case: &TestCase, at: usize, tick: u32, outcome: Outcome) -> StatementR
         transaction_survives: true,
         counted: None,
         reported: None,
+        command_tag: None,
     }
 }
 

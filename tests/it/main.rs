@@ -54,6 +54,7 @@ mod postgres_newer_rows;
 mod postgres_old_rows;
 mod postgres_safe_snapshot;
 mod postgres_table_locks;
+mod postgres_tags;
 mod postgres_unread;
 mod postgres_upsert_locks;
 mod postgres_vacuum;

@@ -1,8 +1,11 @@
 //! A bare connection.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
@@ -10,6 +13,7 @@ use tokio_postgres::{Client, Config, NoTls};
 use super::answer::answer;
 use super::failure;
 use super::names::{MAINTENANCE, NAME};
+use super::overheard::{Overheard, SharedTags};
 use crate::engine::access::Access;
 use crate::engine::cell::first_text;
 use crate::engine::connection::TransactionState;
@@ -34,6 +38,7 @@ pub(in crate::engine) struct PostgresSession {
     fitness: Fitness,
     /// The count of the last command tag, where rows came with it.
     reported: Option<u64>,
+    tags: SharedTags,
 }
 
 impl PostgresSession {
@@ -41,7 +46,9 @@ impl PostgresSession {
     /// names one, is preferred to its host.
     pub(super) fn open(access: &Access, database: Option<&str>) -> Result<Self, EngineError> {
         let own = access.target.database().unwrap_or(MAINTENANCE);
-        let (config, address) = config(access, database.unwrap_or(own));
+        let config = config(access, database.unwrap_or(own));
+        let route = Route::of(access);
+        let address = route.address();
         let cannot = |cause: String| EngineError::Connect {
             engine: NAME,
             address: address.clone(),
@@ -52,13 +59,15 @@ impl PostgresSession {
             .enable_time()
             .build()
             .map_err(|error| cannot(error.to_string()))?;
+        let tags = SharedTags::default();
+        let connecting = route.connect(&config, tags.clone());
         let connected = runtime
-            .block_on(async { tokio::time::timeout(access.deadline, config.connect(NoTls)).await });
-        let (client, connection) = connected
-            .map_err(|_| cannot(format!("no answer within {} s", access.deadline.as_secs())))?
-            .map_err(|error| failure::of_connect(address.clone(), &error))?;
-        // The statement that waits for an answer gets the reason why the connection ended.
-        runtime.spawn(async move { drop(connection.await) });
+            .block_on(async { tokio::time::timeout(access.deadline, connecting).await })
+            .map_err(|_| cannot(format!("no answer within {} s", access.deadline.as_secs())))?;
+        let client = connected.map_err(|cause| match cause {
+            NotConnected::Socket(error) => cannot(format!("error connecting to server: {error}")),
+            NotConnected::Login(error) => failure::of_connect(address.clone(), &error),
+        })?;
         let mut session = Self {
             runtime,
             client,
@@ -66,6 +75,7 @@ impl PostgresSession {
             deadline: access.deadline,
             fitness: Fitness::default(),
             reported: None,
+            tags,
         };
         session.run("SET standard_conforming_strings = on")?;
         let rows = session.rows("SELECT pg_backend_pid()")?;
@@ -89,6 +99,7 @@ impl BareSession for PostgresSession {
     fn send(&mut self, sql: &str) -> Result<Outcome, EngineError> {
         self.fitness.check(NAME, sql)?;
         self.reported = None;
+        self.tags.forget();
         let (client, deadline) = (&self.client, self.deadline);
         let answered = self
             .runtime
@@ -106,6 +117,10 @@ impl BareSession for PostgresSession {
 
     fn reported(&self) -> Option<u64> {
         self.reported
+    }
+
+    fn command_tag(&self) -> Option<String> {
+        self.tags.first()
     }
 
     /// A savepoint can be made in a transaction only; a failed one says that it is failed.
@@ -129,37 +144,86 @@ impl BareSession for PostgresSession {
     }
 }
 
-/// How to reach a database, and the same for people.
-fn config(access: &Access, database: &str) -> (Config, String) {
+/// Why there is no connection.
+enum NotConnected {
+    Socket(io::Error),
+    Login(tokio_postgres::Error),
+}
+
+/// Where a server listens.
+enum Route {
+    /// The file of a socket.
+    Socket(PathBuf),
+    Port(String, u16),
+}
+
+impl Route {
+    fn of(access: &Access) -> Self {
+        let target = &access.target;
+        let port = target.port().unwrap_or(5432);
+        match target.parameter("socket") {
+            Some(socket) => {
+                let (folder, named) = socket_of(socket);
+                Self::Socket(folder.join(format!(".s.PGSQL.{}", named.unwrap_or(port))))
+            }
+            None => Self::Port(target.host().to_owned(), port),
+        }
+    }
+
+    /// The same for people.
+    fn address(&self) -> String {
+        match self {
+            Self::Socket(file) => file.display().to_string(),
+            Self::Port(host, port) => format!("{host}:{port}"),
+        }
+    }
+
+    /// Logs in there.
+    async fn connect(&self, config: &Config, tags: SharedTags) -> Result<Client, NotConnected> {
+        match self {
+            Self::Socket(file) => {
+                let socket = UnixStream::connect(file).await;
+                log_in(config, socket.map_err(NotConnected::Socket)?, tags).await
+            }
+            Self::Port(host, port) => {
+                let socket = TcpStream::connect((host.as_str(), *port)).await;
+                let socket = socket.map_err(NotConnected::Socket)?;
+                socket.set_nodelay(true).map_err(NotConnected::Socket)?;
+                log_in(config, socket, tags).await
+            }
+        }
+    }
+}
+
+async fn log_in(
+    config: &Config,
+    socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    tags: SharedTags,
+) -> Result<Client, NotConnected> {
+    let connected = config
+        .connect_raw(Overheard::new(socket, tags), NoTls)
+        .await;
+    let (client, connection) = connected.map_err(NotConnected::Login)?;
+    // The statement that waits for an answer gets the reason why the connection ended.
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(client)
+}
+
+/// Who logs in, and to which database.
+fn config(access: &Access, database: &str) -> Config {
     let target = &access.target;
-    let mut port = target.port().unwrap_or(5432);
     let mut config = Config::new();
-    let address = match target.parameter("socket") {
-        Some(socket) => {
-            let (folder, named) = socket_of(socket);
-            port = named.unwrap_or(port);
-            config.host_path(folder);
-            format!("{}/.s.PGSQL.{port}", folder.display())
-        }
-        None => {
-            config.host(target.host());
-            format!("{}:{port}", target.host())
-        }
-    };
     config
-        .port(port)
         .dbname(database)
         .ssl_mode(SslMode::Disable)
-        .application_name("rashomon")
-        .connect_timeout(access.deadline)
-        .tcp_user_timeout(access.deadline);
+        .application_name("rashomon");
     if let Some(user) = target.user() {
         config.user(user);
     }
     if let Some(password) = &access.password {
         config.password(Password::reveal(password));
     }
-    (config, address)
+    config
 }
 
 /// The folder of a socket, and its port where the path names the file itself.

@@ -10,6 +10,7 @@ mod databases;
 mod examination;
 mod failure;
 mod names;
+mod overheard;
 mod protocol;
 mod temporal;
 mod watcher;

@@ -90,6 +90,7 @@ impl Script {
                     transaction_survives: false,
                     counted: None,
                     reported: None,
+                    command_tag: None,
                 };
                 execution.records.insert(statement, record);
             }

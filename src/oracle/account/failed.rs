@@ -13,10 +13,10 @@ use crate::model::{
 };
 
 /// A statement that was answered, and whether its transaction had failed before.
-struct Answered<'e> {
-    statement: &'e CaseStatement,
-    record: &'e StatementRecord,
-    was_failed: bool,
+pub(super) struct JudgedAnswer<'e> {
+    pub(super) statement: &'e CaseStatement,
+    pub(super) record: &'e StatementRecord,
+    pub(super) was_failed: bool,
 }
 
 /// The first answer that a failed transaction may not give, or that only a failed one may.
@@ -38,7 +38,7 @@ pub(super) fn rightly_refused(evidence: &Evidence) -> BTreeSet<StatementId> {
 
 /// The answers of a run in their order; none where an error fails no transaction. A read that was added to a transaction
 /// fails it like one of its own.
-fn answers(evidence: &Evidence) -> impl Iterator<Item = Answered<'_>> {
+pub(super) fn answers(evidence: &Evidence) -> impl Iterator<Item = JudgedAnswer<'_>> {
     let mut records: Vec<&StatementRecord> = Vec::new();
     if evidence.dialect.supports(Capability::FailedTransaction) {
         records.extend(evidence.execution.records.values());
@@ -64,7 +64,7 @@ fn answers(evidence: &Evidence) -> impl Iterator<Item = Answered<'_>> {
         } else if statement.effect.kind == StatementKind::RollbackTo {
             failed.remove(&id);
         }
-        Some(Answered {
+        Some(JudgedAnswer {
             statement,
             record,
             was_failed,
@@ -72,8 +72,8 @@ fn answers(evidence: &Evidence) -> impl Iterator<Item = Answered<'_>> {
     })
 }
 
-fn judge(evidence: &Evidence, answered: &Answered<'_>) -> Option<Strangeness> {
-    let Answered {
+fn judge(evidence: &Evidence, answered: &JudgedAnswer<'_>) -> Option<Strangeness> {
+    let JudgedAnswer {
         statement,
         record,
         was_failed,

@@ -102,6 +102,7 @@ impl Play {
             transaction_survives: true,
             counted: None,
             reported: None,
+            command_tag: None,
         };
         self.execution.records.insert(id, record);
         let kind = statement.effect.kind;

@@ -68,6 +68,7 @@ fn run(lines: &[(u32, &str, Answer)]) -> (TestCase, Execution) {
             transaction_survives: true,
             counted: None,
             reported: None,
+            command_tag: None,
         };
         execution.records.insert(id, record);
     }

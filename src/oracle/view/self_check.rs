@@ -294,6 +294,7 @@ mod tests {
                     transaction_survives: false,
                     counted: None,
                     reported: None,
+                    command_tag: None,
                 };
                 execution.records.insert(*id, record);
                 let committed = TransactionStatus::Committed(end);

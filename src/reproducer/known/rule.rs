@@ -90,6 +90,7 @@ impl Shape {
             | FindingKind::RefusalWithoutCause
             | FindingKind::WrongTransactionEnd
             | FindingKind::WrongSavepoint
+            | FindingKind::WrongCommandTag
             | FindingKind::NumberGivenAgain
             | FindingKind::Lock(_)
             | FindingKind::Anomaly(_) => false,

@@ -109,6 +109,23 @@ impl WireAnswer {
         Some(changed)
     }
 
+    /// The same answer by a server that says in these words what it has done.
+    pub(super) fn with_tag(mut self, tag: &str) -> Self {
+        match self.wire {
+            Wire::MySql(_) => {}
+            Wire::Postgres(_) => postgres::put_tag(&mut self.tail, tag),
+        }
+        self
+    }
+
+    /// The same answer with its last two rows in each other's place.
+    pub(super) fn with_rows_swapped(mut self) -> Self {
+        if let [.., one, other] = self.rows.as_mut_slice() {
+            std::mem::swap(one, other);
+        }
+        self
+    }
+
     /// The same answer without a row.
     pub(super) fn without_rows(mut self) -> Self {
         self.rows.clear();

@@ -269,6 +269,30 @@ pub(crate) enum Fault {
     InnerLockIgnored,
     /// A write without RETURNING reports one row more than it had.
     PlainWriteMiscounted,
+    /// COMMIT of a failed transaction is answered as one of a good one (PostgreSQL).
+    FailedCommitSaysCommit,
+    /// FOR KEY SHARE locks as FOR UPDATE does (PostgreSQL).
+    KeyShareIsExclusive,
+    /// An upsert is refused for a change since the snapshot that nobody made (PostgreSQL).
+    UpsertConflictFromNowhere,
+    /// RELEASE SAVEPOINT is answered, and the savepoint stays.
+    ReleaseIgnored,
+    /// SAVEPOINT is answered, and none is set.
+    SavepointForgotten,
+    /// DDL is answered, and not done.
+    DdlDoesNothing,
+    /// A write outside of a transaction is answered, and not committed before the session's next statement.
+    LoneWriteStaysOpen,
+    /// An upsert reports one affected row more than it had.
+    UpsertMiscounted,
+    /// A sorted read in a transaction has its last two rows in each other's place.
+    OrderSwapsRows,
+    /// NOWAIT is refused in a transaction that has written.
+    NowaitRefusesOwn,
+    /// SKIP LOCKED leaves out the last row in a transaction that has written.
+    SkipLockedSkipsOwn,
+    /// A plain read in a transaction that has read before and written nothing sees what is committed now.
+    SnapshotRenewedOnce,
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
@@ -315,7 +339,10 @@ const MYSQL_ONLY: [Fault; 36] = [
 ];
 
 /// What only PostgreSQL can be made to do.
-const POSTGRES_ONLY: [Fault; 5] = [
+const POSTGRES_ONLY: [Fault; 8] = [
+    Fault::FailedCommitSaysCommit,
+    Fault::KeyShareIsExclusive,
+    Fault::UpsertConflictFromNowhere,
     Fault::ErrorKeepsTransaction,
     Fault::ConflictFromNowhere,
     Fault::ConflictAfterWait,

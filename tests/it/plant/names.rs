@@ -6,7 +6,7 @@ use super::{Fault, WriteKind};
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 131] = [
+    pub(crate) const ALL: [(&str, Self); 143] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -171,6 +171,21 @@ impl Fault {
         ("victim-commits", Self::VictimCommits),
         ("inner-lock-ignored", Self::InnerLockIgnored),
         ("plain-write-miscounted", Self::PlainWriteMiscounted),
+        ("failed-commit-says-commit", Self::FailedCommitSaysCommit),
+        ("key-share-is-exclusive", Self::KeyShareIsExclusive),
+        (
+            "upsert-conflict-from-nowhere",
+            Self::UpsertConflictFromNowhere,
+        ),
+        ("release-ignored", Self::ReleaseIgnored),
+        ("savepoint-forgotten", Self::SavepointForgotten),
+        ("ddl-does-nothing", Self::DdlDoesNothing),
+        ("lone-write-stays-open", Self::LoneWriteStaysOpen),
+        ("upsert-miscounted", Self::UpsertMiscounted),
+        ("order-swaps-rows", Self::OrderSwapsRows),
+        ("nowait-refuses-own", Self::NowaitRefusesOwn),
+        ("skip-locked-skips-own", Self::SkipLockedSkipsOwn),
+        ("snapshot-renewed-once", Self::SnapshotRenewedOnce),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

@@ -166,6 +166,23 @@ fn complete(tag: &str) -> Vec<u8> {
     message
 }
 
+/// Has a CommandComplete say that this was done.
+pub(super) fn put_tag(tail: &mut [Vec<u8>], tag: &str) {
+    let mut messages = tail.iter_mut();
+    if let Some(message) = messages.find(|message| message[0] == b'C') {
+        *message = complete(tag);
+    }
+}
+
+/// Has the CommandComplete of a SELECT count these rows: what it counts is no fault of its own.
+fn put_row_count(tail: &mut [Vec<u8>], rows: usize) {
+    let is_of_a_read =
+        |message: &[u8]| tag_words(message).is_some_and(|words| words.first() == Some(&"SELECT"));
+    if tail.iter().any(|message| is_of_a_read(message)) {
+        put_tag(tail, &format!("SELECT {rows}"));
+    }
+}
+
 /// What ReadyForQuery says of a transaction.
 const NONE: u8 = b'I';
 const OPEN: u8 = b'T';
@@ -437,6 +454,8 @@ impl Line for PostgresLine {
     }
 
     fn reply(&mut self, answer: &WireAnswer) -> io::Result<()> {
+        let mut answer = answer.clone();
+        put_row_count(&mut answer.tail, answer.rows.len());
         self.client.stream.write_all(&answer.bytes())
     }
 
@@ -461,6 +480,8 @@ impl Line for PostgresLine {
         let tag = match verb.as_str() {
             "INSERT" => format!("INSERT 0 {affected}"),
             "UPDATE" | "DELETE" | "MERGE" => format!("{verb} {affected}"),
+            "START" => "START TRANSACTION".to_owned(),
+            "LOCK" => "LOCK TABLE".to_owned(),
             _ => verb,
         };
         let mut answer = empty(self.batch.cells());

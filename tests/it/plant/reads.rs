@@ -26,6 +26,22 @@ impl Conversation {
         }
     }
 
+    pub(super) fn with_rows_swapped(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        let is_sorted = without_order(sql).is_some();
+        if is_sorted && answer.rows.len() > 1 && self.plot.is_due(sql) {
+            return Ok(answer.with_rows_swapped());
+        }
+        Ok(answer)
+    }
+
+    pub(super) fn key_share_is_exclusive(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        match sql.strip_suffix(" FOR KEY SHARE") {
+            Some(plain) if self.plot.is_due(sql) => self.ask(&format!("{plain} FOR UPDATE")),
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
     pub(super) fn with_last_row(&mut self, sql: &str, times: usize) -> io::Result<WireAnswer> {
         let answer = self.ask(sql)?;
         if answer.has_rows() && self.plot.is_due(sql) {

@@ -4,7 +4,7 @@ use std::io;
 
 use super::answer::{Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::text::{at_returning, verb, write_kind};
+use super::text::{SavepointStep, at_returning, savepoint_step, verb, write_kind};
 use super::{Fault, WriteKind};
 
 /// The answer that a statement gets under a fault.
@@ -343,6 +343,72 @@ const SPOILS: &[(Fault, Spoil)] = &[
         } else {
             this.ask(sql)
         }
+    }),
+    (
+        Fault::FailedCommitSaysCommit,
+        Conversation::failed_commit_says_commit,
+    ),
+    (
+        Fault::KeyShareIsExclusive,
+        Conversation::key_share_is_exclusive,
+    ),
+    (Fault::UpsertConflictFromNowhere, |this, sql| {
+        if write_kind(sql) == Some(WriteKind::Upsert) {
+            this.conflict_from_nowhere(sql)
+        } else {
+            this.ask(sql)
+        }
+    }),
+    (Fault::ReleaseIgnored, |this, sql| {
+        this.only_answered(sql, |sql| {
+            matches!(savepoint_step(sql), Some(SavepointStep::Release(_)))
+        })
+    }),
+    (Fault::SavepointForgotten, |this, sql| {
+        this.only_answered(sql, |sql| {
+            matches!(savepoint_step(sql), Some(SavepointStep::Set(_)))
+        })
+    }),
+    (Fault::DdlDoesNothing, |this, sql| {
+        let is_ddl = |sql: &str| ["CREATE", "DROP", "ALTER"].contains(&verb(sql).as_str());
+        this.only_answered(sql, is_ddl)
+    }),
+    (
+        Fault::LoneWriteStaysOpen,
+        Conversation::lone_write_stays_open,
+    ),
+    (Fault::UpsertMiscounted, |this, sql| {
+        if write_kind(sql) == Some(WriteKind::Upsert) {
+            this.miscounted(sql)
+        } else {
+            this.ask(sql)
+        }
+    }),
+    (Fault::OrderSwapsRows, |this, sql| {
+        this.spoilt_read(sql, |this| this.with_rows_swapped(sql))
+    }),
+    (Fault::NowaitRefusesOwn, |this, sql| {
+        if this.transaction.has_written {
+            this.nowait_refused(sql)
+        } else {
+            this.ask(sql)
+        }
+    }),
+    (Fault::SkipLockedSkipsOwn, |this, sql| {
+        if this.transaction.has_written {
+            this.skip_locked_skips_one(sql)
+        } else {
+            this.ask(sql)
+        }
+    }),
+    (Fault::SnapshotRenewedOnce, |this, sql| {
+        this.spoilt_read(sql, |this| {
+            if this.transaction.done.reads > 0 {
+                this.read_beside(sql, "READ COMMITTED", Some(false))
+            } else {
+                this.ask(sql)
+            }
+        })
     }),
 ];
 

@@ -182,6 +182,22 @@ impl Conversation {
         Ok(answer)
     }
 
+    pub(super) fn lone_write_stays_open(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let is_lone = write_kind(sql).is_some() && !self.transaction.is_open;
+        if !is_lone || is_of_workload(sql) || !self.plot.is_due(sql) {
+            return self.ask(sql);
+        }
+        self.ask("BEGIN")?;
+        let answer = self.ask(sql)?.in_transaction(Some(false));
+        match answer.error() {
+            Some(_) => {
+                self.ask("ROLLBACK")?;
+            }
+            None => self.is_commit_due = true,
+        }
+        Ok(answer)
+    }
+
     pub(super) fn moved_row_leaves_old_one(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let update = Assigned::of(sql).filter(|_| self.transaction.is_open);
         let moved = update.as_ref().and_then(Assigned::moved);

@@ -237,6 +237,7 @@ impl Scribe {
             transaction_survives: !victim,
             counted: None,
             reported: None,
+            command_tag: None,
         };
         self.execution.records.insert(id, record);
     }

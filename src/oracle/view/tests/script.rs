@@ -247,6 +247,7 @@ impl Player {
             transaction_survives: true,
             counted: None,
             reported: None,
+            command_tag: None,
         };
         self.execution.records.insert(id, record);
         answered
