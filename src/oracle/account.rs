@@ -3,6 +3,7 @@
 //! made, writes that count other rows than they changed. `docs/oracle-account.md` is its page.
 
 mod beside;
+mod circle;
 mod counters;
 mod failed;
 mod savepoints;
@@ -11,6 +12,7 @@ mod shared_tables;
 mod tags;
 mod transactions;
 mod unrefused_commit;
+mod waiting;
 
 use std::collections::BTreeSet;
 

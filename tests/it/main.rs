@@ -9,6 +9,7 @@ mod bisect;
 mod calibrate;
 mod campaign;
 mod check;
+mod circles_of_waits;
 mod cli;
 mod counters;
 mod cycles;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::super::Evidence;
 use super::beside::{ended_before, is_of_another_session, touches_tables};
-use crate::dialect::Capability;
 use crate::model::{CaseStatement, StatementKind, StatementRecord, Tick, TransactionId};
 
 /// Whether two statements name a table of both, or one that a foreign key joins with it; true where that is not known.
@@ -19,7 +18,7 @@ pub(super) fn share_a_table(
 }
 
 /// The same of two statements of the case.
-fn may_meet(evidence: &Evidence, one: &CaseStatement, other: &CaseStatement) -> bool {
+pub(super) fn may_meet(evidence: &Evidence, one: &CaseStatement, other: &CaseStatement) -> bool {
     let all_known = names_its_tables(one) && names_its_tables(other);
     !all_known || !reached_tables(evidence, one).is_disjoint(&reached_tables(evidence, other))
 }
@@ -61,30 +60,6 @@ fn names_its_tables(statement: &CaseStatement) -> bool {
     let kind = statement.effect.kind;
     !matches!(kind, StatementKind::Opaque | StatementKind::BeginImmediate) && !kind.is_control()
         || kind == StatementKind::LockTable
-}
-
-/// Whether another session had a transaction open beside a statement that has used one of its tables, or one that a foreign
-/// key joins with it: whom the statement waits for holds a lock there.
-pub(super) fn another_has_used_its_tables(evidence: &Evidence, record: &StatementRecord) -> bool {
-    let (case, records) = (&evidence.case, &evidence.execution.records);
-    let statement = case.statement(record.id);
-    let known = statement.filter(|s| touches_tables(s) && s.effect.kind != StatementKind::Opaque);
-    let Some(statement) = known.filter(|_| !evidence.dialect.supports(Capability::LocksOutliveEnd))
-    else {
-        return true;
-    };
-    let own = reached_tables(evidence, statement);
-    let is_beside = |other: &&CaseStatement| {
-        let sent = records.get(&other.id).map(|other| other.sent);
-        is_of_another_session(evidence, record, other.id.transaction)
-            && sent.is_some_and(|sent| sent < record.answered)
-            && !ended_before(evidence, other.id.transaction, record.sent)
-    };
-    let mut others = case.statements.iter().filter(is_beside);
-    others.any(|other| {
-        other.effect.kind == StatementKind::Opaque
-            || !reached_tables(evidence, other).is_disjoint(&own)
-    })
 }
 
 /// The tables, in lower case, that a statement names or reaches, and those that foreign keys join with them.

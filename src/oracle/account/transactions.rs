@@ -6,12 +6,14 @@ use super::super::Evidence;
 use super::super::counted::may_run_out;
 use super::super::storage_changed;
 use super::beside::{ended_before, is_of_another_session, touches_tables};
+use super::circle::{another_is_under_way, may_be_in_a_circle};
 use super::session_locks::another_locks_tables;
-use super::shared_tables::{another_conflicts, another_has_used_its_tables, share_a_table};
+use super::shared_tables::{another_conflicts, share_a_table};
+use super::waiting::{may_wait, takes_locks};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, FindingKind, Form, Pace, ReadMode, Role, StatementId,
-    StatementKind, StatementRecord, Tick, TransactionId, UndecidedReason,
+    CaseStatement, Effect, ErrorClass, FindingKind, Form, Pace, Role, StatementId, StatementKind,
+    StatementRecord, Tick, TransactionId, UndecidedReason,
 };
 use crate::statement;
 
@@ -152,10 +154,10 @@ fn cause(
         ),
         ErrorClass::Deadlock => (
             another_is_under_way(evidence, record)
-                && (another_has_used_its_tables(evidence, record)
+                && (may_be_in_a_circle(evidence, record)
                     || another_locks_tables(evidence, record, record.sent)),
-            "another session with a statement under way that may wait, in a circle with this one, and a transaction beside it \
-             that has used a table of this one",
+            "another session with a statement under way that may wait, in a circle with this one: each of the circle uses a table \
+             that the transaction of the next one has used",
         ),
         ErrorClass::LockTimeout => (
             another_overlaps(evidence, record, held_since(evidence, record), |s| {
@@ -316,30 +318,6 @@ fn another_committed(
     })
 }
 
-/// Whether a statement of another session that may wait was under way when this one was. A circle of waits may
-/// close before the lock view shows any of them: that the other was seen waiting is not asked. One circle has one victim:
-/// who was a victim before does not count.
-fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
-    let is_other = |id: TransactionId| is_of_another_session(evidence, record, id);
-    let records = evidence.execution.records.values();
-    // What is left of an ended transaction's locks is not told there.
-    let anyone = evidence.dialect.supports(Capability::LocksOutliveEnd);
-    let is_in_the_circle = |other: &&StatementRecord| {
-        let statement = evidence.case.statement(other.id);
-        let is_victim = other.outcome.error_class() == Some(ErrorClass::Deadlock);
-        let was_victim = is_victim && other.answered < record.answered;
-        anyone || (!was_victim && statement.is_none_or(|s| may_wait(evidence, s)))
-    };
-    let mut others = records
-        .filter(|other| is_other(other.id.transaction))
-        .filter(is_in_the_circle);
-    // What a write returns is no read of its own, which may wait.
-    let probes = evidence.execution.probes.iter();
-    let mut probes = probes.filter(|probe| probe.tag.reads_for_a_statement());
-    others.any(|other| other.sent < record.answered && other.answered > record.sent)
-        || probes.any(|probe| is_other(probe.statement.transaction) && probe.tick > record.sent)
-}
-
 /// Whether a transaction of another session that ran such a statement had not ended at `since`, and
 /// had begun when this statement was answered.
 fn another_overlaps(
@@ -378,47 +356,6 @@ fn held_since(evidence: &Evidence, record: &StatementRecord) -> Tick {
     }
 }
 
-/// Whether a statement may wait for locks of others. The end of a transaction waits where locks are taken then, or a constraint is
-/// held against the rows of others, and a plain read where something locks whole tables.
-fn may_wait(evidence: &Evidence, statement: &CaseStatement) -> bool {
-    let (case, dialect) = (&evidence.case, &evidence.dialect);
-    let locks_tables = || {
-        let mut all = case.statements.iter();
-        all.any(|s| {
-            matches!(
-                s.effect.kind,
-                StatementKind::PhysicalDdl | StatementKind::LockTable | StatementKind::Opaque
-            )
-        })
-    };
-    match statement.effect.kind {
-        StatementKind::Commit => {
-            let mut setup = case.setup.iter();
-            dialect.supports(Capability::LocksAtCommit)
-                || setup.any(|s| statement::mentions(&s.sql, "DEFERRED", dialect))
-        }
-        StatementKind::Begin
-        | StatementKind::BeginSnapshot
-        | StatementKind::Rollback
-        | StatementKind::Savepoint
-        | StatementKind::RollbackTo
-        | StatementKind::ReleaseSavepoint
-        | StatementKind::Set => false,
-        StatementKind::Select => takes_locks(evidence, statement) || locks_tables(),
-        StatementKind::BeginImmediate
-        | StatementKind::LockingSelect
-        | StatementKind::Insert
-        | StatementKind::InsertSelect
-        | StatementKind::Replace
-        | StatementKind::Update
-        | StatementKind::Delete
-        | StatementKind::Merge
-        | StatementKind::PhysicalDdl
-        | StatementKind::LockTable
-        | StatementKind::Opaque => true,
-    }
-}
-
 /// Whether what ended a transaction at this answer was sent before another moment.
 fn ends_before(evidence: &Evidence, id: TransactionId, answered: Tick, before: Tick) -> bool {
     let mut records = evidence.execution.records.values();
@@ -432,20 +369,6 @@ fn began(evidence: &Evidence, record: &StatementRecord) -> Tick {
     let records = evidence.execution.records.values();
     let own = records.filter(|other| other.id.transaction == record.id.transaction);
     own.map(|other| other.sent).min().unwrap_or(record.sent)
-}
-
-/// Whether a statement takes locks that last, or may.
-fn takes_locks(evidence: &Evidence, statement: &CaseStatement) -> bool {
-    if statement.effect.kind != StatementKind::Select {
-        let locks_a_table = statement.effect.kind == StatementKind::LockTable;
-        return locks_a_table || touches_tables(statement);
-    }
-    let level = evidence.case.level(statement.session);
-    let explicit = evidence.case.is_explicit(statement.id.transaction);
-    evidence
-        .dialect
-        .read_mode(level, Role::PlainSelect, explicit)
-        == ReadMode::Current
 }
 
 /// The session of a statement sent something of which only the engine knows what it does to a

@@ -1,0 +1,122 @@
+//! Circles of waits, as the tables of a run's statements allow them. A circle may close before the lock view shows any of its waits:
+//! that a statement was seen waiting is not asked.
+
+use std::collections::BTreeSet;
+
+use super::super::Evidence;
+use super::beside::{ended_before, is_of_another_session, touches_tables};
+use super::shared_tables::may_meet;
+use super::waiting::may_wait;
+use crate::dialect::Capability;
+use crate::model::{CaseStatement, ErrorClass, StatementKind, StatementRecord, TransactionId};
+
+/// Whether a statement of another session that may wait was under way when this one was. One circle has one victim:
+/// who was a victim before does not count.
+pub(super) fn another_is_under_way(evidence: &Evidence, record: &StatementRecord) -> bool {
+    // What is left of an ended transaction's locks is not told there.
+    let anyone = evidence.dialect.supports(Capability::LocksOutliveEnd);
+    let mut records = evidence.execution.records.values();
+    let is_in_the_circle = |other: &StatementRecord| {
+        let statement = evidence.case.statement(other.id);
+        let was_victim = is_victim(other) && other.answered < record.answered;
+        anyone || (!was_victim && statement.is_none_or(|s| may_wait(evidence, s)))
+    };
+    records.any(|other| is_beside(evidence, record, other) && is_in_the_circle(other))
+        || another_probes(evidence, record)
+}
+
+fn is_victim(record: &StatementRecord) -> bool {
+    record.outcome.error_class() == Some(ErrorClass::Deadlock)
+}
+
+/// Whether two statements of different sessions were under way at once.
+fn is_beside(evidence: &Evidence, record: &StatementRecord, other: &StatementRecord) -> bool {
+    is_of_another_session(evidence, record, other.id.transaction)
+        && other.sent < record.answered
+        && other.answered > record.sent
+}
+
+/// Whether another session read for the sake of a statement of its own, which may wait, too. What a write returns is no such read.
+fn another_probes(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let probes = evidence.execution.probes.iter();
+    let mut probes = probes.filter(|probe| probe.tag.reads_for_a_statement());
+    probes.any(|probe| {
+        let other = probe.statement.transaction;
+        is_of_another_session(evidence, record, other) && probe.tick > record.sent
+    })
+}
+
+/// Whether a statement may have been in a circle of waits: it waits for a transaction that has used a table of its own, or one that a
+/// foreign key joins with it; this has a statement under way that waits for another in the same way, or for the first one. True
+/// where that is not known.
+pub(super) fn may_be_in_a_circle(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let (case, records) = (&evidence.case, &evidence.execution.records);
+    let statement = case.statement(record.id);
+    let known = statement.filter(|s| touches_tables(s) && s.effect.kind != StatementKind::Opaque);
+    let Some(statement) = known.filter(|_| !evidence.dialect.supports(Capability::LocksOutliveEnd))
+    else {
+        return true;
+    };
+    let is_sent = |s: &&CaseStatement| {
+        let sent = records.get(&s.id).map(|other| other.sent);
+        sent.is_some_and(|sent| sent < record.answered) && may_hold(s)
+    };
+    let sent: Vec<&CaseStatement> = case.statements.iter().filter(is_sent).collect();
+    let own = |s: &&&CaseStatement| s.id.transaction == record.id.transaction;
+    let closes = |waiter: &CaseStatement| {
+        let mut own = sent.iter().filter(own);
+        own.any(|held| may_meet(evidence, waiter, held))
+    };
+    let probes = another_probes(evidence, record);
+    let mut met: BTreeSet<TransactionId> = BTreeSet::new();
+    let mut waiters = vec![statement];
+    while let Some(waiter) = waiters.pop() {
+        let holders = sent.iter().map(|held| (held.id.transaction, held));
+        let holders = holders.filter(|(holder, held)| {
+            is_of_another_session(evidence, record, *holder)
+                && !ended_before(evidence, *holder, record.sent)
+                && may_meet(evidence, waiter, held)
+        });
+        let holders: BTreeSet<TransactionId> = holders.map(|(holder, _)| holder).collect();
+        for holder in holders {
+            if probes {
+                return true;
+            }
+            if !met.insert(holder) {
+                continue;
+            }
+            for waits in under_way(evidence, record, holder) {
+                if closes(waits) {
+                    return true;
+                }
+                waiters.push(waits);
+            }
+        }
+    }
+    false
+}
+
+/// Whether a transaction may have locks by a statement.
+fn may_hold(statement: &CaseStatement) -> bool {
+    let kind = statement.effect.kind;
+    touches_tables(statement)
+        || matches!(kind, StatementKind::LockTable | StatementKind::PhysicalDdl)
+}
+
+/// The statements of a transaction that were under way beside another's and may have waited.
+fn under_way<'e>(
+    evidence: &'e Evidence,
+    record: &StatementRecord,
+    holder: TransactionId,
+) -> Vec<&'e CaseStatement> {
+    let own = evidence.case.statements.iter();
+    let own = own.filter(|s| s.id.transaction == holder && may_wait(evidence, s));
+    let waits = own.filter(|s| {
+        let other = evidence.execution.records.get(&s.id);
+        other.is_some_and(|other| {
+            is_beside(evidence, record, other)
+                && !(is_victim(other) && other.answered < record.answered)
+        })
+    });
+    waits.collect()
+}
