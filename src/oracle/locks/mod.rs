@@ -7,6 +7,7 @@
 
 mod breach;
 mod compared_at_commit;
+mod compatible;
 mod got_past;
 mod held_twice;
 mod holders;
@@ -115,7 +116,8 @@ impl Oracle for LockOracle {
             let waited = refused::waited(evidence, &holders, id);
             let waited = waited.or_else(|| outlived::find(evidence, &holders, id));
             let for_a_reader = || shared::waited_for_a_reader(evidence, &holders, id);
-            breaches.extend(waited.or_else(for_a_reader));
+            let for_a_compatible = || compatible::waited_for_one(evidence, &holders, id);
+            breaches.extend(waited.or_else(for_a_reader).or_else(for_a_compatible));
             breaches.extend(unrefused::write(evidence, id));
             breaches.extend(unrefused::passed_over(evidence, id, &mut trial)?);
             breaches.extend(refused_for_nobody::find(evidence, id, &mut trial)?);

@@ -58,7 +58,7 @@ pub(super) fn find(
 
 /// Whether a statement puts in rows that its text has whole, and locks the ones that are in their way: no source, no subquery and
 /// no trigger says what it does.
-fn is_plain_upsert(evidence: &Evidence, statement: &CaseStatement) -> bool {
+pub(super) fn is_plain_upsert(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let effect = &statement.effect;
     let mut uses = effect.uses.iter();
     evidence.dialect.supports(Capability::LocksChosenRows)

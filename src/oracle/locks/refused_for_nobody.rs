@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::breach::BrokenLock;
 use super::locking_read::LockingRead;
 use super::may_hold;
+use super::passed_by_upsert::is_plain_upsert;
 use super::refused::unfounded;
 use super::trial::{ReadTrial, same};
 use super::unrefused::{seen_by, sure_of};
@@ -18,8 +19,8 @@ use crate::observe::{RowId, VersionId};
 use crate::oracle::Evidence;
 use crate::statement::mentions;
 
-/// An UPDATE or DELETE of one table, or a read that locks, which was refused at once, and no row that it changes or locks on its
-/// view has a newer version.
+/// An UPDATE or DELETE of one table, an upsert, or a read that locks, which was refused at once, and no row that it changes, meets or locks
+/// has a newer version.
 pub(super) fn find(
     evidence: &Evidence,
     id: StatementId,
@@ -32,9 +33,12 @@ pub(super) fn find(
     if !refused || record.resumed() || !needs_a_newer_row(evidence, statement) {
         return Ok(None);
     }
-    let is_unfounded = match statement.effect.kind == StatementKind::LockingSelect {
-        true => locks_no_newer_row(evidence, id, trial)?,
-        false => writes_no_newer_row(evidence, statement, record, trial)?,
+    let is_unfounded = if statement.effect.kind == StatementKind::LockingSelect {
+        locks_no_newer_row(evidence, id, trial)?
+    } else if is_plain_upsert(evidence, statement) {
+        meets_no_newer_row(evidence, statement, record, trial)?
+    } else {
+        writes_no_newer_row(evidence, statement, record, trial)?
     };
     let told = "no row that it finds has been changed since the snapshot";
     Ok(is_unfounded.then(|| unfounded(record, told)))
@@ -70,6 +74,51 @@ fn writes_no_newer_row(
     };
     let newer = newer_rows(evidence, record, table);
     Ok(!touched.is_empty() && !touched.iter().any(|row| newer.contains(row)))
+}
+
+/// Whether an upsert would add as many rows if those of which there is a newer version were not there, in whichever version: none
+/// of them is in its way.
+fn meets_no_newer_row(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    record: &StatementRecord,
+    trial: &mut ReadTrial<'_>,
+) -> Result<bool, EngineError> {
+    let (account, mut targets) = (&evidence.account, statement.effect.targets());
+    let (Some(table), None) = (targets.next(), targets.next()) else {
+        return Ok(false);
+    };
+    let view = account.views.get(&statement.id);
+    let is_known = view.is_some_and(|view| view.contains_key(table));
+    // A parent is looked for in the snapshot, and locked.
+    let names_all = !statement
+        .effect
+        .uses
+        .iter()
+        .any(|used| used.role.is_unnamed());
+    if !is_known || !names_all || !is_whole(evidence, table) {
+        return Ok(false);
+    }
+    let seen = seen_by(evidence, statement.id);
+    for row in newer_rows(evidence, record, table) {
+        let mut without = seen.clone();
+        without.entry(table.to_owned()).or_default().remove(row);
+        let Some(free) = trial.added_by(statement, &without, table)? else {
+            return Ok(false);
+        };
+        let mut versions = account.chains.table(table).filter(|(of, _)| *of == row);
+        let versions = versions.next().into_iter().flat_map(|(_, chain)| chain);
+        for content in versions.filter_map(|version| account.chains.row(*version)) {
+            let mut with = without.clone();
+            let rows = with.entry(table.to_owned()).or_default();
+            rows.insert(row.clone(), content.clone());
+            let added = trial.added_by(statement, &with, table)?;
+            if added.is_none_or(|added| added < free) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Whether a write writes the rows that it finds, each with a trace, and meets no others: no foreign key, no trigger, no partition.
