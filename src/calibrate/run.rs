@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::absent_keys;
 use super::counters;
 use super::endings::{self, Ending};
 use super::entry::{CalibratedEntry, CalibrationReport, PROBES_OF_A_WRONG_ENTRY, Proof};
@@ -110,6 +111,14 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
                 entries,
                 (level, moment.key()),
                 &mut |stage: &mut Stage<'_>| moment.probe(stage, level),
+            )?;
+        }
+        for lookup in absent_keys::of(dialect) {
+            prove(
+                stage,
+                entries,
+                (level, absent_keys::KEY),
+                &mut |stage: &mut Stage<'_>| absent_keys::probe(stage, level, lookup),
             )?;
         }
         for kept in keeping::at(dialect, level) {

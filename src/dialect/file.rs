@@ -35,6 +35,8 @@ struct File {
     #[serde(default)]
     begins_anew_after_wait: Vec<Spanned<String>>,
     #[serde(default)]
+    locks_absent_keys: Vec<Spanned<String>>,
+    #[serde(default)]
     serialization_failures: BTreeMap<Spanned<String>, Spanned<String>>,
     equal_savepoints: Spanned<String>,
     #[serde(default)]
@@ -245,6 +247,7 @@ pub fn parse_for(
         mixes_after_wait: level_list(&source, &file.mixes_after_wait)?,
         re_evaluates_after_wait: level_list(&source, &file.re_evaluates_after_wait)?,
         begins_anew_after_wait: level_list(&source, &file.begins_anew_after_wait)?,
+        locks_absent_keys: level_list(&source, &file.locks_absent_keys)?,
         serialization_causes: causes(
             &source,
             &file.serialization_failures,

@@ -118,7 +118,14 @@ impl Dialect {
         if reads(self) != reads(other) || self.snapshot_point != other.snapshot_point {
             return Some("they read other versions of rows");
         }
-        let locks = |dialect: &Self| (dialect.lock_reach(level), dialect.lock_rules.clone());
+        let locks = |dialect: &Self| {
+            let absent = dialect.locks_absent_keys.contains(&level);
+            (
+                dialect.lock_reach(level),
+                absent,
+                dialect.lock_rules.clone(),
+            )
+        };
         if locks(self) != locks(other) {
             return Some("they lock other rows");
         }

@@ -309,6 +309,8 @@ pub struct Dialect {
     /// Levels at which a statement that waited begins anew where a row that it locks was committed
     /// meanwhile, and otherwise goes on as of the moment when it was sent.
     pub begins_anew_after_wait: BTreeSet<IsolationLevel>,
+    /// Levels at which a statement that looks a unique key up and finds no row locks the key.
+    pub locks_absent_keys: BTreeSet<IsolationLevel>,
     serialization_causes: BTreeMap<IsolationLevel, SerializationCause>,
     /// What a SAVEPOINT does to one of the same name.
     pub equal_savepoints: EqualSavepoints,

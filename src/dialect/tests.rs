@@ -57,6 +57,7 @@ fn the_optimistic_mode_of_tidb_differs_in_transactions_only() {
             why_not: of_transactions.why_not,
             session_setup: of_transactions.session_setup,
             begins_anew_after_wait: of_transactions.begins_anew_after_wait,
+            locks_absent_keys: of_transactions.locks_absent_keys,
             known: of_transactions.known,
             read_modes: of_transactions.read_modes,
             autocommit_read_modes: of_transactions.autocommit_read_modes,

@@ -429,7 +429,7 @@ fn names_only(part: &Expr, tables: &[NamedRelation]) -> bool {
 }
 
 /// The conditions that have to hold together.
-fn and_parts<'a>(condition: &'a Expr, parts: &mut Vec<&'a Expr>) {
+pub(super) fn and_parts<'a>(condition: &'a Expr, parts: &mut Vec<&'a Expr>) {
     if let Expr::BinaryOp {
         left,
         op: BinaryOperator::And,

@@ -9,7 +9,7 @@ use rashomon::engine::{self, Connection, EngineError, OpenOptions, Server, Trans
 use rashomon::execute::Driver;
 use rashomon::model::{
     AnomalyClass, ErrorClass, Execution, FindingKind, IsolationLevel,
-    LockBreach::{UnkeptRow, UnlockedRead},
+    LockBreach::{UnkeptRange, UnkeptRow, UnlockedRead},
     Outcome, ProbeAnswer, UndecidedReason, Value, Verdict,
 };
 use rashomon::oracle::{LockOracle, hear};
@@ -336,6 +336,16 @@ const MET: &str = "
     s2: COMMIT
 ";
 
+/// A key that is not there is looked up for a change, then inserted by another session.
+const ABSENT: &str = "
+    s1: BEGIN
+    s2: BEGIN
+    s1: SELECT c FROM t WHERE pkey = 7 FOR UPDATE
+    s2: INSERT INTO t VALUES (7, 1001, 1)
+    s1: COMMIT
+    s2: COMMIT
+";
+
 #[test]
 fn a_lock_that_tidb_does_not_take_is_found() {
     let Some((url, _turn)) = turn("tidb_locks") else {
@@ -349,7 +359,14 @@ fn a_lock_that_tidb_does_not_take_is_found() {
         IsolationLevel::ReadCommitted,
         IsolationLevel::RepeatableRead,
     ] {
-        for (script, breach) in [(KEPT, UnkeptRow), (MET, UnlockedRead)] {
+        let scripts = [
+            (KEPT, UnkeptRow),
+            (MET, UnlockedRead),
+            (ABSENT, UnkeptRange),
+        ];
+        for (script, breach) in scripts {
+            // At READ COMMITTED no key is locked that is not there.
+            let is_locked = script != ABSENT || level == IsolationLevel::RepeatableRead;
             for fault in [Fault::None, Fault::MissingRowLocks] {
                 let rate = Rate::Always;
                 let planted = PlantedServer::before(&url, Plant { fault, rate });
@@ -366,7 +383,8 @@ fn a_lock_that_tidb_does_not_take_is_found() {
                     found.is_some() || said == Verdict::Agree,
                     "{fault}: {said:?}"
                 );
-                let wanted = (fault != Fault::None).then_some(FindingKind::Lock(breach));
+                let is_heard = fault != Fault::None && is_locked;
+                let wanted = is_heard.then_some(FindingKind::Lock(breach));
                 assert_eq!(found, wanted, "{fault} at {level}: {script}");
             }
         }

@@ -5,6 +5,7 @@
 //! that read, while its transaction is open. Waiting too much is legal, but for a transaction that has ended, or by
 //! what takes no lock. `docs/oracle-locks.md` says what this claims and what it may miss.
 
+mod absent_key;
 mod breach;
 mod compared_at_commit;
 mod compatible;
@@ -119,6 +120,7 @@ impl Oracle for LockOracle {
             let for_a_compatible = || compatible::waited_for_one(evidence, &holders, id);
             breaches.extend(waited.or_else(for_a_reader).or_else(for_a_compatible));
             breaches.extend(unrefused::write(evidence, id));
+            breaches.extend(absent_key::find(evidence, &holders, id));
             breaches.extend(unrefused::passed_over(evidence, id, &mut trial)?);
             breaches.extend(refused_for_nobody::find(evidence, id, &mut trial)?);
             breaches.extend(refused_early::find(evidence, &holders, id, &mut trial)?);

@@ -1,5 +1,6 @@
 //! Made-up runs of written cases: each rule, and what only looks like its breach.
 
+mod absent_keys;
 mod locked_table;
 mod outlived;
 mod runs;

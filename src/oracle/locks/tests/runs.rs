@@ -370,6 +370,14 @@ pub(super) fn run_passing_over(level: IsolationLevel, steps: &[Step]) -> String 
     judge_by(mysql_with(passing), level, steps).0
 }
 
+/// The verdict about a run on an engine that locks keys which are looked up and not there, at READ COMMITTED.
+pub(super) fn run_locking_absent_keys(level: IsolationLevel, steps: &[Step]) -> String {
+    let list = "capabilities = [\n";
+    let levels = "locks-absent-keys = [\"read-committed\"]";
+    let locking = |text: &str| text.replacen(list, &format!("{levels}\n{list}"), 1);
+    judge_by(mysql_with(locking), level, steps).0
+}
+
 /// The verdict about a run on an engine that does not say whom a statement waits for.
 pub(super) fn run_without_names(level: IsolationLevel, steps: &[Step]) -> String {
     let nameless = |text: &str| text.replace("names-blockers", "replace");
