@@ -1,12 +1,12 @@
 //! Features of a statement that reads what its own transaction did before: engines that keep a transaction's changes
-//! in its session and merge them into every read go wrong there.
+//! in its session and merge them into every read go wrong there; and of one that puts in a key which was looked up before.
 
 use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{CaseStatement, Role, StatementKind, TestCase};
-use crate::statement::{TableRead, table_reads, tables_read};
+use crate::statement::{TableRead, key_lookups, table_reads, tables_read, value_keys};
 
 /// How a statement reads tables that earlier statements of its transaction changed, or looked for keys of.
 pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
@@ -43,7 +43,46 @@ pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTr
         };
         features.extend(word.map(str::to_owned));
     }
+    if puts_in_looked_up_key(evidence, statement) {
+        features.insert("looked-up-key".to_owned());
+    }
     features
+}
+
+/// Whether an INSERT or REPLACE puts in a row key that a write or a read that locks, of any session, had looked up by its value and
+/// was answered before: an engine that locks keys has locked this one, whether the row was there or not.
+fn puts_in_looked_up_key(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let (case, dialect) = (&evidence.case, &evidence.dialect);
+    let records = &evidence.execution.records;
+    let target = statement.effect.targets().next();
+    let Some(shape) = target.and_then(|table| case.table(table)) else {
+        return false;
+    };
+    let row_key = shape.row_key.as_deref().unwrap_or_default();
+    let (Some(keys), Some(own)) = (
+        value_keys(&statement.sql, row_key, dialect),
+        records.get(&statement.id),
+    ) else {
+        return false;
+    };
+    case.statements.iter().any(|other| {
+        let locks = matches!(
+            other.effect.kind,
+            StatementKind::LockingSelect | StatementKind::Update | StatementKind::Delete
+        );
+        let is_before = records
+            .get(&other.id)
+            .is_some_and(|other| other.answered < own.answered);
+        let mut uses = other.effect.uses.iter();
+        let names = uses.any(|used| used.table == shape.name);
+        let finds = || key_lookups(&other.sql, dialect);
+        locks
+            && is_before
+            && names
+            && finds().iter().any(|lookup| {
+                lookup.column.eq_ignore_ascii_case(row_key) && !lookup.values.is_disjoint(&keys)
+            })
+    })
 }
 
 /// The statement reads a table that an earlier statement of its transaction writes.
@@ -96,8 +135,8 @@ fn is_key(evidence: &Evidence, table: &str, column: &str) -> bool {
     })
 }
 
-/// Whether a statement looks for keys of a table several at a time: an IN list, or an INSERT or REPLACE, which looks
-/// for those that its rows would meet.
+/// Whether a statement looks for keys of a table as it would for several at a time: an IN list, be it of one key, or an INSERT
+/// or REPLACE, which looks for those that its rows would meet.
 fn looks_for_keys(evidence: &Evidence, statement: &CaseStatement, table: &str) -> bool {
     let inserts = matches!(
         statement.effect.kind,
@@ -107,7 +146,15 @@ fn looks_for_keys(evidence: &Evidence, statement: &CaseStatement, table: &str) -
         return true;
     }
     let reads = table_reads(&statement.sql, &evidence.dialect);
+    let mut uses = statement.effect.uses.iter();
+    let of_one_key = || {
+        let lookups = key_lookups(&statement.sql, &evidence.dialect);
+        lookups
+            .iter()
+            .any(|lookup| lookup.listed && is_key(evidence, table, &lookup.column))
+    };
     reads
         .iter()
         .any(|read| matches!(read, TableRead::ListLookup { table: other, .. } if other == table))
+        || (uses.any(|used| used.table == table) && of_one_key())
 }

@@ -469,3 +469,53 @@ fn a_row_that_was_replaced_under_a_snapshot_is_seen_beside_the_new_one() {
     let said = heard_in(&url, Fault::None, "rashomon_tidb_replaced", text);
     assert_eq!(said, Verdict::Known("TiDB#23966".to_owned()));
 }
+
+/// What TiDB 4.0 does wrong behind a lookup, and another lookup behind which it is right: the id, both, and the rest of the case.
+const WRONG_BEFORE_5: [(&str, &str, &str, &str); 3] = [
+    (
+        "unfiled:tidb-locked-absent-key",
+        "/* s1 */ SELECT vkey FROM t0 WHERE pkey = 9 FOR UPDATE;\n",
+        "/* s1 */ SELECT vkey FROM t0 WHERE pkey = 8 FOR UPDATE;\n",
+        "/* s1 */ COMMIT;\n/* s2 */ BEGIN;\n/* s2 */ REPLACE INTO t0 (pkey, vkey) VALUES (9, 1000);\n/* s2 */ COMMIT;\n",
+    ),
+    (
+        "unfiled:tidb-locked-absent-key",
+        "/* s1 */ DELETE FROM t0 WHERE pkey IN (9, 1) AND vkey > 5;\n",
+        "/* s1 */ DELETE FROM t0 WHERE pkey IN (8, 1) AND vkey > 5;\n",
+        "/* s1 */ COMMIT;\n/* s2 */ BEGIN;\n/* s2 */ INSERT INTO t0 (pkey, vkey) VALUES (9, 1000);\n/* s2 */ COMMIT;\n",
+    ),
+    (
+        "TiDB#18814",
+        "/* s1 */ SELECT vkey FROM t0 WHERE pkey IN (4);\n",
+        "/* s1 */ SELECT vkey FROM t0 WHERE pkey = 4;\n",
+        "/* s1 */ SELECT vkey FROM t0 WHERE pkey IN (4, 5);\n/* s1 */ COMMIT;\n",
+    ),
+];
+
+#[test]
+fn faults_of_tidb_4_are_known_by_the_lookup_before_them() {
+    let Some((url, _turn)) = turn_of("tidb_4_lookups", Needs::TiDb4) else {
+        return;
+    };
+    let folder = folder();
+    let path = folder.path().join("case.sql");
+    for (id, lookup, other, rest) in WRONG_BEFORE_5 {
+        for (lookup, expected) in [
+            (lookup, format!("\"known_id\":\"{id}\"")),
+            (other, "\"verdict\":\"agree\"".to_owned()),
+        ] {
+            let text = format!(
+                "--! format = 1\n--! isolation = \"REPEATABLE READ\"\n\
+                /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT);\n\
+                /* init */ INSERT INTO t0 (pkey, vkey) VALUES (4, 1), (5, 2);\n\
+                /* s1 */ BEGIN;\n{lookup}{rest}"
+            );
+            std::fs::write(&path, &text).expect("a file");
+            let file = shown(&path);
+            let arguments = ["replay", &file, &url, "--allow-shared-server"];
+            let replayed = run(&[&arguments[..], &["--format", "json"]].concat());
+            let said = format!("{}{}", replayed.out, replayed.err);
+            assert!(replayed.out.contains(&expected), "{text}{said}");
+        }
+    }
+}
