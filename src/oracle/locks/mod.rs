@@ -114,11 +114,7 @@ impl Oracle for LockOracle {
             let statement = evidence.case.statement(id);
             let used = |statement| locked_table::find(evidence, &holders, statement);
             breaches.extend(statement.and_then(used));
-            let waited = refused::waited(evidence, &holders, id);
-            let waited = waited.or_else(|| outlived::find(evidence, &holders, id));
-            let for_a_reader = || shared::waited_for_a_reader(evidence, &holders, id);
-            let for_a_compatible = || compatible::waited_for_one(evidence, &holders, id);
-            breaches.extend(waited.or_else(for_a_reader).or_else(for_a_compatible));
+            breaches.extend(needless_wait(evidence, &holders, id));
             breaches.extend(unrefused::write(evidence, id));
             breaches.extend(absent_key::find(evidence, &holders, id));
             breaches.extend(unrefused::passed_over(evidence, id, &mut trial)?);
@@ -163,6 +159,18 @@ impl Oracle for LockOracle {
             acyclic: None,
         })
     }
+}
+
+/// Whether a statement waited for nobody who was in its way.
+fn needless_wait(
+    evidence: &Evidence,
+    holders: &LockHolders<'_>,
+    id: StatementId,
+) -> Option<BrokenLock> {
+    refused::waited(evidence, holders, id)
+        .or_else(|| outlived::find(evidence, holders, id))
+        .or_else(|| shared::waited_for_a_reader(evidence, holders, id))
+        .or_else(|| compatible::waited_for_one(evidence, holders, id))
 }
 
 /// The ruling where transactions lock only when they commit: nobody waits, and the COMMIT of a transaction that read rows FOR
