@@ -456,10 +456,20 @@ impl Executor for LooseDriver<'_> {
     ) -> Result<Execution, EngineError> {
         let mut sent = case.clone();
         let begins = sent.statements.iter_mut();
-        for begin in begins.filter(|s| s.session == SessionId(2) && s.sql == "BEGIN") {
+        let begins = begins.filter(|s| s.session == SessionId(2) && s.sql == "BEGIN");
+        let mut loosened = Vec::new();
+        for begin in begins {
             begin.sql = self.1.to_owned();
+            loosened.push(begin.id);
         }
-        self.0.execute(&sent, instrumentation)
+        let mut execution = self.0.execute(&sent, instrumentation)?;
+        for begin in loosened {
+            // The words of the answer would give it away.
+            if let Some(record) = execution.records.get_mut(&begin) {
+                record.command_tag = None;
+            }
+        }
+        Ok(execution)
     }
 
     fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {

@@ -169,8 +169,8 @@ fn a_clause_with_of_locks_the_tables_that_it_names() {
         panic!("not heard");
     };
     let told = finding.explanation.join("\n");
-    assert_eq!(finding.explanation.len(), 1, "{told}");
-    assert!(told.starts_with("T3.1"), "{told}");
+    assert!(finding.explanation.is_empty(), "{told}");
+    assert!(finding.headline.starts_with("T3.1"), "{}", finding.headline);
 }
 
 /// A failed transaction keeps no lock, although it is open still.

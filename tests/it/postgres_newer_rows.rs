@@ -47,6 +47,7 @@ fn answers(execution: &mut Execution, affected: u64, returned: Vec<Row>) {
     execution.probes.push(returned);
     let end = execution.records.get_mut(&id(1, 4)).expect("it ran");
     end.outcome = Outcome::Affected(0);
+    end.command_tag = Some("COMMIT".to_owned());
     let status = TransactionStatus::Committed(end.answered);
     execution.transactions.insert(written.transaction, status);
 }
