@@ -32,6 +32,7 @@ mod histories;
 mod innodb_serial;
 mod interruption;
 mod locks;
+mod locks_let_go;
 mod looked_again;
 mod lost_live;
 mod lost_pursuit;
