@@ -110,14 +110,14 @@ fn by_refutation(
 /// those were answered. None where each two have an order: then what refutes one may be what a third one wrote.
 ///
 /// One that only reads, and only shows what others left, is no part of an anomaly: where two that write contradict
-/// the tables at the end, the cycle is between those.
+/// what was read right behind them or the tables at the end, the cycle is between those.
 fn by_two_of_several(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<Cycle, EngineError> {
     let count = search.transactions.len();
     let pairs = || (0..count).flat_map(|one| (one + 1..count).map(move |other| [one, other]));
-    let writes = |at: &usize| !search.written(*at).is_empty();
+    let writes = |at: &usize| search.has_written(*at);
     for pair in pairs() {
         let answers = search.answers_of(pair);
         let Some(found) = without_order(&answers, serial, pair)? else {
@@ -127,10 +127,13 @@ fn by_two_of_several(
         if !shows_what_was_left || pair.iter().all(writes) {
             return Ok(cycle_of_two(search, pair, found));
         }
-        let last = |[_, other]: [usize; 2]| !(other + 1..count).any(|at| writes(&at));
-        for writers in pairs().filter(|pair| pair.iter().all(writes) && last(*pair)) {
-            let to_the_end = search.answers_of(writers).with_the_end();
-            if let Some(found) = without_order(&to_the_end, serial, writers)? {
+        // A third one that wrote between them would be missed in the refutation.
+        let are_next = |[one, other]: &[usize; 2]| !(one + 1..*other).any(|at| writes(&at));
+        for writers in pairs().filter(|pair| pair.iter().all(writes) && are_next(pair)) {
+            let behind = writers[1] + 1..count;
+            let readers: Vec<usize> = behind.clone().take_while(|at| !writes(at)).collect();
+            let witnessed = search.witnessed(writers, &readers, readers.len() == behind.len());
+            if let Some(found) = without_order(&witnessed, serial, writers)? {
                 return Ok(cycle_of_two(search, writers, found));
             }
         }
@@ -160,12 +163,8 @@ fn cycle_of_two(
     dependencies: Vec<CycleDependency>,
 ) -> Cycle {
     let [one, other] = pair.map(|at| search.transactions[at]);
-    let by_the_end = dependencies.iter().any(|d| d.kind == ItemEdgeKind::Write);
-    let end = if by_the_end {
-        " and the tables at the end"
-    } else {
-        ""
-    };
+    let by_others = dependencies.iter().any(|d| d.kind == ItemEdgeKind::Write);
+    let end = if by_others { " and what they left" } else { "" };
     let mut cycle = cycle(search, dependencies);
     cycle.lines.push(format!(
         "no order explains the answers of {one} and {other}{end}, wherever the others stand"
@@ -234,7 +233,9 @@ fn dependency(
     let (by_earlier, by_later) = (search.written(order[0]), search.written(order[1]));
     let kind = match refutation.statement {
         Some(id) if id.transaction == later => ItemEdgeKind::Anti,
-        Some(_) => ItemEdgeKind::Read,
+        Some(id) if id.transaction == earlier => ItemEdgeKind::Read,
+        // Another read what the two left.
+        Some(_) => ItemEdgeKind::Write,
         None => kind_at_the_end(&refutation.expected, &by_earlier, &by_later),
     };
     // One statement differs; where the end does, whatever the transaction names may have been read for it.

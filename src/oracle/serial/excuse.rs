@@ -210,6 +210,7 @@ fn has_order_without(
     let search = SerialOrderSearch {
         let_go,
         left_out,
+        witnesses: Vec::new(),
         ..*search
     };
     Ok(matches!(search.run(serial)?, SearchEnd::Found))

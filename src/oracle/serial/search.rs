@@ -22,6 +22,8 @@ pub(super) struct SerialOrderSearch<'a> {
     pub(super) left_out: BTreeSet<StatementId>,
     /// Whether the tables at the end are compared, too, and not answers alone.
     pub(super) to_the_end: bool,
+    /// Those who show what two left, right behind them, where an order of the two is refuted.
+    pub(super) witnesses: Vec<usize>,
 }
 
 /// How the search ended.
@@ -89,7 +91,8 @@ impl<'a> SerialOrderSearch<'a> {
         }
         serial.reset()?;
         let mut walk = self.walk(serial);
-        for next in before.iter().copied().chain(order) {
+        let behind = self.witnesses.iter().copied();
+        for next in before.iter().copied().chain(order).chain(behind) {
             if let Some(difference) = walk.place(next)? {
                 return Ok(Some(difference));
             }
@@ -108,16 +111,22 @@ impl<'a> SerialOrderSearch<'a> {
             let_go: self.let_go.iter().copied().chain(others).collect(),
             left_out: self.left_out.clone(),
             to_the_end: false,
+            witnesses: Vec::new(),
             ..*self
         }
     }
 
-    /// The same search, which compares the tables at the end, too.
-    pub(super) fn with_the_end(self) -> Self {
-        Self {
-            to_the_end: true,
-            ..self
-        }
+    /// The search of [`Self::answers_of`], which compares what others read as well, and perhaps the tables at the end.
+    pub(super) fn witnessed(&self, pair: [usize; 2], by: &[usize], to_the_end: bool) -> Self {
+        let mut search = self.answers_of(pair);
+        let readers: BTreeSet<TransactionId> = by.iter().map(|at| self.transactions[*at]).collect();
+        let is_of_a_reader = |id: &StatementId| readers.contains(&id.transaction);
+        search
+            .let_go
+            .retain(|id| self.let_go.contains(id) || !is_of_a_reader(id));
+        search.witnesses = by.to_vec();
+        search.to_the_end = to_the_end;
+        search
     }
 
     /// The tables that a transaction may write.
@@ -128,6 +137,21 @@ impl<'a> SerialOrderSearch<'a> {
             .filter(|s| s.id.transaction == transaction)
             .flat_map(|s| s.effect.targets())
             .collect()
+    }
+
+    /// Whether a write of the transaction was answered without an error.
+    pub(super) fn has_written(&self, index: usize) -> bool {
+        let evidence = self.evidence;
+        let is_done = |id: &StatementId| {
+            let record = evidence.execution.records.get(id);
+            record.is_some_and(|record| record.outcome.error_class().is_none())
+        };
+        let mut own = evidence.case.statements.iter();
+        own.any(|s| {
+            s.id.transaction == self.transactions[index]
+                && s.effect.targets().next().is_some()
+                && is_done(&s.id)
+        })
     }
 
     fn session(&self, index: usize) -> Option<SessionId> {
