@@ -93,10 +93,7 @@ impl ScheduledStatement {
 
     /// Whether it may wait for locks that no statement is known to take, as DDL and LOCK TABLE do.
     pub(super) fn may_wait_for_any_lock(&self) -> bool {
-        matches!(
-            self.kind,
-            StatementKind::Opaque | StatementKind::PhysicalDdl | StatementKind::LockTable
-        )
+        self.kind.may_lock_any_table()
     }
 
     /// Whether it leaves every lock as it was, once it was accepted: it takes none and releases none.

@@ -83,6 +83,11 @@ impl StatementKind {
         )
     }
 
+    /// May lock tables as a whole, in a way that rows do not tell.
+    pub fn may_lock_any_table(self) -> bool {
+        matches!(self, Self::Opaque | Self::PhysicalDdl | Self::LockTable)
+    }
+
     /// Opens a transaction.
     pub fn is_begin(self) -> bool {
         matches!(

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Cte, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, Select,
-    SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, UnaryOperator, Value as Literal,
+    BinaryOperator, Cte, Expr, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr,
+    Statement, TableFactor, TableWithJoins, UnaryOperator, Value as Literal,
 };
 
 use self::region::{Bounding, Region};
-use super::query::{deleted_from, selects};
+use super::query::{column_name, deleted_from, grouped, selects};
 use super::walk::{SyntaxNode, walk};
 
 /// The columns of a statement, in lower case, whose conditions leave few values: those of WHERE and ON.
@@ -145,8 +145,11 @@ fn passed_on_by(query: &Query, views: LeftByViews<'_>) -> Option<Regions> {
     let SetExpr::Select(select) = &*query.body else {
         return None;
     };
-    let groups = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
-    if groups || select.distinct.is_some() || query.limit_clause.is_some() || has_window(select) {
+    if grouped(select)
+        || select.distinct.is_some()
+        || query.limit_clause.is_some()
+        || has_window(select)
+    {
         return None;
     }
     let shows = |wanted: &str| {
@@ -305,10 +308,8 @@ fn comparison(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<(String,
 )]
 fn column(expression: &Expr) -> Option<String> {
     match expression {
-        Expr::Identifier(name) => Some(name.value.to_ascii_lowercase()),
-        Expr::CompoundIdentifier(parts) => Some(parts.last()?.value.to_ascii_lowercase()),
         Expr::Nested(inner) => column(inner),
-        _ => None,
+        _ => column_name(expression).map(str::to_ascii_lowercase),
     }
 }
 

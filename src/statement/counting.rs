@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::effect::analyze;
 use super::parse::{Parsed, number};
-use super::query::{ROW_KEY, last_name, row_order};
+use super::query::{ROW_KEY, column_name, last_name, row_order};
 use super::token::{tokens, without_end};
 use crate::dialect::Dialect;
 use crate::model::{
@@ -265,20 +265,6 @@ fn is_one(item: &SelectItem) -> bool {
 
 fn is_row_key(expression: &Expr) -> bool {
     column_name(expression).is_some_and(|name| name.eq_ignore_ascii_case(ROW_KEY))
-}
-
-/// The name of the column that an expression is.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
-fn column_name(expression: &Expr) -> Option<&str> {
-    let name = match expression {
-        Expr::Identifier(name) => Some(name),
-        Expr::CompoundIdentifier(parts) => parts.last(),
-        _ => None,
-    };
-    name.map(|name| name.value.as_str())
 }
 
 #[expect(

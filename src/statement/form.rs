@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, GroupByExpr, Ident, OnConflictAction, OnInsert, Query, SelectItem, SetExpr,
-    Statement, TableFactor, TableWithJoins, UnaryOperator, Value,
+    FunctionArguments, Ident, OnConflictAction, OnInsert, Query, SelectItem, SetExpr, Statement,
+    TableFactor, TableWithJoins, UnaryOperator, Value,
 };
 
-use super::query::{NamedRelation, deleted_from, relations};
+use super::query::{NamedRelation, deleted_from, grouped, relations};
 use super::token::{SqlToken, stands};
 use super::walk::{SyntaxNode, walk};
 use crate::model::Form;
@@ -241,11 +241,10 @@ fn counts_a_whole_table(query: &Query) -> bool {
     let [from] = select.from.as_slice() else {
         return false;
     };
-    let no_groups = matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
     let one_table = from.joins.is_empty() && matches!(from.relation, TableFactor::Table { .. });
     let items: Vec<Item> = select.projection.iter().map(item).collect();
     one_table
-        && no_groups
+        && !grouped(select)
         && select.selection.is_none()
         && items.contains(&Item::Count)
         && !items.contains(&Item::Else)

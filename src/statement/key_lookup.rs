@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use sqlparser::ast::{BinaryOperator, Expr, GroupByExpr, Statement, TableWithJoins};
+use sqlparser::ast::{BinaryOperator, Expr, Statement, TableWithJoins};
 
 use super::parse::{Parsed, number};
-use super::query::deleted_from;
+use super::query::{column_name, deleted_from, grouped};
 use super::table_reads::{and_parts, tables_read};
 use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, collect};
@@ -86,14 +86,12 @@ impl<'s> Source<'s> {
             }),
             Statement::Query(query) => {
                 let select = query.body.as_select()?;
-                let by = &select.group_by;
-                let ungrouped = matches!(by, GroupByExpr::Expressions(by, _) if by.is_empty());
                 let is_whole = query.with.is_none()
                     && query.order_by.is_none()
                     && query.limit_clause.is_none()
                     && select.distinct.is_none()
                     && select.having.is_none()
-                    && ungrouped;
+                    && !grouped(select);
                 Some(Self {
                     from: &select.from,
                     condition: select.selection.as_ref()?,
@@ -115,27 +113,15 @@ fn lookup(part: &Expr) -> Option<(&str, BTreeSet<i64>, bool)> {
             left,
             op: BinaryOperator::Eq,
             right,
-        } => Some((name(left)?, BTreeSet::from([number(right)?]), false)),
+        } => Some((column_name(left)?, BTreeSet::from([number(right)?]), false)),
         Expr::InList {
             expr,
             list,
             negated: false,
         } => {
             let values: Option<BTreeSet<i64>> = list.iter().map(number).collect();
-            Some((name(expr)?, values?, true))
+            Some((column_name(expr)?, values?, true))
         }
-        _ => None,
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
-fn name(expression: &Expr) -> Option<&str> {
-    match expression {
-        Expr::Identifier(column) => Some(column.value.as_str()),
-        Expr::CompoundIdentifier(parts) => parts.last().map(|column| column.value.as_str()),
         _ => None,
     }
 }

@@ -268,7 +268,22 @@ fn is_row_key(column: &Ident) -> bool {
     column.value.eq_ignore_ascii_case(ROW_KEY)
 }
 
-fn grouped(select: &Select) -> bool {
+/// The name of the column that an expression is.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+pub(super) fn column_name(expression: &Expr) -> Option<&str> {
+    let name = match expression {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(parts) => parts.last(),
+        _ => None,
+    };
+    name.map(|name| name.value.as_str())
+}
+
+/// Whether a SELECT groups its rows.
+pub(super) fn grouped(select: &Select) -> bool {
     match &select.group_by {
         GroupByExpr::All(_) => true,
         GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),

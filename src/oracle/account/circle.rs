@@ -18,15 +18,17 @@ pub(super) fn another_is_under_way(evidence: &Evidence, record: &StatementRecord
     let mut records = evidence.execution.records.values();
     let is_in_the_circle = |other: &StatementRecord| {
         let statement = evidence.case.statement(other.id);
-        let was_victim = is_victim(other) && other.answered < record.answered;
-        anyone || (!was_victim && statement.is_none_or(|s| may_wait(evidence, s)))
+        anyone
+            || (!was_victim_before(other, record)
+                && statement.is_none_or(|s| may_wait(evidence, s)))
     };
     records.any(|other| is_beside(evidence, record, other) && is_in_the_circle(other))
         || another_probes(evidence, record)
 }
 
-fn is_victim(record: &StatementRecord) -> bool {
-    record.outcome.error_class() == Some(ErrorClass::Deadlock)
+/// Whether a statement was the victim of a circle before another was answered.
+fn was_victim_before(other: &StatementRecord, record: &StatementRecord) -> bool {
+    other.outcome.error_class() == Some(ErrorClass::Deadlock) && other.answered < record.answered
 }
 
 /// Whether two statements of different sessions were under way at once.
@@ -114,8 +116,7 @@ fn under_way<'e>(
     let waits = own.filter(|s| {
         let other = evidence.execution.records.get(&s.id);
         other.is_some_and(|other| {
-            is_beside(evidence, record, other)
-                && !(is_victim(other) && other.answered < record.answered)
+            is_beside(evidence, record, other) && !was_victim_before(other, record)
         })
     });
     waits.collect()

@@ -12,12 +12,7 @@ pub(super) fn may_wait(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let (case, dialect) = (&evidence.case, &evidence.dialect);
     let locks_tables = || {
         let mut all = case.statements.iter();
-        all.any(|s| {
-            matches!(
-                s.effect.kind,
-                StatementKind::PhysicalDdl | StatementKind::LockTable | StatementKind::Opaque
-            )
-        })
+        all.any(|s| s.effect.kind.may_lock_any_table())
     };
     match statement.effect.kind {
         StatementKind::Commit => {

@@ -50,13 +50,8 @@ pub(super) fn waited_for_one(
 
 /// Whether a session may lock a table, or the whole of a table's rows, in a way that rows do not tell.
 fn locks_whole_tables(evidence: &Evidence) -> bool {
-    let kinds = [
-        StatementKind::LockTable,
-        StatementKind::PhysicalDdl,
-        StatementKind::Opaque,
-    ];
     let mut statements = evidence.case.statements.iter();
-    statements.any(|statement| kinds.contains(&statement.effect.kind))
+    statements.any(|statement| statement.effect.kind.may_lock_any_table())
 }
 
 /// Whether nothing that a statement of another session locks in rows of its tables excludes a lock of this strength.

@@ -102,7 +102,7 @@ fn by_refutation(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
 ) -> Result<Cycle, EngineError> {
-    let dependencies = both_refuted(search, serial, [0, 1])?;
+    let dependencies = both_refuted(search, serial, [0, 1], &[])?;
     Ok(dependencies.map_or(Cycle::default(), |found| cycle(search, found)))
 }
 
@@ -120,7 +120,7 @@ fn by_two_of_several(
     let writes = |at: &usize| search.has_written(*at);
     for pair in pairs() {
         let answers = search.answers_of(pair);
-        let Some(found) = without_order(&answers, serial, pair)? else {
+        let Some(found) = without_order(&answers, serial, pair, &[])? else {
             continue;
         };
         let shows_what_was_left = found.iter().all(|d| d.kind == ItemEdgeKind::Read);
@@ -133,7 +133,7 @@ fn by_two_of_several(
             let behind = writers[1] + 1..count;
             let readers: Vec<usize> = behind.clone().take_while(|at| !writes(at)).collect();
             let witnessed = search.witnessed(writers, &readers, readers.len() == behind.len());
-            if let Some(found) = without_order(&witnessed, serial, writers)? {
+            if let Some(found) = without_order(&witnessed, serial, writers, &readers)? {
                 return Ok(cycle_of_two(search, writers, found));
             }
         }
@@ -147,8 +147,9 @@ fn without_order(
     of_two: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
     pair: [usize; 2],
+    behind: &[usize],
 ) -> Result<Option<Vec<CycleDependency>>, EngineError> {
-    let Some(dependencies) = both_refuted(of_two, serial, pair)? else {
+    let Some(dependencies) = both_refuted(of_two, serial, pair, behind)? else {
         return Ok(None);
     };
     serial.reset()?;
@@ -172,18 +173,19 @@ fn cycle_of_two(
     cycle
 }
 
-/// The dependencies that both orders of two transactions show, behind all that committed before them; none where one
-/// order is not refuted.
+/// The dependencies that both orders of two transactions show, behind all that committed before them and before those
+/// who are `behind`; none where one order is not refuted.
 fn both_refuted(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
     pair: [usize; 2],
+    behind: &[usize],
 ) -> Result<Option<Vec<CycleDependency>>, EngineError> {
     let [one, other] = pair;
     let before: Vec<usize> = (0..one).collect();
     let mut dependencies = Vec::new();
     for order in [[other, one], [one, other]] {
-        match search.refute(serial, &before, order)? {
+        match search.refute(serial, &before, order, behind)? {
             Some(refutation) => dependencies.push(dependency(search, order, &refutation)),
             // The order of their session is the other dependency.
             None => return Ok(None),

@@ -210,7 +210,6 @@ fn has_order_without(
     let search = SerialOrderSearch {
         let_go,
         left_out,
-        witnesses: Vec::new(),
         ..*search
     };
     Ok(matches!(search.run(serial)?, SearchEnd::Found))

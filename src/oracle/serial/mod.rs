@@ -97,7 +97,6 @@ impl Oracle for SerialOracle {
             let_go: BTreeSet::new(),
             left_out: BTreeSet::new(),
             to_the_end: true,
-            witnesses: Vec::new(),
         };
         let verdict = match search.run(serial)? {
             SearchEnd::Found => held_read_only(evidence).map_or(Verdict::Agree, Verdict::Known),

@@ -22,8 +22,6 @@ pub(super) struct SerialOrderSearch<'a> {
     pub(super) left_out: BTreeSet<StatementId>,
     /// Whether the tables at the end are compared, too, and not answers alone.
     pub(super) to_the_end: bool,
-    /// Those who show what two left, right behind them, where an order of the two is refuted.
-    pub(super) witnesses: Vec<usize>,
 }
 
 /// How the search ended.
@@ -78,21 +76,22 @@ impl<'a> SerialOrderSearch<'a> {
         })
     }
 
-    /// What refutes this order of two transactions behind others; none where the order of their session does, or
+    /// What refutes this order of two transactions between others; none where the order of their session does, or
     /// nothing.
     pub(super) fn refute(
         &self,
         serial: &mut dyn SerialRun,
         before: &[usize],
         order: [usize; 2],
+        behind: &[usize],
     ) -> Result<Option<Difference>, EngineError> {
         if !self.may_follow(before, order[0]) {
             return Ok(None);
         }
         serial.reset()?;
         let mut walk = self.walk(serial);
-        let behind = self.witnesses.iter().copied();
-        for next in before.iter().copied().chain(order).chain(behind) {
+        let all = before.iter().copied().chain(order);
+        for next in all.chain(behind.iter().copied()) {
             if let Some(difference) = walk.place(next)? {
                 return Ok(Some(difference));
             }
@@ -111,7 +110,6 @@ impl<'a> SerialOrderSearch<'a> {
             let_go: self.let_go.iter().copied().chain(others).collect(),
             left_out: self.left_out.clone(),
             to_the_end: false,
-            witnesses: Vec::new(),
             ..*self
         }
     }
@@ -124,7 +122,6 @@ impl<'a> SerialOrderSearch<'a> {
         search
             .let_go
             .retain(|id| self.let_go.contains(id) || !is_of_a_reader(id));
-        search.witnesses = by.to_vec();
         search.to_the_end = to_the_end;
         search
     }

@@ -79,13 +79,10 @@ impl Alone<'_> {
         else {
             return false;
         };
-        let clustered: Vec<usize> = shape
-            .clustered_key()
-            .into_iter()
-            .flatten()
-            .filter_map(|column| shape.column(column))
-            .collect();
-        let moved = |old: &Row, new: &Row| clustered.iter().any(|at| old.get(*at) != new.get(*at));
+        let Some(clustered) = shape.clustered_key() else {
+            return false;
+        };
+        let key = |row| shape.key_of(clustered, row);
         let chains = &self.evidence.account.chains;
         let mut older: Vec<&Row> = Vec::new();
         for (_, chain) in chains.table(table) {
@@ -98,7 +95,7 @@ impl Alone<'_> {
             };
             let new = chains.row(own);
             let rows = replaced.iter().filter_map(|version| chains.row(*version));
-            older.extend(rows.filter(|old| new.is_some_and(|new| moved(old, new))));
+            older.extend(rows.filter(|old| new.is_some_and(|new| key(old) != key(new))));
         }
         let stands =
             |row: &Row| promised.values().any(|other| other == row) || older.contains(&row);

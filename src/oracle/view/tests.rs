@@ -383,12 +383,7 @@ fn under_a_claim_rows_of_two_moments_are_a_read_skew() {
             Answers(2, "COMMIT", 0),
         ];
         let script = Script::new(RC, TABLE, &[[1, 1, 0], [2, 2, 0]], &lines);
-        match script.claimed(IsolationLevel::Serializable).verdict() {
-            Verdict::Violation(finding) => Some(finding.signature.anomaly),
-            Verdict::Agree | Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. } => {
-                None
-            }
-        }
+        anomaly_claimed_serializable(script)
     };
     assert_eq!(anomaly(&[[1, 1001, 9], [2, 1001, 9]], 2), None);
     let skew = anomaly(&[[1, 1001, 9], [2, 1000, 9]], 1);
@@ -396,6 +391,14 @@ fn under_a_claim_rows_of_two_moments_are_a_read_skew() {
     // Both as they were: one moment, an older one.
     let stale = anomaly(&[[1, 1000, 9], [2, 1000, 9]], 0);
     assert_eq!(stale, Some(AnomalyClass::StaleRead));
+}
+
+/// The anomaly that a script has where SERIALIZABLE is claimed.
+fn anomaly_claimed_serializable(script: Script) -> Option<AnomalyClass> {
+    match script.claimed(IsolationLevel::Serializable).verdict() {
+        Verdict::Violation(finding) => Some(finding.signature.anomaly),
+        Verdict::Agree | Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. } => None,
+    }
 }
 
 #[test]
@@ -415,12 +418,7 @@ fn what_an_offset_leaves_of_old_rows_beside_own_ones_is_a_stale_read() {
         ];
         let rows: Rows = &[[1, 1, 20], [3, 1, 21], [7, 1, 24]];
         let script = Script::new(RR, BY_C, rows, &lines);
-        match script.claimed(IsolationLevel::Serializable).verdict() {
-            Verdict::Violation(finding) => Some(finding.signature.anomaly),
-            Verdict::Agree | Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. } => {
-                None
-            }
-        }
+        anomaly_claimed_serializable(script)
     };
     assert_eq!(anomaly(&[[7, 1010, 24]]), None);
     // Behind both rows of the key 1.
@@ -447,12 +445,7 @@ fn an_old_row_that_hides_the_own_one_of_its_key_is_a_stale_read() {
             Answers(1, "COMMIT", 0),
         ];
         let script = Script::new(RR, BY_C, &[[1, 1, 20]], &lines);
-        match script.claimed(IsolationLevel::Serializable).verdict() {
-            Verdict::Violation(finding) => Some(finding.signature.anomaly),
-            Verdict::Agree | Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. } => {
-                None
-            }
-        }
+        anomaly_claimed_serializable(script)
     };
     assert_eq!(anomaly(&[[1, 1010, 29]]), None);
     assert_eq!(anomaly(&[[1, 1, 20]]), Some(AnomalyClass::StaleRead));

@@ -12,7 +12,7 @@ use sqlparser::ast::{
     Statement, Update, UpdateTableFromKind,
 };
 
-use crate::statement::query::relations;
+use crate::statement::query::{ROW_KEY, column_name, relations};
 use crate::statement::walk::{SyntaxNode, walk};
 
 /// The properties of a statement that the oracles rely on.
@@ -212,18 +212,8 @@ fn conjuncts(condition: Option<&Expr>) -> Vec<&Expr> {
     }
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
 fn is_row_key(expression: &Expr) -> bool {
-    match expression {
-        Expr::Identifier(name) => name.value.eq_ignore_ascii_case("pkey"),
-        Expr::CompoundIdentifier(parts) => parts
-            .last()
-            .is_some_and(|name| name.value.eq_ignore_ascii_case("pkey")),
-        _ => false,
-    }
+    column_name(expression).is_some_and(|name| name.eq_ignore_ascii_case(ROW_KEY))
 }
 
 /// Whether a condition holds for one row at most: `pkey = constant` is part of it.
