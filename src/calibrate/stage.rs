@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::listener::CalibrationListener;
-use super::schema::{rows, schema};
+use super::schema::{all_rows, changed_rows, schema};
 use crate::dialect::Capability;
 use crate::engine::{
     Connection, EngineError, STATEMENT_DEADLINE, Server, TransactionState, Watcher,
@@ -39,8 +39,16 @@ impl From<EngineError> for Halt {
     }
 }
 
-/// The statements that were sent, each after its session's name. Both sessions write to it.
-type Script = Rc<RefCell<Vec<String>>>;
+/// What was sent. Both sessions write to it.
+#[derive(Debug, Default)]
+struct SentStatements {
+    /// The statements, each after its session's name, and what else happened.
+    script: Vec<String>,
+    /// The statements alone, since the rows were last restored.
+    since_reset: Vec<String>,
+}
+
+type Script = Rc<RefCell<SentStatements>>;
 
 /// What came of a statement that may wait.
 #[derive(Debug)]
@@ -57,6 +65,8 @@ pub(super) struct Actor {
     running: Option<JoinHandle<Answered>>,
     /// The statement that was sent last.
     sql: String,
+    /// Whether anything was sent since its transaction was last ended for it.
+    has_sent: bool,
     /// The engine's own number of the connection.
     id: u64,
     /// How long a statement goes unanswered at least before it is taken for waiting, on an engine that shows no waits.
@@ -78,6 +88,7 @@ impl Actor {
             connection: Some(connection),
             running: None,
             sql: String::new(),
+            has_sent: false,
             name,
             script: Rc::clone(script),
         }
@@ -85,9 +96,10 @@ impl Actor {
 
     fn note(&mut self, sql: &str) {
         self.sql = sql.to_owned();
-        self.script
-            .borrow_mut()
-            .push(format!("{} {sql}", self.name));
+        self.has_sent = true;
+        let mut sent = self.script.borrow_mut();
+        sent.script.push(format!("{} {sql}", self.name));
+        sent.since_reset.push(sql.to_owned());
     }
 
     /// Runs a statement that cannot wait.
@@ -145,9 +157,8 @@ impl Actor {
                 None => watcher.waiting(&[id])?.contains_key(&id),
             };
             if waits {
-                self.script
-                    .borrow_mut()
-                    .push(format!("-- {} waits", self.name));
+                let line = format!("-- {} waits", self.name);
+                self.script.borrow_mut().script.push(line);
                 return Ok(Reply::Waits);
             }
             if listener.is_stopped() {
@@ -249,6 +260,7 @@ impl<'a> Stage<'a> {
         stage
             .other
             .must("INSERT INTO w VALUES (1, 1), (2, 2), (3, 3)")?;
+        stage.restore(&all_rows(server.dialect()))?;
         Ok(stage)
     }
 
@@ -258,24 +270,50 @@ impl<'a> Stage<'a> {
             return Err(Halt::Interrupted);
         }
         let script = self.take_script();
-        let rollback = self.server.dialect().spelling.rollback.clone();
+        let dialect = self.server.dialect();
         for actor in [&mut self.tested, &mut self.other] {
-            // Where no transaction is open, some engines reject this; that is no matter.
-            actor.run(&rollback)?;
+            if actor.has_sent {
+                // Where no transaction is open, some engines reject this; that is no matter.
+                actor.run(&dialect.spelling.rollback)?;
+                actor.has_sent = false;
+            }
         }
         self.next_key += 10;
-        for sql in rows(self.server.dialect()) {
-            self.other.must(&sql)?;
-        }
-        *self.script.borrow_mut() = script;
+        let changed = {
+            let sent = self.script.borrow();
+            changed_rows(dialect, sent.since_reset.iter().map(String::as_str))
+        };
+        self.restore(&changed)?;
         let line = "-- both roll back; t and u hold (1, 1), (2, 2), (3, 3) again";
-        self.script.borrow_mut().push(line.to_owned());
+        let mut sent = self.script.borrow_mut();
+        sent.script = script;
+        sent.script.push(line.to_owned());
+        Ok(())
+    }
+
+    /// Restores rows in one transaction, so that a server that writes each commit to its disk does so once, and as one
+    /// command where the engine has one for that.
+    fn restore(&mut self, statements: &[&str]) -> Result<(), EngineError> {
+        let dialect = self.server.dialect();
+        if !statements.is_empty() {
+            // Within another command, BEGIN may open a block.
+            let ends = (self.begin_as("start"), dialect.spelling.commit.as_str());
+            let all = [&[ends.0], statements, &[ends.1]].concat();
+            let all: Vec<String> = all.into_iter().map(str::to_owned).collect();
+            match dialect.together(&all) {
+                Some(command) => self.other.must(&command).map(drop)?,
+                None => all
+                    .iter()
+                    .try_for_each(|sql| self.other.must(sql).map(drop))?,
+            }
+        }
+        self.script.borrow_mut().since_reset.clear();
         Ok(())
     }
 
     /// The statements that were sent since the last time, without those that restored the rows.
     pub(super) fn take_script(&mut self) -> Vec<String> {
-        self.script.take()
+        std::mem::take(&mut self.script.borrow_mut().script)
     }
 
     /// A row key that was never in a table.
