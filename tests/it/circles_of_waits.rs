@@ -18,15 +18,22 @@ s2 SELECT c0 FROM t0 WHERE pkey = 1 FOR UPDATE
 s1 ROLLBACK
 s3 ROLLBACK";
 
-/// The second transaction is the victim of a deadlock.
+/// The second transaction is the victim of a deadlock, which ends it.
 fn victim(run: &mut Execution) {
-    let last = run.records.keys().filter(|id| id.transaction.0 == 2).max();
-    let last = *last.expect("it ran");
+    let ids = run.records.keys().filter(|id| id.transaction.0 == 2);
+    let last = *ids.max().expect("it ran");
     let record = run.records.get_mut(&last).expect("it ran");
     record.outcome = rejected("1213", ErrorClass::Deadlock);
     record.transaction_survives = false;
     let ended = TransactionStatus::Aborted(record.answered);
     run.transactions.insert(id(2, 1).transaction, ended);
+}
+
+/// It is, and stays open until its ROLLBACK.
+fn failed_victim(run: &mut Execution) {
+    let record = run.records.get_mut(&id(2, 2)).expect("it ran");
+    record.outcome = rejected("40P01", ErrorClass::Deadlock);
+    record.command_tag = None;
 }
 
 #[test]
@@ -57,4 +64,39 @@ fn a_deadlock_beside_a_wait_that_is_part_of_no_circle_has_no_cause() {
             assert_ne!(said(&circle, victim), "refusal-without-cause", "{level}");
         }
     }
+}
+
+const PARTITIONED: &str = "\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT) PARTITION BY RANGE (pkey);\n\
+    /* init */ CREATE TABLE low PARTITION OF t0 FOR VALUES FROM (0) TO (10);\n\
+    /* init */ CREATE TABLE high PARTITION OF t0 FOR VALUES FROM (10) TO (20);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 10), (2, 2, 20), (12, 3, 30);\n";
+
+/// The first transaction names the partitions, the second one their table.
+const BY_PARTITIONS: &str = "s1 BEGIN
+s1 UPDATE low SET vkey = 1000 WHERE pkey = 1
+s2 BEGIN
+s2 UPDATE t0 SET vkey = 1001 WHERE pkey = 12
+s1 UPDATE high SET vkey = 1002 WHERE pkey = 12
+s2 UPDATE t0 SET vkey = 1003 WHERE pkey = 1
+s1 ROLLBACK
+s2 ROLLBACK";
+
+#[test]
+fn who_names_a_partition_meets_who_names_its_table() {
+    let Some(server) = oracles::server("who_names_a_partition", Needs::Postgres) else {
+        return;
+    };
+    let said = |setup: &str, script: &str, lie| {
+        let case = scripted(&*server, ReadCommitted, setup, script);
+        oracles::kind(&hearing_of(&*server, &case, lie).verdict())
+    };
+    let silent = said(PARTITIONED, BY_PARTITIONS, honest);
+    assert_ne!(silent, "refusal-without-cause");
+    // Beside it a deadlock that no circle explains is heard, partitions or not.
+    let setup = format!("{PARTITIONED}{}", SETUP.replace("t0", "t1"));
+    assert_eq!(
+        said(&setup, NO_CIRCLE, failed_victim),
+        "refusal-without-cause"
+    );
 }

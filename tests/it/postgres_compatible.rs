@@ -15,11 +15,16 @@ const LOCKED: &str = "SELECT pkey FROM t0 WHERE pkey = 1";
 
 /// What the first transaction does, and then the second one before the first has ended.
 fn kind(url: &str, fault: Fault, first: &str, second: &str) -> Vec<String> {
+    kind_in(url, fault, SETUP, first, second)
+}
+
+/// The same with tables of its own.
+fn kind_in(url: &str, fault: Fault, setup: &str, first: &str, second: &str) -> Vec<String> {
     let (_planted, server) = open_planted(url, fault);
     let script = format!("s1 BEGIN\ns2 BEGIN\ns1 {first}\ns2 {second}\ns1 ROLLBACK\ns2 ROLLBACK");
     let levels = [ReadCommitted, RepeatableRead, Serializable].into_iter();
     let said = levels.map(|level| {
-        let case = scripted(&*server, level, SETUP, &script);
+        let case = scripted(&*server, level, setup, &script);
         oracles::kind(&hearing_of(&*server, &case, honest).verdict())
     });
     said.collect()
@@ -63,4 +68,31 @@ fn a_lock_that_is_stronger_than_the_one_asked_for_is_heard_by_who_waits() {
             );
         }
     }
+}
+
+/// Two rows that an exclusion keeps apart wait for each other, whatever locks of rows are held.
+#[test]
+fn who_waits_for_a_row_that_is_excluded_beside_its_own_waits_for_a_reason() {
+    let Some(url) = url("who_waits_for_a_row_that_is_excluded", Needs::Postgres) else {
+        return;
+    };
+    let key_share = format!("{LOCKED} FOR KEY SHARE");
+    let added = "INSERT INTO t0 VALUES (3, 3, 11)";
+    let excluded = |constraint: &str| {
+        let constraint = format!("CONSTRAINT apart EXCLUDE {constraint}");
+        format!("{SETUP}/* init */ ALTER TABLE t0 ADD {constraint};\n")
+    };
+    for constraint in [
+        "USING btree (c0 WITH =) WHERE (pkey > 0)",
+        "USING gist (int4range(c0, c0 + 1) WITH &&)",
+    ] {
+        let setup = excluded(constraint);
+        let silent = kind_in(&url, Fault::None, &setup, added, CHANGED);
+        assert_eq!(silent, ["agree"; 3], "{constraint}");
+    }
+    // An exclusion whose columns are left alone gives nobody a reason.
+    let setup = SETUP.replace("c0 INT)", "c0 INT, EXCLUDE USING btree (pkey WITH =))");
+    let fault = Fault::KeyShareIsExclusive;
+    let heard = kind_in(&url, fault, &setup, &key_share, CHANGED);
+    assert_eq!(heard, ["waited"; 3]);
 }

@@ -88,7 +88,7 @@ fn strongest(evidence: &Evidence, statement: &CaseStatement) -> Option<LockStren
                 let shape = evidence.case.table(table);
                 shape.is_some_and(|shape| keeps_keys(statement, shape))
             });
-            let is_sure = is_plain && keeps_keys && !has_key_in_part(evidence);
+            let is_sure = is_plain && keeps_keys && !has_unseen_key(evidence);
             is_sure.then(|| dialect.lock_rules.of_write(LockingWrite::Update))
         }
         StatementKind::Begin
@@ -123,9 +123,20 @@ fn keeps_keys(update: &CaseStatement, shape: &TableShape) -> bool {
     shape.partitioning.is_none() && !columns.any(|name| is_assigned(name) || is_computed(name))
 }
 
-/// Whether the set-up makes a unique index of its own: it may be of an expression, or of a part of the rows.
-fn has_key_in_part(evidence: &Evidence) -> bool {
-    let has = |sql: &str, word: &str| mentions(sql, word, &evidence.dialect);
-    let mut setup = evidence.case.setup.iter();
-    setup.any(|setup| has(&setup.sql, "UNIQUE") && has(&setup.sql, "INDEX"))
+/// Whether the set-up makes a key that the tables' shapes do not have: a unique index of its own, which may be of an expression or of
+/// a part of the rows, or an exclusion by another operator than equality, or of a part of the rows. Whoever puts a row there waits
+/// for another that does, whatever locks of rows they have (PostgreSQL manual, "CREATE TABLE", EXCLUDE).
+fn has_unseen_key(evidence: &Evidence) -> bool {
+    let dialect = &evidence.dialect;
+    let has = |sql: &str, word: &str| mentions(sql, word, dialect);
+    let exclusions = |sql: &str| count_mentions(sql, "EXCLUDE", dialect).unwrap_or(usize::MAX);
+    let setup = || evidence.case.setup.iter().map(|setup| setup.sql.as_str());
+    let made = setup().map(exclusions).fold(0, usize::saturating_add);
+    let seen: usize = evidence
+        .case
+        .tables
+        .iter()
+        .map(|table| table.exclusions.len())
+        .sum();
+    made > seen || setup().any(|sql| has(sql, "UNIQUE") && has(sql, "INDEX"))
 }
