@@ -204,6 +204,28 @@ pub(super) fn difference(first: &Execution, second: &Execution) -> Option<String
     (first.final_state != second.final_state).then(|| "the final state differs".to_owned())
 }
 
+/// Whether the reads beside the statements of two runs gave the same: what an observer saw of the tables, and what probes
+/// answered. An effect that no statement reads shows there alone.
+pub(super) fn saw_the_same(first: &Execution, second: &Execution) -> bool {
+    let (seen, again) = (&first.observations, &second.observations);
+    let observed = seen.len() == again.len()
+        && seen.iter().zip(again).all(|(a, b)| {
+            let same = |(table, rows): (&String, &Vec<Row>)| {
+                b.tables
+                    .get(table)
+                    .is_some_and(|others| same_rows(rows, others))
+            };
+            a.active == b.active && a.tables.len() == b.tables.len() && a.tables.iter().all(same)
+        });
+    let (asked, again) = (&first.probes, &second.probes);
+    observed
+        && asked.len() == again.len()
+        && asked.iter().zip(again).all(|(a, b)| {
+            let of_one = (a.statement, &a.sql) == (b.statement, &b.sql);
+            of_one && same_answer(&a.outcome, &b.outcome)
+        })
+}
+
 /// Messages are for people and name ids of connections and transactions: codes and classes are compared.
 fn same_answer(a: &Outcome, b: &Outcome) -> bool {
     let code = |outcome: &Outcome| match outcome {

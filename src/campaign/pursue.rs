@@ -210,7 +210,7 @@ impl Pursuit<'_> {
 
     /// What is wrong with a case whose violation did not come every time.
     ///
-    /// Where it never came again although the run itself was repeated, the engine answered the
+    /// Where it never came again although the run itself was repeated, effects that no statement reads included, the engine answered the
     /// serial run of the first hearing otherwise: another worker's open transactions disturbed it.
     fn flaky_finding(
         &mut self,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::activity::PursuitNote;
-use super::comparison::difference;
+use super::comparison::{difference, saw_the_same};
 use super::rate::{SequentialTest, is_measured, stays, wanted};
 use super::stop::StopFlag;
 use crate::engine::EngineError;
@@ -190,7 +190,7 @@ impl Looking<'_> {
         Ok(Look::Shown(Box::new((finding, execution))))
     }
 
-    /// Whether further runs repeat this one, outcome for outcome, and are agreed with: then not the
+    /// Whether further runs repeat this one, outcome for outcome and in what was seen beside them, and are agreed with: then not the
     /// run was wrong, but what the first serial run predicted of it.
     pub(super) fn repeats_and_agrees(
         &mut self,
@@ -203,7 +203,10 @@ impl Looking<'_> {
                 Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => return Ok(false),
                 Err(error) => return Err(error),
             };
-            let repeats = |run: &Evidence| difference(first, &run.execution).is_none();
+            let repeats = |run: &Evidence| {
+                let again = &run.execution;
+                difference(first, again).is_none() && saw_the_same(first, again)
+            };
             if hearing.verdict() != Verdict::Agree || !hearing.runs.iter().all(repeats) {
                 return Ok(false);
             }

@@ -1,6 +1,7 @@
 //! Violations that do not come every time: whether the run or what a serial run predicted was wrong,
 //! and how a fault that comes and goes is measured, minimized and grouped.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,12 +17,13 @@ use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
-    Aspect, Difference, Direction, Execution, FindingKind, IsolationLevel, LockBreach, Outcome,
-    StatementKind, TestCase, UndecidedReason, Value, Verdict,
+    Aspect, Difference, Direction, Execution, FindingKind, IsolationLevel, LockBreach, Observation,
+    Outcome, ProbeAnswer, ProbeTag, StatementKind, TestCase, Tick, UndecidedReason, Value, Verdict,
 };
 use rashomon::oracle::{Evidence, Needs, ORACLES, Oracle, Ruling, SerialOracle};
 use rashomon::reproducer::{self, Registry};
 
+use crate::lying::id;
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
 use crate::servers;
 
@@ -69,19 +71,47 @@ impl Oracle for ObjectsOnce {
     }
 }
 
-/// An engine that leaves another final state after every run, or always the same.
+/// What is another one in each run of [`Leaves`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Another {
+    Nothing,
+    FinalState,
+    /// What the observer sees.
+    Observation,
+    /// What a probe answers.
+    Probe,
+}
+
+/// An engine that leaves another final state after every run or shows another one on the way, or always the same.
 struct Leaves {
     dialect: Arc<Dialect>,
-    another_each_time: bool,
+    another: Another,
     runs: AtomicU32,
 }
 
 impl Executor for &Leaves {
     fn execute(&mut self, _: &TestCase, _: &Instrumentation) -> Result<Execution, EngineError> {
         let run = self.runs.fetch_add(1, Ordering::SeqCst);
-        let left = i64::from(run) * i64::from(self.another_each_time);
+        let rows = |another| {
+            let number = i64::from(run) * i64::from(self.another == another);
+            vec![vec![Value::Integer(number)]]
+        };
+        let tables = |another| BTreeMap::from([("t".to_owned(), rows(another))]);
         Ok(Execution {
-            final_state: [("t".to_owned(), vec![vec![Value::Integer(left)]])].into(),
+            final_state: tables(Another::FinalState),
+            observations: vec![Observation {
+                tick: Tick(0),
+                active: Vec::new(),
+                tables: tables(Another::Observation),
+            }],
+            probes: vec![ProbeAnswer {
+                statement: id(1, 1),
+                tag: ProbeTag::FixSnapshot,
+                sql: "SELECT 1".to_owned(),
+                tick: Tick(0),
+                parted: false,
+                outcome: Outcome::Rows(rows(Another::Probe)),
+            }],
             ..Execution::default()
         })
     }
@@ -107,7 +137,7 @@ impl Workplace for Leaves {
 }
 
 /// The kind of the flaky finding of a run with one case, to which the oracle objects once.
-fn told_of_the_only_objection(kind: FindingKind, another_each_time: bool) -> String {
+fn told_of_the_only_objection(kind: FindingKind, another: Another) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
     // The run outlives every borrow: an oracle is static.
@@ -118,7 +148,7 @@ fn told_of_the_only_objection(kind: FindingKind, another_each_time: bool) -> Str
     let parts = Parts {
         workplace: Arc::new(Leaves {
             dialect: sqlite_dialect(),
-            another_each_time,
+            another,
             runs: AtomicU32::new(0),
         }),
         oracles: vec![oracle],
@@ -133,7 +163,7 @@ fn told_of_the_only_objection(kind: FindingKind, another_each_time: bool) -> Str
 
 #[test]
 fn a_violation_that_a_repeated_run_never_shows_again_is_the_serial_run_s() {
-    let told = told_of_the_only_objection(FindingKind::NotSerializable, false);
+    let told = told_of_the_only_objection(FindingKind::NotSerializable, Another::Nothing);
     assert_eq!(told, "unstable-serial-answer");
 }
 
@@ -141,14 +171,19 @@ fn a_violation_that_a_repeated_run_never_shows_again_is_the_serial_run_s() {
 fn a_violation_that_no_serial_run_predicted_stays_what_it_was() {
     let waited = FindingKind::Lock(LockBreach::Waited);
     for kind in [waited, FindingKind::MiscountedWrite] {
-        assert_eq!(told_of_the_only_objection(kind, false), kind.slug());
+        assert_eq!(
+            told_of_the_only_objection(kind, Another::Nothing),
+            kind.slug()
+        );
     }
 }
 
 #[test]
 fn a_violation_of_a_run_that_is_never_repeated_stays_what_it_was() {
-    let told = told_of_the_only_objection(FindingKind::NotSerializable, true);
-    assert_eq!(told, "not-serializable");
+    for another in [Another::FinalState, Another::Observation, Another::Probe] {
+        let told = told_of_the_only_objection(FindingKind::NotSerializable, another);
+        assert_eq!(told, "not-serializable", "{another:?}");
+    }
 }
 
 /// Loses the last row of a SELECT in one run of so many, in runs of several sessions only.
