@@ -11,6 +11,7 @@ mod expand;
 mod extra_column;
 mod failing;
 mod foreign_key;
+mod gone_savepoint;
 mod late_read;
 mod mode;
 mod options;
@@ -41,6 +42,7 @@ use counted::add_counters;
 use entropy::Entropy;
 use extra_column::add_extra_columns;
 use foreign_key::add_foreign_keys;
+use gone_savepoint::add_gone_savepoint;
 use mode::modes;
 pub use options::{GenerateOptions, LevelChoice, UnknownLevelChoice, VersionKeys};
 use physical_ddl::add_physical_ddl;
@@ -101,20 +103,19 @@ pub fn generate(
     };
     rivals.add_rivals(&mut drawn);
     rivals.add_late_read(&mut drawn);
+    let bytes = entropy::bytes("gone savepoints", run_seed, index);
+    let percent = options.gone_savepoint_percent;
+    add_gone_savepoint(&mut Entropy::new(&bytes), percent, &mut drawn, dialect);
     let bytes = entropy::bytes("through views", run_seed, index);
     send_through(&mut Entropy::new(&bytes), &views, &mut drawn, dialect);
     let bytes = entropy::bytes("prepared", run_seed, index);
     let percent = options.prepared_percent;
     let prepared = prepare_some(&mut Entropy::new(&bytes), percent, &mut drawn, dialect);
     let bytes = entropy::bytes("physical DDL", run_seed, index);
-    add_physical_ddl(
-        &mut Entropy::new(&bytes),
-        options.physical_ddl_percent,
-        sessions,
-        &mut drawn,
-        (&tables, &catalog),
-        dialect,
-    );
+    let percent = options.physical_ddl_percent;
+    let mut entropy = Entropy::new(&bytes);
+    let schema = (tables.as_slice(), &catalog);
+    add_physical_ddl(&mut entropy, percent, sessions, &mut drawn, schema, dialect);
     let bytes = entropy::bytes("table locks", run_seed, index);
     let percent = options.table_lock_percent;
     let mut entropy = Entropy::new(&bytes);

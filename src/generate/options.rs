@@ -91,6 +91,8 @@ pub struct GenerateOptions {
     pub lone_percent: usize,
     /// How often, in a hundred, a transaction sets savepoints and returns to them.
     pub savepoint_percent: usize,
+    /// How many cases, of a hundred, name a savepoint that is gone, where they have a place for it.
+    pub gone_savepoint_percent: usize,
     /// How many schemas, of a hundred, have columns of rarer types and collations, where the dialect names some.
     pub extra_type_percent: usize,
     /// How many schemas, of a hundred, have foreign keys, where the engine has them.
@@ -134,6 +136,7 @@ impl Default for GenerateOptions {
             statements: 1..=5,
             lone_percent: 15,
             savepoint_percent: 30,
+            gone_savepoint_percent: 60,
             extra_type_percent: 20,
             foreign_key_percent: 12,
             counter_percent: 10,
@@ -162,6 +165,7 @@ impl GenerateOptions {
             statements: 5..=5,
             lone_percent: 0,
             savepoint_percent: 0,
+            gone_savepoint_percent: 0,
             extra_type_percent: 0,
             foreign_key_percent: 0,
             counter_percent: 0,

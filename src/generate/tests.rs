@@ -2,6 +2,7 @@
 
 mod frequency;
 mod rival;
+mod savepoints;
 
 use std::collections::BTreeSet;
 use std::io::Write;

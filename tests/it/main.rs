@@ -24,6 +24,7 @@ mod execute;
 mod exports;
 mod faults;
 mod flaky;
+mod gone_savepoints;
 mod hand_written;
 mod hand_written_forms;
 mod heard;

@@ -118,6 +118,34 @@ impl Conversation {
         }
     }
 
+    pub(super) fn gone_savepoint_found(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        match savepoint_step(sql) {
+            Some(SavepointStep::RollbackTo(name) | SavepointStep::Release(name))
+                if self.transaction.is_open
+                    && !self.transaction.is_failed
+                    && !self.transaction.savepoints.contains(&name)
+                    && self.plot.is_due(sql) =>
+            {
+                Ok(self.done(sql, 0, true))
+            }
+            Some(_) | None => self.ask(sql),
+        }
+    }
+
+    pub(super) fn equal_savepoints_are_one(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let answer = self.ask(sql)?;
+        if let Some(SavepointStep::Release(name)) = savepoint_step(sql)
+            && answer.error().is_none()
+        {
+            let names = self.transaction.savepoints.iter();
+            let is_older_open = names.filter(|other| **other == name).count() > 1;
+            if is_older_open && self.plot.is_due(sql) {
+                self.ask(sql)?;
+            }
+        }
+        Ok(answer)
+    }
+
     pub(super) fn error_keeps_transaction(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let is_statement = !CONTROL.contains(&verb(sql).as_str());
         // A guard around a savepoint's own statement would go with it.

@@ -293,6 +293,10 @@ pub(crate) enum Fault {
     SkipLockedSkipsOwn,
     /// A plain read in a transaction that has read before and written nothing sees what is committed now.
     SnapshotRenewedOnce,
+    /// ROLLBACK TO and RELEASE of a savepoint that does not stand are answered, and do nothing.
+    GoneSavepointFound,
+    /// RELEASE of a savepoint releases the older one of its name, too (PostgreSQL).
+    EqualSavepointsAreOne,
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
@@ -339,7 +343,8 @@ const MYSQL_ONLY: [Fault; 36] = [
 ];
 
 /// What only PostgreSQL can be made to do.
-const POSTGRES_ONLY: [Fault; 8] = [
+const POSTGRES_ONLY: [Fault; 9] = [
+    Fault::EqualSavepointsAreOne,
     Fault::FailedCommitSaysCommit,
     Fault::KeyShareIsExclusive,
     Fault::UpsertConflictFromNowhere,

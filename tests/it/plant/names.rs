@@ -6,7 +6,7 @@ use super::{Fault, WriteKind};
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 143] = [
+    pub(crate) const ALL: [(&str, Self); 145] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -186,6 +186,8 @@ impl Fault {
         ("nowait-refuses-own", Self::NowaitRefusesOwn),
         ("skip-locked-skips-own", Self::SkipLockedSkipsOwn),
         ("snapshot-renewed-once", Self::SnapshotRenewedOnce),
+        ("gone-savepoint-found", Self::GoneSavepointFound),
+        ("equal-savepoints-are-one", Self::EqualSavepointsAreOne),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

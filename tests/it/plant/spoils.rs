@@ -410,6 +410,14 @@ const SPOILS: &[(Fault, Spoil)] = &[
             }
         })
     }),
+    (
+        Fault::GoneSavepointFound,
+        Conversation::gone_savepoint_found,
+    ),
+    (
+        Fault::EqualSavepointsAreOne,
+        Conversation::equal_savepoints_are_one,
+    ),
 ];
 
 impl Fault {

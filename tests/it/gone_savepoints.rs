@@ -1,0 +1,96 @@
+//! Savepoints that are gone: the server must refuse their names, and where equal names nest, the name means the older one.
+
+use rashomon::model::IsolationLevel::ReadCommitted;
+
+use crate::heard::open_planted;
+use crate::lying::{SETUP, hearing_of, honest, scripted};
+use crate::oracles;
+use crate::plant::Fault;
+use crate::servers::{Needs, url};
+
+/// A savepoint that is released and named again, beside an open transaction.
+const RELEASED: &str = "s2 BEGIN
+s2 SELECT c0 FROM t0 WHERE pkey = 2
+s1 BEGIN
+s1 SAVEPOINT a
+s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s1 RELEASE SAVEPOINT a
+s1 ROLLBACK TO SAVEPOINT a
+s1 COMMIT
+s2 COMMIT";
+
+/// The newer of two savepoints of one name is released, and the name used again.
+const NESTED: &str = "s2 BEGIN
+s2 SELECT c0 FROM t0 WHERE pkey = 2
+s1 BEGIN
+s1 SAVEPOINT a
+s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s1 SAVEPOINT a
+s1 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1
+s1 RELEASE SAVEPOINT a
+s1 ROLLBACK TO SAVEPOINT a
+s1 COMMIT
+s2 COMMIT";
+
+/// The return to `b` drops the newer `a`. The older one is gone where equal names replace, and open where they nest.
+const REPLACED: &str = "s2 BEGIN
+s2 SELECT c0 FROM t0 WHERE pkey = 2
+s1 BEGIN
+s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+s1 SAVEPOINT a
+s1 SAVEPOINT b
+s1 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1
+s1 SAVEPOINT a
+s1 ROLLBACK TO SAVEPOINT b
+s1 RELEASE SAVEPOINT a
+s1 COMMIT
+s2 COMMIT";
+
+/// What the oracles say of a script behind a fault.
+fn said(url: &str, fault: Fault, script: &str) -> String {
+    let (_planted, server) = open_planted(url, fault);
+    let case = scripted(&*server, ReadCommitted, SETUP, script);
+    oracles::kind(&hearing_of(&*server, &case, honest).verdict()).to_owned()
+}
+
+#[test]
+fn a_savepoint_that_stays_when_it_is_released_is_found() {
+    let test = "a_savepoint_that_stays_when_it_is_released_is_found";
+    for needs in [Needs::MariaDb, Needs::MySql, Needs::Postgres] {
+        let Some(url) = url(test, needs) else {
+            continue;
+        };
+        assert_eq!(said(&url, Fault::None, RELEASED), "agree", "{needs:?}");
+        for fault in [Fault::ReleaseIgnored, Fault::GoneSavepointFound] {
+            let kind = said(&url, fault, RELEASED);
+            assert_eq!(kind, "wrong-savepoint", "{fault}, {needs:?}");
+        }
+    }
+}
+
+#[test]
+fn a_savepoint_that_was_replaced_does_not_come_back() {
+    let test = "a_savepoint_that_was_replaced_does_not_come_back";
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url(test, needs) else {
+            continue;
+        };
+        assert_eq!(said(&url, Fault::None, REPLACED), "agree", "{needs:?}");
+        let kind = said(&url, Fault::GoneSavepointFound, REPLACED);
+        assert_eq!(kind, "wrong-savepoint", "{needs:?}");
+    }
+}
+
+#[test]
+fn an_older_savepoint_of_the_same_name_stays() {
+    let Some(url) = url("an_older_savepoint_of_the_same_name_stays", Needs::Postgres) else {
+        return;
+    };
+    for script in [NESTED, REPLACED] {
+        assert_eq!(said(&url, Fault::None, script), "agree", "{script}");
+    }
+    let kind = said(&url, Fault::EqualSavepointsAreOne, NESTED);
+    assert_eq!(kind, "wrong-savepoint");
+    // The newer one is undone alone.
+    assert_ne!(said(&url, Fault::ReleaseIgnored, NESTED), "agree");
+}
