@@ -167,6 +167,8 @@ struct SpellingEntry {
     #[serde(default)]
     list_indexes: String,
     #[serde(default)]
+    list_index_names: String,
+    #[serde(default)]
     check_tables: String,
     #[serde(default = "always")]
     check_tables_every: u32,
@@ -489,6 +491,7 @@ fn spelling(
         prepared: entry.prepared,
         count_from: entry.count_from,
         list_indexes: entry.list_indexes,
+        list_index_names: entry.list_index_names,
         check_tables: entry.check_tables,
         check_tables_every: entry.check_tables_every,
         check_passes: entry.check_passes,

@@ -247,6 +247,8 @@ pub struct Spelling {
     /// for the scan that must give the same rows (NULL where that is the whole table). Empty where
     /// no SELECT can name an index.
     pub list_indexes: String,
+    /// Lists the table and the name of every index of the connection's database; empty where nobody asks.
+    pub list_index_names: String,
     /// Has the engine check tables, `{tables}` to be replaced; empty where it has no such statement.
     pub check_tables: String,
     /// A run of many cases asks for the check at the end of one case in so many.

@@ -13,6 +13,7 @@ use crate::statement;
 
 use super::crashed::{self, CrashedRun};
 use super::hand::Hand;
+use super::index_check;
 use super::recording::{ConnectionRole, Recording, SentLog};
 use super::restart::RestartCommand;
 use super::room::{Emptying, Room, Schema};
@@ -292,7 +293,10 @@ impl<'s> Driver<'s> {
             // What follows confirms and minimizes it.
             self.engine_check = EngineCheck::Every;
         }
-        let execution = record.finish(final_state, faults, self.log.take_count());
+        let mut execution = record.finish(final_state, faults);
+        let definitions = index_check::check(&mut keeper, case, &execution)?;
+        execution.table_faults.extend(definitions);
+        execution.statements_sent = self.log.take_count();
         if leaves_another_schema(case) || tells_of_broken_tables(&execution) {
             self.room.forget();
         }

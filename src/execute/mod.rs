@@ -8,6 +8,7 @@ mod crashed;
 mod driver;
 mod fate;
 mod hand;
+mod index_check;
 mod record;
 mod recording;
 mod restart;

@@ -292,11 +292,9 @@ impl<'a> Record<'a> {
         mut self,
         final_state: BTreeMap<String, Vec<Row>>,
         table_faults: Vec<TableFault>,
-        statements_sent: u64,
     ) -> Execution {
         self.execution.final_state = final_state;
         self.execution.table_faults = table_faults;
-        self.execution.statements_sent = statements_sent;
         self.closed()
     }
 

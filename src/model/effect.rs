@@ -405,6 +405,8 @@ pub struct StorageChange {
     pub waits_for_users: bool,
     /// The columns of the index that it makes; none where it makes none.
     pub index: Option<Vec<String>>,
+    /// The name of the index that it makes or drops.
+    pub index_name: Option<String>,
 }
 
 /// What the body of a trigger does to a table.

@@ -2,7 +2,7 @@
 
 use super::Row;
 
-/// Two accounts of one table that disagree although no transaction is open.
+/// Two accounts of one table that disagree although no transaction is open, or of its definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableFault {
     /// Read by an index, the table has other rows than a scan of it.
@@ -13,6 +13,15 @@ pub enum TableFault {
         missing: Vec<Row>,
         /// Rows that only the index gives.
         extra: Vec<Row>,
+    },
+    /// DDL that was accepted has left the table as it was: an index that it made is not there, or one that it dropped is.
+    Definition {
+        table: String,
+        index: String,
+        /// The DDL.
+        sql: String,
+        /// Whether the index is there.
+        is_there: bool,
     },
     /// The engine cannot read the table by an index, or its own check of tables complains.
     Check {
@@ -27,7 +36,7 @@ impl TableFault {
     /// The table, where the engine names one.
     pub fn table(&self) -> Option<&str> {
         match self {
-            Self::Index { table, .. } => Some(table),
+            Self::Index { table, .. } | Self::Definition { table, .. } => Some(table),
             Self::Check { table, .. } => table.as_deref(),
         }
     }

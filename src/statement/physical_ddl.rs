@@ -33,21 +33,25 @@ pub(super) fn analyze(words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effec
 }
 
 fn created(words: &[SqlToken<'_>]) -> Option<StorageChange> {
-    let after_name = index_name(words, "CREATE")?;
+    let (name, after_name) = index_name(words, "CREATE")?;
     let (table, at) = object_name(words, on(words, after_name)?)?;
     words.get(at).filter(|word| word.is_mark('('))?;
     let columns = key_columns(words, at)?;
     let end = closing(words, at)?;
     is_way(&words[end + 1..]).then_some(StorageChange {
         index: Some(columns),
+        index_name: Some(name),
         ..without_index(table)
     })
 }
 
 fn dropped(words: &[SqlToken<'_>]) -> Option<StorageChange> {
-    let after_name = index_name(words, "DROP")?;
+    let (name, after_name) = index_name(words, "DROP")?;
     let (table, at) = object_name(words, on(words, after_name)?)?;
-    is_way(&words[at..]).then(|| without_index(table))
+    is_way(&words[at..]).then(|| StorageChange {
+        index_name: Some(name),
+        ..without_index(table)
+    })
 }
 
 fn rebuilt(words: &[SqlToken<'_>]) -> Option<StorageChange> {
@@ -67,6 +71,7 @@ fn without_index(table: String) -> StorageChange {
         table,
         waits_for_users: true,
         index: None,
+        index_name: None,
     }
 }
 
@@ -94,11 +99,11 @@ fn reindexed(words: &[SqlToken<'_>], verb: &[&str]) -> Option<StorageChange> {
     (at == words.len()).then(|| without_index(table))
 }
 
-/// The place after the name of the index that is created or dropped.
-fn index_name(words: &[SqlToken<'_>], verb: &str) -> Option<usize> {
+/// The name of the index that is created or dropped, and the place after it.
+fn index_name(words: &[SqlToken<'_>], verb: &str) -> Option<(String, usize)> {
     stands(words, 0, &[verb, "INDEX"]).then_some(())?;
-    words.get(2)?.name()?;
-    Some(3)
+    let name = words.get(2)?.name()?;
+    Some((name, 3))
 }
 
 /// The place after `ON`, which stands here.
@@ -128,25 +133,29 @@ mod tests {
 
     #[test]
     fn a_table_and_the_columns_of_its_new_index_are_read() {
-        let change = |table: &str, index: Option<&[&str]>| {
+        let change = |table: &str, index: Option<&[&str]>, name: Option<&str>| {
             Some(StorageChange {
                 table: table.to_owned(),
                 waits_for_users: true,
                 index: index.map(|columns| columns.iter().map(|&c| c.to_owned()).collect()),
+                index_name: name.map(str::to_owned),
             })
         };
         let all = [
             (
                 "CREATE INDEX x1 ON t0 (c0 DESC, vkey)",
-                change("t0", Some(&["c0", "vkey"])),
+                change("t0", Some(&["c0", "vkey"]), Some("x1")),
             ),
             (
                 "create index x1 on `t0` (`c0`) algorithm = inplace;",
-                change("t0", Some(&["c0"])),
+                change("t0", Some(&["c0"]), Some("x1")),
             ),
-            ("DROP INDEX x1 ON t0", change("t0", None)),
-            ("ALTER TABLE t0 FORCE", change("t0", None)),
-            ("ALTER TABLE t0 FORCE, ALGORITHM=COPY", change("t0", None)),
+            ("DROP INDEX x1 ON t0", change("t0", None, Some("x1"))),
+            ("ALTER TABLE t0 FORCE", change("t0", None, None)),
+            (
+                "ALTER TABLE t0 FORCE, ALGORITHM=COPY",
+                change("t0", None, None),
+            ),
         ];
         for (sql, expected) in all {
             let effect = effect(sql);

@@ -88,5 +88,6 @@ mod tables;
 mod tidb;
 mod tidb_optimistic;
 mod triage;
+mod undone_ddl;
 mod watch;
 mod workload;

@@ -32,7 +32,7 @@ pub fn fault(case: &TestCase, execution: &Execution, dialect: &Dialect) -> Optio
             TABLES,
             kind,
             finding_levels(case),
-            features(case, execution, first.table()),
+            words_of(case, execution, first),
         ),
         headline,
         differences: faults.iter().map(difference).collect(),
@@ -143,6 +143,19 @@ fn told(fault: &TableFault) -> (FindingKind, String) {
             );
             (FindingKind::IndexDisagrees, headline)
         }
+        TableFault::Definition {
+            table,
+            index,
+            sql,
+            is_there,
+        } => {
+            let state = match is_there {
+                true => "still has",
+                false => "has not",
+            };
+            let headline = format!("{sql} was accepted, and {table} {state} the index {index}");
+            (FindingKind::TableCheckFailed, headline)
+        }
         TableFault::Check { table, message } => {
             let place = table
                 .as_ref()
@@ -165,6 +178,15 @@ fn difference(fault: &TableFault) -> Difference {
             format!("{table} by {index}: {}", compare::rows_text(extra)),
             compare::difference_direction(missing, extra),
         ),
+        TableFault::Definition {
+            index, is_there, ..
+        } => {
+            let (with, without) = (format!("index {index}"), format!("no index {index}"));
+            match is_there {
+                true => (without, with, Direction::Other),
+                false => (with, without, Direction::Other),
+            }
+        }
         TableFault::Check { message, .. } => (
             "a sound table".to_owned(),
             message.clone(),
@@ -177,6 +199,16 @@ fn difference(fault: &TableFault) -> Difference {
         direction,
         expected,
         got,
+    }
+}
+
+/// What tells a fault from others of its kind: no write has a part in what DDL left undone.
+fn words_of(case: &TestCase, execution: &Execution, fault: &TableFault) -> Vec<String> {
+    match fault {
+        TableFault::Definition { .. } => vec![StatementKind::PhysicalDdl.to_string()],
+        TableFault::Index { .. } | TableFault::Check { .. } => {
+            features(case, execution, fault.table())
+        }
     }
 }
 
