@@ -1,6 +1,7 @@
 //! Seeing a violation again: in every run or at its rate, and in a smaller case.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::activity::PursuitNote;
 use super::comparison::{difference, saw_the_same};
@@ -17,6 +18,10 @@ use crate::reproducer::Reproduced;
 
 /// Runs for which a finding that does not show every time may be minimized.
 const FLAKY_RUNS: u32 = 4_000;
+
+/// And how long. At a rate of 5 % a candidate takes 40 to 67 runs of 20 to 100 ms where sessions wait: what decides on a
+/// dozen candidates is not enough for a case of forty statements.
+const FLAKY_TIME: Duration = Duration::from_secs(180);
 
 /// What a candidate of the minimizer must share with the finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +154,10 @@ impl Looking<'_> {
             }
             Ok(false)
         };
-        let budget = MinimizeBudget::default();
+        let budget = MinimizeBudget {
+            time: FLAKY_TIME,
+            ..MinimizeBudget::default()
+        };
         let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, budget);
         if let MinimizeEnd::Failed(error) = minimized.end {
             return Err(error);
