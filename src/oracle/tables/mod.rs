@@ -150,10 +150,10 @@ fn told(fault: &TableFault) -> (FindingKind, String) {
             is_there,
         } => {
             let state = match is_there {
-                true => "still has",
-                false => "has not",
+                true => "still has the",
+                false => "has no",
             };
-            let headline = format!("{sql} was accepted, and {table} {state} the index {index}");
+            let headline = format!("{sql} was accepted, and {table} {state} index {index}");
             (FindingKind::TableCheckFailed, headline)
         }
         TableFault::Check { table, message } => {
