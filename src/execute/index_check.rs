@@ -12,6 +12,9 @@ use super::hand::{Hand, text};
 /// The table and the name of an index, in lower case.
 type IndexPlace = (String, String);
 
+/// Bytes of a name that every engine keeps: PostgreSQL cuts a longer one (manual, "Identifiers and Key Words").
+const NAME_MAX: usize = 63;
+
 /// What the last accepted DDL about an index left.
 struct LeftIndex<'c> {
     table: &'c str,
@@ -92,7 +95,9 @@ fn left_indexes<'c>(
             .filter(|shape| shape.name.to_lowercase() == table);
         named.next().is_some() && named.next().is_none()
     };
-    let left = by_place.into_iter().filter(|(place, _)| known(&place.0));
+    let left = by_place
+        .into_iter()
+        .filter(|(place, _)| known(&place.0) && place.1.len() <= NAME_MAX);
     left.filter_map(|(place, all)| Some((place, last_of(all)?)))
         .collect()
 }
