@@ -16,6 +16,9 @@ use crate::model::{IsolationLevel, Outcome};
 /// The pause between two looks at the lock view.
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// A view that shows waits late is looked at this often in the time that it takes, at most.
+const POLLS_UNTIL_SHOWN: u32 = 10;
+
 /// How long a statement goes unanswered that waits though the dialect has none wait: a slow server takes a while for
 /// one that does not.
 const AGAINST_THE_DIALECT: Duration = Duration::from_secs(5);
@@ -143,6 +146,7 @@ impl Actor {
         self.note(sql);
         let text = self.sql.clone();
         let began = Instant::now();
+        let pause = PAUSE.max(watcher.shows_after() / POLLS_UNTIL_SHOWN);
         let running = std::thread::spawn(move || {
             let result = connection.execute(&text);
             (connection, result)
@@ -170,7 +174,7 @@ impl Actor {
                     seconds: STATEMENT_DEADLINE.as_secs(),
                 }));
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(pause);
         }
     }
 

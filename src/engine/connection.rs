@@ -74,6 +74,11 @@ pub trait Watcher: Send {
     /// where the engine says (empty where it does not).
     fn waiting(&mut self, connections: &[u64]) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
 
+    /// How long a wait has lasted when [`Self::waiting`] first shows it: a question sooner cannot see it.
+    fn shows_after(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// On an engine that shows no waits: how long a statement has to go unanswered, while nothing else is answered, to be taken
     /// for waiting. None where [`Self::waiting`] tells.
     fn quiet_means_waiting(&self) -> Option<Duration> {

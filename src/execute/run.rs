@@ -2,12 +2,13 @@
 
 mod asking;
 mod crash;
+mod pause;
 mod prepared;
 mod quiet;
 mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
@@ -26,19 +27,11 @@ use super::scheduler::{DriverAction, Noted, Scheduler, SessionStep, Work};
 use super::sessions::{Ask, SentCommand, SessionConnections, StatementReply};
 
 pub(super) use crash::Crash;
-
-/// How long an answer is awaited before the lock view is asked.
-///
-/// A wait shows in the view 0.3 to 2.4 ms after it began, and a statement that was woken answers 0.07
-/// to 0.23 ms after the release: asking earlier mostly costs a question.
-const ANSWER_FIRST: Duration = Duration::from_micros(200);
+use pause::Pause;
 
 /// How long to wait for the answer of a read that takes no lock before each look at the lock view. It waits for
 /// nobody on a correct engine, so that a look sooner is a question for nothing.
 const PLAIN_ANSWER_FIRST: Duration = Duration::from_millis(5);
-
-/// The longest pause between two polls.
-const POLL_INTERVAL_MAX: Duration = Duration::from_millis(1);
 
 /// The pause before the poll that confirms two waits: deadlocks are found asynchronously.
 const CONFIRM_AFTER: Duration = Duration::from_micros(1_500);
@@ -118,31 +111,6 @@ pub(super) struct InterleavedRun<'a, 'c> {
     pause: Pause,
     /// Sessions whose statements were taken for waiting by their silence, and whether a lock may have been released since.
     silent: BTreeMap<SessionId, bool>,
-}
-
-/// How long to wait for an answer before the next poll.
-struct Pause {
-    since: Instant,
-    polls: u32,
-    /// The last answer left its transaction open, and so all locks but few: no answer is due.
-    none_is_due: bool,
-}
-
-impl Pause {
-    fn begin() -> Self {
-        Self {
-            since: Instant::now(),
-            polls: 0,
-            none_is_due: false,
-        }
-    }
-
-    fn length(&self) -> Duration {
-        if self.none_is_due {
-            return Duration::ZERO;
-        }
-        (ANSWER_FIRST * self.polls.max(1)).min(POLL_INTERVAL_MAX)
-    }
 }
 
 impl<'a, 'c> InterleavedRun<'a, 'c> {
@@ -279,10 +247,16 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let only_plain_reads = self.only_plain_reads_run();
         let pause = if self.scheduler.awaits_confirmation() {
             CONFIRM_AFTER
-        } else if only_plain_reads {
-            PLAIN_ANSWER_FIRST
         } else {
-            self.pause.length()
+            let shows_after = self.shows_after();
+            let least = match only_plain_reads {
+                true => PLAIN_ANSWER_FIRST,
+                false => self.pause.length(shows_after),
+            };
+            match self.scheduler.last_sent_is_unseen() {
+                true => least.max(self.pause.until_shown(shows_after)),
+                false => least,
+            }
         };
         if self.receive(pause)? {
             return Ok(());
@@ -293,6 +267,11 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             return self.note(noted);
         }
         self.poll()
+    }
+
+    fn shows_after(&self) -> Duration {
+        let watcher = self.stage.watcher.as_deref();
+        watcher.map_or(Duration::ZERO, Watcher::shows_after)
     }
 
     fn poll(&mut self) -> Result<(), EngineError> {
@@ -356,7 +335,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             .find(|(_, s)| **s == slot)
             .map(|(s, _)| *s);
         if let Some(session) = session {
-            self.pause = Pause::begin();
+            self.pause.answered();
             self.take(session, reply)?;
         }
         Ok(true)

@@ -132,6 +132,11 @@ impl Scheduler {
         self.flights().filter(running).map(|flight| flight.step)
     }
 
+    /// Whether the step that was sent last has neither answered nor been seen waiting.
+    pub(super) fn last_sent_is_unseen(&self) -> bool {
+        self.current.is_some()
+    }
+
     /// Whether a session other than this one is in a transaction or has a step under way, and so
     /// may hold locks.
     pub(super) fn others_busy(&self, session: SessionId) -> bool {

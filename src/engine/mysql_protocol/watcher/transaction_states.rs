@@ -17,6 +17,9 @@ const WAITS: &str = "SELECT SESSION_ID FROM information_schema.TIDB_TRX \
                      WHERE STATE = 'LockWaiting' \
                      AND TIMESTAMPDIFF(MICROSECOND, WAITING_START_TIME, NOW(6)) > 50000";
 
+/// As [`WAITS`] has it.
+const SHOWN_AFTER: Duration = Duration::from_millis(50);
+
 /// The first version with the table. TiDB manual, "TIDB_TRX".
 const SHOWN_SINCE: [u32; 2] = [5, 1];
 
@@ -55,6 +58,10 @@ impl LockView for TransactionStates {
         let rows = self.session.rows(WAITS)?;
         let waiting = rows.iter().filter_map(|row| number_of(row.first()?));
         Ok(waiting.map(|id| (id, Vec::new())).collect())
+    }
+
+    fn shows_after(&self) -> Duration {
+        SHOWN_AFTER
     }
 
     fn quiet_means_waiting(&self) -> Option<Duration> {

@@ -17,6 +17,11 @@ pub(in crate::engine::mysql_protocol) trait LockView:
     /// The connections that wait for a row lock, each with those that hold it where the view says so.
     fn row_waits(&mut self) -> Result<BTreeMap<u64, Vec<u64>>, EngineError>;
 
+    /// As [`Watcher::shows_after`].
+    fn shows_after(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// As [`Watcher::quiet_means_waiting`].
     fn quiet_means_waiting(&self) -> Option<Duration> {
         None
@@ -55,6 +60,10 @@ impl<V: LockView> Watcher for LockViewWatcher<V> {
             waiting.extend(seen.map(|id| (id, Vec::new())));
         }
         Ok(waiting)
+    }
+
+    fn shows_after(&self) -> Duration {
+        self.view.shows_after()
     }
 
     fn quiet_means_waiting(&self) -> Option<Duration> {
