@@ -80,6 +80,7 @@ pub(super) fn error_words(class: ErrorClass) -> &'static str {
         ErrorClass::Syntax => "the statement is not understood",
         ErrorClass::Missing => "an object is missing",
         ErrorClass::TableChanged => "the table has changed since the snapshot",
+        ErrorClass::SchemaChanged => "the schema has changed beside the transaction",
         ErrorClass::Unsupported => "not supported",
         ErrorClass::FailedTransaction => "the transaction has failed",
         ErrorClass::ReadOnly => "a write in a READ ONLY transaction",

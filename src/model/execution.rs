@@ -30,6 +30,9 @@ pub enum ErrorClass {
     /// DDL of another session changed the table, and the transaction has an older snapshot (MySQL manual, "Consistent
     /// Nonlocking Reads").
     TableChanged,
+    /// DDL of another client, be it of other tables, refused the transaction (TiDB manual, "Error Codes and Troubleshooting", 8028). Nothing
+    /// in the case is its cause.
+    SchemaChanged,
     /// The engine does not do this.
     Unsupported,
     /// The transaction is in a failed state and takes no statements.
@@ -61,6 +64,7 @@ impl ErrorClass {
             Self::Syntax => "syntax",
             Self::Missing => "missing",
             Self::TableChanged => "table-changed",
+            Self::SchemaChanged => "schema-changed",
             Self::Unsupported => "unsupported",
             Self::FailedTransaction => "failed-transaction",
             Self::ReadOnly => "read-only",
@@ -72,7 +76,7 @@ impl ErrorClass {
     }
 
     /// Every class.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Deadlock,
         Self::Serialization,
         Self::LockTimeout,
@@ -86,6 +90,7 @@ impl ErrorClass {
         Self::Syntax,
         Self::Missing,
         Self::TableChanged,
+        Self::SchemaChanged,
         Self::Unsupported,
         Self::FailedTransaction,
         Self::ReadOnly,
@@ -107,6 +112,7 @@ impl ErrorClass {
                 | Self::Interrupted
                 | Self::FailedTransaction
                 | Self::TableChanged
+                | Self::SchemaChanged
         )
     }
 

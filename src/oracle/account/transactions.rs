@@ -188,6 +188,7 @@ fn cause(
         | ErrorClass::Data
         | ErrorClass::Syntax
         | ErrorClass::Missing
+        | ErrorClass::SchemaChanged
         | ErrorClass::Unsupported
         | ErrorClass::FailedTransaction
         | ErrorClass::ReadOnly

@@ -380,6 +380,7 @@ fn leaves_doubt(class: ErrorClass) -> bool {
         | ErrorClass::ReadOnly
         | ErrorClass::Privilege => false,
         ErrorClass::Interrupted
+        | ErrorClass::SchemaChanged
         | ErrorClass::Resource
         | ErrorClass::Internal
         | ErrorClass::Other => true,
