@@ -56,6 +56,9 @@ capabilities! {
     Cte = "cte",
     /// `UNIQUE .. DEFERRABLE`: a key that is checked when the statement ends, not row by row.
     DeferrableKey = "deferrable-key",
+    /// A DELETE of all rows of a table leaves something of a case behind that changes what the next one does: locks of keys
+    /// that are not there.
+    DeleteLeavesLocks = "delete-leaves-locks",
     /// `DELETE FROM .. USING`.
     DeleteUsing = "delete-using",
     /// `DESC` in an index.

@@ -149,6 +149,8 @@ struct SpellingEntry {
     hidden_row_key: String,
     list_tables: String,
     empty_table: String,
+    #[serde(default)]
+    empty_table_anew: String,
     #[serde(default = "drop_table")]
     drop_table: String,
     #[serde(default)]
@@ -482,6 +484,7 @@ fn spelling(
         hidden_row_key: entry.hidden_row_key,
         list_tables: entry.list_tables,
         empty_table: entry.empty_table,
+        empty_table_anew: entry.empty_table_anew,
         drop_table: entry.drop_table,
         together: entry.together,
         foreign_keys_off: of_keys(entry.foreign_keys_off),

@@ -221,6 +221,8 @@ pub struct Spelling {
     pub list_tables: String,
     /// Empties a table as if it had just been created, `{table}` to be replaced.
     pub empty_table: String,
+    /// The same where a DELETE leaves locks behind; empty where the engine has no other word.
+    pub empty_table_anew: String,
     /// Drops a table, `{table}` to be replaced, also where others refer to it while foreign keys are out of force.
     pub drop_table: String,
     /// Makes one command of several statements, `{statements}` to be replaced by them, each with a
@@ -346,6 +348,14 @@ impl Dialect {
     /// Whether the engine, in this version, has a feature.
     pub fn supports(&self, capability: Capability) -> bool {
         self.capabilities.contains(&capability)
+    }
+
+    /// Empties a table as if it had just been created, `{table}` to be replaced; empty where only building it anew does.
+    pub fn clean_emptying(&self) -> &str {
+        match self.supports(Capability::DeleteLeavesLocks) {
+            true => &self.spelling.empty_table_anew,
+            false => &self.spelling.empty_table,
+        }
     }
 
     /// Whether a statement locks the rows that it takes in this role, whatever version of them it reads. A parent is found

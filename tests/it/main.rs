@@ -32,6 +32,7 @@ mod hearing;
 mod histories;
 mod innodb_serial;
 mod interruption;
+mod kept_tables;
 mod locks;
 mod locks_let_go;
 mod looked_again;
