@@ -110,6 +110,32 @@ fn an_optimistic_commit_over_a_row_that_was_read_for_update_is_heard() {
     }
 }
 
+const VIEWED: &str = "\
+    /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT, c0 INT);\n\
+    /* init */ CREATE VIEW v0 AS SELECT pkey, vkey, c0 FROM t0;\n\
+    /* init */ INSERT INTO t0 VALUES (1, 1, 10), (2, 2, 20);\n";
+
+/// TiDB#21335.
+#[test]
+fn for_update_of_a_view_locks_nothing_in_the_optimistic_mode() {
+    let Some((url, _turn)) = turn("tidb_view_for_update") else {
+        return;
+    };
+    let server = opened(&url, &optimistic_options("tidb_view_for_update"));
+    for (read, is_locked) in [("v0", false), ("t0", true)] {
+        let script = format!(
+            "s1 BEGIN\ns1 SELECT c0 FROM {read} FOR UPDATE\n\
+             s2 UPDATE t0 SET vkey = 1000, c0 = 21 WHERE pkey = 2\ns1 COMMIT"
+        );
+        let level = IsolationLevel::RepeatableRead;
+        let case = lying::scripted(&*server, level, VIEWED, &script);
+        let said = |lie| oracles::kind(&lying::hearing_of(&*server, &case, lie).verdict());
+        assert_eq!(said(lying::honest), "agree", "{read}");
+        let lied = said(says_that_it_committed);
+        assert_eq!(lied == "unrefused-newer-row", is_locked, "{read}: {lied}");
+    }
+}
+
 /// TiDB before 8.0 can be told to carry out a refused transaction again, over what others have committed (TiDB manual,
 /// "System Variables", `tidb_disable_txn_auto_retry`).
 #[test]
