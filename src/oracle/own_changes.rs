@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::dialect::{Capability, Dialect};
-use crate::model::{CaseStatement, Role, StatementKind, TestCase};
-use crate::statement::{TableRead, key_lookups, table_reads, tables_read, value_keys};
+use crate::model::{CaseStatement, Outcome, Role, StatementKind, TestCase};
+use crate::statement::{
+    KeyLookup, TableRead, key_lookups, mentions, table_reads, tables_read, value_keys,
+};
 
 /// How a statement reads tables that earlier statements of its transaction changed, or looked for keys of.
 pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
@@ -46,7 +48,110 @@ pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTr
     if puts_in_looked_up_key(evidence, statement) {
         features.insert("looked-up-key".to_owned());
     }
+    if reads_indexed_enum(evidence, statement, &changed) {
+        features.insert("own-enum-index".to_owned());
+    }
+    if looks_up_locked_key(evidence, statement) {
+        features.insert(LOCKED_KEY_AGAIN.to_owned());
+    }
+    if lists_missed_key(evidence, statement) {
+        features.insert("missed-key-list".to_owned());
+    }
     features
+}
+
+/// Whether a statement reads a table that its transaction has changed, and names an ENUM column of it by which an index is ordered.
+fn reads_indexed_enum(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    changed: &BTreeSet<&str>,
+) -> bool {
+    let names = |column: &str| mentions(&statement.sql, column, &evidence.dialect);
+    let mut uses = statement.effect.uses.iter();
+    uses.any(|used| {
+        let shape = evidence.case.table(&used.table);
+        let own = shape.filter(|_| changed.contains(used.table.as_str()));
+        own.is_some_and(|table| {
+            let indexes = table.keys().chain(&table.indexes);
+            indexes.flatten().any(|column| {
+                let place = table.column(column);
+                let is_enum = place.is_some_and(|place| is_enum(&table.columns[place].sql_type));
+                is_enum && names(column)
+            })
+        })
+    })
+}
+
+fn is_enum(sql_type: &str) -> bool {
+    sql_type
+        .trim_start()
+        .to_ascii_lowercase()
+        .starts_with("enum")
+}
+
+/// A plain read looks up a row key by its value that an earlier write or read that locks of its own transaction has looked up, and
+/// so locked.
+pub(super) const LOCKED_KEY_AGAIN: &str = "locked-key-again";
+
+/// Whether it does, on an engine where that matters.
+pub(super) fn looks_up_locked_key(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    statement.effect.kind == StatementKind::Select
+        && evidence.dialect.supports(Capability::MergesOwnChanges)
+        && looks_up_again(evidence, statement, |_, _, _| true)
+}
+
+/// Whether a write or a read that locks looks up a row key in a list, which an earlier one of its own transaction had looked up
+/// alone, and not found.
+fn lists_missed_key(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let found_nothing = |other: &CaseStatement| {
+        let record = evidence.execution.records.get(&other.id);
+        record.is_some_and(|record| match &record.outcome {
+            Outcome::Rows(rows) => rows.is_empty(),
+            Outcome::Affected(count) => *count == 0,
+            Outcome::Rejected(_) => false,
+        })
+    };
+    looks_up_with_locks(statement)
+        && looks_up_again(evidence, statement, |other, before, now| {
+            now.listed && !before.listed && found_nothing(other)
+        })
+}
+
+fn looks_up_with_locks(statement: &CaseStatement) -> bool {
+    matches!(
+        statement.effect.kind,
+        StatementKind::LockingSelect | StatementKind::Update | StatementKind::Delete
+    )
+}
+
+/// Whether a statement looks up a value of a column that an earlier write or read that locks of its own transaction had looked up
+/// in the same table, where the two lookups are so.
+fn looks_up_again(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    are_so: impl Fn(&CaseStatement, &KeyLookup, &KeyLookup) -> bool,
+) -> bool {
+    let now = key_lookups(&statement.sql, &evidence.dialect);
+    if now.is_empty() {
+        return false;
+    }
+    let shares = |other: &CaseStatement| {
+        let mut tables = statement.effect.uses.iter();
+        tables.any(|used| other.effect.uses.iter().any(|u| u.table == used.table))
+    };
+    let before = evidence.case.earlier_in_transaction(statement.id);
+    let mut locking = before.filter(|other| looks_up_with_locks(other) && shares(other));
+    locking.any(|other| {
+        let lookups = key_lookups(&other.sql, &evidence.dialect);
+        let meets = |before: &KeyLookup| {
+            now.iter().any(|now| {
+                before.column == now.column
+                    && !before.values.is_disjoint(&now.values)
+                    && are_so(other, before, now)
+            })
+        };
+        lookups.iter().any(meets)
+    })
 }
 
 /// Whether an INSERT or REPLACE puts in a row key that a write or a read that locks, of any session, had looked up by its value and

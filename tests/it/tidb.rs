@@ -471,7 +471,7 @@ fn a_row_that_was_replaced_under_a_snapshot_is_seen_beside_the_new_one() {
 }
 
 /// What TiDB 4.0 does wrong behind a lookup, and another lookup behind which it is right: the id, both, and the rest of the case.
-const WRONG_BEFORE_5: [(&str, &str, &str, &str); 3] = [
+const WRONG_BEFORE_5: [(&str, &str, &str, &str); 4] = [
     (
         "unfiled:tidb-locked-absent-key",
         "/* s1 */ SELECT vkey FROM t0 WHERE pkey = 9 FOR UPDATE;\n",
@@ -483,6 +483,12 @@ const WRONG_BEFORE_5: [(&str, &str, &str, &str); 3] = [
         "/* s1 */ DELETE FROM t0 WHERE pkey IN (9, 1) AND vkey > 5;\n",
         "/* s1 */ DELETE FROM t0 WHERE pkey IN (8, 1) AND vkey > 5;\n",
         "/* s1 */ COMMIT;\n/* s2 */ BEGIN;\n/* s2 */ INSERT INTO t0 (pkey, vkey) VALUES (9, 1000);\n/* s2 */ COMMIT;\n",
+    ),
+    (
+        "TiDB#21447",
+        "/* s2 */ DELETE FROM t0 WHERE pkey = 4;\n/* s1 */ UPDATE t0 SET vkey = 1000 WHERE pkey = 4;\n",
+        "/* s2 */ DELETE FROM t0 WHERE pkey = 4;\n/* s1 */ UPDATE t0 SET vkey = 1000 WHERE pkey = 8;\n",
+        "/* s1 */ SELECT vkey FROM t0 WHERE pkey = 4;\n/* s1 */ COMMIT;\n",
     ),
     (
         "TiDB#18814",

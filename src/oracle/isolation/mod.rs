@@ -16,6 +16,7 @@ pub(super) use self::anomalies::{ItemAnomaly, cycle};
 pub(super) use self::dependencies::{ItemEdgeKind, ItemGraph, JudgedBy};
 use self::reads::ItemQuery;
 pub(super) use self::reads::{item_queries, ranges};
+use super::own_changes::{LOCKED_KEY_AGAIN, looks_up_locked_key};
 use super::signature::{BACKWARD_SCAN, finding_levels, may_scan_backwards};
 use super::view::blind;
 use super::{Evidence, Needs, Oracle, Ruling, refusal};
@@ -141,6 +142,9 @@ fn features(evidence: &Evidence, statements: &BTreeSet<StatementId>) -> Vec<Stri
         features.extend(statement.map(|s| s.effect.kind.to_string()));
         if statement.is_some_and(|s| may_scan_backwards(&evidence.dialect, s)) {
             features.insert(BACKWARD_SCAN.to_owned());
+        }
+        if statement.is_some_and(|s| looks_up_locked_key(evidence, s)) {
+            features.insert(LOCKED_KEY_AGAIN.to_owned());
         }
         let record = evidence.execution.records.get(id);
         if record.is_some_and(|record| record.resumed()) {
