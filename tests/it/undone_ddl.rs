@@ -73,3 +73,17 @@ fn ddl_that_is_refused_has_to_leave_nothing() {
         assert_eq!(said(&url, Fault::None, script), "agree", "{needs:?}");
     }
 }
+
+/// PostgreSQL keeps 63 bytes of a name.
+#[test]
+fn a_name_that_the_server_cuts_is_not_missed() {
+    let Some(url) = url("a_name_that_the_server_cuts_is_not_missed", Needs::Postgres) else {
+        return;
+    };
+    let (kept, cut) = ("x".repeat(63), "y".repeat(64));
+    let create = |name: &str| format!("s1 CREATE INDEX {name} ON t0 (c0)");
+    assert_eq!(said(&url, Fault::None, &create(&kept)), "agree");
+    assert_eq!(said(&url, Fault::None, &create(&cut)), "agree");
+    let kind = said(&url, Fault::DdlDoesNothing, &create(&kept));
+    assert_eq!(kind, "table-check-failed");
+}
