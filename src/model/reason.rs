@@ -87,6 +87,8 @@ slugged! {
         ForeignKey = "foreign-key",
         /// A constraint of the set-up is checked when the transaction commits.
         DeferredConstraint = "deferred-constraint",
+        /// A statement names a partition as a table of its own, whose rows are those of another table.
+        PartitionByName = "partition-by-name",
         /// A table of the set-up shows the rows of those that inherit from it.
         TableInheritance = "table-inheritance",
         /// A statement uses a table whose rows it also changes by a foreign key: which comes first, its plan

@@ -1,6 +1,8 @@
 //! Cases whose statements do not mean the same when they are run again, one after another, and cases
 //! that do not run by the levels of their header.
 
+use std::collections::BTreeSet;
+
 use super::counted;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
@@ -76,7 +78,26 @@ fn set_up(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     if mentions("INITIALLY") && mentions("DEFERRED") {
         return Some(UndecidedReason::DeferredConstraint);
     }
-    mentions("INHERITS").then_some(UndecidedReason::TableInheritance)
+    if mentions("INHERITS") {
+        return Some(UndecidedReason::TableInheritance);
+    }
+    names_a_partition(case, dialect).then_some(UndecidedReason::PartitionByName)
+}
+
+/// Whether a statement names a partition as a table of its own: its rows are those of another table then.
+fn names_a_partition(case: &TestCase, dialect: &Dialect) -> bool {
+    let setup = case.setup.iter();
+    let made = setup.filter_map(|setup| statement::made_partition(&setup.sql, dialect));
+    let made: BTreeSet<String> = made.collect();
+    let is_made = |name: &String| made.contains(&name.to_ascii_lowercase());
+    !made.is_empty()
+        && case.statements.iter().any(|statement| {
+            let effect = &statement.effect;
+            let used = effect.uses.iter().map(|used| &used.table);
+            let locked = effect.table_lock.iter().flat_map(|lock| &lock.tables);
+            let changed = effect.storage_change.iter().map(|change| &change.table);
+            used.chain(locked).chain(changed).any(is_made)
+        })
 }
 
 /// The set-up gives rows other values each time that it is run.

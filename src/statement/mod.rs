@@ -61,7 +61,7 @@ pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access
 pub use level_setting::{LevelScope, level_set};
 pub use limit::without_limit;
 pub use matched::{matched_rows, search_of_write};
-pub use partition::is_stray_partition;
+pub use partition::{is_stray_partition, made_partition};
 pub use prepared::{PreparedStatements, may_be_prepared};
 pub use returning::{ReturningText, with_returning};
 pub use row_write::{RowWrite, row_write};

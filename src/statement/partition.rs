@@ -11,6 +11,12 @@ pub(super) fn partition(words: &[SqlToken<'_>]) -> Option<(String, String)> {
     (name != whole.to_ascii_lowercase()).then_some((name, whole))
 }
 
+/// The same of a statement of a set-up: the partition that it makes.
+pub fn made_partition(sql: &str, dialect: &Dialect) -> Option<String> {
+    let words = tokens(sql, dialect)?;
+    partition(&words).map(|(name, _)| name)
+}
+
 /// The table of which a `CREATE TABLE .. PARTITION OF ..` makes a partition.
 pub(super) fn parent_of_partition(words: &[SqlToken<'_>]) -> Option<String> {
     let of = (0..words.len()).find(|at| stands(words, *at, &["PARTITION", "OF"]))? + 2;

@@ -19,12 +19,7 @@ pub(super) fn share_a_table(
 
 /// The same of two statements of the case.
 pub(super) fn may_meet(evidence: &Evidence, one: &CaseStatement, other: &CaseStatement) -> bool {
-    let is_known = |statement: &CaseStatement| {
-        // A partition has a name of its own, and rows of its table.
-        let is_a_table = |name: &String| evidence.case.table(name).is_some();
-        names_its_tables(statement) && named_tables(statement).iter().all(is_a_table)
-    };
-    let all_known = is_known(one) && is_known(other);
+    let all_known = names_its_tables(one) && names_its_tables(other);
     !all_known || !reached_tables(evidence, one).is_disjoint(&reached_tables(evidence, other))
 }
 
@@ -67,8 +62,8 @@ fn names_its_tables(statement: &CaseStatement) -> bool {
         || kind == StatementKind::LockTable
 }
 
-/// The tables, in lower case, that a statement names or reaches.
-fn named_tables(statement: &CaseStatement) -> BTreeSet<String> {
+/// The tables, in lower case, that a statement names or reaches, and those that foreign keys join with them.
+fn reached_tables(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
     let effect = &statement.effect;
     let used = effect.uses.iter().map(|used| used.table.as_str());
     let locked = effect.table_lock.iter().flat_map(|lock| &lock.tables);
@@ -76,13 +71,11 @@ fn named_tables(statement: &CaseStatement) -> BTreeSet<String> {
         .storage_change
         .iter()
         .map(|change| change.table.as_str());
-    let named = used.chain(locked.map(String::as_str)).chain(changed);
-    named.map(str::to_lowercase).collect()
-}
-
-/// The same, and those that foreign keys join with them.
-fn reached_tables(evidence: &Evidence, statement: &CaseStatement) -> BTreeSet<String> {
-    let named = named_tables(statement);
+    let named: BTreeSet<String> = used
+        .chain(locked.map(String::as_str))
+        .chain(changed)
+        .map(str::to_lowercase)
+        .collect();
     let mut reached = named.clone();
     for shape in &evidence.case.tables {
         let child = shape.name.to_lowercase();
