@@ -9,15 +9,12 @@ use super::listener::CalibrationListener;
 use super::schema::{all_rows, changed_rows, schema};
 use crate::dialect::Capability;
 use crate::engine::{
-    Connection, EngineError, STATEMENT_DEADLINE, Server, TransactionState, Watcher,
+    Connection, EngineError, STATEMENT_DEADLINE, Server, TransactionState, Watcher, poll_interval,
 };
 use crate::model::{IsolationLevel, Outcome};
 
 /// The pause between two looks at the lock view.
 const PAUSE: Duration = Duration::from_micros(200);
-
-/// A view that shows waits late is looked at this often in the time that it takes, at most.
-const POLLS_UNTIL_SHOWN: u32 = 10;
 
 /// How long a statement goes unanswered that waits though the dialect has none wait: a slow server takes a while for
 /// one that does not.
@@ -47,8 +44,8 @@ impl From<EngineError> for Halt {
 struct SentStatements {
     /// The statements, each after its session's name, and what else happened.
     script: Vec<String>,
-    /// The statements alone, since the rows were last restored.
-    since_reset: Vec<String>,
+    /// Since the rows were last restored: the session's name and the statement.
+    since_reset: Vec<(&'static str, String)>,
 }
 
 type Script = Rc<RefCell<SentStatements>>;
@@ -68,8 +65,6 @@ pub(super) struct Actor {
     running: Option<JoinHandle<Answered>>,
     /// The statement that was sent last.
     sql: String,
-    /// Whether anything was sent since its transaction was last ended for it.
-    has_sent: bool,
     /// The engine's own number of the connection.
     id: u64,
     /// How long a statement goes unanswered at least before it is taken for waiting, on an engine that shows no waits.
@@ -91,7 +86,6 @@ impl Actor {
             connection: Some(connection),
             running: None,
             sql: String::new(),
-            has_sent: false,
             name,
             script: Rc::clone(script),
         }
@@ -99,10 +93,9 @@ impl Actor {
 
     fn note(&mut self, sql: &str) {
         self.sql = sql.to_owned();
-        self.has_sent = true;
         let mut sent = self.script.borrow_mut();
         sent.script.push(format!("{} {sql}", self.name));
-        sent.since_reset.push(sql.to_owned());
+        sent.since_reset.push((self.name, sql.to_owned()));
     }
 
     /// Runs a statement that cannot wait.
@@ -146,7 +139,7 @@ impl Actor {
         self.note(sql);
         let text = self.sql.clone();
         let began = Instant::now();
-        let pause = PAUSE.max(watcher.shows_after() / POLLS_UNTIL_SHOWN);
+        let pause = poll_interval(PAUSE, watcher.shows_after());
         let running = std::thread::spawn(move || {
             let result = connection.execute(&text);
             (connection, result)
@@ -276,16 +269,20 @@ impl<'a> Stage<'a> {
         let script = self.take_script();
         let dialect = self.server.dialect();
         for actor in [&mut self.tested, &mut self.other] {
-            if actor.has_sent {
+            let is_its_own = |(name, _): &(&str, String)| *name == actor.name;
+            let has_sent = self.script.borrow().since_reset.iter().any(is_its_own);
+            if has_sent {
                 // Where no transaction is open, some engines reject this; that is no matter.
                 actor.run(&dialect.spelling.rollback)?;
-                actor.has_sent = false;
             }
         }
         self.next_key += 10;
         let changed = {
             let sent = self.script.borrow();
-            changed_rows(dialect, sent.since_reset.iter().map(String::as_str))
+            changed_rows(
+                dialect,
+                sent.since_reset.iter().map(|(_, sql)| sql.as_str()),
+            )
         };
         self.restore(&changed)?;
         let line = "-- both roll back; t and u hold (1, 1), (2, 2), (3, 3) again";

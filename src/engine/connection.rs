@@ -68,6 +68,14 @@ pub trait Connection: Send {
     fn dialect(&self) -> &Dialect;
 }
 
+/// A view that shows waits late is asked this often in the time that it takes, at most.
+const POLLS_UNTIL_SHOWN: u32 = 10;
+
+/// The pause between two questions to a lock view: this long, or longer where it shows waits late ([`Watcher::shows_after`]).
+pub fn poll_interval(least: Duration, shows_after: Duration) -> Duration {
+    least.max(shows_after / POLLS_UNTIL_SHOWN)
+}
+
 /// The lock view: which connections wait for which others.
 pub trait Watcher: Send {
     /// Which of these connections wait for a lock now, each with the connections it waits for

@@ -29,7 +29,7 @@ mod target;
 mod timestamps;
 
 pub use clean::{Cleaned, clean, clean_target};
-pub use connection::{Connection, TransactionState, Watcher};
+pub use connection::{Connection, TransactionState, Watcher, poll_interval};
 pub use diagnosis::{Demand, Diagnosis, DiagnosisLine, Health, Topic};
 pub use doctor::doctor;
 pub use error::EngineError;

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use super::counted;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    CaseStatement, Role, Setting, SetupKind, StatementKind, TableShape, TestCase, UndecidedReason,
+    CaseStatement, Role, Setting, SetupKind, SetupStatement, StatementKind, TableShape, TestCase,
+    UndecidedReason,
 };
 use crate::statement;
 
@@ -86,18 +87,21 @@ fn set_up(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
 
 /// Whether a statement names a partition as a table of its own: its rows are those of another table then.
 fn names_a_partition(case: &TestCase, dialect: &Dialect) -> bool {
-    let setup = case.setup.iter();
-    let made = setup.filter_map(|setup| statement::made_partition(&setup.sql, dialect));
-    let made: BTreeSet<String> = made.collect();
-    let is_made = |name: &String| made.contains(&name.to_ascii_lowercase());
-    !made.is_empty()
-        && case.statements.iter().any(|statement| {
-            let effect = &statement.effect;
-            let used = effect.uses.iter().map(|used| &used.table);
-            let locked = effect.table_lock.iter().flat_map(|lock| &lock.tables);
-            let changed = effect.storage_change.iter().map(|change| &change.table);
-            used.chain(locked).chain(changed).any(is_made)
-        })
+    let names = case.statements.iter().flat_map(|statement| {
+        let effect = &statement.effect;
+        let used = effect.uses.iter().map(|used| &used.table);
+        let locked = effect.table_lock.iter().flat_map(|lock| &lock.tables);
+        let changed = effect.storage_change.iter().map(|change| &change.table);
+        used.chain(locked).chain(changed)
+    });
+    // A partition is no table of the case: the set-up is read for names that are none.
+    let others = names.filter(|name| case.table(name).is_none());
+    let others: BTreeSet<String> = others.map(|name| name.to_ascii_lowercase()).collect();
+    let makes_one = |setup: &SetupStatement| {
+        let made = statement::made_partition(&setup.sql, dialect);
+        made.is_some_and(|made| others.contains(&made))
+    };
+    !others.is_empty() && case.setup.iter().any(makes_one)
 }
 
 /// The set-up gives rows other values each time that it is run.

@@ -8,48 +8,36 @@ use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
 
-/// A savepoint that is released and named again, beside an open transaction.
-const RELEASED: &str = "s2 BEGIN
-s2 SELECT c0 FROM t0 WHERE pkey = 2
-s1 BEGIN
-s1 SAVEPOINT a
+/// A savepoint that is released and named again.
+const RELEASED: &str = "s1 SAVEPOINT a
 s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
 s1 RELEASE SAVEPOINT a
-s1 ROLLBACK TO SAVEPOINT a
-s1 COMMIT
-s2 COMMIT";
+s1 ROLLBACK TO SAVEPOINT a";
 
 /// The newer of two savepoints of one name is released, and the name used again.
-const NESTED: &str = "s2 BEGIN
-s2 SELECT c0 FROM t0 WHERE pkey = 2
-s1 BEGIN
-s1 SAVEPOINT a
+const NESTED: &str = "s1 SAVEPOINT a
 s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
 s1 SAVEPOINT a
 s1 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1
 s1 RELEASE SAVEPOINT a
-s1 ROLLBACK TO SAVEPOINT a
-s1 COMMIT
-s2 COMMIT";
+s1 ROLLBACK TO SAVEPOINT a";
 
 /// The return to `b` drops the newer `a`. The older one is gone where equal names replace, and open where they nest.
-const REPLACED: &str = "s2 BEGIN
-s2 SELECT c0 FROM t0 WHERE pkey = 2
-s1 BEGIN
-s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
+const REPLACED: &str = "s1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1
 s1 SAVEPOINT a
 s1 SAVEPOINT b
 s1 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1
 s1 SAVEPOINT a
 s1 ROLLBACK TO SAVEPOINT b
-s1 RELEASE SAVEPOINT a
-s1 COMMIT
-s2 COMMIT";
+s1 RELEASE SAVEPOINT a";
 
-/// What the oracles say of a script behind a fault.
+/// What the oracles say behind a fault of a transaction that does this beside an open one.
 fn said(url: &str, fault: Fault, script: &str) -> String {
     let (_planted, server) = open_planted(url, fault);
-    let case = scripted(&*server, ReadCommitted, SETUP, script);
+    let script = format!(
+        "s2 BEGIN\ns2 SELECT c0 FROM t0 WHERE pkey = 2\ns1 BEGIN\n{script}\ns1 COMMIT\ns2 COMMIT"
+    );
+    let case = scripted(&*server, ReadCommitted, SETUP, &script);
     oracles::kind(&hearing_of(&*server, &case, honest).verdict()).to_owned()
 }
 

@@ -503,25 +503,32 @@ fn faults_of_tidb_4_are_known_by_the_lookup_before_them() {
     let Some((url, _turn)) = turn_of("tidb_4_lookups", Needs::TiDb4) else {
         return;
     };
-    let folder = folder();
-    let path = folder.path().join("case.sql");
     for (id, lookup, other, rest) in WRONG_BEFORE_5 {
-        for (lookup, expected) in [
-            (lookup, format!("\"known_id\":\"{id}\"")),
-            (other, "\"verdict\":\"agree\"".to_owned()),
-        ] {
-            let text = format!(
+        let text = |lookup: &str| {
+            format!(
                 "--! format = 1\n--! isolation = \"REPEATABLE READ\"\n\
                 /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT);\n\
                 /* init */ INSERT INTO t0 (pkey, vkey) VALUES (4, 1), (5, 2);\n\
                 /* s1 */ BEGIN;\n{lookup}{rest}"
-            );
-            std::fs::write(&path, &text).expect("a file");
-            let file = shown(&path);
-            let arguments = ["replay", &file, &url, "--allow-shared-server"];
-            let replayed = run(&[&arguments[..], &["--format", "json"]].concat());
-            let said = format!("{}{}", replayed.out, replayed.err);
-            assert!(replayed.out.contains(&expected), "{text}{said}");
-        }
+            )
+        };
+        assert_known(&url, id, &text(lookup), &text(other));
+    }
+}
+
+/// `replay` knows what is wrong in one case by this name, and agrees with the other.
+pub(crate) fn assert_known(url: &str, id: &str, wrong: &str, right: &str) {
+    let folder = folder();
+    let path = folder.path().join("case.sql");
+    for (text, expected) in [
+        (wrong, format!("\"known_id\":\"{id}\"")),
+        (right, "\"verdict\":\"agree\"".to_owned()),
+    ] {
+        std::fs::write(&path, text).expect("a file");
+        let file = shown(&path);
+        let arguments = ["replay", &file, url, "--allow-shared-server"];
+        let replayed = run(&[&arguments[..], &["--format", "json"]].concat());
+        let said = format!("{}{}", replayed.out, replayed.err);
+        assert!(replayed.out.contains(&expected), "{text}{said}");
     }
 }

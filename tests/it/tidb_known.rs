@@ -1,8 +1,7 @@
 //! Faults of TiDB that the registry knows, each beside a case that differs little and comes out right.
 
-use crate::program::{folder, run, shown};
 use crate::servers::Needs;
-use crate::tidb::turn_of;
+use crate::tidb::{assert_known, turn_of};
 
 /// Behind the text: the id, the case that is wrong, what of it changes, and into what.
 const FAULTS: [(&str, &str, &str, &str); 2] = [
@@ -33,22 +32,7 @@ fn faults_of_tidb_are_known_beside_cases_that_are_right() {
     let Some((url, _turn)) = turn_of("tidb_known_faults", Needs::TiDb) else {
         return;
     };
-    let folder = folder();
-    let path = folder.path().join("case.sql");
     for (id, wrong, part, other) in FAULTS {
-        for (text, expected) in [
-            (wrong.to_owned(), format!("\"known_id\":\"{id}\"")),
-            (
-                wrong.replace(part, other),
-                "\"verdict\":\"agree\"".to_owned(),
-            ),
-        ] {
-            std::fs::write(&path, &text).expect("a file");
-            let file = shown(&path);
-            let arguments = ["replay", &file, &url, "--allow-shared-server"];
-            let replayed = run(&[&arguments[..], &["--format", "json"]].concat());
-            let said = format!("{}{}", replayed.out, replayed.err);
-            assert!(replayed.out.contains(&expected), "{text}{said}");
-        }
+        assert_known(&url, id, wrong, &wrong.replace(part, other));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::engine::poll_interval;
+
 /// How long an answer is awaited before the lock view is asked.
 ///
 /// A wait shows in the view 0.3 to 2.4 ms after it began, and a statement that was woken answers 0.07
@@ -10,9 +12,6 @@ const ANSWER_FIRST: Duration = Duration::from_micros(200);
 
 /// The longest pause between two polls.
 const POLL_INTERVAL_MAX: Duration = Duration::from_millis(1);
-
-/// A view that shows waits late is asked this often in the time that it takes, at most.
-const POLLS_UNTIL_SHOWN: u32 = 10;
 
 pub(super) struct Pause {
     sent: Instant,
@@ -48,7 +47,7 @@ impl Pause {
         if self.none_is_due {
             return Duration::ZERO;
         }
-        let longest = POLL_INTERVAL_MAX.max(shows_after / POLLS_UNTIL_SHOWN);
+        let longest = poll_interval(POLL_INTERVAL_MAX, shows_after);
         (ANSWER_FIRST * self.polls.max(1)).min(longest)
     }
 
@@ -79,7 +78,7 @@ mod tests {
         assert_eq!(at_once[39], POLL_INTERVAL_MAX);
         let seldom = lengths(&mut pause, late);
         assert_eq!(seldom[0], ANSWER_FIRST);
-        assert_eq!(seldom[39], late / POLLS_UNTIL_SHOWN);
+        assert_eq!(seldom[39], Duration::from_millis(5));
         assert_eq!(pause.until_shown(Duration::ZERO), Duration::ZERO);
         // An answer does not show a statement sooner or later that was sent before it.
         let sent = pause.sent;
