@@ -5,7 +5,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use rashomon::engine;
+use rashomon::model::Outcome;
 
 use crate::program::{Ran, assert_documented, folder, program, ran, run, shown, summary, write};
 use crate::servers::{Needs, url};
@@ -274,6 +278,52 @@ fn a_workload_on_a_server_is_judged_while_it_runs() {
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["verdict"], "violated");
     assert_documented(&ran);
+}
+
+/// The server reads the place of a session's snapshot from variables that it shares with everybody
+/// who asks for a status. Told without care, this test hears stale reads of a correct server.
+#[test]
+fn two_watches_and_a_monitor_do_not_mistake_each_others_snapshots() {
+    let test = "two_watches_and_a_monitor_do_not_mistake_each_others_snapshots";
+    let Some(url) = url(test, Needs::MariaDbBinlog) else {
+        return;
+    };
+    let options = engine::OpenOptions {
+        run_id: "watchtest".to_owned(),
+        allow_shared_server: true,
+        ..engine::OpenOptions::default()
+    };
+    let server = engine::open(&url, &options).expect("a server");
+    let database = "rashomon_watchtest";
+    server.create_database(database).expect("it is made");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let monitor = scope.spawn(|| {
+            let mut session = server.connect(database).expect("connected");
+            let mut asked = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let told = session.execute("SHOW GLOBAL STATUS LIKE 'Threads%'");
+                asked += usize::from(matches!(told, Ok(Outcome::Rows(_))));
+            }
+            asked
+        });
+        let watches = ["5", "6"].map(|seed| {
+            let watch = ["watch", &url, "--allow-shared-server", "--model", "si"];
+            let load = ["--txns", "2500", "--sessions", "8", "--seed", seed];
+            let arguments = [&watch[..], &load, &["--format", "json"]].concat();
+            let mut command = program(&arguments);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("it starts")
+        });
+        let heard = watches.map(|child| ran(&child.wait_with_output().expect("it ends")));
+        is_over.store(true, Ordering::Relaxed);
+        assert!(monitor.join().expect("it asked") > 0);
+        for ran in heard {
+            assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+            assert_eq!(summary(&ran)["verdict"], "satisfied", "{}", ran.out);
+        }
+    });
+    server.drop_database(database).expect("it goes");
 }
 
 #[test]
