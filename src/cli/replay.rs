@@ -108,19 +108,23 @@ pub(super) fn run(arguments: &ReplayArguments, output: &mut Output) -> Result<Ex
     for (path, file) in &loaded.files {
         let name = path.display().to_string();
         let identity = server.identity();
-        let (report, ends_with) = if arguments.confirm_fixed {
+        let (report, confirmation, ends_with) = if arguments.confirm_fixed {
             let (confirmation, sentence, report) =
                 replay::confirm_fixed(file, &name, &mut driver, identity, &replay_options)?;
             if arguments.format == OutputFormat::Human {
                 output.line(&printable(&sentence))?;
             }
-            (report, exit_of_confirmation(confirmation))
+            (
+                report,
+                Some(confirmation),
+                exit_of_confirmation(confirmation),
+            )
         } else {
             let report = replay::replay(file, &name, &mut driver, identity, &replay_options)?;
             let ends_with = exit_of(&report);
-            (report, ends_with)
+            (report, None, ends_with)
         };
-        show(&report, arguments, output)?;
+        show(&report, confirmation, arguments, output)?;
         if let Some(path) = &arguments.output {
             let answered = report.answered(file, server.identity());
             let answered = answered.ok_or_else(|| nothing_to_write(path))?;
@@ -202,11 +206,12 @@ fn none_to_run(path: &Path, exit: Exit) -> Failure {
 
 fn show(
     report: &ReplayReport,
+    confirmation: Option<Confirmation>,
     arguments: &ReplayArguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if arguments.format == OutputFormat::Json {
-        return output.line(&replay::replayed(report));
+        return output.line(&replay::replayed(report, confirmation));
     }
     let mut text = Vec::new();
     // Writing to memory cannot fail.

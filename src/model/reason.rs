@@ -127,6 +127,7 @@ slugged! {
         // Why a statement was not compared.
         /// The oracle judges who waits, not what this statement gives.
         NothingPredicted = "nothing-predicted",
+        /// It is not known what such a statement does to its transaction or to rows.
         OpaqueStatement = "opaque-statement",
         /// Its transaction was ended by a deadlock, a serialization failure, a lock timeout ..
         ConcurrencyAbort = "concurrency-abort",

@@ -33,6 +33,17 @@ pub enum Confirmation {
     Inconclusive,
 }
 
+impl Confirmation {
+    /// Its spelling in JSON.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::StillThere => "still-there",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// The lower bound of the rate behind a recorded `k/n`, with 99 % one-sided confidence: 3/3 says no
 /// more than that the case shows in 36 % of its runs.
 ///

@@ -4,11 +4,25 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::ReplayReport;
+use super::{Confirmation, ReplayReport};
 use crate::model::Verdict;
 
-/// The line of one file.
-pub fn replayed(report: &ReplayReport) -> String {
+/// The line of one file, with how its confirmation ended where one was asked for.
+pub fn replayed(report: &ReplayReport, confirmation: Option<Confirmation>) -> String {
+    let oracles: BTreeMap<&str, _> = report
+        .voices
+        .iter()
+        .map(|voice| {
+            let said = json!({
+                "agree": voice.agreed,
+                "known": voice.known,
+                "undecided": voice.undecided,
+                "violation": voice.violations,
+                "reason": voice.reason(),
+            });
+            (voice.name.as_str(), said)
+        })
+        .collect();
     json!({
         "v": 1,
         "event": "replayed",
@@ -17,6 +31,7 @@ pub fn replayed(report: &ReplayReport) -> String {
         "known_id": report.known_id(),
         "oracle": report.oracle,
         "kind": report.kind,
+        "signature": report.finding.as_ref().map(|finding| finding.signature.id().to_string()),
         "hits": report.hits,
         "runs": report.runs,
         "reason": match &report.verdict {
@@ -26,6 +41,13 @@ pub fn replayed(report: &ReplayReport) -> String {
         "could_not_run": report.could_not_run,
         "unexpected_rejections": report
             .rejections
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
+        "oracles": oracles,
+        "confirmation": confirmation.map(Confirmation::word),
+        "obstacles": report
+            .obstacles()
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>(),

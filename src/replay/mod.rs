@@ -20,7 +20,7 @@ pub use confirm::{
 };
 pub use expectation::{EXPECTATION, UnexpectedRejection};
 pub use json::{replayed, skipped, summary};
-pub use report::{ReplayOptions, ReplayReport, VoiceReport};
+pub use report::{ReplayOptions, ReplayReport, UnjudgedStatement, VoiceReport};
 pub use text::print;
 
 /// Runs a case file and judges it. `name` is how the report calls the file.

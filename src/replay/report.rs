@@ -1,10 +1,15 @@
 //! What a replay needs, and what it gives.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::time::Duration;
 
 use super::expectation::UnexpectedRejection;
 use crate::engine::Identity;
-use crate::model::{Execution, Finding, FindingKind, TestCase, UndecidedReason, Verdict};
+use crate::model::{
+    CaseStatement, Execution, Finding, FindingKind, Setting, StatementId, StatementKind, TestCase,
+    UndecidedReason, Verdict,
+};
 use crate::oracle::Oracle;
 use crate::reproducer::{CaseFile, Registry, Reproduced};
 
@@ -40,6 +45,54 @@ pub struct VoiceReport {
     pub inapplicable: Option<String>,
     /// The worst it said; none when it does not apply.
     pub worst: Option<Verdict>,
+}
+
+impl VoiceReport {
+    /// Why it said nothing, or could decide nothing.
+    pub(super) fn reason(&self) -> Option<&str> {
+        match (&self.inapplicable, &self.worst) {
+            (Some(reason), _) => Some(reason),
+            (None, Some(Verdict::Undecided(reason))) => Some(reason.slug()),
+            (None, _) => None,
+        }
+    }
+}
+
+/// A statement that keeps oracles from judging the case.
+#[derive(Clone, Copy, Debug)]
+pub struct UnjudgedStatement<'a> {
+    statement: &'a CaseStatement,
+    reason: UndecidedReason,
+}
+
+impl UnjudgedStatement<'_> {
+    /// The statement's place in the case.
+    pub fn statement(&self) -> StatementId {
+        self.statement.id
+    }
+}
+
+impl fmt::Display for UnjudgedStatement<'_> {
+    /// `T5.3 (COMMIT AND CHAIN), opaque-statement: It is not known what ..`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { statement, reason } = self;
+        let (id, sql) = (statement.id, statement.sql.trim());
+        write!(f, "{id} ({sql}), {reason}: {}", reason.about())
+    }
+}
+
+/// For which reason a statement keeps a case from being judged, where one does by itself.
+fn reason_of(statement: &CaseStatement) -> Option<UndecidedReason> {
+    let effect = &statement.effect;
+    match effect.setting {
+        Some(Setting::Level) => return Some(UndecidedReason::LevelSetInSession),
+        Some(Setting::Other) => return Some(UndecidedReason::SessionSetting),
+        Some(Setting::SameLevel | Setting::LockTimeout | Setting::Plan | Setting::Mode) | None => {}
+    }
+    if effect.unrepeatable {
+        return Some(UndecidedReason::UnrepeatableFunction);
+    }
+    (effect.kind == StatementKind::Opaque).then_some(UndecidedReason::OpaqueStatement)
 }
 
 /// The result of a replay: verdict, counts, and the evidence to show.
@@ -98,6 +151,20 @@ impl ReplayReport {
             ran.header.comments.last.clear();
         }
         Some(file.answered_by(ran))
+    }
+
+    /// The statements for which an oracle does not apply to the case or could not decide it, where those can be named.
+    pub fn obstacles(&self) -> Vec<UnjudgedStatement<'_>> {
+        let given: BTreeSet<&str> = self.voices.iter().filter_map(VoiceReport::reason).collect();
+        let shown = self.shown.iter();
+        let statements = shown.flat_map(|(case, _)| case.statements.iter());
+        let obstacle = |statement| {
+            let reason = reason_of(statement)?;
+            given
+                .contains(reason.slug())
+                .then_some(UnjudgedStatement { statement, reason })
+        };
+        statements.filter_map(obstacle).collect()
     }
 
     pub(super) fn could_not_run(file: &str, reason: String) -> Self {

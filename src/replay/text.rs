@@ -44,6 +44,9 @@ pub fn print(report: &ReplayReport, out: &mut dyn Write) -> io::Result<()> {
     for voice in &report.voices {
         writeln!(out, "  {:12} {}", voice.name, said(voice))?;
     }
+    for obstacle in report.obstacles() {
+        writeln!(out, "  {}", printable(&obstacle.to_string()))?;
+    }
     Ok(())
 }
 

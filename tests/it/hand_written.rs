@@ -1,6 +1,6 @@
 //! Cases that a person typed: judged, written with their answers, exported.
 
-use crate::program::{folder, run, shown, summary, write};
+use crate::program::{assert_documented_in, folder, run, shown, summary, write};
 use crate::servers::{self, Needs};
 
 #[test]
@@ -22,6 +22,42 @@ fn a_hand_written_case_replays_on_sqlite() {
     let ran = run(&["replay", &wrong, "--times", "2", "--format", "json"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["verdicts"]["violation"], 1, "{}", ran.out);
+    for (case, code, word) in [(&wrong, 1, "still-there"), (&case, 0, "fixed")] {
+        let ran = run(&["replay", case, "--confirm-fixed", "--format", "json"]);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
+        let first: serde_json::Value =
+            serde_json::from_str(ran.out.lines().next().unwrap_or_default()).expect("JSON");
+        assert_eq!(first["confirmation"], word, "{first}");
+        let page = include_str!("../../docs/reproducer-format.md");
+        assert_documented_in(&ran, page, "## A replay in lines of JSON");
+    }
+}
+
+/// A person who typed the case has to see which statement is not understood, and not only that one is.
+#[test]
+fn the_statement_that_keeps_a_case_from_being_judged_is_named() {
+    let folder = folder();
+    let text = "--! format = 1\n--! engine = \"sqlite\"\n--! isolation = \"SERIALIZABLE\"\n\
+                /* init */ CREATE TABLE t (a INT);\n/* s1 */ BEGIN;\n\
+                /* s1 */ INSERT INTO t VALUES (abs(random()));\n\
+                /* s1 */ COMMIT;\n";
+    let case = write(&folder, "case.sql", text);
+    let ran = run(&["replay", &case, "--times", "1"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let random = "  T1.2 (INSERT INTO t VALUES (abs(random()))), unrepeatable-function: ";
+    assert!(ran.out.contains(random), "{}", ran.out);
+    let json = ["replay", &case, "--times", "1", "--format", "json"];
+    let told = run(&json);
+    let first = told.out.lines().next().unwrap_or_default();
+    let first: serde_json::Value = serde_json::from_str(first).expect("a line of JSON");
+    let page = include_str!("../../docs/reproducer-format.md");
+    assert_documented_in(&told, page, "## A replay in lines of JSON");
+    assert_eq!(
+        first["oracles"]["txcheck"]["reason"],
+        "unrepeatable-function"
+    );
+    let named = first["obstacles"][0].as_str().unwrap_or_default();
+    assert!(named.starts_with("T1.2 (INSERT"), "{first}");
 }
 
 #[test]

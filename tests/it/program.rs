@@ -73,7 +73,12 @@ pub(crate) fn summary(ran: &Ran) -> Json {
 /// Holds lines of JSON to the section of the page that describes them.
 pub(crate) fn assert_documented(ran: &Ran) {
     let page = include_str!("../../docs/checkers.md");
-    let section = page.split("## Lines of JSON").nth(1).expect("the section");
+    assert_documented_in(ran, page, "## Lines of JSON");
+}
+
+/// Every event and field of the lines of JSON is named in a section of a page.
+pub(crate) fn assert_documented_in(ran: &Ran, page: &str, heading: &str) {
+    let section = page.split(heading).nth(1).expect("the section");
     let section = section.split("\n## ").next().unwrap_or_default();
     for line in ran.out.lines() {
         let line: Json = serde_json::from_str(line).expect("JSON");
