@@ -110,7 +110,7 @@ fn by_refutation(
 /// those were answered. None where each two have an order: then what refutes one may be what a third one wrote.
 ///
 /// One that only reads, and only shows what others left, is no part of an anomaly: where two that write contradict
-/// what was read right behind them or the tables at the end, the cycle is between those.
+/// what was read behind them or the tables at the end, the cycle is between those.
 fn by_two_of_several(
     search: &SerialOrderSearch<'_>,
     serial: &mut dyn SerialRun,
@@ -130,10 +130,11 @@ fn by_two_of_several(
         // A third one that wrote between them would be missed in the refutation.
         let are_next = |[one, other]: &[usize; 2]| !(one + 1..*other).any(|at| writes(&at));
         for writers in pairs().filter(|pair| pair.iter().all(writes) && are_next(pair)) {
-            let behind = writers[1] + 1..count;
-            let readers: Vec<usize> = behind.clone().take_while(|at| !writes(at)).collect();
+            // Those who write behind them are run as well, for what the readers saw may be theirs.
+            let behind: Vec<usize> = (writers[1] + 1..count).collect();
+            let readers: Vec<usize> = behind.iter().copied().filter(|at| !writes(at)).collect();
             let witnessed = search.witnessed(writers, &readers, readers.len() == behind.len());
-            if let Some(found) = without_order(&witnessed, serial, writers, &readers)? {
+            if let Some(found) = without_order(&witnessed, serial, writers, &behind)? {
                 return Ok(cycle_of_two(search, writers, found));
             }
         }
@@ -272,7 +273,11 @@ fn dependency(
     CycleDependency {
         from: later,
         kind,
-        label: format!("{kind}({})", tables.join(", ")),
+        // Without a table where the later one saw what a third one had written before the earlier.
+        label: match tables[..] {
+            [] => kind.to_string(),
+            [..] => format!("{kind}({})", tables.join(", ")),
+        },
         reason: format!(
             "{later} before {earlier}: were {earlier} first, {place}{what} would be {expected}; it was {got}"
         ),

@@ -166,7 +166,7 @@ fn two_of_three_transactions_that_have_no_order_are_told_as_a_cycle() {
 
 #[test]
 fn a_lost_update_that_a_later_read_shows_is_told_of_those_who_wrote() {
-    let lost = |behind: Vec<Line>| {
+    let lost = |between: Vec<Line>, behind: Vec<Line>| {
         let mut lines = vec![
             Answers(1, "BEGIN", 0),
             Reads(1, COUNT_1, &[[1, 0, 0]]),
@@ -175,8 +175,10 @@ fn a_lost_update_that_a_later_read_shows_is_told_of_those_who_wrote() {
             Answers(1, "UPDATE t SET vkey = 1002, c = 7 WHERE pkey = 1", 1),
             Stands(&[[1, 1002, 7], [2, 2, 0], [3, 3, 0]]),
             Answers(1, "COMMIT", 0),
-            Reads(2, "SELECT SUM(c), 0, 0 FROM t WHERE pkey = 1", &[[7, 0, 0]]),
         ];
+        lines.extend(between);
+        let read = "SELECT SUM(c), 0, 0 FROM t WHERE pkey = 1";
+        lines.push(Reads(2, read, &[[7, 0, 0]]));
         lines.extend(behind);
         headline(&lines)
     };
@@ -185,8 +187,17 @@ fn a_lost_update_that_a_later_read_shows_is_told_of_those_who_wrote() {
         Answers(3, "UPDATE t SET vkey = 1003, c = 8 WHERE pkey = 1", 1),
         Stands(&[[1, 1003, 8], [2, 2, 0], [3, 3, 0]]),
     ];
-    for behind in [Vec::new(), over] {
-        let told = lost(behind);
+    // Or one may write something else before it is read.
+    let elsewhere = [
+        Answers(3, "UPDATE t SET vkey = 1003, c = 8 WHERE pkey = 3", 1),
+        Stands(&[[1, 1002, 7], [2, 2, 0], [3, 1003, 8]]),
+    ];
+    for (between, behind) in [
+        (Vec::new(), Vec::new()),
+        (Vec::new(), over),
+        (Vec::from(elsewhere), Vec::new()),
+    ] {
+        let told = lost(between, behind);
         let expected = ": cycle: T1 -rw(t)-> T2 -ww(t)-> T1";
         assert!(told.ends_with(expected), "{told}");
     }
