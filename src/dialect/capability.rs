@@ -117,6 +117,9 @@ capabilities! {
     /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
     /// Commit", and the keys other than the primary one of an ordinary commit).
     LocksOutliveEnd = "locks-outlive-end",
+    /// A write outside of a transaction locks the rows that it changes, when it commits, and no other row that it
+    /// finds (TiDB, whose statement is then an optimistic transaction of its own).
+    LoneWritesLockChanges = "lone-writes-lock-changes",
     /// `MERGE`, with a RETURNING that may say by `merge_action()` what it did to each row (PostgreSQL 17).
     Merge = "merge",
     /// What a transaction changes stays in its session until COMMIT, and each of its reads merges that into what is

@@ -36,7 +36,11 @@ fn the_optimistic_mode_of_tidb_differs_in_transactions_only() {
             assert!(optimistic.supports(added));
             pessimistic.capabilities.insert(added);
         }
-        for left_out in [Capability::Nowait, Capability::PassesOverUnfitRows] {
+        for left_out in [
+            Capability::LoneWritesLockChanges,
+            Capability::Nowait,
+            Capability::PassesOverUnfitRows,
+        ] {
             assert!(pessimistic.capabilities.remove(&left_out));
         }
         // No statement locks a key that is not there.

@@ -103,14 +103,13 @@ impl<'e> LockingRead<'e> {
         let whole = locked.iter().copied().filter(is_whole).collect();
         let is_by_level = |table: &&str| !is_by_clause(table);
         let by_level = locked.iter().copied().filter(is_by_level).collect();
-        // A version key that is computed may be what it was.
-        let gives_a_version = |table: &str| {
-            let assigned = &statement.effect.assigned;
-            let key = case.version_key(table).map(str::to_ascii_lowercase);
-            key.is_some_and(|key| assigned.get(&key).is_some_and(Option::is_some))
-        };
-        let writes_what_it_matches = kind == StatementKind::Delete
-            || (kind == StatementKind::Update && statement.effect.targets().all(gives_a_version));
+        let writes_what_it_matches = writes_what_it_matches(evidence, statement);
+        let locks_changes_alone = kind == StatementKind::Update
+            && evidence.dialect.supports(Capability::LoneWritesLockChanges)
+            && !case.is_explicit(id.transaction);
+        if locks_changes_alone && !writes_what_it_matches {
+            return None;
+        }
         all_known.then(|| Self {
             whole,
             by_level,
@@ -183,6 +182,21 @@ impl<'e> LockingRead<'e> {
     pub(super) fn transaction(&self) -> TransactionId {
         self.statement.id.transaction
     }
+}
+
+/// Whether a write changes or removes every row which its search matches, each once. An UPDATE that computes a version key may leave
+/// it as it was.
+fn writes_what_it_matches(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let effect = &statement.effect;
+    let gives_a_version = |table: &str| {
+        let key = evidence
+            .case
+            .version_key(table)
+            .map(str::to_ascii_lowercase);
+        key.is_some_and(|key| effect.assigned.get(&key).is_some_and(Option::is_some))
+    };
+    effect.kind == StatementKind::Delete
+        || (effect.kind == StatementKind::Update && effect.targets().all(gives_a_version))
 }
 
 /// What a write looks at where what it meets stays locked, as a query: at levels that lock ranges the source of an

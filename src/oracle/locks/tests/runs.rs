@@ -370,6 +370,12 @@ pub(super) fn run_passing_over(level: IsolationLevel, steps: &[Step]) -> String 
     judge_by(mysql_with(passing), level, steps).0
 }
 
+/// The verdict about a run on an engine whose writes outside of a transaction lock what they change alone.
+pub(super) fn run_with_light_writes(level: IsolationLevel, steps: &[Step]) -> String {
+    let light = |text: &str| also(text, "lone-writes-lock-changes");
+    judge_by(mysql_with(light), level, steps).0
+}
+
 /// The verdict about a run on an engine that locks keys which are looked up and not there, at READ COMMITTED.
 pub(super) fn run_locking_absent_keys(level: IsolationLevel, steps: &[Step]) -> String {
     let list = "capabilities = [\n";

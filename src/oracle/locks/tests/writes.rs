@@ -1,6 +1,6 @@
 //! Writes that lock what they look for, whether they change it or not.
 
-use super::runs::{Got, Step, run};
+use super::runs::{Got, Step, run, run_with_light_writes};
 use super::{CHANGED_1, FOUND, LOCKING, UPDATE_1, beside};
 use crate::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
 
@@ -83,4 +83,33 @@ fn where_rows_are_locked_alone_an_update_keeps_no_row_that_it_found_unfit() {
     let past = beside(Step::write(1, UPDATE_1, CHANGED_1), no_op(2, same));
     let found = "unlocked-read T2.2 against T1.2";
     assert_eq!(run(ReadCommitted, &past), found);
+}
+
+/// TiDB: outside of a transaction a write locks what it changes, when it commits.
+#[test]
+fn outside_of_a_transaction_an_update_may_go_past_a_row_that_it_leaves_as_it_is() {
+    let outside = |step| {
+        [
+            Step::done(1, "BEGIN"),
+            Step::write(1, UPDATE_1, CHANGED_1),
+            step,
+            Step::done(1, "COMMIT"),
+        ]
+    };
+    let past = "unlocked-read T2.1 against T1.2";
+    let same = outside(no_op(2, SAME_1));
+    assert_eq!(run(ReadCommitted, &same), past);
+    assert_eq!(run_with_light_writes(ReadCommitted, &same), "agree");
+    // A row that it has to change, or to delete, is another matter.
+    for write in ["UPDATE t SET vkey = 1002 WHERE pkey = 1", DELETE_LOW] {
+        let passed = outside(no_op(2, write));
+        assert_eq!(
+            run_with_light_writes(ReadCommitted, &passed),
+            past,
+            "{write}"
+        );
+    }
+    let both = beside(Step::write(1, UPDATE_1, CHANGED_1), no_op(2, SAME_1));
+    let past = "unlocked-read T2.2 against T1.2";
+    assert_eq!(run_with_light_writes(ReadCommitted, &both), past);
 }
