@@ -6,9 +6,9 @@ use std::fmt;
 use crate::engine::EngineError;
 use crate::execute::{Executor, Instrumentation};
 use crate::model::{
-    Aspect, CaseStatement, Difference, Direction, Execution, Finding, FindingKind, Outcome, Pace,
-    SessionId, Signature, SqlError, StatementId, StatementRecord, TestCase, UndecidedReason,
-    Verdict,
+    Aspect, CaseStatement, Difference, Direction, ErrorClass, Execution, Finding, FindingKind,
+    Outcome, Pace, SessionId, Signature, SqlError, StatementId, StatementRecord, TestCase,
+    UndecidedReason, Verdict,
 };
 use crate::reproducer::{CaseFile, CaseLine, Expectation, Note, Tag};
 use crate::statement;
@@ -70,11 +70,18 @@ pub(super) fn check(
     let lines = judged_lines(file, case, &whole);
     let rejections = unexpected_rejections(&lines, &execution);
     let (verdict, as_observed) = judge(&lines, &whole, &execution);
-    let verdict = match verdict {
-        None | Some(Verdict::Agree) if !rejections.is_empty() => {
-            Some(Verdict::Undecided(UndecidedReason::UnexpectedRejection))
+    let is_another_case = match &verdict {
+        None | Some(Verdict::Agree) => !rejections.is_empty(),
+        Some(Verdict::Violation(finding)) => {
+            let unmet = finding.differences.first();
+            let unmet = unmet.and_then(|difference| difference.statement);
+            lacks_a_statement_before(unmet, &lines, &rejections)
         }
-        verdict => verdict,
+        Some(Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. }) => false,
+    };
+    let verdict = match is_another_case {
+        true => Some(Verdict::Undecided(UndecidedReason::UnexpectedRejection)),
+        false => verdict,
     };
     Ok(Checked {
         verdict,
@@ -181,6 +188,26 @@ fn unexpected_rejections(
         })
     };
     lines.iter().filter_map(unexpected).collect()
+}
+
+/// Whether the engine has no such statement as one that stands before the first unmet expectation: without it, another
+/// case ran than the one whose answers the file expects.
+fn lacks_a_statement_before(
+    unmet: Option<StatementId>,
+    lines: &[(&CaseLine, &CaseStatement)],
+    rejections: &[UnexpectedRejection],
+) -> bool {
+    let at = lines
+        .iter()
+        .find(|(_, statement)| Some(statement.id) == unmet)
+        .map(|(line, _)| line.line);
+    rejections.iter().any(|rejection| {
+        let is_lacking = matches!(
+            rejection.error.class,
+            ErrorClass::Unsupported | ErrorClass::Syntax
+        );
+        is_lacking && at.is_some_and(|at| rejection.line < at)
+    })
 }
 
 /// The verdict, and whether what is not as expected was observed before.

@@ -345,6 +345,29 @@ fn a_rejection_that_the_file_does_not_mention_is_never_agreement() {
     assert_eq!(answered.verdict.word(), "violation");
 }
 
+#[test]
+fn an_unmet_expectation_is_undecided_behind_a_statement_that_the_engine_does_not_have() {
+    let verdict = |first: &str, last: &str| {
+        let body = format!(
+            "/* init */ CREATE TABLE t (a INTEGER PRIMARY KEY);\n\
+            /* init */ INSERT INTO t VALUES (1);\n\
+            /* s1 */ {first};\n/* s1 */ SELECT a FROM t; -- @expect (2)\n/* s1 */ {last};\n"
+        );
+        on_sqlite("", &body).verdict
+    };
+    let lacking = "SELECT a FROM t FOR UPDATE";
+    let reason = UndecidedReason::UnexpectedRejection;
+    assert_eq!(verdict(lacking, "SELECT 1"), Verdict::Undecided(reason));
+    for (first, last) in [
+        ("SELECT 1", "SELECT 1"),
+        ("SELECT 1", lacking),
+        // The engine has this statement, and refuses it.
+        ("INSERT INTO t VALUES (1)", "SELECT 1"),
+    ] {
+        assert_eq!(verdict(first, last).word(), "violation", "{first}; {last}");
+    }
+}
+
 const HEADER: &str = "--! format = 1\n--! engine = \"sqlite\"\n--! isolation = \"SERIALIZABLE\"\n";
 
 #[test]
