@@ -14,7 +14,7 @@ use super::stage::{Halt, Stage};
 use super::variant::{VARIANTS, Variant};
 use super::{collations, plan_settings, table_locks};
 use crate::dialect::Dialect;
-use crate::engine::{EngineError, Server, require_cases};
+use crate::engine::{EngineError, STATEMENT_DEADLINE, Server, require_cases};
 use crate::model::IsolationLevel;
 
 /// Why a calibration has no report. Its database is dropped either way, unless the server is lost.
@@ -73,6 +73,12 @@ fn probe_in(
         Ok(()) => Ok(report),
         Err(Halt::Interrupted) => Err(CalibrationError::Interrupted),
         Err(Halt::Engine(error)) => Err(error.into()),
+        // Each probe takes care of it.
+        Err(Halt::Unseen(sql)) => Err(EngineError::Hang {
+            sql,
+            seconds: STATEMENT_DEADLINE.as_secs(),
+        }
+        .into()),
     }
 }
 
@@ -241,7 +247,17 @@ fn prove(
     probe: &mut EntryProbe<'_>,
 ) -> Result<(), Halt> {
     stage.listener.probing(level, key, entries.len());
-    entries.push(settled(stage, probe)?);
+    let entry = match settled(stage, probe) {
+        Err(Halt::Unseen(sql)) => {
+            stage.free_the_unanswered()?;
+            let reason = "it was answered only when the other session had rolled back, and no view of the server had \
+                          shown that it waits";
+            let proof = Proof::DoesNotApply(reason.to_owned());
+            CalibratedEntry::new(format!("{key}.{}", level.slug()), sql, String::new(), proof)
+        }
+        settled => settled?,
+    };
+    entries.push(entry);
     Ok(())
 }
 

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use super::listener::CalibrationListener;
 use super::schema::{all_rows, changed_rows, schema};
 use crate::dialect::Capability;
-use crate::engine::{
-    Connection, EngineError, STATEMENT_DEADLINE, Server, TransactionState, Watcher, poll_interval,
-};
+use crate::engine::{Connection, EngineError, Server, TransactionState, Watcher, poll_interval};
 use crate::model::{IsolationLevel, Outcome};
 
 /// The pause between two looks at the lock view.
@@ -19,6 +17,9 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// How long a statement goes unanswered that waits though the dialect has none wait: a slow server takes a while for
 /// one that does not.
 const AGAINST_THE_DIALECT: Duration = Duration::from_secs(5);
+
+/// How long a statement goes unanswered while the lock view does not show it waiting, before its probe is given up.
+const UNSEEN: Duration = Duration::from_secs(10);
 
 /// How long a statement that must not wait may be seen waiting.
 const BY_ITSELF: Duration = Duration::from_secs(1);
@@ -31,6 +32,8 @@ pub(super) enum Halt {
     Engine(EngineError),
     /// The listener asked for it.
     Interrupted,
+    /// This statement goes unanswered, and the lock view does not show it waiting: what it would have read is not known.
+    Unseen(String),
 }
 
 impl From<EngineError> for Halt {
@@ -161,11 +164,8 @@ impl Actor {
             if listener.is_stopped() {
                 return Err(Halt::Interrupted);
             }
-            if began.elapsed() > STATEMENT_DEADLINE {
-                return Err(Halt::Engine(EngineError::Hang {
-                    sql: self.sql.clone(),
-                    seconds: STATEMENT_DEADLINE.as_secs(),
-                }));
+            if began.elapsed() > UNSEEN {
+                return Err(Halt::Unseen(self.sql.clone()));
             }
             std::thread::sleep(pause);
         }
@@ -290,6 +290,25 @@ impl<'a> Stage<'a> {
         sent.script = script;
         sent.script.push(line.to_owned());
         Ok(())
+    }
+
+    /// Ends the transaction of the session that has been answered, so that the other one is, too, and restores the rows.
+    ///
+    /// # Errors
+    /// A statement that is not answered then is no matter of locks: the server hangs.
+    pub(super) fn free_the_unanswered(&mut self) -> Result<(), Halt> {
+        let rollback = &self.server.dialect().spelling.rollback;
+        for actor in [&mut self.tested, &mut self.other] {
+            if actor.running.is_none() {
+                actor.run(rollback)?;
+            }
+        }
+        for actor in [&mut self.tested, &mut self.other] {
+            if actor.running.is_some() {
+                actor.finish()?;
+            }
+        }
+        self.reset()
     }
 
     /// Restores rows in one transaction, so that a server that writes each commit to its disk does so once, and as one
