@@ -87,6 +87,7 @@ mod sqlite_ddl;
 mod statement_counters;
 mod tables;
 mod tidb;
+mod tidb_foreign_keys;
 mod tidb_known;
 mod tidb_optimistic;
 mod triage;

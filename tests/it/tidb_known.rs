@@ -36,3 +36,19 @@ fn faults_of_tidb_are_known_beside_cases_that_are_right() {
         assert_known(&url, id, wrong, &wrong.replace(part, other));
     }
 }
+
+const INSERT_OVER_A_LOCKED_ROW: &str = "\
+    --! format = 1\n--! isolation = \"READ COMMITTED\"\n\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, c0 FLOAT);\n\
+    /* init */ CREATE INDEX i_t0_0 ON t0 (c0);\n/* init */ INSERT INTO t0 (pkey, c0) VALUES (6, 2.25);\n\
+    /* s1 */ BEGIN;\n/* s1 */ SELECT * FROM t0 FOR UPDATE;\n/* s1 */ INSERT INTO t0 (pkey) VALUES (6);\n/* s1 */ COMMIT;\n";
+
+#[test]
+fn an_index_that_an_insert_over_a_locked_row_leaves_wrong_is_known() {
+    let Some((url, _turn)) = turn_of("tidb_4_insert_over_locked_row", Needs::TiDb4) else {
+        return;
+    };
+    let wrong = INSERT_OVER_A_LOCKED_ROW;
+    let right = wrong.replace("VALUES (6);", "VALUES (8);");
+    assert_known(&url, "unfiled:tidb-insert-over-locked-row", wrong, &right);
+}

@@ -1,6 +1,7 @@
 //! Tables and their indexes at the end of a run: whatever reads a table finds the same rows, and the
 //! engine's own check has nothing to say. `docs/oracle-tables.md` says what this may miss.
 
+mod inserted;
 mod orphan;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::orphan::OrphanRow;
 use super::compare;
 use super::signature::finding_levels;
-use crate::dialect::Dialect;
+use crate::dialect::{Capability, Dialect};
 use crate::model::{
     Aspect, Difference, Direction, Execution, Finding, FindingKind, Row, Signature, StatementKind,
     TableFault, TableShape, TestCase, Value,
@@ -32,7 +33,7 @@ pub fn fault(case: &TestCase, execution: &Execution, dialect: &Dialect) -> Optio
             TABLES,
             kind,
             finding_levels(case),
-            words_of(case, execution, first),
+            words_of(case, execution, first, dialect),
         ),
         headline,
         differences: faults.iter().map(difference).collect(),
@@ -203,11 +204,29 @@ fn difference(fault: &TableFault) -> Difference {
 }
 
 /// What tells a fault from others of its kind: no write has a part in what DDL left undone.
-fn words_of(case: &TestCase, execution: &Execution, fault: &TableFault) -> Vec<String> {
+fn words_of(
+    case: &TestCase,
+    execution: &Execution,
+    fault: &TableFault,
+    dialect: &Dialect,
+) -> Vec<String> {
     match fault {
         TableFault::Definition { .. } => vec![StatementKind::PhysicalDdl.to_string()],
-        TableFault::Index { .. } | TableFault::Check { .. } => {
-            features(case, execution, fault.table())
+        TableFault::Check { .. } => features(case, execution, fault.table()),
+        TableFault::Index {
+            table,
+            missing,
+            extra,
+            ..
+        } => {
+            let mut words = features(case, execution, Some(table));
+            let rows: Vec<&Row> = missing.iter().chain(extra).collect();
+            if dialect.supports(Capability::MergesOwnChanges)
+                && inserted::over_locked_rows(case, execution, (table, &rows), dialect)
+            {
+                words.push("inserts-over-locked-row".to_owned());
+            }
+            words
         }
     }
 }

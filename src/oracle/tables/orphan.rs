@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    Execution, ForeignKey, ForeignKeyAction, Row, Setting, StatementKind, TableShape, TestCase,
-    Value,
+    CaseStatement, Execution, ForeignKey, ForeignKeyAction, Row, Setting, StatementKind,
+    StatementRecord, TableShape, TestCase, Value,
 };
 use crate::oracle::compare;
 
@@ -25,7 +25,7 @@ pub(super) fn find(case: &TestCase, execution: &Execution, dialect: &Dialect) ->
                 table: child.name.clone(),
                 parent: key.parent.clone(),
                 row: compare::rows_text(&[row]),
-                words: words(case, execution, child, key),
+                words: words(case, execution, (child, key), dialect),
             })
         })
     })
@@ -46,8 +46,8 @@ pub(super) struct OrphanRow {
 fn words(
     case: &TestCase,
     execution: &Execution,
-    child: &TableShape,
-    key: &ForeignKey,
+    (child, key): (&TableShape, &ForeignKey),
+    dialect: &Dialect,
 ) -> Vec<String> {
     let action = match key.on_delete {
         ForeignKeyAction::Refuse => "refuse",
@@ -66,17 +66,45 @@ fn words(
     if keys.any(|key| key.parent == child.name) {
         words.push("orphan-is-a-parent".to_owned());
     }
-    let ran = case.user_statements().filter(|statement| {
-        let mut targets = statement.effect.targets();
-        targets.any(|target| target == key.parent) && execution.records.contains_key(&statement.id)
-    });
-    let kinds = ran.map(|statement| statement.effect.kind);
-    words.extend(
-        kinds
-            .filter(|kind| kind.is_write())
-            .map(|kind| kind.to_string()),
-    );
+    if dialect.supports(Capability::MergesOwnChanges)
+        && ran_past_a_commit(case, execution, &key.parent, &child.name)
+    {
+        words.push("orphan-past-a-commit".to_owned());
+    }
+    let kinds = writes_of(case, &key.parent)
+        .filter(|statement| execution.records.contains_key(&statement.id))
+        .map(|statement| statement.effect.kind.to_string());
+    words.extend(kinds);
     words
+}
+
+fn writes_of<'c>(case: &'c TestCase, table: &str) -> impl Iterator<Item = &'c CaseStatement> {
+    case.user_statements().filter(move |statement| {
+        let mut targets = statement.effect.targets();
+        statement.effect.kind.is_write() && targets.any(|target| target == table)
+    })
+}
+
+/// Whether a write of the parent was under way when another transaction that had written the child committed.
+fn ran_past_a_commit(case: &TestCase, execution: &Execution, parent: &str, child: &str) -> bool {
+    let records = &execution.records;
+    let of_parent: Vec<_> = writes_of(case, parent)
+        .filter_map(|statement| records.get(&statement.id))
+        .collect();
+    writes_of(case, child).any(|write| {
+        let transaction = write.id.transaction;
+        let mut own = case.statements.iter();
+        let commit = own.find(|statement| {
+            statement.id.transaction == transaction
+                && statement.effect.kind == StatementKind::Commit
+        });
+        let sent = commit.and_then(|commit| Some(records.get(&commit.id)?.sent));
+        sent.is_some_and(|sent| {
+            let beside = |record: &&&StatementRecord| record.id.transaction != transaction;
+            let mut others = of_parent.iter().filter(beside);
+            others.any(|record| record.sent < sent && sent < record.answered)
+        })
+    })
 }
 
 /// Whether the set-up or a session has changed a setting, or done something that only the engine understands.
@@ -144,7 +172,8 @@ fn integer(value: &Value) -> Option<i128> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::dialect_of;
+    use crate::dialect::{ServerVersion, builtin, dialect_of, parse};
+    use crate::model::{Outcome, Tick};
     use crate::reproducer::case_of;
 
     /// What is told of these rows of `t0 (a)` and `t1 (a, b)`, where `b` refers to `t0`.
@@ -188,5 +217,74 @@ mod tests {
             told_of("", &[Value::Decimal("3.0".to_owned())], &orphan),
             None
         );
+    }
+
+    /// The words of an orphan behind these statements, each sent at its place; the DELETE of the parent answers at this place.
+    fn words_of(engine: &str, statements: &[(u32, &str)], deleted: u32) -> Vec<String> {
+        let dialect = with_foreign_keys(engine);
+        let mut text = "/* init */ CREATE TABLE t0 (a BIGINT PRIMARY KEY);\n\
+             /* init */ CREATE TABLE t1 (a BIGINT PRIMARY KEY, b BIGINT, FOREIGN KEY (b) REFERENCES t0 (a));\n"
+            .to_owned();
+        for (session, sql) in statements {
+            text.push_str(&format!("/* s{session} */ {sql};\n"));
+        }
+        let case = case_of(&text, &dialect);
+        let mut execution = Execution::default();
+        for (at, statement) in case.statements.iter().enumerate() {
+            let at = u32::try_from(at).expect("few");
+            let is_deletion = statement.effect.kind == StatementKind::Delete;
+            let record = StatementRecord {
+                id: statement.id,
+                sent: Tick(10 * at),
+                waiting: None,
+                waited_for: Vec::new(),
+                answered: Tick(if is_deletion { deleted } else { 10 * at + 1 }),
+                outcome: Outcome::Affected(1),
+                transaction_survives: true,
+                counted: None,
+                reported: None,
+                command_tag: None,
+            };
+            execution.records.insert(statement.id, record);
+        }
+        execution.final_state.insert("t0".to_owned(), Vec::new());
+        let orphan = vec![Value::Integer(1), Value::Integer(3)];
+        execution.final_state.insert("t1".to_owned(), vec![orphan]);
+        find(&case, &execution, &dialect).expect("an orphan").words
+    }
+
+    fn with_foreign_keys(engine: &str) -> Dialect {
+        let text = builtin(engine).expect("listed");
+        let list = "capabilities = [\n";
+        let more = "  { name = \"foreign-key\" },\n";
+        let text = match text.contains("\"foreign-key\"") {
+            true => text.to_owned(),
+            false => text.replacen(list, &format!("{list}{more}"), 1),
+        };
+        parse(engine, &text, &ServerVersion(vec![99])).expect("valid")
+    }
+
+    #[test]
+    fn a_write_of_the_parent_beside_the_commit_of_a_child_is_named() {
+        let word = "orphan-past-a-commit";
+        let statements = [
+            (1, "BEGIN"),
+            (1, "INSERT INTO t1 VALUES (1, 3)"),
+            (2, "DELETE FROM t0 WHERE a = 3"),
+            (1, "COMMIT"),
+        ];
+        let named = |engine, statements: &[(u32, &str)], deleted| {
+            words_of(engine, statements, deleted).contains(&word.to_owned())
+        };
+        assert!(named("tidb", &statements, 35));
+        // It was answered before the other one was told to commit.
+        assert!(!named("tidb", &statements, 25));
+        let rolled_back =
+            statements.map(|(session, sql)| (session, sql.replace("COMMIT", "ROLLBACK")));
+        let rolled_back = rolled_back
+            .each_ref()
+            .map(|(session, sql)| (*session, sql.as_str()));
+        assert!(!named("tidb", &rolled_back, 35));
+        assert!(!named("mysql", &statements, 35));
     }
 }

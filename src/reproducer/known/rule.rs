@@ -133,8 +133,13 @@ impl Shape {
             }
         }
         let has = |feature: &String| signature.features.contains(feature);
-        // An anomaly names every kind of statement that made one of its dependencies.
-        let statements = if matches!(self.kind, FindingKind::Anomaly(_)) {
+        // An anomaly names every kind of statement that made one of its dependencies, and a fault of a table every kind of write
+        // that it may be of.
+        let names_all = matches!(
+            self.kind,
+            FindingKind::Anomaly(_) | FindingKind::IndexDisagrees | FindingKind::TableCheckFailed
+        );
+        let statements = if names_all {
             statements.min(1)
         } else {
             statements
