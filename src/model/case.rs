@@ -136,6 +136,8 @@ pub struct TableShape {
     pub exclusions: Vec<Vec<String>>,
     /// Columns of each index that is not unique.
     pub indexes: Vec<Vec<String>>,
+    /// What each other index of the set-up names, columns among it: one over an expression, or a unique one of some rows only.
+    pub other_indexes: Vec<Vec<String>>,
     /// Columns of each index that a statement of the case makes.
     pub later_indexes: Vec<Vec<String>>,
     pub foreign_keys: Vec<ForeignKey>,
@@ -210,7 +212,7 @@ impl TableShape {
 
     /// Whether its rows lie in one place alone, by the key that keeps them, and no index has a part of them.
     pub fn has_one_index(&self) -> bool {
-        let others = self.indexes.iter().chain(&self.later_indexes);
+        let others = self.indexes_beside_keys();
         self.clustered_key().is_some()
             && self.keys().count() == 1
             && others.count() == 0
@@ -240,12 +242,16 @@ impl TableShape {
         key.iter().map(cell).collect()
     }
 
+    fn indexes_beside_keys(&self) -> impl Iterator<Item = &Vec<String>> {
+        let of_set_up = self.indexes.iter().chain(&self.other_indexes);
+        of_set_up.chain(&self.later_indexes)
+    }
+
     /// The columns of every index that there is at some moment, in lower case, those of foreign keys among them: an engine that needs an index for
     /// one makes it (MySQL manual, "FOREIGN KEY Constraints").
     pub fn indexed_columns(&self) -> impl Iterator<Item = &String> {
         let by_foreign_key = self.foreign_keys.iter().map(|key| &key.columns);
-        let indexes = self.indexes.iter().chain(&self.later_indexes);
-        let keys = self.keys().chain(indexes);
+        let keys = self.keys().chain(self.indexes_beside_keys());
         keys.chain(by_foreign_key).flatten()
     }
 

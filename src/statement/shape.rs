@@ -198,6 +198,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str, dialect: &Dialect) -> Op
         unique_keys: Vec::new(),
         exclusions: Vec::new(),
         indexes: Vec::new(),
+        other_indexes: Vec::new(),
         later_indexes: Vec::new(),
         foreign_keys: Vec::new(),
         partitioning: None,
@@ -278,7 +279,7 @@ fn element(
                 table.unique_keys.push(columns);
             }
             Some(columns) => table.indexes.push(columns),
-            None => {}
+            None => table.other_indexes.push(names(&words[open..item.end])),
         }
         return Some(());
     }
@@ -496,24 +497,28 @@ fn alter(
 }
 
 /// `CREATE [UNIQUE] INDEX name ON table (..)`. A partial index is unique for some rows only, and an
-/// index over an expression makes no set of columns unique; neither counts.
+/// index over an expression makes no set of columns unique: they are no keys.
 fn create_index(words: &[SqlToken<'_>], unique: bool, tables: &mut [TableShape]) -> Option<()> {
     let on = words.iter().position(|word| word.is("ON"))?;
     let (name, at) = object_name(words, on + 1)?;
     let open = (at..words.len()).find(|index| words[*index].is_mark('('))?;
-    let columns = key_columns(words, open)?;
     let end = closing(words, open)?;
     let table = tables
         .iter_mut()
         .find(|table| table.name.eq_ignore_ascii_case(&name))?;
     let partial = words[end..].iter().any(|word| word.is("WHERE"));
-    let known = columns.iter().all(|column| table.column(column).is_some());
-    if known && unique && !partial {
-        table.unique_keys.push(columns);
-    } else if known && !unique {
-        table.indexes.push(columns);
+    let known = |columns: &Vec<String>| columns.iter().all(|name| table.column(name).is_some());
+    match key_columns(words, open).filter(known) {
+        Some(columns) if unique && !partial => table.unique_keys.push(columns),
+        Some(columns) if !unique => table.indexes.push(columns),
+        Some(_) | None => table.other_indexes.push(names(&words[open..])),
     }
     Some(())
+}
+
+/// The names in an index's list and condition: of columns, and of functions.
+fn names(words: &[SqlToken<'_>]) -> Vec<String> {
+    words.iter().filter_map(SqlToken::name).collect()
 }
 
 #[cfg(test)]
@@ -521,6 +526,39 @@ mod tests {
     use super::{setup_kind, shapes};
     use crate::dialect::dialect_of;
     use crate::model::SetupStatement;
+
+    #[test]
+    fn an_index_over_an_expression_or_of_some_rows_is_no_key_and_is_there() {
+        let table = |engine: &str, index: &str| {
+            let texts = [
+                "CREATE TABLE t (pkey BIGINT PRIMARY KEY, a INT, b INT)",
+                index,
+            ];
+            let dialect = dialect_of(engine, "99");
+            let setup = texts.map(|sql| SetupStatement {
+                kind: setup_kind(sql, &dialect),
+                sql: sql.to_owned(),
+            });
+            shapes(&setup, &dialect).remove(0)
+        };
+        for (engine, index) in [
+            ("mysql", "CREATE INDEX i ON t ((b + 1))"),
+            ("mysql", "CREATE UNIQUE INDEX i ON t ((b + 1), a)"),
+            ("mysql", "ALTER TABLE t ADD INDEX i ((b + 1))"),
+            ("postgres", "CREATE INDEX i ON t (abs(b))"),
+            ("postgres", "CREATE UNIQUE INDEX i ON t (a) WHERE b > 0"),
+            ("postgres", "CREATE INDEX i ON t (a, b)"),
+        ] {
+            let table = table(engine, index);
+            assert_eq!(table.unique_keys, [["pkey"]], "{index}");
+            assert!(!table.has_one_index(), "{index}");
+            let mut indexed = table.indexed_columns();
+            assert!(indexed.any(|column| column == "b"), "{index}");
+        }
+        let key = table("mysql", "CREATE UNIQUE INDEX i ON t (a)");
+        assert_eq!(key.unique_keys, [["pkey"], ["a"]]);
+        assert!(table("mysql", "INSERT INTO t VALUES (1, 1, 1)").has_one_index());
+    }
 
     #[test]
     fn an_exclusion_by_equality_over_all_rows_is_a_key_and_no_other_is() {

@@ -46,6 +46,7 @@ fn shape() -> TableShape {
         unique_keys: vec![vec!["pkey".to_owned()]],
         exclusions: Vec::new(),
         indexes: Vec::new(),
+        other_indexes: Vec::new(),
         later_indexes: Vec::new(),
         foreign_keys: Vec::new(),
         partitioning: None,
