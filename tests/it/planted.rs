@@ -3,9 +3,11 @@
 
 mod endings;
 mod meanings;
+mod own;
 mod postgres;
 mod refusals;
 mod snapshots;
+mod strays;
 mod waits;
 
 use rashomon::engine::{self, Connection, OpenOptions, Server, TransactionState};

@@ -91,6 +91,11 @@ impl RowsFound {
         })
     }
 
+    /// The table itself.
+    pub(super) fn table(&self) -> &str {
+        self.table.split_whitespace().next().unwrap_or_default()
+    }
+
     /// A locking read of one of them by its key.
     pub(super) fn lock(&self, key: &str, clause: &str) -> String {
         let Self { table, name, .. } = self;

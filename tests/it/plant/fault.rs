@@ -297,10 +297,76 @@ pub(crate) enum Fault {
     GoneSavepointFound,
     /// RELEASE of a savepoint releases the older one of its name, too (PostgreSQL).
     EqualSavepointsAreOne,
+    /// A plain read in a transaction misses the rows that the transaction has inserted.
+    OwnInsertInvisible,
+    /// A plain read in a transaction still gives the rows that the transaction has deleted.
+    OwnDeleteVisible,
+    /// A plain read in a transaction gives the rows that the transaction has updated as they were before.
+    OwnUpdateInvisible,
+    /// A locking read misses what its transaction wrote.
+    LockingReadMissesOwn,
+    /// A write by predicate misses rows that fit only since its transaction has written them.
+    WriteMissesOwn,
+    /// An UPDATE computes its values from the row as it was before its transaction has written it.
+    UpdateMissesOwn,
+    /// A subquery misses what its transaction wrote.
+    SubqueryMissesOwn,
+    /// An INSERT deletes another row of its table.
+    InsertEvictsRow,
+    /// A write deletes a row of another table.
+    WriteTouchesOtherTable,
+    /// A plain read deletes a row of its table.
+    ReadDeletesRow,
+    /// COMMIT deletes a row, too.
+    CommitDeletesRow,
+    /// SAVEPOINT deletes a row.
+    SavepointDeletesRow,
+    /// An upsert or REPLACE that reports two affected rows reports one.
+    UpsertCountsOne,
+    /// An INSERT that leaves out its row reports one.
+    IgnoredCountsOne,
+    /// INSERT IGNORE replaces the row that is there, and reports none.
+    IgnoreReplaces,
+    /// REPLACE leaves the row that is there, and reports that it has replaced it.
+    ReplaceKeepsRow,
+    /// A write of a join leaves one row out, and reports it.
+    JoinedWriteMissesRow,
+    /// A MERGE says what it did, keeps its locks, and its effect is undone (PostgreSQL).
+    MergeLies,
+    /// An INSERT is done, and refused for a duplicate key.
+    DuplicateButDone,
+    /// A write that breaks another rule than that of keys is answered as one affected row.
+    FailureAnsweredOk,
+    /// An UPDATE puts 0 where it should put NULL.
+    NullBecomesZero,
+    /// An UPDATE puts NULL where it should put the default.
+    DefaultBecomesNull,
+    /// A write outside of a transaction is done twice, and reports it once.
+    LoneWriteDoneTwice,
+    /// A counter gives a number again that a transaction which was rolled back had.
+    CounterGoesBack,
+    /// An UPDATE returns its rows as they were before.
+    ReturningGivesOld,
+    /// An INSERT that is refused for a duplicate leaves no lock on the row that is there.
+    DuplicateLocksNothing,
+    /// SAVEPOINT commits what its transaction has done.
+    SavepointCommits,
+    /// RELEASE SAVEPOINT commits what its transaction has done.
+    ReleaseCommits,
+    /// A statement that fails takes the write before it back, too.
+    ErrorUndoesWriteBefore,
+    /// The session's next transaction has begun when COMMIT is answered, and nothing says so.
+    CommitChains,
+    /// A plain read BETWEEN two values misses the second one.
+    BetweenMissesUpper,
+    /// A plain read outside of a transaction sees what others have not committed.
+    LoneReadIsDirty,
+    /// A locking read leaves its last row out.
+    LockingReadMissesRow,
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
-const MYSQL_ONLY: [Fault; 36] = [
+const MYSQL_ONLY: [Fault; 46] = [
     Fault::DdlFromNowhere,
     Fault::Lies(WriteKind::Replace),
     Fault::PhantomUnderLock,
@@ -340,10 +406,22 @@ const MYSQL_ONLY: [Fault; 36] = [
     Fault::LoneFailedInsertLeavesRows,
     Fault::ReplaceKeepsColumns,
     Fault::InsertIdOff,
+    Fault::SubqueryMissesOwn,
+    Fault::UpsertCountsOne,
+    Fault::IgnoreReplaces,
+    Fault::ReplaceKeepsRow,
+    Fault::DuplicateButDone,
+    Fault::NullBecomesZero,
+    Fault::CounterGoesBack,
+    Fault::DuplicateLocksNothing,
+    Fault::ErrorUndoesWriteBefore,
+    Fault::LoneReadIsDirty,
 ];
 
 /// What only PostgreSQL can be made to do.
-const POSTGRES_ONLY: [Fault; 9] = [
+const POSTGRES_ONLY: [Fault; 11] = [
+    Fault::MergeLies,
+    Fault::ReturningGivesOld,
     Fault::EqualSavepointsAreOne,
     Fault::FailedCommitSaysCommit,
     Fault::KeyShareIsExclusive,

@@ -6,7 +6,7 @@ use super::{Fault, WriteKind};
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 145] = [
+    pub(crate) const ALL: [(&str, Self); 178] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -188,6 +188,39 @@ impl Fault {
         ("snapshot-renewed-once", Self::SnapshotRenewedOnce),
         ("gone-savepoint-found", Self::GoneSavepointFound),
         ("equal-savepoints-are-one", Self::EqualSavepointsAreOne),
+        ("own-insert-invisible", Self::OwnInsertInvisible),
+        ("own-delete-visible", Self::OwnDeleteVisible),
+        ("own-update-invisible", Self::OwnUpdateInvisible),
+        ("locking-read-misses-own", Self::LockingReadMissesOwn),
+        ("write-misses-own", Self::WriteMissesOwn),
+        ("update-misses-own", Self::UpdateMissesOwn),
+        ("subquery-misses-own", Self::SubqueryMissesOwn),
+        ("insert-evicts-row", Self::InsertEvictsRow),
+        ("write-touches-other-table", Self::WriteTouchesOtherTable),
+        ("read-deletes-row", Self::ReadDeletesRow),
+        ("commit-deletes-row", Self::CommitDeletesRow),
+        ("savepoint-deletes-row", Self::SavepointDeletesRow),
+        ("upsert-counts-one", Self::UpsertCountsOne),
+        ("ignored-counts-one", Self::IgnoredCountsOne),
+        ("ignore-replaces", Self::IgnoreReplaces),
+        ("replace-keeps-row", Self::ReplaceKeepsRow),
+        ("joined-write-misses-row", Self::JoinedWriteMissesRow),
+        ("merge-lies", Self::MergeLies),
+        ("duplicate-but-done", Self::DuplicateButDone),
+        ("failure-answered-ok", Self::FailureAnsweredOk),
+        ("null-becomes-zero", Self::NullBecomesZero),
+        ("default-becomes-null", Self::DefaultBecomesNull),
+        ("lone-write-done-twice", Self::LoneWriteDoneTwice),
+        ("counter-goes-back", Self::CounterGoesBack),
+        ("returning-gives-old", Self::ReturningGivesOld),
+        ("duplicate-locks-nothing", Self::DuplicateLocksNothing),
+        ("savepoint-commits", Self::SavepointCommits),
+        ("release-commits", Self::ReleaseCommits),
+        ("error-undoes-write-before", Self::ErrorUndoesWriteBefore),
+        ("commit-chains", Self::CommitChains),
+        ("between-misses-upper", Self::BetweenMissesUpper),
+        ("lone-read-is-dirty", Self::LoneReadIsDirty),
+        ("locking-read-misses-row", Self::LockingReadMissesRow),
     ];
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {

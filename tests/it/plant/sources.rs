@@ -90,7 +90,7 @@ impl Conversation {
         Ok(None)
     }
 
-    fn ask_with_subquery_of(
+    pub(super) fn ask_with_subquery_of(
         &mut self,
         sql: &str,
         look: Look,

@@ -418,6 +418,79 @@ const SPOILS: &[(Fault, Spoil)] = &[
         Fault::EqualSavepointsAreOne,
         Conversation::equal_savepoints_are_one,
     ),
+    (
+        Fault::OwnInsertInvisible,
+        Conversation::own_insert_invisible,
+    ),
+    (Fault::OwnDeleteVisible, Conversation::own_delete_visible),
+    (
+        Fault::OwnUpdateInvisible,
+        Conversation::own_update_invisible,
+    ),
+    (
+        Fault::LockingReadMissesOwn,
+        Conversation::locking_read_misses_own,
+    ),
+    (Fault::WriteMissesOwn, Conversation::write_misses_own),
+    (Fault::UpdateMissesOwn, Conversation::update_misses_own),
+    (Fault::SubqueryMissesOwn, Conversation::subquery_misses_own),
+    (Fault::InsertEvictsRow, Conversation::insert_evicts_row),
+    (
+        Fault::WriteTouchesOtherTable,
+        Conversation::write_touches_other_table,
+    ),
+    (Fault::ReadDeletesRow, Conversation::read_deletes_row),
+    (Fault::CommitDeletesRow, Conversation::commit_deletes_row),
+    (
+        Fault::SavepointDeletesRow,
+        Conversation::savepoint_deletes_row,
+    ),
+    (Fault::UpsertCountsOne, Conversation::upsert_counts_one),
+    (Fault::IgnoredCountsOne, Conversation::ignored_counts_one),
+    (Fault::IgnoreReplaces, Conversation::ignore_replaces),
+    (Fault::ReplaceKeepsRow, Conversation::replace_keeps_row),
+    (
+        Fault::JoinedWriteMissesRow,
+        Conversation::joined_write_misses_row,
+    ),
+    (Fault::MergeLies, Conversation::merge_lies),
+    (Fault::DuplicateButDone, Conversation::duplicate_but_done),
+    (Fault::FailureAnsweredOk, Conversation::failure_answered_ok),
+    (Fault::NullBecomesZero, Conversation::null_becomes_zero),
+    (
+        Fault::DefaultBecomesNull,
+        Conversation::default_becomes_null,
+    ),
+    (
+        Fault::LoneWriteDoneTwice,
+        Conversation::lone_write_done_twice,
+    ),
+    (Fault::CounterGoesBack, Conversation::counter_goes_back),
+    (Fault::ReturningGivesOld, Conversation::returning_gives_old),
+    (
+        Fault::DuplicateLocksNothing,
+        Conversation::duplicate_locks_nothing,
+    ),
+    (Fault::SavepointCommits, |this, sql| {
+        this.savepoint_commits(sql, |step| matches!(step, SavepointStep::Set(_)))
+    }),
+    (Fault::ReleaseCommits, |this, sql| {
+        this.savepoint_commits(sql, |step| matches!(step, SavepointStep::Release(_)))
+    }),
+    (
+        Fault::ErrorUndoesWriteBefore,
+        Conversation::error_undoes_write_before,
+    ),
+    (Fault::CommitChains, Conversation::commit_chains),
+    (
+        Fault::BetweenMissesUpper,
+        Conversation::between_misses_upper,
+    ),
+    (Fault::LoneReadIsDirty, Conversation::lone_read_is_dirty),
+    (
+        Fault::LockingReadMissesRow,
+        Conversation::locking_read_misses_row,
+    ),
 ];
 
 impl Fault {

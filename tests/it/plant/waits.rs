@@ -247,7 +247,7 @@ impl Conversation {
 }
 
 /// A query that answers the text of the same UPDATE with the values in it.
-fn worked_out_by_mysql(update: &Assigned) -> String {
+pub(super) fn worked_out_by_mysql(update: &Assigned) -> String {
     let Assigned {
         table,
         values,
@@ -262,7 +262,7 @@ fn worked_out_by_mysql(update: &Assigned) -> String {
 }
 
 /// The same for PostgreSQL.
-fn worked_out_by_postgres(update: &Assigned, returning: &str) -> String {
+pub(super) fn worked_out_by_postgres(update: &Assigned, returning: &str) -> String {
     let Assigned {
         table,
         values,
