@@ -6,6 +6,7 @@
 mod absent_keys;
 mod collations;
 mod counters;
+mod duplicates;
 mod endings;
 mod entry;
 mod keeping;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::absent_keys;
 use super::counters;
+use super::duplicates;
 use super::endings::{self, Ending};
 use super::entry::{CalibratedEntry, CalibrationReport, PROBES_OF_A_WRONG_ENTRY, Proof};
 use super::keeping;
@@ -125,6 +126,14 @@ fn probe_all(stage: &mut Stage<'_>, report: &mut CalibrationReport) -> Result<()
                 entries,
                 (level, absent_keys::KEY),
                 &mut |stage: &mut Stage<'_>| absent_keys::probe(stage, level, lookup),
+            )?;
+        }
+        for insert in duplicates::of(dialect) {
+            prove(
+                stage,
+                entries,
+                (level, duplicates::KEY),
+                &mut |stage: &mut Stage<'_>| duplicates::probe(stage, level, *insert),
             )?;
         }
         for kept in keeping::at(dialect, level) {

@@ -114,6 +114,9 @@ capabilities! {
     LocksAtCommit = "locks-at-commit",
     /// A statement locks the rows that it finds, and nothing between or beside them.
     LocksChosenRows = "locks-chosen-rows",
+    /// An INSERT that meets a row under a key of its own, and is refused for it or passes over it, keeps others from changing
+    /// that row until its transaction ends.
+    LocksDuplicates = "locks-duplicates",
     /// What a transaction has locked may stay locked for a moment after its end was answered (TiDB: "Async
     /// Commit", and the keys other than the primary one of an ordinary commit).
     LocksOutliveEnd = "locks-outlive-end",

@@ -306,6 +306,55 @@ fn what_a_write_reads_of_another_table_it_locks() {
     }
 }
 
+/// An INSERT that meets a row leaves a shared lock on it, refused or not (same page).
+#[test]
+fn a_row_that_an_insert_met_as_a_duplicate_stays_locked() {
+    use IsolationLevel::{ReadCommitted, RepeatableRead};
+    let inserts = [
+        "s1: INSERT INTO t (pkey, vkey, c) VALUES (1, 1000, 5)",
+        "s1: INSERT IGNORE INTO t (pkey, vkey, c) VALUES (1, 1000, 5)",
+    ];
+    let changes = [
+        "s2: UPDATE t SET vkey = 1001, c = 7 WHERE pkey = 1",
+        "s2: DELETE FROM t WHERE pkey = 1",
+    ];
+    let fault = Fault::DuplicateLocksNothing;
+    let database = "rashomon_it_locks_duplicates";
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(url) = url("locks_duplicates", needs) else {
+            continue;
+        };
+        for insert in inserts {
+            for (change, level) in [(changes[0], ReadCommitted), (changes[1], RepeatableRead)] {
+                let script = format!(
+                    "s1: BEGIN\n s2: BEGIN\n {insert}\n {change}\n s1: COMMIT\n s2: COMMIT"
+                );
+                hear_written(&url, database, &script, (fault, level), UnkeptRow);
+            }
+        }
+        // A lock that was let go, or that is on another row.
+        for script in [
+            "s1: SAVEPOINT a\n s1: INSERT INTO t (pkey, vkey, c) VALUES (1, 1000, 5)
+             s1: ROLLBACK TO SAVEPOINT a\n s2: DELETE FROM t WHERE pkey = 1\n s1: COMMIT",
+            "s1: INSERT INTO t (pkey, vkey, c) VALUES (1, 1000, 5)
+             s2: DELETE FROM t WHERE pkey = 2\n s1: COMMIT",
+            "s1: INSERT INTO t (pkey, vkey, c) VALUES (1, 1000, 5)
+             s1: COMMIT\n s2: DELETE FROM t WHERE pkey = 1",
+        ] {
+            let rate = Rate::Always;
+            let planted = PlantedServer::before(&url, Plant { fault, rate });
+            let server = open(&planted.url, None);
+            let mut driver = Driver::open(&*server, database).expect("one");
+            let script = format!("{TABLE} s1: BEGIN\n s2: BEGIN\n {script}\n s2: COMMIT");
+            let case = case(&*server, ReadCommitted, &script);
+            let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+            driver.close().expect("the database goes");
+            assert_eq!(hearing.verdict(), Verdict::Agree, "{script}");
+            assert_eq!(planted.planted.try_iter().count(), 1, "{script}");
+        }
+    }
+}
+
 /// What a SKIP LOCKED gives it has locked, and what another read has locked it does not give.
 #[test]
 fn a_skip_locked_locks_what_it_gives_and_leaves_out_what_is_locked() {

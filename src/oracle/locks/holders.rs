@@ -63,6 +63,27 @@ impl<'e> LockHolders<'e> {
             && undone.is_none_or(|undone| undone > at)
     }
 
+    /// The same of what a statement locked that may have been refused: that undoes its work and none of its locks. A return to a
+    /// savepoint may let go of them.
+    pub(super) fn keeps_beside(&self, of: &StatementRecord, other: &StatementRecord) -> bool {
+        let case = &self.evidence.case;
+        let (own, at) = (of.id.transaction, other.answered);
+        let records = &self.evidence.execution.records;
+        let goes_back = |statement: &&CaseStatement| {
+            let sent = records.get(&statement.id).map(|record| record.sent);
+            statement.id.transaction == own
+                && statement.effect.kind == StatementKind::RollbackTo
+                && sent.is_some_and(|sent| sent > of.answered && sent < at)
+        };
+        case.session_of(other.id.transaction) != case.session_of(own)
+            && other.sent > of.answered
+            && self.surely_holds(own, at)
+            && !case
+                .statements
+                .iter()
+                .any(|statement| goes_back(&statement))
+    }
+
     /// Whether another session may hold a lock on a table that the statement names, at any moment
     /// while it ran.
     pub(super) fn someone_may_hold(

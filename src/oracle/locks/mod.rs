@@ -16,6 +16,7 @@ mod kept;
 mod locked_table;
 mod locking_read;
 mod may_hold;
+mod met_duplicate;
 mod outlived;
 mod overwritten;
 mod passed_by_upsert;
@@ -122,6 +123,8 @@ impl Oracle for LockOracle {
             breaches.extend(refused_early::find(evidence, &holders, id, &mut trial)?);
             let by_upsert = passed_by_upsert::find(evidence, &holders, id, &mut trial)?;
             breaches.extend(by_upsert);
+            let duplicate = met_duplicate::find(evidence, &holders, id, &mut trial)?;
+            breaches.extend(duplicate);
             let Some(mut read) = LockingRead::of(evidence, id) else {
                 continue;
             };
