@@ -222,7 +222,7 @@ fn headline(case: &TestCase, first: &Disagreement, statement: Option<&CaseStatem
 /// A refused statement is an upsert, which may change a row where a plain INSERT would be refused, too.
 const UPSERT: &str = "upsert";
 
-/// It was answered with a count of no row where it should have returned rows.
+/// It was answered with a count of no row where it should have returned rows, or the other way.
 const NO_RESULT_SET: &str = "no-result-set";
 
 /// What further distinguishes findings about errors, and about an answer of another kind.
@@ -234,7 +234,11 @@ fn of_a_wrong_error(
     let effect = &statement.effect;
     let is_upsert = effect.kind == StatementKind::Insert && !effect.assigned.is_empty();
     let record = evidence.execution.records.get(&statement.id);
-    let counts_nothing = record.is_some_and(|record| record.outcome == Outcome::Affected(0));
+    let returns_none =
+        |outcome: &Outcome| effect.kind.is_write() && *outcome == Outcome::Rows(Vec::new());
+    let counts_nothing = record.is_some_and(|record| {
+        record.outcome == Outcome::Affected(0) || returns_none(&record.outcome)
+    });
     if direction == Direction::Refused && is_upsert {
         Some(UPSERT)
     } else {
