@@ -2,7 +2,7 @@
 
 use rashomon::dialect::builtin;
 use rashomon::engine::{self, OpenOptions, Server};
-use rashomon::execute::Driver;
+use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
@@ -353,6 +353,38 @@ fn a_row_that_an_insert_met_as_a_duplicate_stays_locked() {
             assert_eq!(planted.planted.try_iter().count(), 1, "{script}");
         }
     }
+}
+
+/// A read that needs no column of a table goes by its smallest index. Where that one is over an expression, it locks entries which a
+/// change of another column does not touch.
+#[test]
+fn a_read_by_an_index_over_an_expression_meets_no_lock_of_the_key() {
+    let Some(url) = url("locks_expression_index", Needs::MySql) else {
+        return;
+    };
+    let server = open(&url, None);
+    let mut driver = Driver::open(&*server, "rashomon_it_locks_expression").expect("one");
+    let index = "init: CREATE INDEX i ON t ((c + 1))";
+    for (index, waits) in [(index, false), ("", true)] {
+        let script = format!(
+            "{TABLE} {index}\n init: CREATE TABLE u (a INT)\n init: INSERT INTO u VALUES (7)\n s1: BEGIN\n s2: BEGIN
+             s1: UPDATE t SET vkey = 1000 WHERE pkey = 2\n s2: SELECT u.a FROM t CROSS JOIN u
+             s1: COMMIT\n s2: COMMIT"
+        );
+        let case = case(&*server, IsolationLevel::Serializable, &script);
+        let hearing = hear(&case, &mut driver, &[&LockOracle]).expect("an answer");
+        assert_eq!(hearing.verdict(), Verdict::Agree, "{script}");
+        let execution = driver
+            .execute(&case, &Instrumentation::default())
+            .expect("an execution");
+        let mut records = execution.records.values();
+        assert_eq!(
+            records.any(|record| record.waiting.is_some()),
+            waits,
+            "{script}"
+        );
+    }
+    driver.close().expect("the database goes");
 }
 
 /// What a SKIP LOCKED gives it has locked, and what another read has locked it does not give.
