@@ -1,7 +1,7 @@
 //! Deadlocks that the server tells of: whether a circle of waits can have closed.
 
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
-use rashomon::model::{ErrorClass, Execution, TransactionStatus};
+use rashomon::model::{ErrorClass, Execution, Finding, FindingKind, Tick, TransactionStatus};
 
 use crate::lying::{SETUP, hearing_of, honest, id, rejected, scripted};
 use crate::oracles;
@@ -63,6 +63,71 @@ fn a_deadlock_beside_a_wait_that_is_part_of_no_circle_has_no_cause() {
             assert_eq!(said(NO_CIRCLE, victim), "refusal-without-cause", "{level}");
             assert_ne!(said(&circle, victim), "refusal-without-cause", "{level}");
         }
+    }
+}
+
+/// The first and the second transaction wait for each other, the third for the second one.
+const TWO_CIRCLES: &str = "s1 BEGIN
+s1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1
+s2 BEGIN
+s2 UPDATE t1 SET vkey = 1001 WHERE pkey = 1
+s2 UPDATE t2 SET vkey = 1002 WHERE pkey = 1
+s3 BEGIN
+s3 UPDATE t0 SET vkey = 1003 WHERE pkey = 2
+s2 UPDATE t0 SET vkey = 1004 WHERE pkey = 1
+s3 UPDATE t2 SET vkey = 1005 WHERE pkey = 1
+s1 UPDATE t1 SET vkey = 1006 WHERE pkey = 1
+s1 ROLLBACK
+s2 ROLLBACK
+s3 ROLLBACK";
+
+/// The first two transactions are victims, of whom the second one is answered first.
+fn two_victims(run: &mut Execution) {
+    let (first, second) = (id(1, 3), id(2, 4));
+    let at = [first, second].map(|id| run.records[&id].answered);
+    for (id, at) in [(first, at[0].max(at[1])), (second, at[0].min(at[1]))] {
+        let record = run.records.get_mut(&id).expect("it ran");
+        record.answered = at;
+        record.outcome = rejected("1213", ErrorClass::Deadlock);
+        record.transaction_survives = false;
+        let ended = TransactionStatus::Aborted(at);
+        run.transactions.insert(id.transaction, ended);
+    }
+}
+
+/// The same, and the first one was seen waiting when the second one had been answered.
+fn two_victims_in_order(run: &mut Execution) {
+    two_victims(run);
+    let before = run.records[&id(2, 4)].answered;
+    let record = run.records.get_mut(&id(1, 3)).expect("it ran");
+    record.waiting = Some(Tick(before.0 + 1));
+    record.answered = Tick(before.0 + 2);
+}
+
+#[test]
+fn of_two_victims_of_two_circles_either_may_have_been_the_first() {
+    let test = "of_two_victims";
+    let setup = ["t0", "t1", "t2"]
+        .map(|table| SETUP.replace("t0", table))
+        .concat();
+    // The third transaction has nothing that the second one waits for.
+    let one_circle = TWO_CIRCLES.replace("s3 UPDATE t0 SET vkey = 1003 WHERE pkey = 2\n", "");
+    for needs in [Needs::MariaDb, Needs::MySql] {
+        let Some(server) = oracles::server(test, needs) else {
+            continue;
+        };
+        // Other oracles say what else is wrong of a run with victims that were none.
+        let is_told = |script: &str, lie| {
+            let case = scripted(&*server, ReadCommitted, &setup, script);
+            let hearing = hearing_of(&*server, &case, lie);
+            let is_causeless =
+                |finding: &Finding| finding.signature.kind == FindingKind::RefusalWithoutCause;
+            hearing.violation(is_causeless).is_some()
+        };
+        assert!(!is_told(TWO_CIRCLES, honest));
+        assert!(!is_told(TWO_CIRCLES, two_victims));
+        assert!(is_told(TWO_CIRCLES, two_victims_in_order));
+        assert!(is_told(&one_circle, two_victims));
     }
 }
 

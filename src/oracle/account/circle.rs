@@ -8,7 +8,9 @@ use super::beside::{ended_before, is_of_another_session, touches_tables};
 use super::shared_tables::may_meet;
 use super::waiting::may_wait;
 use crate::dialect::Capability;
-use crate::model::{CaseStatement, ErrorClass, StatementKind, StatementRecord, TransactionId};
+use crate::model::{
+    CaseStatement, ErrorClass, StatementKind, StatementRecord, Tick, TransactionId,
+};
 
 /// Whether a statement of another session that may wait was under way when this one was. One circle has one victim:
 /// who was a victim before does not count.
@@ -19,7 +21,7 @@ pub(super) fn another_is_under_way(evidence: &Evidence, record: &StatementRecord
     let is_in_the_circle = |other: &StatementRecord| {
         let statement = evidence.case.statement(other.id);
         anyone
-            || (!was_victim_before(other, record)
+            || (!was_victim_before(evidence, other, record)
                 && statement.is_none_or(|s| may_wait(evidence, s)))
     };
     records.any(|other| is_beside(evidence, record, other) && is_in_the_circle(other))
@@ -27,7 +29,27 @@ pub(super) fn another_is_under_way(evidence: &Evidence, record: &StatementRecord
 }
 
 /// Whether a statement was the victim of a circle before another was answered.
-fn was_victim_before(other: &StatementRecord, record: &StatementRecord) -> bool {
+///
+/// Which of two victims came first, the order of their answers does not tell where nothing was sent between them: one that was
+/// answered earlier may have been the later one if a circle without the other explains it.
+fn was_victim_before(
+    evidence: &Evidence,
+    other: &StatementRecord,
+    record: &StatementRecord,
+) -> bool {
+    if !answered_as_victim_before(other, record) {
+        return false;
+    }
+    let between = |tick: Tick| other.answered < tick && tick < record.answered;
+    let mut records = evidence.execution.records.values();
+    let in_order = records.any(|third| between(third.sent)) || record.waiting.is_some_and(between);
+    let was_before = |another: &StatementRecord| {
+        another.id == record.id || answered_as_victim_before(another, other)
+    };
+    in_order || !closes_a_circle(evidence, other, &was_before)
+}
+
+fn answered_as_victim_before(other: &StatementRecord, record: &StatementRecord) -> bool {
     other.outcome.error_class() == Some(ErrorClass::Deadlock) && other.answered < record.answered
 }
 
@@ -52,6 +74,17 @@ fn another_probes(evidence: &Evidence, record: &StatementRecord) -> bool {
 /// foreign key joins with it; this has a statement under way that waits for another in the same way, or for the first one. True
 /// where that is not known.
 pub(super) fn may_be_in_a_circle(evidence: &Evidence, record: &StatementRecord) -> bool {
+    closes_a_circle(evidence, record, &|other: &StatementRecord| {
+        was_victim_before(evidence, other, record)
+    })
+}
+
+/// The same, beside victims that count no more.
+fn closes_a_circle(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    is_gone: &dyn Fn(&StatementRecord) -> bool,
+) -> bool {
     let (case, records) = (&evidence.case, &evidence.execution.records);
     let statement = case.statement(record.id);
     let known = statement.filter(|s| touches_tables(s) && s.effect.kind != StatementKind::Opaque);
@@ -87,7 +120,7 @@ pub(super) fn may_be_in_a_circle(evidence: &Evidence, record: &StatementRecord) 
             if !met.insert(holder) {
                 continue;
             }
-            for waits in under_way(evidence, record, holder) {
+            for waits in under_way(evidence, (record, is_gone), holder) {
                 if closes(waits) {
                     return true;
                 }
@@ -108,16 +141,14 @@ fn may_hold(statement: &CaseStatement) -> bool {
 /// The statements of a transaction that were under way beside another's and may have waited.
 fn under_way<'e>(
     evidence: &'e Evidence,
-    record: &StatementRecord,
+    (record, is_gone): (&StatementRecord, &dyn Fn(&StatementRecord) -> bool),
     holder: TransactionId,
 ) -> Vec<&'e CaseStatement> {
     let own = evidence.case.statements.iter();
     let own = own.filter(|s| s.id.transaction == holder && may_wait(evidence, s));
     let waits = own.filter(|s| {
         let other = evidence.execution.records.get(&s.id);
-        other.is_some_and(|other| {
-            is_beside(evidence, record, other) && !was_victim_before(other, record)
-        })
+        other.is_some_and(|other| is_beside(evidence, record, other) && !is_gone(other))
     });
     waits.collect()
 }
