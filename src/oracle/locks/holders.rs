@@ -54,34 +54,29 @@ impl<'e> LockHolders<'e> {
 
     /// Whether what a statement locked is surely held from before one of another session was sent until after that was answered.
     pub(super) fn holds_beside(&self, of: &StatementRecord, other: &StatementRecord) -> bool {
-        let case = &self.evidence.case;
-        let at = other.answered;
         let undone = self.evidence.timeline.undone(of.id);
-        case.session_of(other.id.transaction) != case.session_of(of.id.transaction)
-            && other.sent > of.answered
-            && self.surely_holds(of.id.transaction, at)
-            && undone.is_none_or(|undone| undone > at)
+        self.stays_open_beside(of, other) && undone.is_none_or(|undone| undone > other.answered)
     }
 
     /// The same of what a statement locked that may have been refused: that undoes its work and none of its locks. A return to a
     /// savepoint may let go of them.
     pub(super) fn keeps_beside(&self, of: &StatementRecord, other: &StatementRecord) -> bool {
-        let case = &self.evidence.case;
-        let (own, at) = (of.id.transaction, other.answered);
         let records = &self.evidence.execution.records;
-        let goes_back = |statement: &&CaseStatement| {
+        let goes_back = |statement: &CaseStatement| {
             let sent = records.get(&statement.id).map(|record| record.sent);
-            statement.id.transaction == own
+            statement.id.transaction == of.id.transaction
                 && statement.effect.kind == StatementKind::RollbackTo
-                && sent.is_some_and(|sent| sent > of.answered && sent < at)
+                && sent.is_some_and(|sent| sent > of.answered && sent < other.answered)
         };
-        case.session_of(other.id.transaction) != case.session_of(own)
+        self.stays_open_beside(of, other) && !self.evidence.case.statements.iter().any(goes_back)
+    }
+
+    /// Whether a statement of another session ran behind this one, and its transaction surely had its locks until that was answered.
+    fn stays_open_beside(&self, of: &StatementRecord, other: &StatementRecord) -> bool {
+        let case = &self.evidence.case;
+        case.session_of(other.id.transaction) != case.session_of(of.id.transaction)
             && other.sent > of.answered
-            && self.surely_holds(own, at)
-            && !case
-                .statements
-                .iter()
-                .any(|statement| goes_back(&statement))
+            && self.surely_holds(of.id.transaction, other.answered)
     }
 
     /// Whether another session may hold a lock on a table that the statement names, at any moment

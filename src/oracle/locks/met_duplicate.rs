@@ -4,16 +4,14 @@
 
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
-use super::strength::excludes_change;
+use super::met_row::{changes_beside, only_target, puts_in_given_rows};
 use super::trial::ReadTrial;
 use super::unrefused::{seen_by, sure_of};
 use crate::dialect::Capability;
 use crate::engine::EngineError;
 use crate::model::{
-    CaseStatement, ErrorClass, LockBreach, LockStrength, Role, StatementId, StatementKind,
-    StatementRecord, TableShape,
+    CaseStatement, ErrorClass, LockBreach, LockStrength, StatementId, StatementRecord, TableShape,
 };
-use crate::observe::Change;
 use crate::oracle::Evidence;
 
 /// A later write of another session that changed such a row while the transaction of the INSERT was open.
@@ -26,8 +24,7 @@ pub(super) fn find(
     let Some((statement, record)) = sure_of(evidence, id) else {
         return Ok(None);
     };
-    let mut targets = statement.effect.targets();
-    let (Some(table), None) = (targets.next(), targets.next()) else {
+    let Some(table) = only_target(&statement.effect) else {
         return Ok(None);
     };
     let class = record.outcome.error_class();
@@ -35,7 +32,8 @@ pub(super) fn find(
     if record.resumed() || !is_kept_from || !is_plain_insert(evidence, statement, table) {
         return Ok(None);
     }
-    let changes = later_changes(evidence, holders, record, table);
+    let is_beside = |write: &StatementRecord| holders.keeps_beside(record, write);
+    let changes = changes_beside(evidence, (record, table), LockStrength::Share, is_beside);
     if changes.is_empty() {
         return Ok(None);
     }
@@ -77,45 +75,12 @@ pub(super) fn find(
 /// unique key keeps the rows.
 fn is_plain_insert(evidence: &Evidence, statement: &CaseStatement, table: &str) -> bool {
     let effect = &statement.effect;
-    let mut uses = effect.uses.iter();
     let is_keyed = |shape: &TableShape| {
         let clustered = shape.clustered_key().is_some() && shape.has_unique_row_key();
         clustered && shape.keys().count() == 1 && shape.partitioning.is_none()
     };
     evidence.dialect.supports(Capability::LocksDuplicates)
-        && effect.kind == StatementKind::Insert
         && effect.assigned.is_empty()
-        && !effect.unrepeatable
-        && uses.all(|used| used.role == Role::InsertTarget || used.role == Role::ForeignKeyCheck)
+        && puts_in_given_rows(effect)
         && evidence.case.table(table).is_some_and(is_keyed)
-}
-
-/// What other sessions changed of a table, by writes that were sent after the INSERT was answered and answered while its
-/// transaction surely held its locks: rows in the version that the INSERT met.
-fn later_changes<'e>(
-    evidence: &'e Evidence,
-    holders: &LockHolders<'_>,
-    insert: &StatementRecord,
-    table: &str,
-) -> Vec<(&'e StatementRecord, &'e Change)> {
-    let account = &evidence.account;
-    let seen = account.views.get(&insert.id);
-    let seen = seen.and_then(|view| view.get(table));
-    let is_met = |change: &&Change| {
-        let met = seen.and_then(|seen| seen.get(&change.row).copied().flatten());
-        change.table == table
-            && met.is_some()
-            && met == change.before
-            && excludes_change(evidence, LockStrength::Share, change)
-    };
-    let order = evidence.execution.execution_order().into_iter();
-    let writes = order.filter_map(|id| evidence.execution.records.get(&id));
-    let beside = writes.filter(|write| {
-        write.outcome.error_class().is_none() && holders.keeps_beside(insert, write)
-    });
-    let changes = beside.flat_map(|write| {
-        let changes = account.changes.get(&write.id).into_iter().flatten();
-        changes.map(move |change| (write, change))
-    });
-    changes.filter(|(_, change)| is_met(change)).collect()
 }

@@ -17,6 +17,7 @@ mod locked_table;
 mod locking_read;
 mod may_hold;
 mod met_duplicate;
+mod met_row;
 mod outlived;
 mod overwritten;
 mod passed_by_upsert;

@@ -3,13 +3,12 @@
 
 use super::breach::BrokenLock;
 use super::holders::LockHolders;
-use super::strength::excludes_change;
+use super::met_row::{changes_beside, only_target, puts_in_given_rows};
 use super::trial::ReadTrial;
 use super::unrefused::{seen_by, sure_of};
 use crate::dialect::{Capability, LockingWrite};
 use crate::engine::EngineError;
-use crate::model::{CaseStatement, LockBreach, Role, StatementId, StatementKind, StatementRecord};
-use crate::observe::Change;
+use crate::model::{CaseStatement, LockBreach, StatementId, StatementRecord};
 use crate::oracle::Evidence;
 
 /// A later write of another session that changed such a row while the transaction of the upsert was open.
@@ -22,14 +21,15 @@ pub(super) fn find(
     let Some((statement, record)) = sure_of(evidence, id) else {
         return Ok(None);
     };
-    let mut targets = statement.effect.targets();
-    let (Some(table), None) = (targets.next(), targets.next()) else {
+    let Some(table) = only_target(&statement.effect) else {
         return Ok(None);
     };
     if record.outcome.error_class().is_some() || !is_plain_upsert(evidence, statement) {
         return Ok(None);
     }
-    let changes = later_changes(evidence, holders, record, table);
+    let strength = evidence.dialect.lock_rules.of_write(LockingWrite::Update);
+    let is_beside = |write: &StatementRecord| holders.holds_beside(record, write);
+    let changes = changes_beside(evidence, (record, table), strength, is_beside);
     if changes.is_empty() {
         return Ok(None);
     }
@@ -56,47 +56,10 @@ pub(super) fn find(
     Ok(None)
 }
 
-/// Whether a statement puts in rows that its text has whole, and locks the ones that are in their way: no source, no subquery and
-/// no trigger says what it does.
+/// Whether a statement puts in rows that its text has whole, and locks the ones that are in their way.
 pub(super) fn is_plain_upsert(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let effect = &statement.effect;
-    let mut uses = effect.uses.iter();
     evidence.dialect.supports(Capability::LocksChosenRows)
-        && effect.kind == StatementKind::Insert
         && !effect.assigned.is_empty()
-        && !effect.unrepeatable
-        && uses.all(|used| used.role == Role::InsertTarget || used.role == Role::ForeignKeyCheck)
-}
-
-/// What other sessions changed of a table, by writes that were sent after the upsert was answered and answered while its
-/// transaction surely held its locks: rows in the version that the upsert met.
-fn later_changes<'e>(
-    evidence: &'e Evidence,
-    holders: &LockHolders<'_>,
-    upsert: &StatementRecord,
-    table: &str,
-) -> Vec<(&'e StatementRecord, &'e Change)> {
-    let account = &evidence.account;
-    let strength = evidence.dialect.lock_rules.of_write(LockingWrite::Update);
-    let seen = account
-        .views
-        .get(&upsert.id)
-        .and_then(|view| view.get(table));
-    let is_met = |change: &&Change| {
-        let met = seen.and_then(|seen| seen.get(&change.row).copied().flatten());
-        change.table == table
-            && met.is_some()
-            && met == change.before
-            && excludes_change(evidence, strength, change)
-    };
-    let order = evidence.execution.execution_order().into_iter();
-    let writes = order.filter_map(|id| evidence.execution.records.get(&id));
-    let beside = writes.filter(|write| {
-        write.outcome.error_class().is_none() && holders.holds_beside(upsert, write)
-    });
-    let changes = beside.flat_map(|write| {
-        let changes = account.changes.get(&write.id).into_iter().flatten();
-        changes.map(move |change| (write, change))
-    });
-    changes.filter(|(_, change)| is_met(change)).collect()
+        && puts_in_given_rows(effect)
 }
