@@ -40,14 +40,8 @@ pub(super) fn probe(
     stage.tested.must(begin)?;
     stage.tested.must(&first)?;
     stage.other.must(begin)?;
-    let waits = match stage.ask_other(&format!("INSERT INTO u VALUES ({key}, 2)"))? {
-        Reply::Waits => {
-            stage.tested.must(&dialect.spelling.rollback)?;
-            stage.other.finish()?;
-            true
-        }
-        Reply::Answered(_) => false,
-    };
+    let reply = stage.ask_other_and_free(&format!("INSERT INTO u VALUES ({key}, 2)"))?;
+    let waits = matches!(reply, Reply::Waits);
     stage.reset()?;
     let claim = dialect.locks_absent_keys.contains(&level);
     let words = |waits: bool| match waits {

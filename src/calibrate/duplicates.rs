@@ -37,15 +37,8 @@ pub(super) fn probe(
     stage.tested.must(begin)?;
     let outcome = stage.tested.run(&first)?;
     stage.other.must(begin)?;
-    let waits = match stage.ask_other("UPDATE u SET c = 55 WHERE pkey = 1")? {
-        Reply::Waits => {
-            let rollback = &stage.server.dialect().spelling.rollback;
-            stage.tested.must(rollback)?;
-            stage.other.finish()?;
-            true
-        }
-        Reply::Answered(_) => false,
-    };
+    let reply = stage.ask_other_and_free("UPDATE u SET c = 55 WHERE pkey = 1")?;
+    let waits = matches!(reply, Reply::Waits);
     stage.reset()?;
     let words = |waits: bool| match waits {
         true => "an UPDATE of the row waits",

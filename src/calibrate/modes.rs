@@ -196,13 +196,8 @@ fn keeps_out(stage: &mut Stage<'_>, form: &Variant) -> Result<bool, Halt> {
     stage.other.must(begin)?;
     let value = form.subject.foreign_value(OLD);
     let change = form.subject.write(value, key);
-    match stage.ask_other(&change)? {
-        Reply::Waits => {
-            let rollback = stage.server.dialect().spelling.rollback.clone();
-            stage.tested.must(&rollback)?;
-            stage.other.finish()?;
-            Ok(true)
-        }
+    match stage.ask_other_and_free(&change)? {
+        Reply::Waits => Ok(true),
         Reply::Answered(Outcome::Rejected(error)) => Ok(error.class == ErrorClass::Busy),
         Reply::Answered(_) => Ok(false),
     }

@@ -11,11 +11,11 @@ use super::keeping;
 use super::listener::CalibrationListener;
 use super::modes;
 use super::moments;
-use super::stage::{Halt, Stage};
+use super::stage::{Halt, Stage, UNSEEN};
 use super::variant::{VARIANTS, Variant};
 use super::{collations, plan_settings, table_locks};
 use crate::dialect::Dialect;
-use crate::engine::{EngineError, STATEMENT_DEADLINE, Server, require_cases};
+use crate::engine::{EngineError, Server, require_cases};
 use crate::model::IsolationLevel;
 
 /// Why a calibration has no report. Its database is dropped either way, unless the server is lost.
@@ -74,10 +74,10 @@ fn probe_in(
         Ok(()) => Ok(report),
         Err(Halt::Interrupted) => Err(CalibrationError::Interrupted),
         Err(Halt::Engine(error)) => Err(error.into()),
-        // Each probe takes care of it.
+        // `prove` says it of its entry; what is asked beside the entries has none.
         Err(Halt::Unseen(sql)) => Err(EngineError::Hang {
             sql,
-            seconds: STATEMENT_DEADLINE.as_secs(),
+            seconds: UNSEEN.as_secs(),
         }
         .into()),
     }

@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 const AGAINST_THE_DIALECT: Duration = Duration::from_secs(5);
 
 /// How long a statement goes unanswered while the lock view does not show it waiting, before its probe is given up.
-const UNSEEN: Duration = Duration::from_secs(10);
+pub(super) const UNSEEN: Duration = Duration::from_secs(10);
 
 /// How long a statement that must not wait may be seen waiting.
 const BY_ITSELF: Duration = Duration::from_secs(1);
@@ -374,6 +374,16 @@ impl<'a> Stage<'a> {
     /// Asks the other session.
     pub(super) fn ask_other(&mut self, sql: &str) -> Result<Reply, Halt> {
         self.other.ask(&mut *self.watcher, &*self.listener, sql)
+    }
+
+    /// Asks the other session. Where it waits, the one under test rolls back, so that it is answered.
+    pub(super) fn ask_other_and_free(&mut self, sql: &str) -> Result<Reply, Halt> {
+        let reply = self.ask_other(sql)?;
+        if let Reply::Waits = reply {
+            self.tested.must(&self.server.dialect().spelling.rollback)?;
+            self.other.finish()?;
+        }
+        Ok(reply)
     }
 
     /// Has a third session run a statement that cannot wait, and must be accepted.

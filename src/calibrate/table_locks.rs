@@ -141,13 +141,8 @@ fn told(stage: &mut Stage<'_>, held: TableLockMode, sql: &str) -> Result<Option<
     stage.tested.must(begin)?;
     stage.tested.must(&lock_table(held))?;
     stage.other.must(begin)?;
-    let told = match stage.ask_other(sql)? {
-        Reply::Waits => {
-            let rollback = stage.server.dialect().spelling.rollback.clone();
-            stage.tested.must(&rollback)?;
-            stage.other.finish()?;
-            Some(LockReply::Waits)
-        }
+    let told = match stage.ask_other_and_free(sql)? {
+        Reply::Waits => Some(LockReply::Waits),
         Reply::Answered(outcome) => LockReply::of(&outcome),
     };
     stage.reset()?;
