@@ -88,9 +88,10 @@ fn locked_before(
 #[cfg(test)]
 mod tests {
     use super::super::fault;
+    use super::super::tests::changed_one;
     use super::*;
     use crate::dialect::dialect_of;
-    use crate::model::{StatementRecord, TableFault, Tick};
+    use crate::model::{TableFault, Tick};
     use crate::reproducer::case_of;
 
     /// What is told of an index that gives a row with the key 6 which a scan does not, behind these statements of one session.
@@ -106,18 +107,7 @@ mod tests {
         let mut execution = Execution::default();
         for (at, statement) in case.statements.iter().enumerate() {
             let at = u32::try_from(at).expect("few");
-            let record = StatementRecord {
-                id: statement.id,
-                sent: Tick(2 * at),
-                waiting: None,
-                waited_for: Vec::new(),
-                answered: Tick(2 * at + 1),
-                outcome: Outcome::Affected(1),
-                transaction_survives: true,
-                counted: None,
-                reported: None,
-                command_tag: None,
-            };
+            let record = changed_one(statement.id, Tick(2 * at), Tick(2 * at + 1));
             execution.records.insert(statement.id, record);
         }
         execution.table_faults.push(TableFault::Index {

@@ -257,8 +257,24 @@ fn features(case: &TestCase, execution: &Execution, table: Option<&str>) -> Vec<
 mod tests {
     use super::*;
     use crate::dialect::dialect_of;
-    use crate::model::{SetupKind, SetupStatement};
+    use crate::model::{Outcome, SetupKind, SetupStatement, StatementId, StatementRecord, Tick};
     use crate::statement::shapes;
+
+    /// A statement that was accepted and changed one row.
+    pub(super) fn changed_one(id: StatementId, sent: Tick, answered: Tick) -> StatementRecord {
+        StatementRecord {
+            id,
+            sent,
+            waiting: None,
+            waited_for: Vec::new(),
+            answered,
+            outcome: Outcome::Affected(1),
+            transaction_survives: true,
+            counted: None,
+            reported: None,
+            command_tag: None,
+        }
+    }
 
     fn doubled_in(sql: &str, rows: &[[Value; 2]]) -> usize {
         let dialect = dialect_of("sqlite", "99");

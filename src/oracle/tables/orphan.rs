@@ -171,9 +171,10 @@ fn integer(value: &Value) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::changed_one;
     use super::*;
     use crate::dialect::{ServerVersion, builtin, dialect_of, parse};
-    use crate::model::{Outcome, Tick};
+    use crate::model::Tick;
     use crate::reproducer::case_of;
 
     /// What is told of these rows of `t0 (a)` and `t1 (a, b)`, where `b` refers to `t0`.
@@ -233,18 +234,8 @@ mod tests {
         for (at, statement) in case.statements.iter().enumerate() {
             let at = u32::try_from(at).expect("few");
             let is_deletion = statement.effect.kind == StatementKind::Delete;
-            let record = StatementRecord {
-                id: statement.id,
-                sent: Tick(10 * at),
-                waiting: None,
-                waited_for: Vec::new(),
-                answered: Tick(if is_deletion { deleted } else { 10 * at + 1 }),
-                outcome: Outcome::Affected(1),
-                transaction_survives: true,
-                counted: None,
-                reported: None,
-                command_tag: None,
-            };
+            let answered = Tick(if is_deletion { deleted } else { 10 * at + 1 });
+            let record = changed_one(statement.id, Tick(10 * at), answered);
             execution.records.insert(statement.id, record);
         }
         execution.final_state.insert("t0".to_owned(), Vec::new());

@@ -2,13 +2,12 @@
 
 use std::io;
 
-use super::answer::{Product, Refusal, WireAnswer};
-use super::clauses::{Assigned, RowsFound, Subquery};
+use super::answer::{Refusal, WireAnswer};
+use super::clauses::{RowsFound, Subquery};
 use super::conversation::Conversation;
 use super::text::{
-    WriteByPredicate, at_returning, is_plain_read, without_lock_clause, without_order, write_kind,
+    WriteByPredicate, is_plain_read, without_lock_clause, without_order, write_kind,
 };
-use super::waits::{worked_out_by_mysql, worked_out_by_postgres};
 
 /// Whether the first column of a SELECT over one table is the row key.
 fn begins_with_the_key(sql: &str) -> bool {
@@ -118,14 +117,8 @@ impl Conversation {
     /// The UPDATE of one row that the transaction has written: its values are worked out of what is committed.
     pub(super) fn update_misses_own(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let wrote = self.transaction.is_open && self.transaction.done.writes > 0;
-        let update = Assigned::of(sql).filter(|_| wrote);
-        let moves = |update: &Assigned| update.values.iter().any(|(name, _)| name == "pkey");
-        let Some(update) = update.filter(|update| !moves(update)) else {
+        let Some(query) = self.worked_out(sql).filter(|_| wrote) else {
             return self.ask(sql);
-        };
-        let query = match self.product() {
-            Product::Postgres => worked_out_by_postgres(&update, at_returning(sql).1),
-            Product::MariaDb | Product::MySql => worked_out_by_mysql(&update),
         };
         let (old, new) = (self.ask_beside(&query)?, self.ask_guarded(&query)?);
         if new.error().is_some() {

@@ -139,17 +139,21 @@ impl Conversation {
         Ok(answer)
     }
 
+    /// The query that works out the values of an UPDATE of one row which keeps its key; None for another statement.
+    pub(super) fn worked_out(&self, sql: &str) -> Option<String> {
+        let update = Assigned::of(sql)?;
+        let moves = update.values.iter().any(|(name, _)| name == "pkey");
+        (!moves).then(|| match self.product() {
+            Product::Postgres => worked_out_by_postgres(&update, at_returning(sql).1),
+            Product::MariaDb | Product::MySql => worked_out_by_mysql(&update),
+        })
+    }
+
     /// The UPDATE of one row whose values are worked out before it is sent.
     pub(super) fn update_of_old_value_after_wait(&mut self, sql: &str) -> io::Result<WireAnswer> {
         let fits = self.transaction.is_open && !self.transaction.has_written;
-        let update = Assigned::of(sql).filter(|_| fits);
-        let moves = |update: &Assigned| update.values.iter().any(|(name, _)| name == "pkey");
-        let Some(update) = update.filter(|update| !moves(update)) else {
+        let Some(query) = self.worked_out(sql).filter(|_| fits) else {
             return self.ask(sql);
-        };
-        let query = match self.product() {
-            Product::Postgres => worked_out_by_postgres(&update, at_returning(sql).1),
-            Product::MariaDb | Product::MySql => worked_out_by_mysql(&update),
         };
         let old = self.ask_beside(&query)?.first_column();
         let [old] = old.as_slice() else {
@@ -247,7 +251,7 @@ impl Conversation {
 }
 
 /// A query that answers the text of the same UPDATE with the values in it.
-pub(super) fn worked_out_by_mysql(update: &Assigned) -> String {
+fn worked_out_by_mysql(update: &Assigned) -> String {
     let Assigned {
         table,
         values,
@@ -262,7 +266,7 @@ pub(super) fn worked_out_by_mysql(update: &Assigned) -> String {
 }
 
 /// The same for PostgreSQL.
-pub(super) fn worked_out_by_postgres(update: &Assigned, returning: &str) -> String {
+fn worked_out_by_postgres(update: &Assigned, returning: &str) -> String {
     let Assigned {
         table,
         values,
