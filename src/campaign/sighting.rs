@@ -1,11 +1,9 @@
 //! Seeing a violation again: in every run or at its rate, and in a smaller case.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::activity::PursuitNote;
 use super::comparison::{difference, saw_the_same};
-use super::rate::{SequentialTest, is_measured, stays, wanted};
 use super::stop::StopFlag;
 use crate::engine::EngineError;
 use crate::execute::Executor;
@@ -15,13 +13,6 @@ use crate::model::{
 };
 use crate::oracle::{Evidence, Oracle, hear};
 use crate::reproducer::Reproduced;
-
-/// Runs for which a finding that does not show every time may be minimized.
-const FLAKY_RUNS: u32 = 4_000;
-
-/// And how long. At a rate of 5 % a candidate takes 40 to 67 runs of 20 to 100 ms where sessions wait: what decides on a
-/// dozen candidates is not enough for a case of forty statements.
-const FLAKY_TIME: Duration = Duration::from_secs(180);
 
 /// What a candidate of the minimizer must share with the finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +36,7 @@ pub(super) enum Reduced {
 }
 
 /// What one run of a case shows.
-enum Look {
+pub(super) enum OneLook {
     Shown(Box<(Finding, Execution)>),
     Nothing,
     /// The engine refuses the set-up or what is added to it: no run shows anything.
@@ -88,7 +79,7 @@ impl Looking<'_> {
         let mut last = None;
         for _ in 0..runs {
             self.executor.renew();
-            if let Look::Shown(shown) = self.look(case, signature, Sameness::Kind)? {
+            if let OneLook::Shown(shown) = self.look(case, signature, Sameness::Kind)? {
                 hits += 1;
                 last = Some(shown);
             }
@@ -97,105 +88,27 @@ impl Looking<'_> {
         Ok((hits, sighting))
     }
 
-    /// Runs the case until it is known how often it shows a finding, runs that were made before
-    /// included; with the last run that shows it.
-    fn measure(&mut self, raw: &Sighting, so_far: Reproduced) -> Result<Sighting, EngineError> {
-        let mut measured = Sighting {
-            reproduced: so_far,
-            ..raw.clone()
-        };
-        while !is_measured(measured.reproduced) && !self.stop.is_set() {
-            measured.reproduced.runs += 1;
-            let signature = &raw.finding.signature;
-            if let Look::Shown(shown) = self.look(&raw.case, signature, Sameness::Shape)? {
-                measured.reproduced.hits += 1;
-                (measured.finding, measured.execution) = *shown;
-            }
-        }
-        Ok(measured)
-    }
-
-    /// How often a finding shows that does not show every time, and the smallest case that shows it at
-    /// that rate; none where it never showed again.
-    ///
-    /// A candidate is run until it is decided whether it has the rate ([`SequentialTest`]); at the end
-    /// the smallest one is measured anew, and refused when the rate is lost after all.
-    pub(super) fn minimize_flaky(
-        &mut self,
-        raw: &Sighting,
-    ) -> Result<(Sighting, Option<Sighting>), EngineError> {
-        let raw = self.measure(raw, raw.reproduced)?;
-        if raw.reproduced.hits == 0 {
-            return Ok((raw, None));
-        }
-        let rate = raw.reproduced.rate();
-        let statements = raw.case.statements.len();
-        let rate_of = |case: &TestCase| wanted(rate, share(case.statements.len(), statements));
-        let signature = raw.finding.signature.clone();
-        let dialect = self.executor.dialect().clone();
-        let note = self.note.clone();
-        note.minimizing(&raw.case, &raw.case);
-        let mut runs = FLAKY_RUNS;
-        let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
-            let mut test = SequentialTest::new(rate_of(candidate));
-            while runs > 0 && !self.stop.is_set() {
-                runs -= 1;
-                let shows = match self.look(candidate, &signature, Sameness::Shape)? {
-                    Look::Shown(_) => true,
-                    Look::Nothing => false,
-                    Look::NoCase => return Ok(false),
-                };
-                if let Some(keep) = test.add(shows) {
-                    if keep {
-                        note.minimizing(&raw.case, candidate);
-                    }
-                    return Ok(keep);
-                }
-            }
-            Ok(false)
-        };
-        let budget = MinimizeBudget {
-            time: FLAKY_TIME,
-            ..MinimizeBudget::default()
-        };
-        let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, budget);
-        if let MinimizeEnd::Failed(error) = minimized.end {
-            return Err(error);
-        }
-        if minimized.case == raw.case {
-            let smallest = matches!(minimized.end, MinimizeEnd::Fixpoint).then(|| raw.clone());
-            return Ok((raw, smallest));
-        }
-        let smaller = Sighting {
-            case: minimized.case,
-            ..raw.clone()
-        };
-        let smaller = self.measure(&smaller, Reproduced { hits: 0, runs: 0 })?;
-        let kept = stays(smaller.reproduced, rate_of(&smaller.case));
-        Ok((raw, Some(smaller).filter(|_| kept)))
-    }
-
     /// Runs the case once: the violation, when it is the same.
-    fn look(
+    pub(super) fn look(
         &mut self,
         case: &TestCase,
         signature: &Signature,
         sameness: Sameness,
-    ) -> Result<Look, EngineError> {
+    ) -> Result<OneLook, EngineError> {
         let mut hearing = match hear(case, self.executor, &[self.oracle]) {
             Ok(hearing) => hearing,
             // A candidate whose set-up, or what we add to it, the engine refuses is no candidate.
             Err(EngineError::Setup { .. } | EngineError::Rejected { .. }) => {
-                return Ok(Look::NoCase);
+                return Ok(OneLook::NoCase);
             }
             Err(error) => return Err(error),
         };
         let shown = hearing.violation(|finding| is_same(&finding.signature, signature, sameness));
         let Some((finding, run)) = shown.and_then(|h| Some((h.finding()?.clone(), h.run))) else {
-            return Ok(Look::Nothing);
+            return Ok(OneLook::Nothing);
         };
         let execution = hearing.runs.swap_remove(run).execution;
-        Ok(Look::Shown(Box::new((finding, execution))))
+        Ok(OneLook::Shown(Box::new((finding, execution))))
     }
 
     /// Whether further runs repeat this one, outcome for outcome and in what was seen beside them, and are agreed with: then not the
@@ -235,7 +148,10 @@ impl Looking<'_> {
         let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
             // With every candidate refused the minimizer ends soon, with what it has.
             let shown = !stop.is_set()
-                && matches!(self.look(candidate, &signature, sameness)?, Look::Shown(_));
+                && matches!(
+                    self.look(candidate, &signature, sameness)?,
+                    OneLook::Shown(_)
+                );
             if shown {
                 note.minimizing(&raw.case, candidate);
             }
@@ -277,12 +193,6 @@ fn sighting(case: &TestCase, shown: (Finding, Execution), reproduced: Reproduced
         execution,
         reproduced,
     }
-}
-
-/// A part of a whole, as a number.
-fn share(part: usize, whole: usize) -> f64 {
-    let of = |count: usize| u32::try_from(count).map_or(f64::INFINITY, f64::from);
-    of(part) / of(whole.max(1))
 }
 
 /// The smallest case that shows the violation of this one; none when no oracle finds one every time.

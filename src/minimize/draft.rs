@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::Dialect;
 use crate::model::{
-    Effect, IsolationLevel, Pace, SessionId, SetupKind, SetupStatement, TestCase, TransactionId,
+    Effect, IsolationLevel, Pace, SessionId, SetupKind, SetupStatement, StatementId, TestCase,
+    TransactionId,
 };
 use crate::statement::{self, Catalog};
 
@@ -17,6 +18,15 @@ pub(super) struct DraftLine {
     /// The transaction it belongs to, by the numbers of the case the draft was made of. Stable
     /// while lines are dropped or moved.
     pub(super) transaction: TransactionId,
+    /// The finding is about this statement.
+    pub(super) is_named: bool,
+}
+
+impl DraftLine {
+    /// It opens or ends a transaction.
+    pub(super) fn is_edge(&self) -> bool {
+        self.effect.kind.is_begin() || self.effect.kind.is_end()
+    }
 }
 
 /// Set-up, lines in submitted order, and levels. Everything else of a case follows from these.
@@ -31,7 +41,8 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn of(case: &TestCase) -> Self {
+    /// `named`: the statements that the finding is about.
+    pub(super) fn of(case: &TestCase, named: &BTreeSet<StatementId>) -> Self {
         Self {
             setup: case.setup.clone(),
             lines: case
@@ -42,6 +53,7 @@ impl Draft {
                     sql: s.sql.clone(),
                     effect: s.effect.clone(),
                     transaction: s.id.transaction,
+                    is_named: named.contains(&s.id),
                 })
                 .collect(),
             isolation: case.isolation.clone(),

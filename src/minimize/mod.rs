@@ -2,7 +2,9 @@
 //!
 //! Passes from the coarse to the fine cut a case down; each asks the caller's predicate whether a
 //! candidate still shows *the same* finding, and keeps it if so. The passes are run again until
-//! none of them finds anything. No candidate is asked for twice. What the finding is, how often a
+//! none of them finds anything. No candidate is asked for twice, unless the caller leaves it open: a
+//! finding that shows now and then takes many runs to say that a candidate has lost it, and those are best
+//! made when the case is small. What the finding is, how often a
 //! candidate is run, and on which engine, is the caller's business.
 
 mod draft;
@@ -11,11 +13,15 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::dialect::Dialect;
-use crate::model::TestCase;
+use std::collections::BTreeSet;
 
-pub use pass::PASSES;
-pub use search::{Minimization, MinimizationOver, MinimizeBudget, Pass};
+use crate::dialect::Dialect;
+use crate::model::{StatementId, TestCase};
+
+pub use pass::{COARSE_PASSES, FINE_PASSES};
+pub use search::{
+    CandidateAnswer, Minimization, MinimizationOver, MinimizeBudget, Pass, SmallerCase,
+};
 
 /// Why a minimization ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,15 +52,33 @@ pub fn minimize<E>(
     predicate: &mut dyn FnMut(&TestCase) -> Result<bool, E>,
     budget: MinimizeBudget,
 ) -> Minimized<E> {
+    let mut answer = |candidate: SmallerCase<'_>| {
+        predicate(candidate.case).map(|shows| match shows {
+            true => CandidateAnswer::Shows,
+            false => CandidateAnswer::Hides,
+        })
+    };
+    minimize_by_answers(case, &BTreeSet::new(), dialect, &mut answer, budget)
+}
+
+/// The same where an answer may be left open. `named` are the statements that the finding is about: what they
+/// need is looked for first.
+pub fn minimize_by_answers<E>(
+    case: &TestCase,
+    named: &BTreeSet<StatementId>,
+    dialect: &Dialect,
+    answer: &mut dyn FnMut(SmallerCase<'_>) -> Result<CandidateAnswer, E>,
+    budget: MinimizeBudget,
+) -> Minimized<E> {
     let mut failure = None;
-    let mut ask = |candidate: &TestCase| match predicate(candidate) {
-        Ok(shows) => Some(shows),
+    let mut ask = |candidate: SmallerCase<'_>| match answer(candidate) {
+        Ok(answer) => Some(answer),
         Err(error) => {
             failure = Some(error);
             None
         }
     };
-    let mut search = Minimization::new(case, dialect, &mut ask, budget);
+    let mut search = Minimization::new(case, named, dialect, &mut ask, budget);
     let stopped = to_fixpoint(&mut search).is_err();
     let (case, tried, kept) = search.into_result();
     let end = match failure {
@@ -70,21 +94,34 @@ pub fn minimize<E>(
     }
 }
 
-/// Runs all passes until a whole round keeps nothing.
+/// Runs all passes until a whole round keeps nothing, and leaves nothing open.
+///
+/// Where candidates are open, the coarse passes go on as long as they keep something: each further run is the
+/// cheaper, the smaller the case is.
 fn to_fixpoint(search: &mut Minimization<'_>) -> Result<(), MinimizationOver> {
     loop {
+        search.begin_round();
         let before = search.kept();
-        for pass in PASSES {
-            pass.run(search)?;
-            tracing::debug!(
-                pass = pass.name(),
-                tried = search.tried(),
-                kept = search.kept(),
-                "minimizer"
-            );
+        run_passes(search, COARSE_PASSES)?;
+        if search.has_open() && search.kept() > before {
+            continue;
         }
-        if search.kept() == before {
+        run_passes(search, FINE_PASSES)?;
+        if search.kept() == before && !search.has_open() {
             return Ok(());
         }
     }
+}
+
+fn run_passes(search: &mut Minimization<'_>, passes: &[&dyn Pass]) -> Result<(), MinimizationOver> {
+    for pass in passes {
+        pass.run(search)?;
+        tracing::debug!(
+            pass = pass.name(),
+            tried = search.tried(),
+            kept = search.kept(),
+            "minimizer"
+        );
+    }
+    Ok(())
 }

@@ -1,11 +1,11 @@
 //! The state of a minimization: the best case so far, the predicate, the candidates tried.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::draft::Draft;
 use crate::dialect::Dialect;
-use crate::model::TestCase;
+use crate::model::{StatementId, TestCase};
 
 /// Bounds of a minimization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,27 @@ impl Default for MinimizeBudget {
     }
 }
 
+/// A smaller case that may show the finding.
+#[derive(Clone, Copy, Debug)]
+pub struct SmallerCase<'c> {
+    pub case: &'c TestCase,
+    /// The same for every candidate that does the same, and for no other.
+    pub key: [u8; 32],
+}
+
+/// What the caller says of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CandidateAnswer {
+    /// It shows the finding.
+    Shows,
+    /// It does not.
+    Hides,
+    /// Not decided yet: to be asked again when the others have had their turn.
+    Open,
+    /// There are no more answers.
+    Over,
+}
+
 /// The search ends here: the budget ran out or the predicate has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MinimizationOver;
@@ -42,12 +63,24 @@ pub trait Pass: Sync {
     fn run(&self, search: &mut Minimization<'_>) -> Result<(), MinimizationOver>;
 }
 
+/// What is known of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Decided,
+    /// In this round it was not.
+    OpenIn(u32),
+}
+
 /// The state of a minimization, as passes see it.
 pub struct Minimization<'a> {
     best: Draft,
     dialect: &'a Dialect,
-    ask: &'a mut dyn FnMut(&TestCase) -> Option<bool>,
-    asked: BTreeSet<[u8; 32]>,
+    ask: &'a mut dyn FnMut(SmallerCase<'_>) -> Option<CandidateAnswer>,
+    asked: BTreeMap<[u8; 32], Asked>,
+    /// Counted from 1; an open candidate is asked for once in each.
+    round: u32,
+    /// Candidates of this round that are not decided.
+    open: u32,
     budget: MinimizeBudget,
     started: Instant,
     tried: u32,
@@ -57,13 +90,16 @@ pub struct Minimization<'a> {
 impl<'a> Minimization<'a> {
     pub(super) fn new(
         case: &TestCase,
+        named: &BTreeSet<StatementId>,
         dialect: &'a Dialect,
-        ask: &'a mut dyn FnMut(&TestCase) -> Option<bool>,
+        ask: &'a mut dyn FnMut(SmallerCase<'_>) -> Option<CandidateAnswer>,
         budget: MinimizeBudget,
     ) -> Self {
-        let best = Draft::of(case);
+        let best = Draft::of(case, named);
         Self {
-            asked: BTreeSet::from([best.hash()]),
+            asked: BTreeMap::from([(best.hash(), Asked::Decided)]),
+            round: 1,
+            open: 0,
             best,
             dialect,
             ask,
@@ -97,19 +133,46 @@ impl<'a> Minimization<'a> {
         self.kept
     }
 
+    /// Begins another round, in which candidates that are open are asked for again.
+    pub(super) fn begin_round(&mut self) {
+        self.round += 1;
+        self.open = 0;
+    }
+
+    /// Whether candidates of this round are not decided.
+    pub(super) fn has_open(&self) -> bool {
+        self.open > 0
+    }
+
     /// Asks whether a candidate shows the finding, and makes it the best if so.
     ///
     /// # Errors
     /// When the search is over.
     pub(super) fn try_draft(&mut self, candidate: Draft) -> Result<bool, MinimizationOver> {
-        if candidate.lines.is_empty() || !self.asked.insert(candidate.hash()) {
+        let key = candidate.hash();
+        let asked = self.asked.get(&key).copied();
+        let is_open = match asked {
+            None => false,
+            Some(Asked::OpenIn(round)) if round < self.round => true,
+            Some(Asked::OpenIn(_) | Asked::Decided) => return Ok(false),
+        };
+        if candidate.lines.is_empty() {
             return Ok(false);
         }
         if self.tried >= self.budget.candidates || self.started.elapsed() >= self.budget.time {
             return Err(MinimizationOver);
         }
-        self.tried += 1;
-        let shows = (self.ask)(&candidate.case(self.dialect)).ok_or(MinimizationOver)?;
+        self.tried += u32::from(!is_open);
+        let case = candidate.case(self.dialect);
+        let answer = (self.ask)(SmallerCase { case: &case, key }).ok_or(MinimizationOver)?;
+        let (asked, shows) = match answer {
+            CandidateAnswer::Shows => (Asked::Decided, true),
+            CandidateAnswer::Hides => (Asked::Decided, false),
+            CandidateAnswer::Open => (Asked::OpenIn(self.round), false),
+            CandidateAnswer::Over => return Err(MinimizationOver),
+        };
+        self.asked.insert(key, asked);
+        self.open += u32::from(asked != Asked::Decided);
         if shows {
             self.kept += 1;
             self.best = candidate;

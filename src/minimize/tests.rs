@@ -464,3 +464,89 @@ proptest! {
         prop_assert!(result.tried <= 800);
     }
 }
+
+#[test]
+fn what_is_left_open_is_asked_for_again_behind_the_others_until_it_is_decided() {
+    let sessions = "/* s1 */ BEGIN;\n\
+                 /* s1 */ UPDATE t0 SET c0 = 1;\n\
+                 /* s1 */ SELECT * FROM t1;\n\
+                 /* s2 */ DELETE FROM t2;\n\
+                 /* s1 */ COMMIT;\n";
+    let case = case(sessions);
+    let mut asked: Vec<[u8; 32]> = Vec::new();
+    let mut answer = |candidate: SmallerCase<'_>| {
+        let before = asked.iter().filter(|key| **key == candidate.key).count();
+        asked.push(candidate.key);
+        let shows = lines_of(candidate.case).contains("UPDATE t0");
+        Ok::<_, Infallible>(match before {
+            0 | 1 => CandidateAnswer::Open,
+            _ if shows => CandidateAnswer::Shows,
+            _ => CandidateAnswer::Hides,
+        })
+    };
+    let named = BTreeSet::new();
+    let budget = MinimizeBudget::default();
+    let result = minimize_by_answers(&case, &named, &mysql(), &mut answer, budget);
+    assert_eq!(result.end, MinimizeEnd::Fixpoint);
+    assert_eq!(lines_of(&result.case), "s1 UPDATE t0 SET c0 = 1");
+    let again = asked.iter().skip(1).position(|key| *key == asked[0]);
+    assert!(
+        again.is_some_and(|others| others > 2),
+        "{again:?} others between"
+    );
+    // Each was decided, and counts once.
+    let distinct: BTreeSet<[u8; 32]> = asked.iter().copied().collect();
+    assert_eq!(u32::try_from(distinct.len()), Ok(result.tried));
+}
+
+#[test]
+fn what_the_finding_is_about_is_tried_first_beside_each_transaction_that_was_open() {
+    let mut sessions = String::new();
+    for session in 1..=6 {
+        sessions += &format!("/* s{session} */ BEGIN;\n");
+    }
+    for session in 1..=6 {
+        sessions += &format!("/* s{session} */ UPDATE t0 SET c0 = {session};\n");
+        sessions += &format!("/* s{session} */ SELECT * FROM t{};\n", session % 3);
+    }
+    for session in 1..=6 {
+        sessions += &format!("/* s{session} */ COMMIT;\n");
+    }
+    let case = case(&sessions);
+    let update = |case: &TestCase, session: u32| {
+        let text = format!("UPDATE t0 SET c0 = {session}");
+        case.statements
+            .iter()
+            .find(|s| s.sql.starts_with(&text))
+            .map(|s| s.id)
+    };
+    // The third session's update beside the fifth one's transaction.
+    let mut first = None;
+    let mut tried = 0;
+    let mut answer = |candidate: SmallerCase<'_>| {
+        tried += 1;
+        let lines = lines_of(candidate.case);
+        let shows = update(candidate.case, 3).is_some() && lines.contains("s5 BEGIN");
+        if shows && first.is_none() {
+            first = Some((tried, lines));
+        }
+        Ok::<_, Infallible>(match shows {
+            true => CandidateAnswer::Shows,
+            false => CandidateAnswer::Hides,
+        })
+    };
+    let named = update(&case, 3).into_iter().collect();
+    let budget = MinimizeBudget::default();
+    minimize_by_answers(&case, &named, &mysql(), &mut answer, budget);
+    let (tried, lines) = first.expect("one shows it");
+    assert_eq!(tried, 4);
+    expect_test::expect![[r#"
+        s3 BEGIN
+        s5 BEGIN
+        s3 UPDATE t0 SET c0 = 3
+        s5 UPDATE t0 SET c0 = 5
+        s5 SELECT * FROM t2
+        s3 COMMIT
+        s5 COMMIT"#]]
+    .assert_eq(&lines);
+}

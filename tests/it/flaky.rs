@@ -338,11 +338,8 @@ fn a_fault_in_one_run_of_thirty_comes_out_as_groups_of_small_cases_with_their_ra
         let file = reproducer::load(Path::new(&group.path)).expect("it reads");
         let reproduced = file.header.reproduced.map(|r| (r.hits, r.runs));
         assert_eq!(reproduced, Some((group.hits, group.runs)));
-        // One that shows in 5 of 81 runs of a single case may be left as it was found: what is left out of it shows too seldom
-        // to be told from what it takes. A group that was seen again has a small case.
         let is_small = file.lines.len() <= 5;
-        let was_seen_again = group.sightings.count >= 2;
-        assert!(is_small || !was_seen_again, "{}", reproducer::write(&file));
+        assert!(is_small, "{}", reproducer::write(&file));
     }
 }
 

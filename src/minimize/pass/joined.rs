@@ -76,8 +76,7 @@ fn joined(
         .session;
     let first = draft.lines.iter().position(ours)?;
     let last = draft.lines.iter().rposition(ours)?;
-    let edge = |line: &DraftLine| line.effect.kind.is_begin() || line.effect.kind.is_end();
-    let last_inner = draft.lines.iter().rposition(|l| ours(l) && !edge(l))?;
+    let last_inner = draft.lines.iter().rposition(|l| ours(l) && !l.is_edge())?;
     let in_the_way = draft.lines[first..=last].iter().any(|line| {
         !ours(line) && line.session == session
             || ours(line) && line.effect.kind == StatementKind::Rollback
@@ -97,6 +96,7 @@ fn joined(
             effect: statement::analyze(&sql, dialect),
             sql,
             transaction: into,
+            is_named: false,
         }
     };
     let at = if end == JoinEnd::Early {
@@ -111,7 +111,7 @@ fn joined(
         }
         if !ours(line) {
             lines.push(line.clone());
-        } else if !edge(line) {
+        } else if !line.is_edge() {
             lines.push(DraftLine {
                 session,
                 transaction: into,

@@ -5,6 +5,7 @@ mod columns;
 mod constraints;
 mod expressions;
 mod joined;
+mod named;
 mod names;
 mod prepared;
 mod rescheduled;
@@ -18,11 +19,16 @@ mod views;
 
 use super::search::Pass;
 
-/// Every pass, from the coarse to the fine.
-pub const PASSES: &[&dyn Pass] = &[
+/// The passes that take the most away.
+pub const COARSE_PASSES: &[&dyn Pass] = &[
+    &named::NamedStatements,
     &transactions::Transactions,
     &prepared::PreparedSessions,
     &statements::Statements,
+];
+
+/// The others, from the coarse to the fine.
+pub const FINE_PASSES: &[&dyn Pass] = &[
     &begins::PlainBegins,
     &joined::JoinedTransactions,
     &rescheduled::Rescheduled,

@@ -34,12 +34,11 @@ impl super::Pass for Statements {
 
 /// Every line that opens or ends no transaction.
 fn inner(draft: &Draft) -> Vec<usize> {
-    let edge = |line: &DraftLine| line.effect.kind.is_begin() || line.effect.kind.is_end();
     draft
         .lines
         .iter()
         .enumerate()
-        .filter(|(_, line)| !edge(line))
+        .filter(|(_, line)| !line.is_edge())
         .map(|(number, _)| number)
         .collect()
 }
@@ -51,8 +50,7 @@ fn bare(draft: &Draft, transaction: TransactionId) -> Option<Draft> {
         .iter()
         .filter(|line| line.transaction == transaction)
         .collect();
-    let edge = |line: &DraftLine| line.effect.kind.is_begin() || line.effect.kind.is_end();
-    let left = own.iter().filter(|line| !edge(line)).count();
+    let left = own.iter().filter(|line| !line.is_edge()).count();
     (own.len() > left && left <= 1)
-        .then(|| draft.with_lines(|_, line| line.transaction != transaction || !edge(line)))
+        .then(|| draft.with_lines(|_, line| line.transaction != transaction || !line.is_edge()))
 }
