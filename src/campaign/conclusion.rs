@@ -210,6 +210,7 @@ impl Conclusion<'_> {
             finding: &sighting.finding,
             execution: &sighting.execution,
             reproduced: sighting.reproduced,
+            may_be_larger: sighting.may_be_larger,
             index: self.index,
         }
     }

@@ -7,9 +7,6 @@ use crate::engine::EngineError;
 use crate::model::TestCase;
 use crate::reproducer::Reproduced;
 
-/// Said of a case for which a search ended before every smaller one was refused.
-const MAY_BE_LARGER: &str = "the case may be larger than it needs to be: making it smaller took as long as one finding may take";
-
 impl Looking<'_> {
     /// Runs the case until it is known how often it shows a finding, runs that were made before
     /// included; with the last run that shows it.
@@ -67,9 +64,8 @@ impl Looking<'_> {
                 Ok::<_, EngineError>(Some(measured).filter(|_| stays))
             })?
         };
-        if let Some(smallest) = smallest.as_mut().filter(|_| !is_complete) {
-            let told = &mut smallest.finding.explanation;
-            told.push(MAY_BE_LARGER.to_owned());
+        if let Some(smallest) = &mut smallest {
+            smallest.may_be_larger = !is_complete;
         }
         Ok((raw, smallest))
     }

@@ -14,6 +14,10 @@ use crate::engine::Identity;
 use crate::model::{Execution, Finding, TestCase, TransactionId};
 use crate::reproducer::{self, CaseFile, Note, PublishError, Reproduced, Sidecar};
 
+/// Said of a case that was not made as small as it could be.
+const MAY_BE_LARGER: &str =
+    "the case may be larger than it needs to be: the time for making it smaller was over";
+
 /// The parts of a reproducer.
 pub(super) struct Reproducer<'a> {
     pub case: &'a TestCase,
@@ -21,6 +25,8 @@ pub(super) struct Reproducer<'a> {
     /// A run that shows the finding.
     pub execution: &'a Execution,
     pub reproduced: Reproduced,
+    /// Whether making the case smaller ended before every smaller one was refused.
+    pub may_be_larger: bool,
     /// The case it was found in.
     pub index: u64,
 }
@@ -167,7 +173,7 @@ fn write(
     stem: &str,
     reproducer: &Reproducer<'_>,
 ) -> Result<PathBuf, PublishError> {
-    let file = CaseFile::of_finding(
+    let mut file = CaseFile::of_finding(
         reproducer.case,
         reproducer.finding,
         reproducer.execution,
@@ -175,6 +181,10 @@ fn write(
         &seed_of(shared, reproducer.index),
         reproducer.reproduced,
     );
+    if reproducer.may_be_larger {
+        let remarks = &mut file.header.comments.last;
+        remarks.push(MAY_BE_LARGER.to_owned());
+    }
     let sidecar = reproducer::sidecar(&Sidecar {
         server: &shared.identity,
         case: reproducer.case,

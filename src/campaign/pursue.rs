@@ -67,6 +67,7 @@ impl Pursuit<'_> {
                 finding,
                 execution: first_run.execution.clone(),
                 reproduced,
+                may_be_larger: false,
             });
         };
         let signature = &raw.finding.signature;
@@ -127,6 +128,7 @@ impl Pursuit<'_> {
             finding,
             execution: run.execution.clone(),
             reproduced: Reproduced { hits: 1, runs: 1 },
+            may_be_larger: false,
         };
         let verdict = self
             .conclusion()

@@ -51,6 +51,8 @@ pub struct Sighting {
     /// The run that showed the finding last.
     pub execution: Execution,
     pub reproduced: Reproduced,
+    /// Whether making it smaller ended by its time or its candidates.
+    pub may_be_larger: bool,
 }
 
 /// Looks at cases through one oracle.
@@ -174,12 +176,16 @@ impl Looking<'_> {
                 Reduced::Unreliable
             });
         }
+        let may_be_larger = matches!(minimized.end, MinimizeEnd::Budget) || self.stop.is_set();
         let runs = self.confirmations;
         let (hits, sighting) = self.confirm(&minimized.case, &signature, runs)?;
         // What is shown last names the file.
         let same = |found: &Sighting| is_same(&found.finding.signature, &signature, sameness);
         Ok(match sighting.filter(|found| hits == runs && same(found)) {
-            Some(sighting) => Reduced::To(Box::new(sighting)),
+            Some(sighting) => Reduced::To(Box::new(Sighting {
+                may_be_larger,
+                ..sighting
+            })),
             None => Reduced::Unreliable,
         })
     }
@@ -192,6 +198,7 @@ fn sighting(case: &TestCase, shown: (Finding, Execution), reproduced: Reproduced
         finding,
         execution,
         reproduced,
+        may_be_larger: false,
     }
 }
 

@@ -108,6 +108,7 @@ impl Suspect {
                     finding: &finding,
                     execution: &execution,
                     reproduced: Reproduced { hits: runs, runs },
+                    may_be_larger: false,
                     index: self.index,
                 };
                 publish_loss(shared, &reproducer)?;
