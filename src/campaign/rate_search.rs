@@ -6,7 +6,7 @@
 //! and which has fewer candidates to refuse at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::rate::{SequentialTest, turn_runs, wanted};
 use crate::dialect::Dialect;
@@ -59,56 +59,97 @@ impl RateSearch<'_> {
     }
 
     /// Makes the case smaller. `run` runs a candidate once; `note` hears of each that is kept.
+    ///
+    /// One of twenty candidates that have the rate is refused. So the smallest case is taken for the whole one, and
+    /// made smaller again, until that leads to nothing.
     pub(super) fn search(
         &self,
         run: &mut dyn FnMut(&TestCase) -> Result<OneRun, EngineError>,
         note: &dyn Fn(&TestCase),
     ) -> Result<FoundAtRate, EngineError> {
+        let started = Instant::now();
         let mut left = SEARCH_RUNS;
-        let mut open: BTreeMap<[u8; 32], SequentialTest> = BTreeMap::new();
-        let mut kept = Vec::new();
-        let mut answer = |candidate: SmallerCase<'_>| {
-            let wanted = self.wanted(candidate.case);
-            let test = open.entry(candidate.key);
-            let test = test.or_insert_with(|| SequentialTest::new(wanted));
-            let mut turn = turn_runs(wanted);
-            while left > 0 {
-                left -= 1;
-                let shows = match run(candidate.case)? {
-                    OneRun::Shows => true,
-                    OneRun::Hides => false,
-                    OneRun::Impossible => return Ok(CandidateAnswer::Hides),
-                    OneRun::Stopped => return Ok(CandidateAnswer::Over),
-                };
-                match test.add(shows) {
-                    Some(true) => {
-                        note(candidate.case);
-                        kept.push(candidate.case.clone());
-                        return Ok(CandidateAnswer::Shows);
-                    }
-                    Some(false) => return Ok(CandidateAnswer::Hides),
-                    None => {}
-                }
-                turn = turn.saturating_sub(1);
-                // One that has shown it is decided at once.
-                if turn == 0 && !test.has_shown() {
-                    return Ok(CandidateAnswer::Open);
-                }
+        let mut kept: Vec<TestCase> = Vec::new();
+        let mut named = self.named.clone();
+        let mut is_again = false;
+        loop {
+            let before = kept.len();
+            let from = kept.last().unwrap_or(self.case).clone();
+            let mut turns = Turns {
+                search: self,
+                left: &mut left,
+                open: BTreeMap::new(),
+                kept: &mut kept,
+            };
+            let mut answer = |candidate: SmallerCase<'_>| turns.answer(candidate, run, note);
+            let budget = MinimizeBudget {
+                candidates: u32::MAX,
+                time: SEARCH_TIME.saturating_sub(started.elapsed()),
+            };
+            let end = minimize_by_answers(&from, &named, self.dialect, &mut answer, budget).end;
+            let has_ended = match end {
+                MinimizeEnd::Failed(error) => return Err(error),
+                MinimizeEnd::Fixpoint => kept.len() == before,
+                MinimizeEnd::Budget => true,
+            };
+            if has_ended {
+                // A search that keeps nothing, ended or not, leaves what the one before it came to.
+                let is_complete =
+                    kept.len() == before && (is_again || matches!(end, MinimizeEnd::Fixpoint));
+                return Ok(FoundAtRate { kept, is_complete });
             }
-            Ok(CandidateAnswer::Over)
-        };
-        let budget = MinimizeBudget {
-            candidates: u32::MAX,
-            time: SEARCH_TIME,
-        };
-        let minimized =
-            minimize_by_answers(self.case, &self.named, self.dialect, &mut answer, budget);
-        let is_complete = match minimized.end {
-            MinimizeEnd::Failed(error) => return Err(error),
-            MinimizeEnd::Fixpoint => true,
-            MinimizeEnd::Budget => false,
-        };
-        Ok(FoundAtRate { kept, is_complete })
+            // They stand elsewhere now.
+            named.clear();
+            is_again = true;
+        }
+    }
+}
+
+/// Candidates that have their turns, each with the runs that it had.
+struct Turns<'s> {
+    search: &'s RateSearch<'s>,
+    /// Runs that may still be made.
+    left: &'s mut u32,
+    open: BTreeMap<[u8; 32], SequentialTest>,
+    kept: &'s mut Vec<TestCase>,
+}
+
+impl Turns<'_> {
+    /// Gives a candidate a turn.
+    fn answer(
+        &mut self,
+        candidate: SmallerCase<'_>,
+        run: &mut dyn FnMut(&TestCase) -> Result<OneRun, EngineError>,
+        note: &dyn Fn(&TestCase),
+    ) -> Result<CandidateAnswer, EngineError> {
+        let wanted = self.search.wanted(candidate.case);
+        let test = self.open.entry(candidate.key);
+        let test = test.or_insert_with(|| SequentialTest::new(wanted));
+        let mut turn = turn_runs(wanted);
+        while *self.left > 0 {
+            *self.left -= 1;
+            let shows = match run(candidate.case)? {
+                OneRun::Shows => true,
+                OneRun::Hides => false,
+                OneRun::Impossible => return Ok(CandidateAnswer::Hides),
+                OneRun::Stopped => return Ok(CandidateAnswer::Over),
+            };
+            match test.add(shows) {
+                Some(true) => {
+                    note(candidate.case);
+                    self.kept.push(candidate.case.clone());
+                    return Ok(CandidateAnswer::Shows);
+                }
+                Some(false) => return Ok(CandidateAnswer::Hides),
+                None => {}
+            }
+            turn = turn.saturating_sub(1);
+            // One that has shown it is decided at once.
+            if turn == 0 && !test.has_shown() {
+                return Ok(CandidateAnswer::Open);
+            }
+        }
+        Ok(CandidateAnswer::Over)
     }
 }
 
@@ -258,12 +299,9 @@ mod tests {
             for named in [exposed(&case), Vec::new()] {
                 let mut liar = Liar::new(0.05, seed);
                 let (smallest, runs) = smallest(&mut liar, &named);
-                let (inner, lines) = size(&smallest);
-                assert_eq!(inner, size(&steady).0, "{smallest:#?}");
-                // One of twenty refusals is wrong: a BEGIN and its COMMIT may stay.
-                assert!(lines <= size(&steady).1 + 2, "{smallest:#?}");
+                assert_eq!(size(&smallest), size(&steady), "{smallest:#?}");
                 // The sequential test alone, for one candidate after the other, takes more than are allowed.
-                assert!(runs < 4_000, "{runs} runs, {} named", named.len());
+                assert!(runs < 5_000, "{runs} runs, {} named", named.len());
             }
         }
     }
