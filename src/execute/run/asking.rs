@@ -4,10 +4,18 @@ use super::InterleavedRun;
 use crate::engine::{EngineError, TransactionState};
 use crate::execute::scheduler::{SessionStep, Work};
 use crate::execute::sessions::{Ask, StatementReply};
-use crate::model::{SessionId, StatementKind};
+use crate::model::{Effect, SessionId, Setting, StatementKind};
 
 /// Asks for nothing.
 const NOTHING: &str = "SELECT 1";
+
+/// Whether a statement may have sessions open and end transactions otherwise than the kinds of their statements say.
+/// A setting that the dialect names (how long locks are waited for, how plans are made, what texts mean) does neither.
+fn leaves_rules(effect: &Effect) -> bool {
+    let is_set = effect.kind == StatementKind::Set;
+    let is_understood = effect.setting.is_some_and(Setting::is_understood);
+    effect.kind == StatementKind::Opaque || (is_set && !is_understood)
+}
 
 impl InterleavedRun<'_, '_> {
     /// Whether to query the transaction's state after an accepted statement, too: where only the engine
@@ -17,11 +25,8 @@ impl InterleavedRun<'_, '_> {
         let Work::Statement { line } = work else {
             return Ask::AfterRejection;
         };
-        let strange = self
-            .lines
-            .iter()
-            .any(|line| matches!(line.kind, StatementKind::Opaque | StatementKind::Set));
-        if strange {
+        let mut statements = self.case.statements.iter();
+        if statements.any(|statement| leaves_rules(&statement.effect)) {
             Ask::Always
         } else if self.lines[line].kind.is_end() && !self.is_asked_later(line) {
             Ask::UnlessEnded
@@ -77,5 +82,24 @@ impl InterleavedRun<'_, '_> {
                 kind.is_begin() || (before && !kind.is_end())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leaves_rules;
+    use crate::dialect::dialect_of;
+    use crate::statement::analyze;
+
+    #[test]
+    fn only_what_may_open_and_end_transactions_by_itself_has_every_answer_asked_about() {
+        let dialect = dialect_of("mariadb", "10.11");
+        let leaves = |sql: &str| leaves_rules(&analyze(sql, &dialect));
+        assert!(leaves("SET autocommit = 0"));
+        assert!(leaves("SET SESSION completion_type = 'CHAIN'"));
+        assert!(leaves("CALL p()"));
+        assert!(!leaves("SET SESSION join_cache_level = 0"));
+        assert!(!leaves("SET SESSION innodb_lock_wait_timeout = 1"));
+        assert!(!leaves("COMMIT"));
     }
 }
