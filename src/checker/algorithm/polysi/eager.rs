@@ -77,13 +77,14 @@ pub(super) fn solve_eagerly(
     order: &[Vertex],
     open: &OpenReads,
     sources: &[Option<u32>],
+    conflicts: u32,
     budget: Budget,
 ) -> Option<Solved> {
     if polygraph.len > VERTICES_MAX {
         return None;
     }
     let mut choices = EagerChoices::new(polygraph, order);
-    let mut solver = Solver::new(SolverOpts::default(), Deadline::new(budget));
+    let mut solver = Solver::new(SolverOpts::default(), Deadline::new(conflicts, budget));
     if !choices.add_reads(&mut solver, open, sources) {
         return Some(Solved::Stuck);
     }

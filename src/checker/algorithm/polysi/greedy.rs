@@ -24,8 +24,8 @@ const OPEN_ROUNDS: usize = 32;
 pub(super) enum Greedy {
     /// An order of everything.
     Order(Vec<Vertex>),
-    /// An order of the known edges that has most of what was chosen, and the source of each open
-    /// read that was chosen.
+    /// Of the round that chose most an order of the known edges that has it, and the source of each
+    /// open read that was chosen.
     Left(Vec<Vertex>, Vec<Option<u32>>),
     TimeIsOver,
 }
@@ -52,7 +52,8 @@ pub(super) fn greedily(
         true => GREEDY_ROUNDS,
         false => OPEN_ROUNDS,
     };
-    let mut sources = Vec::new();
+    // The round that left least, how much that was, its order and its sources.
+    let mut best: Option<(usize, Vec<Vertex>, Vec<Option<u32>>)> = None;
     for _ in 0..rounds {
         if budget.is_over() {
             return Greedy::TimeIsOver;
@@ -74,14 +75,19 @@ pub(super) fn greedily(
             }
         }
         order = run.graph.order();
-        sources = run.sources;
         if first.is_empty() {
             return Greedy::Order(order);
+        }
+        if best.as_ref().is_none_or(|(left, ..)| first.len() < *left) {
+            best = Some((first.len(), order.clone(), run.sources));
         }
         first.append(&mut rest);
         choices = first;
     }
-    Greedy::Left(order, sources)
+    match best {
+        Some((_, order, sources)) => Greedy::Left(order, sources),
+        None => Greedy::Left(order, Vec::new()),
+    }
 }
 
 /// One round.

@@ -1,5 +1,7 @@
 //! From a history to its polygraph, and from this to an answer.
 
+use super::anneal::anneal;
+use super::deeds::Deeds;
 use super::narrow::{Narrowed, narrow};
 use super::open::OpenReads;
 use super::outcome::{PolygraphOutcome, pruned};
@@ -49,7 +51,13 @@ pub(super) fn judge(
     }
     let open = OpenReads { reads: Vec::new() };
     match pruned(&resolved, &chains, &[], model, budget) {
-        Ok(polygraph) => told(&resolved, model, solve::solve(&polygraph, &open, budget)),
+        Ok(polygraph) => match polygraph.order() {
+            Ok(order) => {
+                let solved = solve::solve(&polygraph, &open, order, u32::MAX, budget);
+                told(&resolved, model, solved)
+            }
+            Err(_) => PolygraphOutcome::Stuck,
+        },
         Err(outcome) => outcome,
     }
 }
@@ -79,6 +87,7 @@ fn judge_openly(
     if let Err(outcome) = pruned(&resolved, known, &[], model, budget) {
         return outcome;
     }
+    let again = as_it_is(&resolved);
     let narrowed = match narrow(resolved, model, budget) {
         Ok(narrowed) => narrowed,
         Err(outcome) => return outcome,
@@ -87,9 +96,12 @@ fn judge_openly(
         Ok(polygraph) => polygraph,
         Err(outcome) => return outcome,
     };
+    let Ok(order) = polygraph.order() else {
+        return PolygraphOutcome::Stuck;
+    };
     let resolved = &narrowed.resolved;
     if !resolved.open_reads.is_empty()
-        && let Some(order) = schedule(&polygraph, budget)
+        && let Some(order) = schedule(&polygraph, &Deeds::new(resolved), &order, budget)
     {
         return PolygraphOutcome::Satisfied(witness(resolved, model, &order));
     }
@@ -98,7 +110,122 @@ fn judge_openly(
             "too many transactions wrote the values that were read".to_owned(),
         );
     };
-    told(resolved, model, solve::solve(&polygraph, &open, budget))
+    decide(&polygraph, &again, (&open, order), model, budget)
+}
+
+/// Asks the solver and anneals in turns, each twice as long as the last: the solver is the one that ends
+/// where there is no order, and comes to most orders slowly, unless it begins near one.
+fn decide(
+    polygraph: &Polygraph<'_>,
+    again: &Resolved<'_>,
+    (open, order): (&OpenReads, Vec<Vertex>),
+    model: ConsistencyModel,
+    budget: Budget,
+) -> PolygraphOutcome {
+    let resolved = polygraph.resolved;
+    let found = |order: &[Vertex]| PolygraphOutcome::Satisfied(witness(resolved, model, order));
+    if open.reads.is_empty() {
+        let solved = solve::solve(polygraph, open, order, u32::MAX, budget);
+        return told(resolved, model, solved);
+    }
+    let deeds = Deeds::new(resolved);
+    let mut may_be_serial = model == ConsistencyModel::Snapshot;
+    let mut effort = Effort::FIRST;
+    let mut begin = order.clone();
+    loop {
+        let solved = solve::solve(polygraph, open, begin, effort.conflicts, budget);
+        if !matches!(solved, Solved::TimeIsOver) || budget.is_over() {
+            return told(resolved, model, solved);
+        }
+        if may_be_serial {
+            match serial_order(as_it_is(again), effort, budget) {
+                Serial::Order(order) => return found(&order),
+                Serial::Unknown => {}
+                Serial::Excluded => may_be_serial = false,
+            }
+        }
+        // An order one by one is far easier to come by, and has two turns before the other kind has one.
+        begin = order.clone();
+        if !may_be_serial || effort != Effort::FIRST {
+            let annealed = anneal(polygraph, &deeds, &order, effort.moves, budget);
+            if annealed.wrong == 0 {
+                return found(&annealed.order);
+            }
+            begin = annealed.order;
+        }
+        effort = effort.twice();
+    }
+}
+
+/// How long a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Effort {
+    /// Conflicts that the solver meets.
+    pub(super) conflicts: u32,
+    /// Moves of annealing for each vertex.
+    pub(super) moves: usize,
+}
+
+impl Effort {
+    const FIRST: Self = Self {
+        conflicts: 50,
+        moves: 10_000,
+    };
+
+    fn twice(self) -> Self {
+        Self {
+            conflicts: self.conflicts.saturating_mul(2),
+            moves: self.moves.saturating_mul(2),
+        }
+    }
+}
+
+/// Whether transactions may have run one after the other.
+#[derive(Debug)]
+pub(super) enum Serial {
+    /// They may in this order of starts and commits.
+    Order(Vec<Vertex>),
+    Excluded,
+    Unknown,
+}
+
+/// An order in which no transaction runs beside another, where one is found. It satisfies snapshot
+/// isolation, too, and there is half as much to be put in order.
+pub(super) fn serial_order(resolved: Resolved<'_>, effort: Effort, budget: Budget) -> Serial {
+    let model = ConsistencyModel::Serializable;
+    let Ok(narrowed) = narrow(resolved, model, budget) else {
+        return Serial::Excluded;
+    };
+    let Ok(polygraph) = narrowed_polygraph(&narrowed, model, budget) else {
+        return Serial::Excluded;
+    };
+    let Ok(order) = polygraph.order() else {
+        return Serial::Excluded;
+    };
+    let deeds = Deeds::new(&narrowed.resolved);
+    let annealed = anneal(&polygraph, &deeds, &order, effort.moves, budget);
+    let whole = match (annealed.wrong, OpenReads::new(&polygraph)) {
+        (0, _) => annealed.order,
+        (_, None) => return Serial::Unknown,
+        (_, Some(open)) => {
+            match solve::solve(&polygraph, &open, annealed.order, effort.conflicts, budget) {
+                Solved::Order(order) => order,
+                Solved::Stuck => return Serial::Excluded,
+                Solved::TimeIsOver => return Serial::Unknown,
+            }
+        }
+    };
+    let transactions = whole.into_iter();
+    let transactions = transactions.filter_map(|v| v.as_whole(narrowed.resolved.len()));
+    let both = transactions.flat_map(|t| [Vertex::start(t), Vertex::commit(t)]);
+    Serial::Order(both.collect())
+}
+
+/// The same resolved history, to be narrowed in another way.
+pub(super) fn as_it_is<'h>(resolved: &Resolved<'h>) -> Resolved<'h> {
+    let candidates = resolved.open_reads.iter();
+    let candidates: Vec<_> = candidates.map(|read| read.candidates.clone()).collect();
+    resolved.with_candidates(&candidates)
 }
 
 /// The polygraph of what is left, without edges that others imply.

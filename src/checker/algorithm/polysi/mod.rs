@@ -4,16 +4,20 @@
 //! two sets of edges: the one chain first, or the other. Reachability decides most of them
 //! (`prune`), a SAT solver whose theory is an acyclic graph decides the rest (`solve`). Where values
 //! repeat, a read may be of several writers: what is known leaves fewer (`narrow`), a run of the
-//! history finds orders (`schedule`), and the solver chooses writers, too (`open`), with a theory that
-//! excludes at once what would close a cycle (`eager`). For
+//! history finds orders (`schedule`), and so does annealing (`anneal`). The solver chooses writers, too
+//! (`open`), with a theory that excludes at once what would close a cycle (`eager`), and begins again
+//! where annealing ended. For
 //! snapshot isolation every transaction is two vertices, so that a forbidden cycle is a plain one
 //! and nothing has to be composed.
 
 mod acyclic;
+mod anneal;
 mod closure;
+mod deeds;
 mod eager;
 mod greedy;
 mod judge;
+mod key_line;
 mod name;
 mod narrow;
 mod open;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use batsat::clause::Kind;
 use batsat::{Callbacks, Lit, Var};
 
 use crate::checker::budget::Budget;
@@ -12,6 +13,7 @@ pub(super) enum Solved {
     /// A topological order of the vertices with a choice for every constraint.
     Order(Vec<Vertex>),
     Stuck,
+    /// Or so many conflicts were met.
     TimeIsOver,
 }
 
@@ -22,11 +24,15 @@ pub(super) struct Deadline {
     asked: Cell<u32>,
     /// It stays over: the solver asks again before it ends, and would begin anew.
     is_over: Cell<bool>,
+    /// How many conflicts are left.
+    conflicts: u32,
 }
 
 impl Deadline {
-    pub(super) fn new(budget: Budget) -> Self {
+    /// The solver stops after so many conflicts, too.
+    pub(super) fn new(conflicts: u32, budget: Budget) -> Self {
         Self {
+            conflicts,
             budget,
             asked: Cell::new(0),
             is_over: Cell::new(false),
@@ -35,10 +41,16 @@ impl Deadline {
 }
 
 impl Callbacks for Deadline {
+    fn on_new_clause(&mut self, _: &[Lit], source: Kind) {
+        if source == Kind::Learnt {
+            self.conflicts = self.conflicts.saturating_sub(1);
+        }
+    }
+
     fn stop(&self) -> bool {
         let asked = self.asked.get().wrapping_add(1);
         self.asked.set(asked);
-        if asked.is_multiple_of(64) && self.budget.is_over() {
+        if self.conflicts == 0 || asked.is_multiple_of(64) && self.budget.is_over() {
             self.is_over.set(true);
         }
         self.is_over.get()

@@ -7,64 +7,32 @@
 //! sessions did is likelier to have happened at one time if they had done as large a part of all
 //! that they did.
 
-use super::polygraph::{Polygraph, VertexView};
+use super::deeds::{Deed, Deeds, OneDeeds, Part, part_at};
+use super::polygraph::Polygraph;
 use super::reach::{Reach, Reached};
 use super::writers::KeyWriters;
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
-use crate::checker::resolved::version::Version;
 use crate::checker::resolved::vertex::Vertex;
-use crate::history::{Atom, Event, Key, Kind, Txn};
+use crate::history::{Atom, Key, Txn};
 
 /// Steps at most, those that were taken back included, for each vertex.
 const STEPS_MAX: usize = 100;
 
 /// Looks for an order of all vertices that explains every read.
-pub(super) fn schedule(polygraph: &Polygraph<'_>, budget: Budget) -> Option<Vec<Vertex>> {
-    let order = polygraph.order().ok()?;
-    let mut run = Run::new(polygraph, &order);
+pub(super) fn schedule(
+    polygraph: &Polygraph<'_>,
+    deeds: &Deeds,
+    order: &[Vertex],
+    budget: Budget,
+) -> Option<Vec<Vertex>> {
+    let mut run = Run::new(polygraph, deeds, order);
     run.search(budget).then_some(run.order)
-}
-
-/// A read of another transaction's value, or a write that others may see.
-#[derive(Clone, Copy, Debug)]
-struct Deed {
-    key: Key,
-    value: Atom,
-    /// Its place among all reads; of a write its place among all writes.
-    at: u32,
-}
-
-/// What happens at a vertex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    /// The start of a transaction.
-    Reads,
-    /// Its commit.
-    Writes,
-    Both,
-}
-
-impl Part {
-    fn reads(self) -> bool {
-        self != Self::Writes
-    }
-
-    fn writes(self) -> bool {
-        self != Self::Reads
-    }
-}
-
-/// What a transaction does to others.
-#[derive(Clone, Debug, Default)]
-struct Deeds {
-    reads: Vec<Deed>,
-    writes: Vec<Deed>,
 }
 
 struct Run<'p> {
     polygraph: &'p Polygraph<'p>,
-    deeds: Vec<Deeds>,
+    deeds: &'p Deeds,
     /// Where in its session a transaction stands: between 0 and 1.
     progress: Vec<f32>,
     next: Rows<Vertex, Vertex>,
@@ -98,7 +66,7 @@ struct Run<'p> {
 const NOT_READY: u32 = u32::MAX;
 
 impl<'p> Run<'p> {
-    fn new(polygraph: &'p Polygraph<'p>, order: &[Vertex]) -> Self {
+    fn new(polygraph: &'p Polygraph<'p>, deeds: &'p Deeds, order: &[Vertex]) -> Self {
         let resolved = polygraph.resolved;
         let history = resolved.history;
         let mut missing = vec![0; polygraph.len];
@@ -113,7 +81,7 @@ impl<'p> Run<'p> {
             .collect();
         let mut run = Self {
             polygraph,
-            deeds: vec![Deeds::default(); resolved.len()],
+            deeds,
             progress: progress(polygraph),
             next: Rows::of(polygraph.len, &edges),
             missing,
@@ -134,7 +102,7 @@ impl<'p> Run<'p> {
             noise_scale: 1.0,
             harm_scale: 1.0,
         };
-        run.find_deeds(order);
+        run.look_at_reads(deeds, order);
         for vertex in (0..polygraph.len).map(Vertex::at) {
             if run.missing[vertex] == 0 {
                 run.enter(vertex);
@@ -143,70 +111,29 @@ impl<'p> Run<'p> {
         run
     }
 
-    /// What every transaction reads of others and writes.
-    fn find_deeds(&mut self, order: &[Vertex]) {
+    /// What serves which read, and what a read must wait for.
+    fn look_at_reads(&mut self, deeds: &Deeds, order: &[Vertex]) {
         let polygraph = self.polygraph;
         let resolved = polygraph.resolved;
-        let history = resolved.history;
         let (reach, reached) = (Reach::new(polygraph, order), Reached::new(polygraph, order));
         let writers = KeyWriters::of_all(resolved);
-        let mut open = resolved.open_reads.iter().peekable();
         for reader in resolved.live() {
-            let mut sources: Vec<(Key, Vec<Version>)> = Vec::new();
-            for version in resolved.reads(reader) {
-                sources.push((resolved.key[*version], vec![*version]));
-            }
-            while let Some(read) = open.next_if(|read| read.reader == reader) {
-                sources.push((read.key, read.candidates.clone()));
-            }
-            sources.sort_unstable();
-            sources.dedup_by_key(|source| source.0);
-            for (key, versions) in sources {
-                let at = self.left.len() as u32;
-                let is_it = |event: &Event| event.kind == Kind::Read && event.key == key;
-                let Some(event) = history.events(reader).find(is_it) else {
-                    continue;
-                };
+            for read in &deeds.of(reader).reads {
+                let versions = deeds.versions(read).iter();
+                let later = versions.filter(|version| !resolved.writer[**version].is_initial());
                 let mut left = 0;
-                for version in versions {
-                    if !resolved.writer[version].is_initial() {
-                        self.serves[version.index()].push(at);
-                        left += 1;
-                    }
+                for version in later {
+                    self.serves[version.index()].push(read.at);
+                    left += 1;
                 }
                 self.left.push(left);
                 self.is_read.push(false);
-                self.urgent[key] += u32::from(left == 0);
+                self.urgent[read.key] += u32::from(left == 0);
+                let view = polygraph.view;
                 self.before
-                    .push(writers.last_seen(polygraph.view, &reach, &reached, key, reader));
-                let value = event.value;
-                self.deeds[reader].reads.push(Deed { key, value, at });
-            }
-            for version in resolved.writes(reader) {
-                let key = resolved.key[version];
-                let is_it = |event: &Event| event.kind == Kind::Write && event.key == key;
-                let value = history
-                    .events(reader)
-                    .filter(is_it)
-                    .last()
-                    .map_or(Atom::NIL, |event| event.value);
-                let at = version.number();
-                self.deeds[reader].writes.push(Deed { key, value, at });
+                    .push(writers.last_seen(view, &reach, &reached, read.key, reader));
             }
         }
-    }
-
-    /// The transaction of a vertex that counts, and what happens there.
-    fn role(&self, vertex: Vertex) -> Option<(Txn, Part)> {
-        let resolved = self.polygraph.resolved;
-        let role = match self.polygraph.view {
-            VertexView::Split if vertex.is_start() => (vertex.of_start_or_commit(), Part::Reads),
-            VertexView::Split => (vertex.of_start_or_commit(), Part::Writes),
-            VertexView::Whole | VertexView::Strict => {
-                (vertex.as_whole(resolved.len())?, Part::Both)
-            }
-        };
-        (!role.0.is_initial() && resolved.is_live[role.0]).then_some(role)
     }
 
     /// Steps forward, and back where nothing may come next.
@@ -247,14 +174,14 @@ impl<'p> Run<'p> {
         let mut best: Option<(f32, Vertex)> = None;
         for at in 0..self.ready.len() {
             let vertex = self.ready[at];
-            let Some((transaction, part)) = self.role(vertex) else {
+            let Some((transaction, part)) = part_at(self.polygraph, vertex) else {
                 return Some(vertex);
             };
             if !self.may(transaction, part) {
                 continue;
             }
             // What changes nothing for others may always come next.
-            if self.deeds[transaction].writes.is_empty() {
+            if self.deeds.of(transaction).writes.is_empty() {
                 return Some(vertex);
             }
             let noise = self.below(1 << 16) as f32 / (1 << 16) as f32;
@@ -271,7 +198,7 @@ impl<'p> Run<'p> {
 
     fn may(&self, transaction: Txn, part: Part) -> bool {
         let (reads, writes) = (part.reads(), part.writes());
-        let deeds = &self.deeds[transaction];
+        let deeds = &self.deeds.of(transaction);
         let agrees = |read: &Deed| self.values[read.key] == read.value;
         if reads && !deeds.reads.iter().all(agrees) {
             return false;
@@ -287,7 +214,7 @@ impl<'p> Run<'p> {
                 .all(|write| self.may_write(transaction, deeds, write))
     }
 
-    fn may_write(&self, transaction: Txn, deeds: &Deeds, write: &Deed) -> bool {
+    fn may_write(&self, transaction: Txn, deeds: &OneDeeds, write: &Deed) -> bool {
         let mine = |read: &&Deed| {
             let at = read.at as usize;
             read.key == write.key && self.left[at] == 0 && !self.is_read[at]
@@ -308,7 +235,7 @@ impl<'p> Run<'p> {
     /// Reads that could come next and could no more, without those that could not and then could.
     fn harm(&self, transaction: Txn, vertex: Vertex) -> f32 {
         let mut harm = 0.0;
-        for write in &self.deeds[transaction].writes {
+        for write in &self.deeds.of(transaction).writes {
             let held = self.values[write.key];
             if held == write.value {
                 continue;
@@ -326,10 +253,10 @@ impl<'p> Run<'p> {
     fn enter(&mut self, vertex: Vertex) {
         self.ready_place[vertex] = self.ready.len() as u32;
         self.ready.push(vertex);
-        if let Some((transaction, part)) = self.role(vertex)
+        if let Some((transaction, part)) = part_at(self.polygraph, vertex)
             && part.reads()
         {
-            for read in &self.deeds[transaction].reads {
+            for read in &self.deeds.of(transaction).reads {
                 self.waiting[read.key].push((read.value, vertex));
             }
         }
@@ -342,10 +269,10 @@ impl<'p> Run<'p> {
             self.ready_place[*moved] = place as u32;
         }
         self.ready_place[vertex] = NOT_READY;
-        if let Some((transaction, part)) = self.role(vertex)
+        if let Some((transaction, part)) = part_at(self.polygraph, vertex)
             && part.reads()
         {
-            for read in &self.deeds[transaction].reads {
+            for read in &self.deeds.of(transaction).reads {
                 self.waiting[read.key].retain(|(_, other)| *other != vertex);
             }
         }
@@ -355,9 +282,9 @@ impl<'p> Run<'p> {
         self.leave(vertex);
         self.is_done[vertex] = true;
         self.order.push(vertex);
-        if let Some((transaction, part)) = self.role(vertex) {
+        if let Some((transaction, part)) = part_at(self.polygraph, vertex) {
             let (reads, writes) = (part.reads(), part.writes());
-            let deeds = &self.deeds[transaction];
+            let deeds = &self.deeds.of(transaction);
             for read in deeds.reads.iter().filter(|_| reads) {
                 self.is_read[read.at as usize] = true;
                 self.urgent[read.key] -= u32::from(self.left[read.at as usize] == 0);
@@ -398,9 +325,9 @@ impl<'p> Run<'p> {
             }
             self.missing[next] += 1;
         }
-        if let Some((transaction, part)) = self.role(vertex) {
+        if let Some((transaction, part)) = part_at(self.polygraph, vertex) {
             let (reads, writes) = (part.reads(), part.writes());
-            let deeds = &self.deeds[transaction];
+            let deeds = &self.deeds.of(transaction);
             for write in deeds.writes.iter().rev() {
                 self.running[write.key] = (reads != writes && writes).then_some(transaction);
                 if !writes {
@@ -437,7 +364,7 @@ impl<'p> Run<'p> {
 
 /// For each transaction how much of its session is done before it, in transactions of a session of
 /// mean length.
-fn progress(polygraph: &Polygraph<'_>) -> Vec<f32> {
+pub(super) fn progress(polygraph: &Polygraph<'_>) -> Vec<f32> {
     let resolved = polygraph.resolved;
     let history = resolved.history;
     let mut count = vec![0u32; history.session_count()];

@@ -58,22 +58,27 @@ enum Meaning {
     Read(u32, Txn),
 }
 
-pub(super) fn solve(polygraph: &Polygraph<'_>, open: &OpenReads, budget: Budget) -> Solved {
-    let Ok(order) = polygraph.order() else {
-        return Solved::Stuck;
-    };
+/// Begins with an order that has the known edges; gives up after so many conflicts.
+pub(super) fn solve(
+    polygraph: &Polygraph<'_>,
+    open: &OpenReads,
+    order: Vec<Vertex>,
+    conflicts: u32,
+    budget: Budget,
+) -> Solved {
     if polygraph.constraints.is_empty() && open.reads.is_empty() {
         return Solved::Order(order);
     }
     match greedily(polygraph, open, order, budget) {
         Greedy::Left(order, sources) => {
             if !open.reads.is_empty()
-                && let Some(solved) = solve_eagerly(polygraph, &order, open, &sources, budget)
+                && let Some(solved) =
+                    solve_eagerly(polygraph, &order, open, &sources, conflicts, budget)
             {
                 return solved;
             }
             let mut choices = Choices::new(polygraph, &order);
-            choices.solve(open, &sources, budget)
+            choices.solve(open, &sources, conflicts, budget)
         }
         Greedy::Order(order) => Solved::Order(order),
         Greedy::TimeIsOver => Solved::TimeIsOver,
@@ -99,7 +104,7 @@ pub(super) fn solve_only(polygraph: &Polygraph<'_>, open: &OpenReads, looks_firs
     let mut choices = Choices::new(polygraph, &order);
     choices.conflicts = if looks_first { TURN } else { 0 };
     let sources = vec![None; open.reads.len()];
-    choices.solve(open, &sources, Budget::default())
+    choices.solve(open, &sources, u32::MAX, Budget::default())
 }
 
 impl<'p> Choices<'p> {
@@ -123,8 +128,15 @@ impl<'p> Choices<'p> {
         }
     }
 
-    fn solve(&mut self, open: &OpenReads, sources: &[Option<u32>], budget: Budget) -> Solved {
-        let mut solver = Solver::new(SolverOpts::default(), Deadline::new(budget));
+    fn solve(
+        &mut self,
+        open: &OpenReads,
+        sources: &[Option<u32>],
+        conflicts: u32,
+        budget: Budget,
+    ) -> Solved {
+        let deadline = Deadline::new(conflicts, budget);
+        let mut solver = Solver::new(SolverOpts::default(), deadline);
         self.add_constraints(&mut solver);
         if !self.add_reads(&mut solver, open, sources) {
             return Solved::Stuck;

@@ -2,8 +2,10 @@
 
 use std::fmt::Debug;
 
+use super::anneal::anneal;
+use super::deeds::Deeds;
 use super::eager::solve_eagerly;
-use super::judge::{narrowed_polygraph, witness};
+use super::judge::{Effort, Serial, as_it_is, narrowed_polygraph, serial_order, witness};
 use super::narrow::{Narrowed, narrow};
 use super::open::OpenReads;
 use super::sat::Solved;
@@ -19,12 +21,21 @@ use crate::checker::tests::{Numbers, build, random, rounds};
 use crate::history::{Atom, Builder, Event, Head, History, Kind, Status};
 use crate::model::ConsistencyModel;
 
+/// What decides a history of a few transactions mostly.
+const FEW: Effort = Effort {
+    conflicts: 20,
+    moves: 20,
+};
+
 /// What was decided of a history, and by which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     /// No writer is left for a read, or what is left contradicts itself.
     Narrowed,
     Scheduled,
+    Annealed,
+    /// Under snapshot isolation, with no transaction beside another.
+    Serial,
     Greedy,
     /// By the solver that looks at what literals exclude after conflicts only, or from the beginning.
     Solved,
@@ -46,14 +57,26 @@ fn decided(history: &History, model: ConsistencyModel) -> Vec<(Way, bool)> {
     // As it is, too: of small histories that violate a model narrowing leaves nothing to choose.
     let mut decided = Vec::new();
     if let Ok(chains) = chains(&resolved) {
-        let candidates = resolved.open_reads.iter();
-        let candidates: Vec<_> = candidates.map(|read| read.candidates.clone()).collect();
-        let as_it_is = Narrowed {
-            resolved: resolved.with_candidates(&candidates),
+        let unchanged = Narrowed {
+            resolved: as_it_is(&resolved),
             chains,
             derived: Vec::new(),
         };
-        decided.extend(decided_of(history, &as_it_is, model));
+        decided.extend(decided_of(history, &unchanged, model));
+    }
+    if model == ConsistencyModel::Snapshot {
+        match serial_order(as_it_is(&resolved), FEW, budget) {
+            Serial::Order(order) => {
+                let witness = witness(&resolved, model, &order);
+                assert_eq!(replay(history, model, &witness), Ok(()), "one by one");
+                decided.push((Way::Serial, true));
+            }
+            Serial::Excluded => {
+                let referee = brute_force::decide(history, ConsistencyModel::Serializable, budget);
+                assert!(matches!(referee, Answer::Violated(_)), "{referee:?}");
+            }
+            Serial::Unknown => {}
+        }
     }
     match narrow(resolved, model, budget) {
         Ok(narrowed) => decided.extend(decided_of(history, &narrowed, model)),
@@ -73,18 +96,29 @@ fn decided_of(
         return vec![(Way::Narrowed, false)];
     };
     let mut decided = Vec::new();
-    if let Some(order) = schedule(&polygraph, budget) {
+    let at_first = polygraph.order().expect("no cycle");
+    let deeds = Deeds::new(&narrowed.resolved);
+    if let Some(order) = schedule(&polygraph, &deeds, &at_first, budget) {
         let witness = witness(&narrowed.resolved, model, &order);
         assert_eq!(replay(history, model, &witness), Ok(()), "the schedule");
         decided.push((Way::Scheduled, true));
     }
     let open = OpenReads::new(&polygraph).expect("few reads");
+    let annealed = anneal(&polygraph, &deeds, &at_first, FEW.moves, budget);
+    if annealed.wrong == 0 {
+        let witness = witness(&narrowed.resolved, model, &annealed.order);
+        assert_eq!(replay(history, model, &witness), Ok(()), "the moments");
+        decided.push((Way::Annealed, true));
+    }
     let order = polygraph.order().expect("no cycle");
     let sources = vec![None; open.reads.len()];
-    let eager = solve_eagerly(&polygraph, &order, &open, &sources, budget);
+    let eager = solve_eagerly(&polygraph, &order, &open, &sources, u32::MAX, budget);
     let by_solver = [
         (Way::Eager, eager.expect("a small history")),
-        (Way::Greedy, solve(&polygraph, &open, budget)),
+        (
+            Way::Greedy,
+            solve(&polygraph, &open, order.clone(), u32::MAX, budget),
+        ),
         (Way::Solved, solve_only(&polygraph, &open, false)),
         (Way::Looking, solve_only(&polygraph, &open, true)),
     ];
@@ -208,6 +242,8 @@ fn every_way_to_decide_repeated_values_agrees_with_the_referee() {
     for way in [
         (Way::Narrowed, false),
         (Way::Scheduled, true),
+        (Way::Annealed, true),
+        (Way::Serial, true),
         (Way::Greedy, true),
     ] {
         assert!(
