@@ -15,10 +15,9 @@ use std::collections::BinaryHeap;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::deeds::{Deeds, part_at};
+use super::deeds::{Deeds, part_at, progress};
 use super::key_line::{KeyLine, NOTHING, TimedAccess, Wrong, lines};
 use super::polygraph::{Polygraph, VertexView};
-use super::schedule::progress;
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
 use crate::checker::resolved::vertex::Vertex;
@@ -302,7 +301,7 @@ impl Ord for ReadyVertex {
 
 /// An order of the known edges in which sessions go on side by side.
 fn likely_order(polygraph: &Polygraph<'_>, order: &[Vertex]) -> Vec<Vertex> {
-    let progress = progress(polygraph);
+    let progress = progress(polygraph.resolved);
     let edges = polygraph.edges.iter().filter(|(from, to)| from != to);
     let edges: Vec<_> = edges.copied().collect();
     let mut missing = vec![0u32; polygraph.len];

@@ -122,3 +122,22 @@ impl Deeds {
         &self.versions[read.at as usize]
     }
 }
+
+/// For each transaction how much of its session is done before it, in transactions of a session of
+/// mean length.
+pub(super) fn progress(resolved: &Resolved<'_>) -> Vec<f32> {
+    let history = resolved.history;
+    let mut count = vec![0u32; history.session_count()];
+    let mut place = vec![0.0; resolved.len()];
+    for transaction in resolved.live() {
+        let count = &mut count[history.session_of(transaction) as usize];
+        place[transaction] = *count as f32;
+        *count += 1;
+    }
+    let mean = resolved.live().count() as f32 / history.session_count().max(1) as f32;
+    for transaction in resolved.live() {
+        let len = count[history.session_of(transaction) as usize] as f32;
+        place[transaction] = place[transaction] / len * mean;
+    }
+    place
+}

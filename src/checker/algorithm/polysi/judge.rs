@@ -100,8 +100,9 @@ fn judge_openly(
         return PolygraphOutcome::Stuck;
     };
     let resolved = &narrowed.resolved;
+    let deeds = Deeds::new(resolved);
     if !resolved.open_reads.is_empty()
-        && let Some(order) = schedule(&polygraph, &Deeds::new(resolved), &order, budget)
+        && let Some(order) = schedule(&polygraph, &deeds, &order, budget)
     {
         return PolygraphOutcome::Satisfied(witness(resolved, model, &order));
     }
@@ -110,7 +111,7 @@ fn judge_openly(
             "too many transactions wrote the values that were read".to_owned(),
         );
     };
-    decide(&polygraph, &again, (&open, order), model, budget)
+    decide(&polygraph, &again, (&open, &deeds), order, (model, budget))
 }
 
 /// Asks the solver and anneals in turns, each twice as long as the last: the solver is the one that ends
@@ -118,9 +119,9 @@ fn judge_openly(
 fn decide(
     polygraph: &Polygraph<'_>,
     again: &Resolved<'_>,
-    (open, order): (&OpenReads, Vec<Vertex>),
-    model: ConsistencyModel,
-    budget: Budget,
+    (open, deeds): (&OpenReads, &Deeds),
+    order: Vec<Vertex>,
+    (model, budget): (ConsistencyModel, Budget),
 ) -> PolygraphOutcome {
     let resolved = polygraph.resolved;
     let found = |order: &[Vertex]| PolygraphOutcome::Satisfied(witness(resolved, model, order));
@@ -128,7 +129,6 @@ fn decide(
         let solved = solve::solve(polygraph, open, order, u32::MAX, budget);
         return told(resolved, model, solved);
     }
-    let deeds = Deeds::new(resolved);
     let mut may_be_serial = model == ConsistencyModel::Snapshot;
     let mut effort = Effort::FIRST;
     let mut begin = order.clone();
@@ -145,14 +145,15 @@ fn decide(
             }
         }
         // An order one by one is far easier to come by, and has two turns before the other kind has one.
-        begin = order.clone();
-        if !may_be_serial || effort != Effort::FIRST {
-            let annealed = anneal(polygraph, &deeds, &order, effort.moves, budget);
+        begin = if may_be_serial && effort == Effort::FIRST {
+            order.clone()
+        } else {
+            let annealed = anneal(polygraph, deeds, &order, effort.moves, budget);
             if annealed.wrong == 0 {
                 return found(&annealed.order);
             }
-            begin = annealed.order;
-        }
+            annealed.order
+        };
         effort = effort.twice();
     }
 }
@@ -185,6 +186,7 @@ impl Effort {
 pub(super) enum Serial {
     /// They may in this order of starts and commits.
     Order(Vec<Vertex>),
+    /// They may not, or it takes too much to ask.
     Excluded,
     Unknown,
 }

@@ -7,7 +7,7 @@
 //! sessions did is likelier to have happened at one time if they had done as large a part of all
 //! that they did.
 
-use super::deeds::{Deed, Deeds, OneDeeds, Part, part_at};
+use super::deeds::{Deed, Deeds, OneDeeds, Part, part_at, progress};
 use super::polygraph::Polygraph;
 use super::reach::{Reach, Reached};
 use super::writers::KeyWriters;
@@ -82,7 +82,7 @@ impl<'p> Run<'p> {
         let mut run = Self {
             polygraph,
             deeds,
-            progress: progress(polygraph),
+            progress: progress(polygraph.resolved),
             next: Rows::of(polygraph.len, &edges),
             missing,
             is_done: vec![false; polygraph.len],
@@ -198,7 +198,7 @@ impl<'p> Run<'p> {
 
     fn may(&self, transaction: Txn, part: Part) -> bool {
         let (reads, writes) = (part.reads(), part.writes());
-        let deeds = &self.deeds.of(transaction);
+        let deeds = self.deeds.of(transaction);
         let agrees = |read: &Deed| self.values[read.key] == read.value;
         if reads && !deeds.reads.iter().all(agrees) {
             return false;
@@ -284,7 +284,7 @@ impl<'p> Run<'p> {
         self.order.push(vertex);
         if let Some((transaction, part)) = part_at(self.polygraph, vertex) {
             let (reads, writes) = (part.reads(), part.writes());
-            let deeds = &self.deeds.of(transaction);
+            let deeds = self.deeds.of(transaction);
             for read in deeds.reads.iter().filter(|_| reads) {
                 self.is_read[read.at as usize] = true;
                 self.urgent[read.key] -= u32::from(self.left[read.at as usize] == 0);
@@ -327,7 +327,7 @@ impl<'p> Run<'p> {
         }
         if let Some((transaction, part)) = part_at(self.polygraph, vertex) {
             let (reads, writes) = (part.reads(), part.writes());
-            let deeds = &self.deeds.of(transaction);
+            let deeds = self.deeds.of(transaction);
             for write in deeds.writes.iter().rev() {
                 self.running[write.key] = (reads != writes && writes).then_some(transaction);
                 if !writes {
@@ -360,24 +360,4 @@ impl<'p> Run<'p> {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)) % bound
     }
-}
-
-/// For each transaction how much of its session is done before it, in transactions of a session of
-/// mean length.
-pub(super) fn progress(polygraph: &Polygraph<'_>) -> Vec<f32> {
-    let resolved = polygraph.resolved;
-    let history = resolved.history;
-    let mut count = vec![0u32; history.session_count()];
-    let mut place = vec![0.0; resolved.len()];
-    for transaction in resolved.live() {
-        let count = &mut count[history.session_of(transaction) as usize];
-        place[transaction] = *count as f32;
-        *count += 1;
-    }
-    let mean = resolved.live().count() as f32 / history.session_count().max(1) as f32;
-    for transaction in resolved.live() {
-        let len = count[history.session_of(transaction) as usize] as f32;
-        place[transaction] = place[transaction] / len * mean;
-    }
-    place
 }
