@@ -200,7 +200,7 @@ impl Comparing<'_> {
         let dialect = self.executor.dialect().clone();
         let (stop, note) = (self.shared.stop.clone(), self.note.clone());
         let mut parts = |candidate: &TestCase| -> Result<bool, EngineError> {
-            if stop.is_set() {
+            if stop.is_urgent() {
                 return Ok(false);
             }
             let parted = match self.pair(candidate) {

@@ -1,5 +1,6 @@
 //! Events of a run, for the part of the program that prints them.
 
+use super::stopping::StopCause;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,8 +56,8 @@ pub enum RunEvent {
     },
     /// A worker reached the lost server again.
     ServerBack { worker: usize, after: Duration },
-    /// A signal asked the run to end, and the cases under way take their time.
-    Stopping,
+    /// The run is to end, and the cases under way take their time.
+    Stopping(StopCause),
     /// With `--doublecheck`: two runs of the same case differ.
     Unstable { index: u64, difference: String },
     /// With `--against`: the first case of its shape in which the two servers differ and no oracle says

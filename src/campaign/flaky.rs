@@ -15,7 +15,7 @@ impl Looking<'_> {
             reproduced: so_far,
             ..raw.clone()
         };
-        while !is_measured(measured.reproduced) && !self.stop.is_set() {
+        while !is_measured(measured.reproduced) && !self.stop.is_urgent() {
             measured.reproduced.runs += 1;
             let signature = &raw.finding.signature;
             if let OneLook::Shown(shown) = self.look(&raw.case, signature, Sameness::Shape)? {
@@ -71,7 +71,7 @@ impl Looking<'_> {
     }
 
     fn run_once(&mut self, raw: &Sighting, candidate: &TestCase) -> Result<OneRun, EngineError> {
-        if self.stop.is_set() {
+        if self.stop.is_urgent() {
             return Ok(OneRun::Stopped);
         }
         let signature = &raw.finding.signature;

@@ -28,6 +28,7 @@ mod shared;
 mod sighting;
 mod statistics;
 mod stop;
+mod stopping;
 mod suspect;
 mod timeline;
 mod wall_clock;
@@ -57,25 +58,19 @@ pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};
 pub use statistics::{ComparedCases, Contended, Share, Statistics, Verdicts};
 pub use stop::StopFlag;
+pub use stopping::StopCause;
 pub use timeline::VerdictTimeline;
 pub use wall_clock::unix_seconds;
 pub use workplace::{Generator, ServerWorkplace, WorkloadShare, check_same};
 
 use shared::{Message, RunState, Shared};
+use stopping::{StopStep, Stopping};
 
 /// How often the run looks at the clock and tells its progress.
 const TICK: Duration = Duration::from_millis(200);
 
 /// How often a checkpoint is written.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(5);
-
-/// How long the workers may take to end their cases once the run is stopped. Longer than a
-/// statement's deadline, unless a signal shows that a person waits.
-const GRACE_AFTER_SIGNAL: Duration = Duration::from_secs(10);
-const GRACE: Duration = Duration::from_secs(40);
-
-/// A person who pressed Ctrl-C learns after this long why the run goes on.
-const TOLD_AFTER: Duration = Duration::from_secs(1);
 
 /// The result of a run.
 #[derive(Clone, Debug)]
@@ -215,14 +210,6 @@ pub fn run(
     Ok(run.summary())
 }
 
-/// A run that ends before its cases are done.
-#[derive(Default)]
-struct Stopping {
-    since: Option<Instant>,
-    /// Whether people know that the run waits for its workers.
-    is_told: bool,
-}
-
 /// The run as the main thread sees it.
 struct RunLoop {
     shared: Arc<Shared>,
@@ -287,20 +274,20 @@ impl RunLoop {
 
     /// Whether a run that was stopped has waited long enough for its workers.
     fn is_given_up(&self, stopping: &mut Stopping, listener: &mut dyn Listener) -> bool {
-        let by_signal = self.shared.stop.signal().is_some();
-        let waited = stopping.since.get_or_insert_with(Instant::now).elapsed();
-        if by_signal && waited > TOLD_AFTER && !stopping.is_told {
-            stopping.is_told = true;
-            listener.event(&RunEvent::Stopping);
+        match stopping.step(&self.shared.stop, Instant::now()) {
+            StopStep::Wait => false,
+            StopStep::Tell(cause) => {
+                listener.event(&RunEvent::Stopping(cause));
+                false
+            }
+            StopStep::GiveUp => {
+                tracing::warn!(
+                    "{} of the workers did not end; their cases are given up",
+                    self.active
+                );
+                true
+            }
         }
-        let grace = if by_signal { GRACE_AFTER_SIGNAL } else { GRACE };
-        if waited > grace {
-            tracing::warn!(
-                "{} of the workers did not end; their cases are given up",
-                self.active
-            );
-        }
-        waited > grace
     }
 
     /// Keeps of an event what the summary needs.
@@ -322,7 +309,7 @@ impl RunLoop {
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
             | RunEvent::CanaryUnheard { .. }
-            | RunEvent::Stopping
+            | RunEvent::Stopping(_)
             | RunEvent::Trouble(_) => {}
         }
     }

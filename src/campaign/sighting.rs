@@ -149,7 +149,7 @@ impl Looking<'_> {
         let dialect = self.executor.dialect().clone();
         let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
             // With every candidate refused the minimizer ends soon, with what it has.
-            let shown = !stop.is_set()
+            let shown = !stop.is_urgent()
                 && matches!(
                     self.look(candidate, &signature, sameness)?,
                     OneLook::Shown(_)
@@ -169,14 +169,14 @@ impl Looking<'_> {
             return Err(error);
         }
         if minimized.case == raw.case {
-            let complete = matches!(minimized.end, MinimizeEnd::Fixpoint) && !self.stop.is_set();
+            let complete = matches!(minimized.end, MinimizeEnd::Fixpoint) && !self.stop.is_urgent();
             return Ok(if complete {
                 Reduced::Smallest
             } else {
                 Reduced::Unreliable
             });
         }
-        let may_be_larger = matches!(minimized.end, MinimizeEnd::Budget) || self.stop.is_set();
+        let may_be_larger = matches!(minimized.end, MinimizeEnd::Budget) || self.stop.is_urgent();
         let runs = self.confirmations;
         let (hits, sighting) = self.confirm(&minimized.case, &signature, runs)?;
         // What is shown last names the file.

@@ -58,7 +58,7 @@ impl Listener for Told<'_> {
             }
             RunEvent::Smaller(_)
             | RunEvent::ServerBack { .. }
-            | RunEvent::Stopping
+            | RunEvent::Stopping(_)
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
             | RunEvent::CanaryUnheard { .. }

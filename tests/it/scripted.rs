@@ -224,7 +224,7 @@ impl Listener for Witness {
                 assert!(found.path.exists());
                 self.flaky.push(found.clone());
             }
-            RunEvent::Stopping => {
+            RunEvent::Stopping(_) => {
                 let told = self.told_of_waiting.take().expect("it is said once");
                 told.send(()).expect("a case waits for it");
             }

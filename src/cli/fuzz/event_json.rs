@@ -52,7 +52,9 @@ pub(super) fn event_json(event: &RunEvent) -> serde_json::Value {
         RunEvent::CanaryUnheard { index, oracles } => json!({
             "v": 1, "event": "canary-unheard", "unix_s": now, "index": index, "oracles": oracles,
         }),
-        RunEvent::Stopping => json!({ "v": 1, "event": "stopping", "unix_s": now }),
+        RunEvent::Stopping(cause) => json!({
+            "v": 1, "event": "stopping", "unix_s": now, "cause": cause.slug(),
+        }),
         RunEvent::Trouble(text) => {
             json!({ "v": 1, "event": "trouble", "unix_s": now, "text": text })
         }
@@ -65,6 +67,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::campaign::StopCause;
 
     #[test]
     fn every_event_is_as_the_schema_says() {
@@ -113,7 +116,8 @@ mod tests {
                 index: 9_999,
                 oracles: vec!["serial".to_owned()],
             },
-            RunEvent::Stopping,
+            RunEvent::Stopping(StopCause::Signal),
+            RunEvent::Stopping(StopCause::TimeOver),
             RunEvent::Trouble("disk full".to_owned()),
         ] {
             let line = event_json(&event);

@@ -73,7 +73,7 @@ impl Listener for RunListeners<'_> {
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
             | RunEvent::CanaryUnheard { .. }
-            | RunEvent::Stopping
+            | RunEvent::Stopping(_)
             | RunEvent::Trouble(_) => false,
         };
         if let Some(hook) = self.hook.as_mut().filter(|_| is_finding) {

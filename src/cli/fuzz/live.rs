@@ -12,7 +12,7 @@ use super::event_json::event_json;
 use super::figures::{clock, rate};
 use super::live_display::LiveDisplay;
 use crate::campaign::{
-    Activity, Announcement, Listener, RunEvent, RunSettings, SettingsRecord, Statistics,
+    Activity, Announcement, Listener, RunEvent, RunSettings, SettingsRecord, Statistics, StopCause,
 };
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
@@ -197,10 +197,17 @@ impl Listener for RunReporter<'_> {
                 style.red("error:"),
                 oracles.join(", ")
             )),
-            RunEvent::Stopping => self.say(&format!(
-                "{} the cases under way are brought to their end; Ctrl-C again ends at once",
-                style.faint("note:")
-            )),
+            RunEvent::Stopping(cause) => {
+                let why = match cause {
+                    StopCause::Signal => {
+                        "the cases under way are brought to their end; Ctrl-C again ends at once"
+                    }
+                    StopCause::TimeOver => {
+                        "the time is over; findings under way are minimized for a minute at most, Ctrl-C ends it sooner"
+                    }
+                };
+                self.say(&format!("{} {why}", style.faint("note:")));
+            }
             RunEvent::Trouble(text) => {
                 self.say(&format!("{} {}", style.yellow("note:"), printable(text)));
             }

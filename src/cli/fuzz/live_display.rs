@@ -47,7 +47,7 @@ impl LiveDisplay {
             }
             RunEvent::ServerLost { .. } => self.waiting += 1,
             RunEvent::ServerBack { .. } => self.waiting = self.waiting.saturating_sub(1),
-            RunEvent::Stopping
+            RunEvent::Stopping(_)
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
             | RunEvent::CanaryUnheard { .. }

@@ -75,7 +75,7 @@ impl MetricsServer {
             | RunEvent::Unstable { .. }
             | RunEvent::Differs { .. }
             | RunEvent::CanaryUnheard { .. }
-            | RunEvent::Stopping
+            | RunEvent::Stopping(_)
             | RunEvent::Trouble(_) => {}
         }
     }
