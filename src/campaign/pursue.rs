@@ -99,6 +99,11 @@ impl Pursuit<'_> {
 
     fn reduce_steady(&mut self, raw: &Sighting) -> Result<Verdict, PursuitError> {
         let (sighting, how) = self.minimize(raw)?;
+        if how == IsMinimized::No
+            && let Some(known) = self.conclusion().explains_unstable(&sighting.finding)
+        {
+            return Ok(known);
+        }
         let raw = &raw.finding.signature;
         Ok(self.conclusion().publish(&sighting, how, raw)?)
     }

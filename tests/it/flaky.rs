@@ -17,25 +17,46 @@ use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice};
 use rashomon::grammar::Grammar;
 use rashomon::model::{
-    Aspect, Difference, Direction, Execution, FindingKind, IsolationLevel, LockBreach, Observation,
-    Outcome, ProbeAnswer, ProbeTag, StatementKind, TestCase, Tick, UndecidedReason, Value, Verdict,
+    Aspect, Difference, Direction, Execution, Finding, FindingKind, IsolationLevel, LockBreach,
+    Observation, Outcome, ProbeAnswer, ProbeTag, StatementKind, TestCase, Tick, UndecidedReason,
+    Value, Verdict,
 };
 use rashomon::oracle::{Evidence, Needs, ORACLES, Oracle, Ruling, SerialOracle};
 use rashomon::reproducer::{self, Registry};
 
+use crate::lost_pursuit::Longer;
 use crate::lying::id;
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
 use crate::servers;
 
 use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violation};
 
-/// Objects to the first run that it judges, and to no other.
-struct ObjectsOnce {
+/// Objects to so many runs that it judges first, and to no other.
+struct Objects {
     kind: FindingKind,
-    objections: AtomicU32,
+    left: AtomicU32,
 }
 
-impl Oracle for ObjectsOnce {
+impl Objects {
+    /// The run outlives every borrow: an oracle is static.
+    fn to(runs: u32, kind: FindingKind) -> &'static Self {
+        Box::leak(Box::new(Self {
+            kind,
+            left: AtomicU32::new(runs),
+        }))
+    }
+}
+
+/// What [`Objects`] finds.
+fn objection(kind: FindingKind) -> Box<Finding> {
+    let Verdict::Violation(mut finding) = violation("once") else {
+        unreachable!("it is a violation");
+    };
+    finding.signature.kind = kind;
+    finding
+}
+
+impl Oracle for Objects {
     fn name(&self) -> &'static str {
         "serial"
     }
@@ -53,13 +74,15 @@ impl Oracle for ObjectsOnce {
     }
 
     fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
-        if self.objections.fetch_add(1, Ordering::SeqCst) > 0 {
+        let objects = self
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                left.checked_sub(1)
+            });
+        if objects.is_err() {
             return Ok(Ruling::bare(Verdict::Agree));
         }
-        let Verdict::Violation(mut finding) = violation("once") else {
-            unreachable!("it is a violation");
-        };
-        finding.signature.kind = self.kind;
+        let mut finding = objection(self.kind);
         finding.differences.push(Difference {
             statement: evidence.case.statements.first().map(|s| s.id),
             aspect: Aspect::Rows,
@@ -140,18 +163,13 @@ impl Workplace for Leaves {
 fn told_of_the_only_objection(kind: FindingKind, another: Another) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut witness = Witness::default();
-    // The run outlives every borrow: an oracle is static.
-    let oracle: &'static ObjectsOnce = Box::leak(Box::new(ObjectsOnce {
-        kind,
-        objections: AtomicU32::new(0),
-    }));
     let parts = Parts {
         workplace: Arc::new(Leaves {
             dialect: sqlite_dialect(),
             another,
             runs: AtomicU32::new(0),
         }),
-        oracles: vec![oracle],
+        oracles: vec![Objects::to(1, kind)],
         ..parts(&[])
     };
     let settings = settings(folder.path(), 1, 1);
@@ -184,6 +202,42 @@ fn a_violation_of_a_run_that_is_never_repeated_stays_what_it_was() {
         let told = told_of_the_only_objection(FindingKind::NotSerializable, another);
         assert_eq!(told, "not-serializable", "{another:?}");
     }
+}
+
+/// What a run comes to whose one case shows a finding in the hearing, in all confirmations and in one smaller case,
+/// and never again, where the registry has an entry for it.
+fn told_of_a_known_finding_that_went_away(kind: FindingKind) -> RunSummary {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let signature = objection(kind).signature;
+    let entry = format!(
+        "format = 3\n[[known]]\nid = \"SCRIPT-1\"\nstatus = \"open\"\nengines = [\"scripted *\"]\n\
+         match = {{ signature = {:?}, group = {:?} }}\n",
+        signature.id(),
+        signature.group()
+    );
+    let parts = Parts {
+        cases: Arc::new(Longer),
+        oracles: vec![Objects::to(5, kind)],
+        registry: Registry::read(&entry, "known.toml").expect("it reads"),
+        ..parts(&[])
+    };
+    let settings = settings(folder.path(), 1, 1);
+    let mut witness = Witness::default();
+    campaign::run(parts, settings, None, &StopFlag::default(), &mut witness).expect("it starts")
+}
+
+#[test]
+fn an_answer_that_is_stable_for_a_while_is_known_all_the_same() {
+    let summary = told_of_a_known_finding_that_went_away(FindingKind::UnstableSerialAnswer);
+    assert_eq!(summary.statistics.verdicts.known, 1);
+    assert_eq!(summary.findings.len(), 0);
+}
+
+#[test]
+fn no_other_finding_is_known_before_it_is_minimized() {
+    let summary = told_of_a_known_finding_that_went_away(FindingKind::NotSerializable);
+    assert_eq!(summary.statistics.verdicts.violation, 1);
+    assert_eq!(summary.findings.len(), 1);
 }
 
 /// Loses the last row of a SELECT in one run of so many, in runs of several sessions only.

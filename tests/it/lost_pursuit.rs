@@ -24,7 +24,7 @@ use crate::scripted::{Witness, parts, scripted_engine, settings};
 const BEFORE_MINIMIZING: u32 = 4;
 
 /// Four statements in two sessions, the first of which is that of the scripted case of the same number.
-struct Longer;
+pub(crate) struct Longer;
 
 impl CaseSource for Longer {
     fn case(&self, index: u64) -> Drawn {
