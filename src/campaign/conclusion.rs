@@ -210,7 +210,7 @@ impl Conclusion<'_> {
             finding: &sighting.finding,
             execution: &sighting.execution,
             reproduced: sighting.reproduced,
-            may_be_larger: sighting.may_be_larger,
+            remark: sighting.may_be_larger.then_some(publish::TIME_WAS_OVER),
             index: self.index,
         }
     }

@@ -17,6 +17,7 @@ mod doublecheck;
 mod event;
 mod flaky;
 mod ledger;
+mod outage;
 mod parts;
 mod progress;
 mod publish;
@@ -53,6 +54,7 @@ pub use checkpoint::{
 };
 pub use event::{Announcement, Listener, RunEvent};
 pub use ledger::{FlakyFinding, Ledger, Published, Sightings};
+pub use outage::OutageSearch;
 pub use parts::{Canary, CaseSource, Counterpart, Drawn, Parts, Workplace};
 pub use settings::{Cases, RunSettings, SettingsError, SettingsRecord};
 pub use sighting::{Sighting, minimize_case};

@@ -14,9 +14,12 @@ use crate::engine::Identity;
 use crate::model::{Execution, Finding, TestCase, TransactionId};
 use crate::reproducer::{self, CaseFile, Note, PublishError, Reproduced, Sidecar};
 
-/// Said of a case that was not made as small as it could be.
-const MAY_BE_LARGER: &str =
+/// What a file says of a case that was not made as small as it goes, for want of time.
+pub(super) const TIME_WAS_OVER: &str =
     "the case may be larger than it needs to be: the time for making it smaller was over";
+
+/// What it says of one that takes the server down.
+pub(super) const AS_FOUND: &str = "the case is as it was found: `rashomon minimize` makes it smaller, on a server that is started again whenever it ends";
 
 /// The parts of a reproducer.
 pub(super) struct Reproducer<'a> {
@@ -25,8 +28,8 @@ pub(super) struct Reproducer<'a> {
     /// A run that shows the finding.
     pub execution: &'a Execution,
     pub reproduced: Reproduced,
-    /// Whether making the case smaller ended before every smaller one was refused.
-    pub may_be_larger: bool,
+    /// What its file says of its size.
+    pub remark: Option<&'static str>,
     /// The case it was found in.
     pub index: u64,
 }
@@ -181,10 +184,8 @@ fn write(
         &seed_of(shared, reproducer.index),
         reproducer.reproduced,
     );
-    if reproducer.may_be_larger {
-        let remarks = &mut file.header.comments.last;
-        remarks.push(MAY_BE_LARGER.to_owned());
-    }
+    let remark = reproducer.remark.map(str::to_owned);
+    file.header.comments.last.extend(remark);
     let sidecar = reproducer::sidecar(&Sidecar {
         server: &shared.identity,
         case: reproducer.case,

@@ -2,7 +2,7 @@
 //!
 //! The case is on disk before anything else happens. It is run again when the server is back; only
 //! the same loss at the same statement in every one of these runs makes a finding. Such a finding is
-//! not minimized: each candidate would take the server down.
+//! not minimized: each candidate would take the server down. `rashomon minimize` does it on request (`outage`).
 //!
 //! A server that is lost while a violation is pursued takes nothing away from the violation: its pursuit is
 //! taken up where it was.
@@ -108,7 +108,7 @@ impl Suspect {
                     finding: &finding,
                     execution: &execution,
                     reproduced: Reproduced { hits: runs, runs },
-                    may_be_larger: false,
+                    remark: Some(publish::AS_FOUND),
                     index: self.index,
                 };
                 publish_loss(shared, &reproducer)?;

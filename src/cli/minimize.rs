@@ -1,17 +1,21 @@
 //! `rashomon minimize`: a smaller case of the same finding.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::case_file;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::output_file::Overwriting;
+use super::quantity::time;
 use super::server::{ServerArguments, random_u64};
 use super::terminal::printable;
 use super::value::{oracle_names, oracles_named, positive};
-use crate::campaign::{self, StopFlag};
-use crate::engine;
+use crate::campaign::{self, OutageSearch, ServerWorkplace, Sighting, StopFlag};
+use crate::engine::{self, EngineError, OpenOptions, Server};
 use crate::execute::Driver;
+use crate::model::TestCase;
+use crate::oracle::Oracle;
 use crate::reproducer::{self, CaseFile};
 
 /// Makes a case file smaller, as long as it shows the same finding
@@ -19,6 +23,9 @@ use crate::reproducer::{self, CaseFile};
 /// The first oracle that finds a violation in every one of --times runs is the judge: a candidate
 /// is kept while the same oracle finds the same kind at the same levels. Exit 1 with the smaller
 /// case, 0 when no violation shows.
+///
+/// A case that takes the server down does so with every smaller case that shows it: it needs a server
+/// that something starts again, and is waited for each time.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Example:\n  rashomon minimize long.sql 'mariadb://root@127.0.0.1:3306' -o short.sql"
@@ -45,6 +52,10 @@ pub(super) struct MinimizeArguments {
     #[arg(long, value_name = "N", value_parser = positive, default_value = "3")]
     times: u64,
 
+    /// How long to wait each time for a server that the case takes down
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m")]
+    wait_for_server: Duration,
+
     /// Run the file without the safety check
     #[arg(long)]
     trust: bool,
@@ -65,13 +76,16 @@ pub(super) fn run(arguments: &MinimizeArguments, output: &mut Output) -> Result<
         .test_case(server.dialect())
         .map_err(|error| Failure::usage(format!("{}: {error}", arguments.file.display())))?;
     let oracles = oracles_named(&arguments.oracle, None);
-    let mut driver = Driver::open(&*server, &format!("rashomon_{run_id}_0"))?;
+    let driver = Driver::open(&*server, &format!("rashomon_{run_id}_0"))?;
     let times = u32::try_from(arguments.times).unwrap_or(u32::MAX);
-    let result =
-        campaign::minimize_case(&case, &mut driver, &oracles, times, &StopFlag::default())?;
-    if let Err(error) = driver.close() {
-        tracing::warn!("the databases of this run stay: {error}; `rashomon clean` drops them");
-    }
+    let smaller = Smaller {
+        arguments,
+        server: &*server,
+        options,
+        oracles: &oracles,
+        times,
+    };
+    let result = smaller.find(&case, driver)?;
     let Some(sighting) = result else {
         output.line(&format!(
             "{}: no oracle finds a violation in every one of {times} runs",
@@ -102,4 +116,56 @@ pub(super) fn run(arguments: &MinimizeArguments, output: &mut Output) -> Result<
         }
     }
     Ok(Exit::Finding)
+}
+
+/// How a smaller case is looked for.
+struct Smaller<'a> {
+    arguments: &'a MinimizeArguments,
+    server: &'a dyn Server,
+    options: OpenOptions,
+    oracles: &'a [&'static dyn Oracle],
+    times: u32,
+}
+
+impl Smaller<'_> {
+    /// The smallest case of the finding that an oracle finds in every run, or of the loss of the server.
+    fn find(self, case: &TestCase, mut driver: Driver<'_>) -> Result<Option<Sighting>, Failure> {
+        let stop = StopFlag::default();
+        let found = campaign::minimize_case(case, &mut driver, self.oracles, self.times, &stop);
+        if let Err(error) = &found
+            && campaign::is_loss(error)
+        {
+            drop(driver);
+            return self.find_loss(case, error, &stop);
+        }
+        let found = found?;
+        if let Err(error) = driver.close() {
+            tracing::warn!("the databases of this run stay: {error}; `rashomon clean` drops them");
+        }
+        Ok(found)
+    }
+
+    fn find_loss(
+        self,
+        case: &TestCase,
+        error: &EngineError,
+        stop: &StopFlag,
+    ) -> Result<Option<Sighting>, Failure> {
+        let patience = self.arguments.wait_for_server;
+        tracing::warn!(
+            "{error}; each smaller case that shows it takes the server down again, which is waited for {} s each time",
+            patience.as_secs()
+        );
+        let identity = self.server.identity().clone();
+        let workplace = ServerWorkplace::new(&self.arguments.target, self.options, identity);
+        let search = OutageSearch {
+            workplace: &workplace,
+            oracles: self.oracles,
+            dialect: self.server.dialect(),
+            confirmations: self.times,
+            patience,
+            stop,
+        };
+        search.minimize(case).map_err(Failure::environment)
+    }
 }

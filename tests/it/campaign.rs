@@ -240,6 +240,11 @@ fn a_server_lost_at_the_same_statement_every_time_is_a_crash() {
     assert_eq!(witness.findings.len(), 1);
     assert_eq!(summary.statistics.oracles["crash"].violation, 1);
     assert_eq!(witness.findings[0].kind, "crash");
+    let file = std::fs::read_to_string(&witness.findings[0].path).expect("it is there");
+    assert!(
+        file.contains("`rashomon minimize` makes it smaller"),
+        "{file}"
+    );
 }
 
 /// A run with a canary beside every tenth case: of the scripted cases the one that is heard, or one that is

@@ -38,6 +38,7 @@ mod locks_let_go;
 mod looked_again;
 mod lost_live;
 mod lost_pursuit;
+mod lost_smaller;
 mod lying;
 mod minimize;
 mod oracle_history;
