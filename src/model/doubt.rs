@@ -37,6 +37,9 @@ slugged! {
         /// It was refused for a row of its key, and a ROLLBACK TO went back before it; the engine keeps no trace at
         /// SERIALIZABLE of the row it met (PostgreSQL manual, "Serializable Isolation Level").
         RefusedDuplicate = "refused-duplicate",
+        /// It took a parent away, or gave it another key, and its foreign keys looked for children among the newest rows, which
+        /// its transaction does not see; the engine keeps no trace at SERIALIZABLE of what they found.
+        NewestChildren = "newest-children",
         /// The engine aborted a READ ONLY transaction of its session, and refuses writes until the next
         /// one that the session ends itself.
         ReadOnlyOutlivesAbort = "read-only-outlives-abort",

@@ -57,6 +57,7 @@ mod postgres_foreign_keys;
 mod postgres_locks;
 mod postgres_merge;
 mod postgres_newer_rows;
+mod postgres_newest_children;
 mod postgres_old_rows;
 mod postgres_safe_snapshot;
 mod postgres_table_locks;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::newest_children::asks_newest;
 use super::search::{SearchEnd, SerialOrderSearch};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
@@ -210,6 +211,7 @@ fn has_order_without(
     let search = SerialOrderSearch {
         let_go,
         left_out,
+        asks_newest: BTreeSet::new(),
         ..*search
     };
     Ok(matches!(search.run(serial)?, SearchEnd::Found))
@@ -262,6 +264,41 @@ pub(super) fn known_views(
     let left_out = let_go.iter().filter(changes_nothing).copied().collect();
     let explained = has_order_without(search, serial, let_go, left_out)?;
     Ok(explained.then(|| known.to_owned()))
+}
+
+/// The id of the registered behaviour by which some order explains the run after all, where foreign keys look for children
+/// among the newest rows.
+pub(super) fn newest_children(
+    search: &SerialOrderSearch<'_>,
+    serial: &mut dyn SerialRun,
+) -> Result<Option<String>, EngineError> {
+    let evidence = search.evidence;
+    let registered = |statement: &CaseStatement| {
+        let doubt = Doubt::NewestChildren;
+        evidence.dialect.known(doubt, statement.effect.kind)
+    };
+    let mut met = evidence.case.user_statements().filter(|statement| {
+        search.transactions.contains(&statement.id.transaction)
+            && registered(statement).is_some()
+            && asks_newest(evidence, statement)
+    });
+    let Some(first) = met.next() else {
+        return Ok(None);
+    };
+    serial.reset()?;
+    let search = SerialOrderSearch {
+        let_go: BTreeSet::new(),
+        left_out: BTreeSet::new(),
+        asks_newest: met.chain([first]).map(|statement| statement.id).collect(),
+        ..*search
+    };
+    let explained = match search.run(serial) {
+        Ok(end) => matches!(end, SearchEnd::Found),
+        // Another row has taken the place of one that was put back.
+        Err(EngineError::Setup { .. }) => false,
+        Err(error) => return Err(error),
+    };
+    Ok(registered(first).filter(|_| explained).map(str::to_owned))
 }
 
 /// Whether a read that locks has waited and reads a table through a snapshot of its own beside: taken before the wait.

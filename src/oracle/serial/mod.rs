@@ -8,6 +8,7 @@
 
 mod cycle;
 mod excuse;
+mod newest_children;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use self::cycle::Cycle;
-use self::excuse::{held_read_only, known_views, let_go};
+use self::excuse::{held_read_only, known_views, let_go, newest_children};
 use self::search::{SearchEnd, SerialOrderSearch, undone};
 use super::compare::place_text;
 use super::counted::{self, GivenNumbers};
@@ -96,6 +97,7 @@ impl Oracle for SerialOracle {
             budget: TRANSACTION_BUDGET,
             let_go: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            asks_newest: BTreeSet::new(),
             to_the_end: true,
         };
         let verdict = match search.run(serial)? {
@@ -105,6 +107,9 @@ impl Oracle for SerialOracle {
                 Verdict::Known(known)
             }
             SearchEnd::None { .. } if let Some(known) = known_views(&search, serial)? => {
+                Verdict::Known(known)
+            }
+            SearchEnd::None { .. } if let Some(known) = newest_children(&search, serial)? => {
                 Verdict::Known(known)
             }
             SearchEnd::None { .. } if takes_unknown_numbers(evidence, &transactions) => {

@@ -1,12 +1,14 @@
 //! The search for a serial order: depth first, commit order first, prefixes refuted as a whole.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Evidence, compare, counted};
+use super::newest_children::{self, HiddenRows};
 use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::model::{
-    Aspect, Difference, SessionId, StatementId, StatementKind, StatementRecord, TransactionId,
+    Aspect, CaseStatement, Difference, Outcome, SessionId, StatementId, StatementKind,
+    StatementRecord, TransactionId,
 };
 
 /// What is searched.
@@ -20,6 +22,8 @@ pub(super) struct SerialOrderSearch<'a> {
     pub(super) let_go: BTreeSet<StatementId>,
     /// Those of them that are left out, because they changed nothing in the run.
     pub(super) left_out: BTreeSet<StatementId>,
+    /// Statements whose foreign keys look for children among the newest rows, by a registered behaviour.
+    pub(super) asks_newest: BTreeSet<StatementId>,
     /// Whether the tables at the end are compared, too, and not answers alone.
     pub(super) to_the_end: bool,
 }
@@ -41,6 +45,8 @@ struct Walk<'a, 'r> {
     serial: &'r mut dyn SerialRun,
     /// Transactions that the serial run now holds, in order.
     placed: Vec<usize>,
+    /// What is out of sight while these statements run: of each in the prefix as it was found for its place there.
+    hidden: BTreeMap<StatementId, HiddenRows>,
     tried: u32,
     first: Option<Difference>,
 }
@@ -57,6 +63,7 @@ impl<'a> SerialOrderSearch<'a> {
             search: self,
             serial,
             placed: Vec::new(),
+            hidden: BTreeMap::new(),
             tried: 0,
             first: None,
         }
@@ -109,6 +116,7 @@ impl<'a> SerialOrderSearch<'a> {
         Self {
             let_go: self.let_go.iter().copied().chain(others).collect(),
             left_out: self.left_out.clone(),
+            asks_newest: self.asks_newest.clone(),
             to_the_end: false,
             ..*self
         }
@@ -217,6 +225,7 @@ impl Walk<'_, '_> {
                 return Ok(Step::OutOfBudget);
             }
             self.bring_to(prefix)?;
+            self.hide_children(prefix, next)?;
             if let Some(difference) = self.place(next)? {
                 self.first.get_or_insert(difference);
                 continue;
@@ -242,6 +251,61 @@ impl Walk<'_, '_> {
             self.place(index)?;
         }
         Ok(())
+    }
+
+    /// Finds what the foreign keys of the transaction's statements do not see, were it to come behind the prefix.
+    fn hide_children(&mut self, prefix: &[usize], next: usize) -> Result<(), EngineError> {
+        let search = self.search;
+        let transaction = search.transactions[next];
+        let own = search.asks_newest.iter();
+        for &id in own.filter(|id| id.transaction == transaction) {
+            self.hidden.remove(&id);
+            let beside = newest_children::committed_beside(search.evidence, id);
+            let later: Vec<usize> = (0..search.transactions.len())
+                .filter(|other| !prefix.contains(other))
+                .filter(|other| beside.contains(&search.transactions[*other]))
+                .collect();
+            if later.is_empty() {
+                continue;
+            }
+            let tables = newest_children::children(search.evidence, id);
+            let before = self.contents(&tables)?;
+            // What is hidden was found for other places than those.
+            let hidden = std::mem::take(&mut self.hidden);
+            for other in later {
+                self.place(other)?;
+            }
+            self.hidden = hidden;
+            let after = self.contents(&tables)?;
+            self.bring_to(prefix)?;
+            let gone = newest_children::gone(&before, &after);
+            self.hidden.insert(id, gone);
+        }
+        Ok(())
+    }
+
+    fn contents(&mut self, tables: &BTreeSet<&str>) -> Result<HiddenRows, EngineError> {
+        let mut all = HiddenRows::new();
+        for &table in tables {
+            all.insert(table.to_owned(), self.serial.contents(table)?);
+        }
+        Ok(all)
+    }
+
+    /// Runs one statement, whose foreign keys do not see what is hidden from it.
+    fn run_statement(&mut self, statement: &CaseStatement) -> Result<Outcome, EngineError> {
+        let none = HiddenRows::new();
+        let hidden = self.hidden.get(&statement.id).unwrap_or(&none);
+        for (table, rows) in hidden {
+            self.serial.replace_rows(table, rows, &[])?;
+        }
+        let outcome = self.serial.run(&statement.sql)?;
+        if !matches!(outcome, Outcome::Rejected(_)) {
+            for (table, rows) in hidden {
+                self.serial.replace_rows(table, &[], rows)?;
+            }
+        }
+        Ok(outcome)
     }
 
     /// Runs one transaction; the first statement that differs, if one does.
@@ -271,7 +335,11 @@ impl Walk<'_, '_> {
             }
             self.serial.adopt(search.evidence.case.mode_of(statement))?;
             counted::give(search.evidence, statement, &mut *self.serial)?;
-            let predicted = self.serial.run(&statement.sql)?;
+            // Behind a difference the transaction may be one that the engine takes nothing in.
+            let predicted = match difference {
+                None => self.run_statement(statement)?,
+                Some(_) => self.serial.run(&statement.sql)?,
+            };
             let compared = !statement.effect.kind.is_control()
                 && !statement.effect.depends_on_locks
                 && !search.let_go.contains(&statement.id);
