@@ -6,8 +6,8 @@ use super::Evidence;
 use super::own_changes::own_changes;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, ReadMode, Role,
-    Setting, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
+    Aspect, CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, ReadMode,
+    Role, Setting, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
 };
 use crate::statement::{self, may_be_prepared};
 
@@ -124,6 +124,47 @@ pub(super) fn has_virtual_index_beside_action(case: &TestCase, statement: &CaseS
         let mut computed = table.indexed_generated_columns();
         computed.any(|column| !column.stored) && table.foreign_keys.iter().any(acts)
     })
+}
+
+/// A REPLACE takes rows of a second table with those that it deletes, and a third table refers to that one: MySQL looks for the
+/// rows of the third by a key that it has not read. The finding is about what the keys of the third do.
+const REPLACE_ABOVE_TWO_KEYS: &str = "replace-above-two-keys";
+
+/// Whether a REPLACE of the case differs in an error of a foreign key, or in rows of a table whose parents it takes away by a
+/// CASCADE. `expected` and `got` are texts: `error foreign-key (1451)`, `t2: (1, 2)`.
+pub(super) fn replace_above_two_keys(
+    case: &TestCase,
+    statement: &CaseStatement,
+    aspect: Aspect,
+    [expected, got]: [&str; 2],
+) -> Option<String> {
+    let effect = &statement.effect;
+    let goes = |parent: &str| {
+        let mut uses = effect.uses.iter();
+        uses.any(|used| used.role == Role::ForeignKeyTarget && used.table == parent)
+    };
+    let cascades = |parent: &TableShape| {
+        let mut keys = parent.foreign_keys.iter();
+        keys.any(|key| key.on_delete == ForeignKeyAction::Cascade)
+    };
+    let is_third = |table: &TableShape| {
+        let mut keys = table.foreign_keys.iter();
+        keys.any(|key| goes(&key.parent) && case.table(&key.parent).is_some_and(cascades))
+    };
+    let refusal = format!("error {}", ErrorClass::ForeignKey);
+    let is_about_it = match aspect {
+        Aspect::Error => {
+            let mut answers = [expected, got].into_iter();
+            answers.any(|answer| answer.starts_with(&refusal)) && case.tables.iter().any(is_third)
+        }
+        Aspect::Effect => {
+            let table = expected.split_once(": ");
+            table.is_some_and(|(table, _)| case.table(table).is_some_and(is_third))
+        }
+        Aspect::Rows | Aspect::Affected | Aspect::FinalState | Aspect::Waiting => false,
+    };
+    (effect.kind == StatementKind::Replace && is_about_it)
+        .then(|| REPLACE_ABOVE_TWO_KEYS.to_owned())
 }
 
 /// The statement waited, and changes rows by a foreign key: where it was the victim of a deadlock, MySQL answers as if

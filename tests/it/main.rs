@@ -33,6 +33,7 @@ mod histories;
 mod innodb_serial;
 mod interruption;
 mod kept_tables;
+mod known_beside;
 mod locks;
 mod locks_let_go;
 mod looked_again;

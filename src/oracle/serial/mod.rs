@@ -21,7 +21,7 @@ use self::excuse::{held_read_only, known_views, let_go, newest_children};
 use self::search::{SearchEnd, SerialOrderSearch, undone};
 use super::compare::place_text;
 use super::counted::{self, GivenNumbers};
-use super::signature::{differs, finding_levels, statement_features};
+use super::signature::{differs, finding_levels, replace_above_two_keys, statement_features};
 use super::view::{Disagreement, unstable_finding};
 use super::{Evidence, Needs, Oracle, Ruling};
 use crate::dialect::Dialect;
@@ -208,7 +208,10 @@ fn features(
 ) -> BTreeSet<String> {
     let case = &evidence.case;
     if let Some(statement) = first.statement.and_then(|id| case.statement(id)) {
-        return statement_features(evidence, statement, first.direction);
+        let texts = [first.expected.as_str(), first.got.as_str()];
+        let mut features = statement_features(evidence, statement, first.direction);
+        features.extend(replace_above_two_keys(case, statement, first.aspect, texts));
+        return features;
     }
     let writes = case
         .user_statements()

@@ -6,7 +6,8 @@ use super::super::Evidence;
 use super::super::compare::{Mismatch, place_text};
 use super::super::signature::{
     VIRTUAL_INDEX_BESIDE_ACTION, differs, finding_levels, form_features,
-    has_virtual_index_beside_action, note_impossible_range, statement_features,
+    has_virtual_index_beside_action, note_impossible_range, replace_above_two_keys,
+    statement_features,
 };
 use crate::model::{
     Aspect, CaseStatement, Difference, Direction, Finding, FindingKind, Outcome, Signature,
@@ -120,6 +121,7 @@ pub(in crate::oracle) fn unstable_finding(
     {
         features.insert(VIRTUAL_INDEX_BESIDE_ACTION.to_owned());
     }
+    features.extend(statement.and_then(|s| of_a_replace(case, s, &answers.mismatch)));
     features.insert(differs(direction));
     let place = place_text(answers.statement);
     let Mismatch {
@@ -246,6 +248,11 @@ fn of_a_wrong_error(
     }
 }
 
+fn of_a_replace(case: &TestCase, statement: &CaseStatement, mismatch: &Mismatch) -> Option<String> {
+    let texts = [mismatch.expected.as_str(), mismatch.got.as_str()];
+    replace_above_two_keys(case, statement, mismatch.aspect, texts)
+}
+
 /// Direction, kind, form, read modes and circumstances of the statement that differs; for the final
 /// state the kinds of all writes.
 fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
@@ -261,6 +268,7 @@ fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
     if first.mismatch.aspect == Aspect::Error {
         features.extend(of_a_wrong_error(evidence, statement, direction).map(str::to_owned));
     }
+    features.extend(of_a_replace(case, statement, &first.mismatch));
     for table_use in &statement.effect.uses {
         let mode = evidence.promised_mode(statement, table_use.role);
         features.insert(format!("{}:{mode}", table_use.role));

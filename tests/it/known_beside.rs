@@ -1,0 +1,102 @@
+//! Registered faults of an engine, and others in the same statements and tables that no entry may explain.
+
+use rashomon::engine::Server;
+use rashomon::model::IsolationLevel::ReadCommitted;
+use rashomon::model::{ErrorClass, Execution, Outcome, Value};
+use rashomon::reproducer::Registry;
+
+use crate::lying::{Lie, hearing_of, honest, id, rejected, scripted};
+use crate::oracles::server;
+use crate::servers::Needs;
+
+/// What the registry says of each finding about a script: the id of the entry that explains it, or its whole text.
+fn told(server: &dyn Server, setup: &str, script: &str, lie: Lie) -> Vec<String> {
+    let registry = Registry::builtin().expect("the registry reads");
+    let case = scripted(server, ReadCommitted, setup, script);
+    let hearing = hearing_of(server, &case, lie);
+    let findings = hearing.rulings.iter().filter_map(|heard| heard.finding());
+    let explained = findings.map(|finding| {
+        let known = registry.find(&finding.signature, server.identity());
+        known.map_or_else(|| finding.signature.text(), |known| known.id.clone())
+    });
+    explained.collect()
+}
+
+/// Every finding is explained by this entry.
+fn is_known(found: &[String], id: &str) {
+    assert!(!found.is_empty(), "{id} is not found");
+    assert!(found.iter().all(|told| told == id), "{found:?}");
+}
+
+/// A finding is explained by no entry.
+fn is_heard(found: &[String]) {
+    assert!(found.iter().any(|told| told.contains(' ')), "{found:?}");
+}
+
+const THREE: &str = "\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT UNIQUE);\n\
+    /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, f0 INT, \
+    FOREIGN KEY (f0) REFERENCES t0 (c0) ON DELETE CASCADE);\n\
+    /* init */ CREATE TABLE t2 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, f0 BIGINT, \
+    FOREIGN KEY (f0) REFERENCES t1 (pkey));\n\
+    /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 20), (2, 2, 23);\n\
+    /* init */ INSERT INTO t1 (pkey, vkey, f0) VALUES (3, 3, 20), (4, 4, 23);\n\
+    /* init */ INSERT INTO t2 (pkey, vkey, f0) VALUES (6, 6, 4);\n";
+
+/// What is run alone looks for the rows of t2 by the key that T1.1 read.
+const SEVERAL: &str = "s2 UPDATE t1 SET vkey = 1000, f0 = 23 WHERE pkey = 4
+s1 REPLACE INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 41), (2, 9223372036854775807 + 5, 42)";
+
+/// Nothing was read in t1 before.
+const ONE: &str = "s1 REPLACE INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 41)";
+
+/// Nobody refers to row 3.
+const DELETE: &str = "s1 DELETE FROM t0 WHERE pkey = 1";
+
+fn outcome(run: &mut Execution, outcome: Outcome) {
+    run.records.get_mut(&id(1, 1)).expect("it ran").outcome = outcome;
+}
+
+fn duplicate(run: &mut Execution) {
+    outcome(run, rejected("1062", ErrorClass::Duplicate));
+}
+
+fn child_in_use(run: &mut Execution) {
+    outcome(run, rejected("1451", ErrorClass::ForeignKey));
+}
+
+fn miscounted(run: &mut Execution) {
+    outcome(run, Outcome::Affected(3));
+}
+
+/// The row of the second table stays.
+fn child_stays(run: &mut Execution) {
+    let rows = run.final_state.get_mut("t1").expect("the table");
+    rows.insert(0, [3, 3, 20].map(Value::Integer).to_vec());
+}
+
+#[test]
+fn a_replace_above_two_keys_is_known_by_what_they_do_and_other_faults_of_it_are_heard() {
+    let Some(server) = server("a_replace_above_two_keys", Needs::MySql) else {
+        return;
+    };
+    // Foreign keys are carried out by the server since 9.6.
+    if server.identity().version < "9.6".parse().expect("a version") {
+        return;
+    }
+    let told = |setup: &str, script: &str, lie: Lie| told(&*server, setup, script, lie);
+    let by_replace = "unfiled:mysql-replace-cascade";
+    is_known(&told(THREE, SEVERAL, honest), by_replace);
+    assert!(told(THREE, ONE, honest).is_empty());
+    for lie in [duplicate as Lie, miscounted, child_stays] {
+        is_heard(&told(THREE, ONE, lie));
+    }
+    is_heard(&told(THREE, DELETE, child_in_use));
+    // Without a third table, and where the second keeps its rows.
+    let two = THREE.replace(", FOREIGN KEY (f0) REFERENCES t1 (pkey)", "");
+    let keeps = THREE.replace("ON DELETE CASCADE", "ON DELETE SET NULL");
+    for setup in [two, keeps] {
+        assert_ne!(setup, THREE);
+        is_heard(&told(&setup, ONE, child_in_use));
+    }
+}
