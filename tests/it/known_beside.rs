@@ -100,3 +100,52 @@ fn a_replace_above_two_keys_is_known_by_what_they_do_and_other_faults_of_it_are_
         is_heard(&told(&setup, ONE, child_in_use));
     }
 }
+
+const VIRTUAL: &str = "\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT);\n\
+    /* init */ CREATE TABLE t1 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, f0 BIGINT, c0 INT, \
+    g0 BIGINT GENERATED ALWAYS AS (c0 + 1) VIRTUAL, KEY (c0, g0), \
+    FOREIGN KEY (f0) REFERENCES t0 (pkey) ON DELETE SET NULL);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1), (2, 2);\n\
+    /* init */ INSERT INTO t1 (pkey, vkey, f0, c0) VALUES (11, 3, 2, 7);\n";
+
+/// The first three do not name the virtual column, and the last one not its table. The writes change nothing, as one that is
+/// refused.
+const READERS: [&str; 4] = [
+    "s1 SELECT c0 FROM t1 WHERE c0 <> 1",
+    "s1 DELETE FROM t1 WHERE c0 = 3",
+    "s1 INSERT INTO t0 (pkey, vkey) SELECT c0, 1000 FROM t1 WHERE c0 = 99",
+    "s1 DELETE FROM t0 WHERE pkey = 9",
+];
+
+fn corrupted(run: &mut Execution) {
+    outcome(run, rejected("1712", ErrorClass::Internal));
+}
+
+fn marked_as_corrupted(run: &mut Execution) {
+    outcome(run, rejected("180", ErrorClass::Internal));
+}
+
+fn broken_otherwise(run: &mut Execution) {
+    outcome(run, rejected("1030", ErrorClass::Internal));
+}
+
+#[test]
+fn an_index_on_a_virtual_column_that_purge_corrupts_is_known_and_other_broken_indexes_are_heard() {
+    let Some(server) = server("an_index_on_a_virtual_column", Needs::MariaDb) else {
+        return;
+    };
+    let told = |setup: &str, script: &str, lie: Lie| told(&*server, setup, script, lie);
+    let without_action = VIRTUAL.replace(" ON DELETE SET NULL", "");
+    let stored = VIRTUAL.replace("VIRTUAL", "STORED");
+    for script in READERS {
+        for lie in [corrupted as Lie, marked_as_corrupted] {
+            let by_purge = "unfiled:mariadb-purge-corrupts-virtual-index";
+            is_known(&told(VIRTUAL, script, lie), by_purge);
+            is_heard(&told(&without_action, script, lie));
+            is_heard(&told(&stored, script, lie));
+        }
+        is_heard(&told(VIRTUAL, script, broken_otherwise));
+        assert!(told(VIRTUAL, script, honest).is_empty(), "{script}");
+    }
+}

@@ -10,8 +10,8 @@ use super::super::signature::{
     statement_features,
 };
 use crate::model::{
-    Aspect, CaseStatement, Difference, Direction, Finding, FindingKind, Outcome, Signature,
-    StatementId, StatementKind, TestCase,
+    Aspect, CaseStatement, Difference, Direction, ErrorClass, Finding, FindingKind, Outcome,
+    Signature, StatementId, StatementKind, TestCase,
 };
 
 /// One difference between the interleaved run and what a view predicts.
@@ -115,11 +115,8 @@ pub(in crate::oracle) fn unstable_finding(
         note_impossible_range(evidence, statement, &mut features);
     }
     let direction = either_way(answers.mismatch.direction);
-    if direction == Direction::Refused
-        && let Some(statement) = statement
-        && has_virtual_index_beside_action(case, statement)
-    {
-        features.insert(VIRTUAL_INDEX_BESIDE_ACTION.to_owned());
+    if let Some(statement) = statement {
+        features.extend(of_a_corrupted_index(case, statement, &answers.mismatch));
     }
     features.extend(statement.and_then(|s| of_a_replace(case, s, &answers.mismatch)));
     features.insert(differs(direction));
@@ -248,6 +245,23 @@ fn of_a_wrong_error(
     }
 }
 
+/// That one of two answers is an internal error, and its number, where purge marks an index of the tables as corrupted.
+fn of_a_corrupted_index(
+    case: &TestCase,
+    statement: &CaseStatement,
+    mismatch: &Mismatch,
+) -> Vec<String> {
+    let before = format!("error {} (", ErrorClass::Internal);
+    let code = |answer: &str| {
+        let code = answer.strip_prefix(&before)?.strip_suffix(')')?;
+        Some(format!("code:{code}"))
+    };
+    let code = code(&mismatch.expected).or_else(|| code(&mismatch.got));
+    let code = code.filter(|_| has_virtual_index_beside_action(case, statement));
+    let words = code.map(|code| [code, VIRTUAL_INDEX_BESIDE_ACTION.to_owned()]);
+    words.into_iter().flatten().collect()
+}
+
 fn of_a_replace(case: &TestCase, statement: &CaseStatement, mismatch: &Mismatch) -> Option<String> {
     let texts = [mismatch.expected.as_str(), mismatch.got.as_str()];
     replace_above_two_keys(case, statement, mismatch.aspect, texts)
@@ -267,6 +281,7 @@ fn features(evidence: &Evidence, first: &Disagreement) -> Vec<String> {
     let mut features = statement_features(evidence, statement, direction);
     if first.mismatch.aspect == Aspect::Error {
         features.extend(of_a_wrong_error(evidence, statement, direction).map(str::to_owned));
+        features.extend(of_a_corrupted_index(case, statement, &first.mismatch));
     }
     features.extend(of_a_replace(case, statement, &first.mismatch));
     for table_use in &statement.effect.uses {
