@@ -43,6 +43,8 @@ capabilities! {
     BrinIndex = "brin-index",
     /// Cases are generated, run and judged on this engine.
     Cases = "cases",
+    /// `COMMIT AND CHAIN`: the next transaction begins at once, in the same modes.
+    Chain = "chain",
     /// `CHECK` constraints of a column, which are enforced.
     CheckConstraint = "check-constraint",
     /// Only a primary key clusters the rows of a table: where there is none, each row has a place of its

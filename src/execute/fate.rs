@@ -55,6 +55,15 @@ pub(super) fn fate(
             }
         };
     }
+    // Behind a chain the next transaction is open.
+    let ended = rejected || !line.chains;
+    let open = match (ended, open) {
+        (true, open) => open,
+        (false, true) => false,
+        (false, false) => {
+            return TransactionFate::Strange(UndecidedReason::BeginContradicted);
+        }
+    };
     match (line.kind, rejected, open) {
         (StatementKind::Commit, false, false) if !failed => TransactionFate::Committed,
         (StatementKind::Commit | StatementKind::Rollback, false, false) | (_, true, false) => {

@@ -176,13 +176,15 @@ impl<'a> Record<'a> {
                 let id = self.lines[line].id;
                 self.event(tick, id, EventKind::Answered);
                 let outcome = self.without_returned(line, step.session, outcome, reported, tick);
+                // What is open behind a chain is the next one.
+                let is_next = self.lines[line].chains && outcome.error_class().is_none();
                 let record = StatementRecord {
                     id,
                     sent,
                     waiting: wait.as_ref().map(|(tick, _)| *tick),
                     waited_for: wait.into_iter().flat_map(|(_, on)| on).collect(),
                     answered: tick,
-                    transaction_survives: self.lines[line].explicit && open,
+                    transaction_survives: self.lines[line].explicit && open && !is_next,
                     counted,
                     reported,
                     command_tag,
@@ -218,6 +220,10 @@ impl<'a> Record<'a> {
                 self.execution.contradicted = statement;
             }
             self.ended(transaction, fate, tick);
+            // The next one has done nothing yet, and what ends it ends no other.
+            if line.is_some_and(|line| self.lines[line].chains) {
+                self.last.remove(&step.session);
+            }
         }
     }
 

@@ -425,16 +425,20 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         if !self.stage.dialect.supports(Capability::FailedTransaction) {
             return false;
         }
-        let kind = step.and_then(|step| match step.work {
-            Work::Statement { line } => Some(self.lines[line].kind),
+        let line = step.and_then(|step| match step.work {
+            Work::Statement { line } => Some(&self.lines[line]),
             Work::Before { .. } | Work::After { .. } | Work::Rollback => None,
         });
         if rejected {
             self.failed.insert(session);
-        } else if kind == Some(StatementKind::RollbackTo) {
+        } else if line.is_some_and(|line| line.kind == StatementKind::RollbackTo) {
             self.failed.remove(&session);
         }
-        self.failed.contains(&session)
+        match line.is_some_and(|line| line.chains && !rejected) {
+            // The next transaction has not failed.
+            true => self.failed.remove(&session),
+            false => self.failed.contains(&session),
+        }
     }
 
     fn note(&mut self, noted: Vec<Noted>) -> Result<(), EngineError> {

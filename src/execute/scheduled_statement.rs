@@ -16,8 +16,10 @@ pub(super) struct ScheduledStatement {
     pub(super) id: StatementId,
     pub(super) session: SessionId,
     pub(super) kind: StatementKind,
-    /// Between the BEGIN and the end of a transaction, both included.
+    /// Between the BEGIN, or the chain, and the end of a transaction, both included.
     pub(super) explicit: bool,
+    /// It ends a transaction and begins the next one.
+    pub(super) chains: bool,
     /// It may take locks, and so hold or meet some: of rows, or of a table in a case that locks one by name.
     pub(super) takes_locks: bool,
     /// How many probes are sent before it.
@@ -45,12 +47,10 @@ impl ScheduledStatement {
         instrumentation: &Instrumentation,
         dialect: &Dialect,
     ) -> Vec<Self> {
-        let explicit: BTreeSet<TransactionId> = case
-            .statements
-            .iter()
-            .filter(|s| s.effect.kind.is_begin())
-            .map(|s| s.id.transaction)
-            .collect();
+        let all: BTreeSet<TransactionId> =
+            case.statements.iter().map(|s| s.id.transaction).collect();
+        let explicit: BTreeSet<TransactionId> =
+            all.into_iter().filter(|id| case.is_explicit(*id)).collect();
         let count = |map: &BTreeMap<StatementId, Vec<Probe>>, id| {
             map.get(id).map_or(0, |probes| probes.len())
         };
@@ -75,6 +75,7 @@ impl ScheduledStatement {
                 session: s.session,
                 kind: s.effect.kind,
                 explicit,
+                chains: s.effect.chains,
                 takes_locks: takes_locks(case, s, explicit, dialect)
                     || (s.effect.kind == StatementKind::Select && locks_tables),
                 before: count(&instrumentation.before, &s.id),

@@ -517,8 +517,14 @@ impl Scheduler {
         } else {
             lane.steps += 1;
         }
+        if line.chains {
+            lane.tables.clear();
+        }
         if line.explicit && !line.kind.is_end() && !answer.open {
             self.drop_transaction(line.id.transaction, line.session);
+        }
+        if line.chains && (answer.rejected || !answer.open) {
+            self.drop_chained(line.session);
         }
         fate
     }
@@ -551,12 +557,25 @@ impl Scheduler {
             return;
         };
         let lines = &self.lines;
-        while lane
-            .head()
-            .is_some_and(|line| lines[line].id.transaction == transaction)
+        let mut chains = false;
+        while let Some(line) = lane.head()
+            && lines[line].id.transaction == transaction
         {
+            chains = lines[line].chains;
             lane.done += 1;
             lane.steps = 0;
+        }
+        if chains {
+            self.drop_chained(session);
+        }
+    }
+
+    /// Drops the next transaction of a session, which was to be begun by a chain that was refused or not sent.
+    fn drop_chained(&mut self, session: SessionId) {
+        let head = self.lanes.get(&session).and_then(Lane::head);
+        let next = head.map(|line| &self.lines[line]);
+        if let Some(next) = next.filter(|next| !next.kind.is_begin()) {
+            self.drop_transaction(next.id.transaction, session);
         }
     }
 }

@@ -96,23 +96,23 @@ fn history(file: &CaseFile) -> Result<String, DoesNotApply> {
             last: place,
         });
         run.last = place;
-        add(run, line, statement, &keys, &dialect)?;
+        let is_alone = !case.is_explicit(statement.id.transaction);
+        add(run, (line, is_alone), statement, &keys, &dialect)?;
     }
     let written = written(&runs, &lines, &keys.initial);
     written.map_err(|error| DoesNotApply(error.to_string()))
 }
 
-/// Adds what a statement did to its transaction.
+/// Adds what a statement did to its transaction, of which it may be all.
 fn add(
     run: &mut TransactionRun,
-    line: &CaseLine,
+    (line, is_alone): (&CaseLine, bool),
     statement: &CaseStatement,
     keys: &KeyAccesses,
     dialect: &Dialect,
 ) -> Result<(), DoesNotApply> {
     let kind = statement.effect.kind;
     let seen = line.observations().into_iter().next();
-    let is_alone = statement.id.position == 1 && !kind.is_begin();
     if let Some(Expectation::Error(class)) = seen {
         run.fate = match dialect.ends_transaction(class) {
             RejectionEnd::Never if !is_alone => run.fate,

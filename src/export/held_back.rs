@@ -77,7 +77,7 @@ fn executed(
     let kind = step.effect.kind;
     let is_ended = matches!(step.seen, Some(Expectation::Error(class))
         if dialect.ends_transaction(class) == RejectionEnd::Always);
-    client.is_open = (client.is_open || kind.is_begin()) && !kind.is_end() && !is_ended;
+    client.is_open = (client.is_open || kind.is_begin()) && !step.effect.is_last_end() && !is_ended;
     let used = step.effect.uses.iter();
     client
         .tables

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::export::client_step::ClientStep;
 use crate::export::scenario::{Scenario, Symptom};
-use crate::model::{IsolationLevel, SessionId, StatementKind, TransactionId};
+use crate::model::{IsolationLevel, SessionId, StatementId, StatementKind, TransactionId};
 use crate::reproducer::Expectation;
 
 /// What the test does next. A statement may be refused that the run had answered: the claimed level takes locks
@@ -102,10 +102,12 @@ impl<'s> Planner<'s> {
         let kind = step.effect.kind;
         if kind.is_begin() {
             self.open.insert(client);
-            self.begun
-                .extend(step.id.map(|id| (client, id.transaction)));
-        } else if kind.is_end() {
+        } else if step.effect.is_last_end() {
             self.open.remove(&client);
+        }
+        let explicit = |id: &StatementId| self.scenario.case.is_explicit(id.transaction);
+        if let Some(id) = step.id.filter(explicit) {
+            self.begun.insert(client, id.transaction);
         }
         let may_wait = self.may_wait(step, client);
         if waits(step) || may_wait {

@@ -419,7 +419,7 @@ impl LockedTables {
 
     pub(super) fn after(&mut self, step: &ClientStep) {
         let kind = step.effect.kind;
-        if kind.is_begin() {
+        if kind.is_begin() || step.effect.chains {
             self.open.insert(step.client, BTreeSet::new());
         } else if kind.is_end() {
             self.open.remove(&step.client);

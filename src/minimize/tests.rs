@@ -219,6 +219,24 @@ fn two_of_three_transactions_are_joined_where_the_finding_allows_it() {
 }
 
 #[test]
+fn a_chain_is_taken_apart_where_the_finding_does_not_need_it() {
+    let sessions = "/* s1 */ BEGIN;\n/* s1 */ SELECT * FROM t0;\n/* s1 */ COMMIT AND CHAIN;\n\
+                 /* s1 */ DELETE FROM t1;\n/* s1 */ ROLLBACK;\n";
+    let deletes = |case: &TestCase| case.user_statements().any(|s| targets(s, "t1"));
+    let result = run(&case(sessions), deletes, MinimizeBudget::default());
+    expect_test::expect![[r#"
+        s1 DELETE FROM t1"#]]
+    .assert_eq(&lines_of(&result.case));
+    let needed = |case: &TestCase| deletes(case) && case.statements.iter().any(|s| s.effect.chains);
+    let result = run(&case(sessions), needed, MinimizeBudget::default());
+    expect_test::expect![[r#"
+        s1 BEGIN
+        s1 COMMIT AND CHAIN
+        s1 DELETE FROM t1"#]]
+    .assert_eq(&lines_of(&result.case));
+}
+
+#[test]
 fn a_transaction_asks_at_its_begin_only_for_what_the_finding_needs() {
     let sessions = "/* s1 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;\n\
                  /* s1 */ SELECT * FROM t0;\n\

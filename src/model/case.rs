@@ -366,8 +366,8 @@ impl TestCase {
     /// Builds a case and numbers its transactions and statements.
     ///
     /// A table has no version key where a statement may change a row and leave its version key.
-    /// A transaction runs from a BEGIN to the COMMIT or ROLLBACK of its session; a statement
-    /// outside one is a transaction of its own. Transactions count in order of first submission.
+    /// A transaction runs from a BEGIN to the COMMIT or ROLLBACK of its session, and the next one from an end that chains;
+    /// a statement outside one is a transaction of its own. Transactions count in order of first submission.
     pub fn new(
         setup: Vec<SetupStatement>,
         tables: Vec<TableShape>,
@@ -376,15 +376,18 @@ impl TestCase {
         claim: Option<IsolationLevel>,
     ) -> Self {
         let mut open: BTreeMap<SessionId, StatementId> = BTreeMap::new();
+        let mut chained: BTreeSet<SessionId> = BTreeSet::new();
         let mut transactions = 0;
         let mut statements = Vec::with_capacity(lines.len());
         for (session, sql, effect) in lines {
             // There it ends the transaction in some engines, and only the engine knows.
-            let is_inside = open.contains_key(&session);
+            let is_chained = chained.remove(&session);
+            let is_inside = open.contains_key(&session) || is_chained;
             let is_misplaced = match is_inside {
                 true => effect.kind == StatementKind::PhysicalDdl,
-                // A lock that a transaction keeps: it is refused, or more than a lock.
-                false => effect.kind == StatementKind::LockTable,
+                // A lock that a transaction keeps: it is refused, or more than a lock. An end that chains is refused, or
+                // begins a transaction.
+                false => effect.kind == StatementKind::LockTable || effect.chains,
             };
             let effect = match is_misplaced {
                 true => Effect::of_kind(StatementKind::Opaque),
@@ -404,10 +407,13 @@ impl TestCase {
                     }
                 }
             };
-            if kind.is_begin() || (open.contains_key(&session) && !kind.is_end()) {
+            if kind.is_begin() || (is_inside && !kind.is_end()) {
                 open.insert(session, id);
             } else {
                 open.remove(&session);
+            }
+            if effect.chains {
+                chained.insert(session);
             }
             statements.push(CaseStatement {
                 session,
@@ -552,14 +558,30 @@ impl TestCase {
             .map(|s| s.session)
     }
 
-    /// The BEGIN that opened a transaction; none for one autocommit statement.
+    /// The BEGIN that opened a transaction, or the first of the chain that it belongs to; none for one autocommit statement.
     pub fn begin_of(&self, transaction: TransactionId) -> Option<&CaseStatement> {
-        let mut statements = self.statements.iter();
-        let first = statements.find(|s| s.id.transaction == transaction);
-        first.filter(|s| s.effect.kind.is_begin())
+        let mut transaction = transaction;
+        while let Some(end) = self.chained_by(transaction) {
+            transaction = end.id.transaction;
+        }
+        self.first_of(transaction)
+            .filter(|s| s.effect.kind.is_begin())
     }
 
-    /// Whether the transaction was opened by a BEGIN; otherwise it is one autocommit statement.
+    /// The end of another transaction that opened this one; none where something else did.
+    pub fn chained_by(&self, transaction: TransactionId) -> Option<&CaseStatement> {
+        let first = self.first_of(transaction)?;
+        let before = self.statements.iter().take_while(|s| s.id != first.id);
+        let last = before.filter(|s| s.session == first.session).last()?;
+        (last.effect.chains && !first.effect.kind.is_begin()).then_some(last)
+    }
+
+    fn first_of(&self, transaction: TransactionId) -> Option<&CaseStatement> {
+        let mut statements = self.statements.iter();
+        statements.find(|s| s.id.transaction == transaction)
+    }
+
+    /// Whether the transaction was opened by a BEGIN or a chain; otherwise it is one autocommit statement.
     pub fn is_explicit(&self, transaction: TransactionId) -> bool {
         self.begin_of(transaction).is_some()
     }

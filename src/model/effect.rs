@@ -387,6 +387,8 @@ pub struct Effect {
     pub assigned: BTreeMap<String, Option<i64>>,
     /// It starts a transaction that may not write: `START TRANSACTION READ ONLY`.
     pub read_only: bool,
+    /// It ends a transaction and begins the next one of its session, in the same modes: `COMMIT AND CHAIN`.
+    pub chains: bool,
     /// What the triggers that it may fire do to other tables.
     pub trigger_writes: Vec<TriggerWrite>,
     /// The table whose storage it changes.
@@ -500,11 +502,17 @@ impl Effect {
             setting: None,
             assigned: BTreeMap::new(),
             read_only: false,
+            chains: false,
             trigger_writes: Vec::new(),
             storage_change: None,
             table_lock: None,
             narrowed_target: false,
         }
+    }
+
+    /// Its session is in no transaction behind it.
+    pub fn is_last_end(&self) -> bool {
+        self.kind.is_end() && !self.chains
     }
 
     /// It changes a table by a foreign key or a trigger that it also uses by name: which comes first, its plan

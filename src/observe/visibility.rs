@@ -111,13 +111,14 @@ impl Timeline {
                 // Without an end of its own: a probe was refused, and the engine aborted it.
                 held |= std::mem::take(&mut is_read_only);
             }
-            begun = kind
-                .is_begin()
-                .then_some(statement.id.transaction)
-                .or(begun);
+            let explicit = case.is_explicit(statement.id.transaction);
+            begun = explicit.then_some(statement.id.transaction).or(begun);
             match record.outcome.error_class() {
                 None if kind.is_begin() => is_read_only = statement.effect.read_only,
-                None if kind.is_end() => (is_read_only, held) = (false, false),
+                None if kind.is_end() => {
+                    is_read_only &= statement.effect.chains;
+                    (begun, held) = (None, false);
+                }
                 None => {}
                 Some(ErrorClass::ReadOnly) if held => {
                     self.held_read_only.insert(statement.id);

@@ -12,8 +12,8 @@ use crate::model::{
 use crate::statement;
 
 /// What statements begin with that a serial run cannot follow, where they are not understood.
-const OUT_OF_HAND: [&str; 7] = [
-    "ALTER", "BEGIN", "COMMIT", "END", "ROLLBACK", "START", "TRUNCATE",
+const OUT_OF_HAND: [&str; 8] = [
+    "ABORT", "ALTER", "BEGIN", "COMMIT", "END", "ROLLBACK", "START", "TRUNCATE",
 ];
 
 /// Why no serial run can predict the answers of this case; none where it can.
@@ -43,8 +43,8 @@ pub(super) fn other_rules(case: &TestCase, dialect: &Dialect) -> Option<Undecide
         .or_else(|| unknown_trigger(case, dialect))
 }
 
-/// What begins or ends a transaction in a way that the case does not tell: `COMMIT AND CHAIN`, or a SAVEPOINT outside
-/// of one, which begins one on SQLite and is nothing on MySQL. What leaves half of its work when it fails (SQLite's
+/// What begins or ends a transaction in a way that the case does not tell: `COMMIT AND CHAIN` outside of one, which begins one on
+/// MySQL and is refused by PostgreSQL, or a SAVEPOINT there, which begins one on SQLite and is nothing on MySQL. What leaves half of its work when it fails (SQLite's
 /// `OR FAIL`). And what is done to rows behind the back of snapshots (PostgreSQL manual, "Caveats" of "Concurrency
 /// Control").
 fn control(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {

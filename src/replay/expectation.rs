@@ -111,7 +111,7 @@ fn with_end(file: &CaseFile, case: &TestCase, executor: &dyn Executor) -> TestCa
     }
     let rollback = &dialect.spelling.rollback;
     for (session, statement) in last {
-        let open = case.is_explicit(statement.id.transaction) && !statement.effect.kind.is_end();
+        let open = case.is_explicit(statement.id.transaction) && !statement.effect.is_last_end();
         if open {
             lines.push((
                 session,

@@ -72,6 +72,9 @@ impl LevelReader {
             }
         } else if effect.kind.is_begin() {
             self.open = Some((self.next.take().or(self.session), false));
+        } else if effect.chains && self.open.is_some() {
+            // The next transaction has the level of this one.
+            self.open = self.open.map(|(level, _)| (level, false));
         } else if effect.kind.is_end() {
             self.open = None;
         } else if matches!(

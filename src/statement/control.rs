@@ -20,11 +20,14 @@ pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effe
     if first.is("START") && stands(tokens, 1, &["TRANSACTION"]) {
         return Some(begin_in_mode(&tokens[2..]));
     }
-    if first.is("COMMIT") || (first.is("END") && ends_here(rest)) {
-        return ends_here(rest).then(|| Effect::of_kind(StatementKind::Commit));
+    if first.is("COMMIT") || first.is("END") {
+        return end(StatementKind::Commit, rest, dialect);
     }
     if first.is("ROLLBACK") {
         return rollback(rest, dialect);
+    }
+    if first.is("ABORT") && dialect.spelling.parser == ParserKind::PostgreSql {
+        return end(StatementKind::Rollback, rest, dialect);
     }
     if first.is("SAVEPOINT") && rest.len() == 1 {
         return named(StatementKind::Savepoint, rest, dialect);
@@ -137,12 +140,10 @@ fn begin(rest: &[SqlToken<'_>]) -> Option<StatementKind> {
 
 /// `ROLLBACK [WORK|TRANSACTION] [TO [SAVEPOINT] name]`.
 fn rollback(rest: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
+    let whole = rest;
     let rest = skip(skip(rest, "WORK"), "TRANSACTION");
-    if rest.is_empty() {
-        return Some(Effect::of_kind(StatementKind::Rollback));
-    }
-    if !rest[0].is("TO") {
-        return None;
+    if !rest.first().is_some_and(|word| word.is("TO")) {
+        return end(StatementKind::Rollback, whole, dialect);
     }
     let rest = skip(&rest[1..], "SAVEPOINT");
     (rest.len() == 1)
@@ -150,8 +151,36 @@ fn rollback(rest: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
         .flatten()
 }
 
-fn ends_here(rest: &[SqlToken<'_>]) -> bool {
-    skip(skip(rest, "WORK"), "TRANSACTION").is_empty()
+/// `[WORK|TRANSACTION] [AND [NO] CHAIN] [NO RELEASE]` (MySQL manual, "START TRANSACTION, COMMIT, and ROLLBACK Statements"; PostgreSQL
+/// manual, "COMMIT"). RELEASE alone ends the session, too.
+fn end(kind: StatementKind, rest: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
+    let rest = skip(skip(rest, "WORK"), "TRANSACTION");
+    let knows_chains = dialect.supports(Capability::Chain);
+    let (chains, rest) = match rest {
+        [and, chain, rest @ ..] if knows_chains && and.is("AND") && chain.is("CHAIN") => {
+            (true, rest)
+        }
+        [and, no, chain, rest @ ..]
+            if knows_chains && and.is("AND") && no.is("NO") && chain.is("CHAIN") =>
+        {
+            (false, rest)
+        }
+        _ => (false, rest),
+    };
+    let rest = match rest {
+        [no, release, rest @ ..]
+            if dialect.spelling.parser == ParserKind::MySql
+                && no.is("NO")
+                && release.is("RELEASE") =>
+        {
+            rest
+        }
+        _ => rest,
+    };
+    rest.is_empty().then(|| Effect {
+        chains,
+        ..Effect::of_kind(kind)
+    })
 }
 
 /// The rest after an optional word.
@@ -198,6 +227,43 @@ mod tests {
         }
         let sql = "SET SESSION sql_mode = 'ANSI_QUOTES'";
         assert_eq!(told(sql), Some(Setting::Other));
+    }
+
+    #[test]
+    fn an_end_may_begin_the_next_transaction() {
+        use StatementKind::{Commit, Opaque, Rollback};
+        let told = |sql: &str, engine: &str| {
+            let effect = statement::analyze(sql, &dialect(engine));
+            (effect.kind, effect.chains)
+        };
+        for (sql, of_mysql, of_postgres) in [
+            ("COMMIT AND CHAIN", (Commit, true), (Commit, true)),
+            ("commit work and chain;", (Commit, true), (Commit, true)),
+            ("COMMIT AND NO CHAIN", (Commit, false), (Commit, false)),
+            ("ROLLBACK AND CHAIN", (Rollback, true), (Rollback, true)),
+            (
+                "ROLLBACK AND CHAIN NO RELEASE",
+                (Rollback, true),
+                (Opaque, false),
+            ),
+            ("COMMIT NO RELEASE", (Commit, false), (Opaque, false)),
+            ("COMMIT RELEASE", (Opaque, false), (Opaque, false)),
+            ("COMMIT AND CHAIN RELEASE", (Opaque, false), (Opaque, false)),
+            ("COMMIT AND", (Opaque, false), (Opaque, false)),
+            ("END AND CHAIN", (Commit, true), (Commit, true)),
+            (
+                "ABORT TRANSACTION AND CHAIN",
+                (Opaque, false),
+                (Rollback, true),
+            ),
+        ] {
+            assert_eq!(told(sql, "mysql"), of_mysql, "{sql}");
+            assert_eq!(told(sql, "mariadb"), of_mysql, "{sql}");
+            assert_eq!(told(sql, "postgres"), of_postgres, "{sql}");
+        }
+        // It takes the words and begins nothing.
+        assert_eq!(told("COMMIT AND CHAIN", "tidb"), (Opaque, false));
+        assert_eq!(told("COMMIT AND CHAIN", "sqlite"), (Opaque, false));
     }
 
     #[test]

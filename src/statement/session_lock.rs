@@ -33,7 +33,7 @@ pub fn session_lock(sql: &str, effect: &Effect, dialect: &Dialect) -> Option<Ses
     if !dialect.supports(Capability::SessionTableLocks) {
         return None;
     }
-    if effect.kind.is_begin() {
+    if effect.kind.is_begin() || effect.chains {
         return Some(SessionLock::LetsGoOfTables);
     }
     if effect.kind != StatementKind::Opaque {

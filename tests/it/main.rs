@@ -8,6 +8,7 @@ mod against;
 mod bisect;
 mod calibrate;
 mod campaign;
+mod chains;
 mod check;
 mod circles_of_waits;
 mod cli;

@@ -29,7 +29,10 @@ impl InterleavedRun<'_, '_> {
         if statements.any(|statement| leaves_rules(&statement.effect)) {
             Ask::Always
         } else if self.lines[line].kind.is_end() && !self.is_asked_later(line) {
-            Ask::UnlessEnded
+            match self.lines[line].chains {
+                true => Ask::Always,
+                false => Ask::UnlessEnded,
+            }
         } else {
             Ask::AfterRejection
         }
@@ -54,7 +57,8 @@ impl InterleavedRun<'_, '_> {
             return;
         };
         let line = &self.lines[line];
-        if line.kind.is_end() && reply.state.is_none() && !reply.says_ended {
+        let is_last = line.kind.is_end() && !line.chains;
+        if is_last && reply.state.is_none() && !reply.says_ended {
             self.unasked.insert(session, line.id);
         }
     }
@@ -78,8 +82,8 @@ impl InterleavedRun<'_, '_> {
             Work::Rollback => false,
             Work::Before { .. } | Work::After { .. } => before,
             Work::Statement { line } => {
-                let kind = self.lines[line].kind;
-                kind.is_begin() || (before && !kind.is_end())
+                let line = &self.lines[line];
+                line.kind.is_begin() || (before && (line.chains || !line.kind.is_end()))
             }
         }
     }

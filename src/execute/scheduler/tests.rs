@@ -26,6 +26,7 @@ fn line(session: u32, transaction: u32, position: u32, kind: StatementKind) -> S
         session: SessionId(session),
         kind,
         explicit: true,
+        chains: false,
         takes_locks: !kind.is_control(),
         before: 0,
         after: 0,
@@ -382,6 +383,51 @@ fn a_failed_transaction_commits_nothing() {
     };
     let update = line(1, 1, 2, StatementKind::Update);
     assert_eq!(fate(&update, refused, true), TransactionFate::Continues);
+}
+
+#[test]
+fn a_chain_commits_and_takes_the_next_transaction_with_it_where_it_is_refused() {
+    use StatementKind::{Begin, Commit, Update};
+    let chain = ScheduledStatement {
+        chains: true,
+        ..line(1, 1, 2, Commit)
+    };
+    let failed = AnswerState {
+        failed: true,
+        ..OPEN
+    };
+    let refused = AnswerState {
+        rejected: true,
+        ..ENDED
+    };
+    let contradicted = TransactionFate::Strange(UndecidedReason::BeginContradicted);
+    for (answer, fate_of_it) in [
+        (OPEN, TransactionFate::Committed),
+        (failed, TransactionFate::Aborted),
+        (refused, TransactionFate::Aborted),
+        (ENDED, contradicted),
+    ] {
+        assert_eq!(fate(&chain, answer, true), fate_of_it, "{answer:?}");
+    }
+    let alone = ScheduledStatement {
+        explicit: false,
+        ..line(1, 3, 1, Update)
+    };
+    let lines = [
+        line(1, 1, 1, Begin),
+        chain,
+        line(1, 2, 1, Update),
+        line(1, 2, 2, Commit),
+        alone,
+    ];
+    for (answer, next) in [(OPEN, 2), (refused, 4)] {
+        let mut scheduler = Scheduler::new(Pace::Scheduled, lines.to_vec());
+        send(&mut scheduler, 0);
+        scheduler.answered(SessionId(1), OPEN);
+        send(&mut scheduler, 1);
+        scheduler.answered(SessionId(1), answer);
+        send(&mut scheduler, next);
+    }
 }
 
 #[test]

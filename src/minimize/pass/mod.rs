@@ -1,6 +1,7 @@
 //! One file for each pass. A pass tries smaller cases and keeps what shows the finding.
 
 mod begins;
+mod chains;
 mod columns;
 mod constraints;
 mod expressions;
@@ -21,6 +22,7 @@ use super::search::Pass;
 
 /// The passes that take the most away.
 pub const COARSE_PASSES: &[&dyn Pass] = &[
+    &chains::Unchained,
     &named::NamedStatements,
     &transactions::Transactions,
     &prepared::PreparedSessions,

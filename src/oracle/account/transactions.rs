@@ -29,7 +29,7 @@ pub(super) struct Strangeness {
 const CONTRADICTIONS: [(UndecidedReason, &str, &str); 5] = [
     (
         UndecidedReason::BeginContradicted,
-        "a transaction where BEGIN is accepted, none where it is refused",
+        "a transaction where one is begun and that is accepted, none where it is refused",
         "the contrary",
     ),
     (

@@ -174,6 +174,18 @@ impl<'a> SerialOrderSearch<'a> {
             })
     }
 
+    /// What is sent for a statement. Another transaction may come between two of a chain: each is begun and ended by itself.
+    fn text(&self, statement: &'a CaseStatement) -> &'a str {
+        let spelling = &self.evidence.dialect.spelling;
+        if !statement.effect.chains {
+            &statement.sql
+        } else if statement.effect.kind == StatementKind::Commit {
+            &spelling.commit
+        } else {
+            &spelling.rollback
+        }
+    }
+
     /// Tables that the transaction names, and those it may write.
     fn tables(&self, index: usize) -> (BTreeSet<&str>, BTreeSet<&str>) {
         let statements = || {
@@ -315,6 +327,12 @@ impl Walk<'_, '_> {
         let search = self.search;
         let transaction = search.transactions[index];
         let mut difference = None;
+        let case = &search.evidence.case;
+        if case.chained_by(transaction).is_some()
+            && let Some(begin) = case.begin_of(transaction)
+        {
+            self.serial.run(&begin.sql)?;
+        }
         for statement in search
             .evidence
             .case
@@ -337,8 +355,8 @@ impl Walk<'_, '_> {
             counted::give(search.evidence, statement, &mut *self.serial)?;
             // Behind a difference the transaction may be one that the engine takes nothing in.
             let predicted = match difference {
-                None => self.run_statement(statement)?,
-                Some(_) => self.serial.run(&statement.sql)?,
+                None if !statement.effect.chains => self.run_statement(statement)?,
+                Some(_) | None => self.serial.run(search.text(statement))?,
             };
             let compared = !statement.effect.kind.is_control()
                 && !statement.effect.depends_on_locks

@@ -2,6 +2,7 @@
 
 /// What a statement may begin with.
 pub(super) const FIRST_WORDS: &[&str] = &[
+    "ABORT",
     "ALTER",
     "ANALYZE",
     "BEGIN",

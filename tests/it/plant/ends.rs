@@ -234,6 +234,14 @@ impl Conversation {
         self.ask(sql)
     }
 
+    pub(super) fn chain_begins_none(&mut self, sql: &str) -> io::Result<WireAnswer> {
+        let chains = sql.eq_ignore_ascii_case("COMMIT AND CHAIN");
+        if chains && self.transaction.is_open && self.plot.is_due(sql) {
+            return self.ask("COMMIT");
+        }
+        self.ask(sql)
+    }
+
     /// Answers before the server does it. What the session sends next waits, as it would for a busy server.
     pub(super) fn end_comes_late(&mut self, sql: &str, asked: &str) -> io::Result<WireAnswer> {
         let is_asked = sql.trim_end_matches(';').eq_ignore_ascii_case(asked);

@@ -48,6 +48,8 @@ pub(crate) enum Fault {
     DdlFromNowhere,
     /// COMMIT is answered, and the transaction stays open.
     CommitLeavesOpen,
+    /// COMMIT AND CHAIN commits and begins nothing.
+    ChainBeginsNone,
     /// A transaction that begins as READ ONLY takes writes.
     ReadOnlyForgotten,
     /// A read by an index gives its first row alone, whoever else is there.

@@ -6,7 +6,7 @@ use super::{Fault, WriteKind};
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 178] = [
+    pub(crate) const ALL: [(&str, Self); 179] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -32,6 +32,7 @@ impl Fault {
         ("timeout-from-nowhere", Self::TimeoutFromNowhere),
         ("ddl-from-nowhere", Self::DdlFromNowhere),
         ("commit-leaves-open", Self::CommitLeavesOpen),
+        ("chain-begins-none", Self::ChainBeginsNone),
         ("read-only-forgotten", Self::ReadOnlyForgotten),
         ("index-loses-rows", Self::IndexLosesRows),
         ("foreign-keys-forgotten", Self::ForeignKeysForgotten),

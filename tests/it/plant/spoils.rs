@@ -43,6 +43,7 @@ const SPOILS: &[(Fault, Spoil)] = &[
     ),
     (Fault::DdlFromNowhere, Conversation::ddl_from_nowhere),
     (Fault::CommitLeavesOpen, Conversation::commit_leaves_open),
+    (Fault::ChainBeginsNone, Conversation::chain_begins_none),
     (Fault::ReadOnlyForgotten, Conversation::read_only_forgotten),
     (
         Fault::ForeignKeysForgotten,

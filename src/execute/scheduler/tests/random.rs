@@ -169,6 +169,7 @@ fn lines(drawn: &[Drawn]) -> (Vec<ScheduledStatement>, Vec<Doing>) {
             session: SessionId(*session),
             kind,
             explicit: inside || kind.is_begin(),
+            chains: false,
             takes_locks: kind.is_write(),
             before: if plain { 0 } else { *before },
             after: if plain { 0 } else { *after },
