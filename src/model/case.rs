@@ -138,6 +138,9 @@ pub struct TableShape {
     pub indexes: Vec<Vec<String>>,
     /// What each other index of the set-up names, columns among it: one over an expression, or a unique one of some rows only.
     pub other_indexes: Vec<Vec<String>>,
+    /// What each unique index or exclusion names, columns among it, that makes no set of columns unique: one over an expression, of some
+    /// rows only, or by another operator than `=`.
+    pub loose_keys: Vec<Vec<String>>,
     /// Columns of each index that a statement of the case makes.
     pub later_indexes: Vec<Vec<String>>,
     pub foreign_keys: Vec<ForeignKey>,

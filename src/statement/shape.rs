@@ -199,6 +199,7 @@ fn create(words: &[SqlToken<'_>], at: usize, sql: &str, dialect: &Dialect) -> Op
         exclusions: Vec::new(),
         indexes: Vec::new(),
         other_indexes: Vec::new(),
+        loose_keys: Vec::new(),
         later_indexes: Vec::new(),
         foreign_keys: Vec::new(),
         partitioning: None,
@@ -279,13 +280,19 @@ fn element(
                 table.unique_keys.push(columns);
             }
             Some(columns) => table.indexes.push(columns),
-            None => table.other_indexes.push(names(&words[open..item.end])),
+            None => {
+                let named = names(&words[open..item.end]);
+                table.loose_keys.extend(is_key.then(|| named.clone()));
+                table.other_indexes.push(named);
+            }
         }
         return Some(());
     }
     if first.is("EXCLUDE") {
-        let key = excluded_by_equality(words, at..item.end);
-        table.exclusions.extend(key);
+        match excluded_by_equality(words, at..item.end) {
+            Some(key) => table.exclusions.push(key),
+            None => table.loose_keys.push(names(&words[at..item.end])),
+        }
         return Some(());
     }
     if first.is("FOREIGN") {
@@ -511,7 +518,11 @@ fn create_index(words: &[SqlToken<'_>], unique: bool, tables: &mut [TableShape])
     match key_columns(words, open).filter(known) {
         Some(columns) if unique && !partial => table.unique_keys.push(columns),
         Some(columns) if !unique => table.indexes.push(columns),
-        Some(_) | None => table.other_indexes.push(names(&words[open..])),
+        Some(_) | None => {
+            let named = names(&words[open..]);
+            table.loose_keys.extend(unique.then(|| named.clone()));
+            table.other_indexes.push(named);
+        }
     }
     Some(())
 }

@@ -47,6 +47,7 @@ fn shape() -> TableShape {
         exclusions: Vec::new(),
         indexes: Vec::new(),
         other_indexes: Vec::new(),
+        loose_keys: Vec::new(),
         later_indexes: Vec::new(),
         foreign_keys: Vec::new(),
         partitioning: None,

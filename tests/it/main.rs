@@ -57,6 +57,7 @@ mod postgres_cases;
 mod postgres_compatible;
 mod postgres_foreign_keys;
 mod postgres_locks;
+mod postgres_loose_keys;
 mod postgres_merge;
 mod postgres_newer_rows;
 mod postgres_newest_children;

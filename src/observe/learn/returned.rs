@@ -349,7 +349,10 @@ impl Learning<'_> {
                 let kept = kept.filter_map(|(_, version)| chains.row((*version)?));
                 let own = changes.iter().filter(|change| change.table == *table);
                 let own = own.filter_map(|change| chains.row(change.after));
-                if holds_a_key_twice(shape, kept.chain(own)) && self.is_sound(shape, *id) {
+                let holds_twice = holds_a_key_twice(shape, kept.chain(own));
+                if (holds_twice && self.is_sound(shape, *id))
+                    || self.shows_an_old_key(shape, *id, seen, changed)
+                {
                     doubtful.push(*id);
                 }
             }
@@ -358,6 +361,40 @@ impl Learning<'_> {
             let unsure = &mut self.account.unsure;
             unsure.insert(id, UndecidedReason::TwoRowsOfOneUniqueKey);
         }
+    }
+
+    /// Whether a write has changed a row of a table with a loose key, and its view has another row with such a key that the row had before:
+    /// which rows such a key keeps apart is not known here.
+    fn shows_an_old_key(
+        &self,
+        shape: &TableShape,
+        id: StatementId,
+        seen: &TableView,
+        is_own: impl Fn(&RowId) -> bool,
+    ) -> bool {
+        let changes = self.account.changes.get(&id).into_iter().flatten();
+        let mut left = changes.filter(|change| change.table == shape.name);
+        let changes_a_row = left.any(|change| self.account.chains.row(change.after).is_some());
+        let record = self.execution.records.get(&id);
+        let answered = record.filter(|_| !shape.loose_keys.is_empty() && changes_a_row);
+        let Some(answered) = answered.map(|record| record.answered) else {
+            return false;
+        };
+        let chains = &self.account.chains;
+        let standing = self.standing_for(&shape.name, id, answered);
+        let cells = |row: &Row| -> Vec<Option<Value>> {
+            let columns = shape.loose_keys.iter().flatten();
+            columns
+                .map(|column| cell(shape, Some(column), row))
+                .collect()
+        };
+        let others = seen.iter().filter(|(row, _)| !is_own(row));
+        let mut shown = others.filter_map(|(row, version)| Some((row, chains.row((*version)?)?)));
+        shown.any(|(row, then)| {
+            let now = standing.get(row).copied().flatten();
+            let now = now.and_then(|version| chains.row(version));
+            now.map(cells) != Some(cells(then))
+        })
     }
 
     /// Whether no two rows of one unique key stand once a write was answered: else the engine let a
