@@ -109,6 +109,8 @@ capabilities! {
     LockOf = "lock-of",
     /// `LOCK TABLE .. IN .. MODE`, kept until the transaction ends. `[table-locks]` says which modes exclude which.
     LockTable = "lock-table",
+    /// `WAIT n` behind a lock clause: for how many seconds the SELECT may wait.
+    LockWaitLimit = "lock-wait-limit",
     /// `SELECT` with a lock clause.
     LockingRead = "locking-read",
     /// A transaction takes its locks when it commits: no statement waits, and a COMMIT is refused that meets

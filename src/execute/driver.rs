@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, Execution, IsolationLevel, ServerCrash, StatementKind,
+    CaseStatement, Effect, ErrorClass, Execution, IsolationLevel, Row, ServerCrash, StatementKind,
     TestCase, UndecidedReason,
 };
 use crate::statement;
@@ -14,6 +14,7 @@ use crate::statement;
 use super::crashed::{self, CrashedRun};
 use super::hand::Hand;
 use super::index_check;
+use super::record::Record;
 use super::recording::{ConnectionRole, Recording, SentLog};
 use super::restart::RestartCommand;
 use super::room::{Emptying, Room, Schema};
@@ -272,23 +273,23 @@ impl<'s> Driver<'s> {
             });
             return Err(error);
         }
-        let record = run.record;
+        let mut record = run.record;
         line.let_go_of_tables(case)?;
-        let mut final_state = BTreeMap::new();
         let mut keeper = Hand {
             connection: line.keeper.as_mut(),
             place: ConnectionRole::Keeper,
             log: &mut self.log,
             dialect,
         };
-        for table in &case.tables {
-            final_state.insert(table.name.clone(), keeper.contents(table)?);
+        let final_state = tables_left(&mut keeper, case, &mut record)?;
+        if final_state.len() < case.tables.len() {
+            self.room.forget();
+            return Ok(record.finish(final_state, Vec::new()));
         }
-        let check = self.engine_check;
         let ran = record.ran();
         let faults = self
             .room
-            .check(&mut keeper, case, ran, &final_state, check)?;
+            .check(&mut keeper, case, ran, &final_state, self.engine_check)?;
         if !faults.is_empty() {
             // What follows confirms and minimizes it.
             self.engine_check = EngineCheck::Every;
@@ -434,6 +435,24 @@ fn soils_the_schema(case: &TestCase) -> bool {
         None => effect.kind == StatementKind::Opaque,
     };
     case.statements.iter().any(|s| strange(&s.effect))
+}
+
+/// The rows of every table that can be read at the end of a run, which is no evidence where one cannot.
+fn tables_left(
+    keeper: &mut Hand<'_>,
+    case: &TestCase,
+    record: &mut Record<'_>,
+) -> Result<BTreeMap<String, Vec<Row>>, EngineError> {
+    let mut left = BTreeMap::new();
+    for table in &case.tables {
+        match keeper.contents_left(table, case)? {
+            Some(rows) => {
+                left.insert(table.name.clone(), rows);
+            }
+            None => record.unreliable(UndecidedReason::TableNotRead),
+        }
+    }
+    Ok(left)
 }
 
 /// Whether a case, run as it is, may leave another schema than its set-up's.

@@ -487,8 +487,10 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             // Nothing can be seen beside the sessions: writes tell, or probes ask inside them.
             ObserverKind::Returning | ObserverKind::Absent => return Ok(()),
         };
-        let tables = self.read(&active, observer)?;
-        self.record.observed(active, tables);
+        match self.read(&active, observer)? {
+            Some(tables) => self.record.observed(active, tables),
+            None => self.record.unreliable(UndecidedReason::TableNotRead),
+        }
         Ok(())
     }
 
@@ -498,7 +500,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         &mut self,
         active: &[StatementId],
         writer: Option<usize>,
-    ) -> Result<BTreeMap<String, Vec<Row>>, EngineError> {
+    ) -> Result<Option<BTreeMap<String, Vec<Row>>>, EngineError> {
         let names: BTreeSet<&String> = active
             .iter()
             .filter_map(|id| self.instrumentation.observe.get(id))
@@ -515,7 +517,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             }
         };
         let Some((connection, place)) = found else {
-            return Ok(BTreeMap::new());
+            return Ok(Some(BTreeMap::new()));
         };
         let mut hand = Hand {
             connection,
@@ -526,10 +528,13 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let mut tables = BTreeMap::new();
         for name in names {
             if let Some(shape) = self.case.table(name) {
-                tables.insert(shape.name.clone(), hand.contents(shape)?);
+                let Some(rows) = hand.contents_left(shape, self.case)? else {
+                    return Ok(None);
+                };
+                tables.insert(shape.name.clone(), rows);
             }
         }
-        Ok(tables)
+        Ok(Some(tables))
     }
 
     fn slot(&self, session: SessionId) -> usize {

@@ -44,15 +44,17 @@ pub(super) fn other_rules(case: &TestCase, dialect: &Dialect) -> Option<Undecide
 }
 
 /// What begins or ends a transaction in a way that the case does not tell: `COMMIT AND CHAIN` outside of one, which begins one on
-/// MySQL and is refused by PostgreSQL, or a SAVEPOINT there, which begins one on SQLite and is nothing on MySQL. What leaves half of its work when it fails (SQLite's
-/// `OR FAIL`). And what is done to rows behind the back of snapshots (PostgreSQL manual, "Caveats" of "Concurrency
-/// Control").
+/// MySQL and is refused by PostgreSQL, or a SAVEPOINT there, which begins one on SQLite and is nothing on MySQL. What leaves
+/// half of its work when it fails (SQLite's `OR FAIL`). What only one session sees, and a serial run shows to all: a temporary
+/// table, which may have the name of another. And what is done to rows behind the back of snapshots (PostgreSQL manual,
+/// "Caveats" of "Concurrency Control").
 fn control(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
     let is_misread = |s: &CaseStatement| {
         let word = s.sql.split_whitespace().next().unwrap_or_default();
         let mut words = OUT_OF_HAND.iter();
+        let mut others = ["FAIL", "TEMP", "TEMPORARY"].into_iter();
         words.any(|other| other.eq_ignore_ascii_case(word))
-            || statement::mentions(&s.sql, "FAIL", dialect)
+            || others.any(|other| statement::mentions(&s.sql, other, dialect))
     };
     let is_elsewhere = |s: &CaseStatement| {
         let name = s.effect.savepoint.as_deref().unwrap_or_default();

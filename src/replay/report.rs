@@ -73,7 +73,7 @@ impl UnjudgedStatement<'_> {
 }
 
 impl fmt::Display for UnjudgedStatement<'_> {
-    /// `T5.3 (COMMIT AND CHAIN), opaque-statement: It is not known what ..`
+    /// `T5.3 (TRUNCATE t), opaque-statement: It is not known what ..`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { statement, reason } = self;
         let (id, sql) = (statement.id, statement.sql.trim());
@@ -159,7 +159,11 @@ impl ReplayReport {
         let shown = self.shown.iter();
         let statements = shown.flat_map(|(case, _)| case.statements.iter());
         let obstacle = |statement| {
-            let reason = reason_of(statement)?;
+            let mut reason = reason_of(statement)?;
+            let not_read = UndecidedReason::TableNotRead;
+            if reason == UndecidedReason::OpaqueStatement && given.contains(not_read.slug()) {
+                reason = not_read;
+            }
             given
                 .contains(reason.slug())
                 .then_some(UnjudgedStatement { statement, reason })

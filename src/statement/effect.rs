@@ -54,11 +54,15 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     let locks_within = parsed.locks.weakest().is_some() && effect.kind == StatementKind::Select;
     let skips = after_lock_clause(words, &["SKIP", "LOCKED"]);
     // Some of its clauses wait, and others do not. Its own stands at the end: what one of a subquery does, it does not touch.
-    let options = skips + after_lock_clause(words, &["NOWAIT"]);
+    let unwaiting = parsed.locks.unwaiting() + after_lock_clause(words, &["NOWAIT"]);
+    let options = skips + unwaiting;
     let in_one_query = words.iter().filter(|word| word.is("SELECT")).count() == 1;
-    let own_waits = !words
-        .last()
-        .is_some_and(|word| word.is_any(&["NOWAIT", "LOCKED"]));
+    let ends_so = |words: &[SqlToken<'_>]| match words {
+        [.., last] if last.is_any(&["NOWAIT", "LOCKED"]) => true,
+        [.., wait, last] => wait.is("WAIT") && last.text == "0",
+        _ => false,
+    };
+    let own_waits = !ends_so(words);
     let is_mixed = (1..parsed.locks.count()).contains(&options) && (in_one_query || own_waits);
     if locks_within || locks_one_of_several(&parsed.tree) || is_mixed {
         return Effect {
@@ -68,7 +72,7 @@ pub fn analyze(sql: &str, dialect: &Dialect) -> Effect {
     }
     let known = effect.kind != StatementKind::Opaque;
     effect.depends_on_locks = known && skips > 0;
-    effect.nowait = known && after_lock_clause(words, &["NOWAIT"]) > 0;
+    effect.nowait = known && unwaiting > 0;
     effect.lock = parsed.locks.weakest().filter(|_| known);
     effect.outer_join = known && words.iter().any(|word| word.is_any(&OUTER));
     if known {

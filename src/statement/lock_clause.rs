@@ -1,8 +1,8 @@
 //! Lock clauses, those that the SQL parser does not read among them: they go in as one that it reads, and
 //! come out as they were written.
 
-use super::token::{SqlToken, stands, tokens};
-use crate::dialect::Dialect;
+use super::token::{SqlToken, TokenKind, stands, tokens};
+use crate::dialect::{Capability, Dialect};
 use crate::model::LockStrength;
 
 /// One spelling of a lock clause.
@@ -65,38 +65,86 @@ impl LockWords {
     }
 }
 
+/// `WAIT n` behind a lock clause: for how many seconds the statement may wait (MariaDB manual, "WAIT and NOWAIT").
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct WaitLimit {
+    text: String,
+    /// It is NOWAIT then.
+    is_zero: bool,
+    /// Where it ends in the text.
+    end: usize,
+}
+
+impl WaitLimit {
+    fn at(sql: &str, words: &[SqlToken<'_>], at: usize, dialect: &Dialect) -> Option<Self> {
+        let [wait, seconds] = words.get(at..at + 2)? else {
+            return None;
+        };
+        let is_limit = dialect.supports(Capability::LockWaitLimit)
+            && wait.is("WAIT")
+            && seconds.kind == TokenKind::Number
+            && seconds.text.bytes().all(|digit| digit.is_ascii_digit());
+        is_limit.then(|| Self {
+            text: sql[wait.span.start..seconds.span.end].to_owned(),
+            is_zero: seconds.text.bytes().all(|digit| digit == b'0'),
+            end: seconds.span.end,
+        })
+    }
+}
+
+/// A lock clause as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct WrittenClause {
+    clause: &'static LockWords,
+    /// How long it waits; none where it does not say or does not wait, for which the parser has a word.
+    limit: Option<String>,
+}
+
 /// The lock clauses of a statement, in the order of its text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LockClauses {
-    written: Vec<&'static LockWords>,
+    written: Vec<WrittenClause>,
+    /// How many of them wait for no time at all.
+    unwaiting: usize,
 }
 
 impl LockClauses {
     /// The text that the parser reads, and the clauses as they were written.
     pub(super) fn take(sql: &str, words: &[SqlToken<'_>], dialect: &Dialect) -> (String, Self) {
         let (mut text, mut at) = (String::new(), 0);
-        let mut written = Vec::new();
+        let mut clauses = Self::default();
         for index in 0..words.len() {
             let clause = LockWords::at(words, index);
             if let Some(clause) = clause.filter(|clause| clause.is_known(dialect)) {
                 text.push_str(&sql[at..words[index].span.start]);
                 text.push_str(clause.read_as);
-                at = words[index + clause.words.len() - 1].span.end;
-                written.push(clause);
+                let behind = index + clause.words.len();
+                at = words[behind - 1].span.end;
+                let limit = WaitLimit::at(sql, words, behind, dialect);
+                if let Some(limit) = &limit {
+                    at = limit.end;
+                }
+                if limit.as_ref().is_some_and(|limit| limit.is_zero) {
+                    text.push_str(" NOWAIT");
+                    clauses.unwaiting += 1;
+                }
+                let limit = limit.filter(|limit| !limit.is_zero);
+                clauses.written.push(WrittenClause {
+                    clause,
+                    limit: limit.map(|limit| limit.text),
+                });
             }
         }
         text.push_str(&sql[at..]);
-        (text, Self { written })
+        (text, clauses)
     }
 
     /// A text as the parser prints it, with the clauses as they were written. None where some are gone
     /// and it cannot be told which.
     pub(super) fn put_back(&self, text: &str, dialect: &Dialect) -> Option<String> {
-        if self
-            .written
-            .iter()
-            .all(|clause| clause.text() == clause.read_as)
-        {
+        if self.written.iter().all(|written| {
+            written.limit.is_none() && written.clause.text() == written.clause.read_as
+        }) {
             return Some(text.to_owned());
         }
         let words = tokens(text, dialect)?;
@@ -106,16 +154,23 @@ impl LockClauses {
         let (mut restored, mut at) = (String::new(), 0);
         for (number, index) in printed.into_iter().enumerate() {
             let read = LockWords::at(&words, index)?;
-            let mut same = self.written.iter().filter(|w| w.read_as == read.read_as);
+            let mut same = self
+                .written
+                .iter()
+                .filter(|written| written.clause.read_as == read.read_as);
             let written = match all_there {
-                true => *self.written.get(number)?,
+                true => self.written.get(number)?,
                 false => {
-                    let first = *same.next()?;
-                    same.all(|other| *other == first).then_some(first)?
+                    let first = same.next()?;
+                    same.all(|other| other == first).then_some(first)?
                 }
             };
             restored.push_str(&text[at..words[index].span.start]);
-            restored.push_str(&written.text());
+            restored.push_str(&written.clause.text());
+            if let Some(limit) = &written.limit {
+                restored.push(' ');
+                restored.push_str(limit);
+            }
             at = words[index + read.words.len() - 1].span.end;
         }
         restored.push_str(&text[at..]);
@@ -126,9 +181,17 @@ impl LockClauses {
         self.written.len()
     }
 
+    /// How many have `WAIT 0`, which is NOWAIT.
+    pub(super) fn unwaiting(&self) -> usize {
+        self.unwaiting
+    }
+
     /// The strength of the weakest.
     pub(super) fn weakest(&self) -> Option<LockStrength> {
-        self.written.iter().map(|clause| clause.strength).min()
+        self.written
+            .iter()
+            .map(|written| written.clause.strength)
+            .min()
     }
 }
 
@@ -183,6 +246,37 @@ mod tests {
         }
         let plain = analyze("SELECT a FROM t", &dialect("postgres"));
         assert_eq!(plain.lock, None);
+    }
+
+    #[test]
+    fn a_clause_may_say_how_long_it_waits() {
+        let told = |clause: &str, engine: &str| {
+            let effect = analyze(&format!("SELECT a FROM t {clause}"), &dialect(engine));
+            (effect.kind, effect.nowait)
+        };
+        let locking = StatementKind::LockingSelect;
+        for (clause, nowait) in [
+            ("FOR UPDATE WAIT 5", false),
+            ("for update wait 0", true),
+            ("LOCK IN SHARE MODE WAIT 10", false),
+            ("LOCK IN SHARE MODE WAIT 0;", true),
+            ("FOR UPDATE NOWAIT", true),
+        ] {
+            assert_eq!(told(clause, "mariadb"), (locking, nowait), "{clause}");
+        }
+        for clause in [
+            "FOR UPDATE WAIT",
+            "FOR UPDATE WAIT x",
+            "FOR UPDATE WAIT 1.5",
+        ] {
+            assert_ne!(told(clause, "mariadb").0, locking, "{clause}");
+        }
+        assert_eq!(told("FOR UPDATE WAIT 5", "mysql").0, StatementKind::Opaque);
+        let sql = "SELECT a FROM t WHERE a IN (1, 2) LOCK IN SHARE MODE WAIT 3";
+        let smaller = simplify(sql, &dialect("mariadb"));
+        let wanted = "SELECT a FROM t WHERE a IN (1) LOCK IN SHARE MODE WAIT 3";
+        assert!(smaller.iter().any(|text| text == wanted), "{smaller:?}");
+        assert!(smaller.iter().all(|text| text.ends_with("WAIT 3")));
     }
 
     #[test]

@@ -137,3 +137,52 @@ fn a_hand_written_case_is_written_with_its_answers_and_exported() {
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("name one file"), "{}", ran.err);
 }
+
+/// The end of the run cannot read such a table: what was answered before is held against the file all the same.
+#[test]
+fn a_statement_that_takes_a_table_away_is_named_and_answers_are_held_against_the_file() {
+    const TEST: &str = "a_statement_that_takes_a_table_away";
+    let sqlite = ("sqlite", "sqlite:".to_owned());
+    let of = |engine, needs| Some((engine, servers::url(TEST, needs)?));
+    let servers = [
+        Some(sqlite),
+        of("mariadb", Needs::MariaDb),
+        of("mysql", Needs::MySql),
+        of("postgres", Needs::Postgres),
+    ];
+    let folder = folder();
+    for (engine, url) in servers.into_iter().flatten() {
+        for taken in ["DROP TABLE t", "ALTER TABLE t RENAME TO u"] {
+            for (expected, code) in [(2, 0), (1, 1)] {
+                let text = format!(
+                    "--! format = 1\n--! engine = \"{engine}\"\n--! isolation = \"SERIALIZABLE\"\n\
+                     /* init */ CREATE TABLE t (a INT PRIMARY KEY, b INT);\n/* init */ INSERT INTO t VALUES (1, 1);\n\
+                     /* s1 */ UPDATE t SET b = 2;\n/* s2 */ SELECT b FROM t; -- @expect ({expected})\n/* s1 */ {taken};\n"
+                );
+                let case = write(&folder, "taken.sql", &text);
+                let json = ["--times", "1", "--format", "json", "--allow-shared-server"];
+                let ran = run(&[&["replay", &case, &url][..], &json].concat());
+                assert_eq!(
+                    ran.code,
+                    Some(code),
+                    "{engine}: {taken}: {}{}",
+                    ran.out,
+                    ran.err
+                );
+                let first = ran.out.lines().next().unwrap_or_default();
+                let first: serde_json::Value = serde_json::from_str(first).expect("JSON");
+                assert_eq!(first["could_not_run"], serde_json::Value::Null, "{first}");
+                let named = first["obstacles"][0].as_str().unwrap_or_default();
+                assert!(
+                    named.starts_with(&format!("T3.1 ({taken})")),
+                    "{engine}: {first}"
+                );
+                let is_refused = first["oracles"]["txcheck"]["reason"] == "opaque-statement";
+                assert!(
+                    is_refused || first["oracles"]["txcheck"]["reason"] == "table-not-read",
+                    "{engine}: {first}"
+                );
+            }
+        }
+    }
+}

@@ -35,6 +35,7 @@ mod innodb_serial;
 mod interruption;
 mod kept_tables;
 mod known_beside;
+mod lock_wait_limits;
 mod locks;
 mod locks_let_go;
 mod looked_again;
