@@ -1,11 +1,11 @@
 //! Events of a run, for the part of the program that prints them.
 
-use super::stopping::StopCause;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::activity::Activity;
 use super::statistics::Statistics;
+use super::stopping::StopCause;
 
 /// A finding that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

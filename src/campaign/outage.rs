@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::absence::{Absence, AfterLoss, is_loss};
 use super::parts::Workplace;
-use super::sighting::Sighting;
+use super::sighting::{Sighting, sighting};
 use super::stop::StopFlag;
 use crate::dialect::Dialect;
 use crate::engine::EngineError;
@@ -44,13 +44,10 @@ impl OutageSearch<'_> {
     /// # Errors
     /// In a sentence, when the server does not come back or is another one.
     pub fn minimize(&self, case: &TestCase) -> Result<Option<Sighting>, String> {
-        let Some((finding, _)) = self.look(case)? else {
+        let Some(raw) = self.confirm(case, None)? else {
             return Ok(None);
         };
-        let signature = finding.signature;
-        let Some(raw) = self.confirm(case, &signature)? else {
-            return Ok(None);
-        };
+        let signature = raw.finding.signature.clone();
         let mut loses_it = |candidate: &TestCase| -> Result<bool, String> {
             if self.stop.is_urgent() {
                 return Ok(false);
@@ -64,7 +61,9 @@ impl OutageSearch<'_> {
             MinimizeEnd::Budget => true,
             MinimizeEnd::Fixpoint => self.stop.is_urgent(),
         };
-        let smallest = self.confirm(&minimized.case, &signature)?.unwrap_or(raw);
+        let smallest = self
+            .confirm(&minimized.case, Some(&signature))?
+            .unwrap_or(raw);
         // The last loss has left its databases.
         if let Err(error) = self.when_it_is_there(&mut |_| Ok(()))? {
             tracing::warn!("the databases of this run stay: {error}; `rashomon clean` drops them");
@@ -75,25 +74,26 @@ impl OutageSearch<'_> {
         }))
     }
 
-    /// The last of the runs that lose the server, where all of them do.
-    fn confirm(&self, case: &TestCase, signature: &Signature) -> Result<Option<Sighting>, String> {
+    /// The last of the runs that lose the server, where all of them do so alike: in this way, or in that of the first.
+    fn confirm(
+        &self,
+        case: &TestCase,
+        wanted: Option<&Signature>,
+    ) -> Result<Option<Sighting>, String> {
         let runs = self.confirmations.max(1);
-        let mut last = None;
+        let mut last: Option<(Finding, Execution)> = None;
         for _ in 0..runs {
-            match self.look(case)? {
-                Some((finding, execution)) if finding.signature == *signature => {
-                    last = Some((finding, execution));
-                }
-                Some(_) | None => return Ok(None),
+            let Some(shown) = self.look(case)? else {
+                return Ok(None);
+            };
+            let before = last.as_ref().map(|(finding, _)| &finding.signature);
+            if wanted.or(before).is_some_and(|s| *s != shown.0.signature) {
+                return Ok(None);
             }
+            last = Some(shown);
         }
-        Ok(last.map(|(finding, execution)| Sighting {
-            case: case.clone(),
-            finding,
-            execution,
-            reproduced: Reproduced { hits: runs, runs },
-            may_be_larger: false,
-        }))
+        let reproduced = Reproduced { hits: runs, runs };
+        Ok(last.map(|shown| sighting(case, shown, reproduced)))
     }
 
     /// Runs the case once, when the server is there: how it was lost, where it was.

@@ -191,7 +191,11 @@ impl Looking<'_> {
     }
 }
 
-fn sighting(case: &TestCase, shown: (Finding, Execution), reproduced: Reproduced) -> Sighting {
+pub(super) fn sighting(
+    case: &TestCase,
+    shown: (Finding, Execution),
+    reproduced: Reproduced,
+) -> Sighting {
     let (finding, execution) = shown;
     Sighting {
         case: case.clone(),

@@ -18,6 +18,7 @@ mod levels;
 mod literal;
 mod lock_rules;
 mod overlay;
+mod plain_end;
 mod plan_setting;
 #[cfg(test)]
 mod tests;

@@ -140,12 +140,11 @@ fn begin(rest: &[SqlToken<'_>]) -> Option<StatementKind> {
 
 /// `ROLLBACK [WORK|TRANSACTION] [TO [SAVEPOINT] name]`.
 fn rollback(rest: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
-    let whole = rest;
-    let rest = skip(skip(rest, "WORK"), "TRANSACTION");
-    if !rest.first().is_some_and(|word| word.is("TO")) {
-        return end(StatementKind::Rollback, whole, dialect);
+    let behind = skip(skip(rest, "WORK"), "TRANSACTION");
+    if !stands(behind, 0, &["TO"]) {
+        return end(StatementKind::Rollback, rest, dialect);
     }
-    let rest = skip(&rest[1..], "SAVEPOINT");
+    let rest = skip(&behind[1..], "SAVEPOINT");
     (rest.len() == 1)
         .then(|| named(StatementKind::RollbackTo, rest, dialect))
         .flatten()
@@ -154,29 +153,17 @@ fn rollback(rest: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
 /// `[WORK|TRANSACTION] [AND [NO] CHAIN] [NO RELEASE]` (MySQL manual, "START TRANSACTION, COMMIT, and ROLLBACK Statements"; PostgreSQL
 /// manual, "COMMIT"). RELEASE alone ends the session, too.
 fn end(kind: StatementKind, rest: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
-    let rest = skip(skip(rest, "WORK"), "TRANSACTION");
+    let mut rest = skip(skip(rest, "WORK"), "TRANSACTION");
     let knows_chains = dialect.supports(Capability::Chain);
-    let (chains, rest) = match rest {
-        [and, chain, rest @ ..] if knows_chains && and.is("AND") && chain.is("CHAIN") => {
-            (true, rest)
-        }
-        [and, no, chain, rest @ ..]
-            if knows_chains && and.is("AND") && no.is("NO") && chain.is("CHAIN") =>
-        {
-            (false, rest)
-        }
-        _ => (false, rest),
-    };
-    let rest = match rest {
-        [no, release, rest @ ..]
-            if dialect.spelling.parser == ParserKind::MySql
-                && no.is("NO")
-                && release.is("RELEASE") =>
-        {
-            rest
-        }
-        _ => rest,
-    };
+    let chains = knows_chains && stands(rest, 0, &["AND", "CHAIN"]);
+    if chains {
+        rest = &rest[2..];
+    } else if knows_chains && stands(rest, 0, &["AND", "NO", "CHAIN"]) {
+        rest = &rest[3..];
+    }
+    if dialect.spelling.parser == ParserKind::MySql && stands(rest, 0, &["NO", "RELEASE"]) {
+        rest = &rest[2..];
+    }
     rest.is_empty().then(|| Effect {
         chains,
         ..Effect::of_kind(kind)

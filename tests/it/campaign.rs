@@ -8,15 +8,11 @@ use rashomon::campaign::{
     RunSummary, StopFlag,
 };
 use rashomon::dialect::Dialect;
-use rashomon::engine::EngineError;
-use rashomon::execute::SerialRun;
 use rashomon::generate::GenerateOptions;
 use rashomon::grammar::Grammar;
-use rashomon::model::{TestCase, UndecidedReason, Verdict};
-use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 
 use crate::scripted::{
-    ANY_RUN, Numbered, Witness, parts, scripted_engine, settings, sqlite_dialect,
+    Content, Numbered, Witness, parts, scripted_engine, settings, sqlite_dialect,
 };
 
 fn run(
@@ -78,31 +74,6 @@ impl CaseSource for Kept {
             .insert(index, text);
         assert_eq!(before, None, "case {index} is drawn once");
         drawn
-    }
-}
-
-/// Agrees to every case.
-struct Content;
-
-impl Oracle for Content {
-    fn name(&self) -> &'static str {
-        "serial"
-    }
-
-    fn about(&self) -> &'static str {
-        "always content"
-    }
-
-    fn needs(&self) -> Needs {
-        ANY_RUN
-    }
-
-    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
-        None
-    }
-
-    fn judge(&self, _: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
-        Ok(Ruling::bare(Verdict::Agree))
     }
 }
 

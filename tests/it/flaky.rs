@@ -29,7 +29,7 @@ use crate::lying::id;
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
 use crate::servers;
 
-use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violation};
+use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect, take_one, violation};
 
 /// Objects to so many runs that it judges first, and to no other.
 struct Objects {
@@ -74,12 +74,7 @@ impl Oracle for Objects {
     }
 
     fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
-        let objects = self
-            .left
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-                left.checked_sub(1)
-            });
-        if objects.is_err() {
+        if !take_one(&self.left) {
             return Ok(Ruling::bare(Verdict::Agree));
         }
         let mut finding = objection(self.kind);

@@ -13,12 +13,10 @@ use rashomon::campaign::{
 use rashomon::dialect::Dialect;
 use rashomon::engine::EngineError;
 use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
-use rashomon::model::{
-    Effect, Execution, IsolationLevel, SessionId, StatementId, StatementKind, TestCase,
-    TransactionId,
-};
+use rashomon::model::{Effect, Execution, IsolationLevel, SessionId, StatementKind, TestCase};
 
-use crate::scripted::{Witness, parts, scripted_engine, settings};
+use crate::lying::id;
+use crate::scripted::{Witness, lost_at, parts, refused, scripted_engine, settings};
 
 /// What a run of the case takes that is lost nowhere: the hearing and three confirmations.
 const BEFORE_MINIMIZING: u32 = 4;
@@ -67,18 +65,9 @@ impl Executor for LosingExecutor<'_> {
             return self.inner.execute(case, instrumentation);
         }
         self.server.was_lost.store(true, Ordering::SeqCst);
-        self.interrupted = Some(Interrupted {
-            statement: Some(StatementId {
-                transaction: TransactionId(1),
-                position: 1,
-            }),
-            execution: Execution::default(),
-        });
-        Err(EngineError::ConnectionLost {
-            engine: "scripted",
-            sql: "SELECT 1".to_owned(),
-            cause: "reset by peer".to_owned(),
-        })
+        let (interrupted, error) = lost_at(id(1, 1), "SELECT 1");
+        self.interrupted = Some(interrupted);
+        Err(error)
     }
 
     fn serial(&mut self, case: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
@@ -101,11 +90,7 @@ impl Workplace for LostOnce {
         job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         if self.stays_away && self.was_lost.load(Ordering::SeqCst) {
-            return Err(EngineError::Connect {
-                engine: "scripted",
-                address: "nowhere".to_owned(),
-                cause: "refused".to_owned(),
-            });
+            return Err(refused());
         }
         scripted_engine(&[]).work(worker, &mut |inner| {
             job(&mut LosingExecutor {

@@ -13,9 +13,8 @@ use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
 use rashomon::model::{
     Effect, Execution, IsolationLevel, Pace, SessionId, StatementKind, TestCase,
 };
-use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 
-use crate::scripted::{ANY_RUN, sqlite_dialect};
+use crate::scripted::{Content, lost_at, refused, sqlite_dialect, take_one};
 
 /// A server that goes down at `DELETE 2` where `SELECT 1` came before it, and at `UPDATE 3` where nothing is left
 /// before it; after each loss it refuses so many connections.
@@ -63,15 +62,9 @@ impl Executor for Falling<'_> {
                     false => self.server.away_for,
                 };
                 self.server.refusals.store(away, Ordering::SeqCst);
-                self.interrupted = Some(Interrupted {
-                    statement: Some(statement.id),
-                    execution: Execution::default(),
-                });
-                return Err(EngineError::ConnectionLost {
-                    engine: "scripted",
-                    sql: statement.sql.clone(),
-                    cause: "reset by peer".to_owned(),
-                });
+                let (interrupted, error) = lost_at(statement.id, &statement.sql);
+                self.interrupted = Some(interrupted);
+                return Err(error);
             }
         }
         Ok(Execution::default())
@@ -96,43 +89,13 @@ impl Workplace for FallsOver {
         _: usize,
         job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let is_away = self
-            .refusals
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-                left.checked_sub(1)
-            });
-        if is_away.is_ok() {
-            return Err(EngineError::Connect {
-                engine: "scripted",
-                address: "nowhere".to_owned(),
-                cause: "refused".to_owned(),
-            });
+        if take_one(&self.refusals) {
+            return Err(refused());
         }
         job(&mut Falling {
             server: self,
             interrupted: None,
         })
-    }
-}
-
-/// Has nothing to say of any run.
-struct Silent;
-
-impl Oracle for Silent {
-    fn name(&self) -> &'static str {
-        "silent"
-    }
-
-    fn about(&self) -> &'static str {
-        "nothing"
-    }
-
-    fn needs(&self) -> Needs {
-        ANY_RUN
-    }
-
-    fn judge(&self, _: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
-        Ok(Ruling::bare(rashomon::model::Verdict::Agree))
     }
 }
 
@@ -160,7 +123,7 @@ fn minimize(
 ) -> Result<Option<Vec<String>>, String> {
     let search = OutageSearch {
         workplace: server,
-        oracles: &[&Silent],
+        oracles: &[&Content],
         dialect: &server.dialect,
         confirmations: 3,
         patience,

@@ -9,7 +9,9 @@ use rashomon::campaign::{self, Parts, RunSummary, StopFlag, Workplace};
 use rashomon::engine::EngineError;
 use rashomon::execute::Executor;
 
-use crate::scripted::{ScriptedEngine, Witness, parts, scripted_engine, settings};
+use crate::scripted::{
+    ScriptedEngine, Witness, parts, refused, scripted_engine, settings, take_one,
+};
 
 /// The scripted engine on a server that stays away once it was lost.
 struct Absent {
@@ -25,17 +27,8 @@ impl Workplace for Absent {
         worker: usize,
         job: &mut dyn FnMut(&mut dyn Executor) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let takes_one = |left: u32| left.checked_sub(1);
-        let is_refused = self.was_opened.swap(true, Ordering::SeqCst)
-            && (self.refusals)
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, takes_one)
-                .is_ok();
-        if is_refused {
-            return Err(EngineError::Connect {
-                engine: "scripted",
-                address: "nowhere".to_owned(),
-                cause: "refused".to_owned(),
-            });
+        if self.was_opened.swap(true, Ordering::SeqCst) && take_one(&self.refusals) {
+            return Err(refused());
         }
         self.engine.work(worker, job)
     }

@@ -18,10 +18,12 @@ use rashomon::execute::{Executor, Instrumentation, Interrupted, SerialRun};
 use rashomon::generate::LevelChoice;
 use rashomon::model::{
     Effect, Execution, Finding, FindingKind, IsolationLevel, Pace, SessionId, Signature,
-    StatementId, StatementKind, TestCase, TransactionId, UndecidedReason, Verdict,
+    StatementId, StatementKind, TestCase, UndecidedReason, Verdict,
 };
 use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 use rashomon::reproducer::Registry;
+
+use crate::lying::id;
 
 /// One session that selects the number of its case: all that scripted engines and oracles need.
 pub(crate) struct Numbered;
@@ -69,31 +71,15 @@ impl Executor for ScriptedExecutor<'_> {
     fn execute(&mut self, case: &TestCase, _: &Instrumentation) -> Result<Execution, EngineError> {
         // A case of the generator has no number, and the server is not lost in it.
         let left = number_of(case).and_then(|index| self.engine.losses.get(&index));
-        let is_lost = left.is_some_and(|left| {
-            left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-                left.checked_sub(1)
-            })
-            .is_ok()
-        });
-        if !is_lost {
+        if !left.is_some_and(take_one) {
             return Ok(Execution {
                 statements_sent: 1,
                 ..Execution::default()
             });
         }
-        let statement = Some(StatementId {
-            transaction: TransactionId(1),
-            position: 1,
-        });
-        self.interrupted = Some(Interrupted {
-            statement,
-            execution: Execution::default(),
-        });
-        Err(EngineError::ConnectionLost {
-            engine: "scripted",
-            sql: case.statements[0].sql.clone(),
-            cause: "reset by peer".to_owned(),
-        })
+        let (interrupted, error) = lost_at(id(1, 1), &case.statements[0].sql);
+        self.interrupted = Some(interrupted);
+        Err(error)
     }
 
     fn serial(&mut self, _: &TestCase) -> Result<Box<dyn SerialRun + '_>, EngineError> {
@@ -124,8 +110,63 @@ impl Workplace for ScriptedEngine {
     }
 }
 
+/// Takes one of what is left; whether there was one.
+pub(crate) fn take_one(left: &AtomicU32) -> bool {
+    let less = |left: u32| left.checked_sub(1);
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        .is_ok()
+}
+
+/// What an executor keeps of a run in which the server was lost at a statement, and the error.
+pub(crate) fn lost_at(statement: StatementId, sql: &str) -> (Interrupted, EngineError) {
+    let interrupted = Interrupted {
+        statement: Some(statement),
+        execution: Execution::default(),
+    };
+    let error = EngineError::ConnectionLost {
+        engine: "scripted",
+        sql: sql.to_owned(),
+        cause: "reset by peer".to_owned(),
+    };
+    (interrupted, error)
+}
+
+/// The error of a server that is away.
+pub(crate) fn refused() -> EngineError {
+    EngineError::Connect {
+        engine: "scripted",
+        address: "nowhere".to_owned(),
+        cause: "refused".to_owned(),
+    }
+}
+
 /// What scripted oracles need: a run.
 pub(crate) const ANY_RUN: Needs = Needs::answers(Pace::Scheduled);
+
+/// Agrees to every case.
+pub(crate) struct Content;
+
+impl Oracle for Content {
+    fn name(&self) -> &'static str {
+        "serial"
+    }
+
+    fn about(&self) -> &'static str {
+        "always content"
+    }
+
+    fn needs(&self) -> Needs {
+        ANY_RUN
+    }
+
+    fn excludes(&self, _: &TestCase, _: &Dialect) -> Option<UndecidedReason> {
+        None
+    }
+
+    fn judge(&self, _: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
+        Ok(Ruling::bare(Verdict::Agree))
+    }
+}
 
 /// Judges by the number of the case: see [`Scripted::judge`].
 struct Scripted;

@@ -2,7 +2,6 @@
 
 use crate::minimize::draft::{Draft, DraftLine};
 use crate::minimize::search::{Minimization, MinimizationOver};
-use crate::model::StatementKind;
 use crate::statement;
 
 pub(super) struct Unchained;
@@ -34,12 +33,9 @@ fn unchained(search: &Minimization<'_>, number: usize) -> Option<Draft> {
     let mut before = draft.lines[..number].iter().filter(is_own);
     let begin = before.rfind(begins)?;
     let next = draft.lines[number + 1..].iter().find(is_own);
-    let plain = match line.effect.kind == StatementKind::Commit {
-        true => &dialect.spelling.commit,
-        false => &dialect.spelling.rollback,
-    };
+    let plain = dialect.spelling.plain_end(line.effect.kind);
     let end = DraftLine {
-        sql: plain.clone(),
+        sql: plain.to_owned(),
         effect: statement::analyze(plain, dialect),
         ..line.clone()
     };

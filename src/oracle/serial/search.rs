@@ -177,12 +177,9 @@ impl<'a> SerialOrderSearch<'a> {
     /// What is sent for a statement. Another transaction may come between two of a chain: each is begun and ended by itself.
     fn text(&self, statement: &'a CaseStatement) -> &'a str {
         let spelling = &self.evidence.dialect.spelling;
-        if !statement.effect.chains {
-            &statement.sql
-        } else if statement.effect.kind == StatementKind::Commit {
-            &spelling.commit
-        } else {
-            &spelling.rollback
+        match statement.effect.chains {
+            true => spelling.plain_end(statement.effect.kind),
+            false => &statement.sql,
         }
     }
 
