@@ -512,7 +512,6 @@ const LISTED: &[&str] = &[
     "unfiled:postgresql-antijoin-recheck: -delete-target:statement-snapshot",
     "unfiled:postgresql-antijoin-recheck: -update-source:statement-snapshot",
     "unfiled:postgresql-antijoin-recheck: -update-target:statement-snapshot",
-    "unfiled:tidb-absent-key-list: +committed:insert",
     "unfiled:tidb-absent-key-list: +or",
     "unfiled:tidb-absent-key-list: +resumed",
     "unfiled:tidb-absent-key-list: +rolled-back:update",
