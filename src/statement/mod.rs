@@ -7,6 +7,7 @@
 mod catalog;
 mod column;
 mod comma_tables;
+mod condition;
 mod constraints;
 mod contradiction;
 mod control;
@@ -51,6 +52,7 @@ mod words;
 
 pub use catalog::Catalog;
 pub use column::without_column;
+pub use condition::names_in_condition;
 pub use constraints::{constraints, foreign_key_actions};
 pub use control::{assignment, defers_snapshots};
 pub use counting::{CountedInsert, Counting, Filling, Returned, counted_insert, set_up_counts};

@@ -380,7 +380,7 @@ impl Reads {
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-fn named(expression: &Expr) -> Option<(Option<&str>, &str)> {
+pub(super) fn named(expression: &Expr) -> Option<(Option<&str>, &str)> {
     match expression {
         Expr::Identifier(column) => Some((None, column.value.as_str())),
         Expr::CompoundIdentifier(parts) => match parts.as_slice() {
@@ -490,7 +490,7 @@ fn is_constant(expression: &Expr) -> bool {
     clippy::wildcard_enum_match_arm,
     reason = "an enum of sqlparser, which grows with its releases"
 )]
-fn join_condition(operator: &JoinOperator) -> (Option<&Expr>, bool) {
+pub(super) fn join_condition(operator: &JoinOperator) -> (Option<&Expr>, bool) {
     match operator {
         JoinOperator::Join(JoinConstraint::On(on))
         | JoinOperator::Inner(JoinConstraint::On(on))
