@@ -6,8 +6,8 @@ use super::Evidence;
 use super::own_changes::own_changes;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    Aspect, CaseStatement, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED, ReadMode,
-    Role, Setting, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
+    Aspect, CaseStatement, Column, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED,
+    ReadMode, Role, Setting, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
 };
 use crate::statement::{self, may_be_prepared};
 
@@ -85,8 +85,10 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
             features.insert(format!("partitioned-by-{}", partitioning.method));
         }
         for column in table.indexed_generated_columns() {
-            let reads = statement::mentions(&statement.sql, &column.name, &evidence.dialect);
-            if reads || selects_every_column(&statement.sql) {
+            let reads = statement::mentions(&statement.sql, &column.name, &evidence.dialect)
+                || selects_every_column(&statement.sql)
+                || (!column.stored && is_read_in_partitions(evidence, statement, table, column));
+            if reads {
                 let storage = if column.stored { "stored" } else { "virtual" };
                 features.insert(format!("indexed-{storage}-column"));
             }
@@ -99,6 +101,29 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
         features.insert(BACKWARD_SCAN.to_owned());
     }
     features
+}
+
+/// Whether a statement reads the partitions of a table, without locks, and may look for its rows in an index that holds a virtual
+/// column: MariaDB reads every column of an index by which it looks into partitions. It looks for rows by the first column.
+fn is_read_in_partitions(
+    evidence: &Evidence,
+    statement: &CaseStatement,
+    table: &TableShape,
+    column: &Column,
+) -> bool {
+    let reads =
+        |used: &TableUse| used.table == table.name && !evidence.dialect.locks_rows_of(used.role);
+    let is_part = |name: &String| name.eq_ignore_ascii_case(&column.name);
+    let leads_there = |index: &Vec<String>| {
+        let (sql, dialect) = (&statement.sql, &evidence.dialect);
+        index.iter().any(is_part)
+            && index.first().is_some_and(|first| {
+                statement::names_in_condition(sql, &table.name, first, dialect)
+            })
+    };
+    table.partitioning.is_some()
+        && statement.effect.uses.iter().any(reads)
+        && table.keys().chain(&table.indexes).any(leads_there)
 }
 
 /// The statement asks for something in descending order, or for a greatest value: it may scan an index from its end.

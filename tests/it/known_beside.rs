@@ -149,3 +149,89 @@ fn an_index_on_a_virtual_column_that_purge_corrupts_is_known_and_other_broken_in
         assert!(told(VIRTUAL, script, honest).is_empty(), "{script}");
     }
 }
+
+const SORTED: &str = "\
+    /* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL PRIMARY KEY, vkey INT, c0 INT, c1 INT, \
+    c2 BIGINT GENERATED ALWAYS AS (c0 + 1) VIRTUAL) PARTITION BY HASH (pkey) PARTITIONS 3;\n\
+    /* init */ CREATE TABLE t1 (pkey BIGINT, vkey INT);\n\
+    /* init */ CREATE INDEX i0 ON t0 (c1, c2);\n\
+    /* init */ INSERT INTO t0 (pkey, vkey, c0, c1) VALUES (1, 5, -3, 7), (2, 6, 1, 8), (4, 8, 5, 9);\n";
+
+/// The first column of the index stands in the condition.
+const BY_FIRST: &str = "SELECT t0.pkey FROM t0 WHERE t0.c1 < 100 ORDER BY t0.vkey, t0.pkey";
+
+/// It stands elsewhere, or nothing is sorted, or what is read is locked.
+const OTHERWISE: [&str; 4] = [
+    "SELECT t0.pkey FROM t0 WHERE t0.vkey < 100 ORDER BY t0.c1, t0.pkey",
+    "SELECT t0.pkey, t0.c1 FROM t0 WHERE t0.c0 < 100 ORDER BY t0.vkey, t0.pkey",
+    "SELECT t0.pkey FROM t0 WHERE t0.c1 < 100",
+    "SELECT t0.pkey FROM t0 WHERE t0.c1 = 8 AND t0.pkey = 2 ORDER BY t0.vkey FOR UPDATE",
+];
+
+const SOURCE: &str = "INSERT INTO t1 (pkey, vkey) SELECT t0.pkey, 1005 FROM t0 WHERE t0.c2 < 100 AND t0.c0 < 100 \
+    AND t0.c1 < 100 ORDER BY t0.vkey, t0.pkey";
+
+/// A statement of another session while row 1 is changed.
+fn beside_a_change(sql: &str) -> String {
+    format!("s1 BEGIN\ns1 UPDATE t0 SET vkey = 1001 WHERE t0.pkey = 1\ns2 {sql}\ns1 COMMIT")
+}
+
+fn finds_nothing(run: &mut Execution) {
+    let record = run.records.get_mut(&id(2, 1)).expect("it ran");
+    record.outcome = match record.outcome {
+        Outcome::Affected(_) => Outcome::Affected(0),
+        Outcome::Rows(_) | Outcome::Rejected(_) => Outcome::Rows(Vec::new()),
+    };
+}
+
+/// Every row, and one that is not there.
+fn finds_one_more(run: &mut Execution) {
+    let record = run.records.get_mut(&id(2, 1)).expect("it ran");
+    match &mut record.outcome {
+        Outcome::Affected(count) => *count += 5,
+        Outcome::Rows(rows) => *rows = [1, 2, 4, 9].map(|key| vec![Value::Integer(key)]).to_vec(),
+        Outcome::Rejected(_) => {}
+    }
+}
+
+#[test]
+fn a_read_sorted_through_an_index_on_a_virtual_column_is_known_and_other_lost_rows_are_heard() {
+    let Some(server) = server("a_read_sorted_through_an_index", Needs::MariaDb) else {
+        return;
+    };
+    let told = |setup: &str, sql: &str, lie: Lie| {
+        let script = beside_a_change(sql);
+        told(&*server, setup, &script, lie)
+    };
+    let by_filesort = "unfiled:mariadb-filesort-virtual-column";
+    is_known(&told(SORTED, BY_FIRST, honest), by_filesort);
+    is_known(&told(SORTED, BY_FIRST, finds_nothing), by_filesort);
+    is_known(&told(SORTED, SOURCE, finds_nothing), by_filesort);
+    for sql in [BY_FIRST, SOURCE] {
+        is_heard(&told(SORTED, sql, finds_one_more));
+    }
+    for sql in OTHERWISE {
+        assert!(told(SORTED, sql, honest).is_empty(), "{sql}");
+        is_heard(&told(SORTED, sql, finds_nothing));
+    }
+    let whole = SORTED.replace(" PARTITION BY HASH (pkey) PARTITIONS 3", "");
+    let other_index = SORTED.replace("(c1, c2)", "(c0, c2)");
+    let stored = SORTED.replace("VIRTUAL", "STORED");
+    for setup in [whole, other_index, stored] {
+        assert_ne!(setup, SORTED);
+        assert!(told(&setup, BY_FIRST, honest).is_empty(), "{setup}");
+        is_heard(&told(&setup, BY_FIRST, finds_nothing));
+    }
+    // Of a write: nothing is sorted, the column is stored, no other transaction changes a row.
+    let unsorted = SOURCE.replace(" ORDER BY t0.vkey, t0.pkey", "");
+    is_heard(&told(SORTED, &unsorted, finds_nothing));
+    let stored = SORTED.replace("VIRTUAL", "STORED");
+    is_heard(&told(&stored, SOURCE, finds_nothing));
+    let beside_nothing = format!("s1 SELECT 1 FROM t1\ns2 {SOURCE}");
+    is_heard(&self::told(
+        &*server,
+        SORTED,
+        &beside_nothing,
+        finds_nothing,
+    ));
+}

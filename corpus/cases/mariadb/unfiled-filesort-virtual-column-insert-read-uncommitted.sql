@@ -1,0 +1,12 @@
+--! format = 1
+--! engine = "mariadb"
+--! isolation = "READ UNCOMMITTED"
+--! known = "unfiled:mariadb-filesort-virtual-column"
+--! # OPEN; found by Rashomon, on 10.11 and 11.8: no other transaction is needed
+--! # not reported yet
+--! # status: -
+/* init */ CREATE TABLE t1 (vkey INT);
+/* init */ CREATE TABLE t0 (pkey BIGINT NOT NULL, vkey INT, c0 INT, c1 BIGINT GENERATED ALWAYS AS (c0 + 1) VIRTUAL);
+/* init */ CREATE INDEX i0 ON t0 (c1 DESC);
+/* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (5, 13, 1);
+/* s1 T1.1 */ INSERT INTO t1 (vkey) SELECT 1005 FROM t0 WHERE t0.c1 <> 0 ORDER BY t0.pkey; -- @got affected 0  @expect affected 1
