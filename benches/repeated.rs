@@ -32,6 +32,9 @@ struct Arguments {
     first: u64,
     #[arg(long, default_value = "2000")]
     transactions: u64,
+    /// So many at most: a hundredth of it, two hundredths and so on, in a mixed order
+    #[arg(long)]
+    spread: bool,
     /// Of processor time, for each history and model
     #[arg(long, default_value = "60")]
     seconds: u64,
@@ -44,11 +47,23 @@ struct Arguments {
     bench: bool,
 }
 
+impl Arguments {
+    fn size(&self, seed: u64) -> u64 {
+        // 37 and 100 have no divisor in common, so that a hundred seeds have a hundred sizes.
+        let parts = if self.spread {
+            37 * seed % 100 + 1
+        } else {
+            100
+        };
+        (self.transactions * parts / 100).max(1)
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let mut tally = vec![Tally::default(); arguments.model.len()];
     for seed in arguments.first..arguments.first + arguments.count {
-        let plan = Plan::draw(seed, arguments.transactions);
+        let plan = Plan::draw(seed, arguments.size(seed));
         let history = plan.history();
         if let Some(folder) = &arguments.write {
             let write = format::by_name("rashomon").and_then(|format| format.write);

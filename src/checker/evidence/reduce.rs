@@ -37,17 +37,20 @@ pub(in crate::checker) fn core_of(
     let writers = Writers::of(history);
     let mut events_left = REDUCED_EVENTS_MAX;
     let mut violates = |part: &[Txn]| {
+        if budget.is_over() {
+            return false;
+        }
         let Some(history) = writers.restricted(part) else {
             return false;
         };
-        if history.event_count() > events_left || budget.is_over() {
+        if history.event_count() > events_left {
             return false;
         }
         events_left -= history.event_count();
         violates(&history)
     };
     let mut pieces = 2;
-    while core.len() > 1 && pieces <= core.len() {
+    while core.len() > 1 && pieces <= core.len() && !budget.is_over() {
         let size = core.len().div_ceil(pieces);
         let without = |piece: &[Txn]| -> Vec<Txn> {
             core.iter()

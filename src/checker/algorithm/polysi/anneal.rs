@@ -7,7 +7,8 @@
 //! no order, but comes near, and the solver begins from there.
 //!
 //! For snapshot isolation the start of a transaction that writes a key is to be what comes last
-//! before its commit among all starts and commits of the key's writers.
+//! before its commit among all starts and commits of the key's writers. A vertex that only reads is in nobody's
+//! way, and goes at once where few of its reads are wrong (`heat_bath`).
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,7 +17,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::deeds::{Deeds, part_at, progress};
+use super::heat_bath::WrongReads;
 use super::key_line::{KeyLine, NOTHING, TimedAccess, Wrong, lines};
+use super::movable::Movable;
 use super::polygraph::{Polygraph, VertexView};
 use crate::checker::budget::Budget;
 use crate::checker::resolved::arcs::Rows;
@@ -27,6 +30,13 @@ use crate::history::Key;
 /// falls from the first of these to the second.
 const HOT: f64 = 0.4;
 const COLD: f64 = 0.15;
+
+/// Where no more than one vertex in so many has a wrong access, what holds those few in place is loosened: so
+/// often at most the heat falls once more, from this one, in so large a part of the moves.
+const FEW_WRONG: usize = 200;
+const AGAIN_MAX: usize = 4;
+const WARM: f64 = 0.26;
+const AGAIN_PART: f64 = 0.3;
 
 /// The share of moves that mend an access that is wrong; the others are of any vertex.
 const MENDING: f64 = 0.2;
@@ -58,7 +68,14 @@ pub(super) fn anneal(
     budget: Budget,
 ) -> Annealed {
     let mut annealing = Annealing::new(polygraph, deeds, order);
-    annealing.run(moves * polygraph.len, budget);
+    let moves = moves * polygraph.len;
+    annealing.cool(HOT, moves, budget);
+    for _ in 0..AGAIN_MAX {
+        if annealing.wrong.all.len() * FEW_WRONG > polygraph.len {
+            break;
+        }
+        annealing.cool(WARM, (moves as f64 * AGAIN_PART) as usize, budget);
+    }
     Annealed {
         order: annealing.order(),
         wrong: annealing.wrong.all.len(),
@@ -68,8 +85,12 @@ pub(super) fn anneal(
 struct Annealing {
     is_split: bool,
     moments: Vec<f64>,
-    before: Rows<Vertex, Vertex>,
-    after: Rows<Vertex, Vertex>,
+    movable: Movable,
+    only_reads: Vec<bool>,
+    /// Of the vertex that is looked at.
+    wrong_reads: WrongReads,
+    /// Key by key where it stands, and where it would.
+    places: Vec<(usize, usize)>,
     /// By vertex the keys of its accesses.
     keys: Rows<Vertex, Key>,
     lines: Vec<KeyLine>,
@@ -86,14 +107,19 @@ impl Annealing {
         for (place, vertex) in order.iter().enumerate() {
             moments[*vertex] = place as f64;
         }
-        let edges = polygraph.edges.iter().filter(|(from, to)| from != to);
-        let (out, back): (Vec<_>, Vec<_>) = edges.map(|(a, b)| ((*a, *b), (*b, *a))).unzip();
         let (lines, owners) = lines(polygraph, deeds, order);
+        let mut only_reads = vec![true; polygraph.len];
+        let accesses = lines.iter().flat_map(|line| &line.accesses);
+        for access in accesses.filter(|access| access.write != NOTHING) {
+            only_reads[access.vertex] = false;
+        }
         let mut annealing = Self {
             is_split: polygraph.view == VertexView::Split,
             moments,
-            before: Rows::of(polygraph.len, &back),
-            after: Rows::of(polygraph.len, &out),
+            movable: Movable::new(polygraph, order, &owners),
+            only_reads,
+            wrong_reads: WrongReads::default(),
+            places: Vec::new(),
             keys: Rows::of(polygraph.len, &owners),
             lines,
             wrong: Wrong {
@@ -110,8 +136,9 @@ impl Annealing {
         annealing
     }
 
-    fn run(&mut self, moves: usize, budget: Budget) {
-        let mut heat = HOT;
+    /// Makes so many moves, while the heat falls from `hot`.
+    fn cool(&mut self, hot: f64, moves: usize, budget: Budget) {
+        let mut heat = hot;
         for made in 0..moves {
             if self.wrong.all.is_empty() {
                 return;
@@ -120,7 +147,7 @@ impl Annealing {
                 if budget.is_over() {
                     return;
                 }
-                heat = HOT * (COLD / HOT).powf(made as f64 / moves as f64);
+                heat = hot * (COLD / hot).powf(made as f64 / moves as f64);
             }
             if made.is_multiple_of(SPREAD_AFTER) {
                 self.spread();
@@ -129,7 +156,14 @@ impl Annealing {
                 self.move_together(heat);
                 continue;
             }
-            let Some((vertex, moment)) = self.propose() else {
+            let Some((vertex, within)) = self.propose() else {
+                continue;
+            };
+            if self.only_reads[vertex] {
+                self.read_elsewhere(vertex, heat);
+                continue;
+            }
+            let Some(moment) = self.moment_for(vertex, within) else {
                 continue;
             };
             let change = self.change(vertex, moment);
@@ -147,10 +181,13 @@ impl Annealing {
     fn move_together(&mut self, heat: f64) {
         let vertex = match self.part() < MENDING {
             true => self.any_wrong().0,
-            false => Vertex::at(self.below(self.moments.len())),
+            false => self.any_vertex(),
         };
         let transaction = vertex.of_start_or_commit();
         let (start, commit) = (Vertex::start(transaction), Vertex::commit(transaction));
+        if self.only_reads[start] {
+            return self.read_elsewhere(start, heat);
+        }
         let (from_start, from_commit) = (self.moments[start], self.moments[commit]);
         let (of_start, of_commit) = (self.allowed(start, commit), self.allowed(commit, start));
         let (begin, end) = (of_start.0.max(of_commit.0), of_start.1.min(of_commit.1));
@@ -168,37 +205,66 @@ impl Annealing {
             self.shift(vertex, moment);
         }
         if !self.is_taken(change, heat) {
-            self.shift(commit, from_commit);
-            self.shift(start, from_start);
+            for (vertex, moment) in [(commit, from_commit), (start, from_start)] {
+                self.look_up(vertex, moment);
+                self.shift(vertex, moment);
+            }
         }
     }
 
     /// Between which moments the known edges allow a vertex, those of another left out.
     fn allowed(&self, vertex: Vertex, other: Vertex) -> (f64, f64) {
         let (mut begin, mut end) = (-1.0, self.moments.len() as f64);
-        for before in self.before.row(vertex).iter().filter(|v| **v != other) {
+        let (before, after) = (
+            self.movable.before.row(vertex),
+            self.movable.after.row(vertex),
+        );
+        for before in before.iter().filter(|v| **v != other) {
             begin = self.moments[*before].max(begin);
         }
-        for after in self.after.row(vertex).iter().filter(|v| **v != other) {
+        for after in after.iter().filter(|v| **v != other) {
             end = self.moments[*after].min(end);
         }
         (begin, end)
     }
 
-    /// A vertex, and a moment that the known edges allow it.
-    fn propose(&mut self) -> Option<(Vertex, f64)> {
-        let (vertex, within) = match self.part() < MENDING {
-            true => self.mend()?,
-            false => {
-                let vertex = Vertex::at(self.below(self.moments.len()));
-                (vertex, (f64::NEG_INFINITY, f64::INFINITY))
-            }
-        };
+    /// A vertex, and between which moments it may go.
+    fn propose(&mut self) -> Option<(Vertex, (f64, f64))> {
+        match self.part() < MENDING {
+            true => self.mend(),
+            false => Some((self.any_vertex(), (f64::NEG_INFINITY, f64::INFINITY))),
+        }
+    }
+
+    /// A moment between two that the known edges allow a vertex.
+    fn moment_for(&mut self, vertex: Vertex, within: (f64, f64)) -> Option<f64> {
         let (begin, end) = self.allowed(vertex, vertex);
         let (begin, end) = (begin.max(within.0), end.min(within.1));
         let moment = begin + (end - begin) * self.part();
-        let is_inside = begin < moment && moment < end;
-        is_inside.then_some((vertex, moment))
+        (begin < moment && moment < end).then_some(moment)
+    }
+
+    /// Moves a vertex that only reads.
+    fn read_elsewhere(&mut self, vertex: Vertex, heat: f64) {
+        let (begin, end) = self.allowed(vertex, vertex);
+        self.wrong_reads.clear();
+        for key in self.keys.row(vertex) {
+            let line = &self.lines[*key];
+            let here = line.place(self.moments[vertex], vertex);
+            let read = line.accesses[here].read;
+            self.wrong_reads.add(line, read, (begin, end));
+        }
+        let parts = [self.part(), self.part()];
+        let moment = self.wrong_reads.draw((begin, end), heat, parts);
+        if begin < moment && moment < end {
+            self.look_up(vertex, moment);
+            self.shift(vertex, moment);
+        }
+    }
+
+    fn any_vertex(&mut self) -> Vertex {
+        let at = self.below(self.movable.all.len());
+        self.movable.all[at]
     }
 
     /// The vertex and the key of an access that is wrong; there is one.
@@ -225,7 +291,7 @@ impl Annealing {
             // What it should have met comes between.
             _ => {
                 let wanted = line.accesses.get(here)?.read;
-                let begin = last.map_or(f64::NEG_INFINITY, |last| last.moment);
+                let begin = last.map_or(f64::NEG_INFINITY, |last| self.moments[last.vertex]);
                 let near = here.saturating_sub(LOOK_MAX)..line.accesses.len().min(here + LOOK_MAX);
                 let is_wanted = |access: &&TimedAccess| wanted != NOTHING && access.write == wanted;
                 let mut found = line.accesses[near].iter().filter(is_wanted);
@@ -235,23 +301,34 @@ impl Annealing {
         }
     }
 
-    fn change(&self, vertex: Vertex, moment: f64) -> i32 {
-        let mut change = 0;
-        for key in self.keys.row(vertex) {
-            let line = &self.lines[*key];
-            let [from, to] = [self.moments[vertex], moment].map(|m| line.place(m, vertex));
-            change += line.change(from, to, self.is_split);
-        }
-        change
+    /// How many accesses more are wrong when a vertex moves to a moment.
+    fn change(&mut self, vertex: Vertex, moment: f64) -> i32 {
+        self.look_up(vertex, moment);
+        let places = self.keys.row(vertex).iter().zip(&self.places);
+        let change = |(key, (from, to)): (&Key, &(usize, usize))| {
+            self.lines[*key].change(*from, *to, self.is_split)
+        };
+        places.map(change).sum()
     }
 
+    /// Moves the vertex that was looked up there.
     fn shift(&mut self, vertex: Vertex, moment: f64) {
-        for key in self.keys.row(vertex) {
+        for (key, (from, to)) in self.keys.row(vertex).iter().zip(&self.places) {
             let line = &mut self.lines[*key];
-            let [from, to] = [self.moments[vertex], moment].map(|m| line.place(m, vertex));
-            line.shift(from, to, moment, self.is_split, &mut self.wrong);
+            line.shift(*from, *to, moment, self.is_split, &mut self.wrong);
         }
         self.moments[vertex] = moment;
+    }
+
+    /// Where the accesses of a vertex stand, and where they would at a moment.
+    fn look_up(&mut self, vertex: Vertex, moment: f64) {
+        self.places.clear();
+        for key in self.keys.row(vertex) {
+            let line = &self.lines[*key];
+            let from = line.place(self.moments[vertex], vertex);
+            self.places
+                .push((from, line.place_near(from, moment, vertex)));
+        }
     }
 
     /// Gives every vertex its place in the order as its moment.
@@ -259,16 +336,15 @@ impl Annealing {
         for (place, vertex) in self.order().into_iter().enumerate() {
             self.moments[vertex] = place as f64;
         }
-        for access in self.lines.iter_mut().flat_map(|line| &mut line.accesses) {
-            access.moment = self.moments[access.vertex];
+        for line in &mut self.lines {
+            for (moment, access) in line.moments.iter_mut().zip(&line.accesses) {
+                *moment = self.moments[access.vertex];
+            }
         }
     }
 
-    /// The vertices by moment; of those of one moment, as the lines have it, the first number first.
     fn order(&self) -> Vec<Vertex> {
-        let mut order: Vec<Vertex> = (0..self.moments.len()).map(Vertex::at).collect();
-        order.sort_by(|one, other| self.moments[*one].total_cmp(&self.moments[*other]));
-        order
+        self.movable.order(&self.moments)
     }
 
     /// A number from 0 to 1, without either.

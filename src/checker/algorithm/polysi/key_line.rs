@@ -14,7 +14,6 @@ pub(super) const BEGINS: u32 = u32::MAX - 1;
 /// What one vertex does to one key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedAccess {
-    pub(super) moment: f64,
     pub(super) vertex: Vertex,
     /// Its place among all accesses.
     pub(super) at: u32,
@@ -35,6 +34,8 @@ pub(super) struct KeyMoment {
 pub(super) struct KeyLine {
     pub(super) initial: u32,
     pub(super) accesses: Vec<TimedAccess>,
+    /// Of each access. Apart, for they are looked through far more often than the accesses.
+    pub(super) moments: Vec<f64>,
 }
 
 /// The accesses that are wrong.
@@ -89,8 +90,38 @@ impl KeyMoment {
 impl KeyLine {
     /// Where the access of a vertex of a moment stands, or would.
     pub(super) fn place(&self, moment: f64, vertex: Vertex) -> usize {
-        let is_before = |access: &TimedAccess| (access.moment, access.vertex) < (moment, vertex);
-        self.accesses.partition_point(is_before)
+        self.place_between(0, self.moments.len(), moment, vertex)
+    }
+
+    /// The same for a moment that is likely to be near the one of a place.
+    pub(super) fn place_near(&self, near: usize, moment: f64, vertex: Vertex) -> usize {
+        let len = self.moments.len();
+        let mut step = 1;
+        if self.moments[near] < moment {
+            let mut begin = near;
+            while begin + step < len && self.moments[begin + step] < moment {
+                begin += step;
+                step *= 2;
+            }
+            let end = (begin + step).min(len);
+            return self.place_between(begin, end, moment, vertex);
+        }
+        let mut end = near;
+        while step <= end && self.moments[end - step] >= moment {
+            end -= step;
+            step *= 2;
+        }
+        self.place_between(end.saturating_sub(step), end, moment, vertex)
+    }
+
+    /// The same where all accesses before `begin` are earlier, and none from `end` on is.
+    fn place_between(&self, begin: usize, end: usize, moment: f64, vertex: Vertex) -> usize {
+        let part = &self.moments[begin..end];
+        let first = begin + part.partition_point(|other| *other < moment);
+        let others = self.moments[first..].iter().zip(&self.accesses[first..]);
+        let is_before =
+            |(other, access): &(&f64, &TimedAccess)| **other == moment && access.vertex < vertex;
+        first + others.take_while(is_before).count()
     }
 
     /// What is held before a place.
@@ -170,13 +201,19 @@ impl KeyLine {
         is_split: bool,
         wrong: &mut Wrong,
     ) {
-        self.accesses[from].moment = moment;
+        self.moments[from] = moment;
         if to == from || to == from + 1 {
             return;
         }
         match from < to {
-            true => self.accesses[from..to].rotate_left(1),
-            false => self.accesses[to..=from].rotate_right(1),
+            true => {
+                self.accesses[from..to].rotate_left(1);
+                self.moments[from..to].rotate_left(1);
+            }
+            false => {
+                self.accesses[to..=from].rotate_right(1);
+                self.moments[to..=from].rotate_right(1);
+            }
         }
         self.look(from.min(to), from.max(to), is_split, wrong);
     }
@@ -210,13 +247,14 @@ pub(super) fn lines(
     let line = |key| KeyLine {
         initial: number(history.initial(key)),
         accesses: Vec::new(),
+        moments: Vec::new(),
     };
     let mut lines: Vec<KeyLine> = history.all_keys().map(line).collect();
     let mut owners = Vec::new();
     for (place, vertex) in order.iter().enumerate() {
         for (key, read, writes) in accesses(polygraph, deeds, *vertex) {
+            lines[key].moments.push(place as f64);
             lines[key].accesses.push(TimedAccess {
-                moment: place as f64,
                 vertex: *vertex,
                 at: owners.len() as u32,
                 read: read.map_or(NOTHING, |read| number(read.value)),
@@ -290,7 +328,6 @@ mod tests {
                 other => other as u32,
             };
             accesses.push(TimedAccess {
-                moment: f64::from(place),
                 vertex,
                 at: place,
                 read,
@@ -298,7 +335,16 @@ mod tests {
             });
         }
         let initial = numbers.below(3) as u32;
-        KeyLine { initial, accesses }
+        line_of(initial, accesses)
+    }
+
+    /// A line whose accesses have the moments 0, 1 and so on.
+    fn line_of(initial: u32, accesses: Vec<TimedAccess>) -> KeyLine {
+        KeyLine {
+            initial,
+            moments: (0..accesses.len()).map(|place| place as f64).collect(),
+            accesses,
+        }
     }
 
     fn nothing_wrong(line: &KeyLine) -> Wrong {
@@ -329,10 +375,14 @@ mod tests {
             let from = numbers.below(len) as usize;
             let moment = numbers.below(len + 1) as f64 - 0.5;
             let to = line.place(moment, line.accesses[from].vertex);
+            for near in 0..line.accesses.len() {
+                let vertex = line.accesses[from].vertex;
+                assert_eq!(line.place_near(near, moment, vertex), to, "{near} {line:?}");
+            }
             let before = counted(&line, is_split).len() as i32;
             let change = line.change(from, to, is_split);
             line.shift(from, to, moment, is_split, &mut wrong);
-            assert!(line.accesses.is_sorted_by_key(|access| access.moment));
+            assert!(line.moments.is_sorted());
             let after = counted(&line, is_split);
             assert_eq!(after.len() as i32 - before, change, "{line:?}");
             wrong.all.sort_unstable();
@@ -345,7 +395,6 @@ mod tests {
     #[test]
     fn between_the_start_and_the_commit_of_a_writer_no_other_writes() {
         let access = |place: u32, vertex, write| TimedAccess {
-            moment: f64::from(place),
             vertex,
             at: place,
             read: NOTHING,
@@ -359,10 +408,7 @@ mod tests {
             access(2, commit(other), 7),
             access(3, commit(one), 8),
         ];
-        let mut line = KeyLine {
-            initial: 0,
-            accesses,
-        };
+        let mut line = line_of(0, accesses);
         assert_eq!(counted(&line, true), [3]);
         assert_eq!(line.change(0, 3, true), -1);
         let mut wrong = nothing_wrong(&line);
