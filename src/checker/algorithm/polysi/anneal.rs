@@ -31,11 +31,17 @@ use crate::history::Key;
 const HOT: f64 = 0.4;
 const COLD: f64 = 0.15;
 
-/// Where no more than one vertex in so many has a wrong access, what holds those few in place is loosened: so
-/// often at most the heat falls once more, from this one, in so large a part of the moves.
+/// Where at most one access is wrong for so many vertices, the order is heated again, to loosen what holds the
+/// last ones in place.
 const FEW_WRONG: usize = 200;
+
+/// How often it is.
 const AGAIN_MAX: usize = 4;
+
+/// The heat that it falls from then: less than at first, so that most of the order stays as it is.
 const WARM: f64 = 0.26;
+
+/// The share of the first moves that each such time has.
 const AGAIN_PART: f64 = 0.3;
 
 /// The share of moves that mend an access that is wrong; the others are of any vertex.
@@ -86,10 +92,11 @@ struct Annealing {
     is_split: bool,
     moments: Vec<f64>,
     movable: Movable,
+    /// By vertex: whether no other depends on where it is.
     only_reads: Vec<bool>,
-    /// Of the vertex that is looked at.
+    /// Scratch of `read_elsewhere`.
     wrong_reads: WrongReads,
-    /// Key by key where it stands, and where it would.
+    /// Scratch of `look_up`: for each key of the vertex the place of its access, and the place it would have.
     places: Vec<(usize, usize)>,
     /// By vertex the keys of its accesses.
     keys: Rows<Vertex, Key>,
@@ -311,7 +318,7 @@ impl Annealing {
         places.map(change).sum()
     }
 
-    /// Moves the vertex that was looked up there.
+    /// Moves a vertex to the moment for which `look_up` was called last.
     fn shift(&mut self, vertex: Vertex, moment: f64) {
         for (key, (from, to)) in self.keys.row(vertex).iter().zip(&self.places) {
             let line = &mut self.lines[*key];
@@ -320,7 +327,7 @@ impl Annealing {
         self.moments[vertex] = moment;
     }
 
-    /// Where the accesses of a vertex stand, and where they would at a moment.
+    /// Notes where the accesses of a vertex stand, and where they would at a moment.
     fn look_up(&mut self, vertex: Vertex, moment: f64) {
         self.places.clear();
         for key in self.keys.row(vertex) {

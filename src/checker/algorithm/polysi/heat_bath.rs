@@ -1,15 +1,15 @@
-//! Where a vertex that only reads goes: to a moment drawn from all that it may have, one where fewer of its
-//! reads are wrong being likelier (the heat-bath rule). Others do not depend on where it is, so that this is what
-//! many moves to moments that are tried one by one come to.
+//! Where a vertex that only reads goes: to a moment drawn from all that the known edges allow, the likelier the
+//! fewer of its reads are wrong there (the heat-bath rule). That is what trying moments one by one would come to in
+//! the end, for no other vertex depends on where it is.
 
 use super::key_line::{BEGINS, KeyLine};
 
 /// How many reads of one vertex are wrong, by moment.
 #[derive(Debug, Default)]
 pub(super) struct WrongReads {
-    /// From the beginning on.
+    /// How many are wrong right behind the first moment.
     at_first: i32,
-    /// From a moment on there is one more, or one less.
+    /// The moments from which on one more is wrong, or one less.
     changes: Vec<(f64, i32)>,
 }
 
@@ -35,8 +35,8 @@ impl WrongReads {
         }
     }
 
-    /// A moment between two. One with a wrong read more is less likely by `exp(-1 / heat)`. `parts` are two numbers
-    /// between 0 and 1.
+    /// Draws a moment between two: each wrong read makes one less likely by `exp(-1 / heat)`. `parts` are two random
+    /// numbers between 0 and 1.
     pub(super) fn draw(&mut self, (begin, end): (f64, f64), heat: f64, parts: [f64; 2]) -> f64 {
         self.changes
             .sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
@@ -56,7 +56,7 @@ impl WrongReads {
         begin + (end - begin) * parts[1]
     }
 
-    /// From when to when there are how many.
+    /// The stretches between the changes: begin, end, how many reads are wrong.
     fn stretches(&self, begin: f64, end: f64) -> impl Iterator<Item = (f64, f64, i32)> {
         let (mut from, mut wrong) = (begin, self.at_first);
         let changes = self.changes.iter().copied().chain([(end, 0)]);
