@@ -89,8 +89,7 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
                 || selects_every_column(&statement.sql)
                 || (!column.stored && is_read_in_partitions(evidence, statement, table, column));
             if reads {
-                let storage = if column.stored { "stored" } else { "virtual" };
-                features.insert(format!("indexed-{storage}-column"));
+                features.insert(indexed_column(column));
             }
         }
     }
@@ -101,6 +100,12 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
         features.insert(BACKWARD_SCAN.to_owned());
     }
     features
+}
+
+/// The feature of a table that has an index on a column which the engine computes.
+pub(super) fn indexed_column(column: &Column) -> String {
+    let storage = if column.stored { "stored" } else { "virtual" };
+    format!("indexed-{storage}-column")
 }
 
 /// Whether a statement reads the partitions of a table, without locks, and may look for its rows in an index that holds a virtual

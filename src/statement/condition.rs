@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{Expr, Statement, TableWithJoins};
 
 use super::parse::Parsed;
-use super::query::{NamedRelation, deleted_from, relations, selects};
+use super::query::{NamedRelation, block_of_write, relations, selects};
 use super::table_reads::{join_condition, named};
 use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, walk};
@@ -33,23 +33,10 @@ struct Conditions {
 }
 
 impl Conditions {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "an enum of sqlparser, which grows with its releases"
-    )]
     fn of(tree: &Statement) -> Self {
         let mut found = Self::default();
-        match tree {
-            Statement::Update(update) => found.add(
-                std::slice::from_ref(&update.table),
-                update.selection.as_ref(),
-            ),
-            Statement::Delete(delete) => {
-                let from = delete.using.as_deref().unwrap_or(deleted_from(delete));
-                found.add(from, delete.selection.as_ref());
-            }
-            // What others read stands in their queries.
-            _ => {}
+        if let Some((from, condition)) = block_of_write(tree) {
+            found.add(from, condition);
         }
         let _ = walk(tree, &mut |node| {
             if let SyntaxNode::Query(query) = node {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Delete, Expr, FromTable, GroupByExpr, Ident, JoinOperator, ObjectName, OrderByKind, Query,
-    Select, SelectItem, SetExpr, TableFactor, TableWithJoins, Visit,
+    Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visit,
 };
 
 use super::walk::{SyntaxNode, walk};
@@ -25,6 +25,26 @@ pub(super) struct NamedRelation {
     pub table: String,
     /// Its alias, or its own name.
     pub called: String,
+}
+
+/// The tables that an UPDATE or DELETE reads itself, and its WHERE. None of another statement: what an INSERT reads stands in
+/// its query.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an enum of sqlparser, which grows with its releases"
+)]
+pub(super) fn block_of_write(tree: &Statement) -> Option<(&[TableWithJoins], Option<&Expr>)> {
+    match tree {
+        Statement::Update(update) => Some((
+            std::slice::from_ref(&update.table),
+            update.selection.as_ref(),
+        )),
+        Statement::Delete(delete) => {
+            let from = delete.using.as_deref().unwrap_or(deleted_from(delete));
+            Some((from, delete.selection.as_ref()))
+        }
+        _ => None,
+    }
 }
 
 /// The FROM of a DELETE, with the word or without.

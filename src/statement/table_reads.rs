@@ -12,7 +12,7 @@ use sqlparser::ast::{
 };
 
 use super::parse::Parsed;
-use super::query::{NamedRelation, deleted_from, relations, selects};
+use super::query::{NamedRelation, block_of_write, relations, selects};
 use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, collect, walk};
 use crate::dialect::Dialect;
@@ -64,25 +64,11 @@ pub fn tables_read(sql: &str, dialect: &Dialect) -> usize {
     parsed.map_or(0, |parsed| collect(&parsed.tree, is_table).len())
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
 fn of_tree(tree: &Statement) -> BTreeSet<TableRead> {
     let mut reads = Reads::default();
-    match tree {
-        Statement::Update(update) => {
-            reads.enter_block(
-                std::slice::from_ref(&update.table),
-                update.selection.as_ref(),
-            );
-        }
-        Statement::Delete(delete) => {
-            let from = delete.using.as_deref().unwrap_or(deleted_from(delete));
-            reads.enter_block(from, delete.selection.as_ref());
-        }
-        // What an INSERT names stands in its query.
-        _ => reads.scopes.push(Scope::default()),
+    match block_of_write(tree) {
+        Some((from, condition)) => reads.enter_block(from, condition),
+        None => reads.scopes.push(Scope::default()),
     }
     let _ = walk(tree, &mut |node| {
         match node {

@@ -217,15 +217,14 @@ fn a_read_sorted_through_an_index_on_a_virtual_column_is_known_and_other_lost_ro
     let whole = SORTED.replace(" PARTITION BY HASH (pkey) PARTITIONS 3", "");
     let other_index = SORTED.replace("(c1, c2)", "(c0, c2)");
     let stored = SORTED.replace("VIRTUAL", "STORED");
-    for setup in [whole, other_index, stored] {
+    for setup in [&whole, &other_index, &stored] {
         assert_ne!(setup, SORTED);
-        assert!(told(&setup, BY_FIRST, honest).is_empty(), "{setup}");
-        is_heard(&told(&setup, BY_FIRST, finds_nothing));
+        assert!(told(setup, BY_FIRST, honest).is_empty(), "{setup}");
+        is_heard(&told(setup, BY_FIRST, finds_nothing));
     }
     // Of a write: nothing is sorted, the column is stored, no other transaction changes a row.
     let unsorted = SOURCE.replace(" ORDER BY t0.vkey, t0.pkey", "");
     is_heard(&told(SORTED, &unsorted, finds_nothing));
-    let stored = SORTED.replace("VIRTUAL", "STORED");
     is_heard(&told(&stored, SOURCE, finds_nothing));
     let beside_nothing = format!("s1 SELECT 1 FROM t1\ns2 {SOURCE}");
     is_heard(&self::told(

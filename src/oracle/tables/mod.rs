@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::orphan::OrphanRow;
 use super::compare;
-use super::signature::finding_levels;
+use super::signature::{finding_levels, indexed_column};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
     Aspect, Difference, Direction, Execution, Finding, FindingKind, Row, Signature, StatementKind,
@@ -245,10 +245,7 @@ fn features(case: &TestCase, execution: &Execution, table: Option<&str>) -> Vec<
     if let Some(shape) = table.and_then(|table| case.table(table)) {
         let partitioning = shape.partitioning.iter();
         features.extend(partitioning.map(|p| format!("partitioned-by-{}", p.method)));
-        features.extend(shape.indexed_generated_columns().map(|column| {
-            let storage = if column.stored { "stored" } else { "virtual" };
-            format!("indexed-{storage}-column")
-        }));
+        features.extend(shape.indexed_generated_columns().map(indexed_column));
     }
     features.into_iter().collect()
 }

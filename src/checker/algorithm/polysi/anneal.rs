@@ -96,7 +96,7 @@ struct Annealing {
     only_reads: Vec<bool>,
     /// Scratch of `read_elsewhere`.
     wrong_reads: WrongReads,
-    /// Scratch of `look_up`: for each key of the vertex the place of its access, and the place it would have.
+    /// Scratch: for each key of the vertex the place of its access, and the place it would have.
     places: Vec<(usize, usize)>,
     /// By vertex the keys of its accesses.
     keys: Rows<Vertex, Key>,
@@ -255,16 +255,20 @@ impl Annealing {
     fn read_elsewhere(&mut self, vertex: Vertex, heat: f64) {
         let (begin, end) = self.allowed(vertex, vertex);
         self.wrong_reads.clear();
+        self.places.clear();
         for key in self.keys.row(vertex) {
             let line = &self.lines[*key];
             let here = line.place(self.moments[vertex], vertex);
+            self.places.push((here, here));
             let read = line.accesses[here].read;
             self.wrong_reads.add(line, read, (begin, end));
         }
         let parts = [self.part(), self.part()];
         let moment = self.wrong_reads.draw((begin, end), heat, parts);
         if begin < moment && moment < end {
-            self.look_up(vertex, moment);
+            for (key, (from, to)) in self.keys.row(vertex).iter().zip(&mut self.places) {
+                *to = self.lines[*key].place_near(*from, moment, vertex);
+            }
             self.shift(vertex, moment);
         }
     }
@@ -318,7 +322,7 @@ impl Annealing {
         places.map(change).sum()
     }
 
-    /// Moves a vertex to the moment for which `look_up` was called last.
+    /// Moves a vertex to the moment that `places` is for.
     fn shift(&mut self, vertex: Vertex, moment: f64) {
         for (key, (from, to)) in self.keys.row(vertex).iter().zip(&self.places) {
             let line = &mut self.lines[*key];
