@@ -91,6 +91,9 @@ fn every_instruction_of_the_container_image_is_carried_out_in_its_place() {
     ] {
         assert!(root.join(copied).exists(), "{copied}");
     }
+    let again = executed(&mut command);
+    assert_eq!(again.code, Some(2), "{}", again.err);
+    assert!(again.err.contains("begin with a new one"), "{}", again.err);
     let mut without_root = script("scripts/container/try");
     assert_eq!(executed(&mut without_root).code, Some(2));
 }
