@@ -256,8 +256,7 @@ impl Catalog {
         {
             return effect;
         }
-        let words = tokens(sql, dialect).unwrap_or_default();
-        if let Some(parsed) = Parsed::new(sql, without_end(&words), dialect) {
+        if let Some(parsed) = Parsed::of(sql, dialect) {
             let found = contradictions(&parsed.tree, &|name| self.left_by(name));
             effect.impossible_ranges = found.impossible;
             effect.null_only = found.null_only;
@@ -383,8 +382,7 @@ enum ViewColumns {
 
 /// The columns of a SELECT; none where one of them is not a column of a table, by its own name.
 fn plain_columns(sql: &str, dialect: &Dialect) -> Option<ViewColumns> {
-    let words = tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let parsed = Parsed::of(sql, dialect)?;
     let Statement::Query(query) = &parsed.tree else {
         return None;
     };

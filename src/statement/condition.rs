@@ -10,15 +10,13 @@ use sqlparser::ast::{Expr, Statement, TableWithJoins};
 use super::parse::Parsed;
 use super::query::{NamedRelation, block_of_write, relations, selects};
 use super::table_reads::{join_condition, named};
-use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, walk};
 use crate::dialect::Dialect;
 
 /// Whether a WHERE or ON of the statement, at any depth, names this column of this table. A column without a table before it
 /// is of each table that the statement reads. False for a statement that is not understood.
 pub fn names_in_condition(sql: &str, table: &str, column: &str, dialect: &Dialect) -> bool {
-    let parsed =
-        tokens(sql, dialect).and_then(|words| Parsed::new(sql, without_end(&words), dialect));
+    let parsed = Parsed::of(sql, dialect);
     parsed.is_some_and(|parsed| {
         let conditions = Conditions::of(&parsed.tree);
         conditions.name(table, column)

@@ -8,7 +8,6 @@ use sqlparser::ast::{
 use super::effect::analyze;
 use super::parse::{Parsed, number};
 use super::query::{ROW_KEY, column_name, last_name, row_order};
-use super::token::{tokens, without_end};
 use crate::dialect::Dialect;
 use crate::model::{
     CaseStatement, Effect, RowOrder, SetupKind, StatementKind, TableShape, TestCase,
@@ -75,9 +74,7 @@ fn counting(
     dialect: &Dialect,
 ) -> Option<CountedInsert> {
     let place = target.columns.iter().position(|column| column.counted)?;
-    let parsed = tokens(sql, dialect)
-        .and_then(|words| Parsed::new(sql, without_end(&words), dialect))
-        .map(|parsed| parsed.tree);
+    let parsed = Parsed::of(sql, dialect).map(|parsed| parsed.tree);
     let Some(Statement::Insert(insert)) = parsed else {
         return Some(CountedInsert {
             counting: Counting::Unknown,

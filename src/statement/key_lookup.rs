@@ -7,7 +7,6 @@ use sqlparser::ast::{BinaryOperator, Expr, Statement, TableWithJoins};
 use super::parse::{Parsed, number};
 use super::query::{column_name, deleted_from, grouped};
 use super::table_reads::{and_parts, tables_read};
-use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, collect};
 use super::words::mentions;
 use crate::dialect::Dialect;
@@ -31,8 +30,7 @@ pub fn key_lookups(sql: &str, dialect: &Dialect) -> Vec<KeyLookup> {
 }
 
 fn lookups(sql: &str, dialect: &Dialect) -> Option<Vec<KeyLookup>> {
-    let words = tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let parsed = Parsed::of(sql, dialect)?;
     let source = Source::of(&parsed.tree)?;
     let [TableWithJoins { relation: _, joins }] = source.from else {
         return None;

@@ -6,15 +6,12 @@ use sqlparser::ast::{
 
 use super::parse::Parsed;
 use super::query::deleted_from;
-use super::token::tokens;
-use super::token::without_end;
 use crate::dialect::Dialect;
 
 /// A query with these columns for the rows that an UPDATE or DELETE of one table matches: its own
 /// table, condition, order and limit. None for any other statement.
 pub fn matched_rows(sql: &str, columns: &str, dialect: &Dialect) -> Option<String> {
-    let words = tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let parsed = Parsed::of(sql, dialect)?;
     Some(Matched::of(&parsed.tree)?.query(columns))
 }
 
@@ -26,8 +23,7 @@ pub fn matched_rows(sql: &str, columns: &str, dialect: &Dialect) -> Option<Strin
     reason = "an enum of sqlparser, which grows with its releases"
 )]
 pub fn search_of_write(sql: &str, dialect: &Dialect) -> Option<String> {
-    let words = tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let parsed = Parsed::of(sql, dialect)?;
     let assignments: &[Assignment] = match &parsed.tree {
         Statement::Insert(insert) => {
             let source = insert.source.as_ref()?;

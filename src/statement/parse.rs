@@ -14,7 +14,7 @@ use sqlparser::parser::{Parser, ParserOptions};
 use super::comma_tables;
 use super::lock_clause::LockClauses;
 use super::returning_place;
-use super::token::SqlToken;
+use super::token::{SqlToken, tokens, without_end};
 use crate::dialect::{Dialect, ParserKind};
 
 /// A statement that survived the round trip.
@@ -27,6 +27,13 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
+    /// Parses the text of one statement, with a semicolon at its end or without; None as for [`Parsed::new`], and for a text
+    /// that is not made of tokens.
+    pub(super) fn of(sql: &str, dialect: &Dialect) -> Option<Self> {
+        let words = tokens(sql, dialect)?;
+        Self::new(sql, without_end(&words), dialect)
+    }
+
     /// Parses one statement; None when it does not parse or does not round-trip.
     pub(super) fn new(sql: &str, words: &[SqlToken<'_>], dialect: &Dialect) -> Option<Self> {
         let (text, locks) = LockClauses::take(sql, words, dialect);

@@ -31,8 +31,7 @@ pub struct ShownRows {
 /// may stand for several stored ones or for none (groups, aggregates, set operations, CTEs, derived
 /// tables), and for other statements.
 pub fn shown_rows(sql: &str, dialect: &Dialect, tables: &[TableShape]) -> Option<ShownRows> {
-    let words = super::token::tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, super::token::without_end(&words), dialect)?;
+    let parsed = Parsed::of(sql, dialect)?;
     let Statement::Query(query) = &parsed.tree else {
         return None;
     };

@@ -4,8 +4,6 @@ use sqlparser::ast::{Expr, Ident, LimitClause, Query, Select, SelectItem, SetExp
 
 use super::parse::{Parsed, number};
 use super::query::{ROW_KEY, relations, row_order};
-use super::token::tokens;
-use super::token::without_end;
 use crate::dialect::Dialect;
 use crate::model::RowOrder;
 
@@ -22,8 +20,7 @@ pub struct SortedRead {
 
 /// A SELECT of one table whose ORDER BY is total; None for any other statement.
 pub fn sorted_read(sql: &str, dialect: &Dialect) -> Option<SortedRead> {
-    let words = tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let parsed = Parsed::of(sql, dialect)?;
     let Statement::Query(query) = &parsed.tree else {
         return None;
     };

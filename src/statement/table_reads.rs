@@ -13,7 +13,6 @@ use sqlparser::ast::{
 
 use super::parse::Parsed;
 use super::query::{NamedRelation, block_of_write, relations, selects};
-use super::token::{tokens, without_end};
 use super::walk::{SyntaxNode, collect, walk};
 use crate::dialect::Dialect;
 
@@ -49,8 +48,7 @@ impl TableRead {
 
 /// How a statement reads its tables; nothing of one that is not understood.
 pub fn table_reads(sql: &str, dialect: &Dialect) -> BTreeSet<TableRead> {
-    let parsed =
-        tokens(sql, dialect).and_then(|words| Parsed::new(sql, without_end(&words), dialect));
+    let parsed = Parsed::of(sql, dialect);
     parsed
         .map(|parsed| of_tree(&parsed.tree))
         .unwrap_or_default()
@@ -58,8 +56,7 @@ pub fn table_reads(sql: &str, dialect: &Dialect) -> BTreeSet<TableRead> {
 
 /// How many tables a statement reads, at any depth, one that it reads twice counted twice.
 pub fn tables_read(sql: &str, dialect: &Dialect) -> usize {
-    let parsed =
-        tokens(sql, dialect).and_then(|words| Parsed::new(sql, without_end(&words), dialect));
+    let parsed = Parsed::of(sql, dialect);
     let is_table = |node: SyntaxNode<'_>| matches!(node, SyntaxNode::Table(_)).then_some(());
     parsed.map_or(0, |parsed| collect(&parsed.tree, is_table).len())
 }

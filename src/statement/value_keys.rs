@@ -6,15 +6,12 @@ use sqlparser::ast::{SetExpr, Statement};
 
 use super::parse::{Parsed, number};
 use super::query::last_name;
-use super::token::tokens;
-use super::token::without_end;
 use crate::dialect::Dialect;
 
 /// The values that an INSERT or REPLACE gives a column in its VALUES list; None where one of them is no
 /// integer as it stands, where the column is not listed, and for any other statement.
 pub fn value_keys(sql: &str, column: &str, dialect: &Dialect) -> Option<BTreeSet<i64>> {
-    let words = tokens(sql, dialect)?;
-    let parsed = Parsed::new(sql, without_end(&words), dialect)?;
+    let parsed = Parsed::of(sql, dialect)?;
     let Statement::Insert(insert) = &parsed.tree else {
         return None;
     };
