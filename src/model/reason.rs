@@ -78,7 +78,8 @@ slugged! {
         SessionSetting = "session-setting",
         /// A session changes its own isolation level: the header's level does not hold.
         LevelSetInSession = "level-set-in-session",
-        /// A statement calls a function whose value no second run repeats: `UUID()`.
+        /// No second run repeats what a statement gives: it calls a function such as `UUID()`, reads a variable, or tells of the
+        /// server or of a plan, as SHOW and EXPLAIN do.
         UnrepeatableFunction = "unrepeatable-function",
         /// A row gets its key from a counter of the engine, which does not go back at a rollback.
         AutoIncrement = "auto-increment",

@@ -81,18 +81,26 @@ impl fmt::Display for UnjudgedStatement<'_> {
     }
 }
 
-/// For which reason a statement keeps a case from being judged, where one does by itself.
-fn reason_of(statement: &CaseStatement) -> Option<UndecidedReason> {
+/// For which reasons a statement by itself keeps a case from being judged, the most telling first.
+fn reasons_of(statement: &CaseStatement) -> impl Iterator<Item = UndecidedReason> {
     let effect = &statement.effect;
-    match effect.setting {
-        Some(Setting::Level) => return Some(UndecidedReason::LevelSetInSession),
-        Some(Setting::Other) => return Some(UndecidedReason::SessionSetting),
-        Some(Setting::SameLevel | Setting::LockTimeout | Setting::Plan | Setting::Mode) | None => {}
-    }
-    if effect.unrepeatable {
-        return Some(UndecidedReason::UnrepeatableFunction);
-    }
-    (effect.kind == StatementKind::Opaque).then_some(UndecidedReason::OpaqueStatement)
+    let setting = match effect.setting {
+        Some(Setting::Level) => Some(UndecidedReason::LevelSetInSession),
+        Some(Setting::Other) => Some(UndecidedReason::SessionSetting),
+        Some(Setting::SameLevel | Setting::LockTimeout | Setting::Plan | Setting::Mode) | None => {
+            None
+        }
+    };
+    let unrepeatable = effect.unrepeatable;
+    let is_opaque = effect.kind == StatementKind::Opaque;
+    let of_opaque = [
+        UndecidedReason::TableNotRead,
+        UndecidedReason::OpaqueStatement,
+    ];
+    setting
+        .into_iter()
+        .chain(unrepeatable.then_some(UndecidedReason::UnrepeatableFunction))
+        .chain(of_opaque.into_iter().filter(move |_| is_opaque))
 }
 
 /// The result of a replay: verdict, counts, and the evidence to show.
@@ -159,14 +167,9 @@ impl ReplayReport {
         let shown = self.shown.iter();
         let statements = shown.flat_map(|(case, _)| case.statements.iter());
         let obstacle = |statement| {
-            let mut reason = reason_of(statement)?;
-            let not_read = UndecidedReason::TableNotRead;
-            if reason == UndecidedReason::OpaqueStatement && given.contains(not_read.slug()) {
-                reason = not_read;
-            }
-            given
-                .contains(reason.slug())
-                .then_some(UnjudgedStatement { statement, reason })
+            let mut reasons = reasons_of(statement);
+            let reason = reasons.find(|reason| given.contains(reason.slug()))?;
+            Some(UnjudgedStatement { statement, reason })
         };
         statements.filter_map(obstacle).collect()
     }

@@ -186,3 +186,30 @@ fn a_statement_that_takes_a_table_away_is_named_and_answers_are_held_against_the
         }
     }
 }
+
+#[test]
+fn a_statement_that_commits_its_transaction_is_named() {
+    const TEST: &str = "a_statement_that_commits_its_transaction_is_named";
+    let folder = folder();
+    for (needs, engine) in [(Needs::MySql, "mysql"), (Needs::MariaDb, "mariadb")] {
+        let Some(url) = servers::url(TEST, needs) else {
+            continue;
+        };
+        let text = format!(
+            "--! format = 1\n--! engine = \"{engine}\"\n--! isolation = \"REPEATABLE READ\"\n\
+             /* init */ CREATE TABLE t (a INT PRIMARY KEY);\n/* init */ INSERT INTO t VALUES (1);\n\
+             /* s1 */ BEGIN;\n/* s1 */ UPDATE t SET a = 2;\n/* s1 */ ANALYZE TABLE t;\n/* s1 */ COMMIT;\n"
+        );
+        let case = write(&folder, "commits.sql", &text);
+        let json = ["--times", "1", "--format", "json", "--allow-shared-server"];
+        let ran = run(&[&["replay", &case, &url][..], &json].concat());
+        let first = ran.out.lines().next().unwrap_or_default();
+        let first: serde_json::Value = serde_json::from_str(first).expect("JSON");
+        assert_eq!(first["verdict"], "undecided", "{first}");
+        let reason = &first["oracles"]["isolation"]["reason"];
+        assert_eq!(reason, "opaque-statement", "{engine}: {first}");
+        let named = first["obstacles"][0].as_str().unwrap_or_default();
+        let expected = "T1.3 (ANALYZE TABLE t), opaque-statement: ";
+        assert!(named.starts_with(expected), "{engine}: {first}");
+    }
+}
