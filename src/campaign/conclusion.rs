@@ -47,7 +47,7 @@ impl Conclusion<'_> {
         let sighting = &held.sighting;
         let raw = &sighting.finding.signature;
         let verdict = match held.showing {
-            Showing::Always => self.publish(sighting, IsMinimized::No, raw)?,
+            Showing::Always => self.publish(sighting, IsMinimized::No, raw, Showing::Always)?,
             Showing::Sometimes => {
                 self.publish_flaky(sighting, raw)?;
                 let Reproduced { hits, runs } = sighting.reproduced;
@@ -76,17 +76,19 @@ impl Conclusion<'_> {
         state.ledger.minimized(signature, showing, led);
     }
 
-    /// Known, duplicate or new: counts it or publishes it. What was not minimized is never known.
+    /// Known, duplicate or new: counts it or publishes it. What was not minimized is never known. The case as it was found, of
+    /// signature `raw`, may have shown it now and then only.
     pub(super) fn publish(
         &self,
         sighting: &Sighting,
         minimized: IsMinimized,
         raw: &Signature,
+        raw_shows: Showing,
     ) -> Result<Verdict, PublishError> {
         let signature = &sighting.finding.signature;
         let regression = match (minimized, self.shared.explain(signature)) {
             (IsMinimized::Yes, Explained::Known(id)) => {
-                self.note_minimized(raw, Showing::Always, Led::Known);
+                self.note_minimized(raw, raw_shows, Led::Known);
                 return Ok(Verdict::Known(id));
             }
             (IsMinimized::Yes | IsMinimized::No, Explained::Regression(id)) => Some(id),
@@ -100,7 +102,7 @@ impl Conclusion<'_> {
         if place == Novelty::Duplicate {
             let mut state = self.shared.state();
             let led = state.ledger.sighted(signature, unix_seconds());
-            state.ledger.minimized(raw, Showing::Always, led);
+            state.ledger.minimized(raw, raw_shows, led);
             state.statistics.duplicates += 1;
             return Ok(verdict);
         }
@@ -113,7 +115,7 @@ impl Conclusion<'_> {
             state
                 .ledger
                 .publish(signature, &shown, &headline, size, now);
-            state.ledger.minimized(raw, Showing::Always, led_to(place));
+            state.ledger.minimized(raw, raw_shows, led_to(place));
             state.statistics.duplicates += u64::from(place == Novelty::Smaller);
         }
         drop(publishing);

@@ -29,20 +29,23 @@ use crate::lying::id;
 use crate::plant::{Fault, Plant, PlantedServer, Rate, WriteKind};
 use crate::servers;
 
-use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect, take_one, violation};
+use crate::scripted::{ANY_RUN, Witness, parts, settings, sqlite_dialect, violation};
 
-/// Objects to so many runs that it judges first, and to no other.
+/// Objects to some of the runs that it judges.
 struct Objects {
     kind: FindingKind,
-    left: AtomicU32,
+    judged: AtomicU32,
+    /// Whether to the run of this number, counted from 0.
+    to: fn(u32) -> bool,
 }
 
 impl Objects {
     /// The run outlives every borrow: an oracle is static.
-    fn to(runs: u32, kind: FindingKind) -> &'static Self {
+    fn to(to: fn(u32) -> bool, kind: FindingKind) -> &'static Self {
         Box::leak(Box::new(Self {
             kind,
-            left: AtomicU32::new(runs),
+            judged: AtomicU32::new(0),
+            to,
         }))
     }
 }
@@ -74,7 +77,7 @@ impl Oracle for Objects {
     }
 
     fn judge(&self, evidence: &Evidence, _: &mut dyn SerialRun) -> Result<Ruling, EngineError> {
-        if !take_one(&self.left) {
+        if !(self.to)(self.judged.fetch_add(1, Ordering::SeqCst)) {
             return Ok(Ruling::bare(Verdict::Agree));
         }
         let mut finding = objection(self.kind);
@@ -164,7 +167,7 @@ fn told_of_the_only_objection(kind: FindingKind, another: Another) -> String {
             another,
             runs: AtomicU32::new(0),
         }),
-        oracles: vec![Objects::to(1, kind)],
+        oracles: vec![Objects::to(|run| run == 0, kind)],
         ..parts(&[])
     };
     let settings = settings(folder.path(), 1, 1);
@@ -212,7 +215,7 @@ fn told_of_a_known_finding_that_went_away(kind: FindingKind) -> RunSummary {
     );
     let parts = Parts {
         cases: Arc::new(Longer),
-        oracles: vec![Objects::to(5, kind)],
+        oracles: vec![Objects::to(|run| run < 5, kind)],
         registry: Registry::read(&entry, "known.toml").expect("it reads"),
         ..parts(&[])
     };
@@ -233,6 +236,41 @@ fn no_other_finding_is_known_before_it_is_minimized() {
     let summary = told_of_a_known_finding_that_went_away(FindingKind::NotSerializable);
     assert_eq!(summary.statistics.verdicts.violation, 1);
     assert_eq!(summary.findings.len(), 1);
+}
+
+/// What a run comes to whose one case shows a finding in these of its runs: the first is the hearing, three more confirm it.
+fn told_of_a_finding_in_some_runs(folder: &Path, to: fn(u32) -> bool) -> RunSummary {
+    let parts = Parts {
+        cases: Arc::new(Longer),
+        oracles: vec![Objects::to(to, FindingKind::NotSerializable)],
+        ..parts(&[])
+    };
+    run_to_the_end(parts, folder, 1).0
+}
+
+#[test]
+fn a_finding_whose_smallest_case_shows_it_every_time_is_not_flaky() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let summary = told_of_a_finding_in_some_runs(folder.path(), |run| run != 2);
+    let verdicts = &summary.statistics.verdicts;
+    assert_eq!((verdicts.violation, verdicts.flaky), (1, 0));
+    assert_eq!(summary.flaky.len(), 0);
+    let [found] = &summary.findings[..] else {
+        panic!("{:#?}", summary.findings);
+    };
+    assert!(!found.path.contains("flaky"), "{}", found.path);
+    let file = reproducer::load(Path::new(&found.path)).expect("it reads");
+    let reproduced = file.header.reproduced.map(|r| (r.hits, r.runs));
+    assert_eq!(reproduced, Some((25, 25)));
+}
+
+#[test]
+fn a_finding_whose_smallest_case_hides_it_in_one_run_of_sixteen_is_flaky() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let summary = told_of_a_finding_in_some_runs(folder.path(), |run| run % 16 != 2);
+    let verdicts = &summary.statistics.verdicts;
+    assert_eq!((verdicts.violation, verdicts.flaky), (0, 1));
+    assert_eq!(summary.findings.len(), 0);
 }
 
 /// Loses the last row of a SELECT in one run of so many, in runs of several sessions only.
