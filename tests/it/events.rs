@@ -5,53 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use crate::program::{folder, run, shown};
+use crate::schemas::{LineSchema, optional, parsed};
 use crate::servers::{Needs, url};
 
-fn schema() -> Json {
-    serde_json::from_str(include_str!("../../docs/events.schema.json")).expect("JSON")
-}
+const SCHEMA: &str = include_str!("../../docs/events.schema.json");
 
-fn validator() -> jsonschema::Validator {
-    jsonschema::draft202012::new(&schema()).expect("a schema of draft 2020-12")
-}
-
-/// The fields that the schema names for an event.
-fn fields(event: &Json) -> BTreeSet<String> {
-    let schema = schema();
-    let mut events = schema["$defs"].as_object().expect("definitions").values();
-    let of_event = events.find(|of| {
-        let named = &of["properties"]["event"];
-        let mut several = named["enum"].as_array().into_iter().flatten();
-        named["const"] == *event || several.any(|one| one == event)
-    });
-    let of_event = of_event.unwrap_or_else(|| panic!("{event} is not described"));
-    let properties = of_event["properties"].as_object().expect("fields");
-    properties.keys().cloned().collect()
-}
-
-/// Holds lines to the schema: each is valid, and has the fields that are named and no others. Returns their
-/// events.
+/// Holds lines of `fuzz` to its schema. Returns their events.
 pub(crate) fn assert_described(out: &str) -> BTreeSet<String> {
-    let validator = validator();
-    let mut events = BTreeSet::new();
-    for line in out.lines() {
-        let line: Json = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
-        let errors: Vec<String> = validator
-            .iter_errors(&line)
-            .map(|e| e.to_string())
-            .collect();
-        assert_eq!(errors, [""; 0], "{line}");
-        let told: BTreeSet<String> = line
-            .as_object()
-            .expect("an object")
-            .keys()
-            .cloned()
-            .collect();
-        let named = fields(&line["event"]);
-        assert_eq!(told, named, "{line}");
-        events.insert(line["event"].as_str().expect("a name").to_owned());
-    }
-    events
+    LineSchema::of(SCHEMA, None).assert_describes(out)
 }
 
 #[test]
@@ -114,10 +75,10 @@ fn the_findings_of_a_run_are_as_the_schema_says() {
 
 #[test]
 fn a_line_that_is_not_as_the_schema_says_is_caught() {
-    let validator = validator();
+    let schema = LineSchema::of(SCHEMA, None);
     let lost =
         json!({ "v": 1, "event": "server-lost", "unix_s": 5, "index": null, "error": "gone" });
-    assert!(validator.is_valid(&lost));
+    assert!(schema.open().is_valid(&lost));
     for (field, wrong) in [
         ("v", json!(2)),
         ("event", json!("server-found")),
@@ -127,9 +88,36 @@ fn a_line_that_is_not_as_the_schema_says_is_caught() {
     ] {
         let mut line = lost.clone();
         line[field] = wrong;
-        assert!(!validator.is_valid(&line), "{line}");
+        assert!(!schema.open().is_valid(&line), "{line}");
     }
     let mut line = lost.clone();
     line.as_object_mut().expect("an object").remove("error");
-    assert!(!validator.is_valid(&line), "{line}");
+    assert!(!schema.open().is_valid(&line), "{line}");
+}
+
+/// Consumers pass over a field that they do not know; these tests do not.
+#[test]
+fn a_field_that_the_schema_does_not_name_is_caught_and_breaks_no_consumer() {
+    let schema = LineSchema::of(SCHEMA, None);
+    let of =
+        |sent: Json| json!({ "v": 1, "event": "grammar", "productions": { "insert#1": sent } });
+    let named = of(json!({ "accepted": 1, "sent": 2 }));
+    assert_eq!(schema.complaints(&named), [""; 0]);
+    let mut other = named.clone();
+    other["more"] = json!(1);
+    for other in [other, of(json!({ "accepted": 1, "sent": 2, "more": 1 }))] {
+        assert!(schema.open().is_valid(&other), "{other}");
+        let complaints = schema.complaints(&other);
+        assert!(
+            complaints.len() == 1 && complaints[0].contains("'more'"),
+            "{complaints:?}"
+        );
+    }
+}
+
+#[test]
+fn a_line_has_every_field_but_these() {
+    let optional = optional(&parsed(SCHEMA));
+    let known = ["grammar.productions.meant_to_fail"];
+    assert_eq!(optional, known.map(str::to_owned).into());
 }

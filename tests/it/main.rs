@@ -83,6 +83,7 @@ mod returning;
 mod run_end;
 mod run_faults;
 mod running;
+mod schemas;
 mod scripted;
 mod selftest;
 mod serial_run;
