@@ -244,6 +244,27 @@ mod tests {
         }
     }
 
+    /// A consumer of the lines of JSON finds each command in a schema: docs/events.schema.json has `fuzz`.
+    #[test]
+    fn every_command_with_lines_of_json_has_a_schema() {
+        let schema = include_str!("../../docs/commands.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
+        let prints_json = |command: &&clap::Command| {
+            let formats = command.get_arguments().find(|one| one.get_id() == "format");
+            let formats = formats
+                .map(clap::Arg::get_possible_values)
+                .unwrap_or_default();
+            formats.iter().any(|one| one.get_name() == "json")
+        };
+        let command = command();
+        let names = command.get_subcommands().filter(prints_json);
+        let names: Vec<&str> = names.map(clap::Command::get_name).collect();
+        assert!(names.len() > 10, "{names:?}");
+        for name in names.iter().filter(|name| **name != "fuzz") {
+            assert!(schema["$defs"][name]["oneOf"].is_array(), "{name}");
+        }
+    }
+
     #[test]
     fn the_examples_fit_the_width_of_the_help() {
         for command in command().get_subcommands() {

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
+use crate::commands::assert_described_as;
 use crate::plant::{Fault, Plant, PlantedServer, Rate};
 use crate::program::{PATIENCE, Ran, folder, program, ran, run, write};
 use crate::servers::{Needs, url};
@@ -46,6 +47,7 @@ const REFUSES: &str = "sqlite:?journal=delete";
 const TAKES: &str = "sqlite:";
 
 fn lines(ran: &Ran) -> Vec<Json> {
+    assert_described_as("bisect", &ran.out);
     let lines = ran.out.lines().map(serde_json::from_str);
     lines.map(|line| line.expect("a line of JSON")).collect()
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 
+use crate::commands::assert_described_as;
 use crate::program::{Ran, assert_documented, folder, program, ran, run, shown, summary, write};
 
 /// Write skew between two sessions, whose keys have names that XML gives a meaning to.
@@ -148,6 +149,7 @@ fn check_json_reports_a_limit_reached_before_the_check() {
     let limited = ["check", &file, "--memory", "1K", "--format", "json"];
     let ran = run(&limited);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert_described_as("check", &ran.out);
     let told = summary(&ran);
     assert_eq!([&told["event"], &told["verdict"]], ["checked", "unknown"]);
     assert!(told["reason"].is_string() && told["transactions"].is_null());
@@ -217,6 +219,7 @@ fn check_reports_an_interruption_while_reading() {
     command.stdin(reader);
     let ran = interrupted(&mut command);
     assert_eq!(ran.code, Some(130), "{}{}", ran.out, ran.err);
+    assert_described_as("check", &ran.out);
     let told = summary(&ran);
     assert_eq!(
         [&told["verdict"], &told["reason"]],
@@ -283,6 +286,7 @@ fn check_with_one_checker_asks_only_its_models_and_refuses_others() {
     let chronos = ["check", &file, "--with", "chronos"];
     let ran = run(&[&chronos[..], &["--format", "json"]].concat());
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert_described_as("check", &ran.out);
     let lines = ran
         .out
         .lines()
@@ -309,7 +313,7 @@ fn every_field_of_the_lines_of_json_is_documented() {
         ],
     ] {
         let ran = run(arguments);
-        assert!(!ran.out.is_empty(), "{}", ran.err);
+        assert_described_as(arguments[0], &ran.out);
         assert_documented(&ran);
     }
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use rashomon::engine::{self, OpenOptions};
 use serde_json::Value as Json;
 
+use crate::commands::assert_described_as;
 use crate::program::{Ran, files, folder, program, ran, run, shown, summary, write};
 use crate::servers::{Needs, url};
 
@@ -522,6 +523,7 @@ fn a_level_claimed_too_strong_is_found_published_and_replayed() {
         "json",
     ]);
     assert_eq!(replayed.code, Some(1), "{}{}", replayed.out, replayed.err);
+    assert_described_as("replay", &replayed.out);
     let line: Json =
         serde_json::from_str(replayed.out.lines().next().expect("a line")).expect("it is JSON");
     assert_eq!(

@@ -3,6 +3,7 @@
 use rashomon::engine::{self, Connection, OpenOptions};
 use serde_json::Value as Json;
 
+use crate::commands::assert_described_as;
 use crate::engine_faults::OwnServer;
 use crate::program::{Ran, run};
 use crate::servers::{Needs, url};
@@ -11,6 +12,7 @@ fn summary(ran: &Ran) -> Json {
     let last = ran.out.lines().last().expect("a last line");
     let json: Json = serde_json::from_str(last).unwrap_or_else(|error| panic!("{last}: {error}"));
     assert_eq!(json["event"], "summary", "{last}");
+    assert_described_as("doctor", &ran.out);
     json
 }
 

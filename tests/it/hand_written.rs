@@ -1,5 +1,6 @@
 //! Cases that a person typed: judged, written with their answers, exported.
 
+use crate::commands::assert_described_as;
 use crate::program::{assert_documented_in, folder, run, shown, summary, write};
 use crate::servers::{self, Needs};
 
@@ -30,6 +31,7 @@ fn a_hand_written_case_replays_on_sqlite() {
         assert_eq!(first["confirmation"], word, "{first}");
         let page = include_str!("../../docs/reproducer-format.md");
         assert_documented_in(&ran, page, "## A replay in lines of JSON");
+        assert_described_as("replay", &ran.out);
     }
 }
 
@@ -52,6 +54,7 @@ fn the_statement_that_keeps_a_case_from_being_judged_is_named() {
     let first: serde_json::Value = serde_json::from_str(first).expect("a line of JSON");
     let page = include_str!("../../docs/reproducer-format.md");
     assert_documented_in(&told, page, "## A replay in lines of JSON");
+    assert_described_as("replay", &told.out);
     assert_eq!(
         first["oracles"]["txcheck"]["reason"],
         "unrepeatable-function"
@@ -169,6 +172,7 @@ fn a_statement_that_takes_a_table_away_is_named_and_answers_are_held_against_the
                     ran.out,
                     ran.err
                 );
+                assert_described_as("replay", &ran.out);
                 let first = ran.out.lines().next().unwrap_or_default();
                 let first: serde_json::Value = serde_json::from_str(first).expect("JSON");
                 assert_eq!(first["could_not_run"], serde_json::Value::Null, "{first}");

@@ -12,6 +12,7 @@ mod chains;
 mod check;
 mod circles_of_waits;
 mod cli;
+mod commands;
 mod counters;
 mod cycles;
 mod data;

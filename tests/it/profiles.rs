@@ -1,5 +1,6 @@
 //! `fuzz --profile NAME`: settings from a file, behind those of the command line.
 
+use crate::commands::assert_described_as;
 use crate::program::{Ran, folder, program, ran, shown, summary, write};
 
 const FILE: &str = "[profile.quick]
@@ -94,6 +95,7 @@ fn every_setting_is_explained_with_where_it_comes_from_and_nothing_runs() {
     assert_eq!(without.code, Some(0), "{}", without.err);
     let lines = without.out.lines().count() as u64;
     assert_eq!(summary(&without)["settings"], lines - 1);
+    assert_described_as("explain-settings", &without.out);
     assert!(!place.path().join("reproducers").exists(), "nothing ran");
 }
 

@@ -11,6 +11,7 @@ use rashomon::oracle::ORACLES;
 use rashomon::replay::{self, Confirmation, ReplayOptions, ReplayReport};
 use rashomon::reproducer::{self, CaseFile, Registry, safety};
 
+use crate::commands::assert_described_as;
 use crate::program;
 use crate::servers::{self, Needs};
 
@@ -390,6 +391,7 @@ fn an_unreadable_file_does_not_keep_the_others_of_its_folder_from_being_replayed
     let wrong = program::write(&folder, "d.sql", &wrong);
     let ran = program::run(&["replay", &path, "--times", "1", "--format", "json"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert_described_as("replay", &ran.out);
     let summary = program::summary(&ran);
     assert_eq!(summary["files"], 3);
     assert_eq!(summary["skipped"], 1);

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::Value as Json;
 
+use crate::commands::assert_described_as;
 use crate::program::{
     end, files, folder, program, run, shown, signal, start, summary, until_checkpoint,
 };
@@ -17,6 +18,7 @@ use crate::servers::{Needs, url};
 fn status(folder: &str) -> Vec<Json> {
     let ran = run(&["status", folder, "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_described_as("status", &ran.out);
     let lines = ran.out.lines().map(serde_json::from_str);
     lines.map(|line| line.expect("a line of JSON")).collect()
 }

@@ -2,13 +2,14 @@
 
 use serde_json::Value as Json;
 
+use crate::commands::assert_described_as;
 use crate::program::{Ran, run};
 
 fn summary(ran: &Ran) -> Json {
     let last = ran.out.lines().last().expect("a last line");
     let json: Json = serde_json::from_str(last).unwrap_or_else(|error| panic!("{last}: {error}"));
     assert_eq!(json["event"], "summary", "{last}");
-    assert_eq!(json["v"], 1, "{last}");
+    assert_described_as("selftest", &ran.out);
     json
 }
 

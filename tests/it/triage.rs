@@ -14,6 +14,7 @@ use rashomon::oracle::{Evidence, Needs, Oracle, Ruling};
 use rashomon::reproducer::Registry;
 use serde_json::Value as Json;
 
+use crate::commands::assert_described_as;
 use crate::program::{Ran, folder, run, shown};
 use crate::scripted::{ANY_RUN, Witness, parts, settings};
 use crate::servers;
@@ -79,6 +80,7 @@ pub(crate) fn campaign_in(out: &Path, known: Registry) -> BTreeSet<String> {
 }
 
 fn json(ran: &Ran) -> Vec<Json> {
+    assert_described_as("triage", &ran.out);
     let lines = ran.out.lines();
     lines
         .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rashomon::engine;
 use rashomon::model::Outcome;
 
+use crate::commands::assert_described_as;
 use crate::program::{Ran, assert_documented, folder, program, ran, run, shown, summary, write};
 use crate::servers::{Needs, url};
 
@@ -43,6 +44,7 @@ fn signal(child: &Child, option: &str) {
 fn watch_judges_a_pipe_at_its_end() {
     let ran = piped(VALID, &["--model", "si", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_described_as("watch", &ran.out);
     let told = summary(&ran);
     assert_eq!(told["verdict"], "satisfied");
     assert_eq!(told["flip_flops"], 1, "the read came before what it read");
@@ -73,6 +75,7 @@ fn watch_explains_a_violation_and_exits_1() {
     let ran = piped(&text, &["--model", "ser", "--format", "json"]);
     assert_eq!(summary(&ran)["anomalies"], serde_json::json!({"ext": 1}));
     assert_documented(&ran);
+    assert_described_as("watch", &ran.out);
 }
 
 #[test]
@@ -80,6 +83,7 @@ fn watch_exits_3_without_a_verdict_and_4_for_an_empty_history() {
     let text = format!("{VALID}committed 4 w(z,1)\n");
     let ran = piped(&text, &["--model", "si", "--format", "json"]);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert_described_as("watch", &ran.out);
     assert_eq!(summary(&ran)["unjudged"]["committed without timestamps"], 1);
     let folder = folder();
     let empty = write(&folder, "empty", "#! rashomon history 1\n");
@@ -278,6 +282,7 @@ fn a_workload_on_a_server_is_judged_while_it_runs() {
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     assert_eq!(summary(&ran)["verdict"], "violated");
     assert_documented(&ran);
+    assert_described_as("watch", &ran.out);
 }
 
 /// The server reads the place of a session's snapshot from variables that it shares with everybody

@@ -9,6 +9,7 @@ use rashomon::history::{History, Operation, Recorded, Span, Status, format};
 use rashomon::model::{ConsistencyModel, IsolationLevel, Outcome, Value};
 use rashomon::workload::{self, HistoryFile, Progress, Recorder, WorkloadSettings};
 
+use crate::commands::assert_described_as;
 use crate::program;
 use crate::servers::{Needs, url};
 
@@ -446,6 +447,7 @@ fn the_workload_summary_names_the_model_promised_for_lists() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let told: serde_json::Value = serde_json::from_str(ran.out.trim()).expect("JSON");
     assert_eq!(told["promised"], "sser", "{told}");
+    assert_described_as("workload", &ran.out);
 }
 
 /// Whatever a reader finds in a file that still grows, or that a killed run left: every prefix of
@@ -499,6 +501,7 @@ fn a_piped_workload_prints_its_summary_to_standard_error() {
     let last = ran.err.lines().last().expect("a summary");
     let told: serde_json::Value = serde_json::from_str(last).expect("JSON");
     assert_eq!(told["event"], "recorded");
+    assert_described_as("workload", last);
 }
 
 #[test]
